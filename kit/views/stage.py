@@ -47,8 +47,10 @@ from kit.views.wires import Body, Place, Way, ground, on, path, tip
 
 WIDTH, HEIGHT = 460.0, 330.0
 """The picture at 840 × 560, a pixel each."""
+HALF_WIDTH, HALF_HEIGHT = 380.0, 296.0
+"""One of two pictures on a board: as small as leaves its letters their size, in a projector too."""
 STRIP, LINE = 26.0, 15.0
-SIDE = 132.0
+SIDE, HALF_SIDE = 132.0, 112.0
 """How wide the column of clients is."""
 MOST_SAID = 4
 """Lines beside a client, of which the first names what it is at."""
@@ -189,7 +191,7 @@ LEAST_DROP = 24.0
 
 @lru_cache(256)
 def places(
-    count: int, left: float, top: float, bottom: float, lines: int = 2
+    count: int, left: float, top: float, bottom: float, lines: int = 2, right: float = WIDTH
 ) -> tuple[tuple[Place, ...], Looks]:
     """Where so many characters stand, in rows, clockwise where there are two; how large they are.
 
@@ -197,7 +199,7 @@ def places(
     these come before breadth, and where they have fewer, others get the room. A place depends on
     the number alone.
     """
-    width, height = WIDTH - left, bottom - top
+    width, height = right - left, bottom - top
     wordy = [Looks(head, wide, lines) for head, wide in WORDY] if lines > 2 else []
     for looks in (*wordy, *(each for each in SIZES if each.lines <= lines)):
         high = looks.above + looks.below
@@ -208,24 +210,25 @@ def places(
             if number <= rows and in_row * looks.wide <= width:
                 wide = min(width / max(in_row, 1), WIDEST)
                 wider = replace(looks, wide=wide, rows=number)
-                return _in_rows(count, number, left, top, bottom, wider), wider
+                return _in_rows(count, number, (left, right), top, bottom, wider), wider
     columns = max(1, ceil((count * width / height) ** 0.5))
     rows = ceil(count / columns)
     small = min(width / columns, height / rows, 2 * looks.head + 2)
     looks = Looks(small / 2 - 1, small, 0, tag=False, rows=rows)
-    return _in_rows(count, rows, left, top, bottom, looks), looks
+    return _in_rows(count, rows, (left, right), top, bottom, looks), looks
 
 
 def _in_rows(
-    count: int, rows: int, left: float, top: float, bottom: float, looks: Looks
+    count: int, rows: int, between: tuple[float, float], top: float, bottom: float, looks: Looks
 ) -> tuple[Place, ...]:
+    left, right = between
     at: list[Place] = []
     for row, here in enumerate(_in_each(count, rows)):
         room = (bottom - top - rows * (looks.above + looks.below)) / rows
         drop = room if rows == 1 and here > 2 and room >= LEAST_DROP else 0.0
         room -= drop
         y = top + (bottom - top) * row / rows + room * (row if rows > 1 else 0.5) / max(rows - 1, 1)
-        step = (WIDTH - left) / here
+        step = (right - left) / here
         line = [
             complex(left + step * (i + 0.5), y + looks.above + drop * (i % 2)) for i in range(here)
         ]
@@ -244,17 +247,20 @@ def _in_each(count: int, rows: int) -> Iterator[int]:
 class _Set:
     """A stage that is laid out: what stands on it by name and by key, and the ways between."""
 
-    def __init__(self, stage: Stage, gated: bool) -> None:
+    def __init__(self, stage: Stage, gated: bool, half: bool) -> None:
         self.stage = stage
+        self.width, height, self.side = WIDTH, HEIGHT, SIDE
+        if half:
+            self.width, height, self.side = HALF_WIDTH, HALF_HEIGHT, HALF_SIDE
         y, tape = STRIP * stage.has_strip, stage.tape
         self.tape = None
         if tape is not None:
-            self.tape = Tape(tape, stage.tape_key, y, WIDTH, has_marks=stage.has_marks)
+            self.tape = Tape(tape, stage.tape_key, y, self.width, has_marks=stage.has_marks)
         self.top = self.tape.bottom if self.tape else y
-        self.bottom = HEIGHT - HIGH * gated
-        self.left = SIDE if stage.sides else 0.0
+        self.height, self.bottom = height, height - HIGH * gated
+        self.left = self.side if stage.sides else 0.0
         spots, self.looks = places(
-            len(stage.names), self.left, self.top + 4, self.bottom - 4, stage.lines
+            len(stage.names), self.left, self.top + 4, self.bottom - 4, stage.lines, self.width
         )
         self.at: dict[str, Place] = dict(zip(stage.names, spots, strict=True))
         self.there = {each.name: each for each in stage.characters}
@@ -275,7 +281,7 @@ class _Set:
             of = self.tape.names  # what travels to a mark goes to its node
             self.bodies |= {key: self.bodies.get(of.get(key, ""), cards[key]) for key in cards}
         top = y + TAPE - 4 if self.tape else y
-        inside = Box(WIDTH / 2, (top + self.bottom) / 2, WIDTH, self.bottom - top)
+        inside = Box(self.width / 2, (top + self.bottom) / 2, self.width, self.bottom - top)
         self.ground = ground(tuple(standing), inside)
 
     def _tag(self, each: Character) -> str:
@@ -286,7 +292,7 @@ class _Set:
         if not self.looks.tag:
             return ""
         at, own = self.at[each.name], self.looks.wide - 10
-        room = 2 * min(at.real - self.left, WIDTH - at.real)
+        room = 2 * min(at.real - self.left, self.width - at.real)
         for name, place in self.at.items():
             away = place - at
             if name != each.name and abs(away.imag) < self.looks.above + self.looks.below - 1:
@@ -318,7 +324,7 @@ class _Set:
     def _side_body(self, side: Character) -> Body:
         """What somebody who stands aside covers: the head, and the words beside it."""
         at = self.at[side.name]
-        tag, what = _side_words(side, self.side_room)
+        tag, what = _side_words(side, self.side_room, self.side)
         wide = max([0.0, *(measured(x, bold=True) for x in tag), *map(measured, what)])
         high = LINE * (len(tag) + len(what))
         beside = Box(at.real + HEAD + 4 + wide / 2, at.imag, _stepped(wide), high)
@@ -327,7 +333,7 @@ class _Set:
     def holds(self, box: Box) -> bool:
         """Whether there is room for all of a box among the characters."""
         x, y = box.width / 2, box.height / 2
-        inside = box.x >= x and box.x + x <= WIDTH
+        inside = box.x >= x and box.x + x <= self.width
         return inside and self.top <= box.y - y and box.y + y <= self.bottom
 
     def way(self, source: str, target: str) -> Way | None:
@@ -339,7 +345,7 @@ class _Set:
             source = tape[-1].key
         start, end = self.bodies.get(source), self.bodies.get(target)
         if not target:
-            end = Body(Place((self.left + WIDTH) / 2, (self.top + self.bottom) / 2), 2)
+            end = Body(Place((self.left + self.width) / 2, (self.top + self.bottom) / 2), 2)
         if start is None or end is None or start.at == end.at:
             return None
         return self.ground.way(start, end)
@@ -410,7 +416,7 @@ def draw_stage(
     """Draw the stage of a scene; ``gates`` is None where its family never has any. What was not so
     ``before``, when ``then`` were the gates, is marked.
     """
-    laid = _Set(stage, gates is not None)
+    laid = _Set(stage, gates is not None, scene.half)
     labels = Labels(laid.holds, laid.ground.taken())
     parked = [*_envelopes(laid, labels, before)]
     unheard = _unheard(scene, stage, before)
@@ -428,7 +434,7 @@ def draw_stage(
     cast = Cast(letters, {each.name: each.health for each in stage.characters}, then)
     return h(
         "svg",
-        draw_strip(stage.standing, WIDTH) if stage.has_strip else None,
+        draw_strip(stage.standing, laid.width) if stage.has_strip else None,
         laid.tape.draw(letters, former, ends, coming) if laid.tape else None,
         behind,
         [_empty(laid, name) for name in stage.names if name not in laid.there],
@@ -439,8 +445,8 @@ def draw_stage(
         [_side(laid, each, was.get(each.key)) for each in stage.sides],
         [envelope for _, envelope in parked],
         h("g", words, k="labels"),
-        gate_below(scene, gates, cast, WIDTH, HEIGHT) if gates is not None else None,
-        viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
+        gate_below(scene, gates, cast, laid.width, laid.height) if gates is not None else None,
+        viewBox=f"0 0 {laid.width:.0f} {laid.height:.0f}",
         role="img" if gates is None else "group",
         aria_label=said,
         class_="stage",
@@ -563,9 +569,11 @@ def _words(
     return [plate, h("text", words, x=x or None, y=y, text_anchor=anchor, class_=kind)]
 
 
-def _side_words(each: Character, room_high: float) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _side_words(
+    each: Character, room_high: float, wide: float
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What somebody asks, and was told: the lines of both."""
-    room, most = SIDE - 2 * HEAD - 16, max(1, min(MOST_SAID, int(room_high // LINE)))
+    room, most = wide - 2 * HEAD - 16, max(1, min(MOST_SAID, int(room_high // LINE)))
     fits = most < 3 or measured(each.tag, bold=True) <= room
     tag = (shortened(each.tag, room, bold=True),) if fits else wrapped(each.tag, 0.9 * room)
     what = wrapped(" ".join(each.holds), room, most - len(tag)) if most > len(tag) else ()
@@ -575,7 +583,7 @@ def _side_words(each: Character, room_high: float) -> tuple[tuple[str, ...], tup
 def _side(laid: _Set, each: Character, was: Character | None) -> Frag:
     """A client or operator: a square with a letter, and beside it what it asks and was told."""
     was = was or each
-    tag, what = _side_words(each, laid.side_room)
+    tag, what = _side_words(each, laid.side_room, laid.side)
     changed = [each.tag != was.tag] * len(tag) + [each.holds != was.holds] * len(what)
     top = 5 - LINE * (len(changed) - 1) / 2
     return h(
@@ -778,7 +786,7 @@ def _between(laid: _Set, group: set[str]) -> Iterator[tuple[Place, Place, Place]
     for y, top, bottom in zip(
         heights, [laid.top + 4, *cuts], [*cuts, laid.bottom - 4], strict=True
     ):
-        half = (WIDTH - laid.left) / len(rows[y]) / 2
+        half = (laid.width - laid.left) / len(rows[y]) / 2
         cells = [(x - half, x + half, inside) for x, inside in sorted(rows[y])]
         for (_, x, inside), (_, _, other) in pairwise(cells):
             if inside != other:
