@@ -103,7 +103,7 @@ export class Spots {
     this.walked = part.matches(ROVE) ? null : part.dataset.k;
     if (!this.walked) return part.focus();
     this.thing = thingAt(part) || this.walked; // what is about nothing is lit itself
-    part.scrollIntoView({ block: "nearest", inline: "nearest" });
+    part.scrollIntoView({ block: "nearest" });
     this.player.choices.point(this.thing);
     this.player.voice.tell(words(part), part);
   }
