@@ -59,7 +59,7 @@ def _client(row: RequestRow, known: Answer) -> Character:
     """A submitted event: who submits it, and what became of it."""
     tag = SHORT.get(known.stage, known.stage)
     done = f"epoch {known.epoch}" if known.stage == "committed" else ""
-    holds = (row.event, done or row.work or f"from {row.node}")
+    holds: tuple[str, ...] = (row.event, done or row.work or f"from {row.node}")
     verdict, _, why = (row.work or row.state).partition(", ")
     if verdict == "rejected":
         tag, holds = "! rejected", (why,)

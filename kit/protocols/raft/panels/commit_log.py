@@ -29,7 +29,7 @@ def _stage(scene: Scene) -> Stage:
         kind="part",
     )
     writes, lost = counted(m.writes - s.writes, "write"), m.lost(s)
-    gone = f"lost here: {listed(lost)}" if lost else ""
+    gone = f"lost: {listed(lost)}" if lost else ""
     clients = Character(
         "clients",
         m.spot("clients"),
