@@ -760,3 +760,15 @@ def test_what_many_are_told_alike_is_said_once() -> None:
 
 
 NAMES = tuple("ABCDEF")
+
+
+def test_what_differs_on_its_way_to_the_log_is_not_one_card() -> None:
+    """Two that are alike are counted; where one is otherwise, each has a card of its own."""
+    tape = Tape((), "log", 0, 460)
+    for coming, said in (
+        ([("make t", ""), ("make t", "")], ["2 × make t"]),
+        ([("make t", ""), ("drop u", "")], ["make t", "drop u"]),
+    ):
+        drawn = tape.draw({}, None, (), coming)
+        cards = [part for part in drawn.walk() if (part.key or "").startswith("tape:next")]
+        assert [next(k.text() for k in c.walk() if k.tag == "text") for c in cards] == said
