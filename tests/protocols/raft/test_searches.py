@@ -28,6 +28,11 @@ SEARCHES: dict[str, tuple[dict[str, Any], int]] = {
          "most_in_flight": 4, "edition": "server"},
         43_019,
     ),
+    "from three members to one of them and two others": (
+        {"nodes": 5, "begins": (*LED, "", ""), "requests": ("members A D E",), "terms": 1,
+         "most_in_flight": 4},
+        129_859,
+    ),
     "from three members to four, in two terms": (
         {"nodes": 4, "begins": (*LED, ""), "requests": ("members A B C D",), "terms": 2,
          "most_in_flight": 3, "edition": "server"},
@@ -51,6 +56,10 @@ SEARCHES: dict[str, tuple[dict[str, Any], int]] = {
          "requests": ("snapshot",), "terms": 2, "most_in_flight": 2, "crashes": 1},
         9_136,
     ),
+    "an election over links that keep their order": (
+        {"requests": (), "terms": 1, "most_in_flight": 4, "fifo": True},
+        3_802,
+    ),
     "figure 8": (
         {"begins": ("1 2 4, leads", "1, term 4", "1 3, term 4"), "requests": (), "terms": 5,
          "most_in_flight": 3, "drops": 1},
@@ -61,7 +70,9 @@ SEARCHES: dict[str, tuple[dict[str, Any], int]] = {
         82_752,
     ),
 }  # fmt: skip
-LONG = {"figure 8", "an election, a crash, a drop"}
+LONG = {
+    "figure 8", "an election, a crash, a drop", "from three members to one of them and two others",
+}  # fmt: skip
 ALIKE = {"an election": 5_719, "a read in two terms": 19_633}
 
 
