@@ -116,8 +116,8 @@ def test_tlc_says_that_a_run_stutters() -> None:
 
 
 def test_nodes_are_found_where_maps_name_them() -> None:
-    """Keys that several variables share, else those of the only map with the same keys all the time;
-    of two such maps the one that others name; else nobody knows.
+    """Keys that several variables share, else those of the only map whose keys never change; of two
+    such maps the one that others name; else nobody knows.
     """
 
     def nodes(**variables: Any) -> tuple[str, ...]:

@@ -40,7 +40,11 @@ def begun(name: str, stored: Stored, text: str, votes: str = "") -> RaftNode:
         for index, each in enumerate(terms.split(), 1):
             number, _, members = each.partition("=")
             held = f"x{index}" if int(number) == log.last_term else None
-            data = Configuration(members_of(" ".join(members), tuple(NAMES), "begins")) if members else held
+            data = (
+                Configuration(members_of(" ".join(members), tuple(NAMES), "begins"))
+                if members
+                else held
+            )
             log = log.appended(Entry(int(number), index, data))
         facts = dict((f"{each} {name}".split()[:2]) for each in more)
         commit, term = int(facts.pop("commit", 0)), int(facts.pop("term", log.last_term))

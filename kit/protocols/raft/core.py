@@ -247,7 +247,7 @@ def ping(server: Server, options: Options) -> Output:
 
 
 def snapshot_failed(server: Server, follower: str, options: Options) -> Output:
-    """The transport says that a snapshot did not arrive: a leader that waits for it probes again."""
+    """The transport says that a snapshot did not arrive: who waits for that probes again."""
     turn = _Turn(server, options)
     if known := turn.progress(follower):
         turn.know(flow.snapshot_done(known))
@@ -541,7 +541,9 @@ class _Turn:
         last = m.entries[-1].index if m.entries else m.before
         sure = [e for e in m.entries if e.index <= self.server.commit]
         if self.safeguards == RaftSafeguards() and not all(map(log.allows, sure)):
-            allowed = f"entries that agree with those up to {self.server.commit}, which is committed"
+            allowed = (
+                f"entries that agree with those up to {self.server.commit}, which is committed"
+            )
             raise BadInput("entries", sure, allowed)
         self.store(log=log.merged(m.entries))
         self.store(commit=max(self.server.commit, min(m.commit, last)))

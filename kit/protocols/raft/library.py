@@ -157,7 +157,7 @@ class Network:
         self.in_flight.append(Routed(group, source, target, message))
 
     def deliver(self) -> Routed:
-        """The oldest message arrives, at the server of its group. Raises Refused if there is none."""
+        """The oldest message arrives, at the server of its group. Raises Refused without one."""
         if not self.in_flight:
             raise Refused("no message is on its way")
         routed = self.in_flight.popleft()

@@ -30,8 +30,8 @@ class Accepted(Struct, frozen=True, tag="accepted", cache_hash=True):
 
 
 class Rejected(Struct, frozen=True, tag="rejected", cache_hash=True):
-    """I do not have the entry at ``mismatch``. Our logs can agree no further than my entry ``last``,
-    which is of ``last_term``: all behind it are of a newer term. All 0: who leads?
+    """I do not have the entry at ``mismatch``. The last one of mine up to there that you may have,
+    too, is at ``last`` and of ``last_term``. All 0: who leads?
     """
 
     why: ClassVar = "The leader hears that its entries do not fit, or that its term is over."
