@@ -31,7 +31,6 @@ from kit.views.panel import Scene
 from kit.views.registry import Views
 from kit.widgets.rehearsing import Rehearsal
 
-OWNING = ("JOINED", "LEAVING", "MOVING")
 MOST_LINES = 40
 """Epochs that are listed below the picture, the last ones."""
 
@@ -177,12 +176,14 @@ def replay_log(log: LogSource) -> Rehearsal:
     return Rehearsal(log_timeline(history), history.warnings)
 
 
-def _ring(members: Iterable[logs.Member], epoch: int, keyspaces: tuple[Keyspace, ...]) -> Imported:
+def ring_of(
+    members: Iterable[logs.Member], epoch: int, keyspaces: tuple[Keyspace, ...]
+) -> Imported:
     """The ring that these members made at an epoch.
 
     Raises BadInput for one whose datacenter, rack or tokens the files do not tell.
     """
-    owners = [member for member in members if member.state in OWNING]
+    owners = [member for member in members if member.state in logs.OWNING]
     lacking = [m.name for m in owners if m.tokens is None or m.dc is None or m.rack is None]
     if lacking:
         allowed = "an epoch at which everybody's tokens and place are known: give dumpdirectory "
@@ -211,10 +212,10 @@ def what_if(
     history = _read(log)
     members, flights = history.at(history.known(epoch))
     named = named_keyspaces(keyspaces)
-    ring = _ring(members, epoch, named)
+    ring = ring_of(members, epoch, named)
     if not named:
         raise BadInput("keyspaces", None, NO_KEYSPACE)
-    begun = tuple(_operation(history, flight, members) for flight in flights)
+    begun = tuple(operation_of(history, flight, members) for flight in flights)
     given = [operations] if isinstance(operations, str) else list(operations)
     others = tuple(parse_operation(line) for line in given)
     done = sum(len(flight.steps) for flight in flights)
@@ -231,7 +232,7 @@ def what_if(
     return Rehearsal(timeline, history.warnings, controls=True)
 
 
-def _operation(
+def operation_of(
     history: logs.MetadataHistory, flight: logs.Flight, members: Iterable[logs.Member]
 ) -> Operation:
     """An operation under way as an operator would have written it."""
