@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 
 from kit import metadata_history, rehearse, replay_log, what_if
+from kit.engine.drill import DrillMoment
+from kit.engine.scenario import file_named, open_file
 from kit.errors import BadInput
 from kit.operators.importers.metadata_log import parse_metadata
 from kit.protocols.tcm.dry_run.metadata_log import Epoch, MetadataHistory, history_of
 from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.facts.tools import SERVERS
 from kit.protocols.tcm.rules.metadata import Cancel
 from tests.commands.calling import bad, call
 from tests.saying import says
@@ -104,6 +107,25 @@ def metadata_history_of(texts: list[tuple[str, str]], first: int = 1) -> Metadat
         for at, (kind, text) in enumerate(texts)
     ]
     return history_of([("log", parse_metadata(json.dumps(rows), "log"))])
+
+
+@pytest.mark.parametrize("name", ["tcm/bootstrap", "tcm/replace", "tcm/move"])
+def test_what_the_kit_dumps_itself_tells_nodes_and_tokens(name: str) -> None:
+    """The log of a model of the kit is read as one of a real cluster: nothing is out of order."""
+    timeline = open_file(file_named(name))
+    run = tuple(timeline.moments[at] for at in timeline.path())
+    now = DrillMoment(timeline.model, run, timeline.model.names[0])
+    dumped = "\n".join(SERVERS.dumplog(now, {}).lines)
+    history = history_of([("log", parse_metadata(dumped, "log"))])
+    known = facts.log(timeline.model, run[-1].state)
+    assert known
+    for epoch, kept, told in zip(known, history.entries, history.epochs, strict=True):
+        done, codes = epoch.operation, timeline.model.codes
+        assert (told.epoch, told.standing) == (epoch.epoch, "as expected")
+        assert told.operation is not None
+        assert (told.operation.kind, kept.node) == (done.kind, codes[done.node] + 1)
+        assert kept.replaced == (codes[done.target] + 1 if done.target else None)
+        assert kept.tokens == (tuple(done.tokens) if kept.kind.startswith("PREPARE_") else ())
 
 
 def startup(node: int, address: str) -> tuple[str, str]:
