@@ -88,7 +88,7 @@ class ServiceView(Struct, frozen=True):
 
 
 def rendered(
-    kind: str, said: str, node: int, *, tokens: Iterable[int] = (), replaced: int | None = None
+    kind: str, said: str, node: int, tokens: Iterable[int] = (), replaced: int | None = None
 ) -> str:
     """A transformation as the log prints it, of nodes by their places; then what is said of it."""
     name = kind.title().replace("_", "")
@@ -102,7 +102,7 @@ def rendered(
 
 
 def gossiped(
-    address: str, states: Mapping[str, tuple[int, str]], generation: int | None = None
+    address: str, states: Mapping[str, tuple[object, str]], generation: int | None = None
 ) -> Row:
     """What a node has heard of another one: each state with its version and its value."""
     row = {"address": address, "port": PORT, "generation": generation}

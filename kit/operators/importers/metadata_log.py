@@ -9,7 +9,7 @@ Source: published ``CMSAdmin``, ``CMSOperations`` and the transformations' own t
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -248,8 +248,7 @@ def _field(line: str, width: int) -> str:
 
 def _rows(text: str, source: str, form: str) -> tuple[str, list[Row]]:
     """The rows of a virtual table, by their key."""
-    read = {"json": parse_json_rows, "csv": parse_csv_rows, "table": _table_rows}
-    given = read[form](text, source)
+    given = READERS[form](text, source)
     if not given:
         raise BadInput(source, "no row", FORMS)
     is_log = "transformation" in given[0][1]
@@ -268,13 +267,13 @@ def _rows(text: str, source: str, form: str) -> tuple[str, list[Row]]:
     return "Epoch" if is_log else "NodeId", rows
 
 
-def _table_rows(text: str, source: str) -> list[tuple[str, dict[str, Any]]]:
+def _table_rows(text: str, source: str) -> list[tuple[str, Mapping[str, Any]]]:
     """The rows of cqlsh's table, cut where its rule has crosses: a text may have bars in it."""
     head, rule, *lines = text.strip("\n").split("\n")
     bars = [-1, *(at for at, each in enumerate(rule) if each == "+")]
-    cuts = [slice(a + 1, b) for a, b in pairwise([*bars, None])]
+    cuts = [slice(a + 1, b) for a, b in zip(bars, (*bars[1:], None), strict=True)]
     names = [head[cut].strip() for cut in cuts]
-    rows: list[tuple[str, dict[str, Any]]] = []
+    rows: list[tuple[str, Mapping[str, Any]]] = []
     for number, line in enumerate(lines, text[: text.index(head)].count("\n") + 3):
         count = re.fullmatch(r"\(([0-9]{1,9}) rows?\)", line.strip())
         if not line.strip() or (count and int(count[1]) == len(rows)):
@@ -285,6 +284,13 @@ def _table_rows(text: str, source: str) -> list[tuple[str, dict[str, Any]]]:
         row = {n: None if cell == "null" else cell for n, cell in zip(names, cells, strict=True)}
         rows.append((f"{source} line {number}", row))
     return rows
+
+
+READERS: Mapping[str, Callable[[str, str], list[tuple[str, Mapping[str, Any]]]]] = {
+    "json": parse_json_rows,
+    "csv": parse_csv_rows,
+    "table": _table_rows,
+}
 
 
 def _unescaped(match: re.Match[str]) -> str:
@@ -348,9 +354,9 @@ def _node(number: int, row: Mapping[str, Any], where: str) -> DirectoryNode:
     if "multi_step_operation" in row:
         told["multi_step_operation"] = ", ".join(map(" ".join, steps)) or "none"
     address = _address(f"{told['broadcast_address']}:{told['broadcast_port']}", where)
-    names = ("host_id", "state", "dc", "rack")
+    host_id, state, dc, rack = (told[name] for name in ("host_id", "state", "dc", "rack"))
     return DirectoryNode(
-        number, *(told[name] for name in names), address, tuple(told.items()), owned, steps
+        number, host_id, state, dc, rack, address, tuple(told.items()), owned, steps
     )
 
 

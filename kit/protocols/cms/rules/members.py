@@ -103,7 +103,7 @@ def enact(members: Members, entry: Entry) -> Members:
     readers, writers = m.readers & ~named, m.writers & ~named
     these, out = {"readers": named, "writers": named}, {"readers": readers, "writers": writers}
     gone = {"cluster": m.cluster & ~named, "leaving": m.leaving & ~named, "chosen": 0}
-    made: dict[str, dict[str, int]] = {
+    made: dict[str, dict[str, Any]] = {
         INITIALIZE: these,
         FORCE: these,
         REPLACE: these,

@@ -163,9 +163,9 @@ class TcmServers(MetadataServers):
         for each in moment.log(now.model, now.state):
             done = each.operation
             kind, said = kind_of(done.kind, each.step), f"{each.text} ({done.title})"
-            whose = {"tokens": done.tokens} if kind.startswith("PREPARE_") else {}
-            whose |= {"replaced": codes[done.target]} if done.target in codes else {}
-            yield each.epoch, kind, rendered(kind, said, codes[done.node], **whose), each.epoch
+            tokens = done.tokens if kind.startswith("PREPARE_") else ()
+            text = rendered(kind, said, codes[done.node], tokens, codes.get(done.target))
+            yield each.epoch, kind, text, each.epoch
 
     def listed(self, now: DrillMoment, at: int) -> dict[int, ListedNode]:
         """Members, newcomers and who has left, by what a node has applied."""
