@@ -22,7 +22,8 @@ AFTER = """\
 FILE is a journal of a topology coordinator (several are put together in the order of time), a
 snapshot of scylla-tablets (a folder or an archive; ordered by the version of the topology), or a
 dump of system.topology or system.tablets (in the order given). All files are of one kind and one
-cluster.
+cluster. Or it is a metadata log (nodetool cms dumplog), and beside it what the log does not tell:
+dumpdirectory --tokens, rows of system_schema.keyspaces, rows of system_views.data_placements.
 
 Ends with 0 when all is explained, 1 when a line is refuted, 2 when it is not known within the
 bound, and on bad input.
@@ -31,6 +32,7 @@ examples
   python -m kit explain node-a.log node-b.log
   python -m kit explain tablet_snap_261124_100000 tablet_snap_261124_101000.tar.gz --anonymize
   python -m kit explain node-a.log --html run.html --save run.json
+  python -m kit explain metadata-log.txt directory.txt keyspaces.json
 """
 
 
@@ -68,7 +70,7 @@ def _parts(answers: Answers) -> Iterator[str]:
 
 
 WORDS = (
-    Word("files", "FILE", "journals, snapshots, or dumps of a system table", number="+"),
+    Word("files", "FILE", "journals, snapshots, dumps of a table, or a log", number="+"),
     Word("--bound", "N", f"states that each search may visit ({BOUND:,})", BOUND, read=int),
     Word(
         "--edition",

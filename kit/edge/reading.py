@@ -100,8 +100,11 @@ def first_bytes(given: object) -> bytes:
 def text_of(content: bytes, field: str, value: object) -> str:
     """Bytes as text, a byte order mark left out.
 
-    Raises BadInput naming UTF-16 as such, else the line and the byte that is no UTF-8.
+    Raises BadInput naming UTF-16 as such, a second mark, else the line and the byte that is no
+    UTF-8.
     """
+    if content.startswith(BOM_UTF8 * 2):
+        raise BadInput(field, value, "text in UTF-8 with one byte order mark; this has two")
     if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or b"\0" in content[:2]:
         raise BadInput(field, value, "text in UTF-8; this is UTF-16 or no text at all")
     if (at := content.find(b"\0")) >= 0:

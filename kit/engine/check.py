@@ -29,8 +29,9 @@ from kit.engine.parameters import budgets_in, edition_in, plainly
 from kit.engine.partial_order import OrderCheck, single_steps
 from kit.engine.progress import Progress, shown
 from kit.engine.purity import exploring
+from kit.engine.record import Record
 from kit.engine.search import NO_LIMIT, Mode, Search, Violation, symmetry_name
-from kit.errors import BadInput, one_line, shorten
+from kit.errors import BadInput, Refused, one_line, shorten
 
 LONGEST = 60  # characters of a parameter's value in a line
 KINDS = ("always", "step", "monitor", "sometimes", "goal")
@@ -301,6 +302,17 @@ class Result(Struct, frozen=True):
         return "".join(f"<div>{escape(line)}</div>" for line in self.lines())
 
 
+RECORDED = later(
+    "There is nothing to search: this is a record of what happened, of one run without promises."
+)
+
+
+def check_searchable(model: Model[Any, Any]) -> None:
+    """Raises Refused for a record: nothing is chosen in it, and nothing promised."""
+    if isinstance(model, Record):
+        raise Refused(say(RECORDED))
+
+
 @checked
 def check(  # noqa: PLR0913  # each way to search by its own name
     model: Model[Any, Any],
@@ -334,7 +346,9 @@ def check(  # noqa: PLR0913  # each way to search by its own name
     there, or that what is judged does not fit; or when the model changes its states, or makes
     states that cannot be told apart (with the line).
     Raises KitError when a symmetry or a partial order is found to be wrong.
+    Raises Refused for a record.
     """
+    check_searchable(model)
     for name, bound in (("max_states", max_states), ("max_depth", max_depth)):
         if bound is not None and bound < 1:
             raise BadInput(name, bound, "a number from 1 up, or None for no bound")

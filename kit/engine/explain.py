@@ -10,7 +10,7 @@ no run explains the observations: then it is proved that the model has none.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import count, islice
 from typing import Any, Literal
@@ -33,26 +33,35 @@ WITHOUT = 200  # pairs from which it is looked what a missing safeguard would al
 
 
 class Seen(Struct, frozen=True):
-    """One observation: ``where`` it stands (``journal.log line 812``), and the values seen."""
+    """One observation: ``where`` it stands (``journal.log line 812``), and the values seen.
+
+    ``after_gap``: before it nobody looked, so that any steps may have happened. ``step``: it is not
+    a look at a state, but a step of its own that leads to such a one.
+    """
 
     where: str
     values: Values
+    after_gap: bool = False
+    step: bool = False
 
 
 class Sight(Struct, frozen=True):
     """How an observation reads a state of a model.
 
-    ``reads(state)`` gives values by name; an observation need not have all of them.
+    ``reads(model, state)`` gives values by name; an observation need not have all of them.
     ``hides(before, after)``, of the values around a step, says whether it may go unseen (None: any
     may). ``distance(values, wanted)`` says how far a state may be from an observation: what is
-    nearer is looked at first (None: how many values differ). ``allows(action)`` says whether such a
-    step is taken into account (None: each is); what is left out is an assumption, to be told.
+    nearer is looked at first (None: how many values differ). ``steps(model, state)`` gives actions
+    with the states they lead to (None: all that may happen); what is left out is an assumption, to
+    be told, or leads nowhere else. ``refuses(model, state, wanted)`` says why an observation does
+    not come next: the action that it shows, if any, and a reason (None: a search finds a near one).
     """
 
-    reads: Callable[[Any], Values]
+    reads: Callable[[Any, Any], Values]
     hides: Callable[[Values, Values], bool] | None = None
     distance: Callable[[Values, Values], int] | None = None
-    allows: Callable[[Any], bool] | None = None
+    steps: Callable[[Any, Any], Iterable[tuple[Any, Any]]] | None = None
+    refuses: Callable[[Any, Any, Values], tuple[Any | None, str]] | None = None
 
 
 class Explanation(Struct, frozen=True):
@@ -82,7 +91,8 @@ class Explanation(Struct, frozen=True):
         match self.verdict:
             case "explained":
                 steps = len(self.run)
-                return f"explained: {steps:,} steps of {self.model.name} lead to all that was seen"
+                off = f" without {', '.join(self.model.off)}" if self.model.off else ""
+                return f"explained: {steps:,} steps of {self.model.name}{off} lead to what was seen"
             case "unknown":
                 return f"unknown: no run was found within {self.states:,} states, to {self.where}"
         nearest = self.refusal or "the model refuses nothing that is near"
@@ -138,7 +148,7 @@ class _Search:
 
     def values(self, state: Any) -> Values:
         if state not in self.read:
-            self.read[state] = self.sight.reads(state)
+            self.read[state] = self.sight.reads(self.model, state)
         return self.read[state]
 
     def distance(self, pair: Pair) -> int:
@@ -165,20 +175,22 @@ class _Search:
             explained, state = pair
             if explained == len(self.seen):
                 return pair
-            if not self.distance(pair):
+            if not self.seen[explained].step and not self.distance(pair):
                 self.add((explained + 1, state), (pair, None))
-            for action, after in self.model.successors(state):
-                if self.sight.allows is None or self.sight.allows(action):
-                    self.step(pair, action, after)
+            steps = self.sight.steps
+            may = self.model.successors(state) if steps is None else steps(self.model, state)
+            for action, after in may:
+                self.step(pair, action, after)
         return None
 
     def step(self, pair: Pair, action: Any, after: Any) -> None:
         explained, state = pair
-        values, news = self.values(state), self.values(after)
-        hides = self.sight.hides
-        if hides is None or not explained or hides(values, news):
+        seen, hides = self.seen[explained], self.sight.hides
+        unseen = hides is None or hides(self.values(state), self.values(after))
+        if unseen or seen.after_gap:
             self.add((explained, after), (pair, action))
-        if hides is not None and not self.distance((explained, after)):
+        at_once = not unseen if seen.step else hides is not None
+        if at_once and not self.distance((explained, after)):
             self.add((explained + 1, after), (pair, action))
 
     def run_to(self, pair: Pair) -> tuple[Pair, tuple[Any, ...]]:
@@ -211,7 +223,7 @@ class _Search:
 
     def _changes(self, before: Pair, after: Pair, names: set[str]) -> bool:
         old, new = self.values(before[1]), self.values(after[1])
-        return any(old[name] != new[name] for name in names)
+        return any(old.get(name) != new.get(name) for name in names)
 
     def nearest(self) -> list[Pair]:
         """The pairs that explain the most, the nearest to the next observation first."""
@@ -242,8 +254,29 @@ def search_explanation(
     where = seen[search.best].where
     if search.todo:
         return Explanation("unknown", model, *counts, where=where)
-    refused, refusal, without = _nearest_refusal(search, bound)
+    find = _nearest_refusal if sight.refuses is None else _own_refusal
+    refused, refusal, without = find(search, bound)
     return Explanation("refuted", model, *counts, where, refused, refusal, without)
+
+
+def _without(model: Model[Any, Any]) -> Iterator[tuple[str, Model[Any, Any]]]:
+    """The model without each of its safeguards, with the words that name it."""
+    for safeguard in model.safeguards:
+        if safeguard.name not in model.off:
+            weak: Any = type(model)
+            off = (*model.off, safeguard.name)
+            yield f"{safeguard.id} {safeguard.name}", weak(model.parameters, off)
+
+
+def _own_refusal(search: _Search, bound: int) -> tuple[str, str, str]:
+    """As ``_nearest_refusal``, where the sight knows what the next observation shows."""
+    model, (explained, state) = search.model, search.nearest()[-1]
+    assert search.sight.refuses is not None
+    action, said = search.sight.refuses(model, state, search.seen[explained].values)
+    if action is None:
+        return "", said, ""
+    allows = (name for name, weak in _without(model) if weak.refusal(state, action) is None)
+    return model.verb(action), said, next(allows, "")
 
 
 def _nearest_refusal(search: _Search, bound: int) -> tuple[str, str, str]:
@@ -255,14 +288,11 @@ def _nearest_refusal(search: _Search, bound: int) -> tuple[str, str, str]:
     an action such as have changed what is seen elsewhere.
     """
     model, nearest = search.model, search.nearest()
-    begins = [(0, state) for _, state in islice(nearest, WITHOUT)]
-    wanted = search.seen[search.best : search.best + 1]
+    begins = [*islice(nearest, WITHOUT)]
+    seen = search.seen[: search.best + 1]
     refusals: list[tuple[int, str, str, str]] = []
-    for safeguard in model.safeguards:
-        if safeguard.name in model.off:
-            continue
-        weak: Model[Any, Any] = type(model)(model.parameters, (*model.off, safeguard.name))  # type: ignore[call-arg]  # as every declared model is made
-        further = _Search(weak, search.sight, wanted, begins)
+    for name, weak in _without(model):
+        further = _Search(weak, search.sight, seen, begins)
         end = further.goes_on(bound)
         if end is None:
             continue
@@ -270,15 +300,14 @@ def _nearest_refusal(search: _Search, bound: int) -> tuple[str, str, str]:
         for at, action in enumerate(run):
             refusal = model.refusal(state, action)
             if refusal is not None:
-                said = _reason(refusal)
-                refusals.append((at, model.verb(action), said, f"{safeguard.id} {safeguard.name}"))
+                refusals.append((at, model.verb(action), reason_of(refusal), name))
                 break
             state = model.apply(state, action)
     if refusals:
         return min(refusals)[1:]
     if search.sight.hides is not None:
-        open_sight = replace(search.sight, hides=None)
-        further = _Search(model, open_sight, wanted, begins)
+        passing = (*seen[:-1], replace(seen[-1], after_gap=True))
+        further = _Search(model, search.sight, passing, begins)
         end = further.goes_on(bound)
         if end is not None:
             return "", _passed(further, end), ""
@@ -287,16 +316,15 @@ def _nearest_refusal(search: _Search, bound: int) -> tuple[str, str, str]:
 
 def _passed(search: _Search, end: Pair) -> str:
     """What a way to an observation passes through, which should have been seen."""
-    (_, state), run = search.run_to(end)
+    (explained, state), run = search.run_to(end)
+    names = search.seen[explained].values
     passed: dict[str, None] = {}
     for action in run:
         before, state = search.values(state), search.model.apply(state, action)
         values = search.values(state)
-        if search.distance((0, state)):
-            news = {
-                name: value for name, value in values.items() if value != before[name] and value
-            }
-            passed |= {str(v) if len(values) == 1 else f"{n} {v}": None for n, v in news.items()}
+        if search.distance((explained, state)):
+            news = {n: v for n in names if (v := values.get(n)) != before.get(n) and v}
+            passed |= {str(v) if len(names) == 1 else f"{n} {v}": None for n, v in news.items()}
     return f"the model gets there through {', '.join(passed)}, which no line shows"
 
 
@@ -308,7 +336,7 @@ def _near(search: _Search, nearest: Sequence[Pair]) -> tuple[str, str, str]:
     """
     explained, state = nearest[0]
     wanted, has = search.seen[explained].values, search.values(state)
-    differ = {name for name, value in wanted.items() if has[name] != value}
+    differ = {name for name, value in wanted.items() if has.get(name) != value}
     on_the_way = search.on_the_way(differ)
     change = search.changing(differ)
     refusals = [
@@ -321,10 +349,11 @@ def _near(search: _Search, nearest: Sequence[Pair]) -> tuple[str, str, str]:
     if not refusals:
         return "", "", ""
     *_, action, refusal = min(refusals, key=lambda each: each[:4])
-    return search.model.verb(action), _reason(refusal), ""
+    return search.model.verb(action), reason_of(refusal), ""
 
 
-def _reason(refusal: Refusal) -> str:
+def reason_of(refusal: Refusal) -> str:
+    """A reason, with the names of those who are waited for."""
     names = ", ".join(refusal.missing)
     return f"{refusal.reason}: {names}" if names else refusal.reason
 

@@ -194,6 +194,7 @@ class Session:
         A counterexample becomes a branch, and one looks at the step that breaks the promise.
 
         Raises BadInput for a bound below 1, or a model that a search cannot follow.
+        Raises Refused for a record.
         """
         result = check(self.model, max_states=max_states, progress=progress)
         if result.violation is not None:

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from kit.edge.words import say
 from kit.engine import trace as traces
-from kit.engine.check import check
+from kit.engine.check import check, check_searchable
 from kit.engine.progress import Progress
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
@@ -135,6 +135,7 @@ class Drawer:
         if isinstance(said, Search):
             if not 1 <= said.most <= LARGEST_BOUND:
                 raise BadInput("states at most", said.most, f"1 to {LARGEST_BOUND:,}")
+            check_searchable(self.session.model)
             self.work.search(self._trace(), said.most)
         elif isinstance(said, Stopped):
             self.work.is_searching = False

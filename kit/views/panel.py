@@ -38,8 +38,8 @@ class Scene(Struct, frozen=True):
     a promise, where somebody kept that. ``counted`` gives a step of that way (from 0) the number
     that the Player's counter shows, and ``moments`` the moments of a timeline that they lead to.
     ``met`` gives a state the first moment at which it is met, on any branch that there is by now.
-    ``inquiry`` is what was found out about a promise that breaks here. ``kept`` is what was worked
-    out for this scene already.
+    ``inquiry`` is what was found out about a promise that breaks here. ``half``: its picture shares
+    the board with another one. ``kept`` is what was worked out for this scene already.
     """
 
     model: Any
@@ -58,6 +58,7 @@ class Scene(Struct, frozen=True):
     moments: Callable[[], Sequence[int]] = tuple
     met: Callable[[Any], int | None] = lambda state: None
     inquiry: Inquiry | None = None
+    half: bool = False
     kept: dict[Any, Any] = field(default_factory=dict)
 
     def once(self, name: Any, work: Callable[[], T]) -> T:

@@ -47,8 +47,10 @@ from kit.views.wires import Body, Place, Way, ground, on, path, tip
 
 WIDTH, HEIGHT = 460.0, 330.0
 """The picture at 840 × 560, a pixel each."""
+HALF_WIDTH, HALF_HEIGHT = 380.0, 296.0
+"""One of two pictures on a board: as small as leaves its letters their size, in a projector too."""
 STRIP, LINE = 26.0, 15.0
-SIDE = 132.0
+SIDE, HALF_SIDE = 132.0, 112.0
 """How wide the column of clients is."""
 MOST_SAID = 4
 """Lines beside a client, of which the first names what it is at."""
@@ -189,7 +191,7 @@ LEAST_DROP = 24.0
 
 @lru_cache(256)
 def places(
-    count: int, left: float, top: float, bottom: float, lines: int = 2
+    count: int, left: float, top: float, bottom: float, lines: int = 2, right: float = WIDTH
 ) -> tuple[tuple[Place, ...], Looks]:
     """Where so many characters stand, in rows, clockwise where there are two; how large they are.
 
@@ -197,7 +199,7 @@ def places(
     these come before breadth, and where they have fewer, others get the room. A place depends on
     the number alone.
     """
-    width, height = WIDTH - left, bottom - top
+    width, height = right - left, bottom - top
     wordy = [Looks(head, wide, lines) for head, wide in WORDY] if lines > 2 else []
     for looks in (*wordy, *(each for each in SIZES if each.lines <= lines)):
         high = looks.above + looks.below
@@ -208,24 +210,25 @@ def places(
             if number <= rows and in_row * looks.wide <= width:
                 wide = min(width / max(in_row, 1), WIDEST)
                 wider = replace(looks, wide=wide, rows=number)
-                return _in_rows(count, number, left, top, bottom, wider), wider
+                return _in_rows(count, number, (left, right), top, bottom, wider), wider
     columns = max(1, ceil((count * width / height) ** 0.5))
     rows = ceil(count / columns)
     small = min(width / columns, height / rows, 2 * looks.head + 2)
     looks = Looks(small / 2 - 1, small, 0, tag=False, rows=rows)
-    return _in_rows(count, rows, left, top, bottom, looks), looks
+    return _in_rows(count, rows, (left, right), top, bottom, looks), looks
 
 
 def _in_rows(
-    count: int, rows: int, left: float, top: float, bottom: float, looks: Looks
+    count: int, rows: int, between: tuple[float, float], top: float, bottom: float, looks: Looks
 ) -> tuple[Place, ...]:
+    left, right = between
     at: list[Place] = []
     for row, here in enumerate(_in_each(count, rows)):
         room = (bottom - top - rows * (looks.above + looks.below)) / rows
         drop = room if rows == 1 and here > 2 and room >= LEAST_DROP else 0.0
         room -= drop
         y = top + (bottom - top) * row / rows + room * (row if rows > 1 else 0.5) / max(rows - 1, 1)
-        step = (WIDTH - left) / here
+        step = (right - left) / here
         line = [
             complex(left + step * (i + 0.5), y + looks.above + drop * (i % 2)) for i in range(here)
         ]
@@ -244,17 +247,20 @@ def _in_each(count: int, rows: int) -> Iterator[int]:
 class _Set:
     """A stage that is laid out: what stands on it by name and by key, and the ways between."""
 
-    def __init__(self, stage: Stage, gated: bool) -> None:
+    def __init__(self, stage: Stage, gated: bool, half: bool) -> None:
         self.stage = stage
+        self.width, height, self.side = WIDTH, HEIGHT, SIDE
+        if half:
+            self.width, height, self.side = HALF_WIDTH, HALF_HEIGHT, HALF_SIDE
         y, tape = STRIP * stage.has_strip, stage.tape
         self.tape = None
         if tape is not None:
-            self.tape = Tape(tape, stage.tape_key, y, WIDTH, has_marks=stage.has_marks)
+            self.tape = Tape(tape, stage.tape_key, y, self.width, has_marks=stage.has_marks)
         self.top = self.tape.bottom if self.tape else y
-        self.bottom = HEIGHT - HIGH * gated
-        self.left = SIDE if stage.sides else 0.0
+        self.height, self.bottom = height, height - HIGH * gated
+        self.left = self.side if stage.sides else 0.0
         spots, self.looks = places(
-            len(stage.names), self.left, self.top + 4, self.bottom - 4, stage.lines
+            len(stage.names), self.left, self.top + 4, self.bottom - 4, stage.lines, self.width
         )
         self.at: dict[str, Place] = dict(zip(stage.names, spots, strict=True))
         self.there = {each.name: each for each in stage.characters}
@@ -275,7 +281,7 @@ class _Set:
             of = self.tape.names  # what travels to a mark goes to its node
             self.bodies |= {key: self.bodies.get(of.get(key, ""), cards[key]) for key in cards}
         top = y + TAPE - 4 if self.tape else y
-        inside = Box(WIDTH / 2, (top + self.bottom) / 2, WIDTH, self.bottom - top)
+        inside = Box(self.width / 2, (top + self.bottom) / 2, self.width, self.bottom - top)
         self.ground = ground(tuple(standing), inside)
 
     def _tag(self, each: Character) -> str:
@@ -286,7 +292,7 @@ class _Set:
         if not self.looks.tag:
             return ""
         at, own = self.at[each.name], self.looks.wide - 10
-        room = 2 * min(at.real - self.left, WIDTH - at.real)
+        room = 2 * min(at.real - self.left, self.width - at.real)
         for name, place in self.at.items():
             away = place - at
             if name != each.name and abs(away.imag) < self.looks.above + self.looks.below - 1:
@@ -318,7 +324,7 @@ class _Set:
     def _side_body(self, side: Character) -> Body:
         """What somebody who stands aside covers: the head, and the words beside it."""
         at = self.at[side.name]
-        tag, what = _side_words(side, self.side_room)
+        tag, what = _side_words(side, self.side_room, self.side)
         wide = max([0.0, *(measured(x, bold=True) for x in tag), *map(measured, what)])
         high = LINE * (len(tag) + len(what))
         beside = Box(at.real + HEAD + 4 + wide / 2, at.imag, _stepped(wide), high)
@@ -327,7 +333,7 @@ class _Set:
     def holds(self, box: Box) -> bool:
         """Whether there is room for all of a box among the characters."""
         x, y = box.width / 2, box.height / 2
-        inside = box.x >= x and box.x + x <= WIDTH
+        inside = box.x >= x and box.x + x <= self.width
         return inside and self.top <= box.y - y and box.y + y <= self.bottom
 
     def way(self, source: str, target: str) -> Way | None:
@@ -339,7 +345,7 @@ class _Set:
             source = tape[-1].key
         start, end = self.bodies.get(source), self.bodies.get(target)
         if not target:
-            end = Body(Place((self.left + WIDTH) / 2, (self.top + self.bottom) / 2), 2)
+            end = Body(Place((self.left + self.width) / 2, (self.top + self.bottom) / 2), 2)
         if start is None or end is None or start.at == end.at:
             return None
         return self.ground.way(start, end)
@@ -410,11 +416,14 @@ def draw_stage(
     """Draw the stage of a scene; ``gates`` is None where its family never has any. What was not so
     ``before``, when ``then`` were the gates, is marked.
     """
-    laid = _Set(stage, gates is not None)
+    laid = _Set(stage, gates is not None, scene.half)
     labels = Labels(laid.holds, laid.ground.taken())
     parked = [*_envelopes(laid, labels, before)]
     unheard = _unheard(scene, stage, before)
-    trailed = [*trails(scene.flows()[:MOST_TRAILS], _route(laid, before), labels, unheard)]
+    added = _added(stage, before)
+    told = {stage.tape_key} if added else ()  # the new card says what it is
+    flows = scene.flows()[:MOST_TRAILS]
+    trailed = [*trails(flows, _route(laid, added), labels, unheard, told)]
     behind = [_wall(laid, wall, labels) for wall in stage.walls]
     words = [*labels.draw()]
     letters = tags(stage.names)
@@ -425,7 +434,7 @@ def draw_stage(
     cast = Cast(letters, {each.name: each.health for each in stage.characters}, then)
     return h(
         "svg",
-        draw_strip(stage.standing, WIDTH) if stage.has_strip else None,
+        draw_strip(stage.standing, laid.width) if stage.has_strip else None,
         laid.tape.draw(letters, former, ends, coming) if laid.tape else None,
         behind,
         [_empty(laid, name) for name in stage.names if name not in laid.there],
@@ -436,8 +445,8 @@ def draw_stage(
         [_side(laid, each, was.get(each.key)) for each in stage.sides],
         [envelope for _, envelope in parked],
         h("g", words, k="labels"),
-        gate_below(scene, gates, cast, WIDTH, HEIGHT) if gates is not None else None,
-        viewBox=f"0 0 {WIDTH:.0f} {HEIGHT:.0f}",
+        gate_below(scene, gates, cast, laid.width, laid.height) if gates is not None else None,
+        viewBox=f"0 0 {laid.width:.0f} {laid.height:.0f}",
         role="img" if gates is None else "group",
         aria_label=said,
         class_="stage",
@@ -560,9 +569,11 @@ def _words(
     return [plate, h("text", words, x=x or None, y=y, text_anchor=anchor, class_=kind)]
 
 
-def _side_words(each: Character, room_high: float) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _side_words(
+    each: Character, room_high: float, wide: float
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What somebody asks, and was told: the lines of both."""
-    room, most = SIDE - 2 * HEAD - 16, max(1, min(MOST_SAID, int(room_high // LINE)))
+    room, most = wide - 2 * HEAD - 16, max(1, min(MOST_SAID, int(room_high // LINE)))
     fits = most < 3 or measured(each.tag, bold=True) <= room
     tag = (shortened(each.tag, room, bold=True),) if fits else wrapped(each.tag, 0.9 * room)
     what = wrapped(" ".join(each.holds), room, most - len(tag)) if most > len(tag) else ()
@@ -572,7 +583,7 @@ def _side_words(each: Character, room_high: float) -> tuple[tuple[str, ...], tup
 def _side(laid: _Set, each: Character, was: Character | None) -> Frag:
     """A client or operator: a square with a letter, and beside it what it asks and was told."""
     was = was or each
-    tag, what = _side_words(each, laid.side_room)
+    tag, what = _side_words(each, laid.side_room, laid.side)
     changed = [each.tag != was.tag] * len(tag) + [each.holds != was.holds] * len(what)
     top = 5 - LINE * (len(changed) - 1) / 2
     return h(
@@ -676,14 +687,18 @@ BESIDE = (0.0, 24.0, -24.0, 44.0, -44.0)
 """How far beside it, where the wire itself is covered."""
 
 
-def _route(laid: _Set, before: Stage | None) -> Callable[[Flow], Way | None]:
-    """The wire of what travels; what was added to the tape is its newest card."""
-    tape, was = laid.stage.tape or (), (before and before.tape) or ()
-    added = {card.key for card in tape[-1:]}.difference(card.key for card in was)
+def _added(stage: Stage, before: Stage | None) -> str:
+    """The key of the newest card, if it is a new one."""
+    tape, was = stage.tape or (), (before and before.tape) or ()
+    return tape[-1].key if tape and tape[-1].key not in {card.key for card in was} else ""
+
+
+def _route(laid: _Set, added: str) -> Callable[[Flow], Way | None]:
+    """The wire of what travels; what was ``added`` to the tape is its newest card."""
 
     def route(flow: Flow) -> Way | None:
         is_added = flow.to_key == laid.stage.tape_key and added
-        return laid.way(flow.from_key, tape[-1].key if is_added else flow.to_key)
+        return laid.way(flow.from_key, added if is_added else flow.to_key)
 
     return route
 
@@ -725,7 +740,9 @@ def _wall(laid: _Set, wall: Wall, labels: Labels) -> Frag:
               class_="tip"),
         )  # fmt: skip
     around = [a * s + b * (1 - s) for a, b, _ in lines for s in (0.5, 0.3, 0.7, 0.1, 0.9)]
-    labels.ask(key, say(wall.words), around, gap=6)
+    for a, b, _ in lines:
+        labels.lines += beads((a, a, b, b))
+    labels.ask(key, say(wall.words), around)
     wire = laid.way(wall.group[0], wall.beyond) if wall.beyond else None
     return h(
         "g",
@@ -749,24 +766,27 @@ def _across(laid: _Set, wall: Wall) -> Iterator[tuple[Place, Place, Place]]:
 def _between(laid: _Set, group: set[str]) -> Iterator[tuple[Place, Place, Place]]:
     """Each edge between a place of the group and another one: its ends, the way out of the group.
 
-    A row of places is cut where two of them meet, and rows are cut half-way between them.
+    A row of places is cut where two of them meet, and rows half-way between what they cover.
     """
     rows: dict[float, list[tuple[float, bool]]] = {}
+    covered: dict[float, Box] = {}
     names = iter(laid.stage.names)
     for here in _in_each(len(laid.stage.names), laid.looks.rows):
         row = list(islice(names, here))
         high = min(laid.at[name].imag for name in row) if row else 0.0
         rows[high] = [(laid.at[name].real, name in group) for name in row]
+        bodies = [laid.bodies[name] for name in row]
+        covered[high] = Body(bodies[0].at, 0, tuple(body.around for body in bodies)).around
     heights = sorted(rows)
     cuts = [
-        (upper + laid.looks.below + lower - laid.looks.above) / 2
-        for upper, lower in pairwise(heights)
+        (upper.y + upper.height / 2 + lower.y - lower.height / 2) / 2
+        for upper, lower in pairwise(covered[y] for y in heights)
     ]
     above: list[tuple[float, float, bool]] = []
     for y, top, bottom in zip(
         heights, [laid.top + 4, *cuts], [*cuts, laid.bottom - 4], strict=True
     ):
-        half = (WIDTH - laid.left) / len(rows[y]) / 2
+        half = (laid.width - laid.left) / len(rows[y]) / 2
         cells = [(x - half, x + half, inside) for x, inside in sorted(rows[y])]
         for (_, x, inside), (_, _, other) in pairwise(cells):
             if inside != other:

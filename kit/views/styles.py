@@ -28,7 +28,8 @@ TERMINAL = ("root", "terminal")
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 # Rules of parts of a player that follow one another are sent as one that has them all.
-_PART = r"(?P=of)(?:\.kp)* (?:[^{},()@]|\([^()]*\))+"
+_ARGUMENTS = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
+_PART = rf"(?P=of)(?:\.kp)* (?:[^{{}},()@]|{_ARGUMENTS})+"
 _OF = r"(?:(?<=[{}])|^)(?=(?P<of>\.kp(?:\[data-my-large\])?))"
 _WITHIN = re.compile(rf"{_OF}(?:{_PART}(?:,{_PART})*\{{[^{{}}]*\}}){{2,}}")
 _VARIABLE = re.compile(r"var\(--([a-z-]+)\)")

@@ -59,7 +59,8 @@ class Tape:
     def __init__(
         self, cards: Sequence[Card], key: str, y: float, width: float, *, has_marks: bool = True
     ) -> None:
-        self.cards, self.shown, self.key, self.y = cards, cards[-MOST_CARDS:], key, y
+        self.most = min(MOST_CARDS, int((width - FOLD - NEXT_WIDE) / (LEAST_WIDE + APART)))
+        self.cards, self.shown, self.key, self.y = cards, cards[-self.most :], key, y
         self.bottom = y + TAPE + MARKS * has_marks
         self.width = width
         self.wide = _shared(map(_needed, self.shown), width - FOLD - NEXT_WIDE)
@@ -102,7 +103,7 @@ class Tape:
         and title of each that is on its way to the log; marked is what was not so ``before``.
         """
         was = {card.key: card for card in before or ()}
-        former = None if before is None else len(before) - len(before[-MOST_CARDS:])
+        former = None if before is None else len(before) - len(before[-self.most :])
         cards = []
         for i, card in enumerate(self.shown):
             is_new = before is not None and card.key not in was

@@ -35,14 +35,17 @@ FURTHER = sorted(
     key=lambda at: at[0] ** 2 + at[1] ** 2,
 )
 """Where else, nearer ones first."""
-ROUNDS = (
-    *((LONGEST, AROUND, True), (SHORT, AROUND, True)),
-    *((LONGEST, FURTHER, False), (SHORT, FURTHER, False)),
-)
-"""How wide a label may be, where it may stand, and whether that is near, in this order."""
 NEARER, SAME_LINE = 4.0, 12.0
-"""How much nearer to another thing a label may be than to its own, unless it is beside that; and
-how near two points are that are on one line.
+"""How much nearer to another thing a label may be than to its own, where there is no other room;
+and how near two points are that are on one line.
+"""
+ROUNDS = (
+    *((LONGEST, AROUND, True, 0.0), (SHORT, AROUND, True, 0.0)),
+    *((LONGEST, FURTHER, False, 0.0), (SHORT, FURTHER, False, 0.0)),
+    *((LONGEST, FURTHER, False, NEARER), (SHORT, FURTHER, False, NEARER)),
+)
+"""How wide a label may be, where it may stand, whether that is near, and how much nearer it may be
+to another thing, in this order.
 """
 PARKED, ENDING = (0.4, 0.58, 0.24, 0.74, 0.5, 0.32, 0.66, 0.16, 0.84), (0.85, 0.7, 0.55, 0.4)
 """Where on its wire an envelope stands."""
@@ -252,10 +255,11 @@ class Labels:
         around is full, as near as there is room.
         """
         left = self.asked
-        for longest, around, near in ROUNDS if left else ():
+        for longest, around, near, nearer in ROUNDS if left else ():
             texts = {key: _in_lines(each.words, longest) for key, each in left.items()}
             wishes = (
-                (key, self._seats(key, lines, around, near=near)) for key, lines in texts.items()
+                (key, self._seats(key, lines, around, nearer, near=near))
+                for key, lines in texts.items()
             )
             wires = self.wires if near else ()
             seats = seated(wishes, [*self.pinned, *self.lines, *wires])
@@ -275,6 +279,7 @@ class Labels:
         key: str,
         lines: Sequence[str],
         around: Sequence[tuple[float, float]],
+        nearer: float,
         *,
         near: bool,
     ) -> Iterator[Box]:
@@ -290,7 +295,7 @@ class Labels:
 
         def is_own(box: Box) -> bool:
             reach = min(_away(box, at) for at in own.points)
-            least = reach / 3 if reach <= own.gap + 2 else reach - NEARER
+            least = reach * 0.8 if reach <= own.gap + 2 else reach - nearer
             return not any(_away(box, at) < least for at in others)
 
         boxes = (
@@ -300,7 +305,7 @@ class Labels:
                 wide,
                 high,
             )
-            for at in own.points
+            for at in (own.points if near else own.about)
             for right, down in around
         )
         return filter(is_own, filter(self.holds, boxes))
@@ -330,8 +335,10 @@ def trails(
     route: Callable[[Flow], Way | None],
     labels: Labels,
     unheard: Iterable[str] = (),
+    told: Container[str] = (),
 ) -> Iterator[Frag]:
-    """Draw what travelled in a step, each pair of ends once; lost is what went to the ``unheard``.
+    """Draw what travelled in a step, each pair of ends once; lost is what went to the ``unheard``,
+    and who is ``told`` needs no words beside it.
 
     ``route`` is the wire of a flow; None: one of its ends is not there.
     """
@@ -345,7 +352,8 @@ def trails(
         place = labels.free(way, ENDING)
         about = [on(way, share) for share in PARKED]
         labels.lines += beads(way)
-        labels.ask(key, flow.label, [on(way, share) for share in SAID], about=about)
+        points = [place] if place else [on(way, share) for share in SAID]
+        labels.ask(key, flow.label * (flow.to_key not in told), points, about=about)
         is_lost = flow.to_key in unheard
         kind, look = ("unread", "torn") if is_lost else ("opened", "")
         shape = h("path", d=envelope_path(8, opened=not is_lost), class_=kind)

@@ -21,10 +21,19 @@ ELSEWHERE = {
     "test_patience": "watches threads by signals; a page ends its worker",
 }
 NOT_INSIDE = (
-    # There is one process, and a stack that a thousand levels of data are too much for.
+    # There is one process, and a stack that a thousand levels of data are too much for; no limit of
+    # memory is known, no Jupyter, and who may write a file.
     "test_actors.py::test_the_hash_seed_changes_nothing",
     "test_errors.py::test_strange_values_can_be_spoken_of[deep data]",
     "test_fuzz.py::test_the_hash_seed_changes_no_walk",
+    "test_registry.py::test_deep_data_is_refused",
+    "test_registry.py::test_what_is_not_used_is_not_loaded",
+    "test_search_modes.py::test_a_search_stops_before_memory_ends",
+    "test_timeline.py::test_the_player_and_a_cell_make_the_same_trace",
+    "test_trace_damage.py::test_a_text_that_is_no_trace_is_named[deep nesting]",
+    "test_trace_damage.py::test_a_text_that_is_no_trace_is_named[deep objects]",
+    "test_trace_files.py::test_a_place_that_cannot_be_written_is_named[name3]",
+    "test_trace_files.py::test_writing_replaces_the_old_file_at_once",
 )
 ALL = sorted(path for path in FOLDER.glob("test_*.py") if path.stem not in ELSEWHERE)
 SOME = ("test_check", "test_declared")

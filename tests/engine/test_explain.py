@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from random import Random
 from typing import Any
@@ -21,12 +22,12 @@ TWOPHASE = build("twophase", {"rms": 2})
 FIELDS = ("prepared", "committed", "aborted", "tm")
 
 
-def reads(s: Any) -> dict[str, Any]:
+def values_of(s: Any) -> dict[str, Any]:
     """What is seen of two-phase commit: not what the manager has heard."""
     return {name: getattr(s, name) for name in FIELDS}
 
 
-SIGHT = Sight(reads)
+SIGHT = Sight(lambda m, s: values_of(s))
 
 
 def walked(random: Random, steps: int) -> list[Any]:
@@ -41,7 +42,7 @@ def seen_in(states: Sequence[Any], random: Random) -> list[dict[str, Any]]:
     """Some of the states, and of each some of the values."""
     kept = [s for s in states if random.random() < 0.5] or [states[-1]]
     return [
-        {name: value for name, value in reads(s).items() if random.random() < 0.8} for s in kept
+        {name: value for name, value in values_of(s).items() if random.random() < 0.8} for s in kept
     ]
 
 
@@ -60,7 +61,7 @@ def first_refuted(model: Model[Any, Any], values: Sequence[dict[str, Any]]) -> i
                 if after not in states:
                     states.add(after)
                     todo.append(after)
-        states = {s for s in states if reads(s).items() >= wanted.items()}
+        states = {s for s in states if values_of(s).items() >= wanted.items()}
         if not states:
             return number
     return None
@@ -74,7 +75,7 @@ def test_what_a_walk_shows_is_explained(random: Random, steps: int) -> None:
     found = search_explanation(TWOPHASE, SIGHT, rows(values))
     assert found.verdict == "explained"
     timeline = found.timeline()
-    states = iter([reads(timeline.moments[at].state) for at in timeline.path()])
+    states = iter([values_of(timeline.moments[at].state) for at in timeline.path()])
     state = next(states)
     for wanted in values:
         while not state.items() >= wanted.items():
@@ -108,7 +109,7 @@ def test_the_nearest_refusal_is_the_models_own() -> None:
 def test_a_safeguard_that_would_allow_it_is_named() -> None:
     """Without it the model has a run to what was seen; its first refused step is the nearest."""
     model = build("tablets", {"moves": 2})
-    ways = Sight(lambda s: {"ways": len(s.tablets[0].transitions)})
+    ways = Sight(lambda m, s: {"ways": len(s.tablets[0].transitions)})
     found = search_explanation(model, ways, rows([{"ways": 1}, {"ways": 2}]))
     assert (found.verdict, found.where) == ("refuted", "line 2")
     assert found.without == "S-25 one-transition"
@@ -118,7 +119,7 @@ def test_a_safeguard_that_would_allow_it_is_named() -> None:
 
 def test_what_has_to_be_seen_is_not_passed_unseen() -> None:
     """A sight may say which changes are always seen: then a row of them has no gaps."""
-    steady = Sight(lambda s: {"tm": s.tm, "all": s.committed == 3}, lambda old, new: old == new)
+    steady = Sight(lambda m, s: {"tm": s.tm, "all": s.committed == 3}, operator.eq)
     whole = rows([{"tm": 0, "all": False}, {"tm": 1, "all": False}, {"tm": 1, "all": True}])
     assert search_explanation(TWOPHASE, steady, whole).verdict == "explained"
     found = search_explanation(TWOPHASE, steady, (whole[0], whole[2]))

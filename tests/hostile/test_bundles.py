@@ -7,6 +7,7 @@ import io
 import lzma
 import os
 import tarfile
+from codecs import BOM_UTF8
 from collections.abc import Callable
 from pathlib import Path
 
@@ -113,6 +114,46 @@ def test_what_follows_packed_the_same_way_goes_on(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(PLAIN[:half]) + gzip.compress(PLAIN[half:]))
     bundle = read_bundle(path, "snapshot", (NAME,))
     assert bundle.files[NAME].content == (FOLDER / NAME).read_bytes()
+
+
+ENCODINGS: dict[str, tuple[Callable[[str], bytes], str]] = {
+    "utf-16": (lambda text: text.encode("utf-16"), "this is UTF-16 or no text at all"),
+    "utf-16 without a mark": (lambda text: text.encode("utf-16-le"), "this is UTF-16"),
+    "utf-32": (lambda text: text.encode("utf-32-be"), "this is UTF-16 or no text at all"),
+    "latin-1": (lambda text: (text + "Málaga").encode("latin-1"), "byte 0xe1 in line"),
+    "NUL in a row": (lambda text: text.replace("\n", "\0\n", 1).encode(), "byte 0x00 in line 1"),
+    "NUL at the end": (lambda text: text.encode() + bytes(3), "byte 0x00 in line"),
+    "two marks": (lambda text: BOM_UTF8 * 2 + text.encode(), "one byte order mark; this has two"),
+}
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+@pytest.mark.parametrize("file", sorted(path.name for path in FOLDER.iterdir()))
+def test_a_file_that_is_no_utf_8_gets_one_line(name: str, file: str, tmp_path: Path) -> None:
+    """In an archive and in a folder: it names the file and what is allowed, with no name of it."""
+    encode, said = ENCODINGS[name]
+    contents = {path.name: path.read_bytes() for path in FOLDER.iterdir()}
+    contents[file] = encode((FOLDER / file).read_text("utf-8"))
+    folder, archive = tmp_path / "snap", tmp_path / "snap.tar.gz"
+    folder.mkdir()
+    for each, content in contents.items():
+        (folder / each).write_bytes(content)
+    archive.write_bytes(packed(*(member(f"snap/{each}", c) for each, c in contents.items())))
+    for source in (folder, archive):
+        line = bad("tablets", str(source))
+        assert f"'{source.name}/{file}'; allowed: text in UTF-8" in line
+        assert said in line
+        hidden = bad("tablets", str(source), "--anonymize")
+        assert f"snapshot-1/{file}: got '(not shown: --anonymize)'" in hidden
+        assert said in hidden
+
+
+def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path: Path) -> None:
+    """Every file of a snapshot may begin with one."""
+    for path in FOLDER.iterdir():
+        (tmp_path / path.name).write_bytes(BOM_UTF8 + path.read_bytes())
+    expected = call("tablets", str(FOLDER)).out.replace(FOLDER.name, tmp_path.name)
+    assert call("tablets", str(tmp_path)).out == expected
 
 
 def test_a_link_in_a_folder_is_not_followed(tmp_path: Path) -> None:

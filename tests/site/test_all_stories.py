@@ -50,13 +50,6 @@ PLAYED = """async ([number, steps, step, way, patience]) => {
   };
   await until("step 0 of");
   box.dispatchEvent(new Event("pointerdown"));
-  const drawer = box.querySelector(".kit-drawer"); // has something once its engine is there
-  for (const end = Date.now() + patience; !drawer.firstChild && Date.now() < end; )
-    await new Promise((drawn) => setTimeout(drawn));
-  await new Promise((drawn) => setTimeout(drawn, 0));
-  drawer.querySelector("[data-setup=link]").click(); // what it answers comes after where one is
-  for (const end = Date.now() + patience; !drawer.querySelector(".kit-told") && Date.now() < end; )
-    await new Promise((drawn) => setTimeout(drawn));
   for (let at = 1; at <= steps; at++) {
     box.querySelector("[data-do=step]").click();
     await until(`step ${at} of`);
@@ -71,7 +64,10 @@ PLAYED = """async ([number, steps, step, way, patience]) => {
   button().click();
   await until(`step ${step + 1} of ${step + 1}:`);
 }"""
-"""Go on, step by step, and wait for each; then do something else at a step of the story."""
+"""Go on, step by step, and wait for each; then do something else at a step of the story.
+
+Nobody waits for the engine: what is done before it is there waits for it.
+"""
 
 
 @pytest.fixture(scope="module")

@@ -127,6 +127,19 @@ def test_a_model_of_ones_own_is_switched_and_searched_in_workers() -> None:
         assert engine.timeline.broken_by(engine.timeline.at)
 
 
+def test_a_record_of_a_real_log_has_nothing_to_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The drawer of its page says so at once, and asks no second worker."""
+    monkeypatch.chdir(FOLDER)
+    told: list[Any] = []
+    parts = Parts(lambda said: told.append(said[1]))
+    part = paged(lesson("read-a-real-log")).parts[0]
+    about = msgspec.json.encode(part.run).decode()
+    parts.open(part.number, about, RenderedTimeline(part.run.timeline()).pack().compressed())
+    parts.said(part.number, json.dumps({"setup": "search", "most": 1000}))
+    assert "There is nothing to search: this is a record" in told[-1]
+    assert not any('{"search"' in said for said in told if isinstance(said, str))
+
+
 @pytest.mark.parametrize("program", ["", "7", "x = 1"])
 def test_a_program_that_shows_no_history_is_refused(program: str) -> None:
     """One line names it."""

@@ -18,20 +18,23 @@ from tests.widgets.exporting import NAMES, performed
 FIRST = list({name.partition("/")[0]: name for name in reversed(NAMES)}.values())
 IN_TIME = {"dataplane", "coordinator", "replica", "vnodes", "tablet"}
 """Pictures of a run in space and time: nobody there leads, so what names no node has no place."""
-IN_TWO = {"worlds"}
-"""Two pictures: what the second world may do is among all actions."""
 
 
-def picture(scene: Scene) -> Frag:
-    """The picture of a frame, as it is shown."""
+def pictures(scene: Scene) -> Iterator[Frag]:
+    """The parts of a frame's picture as it is shown, and of a stage that is a second one."""
     views = for_model(scene.model)
-    drawn = frame(scene, views.panels, (), views)
-    return next(part for part in drawn.walk() if part.get("class") == "kp-picture")
+    drawn = [*frame(scene, views.panels, (), views).walk()]
+    pages = (part for part in drawn if "kp-page" in (part.get("class") or ""))
+    stages = (kid for page in pages for kid in page.kids if isinstance(kid, Frag))
+    yield from next(part for part in drawn if part.get("class") == "kp-picture").walk()
+    for stage in stages:
+        if stage.get("class") == "stage":
+            yield from stage.walk()
 
 
 def homeless(scene: Scene) -> Iterator[str]:
     """The actions that no thing of the picture offers, by the rule of ``menu.js``."""
-    parts = [part for part in picture(scene).walk() if part.get("data-of")]
+    parts = [part for part in pictures(scene) if part.get("data-of")]
     leads = any("crown" in (each.get("class") or "") for part in parts for each in part.walk())
     aside = any("aside" in (part.get("class") or "").split() for part in parts)
     said = set()
@@ -47,7 +50,7 @@ def homeless(scene: Scene) -> Iterator[str]:
                 yield button.text()
 
 
-@pytest.mark.parametrize("name", [n for n in FIRST if n.partition("/")[0] not in IN_TIME | IN_TWO])
+@pytest.mark.parametrize("name", [n for n in FIRST if n.partition("/")[0] not in IN_TIME])
 def test_each_action_has_a_thing_to_press(name: str) -> None:
     """By its name, or as what the leader does, or who stands aside."""
     timeline = performed(name)
@@ -70,7 +73,7 @@ def test_a_wall_offers_what_takes_it_away(name: str, ends: str) -> None:
     walls = [
         (scene, part)
         for scene in scenes
-        for part in picture(scene).walk()
+        for part in pictures(scene)
         if part.get("class") == "walls"
     ]
     assert walls

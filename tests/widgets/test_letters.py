@@ -9,16 +9,15 @@ from tests.widgets.exporting import NAMES, Pages, opened
 
 pytestmark = pytest.mark.browser
 
-FIRST = [
-    name
-    for model, name in {name.partition("/")[0]: name for name in reversed(NAMES)}.items()
-    if model != "worlds"
-]
-"""A scenario of each model, but of two worlds: two stages in one slot, each half as large."""
+FIRST = list({name.partition("/")[0]: name for name in reversed(NAMES)}.values())
+"""A scenario of each model."""
+PAIRS = [name for name in NAMES if name.startswith("worlds/") and name not in FIRST]
+"""Two pictures on a board, of other families in each."""
 SMALL = """(least) => {
   const size = (text) => parseFloat(getComputedStyle(text).fontSize)
     * Math.hypot(text.getScreenCTM().a, text.getScreenCTM().b);
-  const texts = [...document.querySelectorAll(".kp-stage .kp-picture .panel svg text")]
+  const texts = [...document.querySelectorAll(
+    ".kp-stage .kp-picture .panel svg text, .kp-stage .kp-page>.stage text")]
     .filter((one) => one.textContent.trim() && one.checkVisibility({ visibilityProperty: true }));
   return texts.filter((one) => size(one) < least - 0.05)
     .map((one) => `${size(one).toFixed(1)} px: ${one.textContent.trim()}`);
@@ -48,7 +47,7 @@ def small(page: Page, least: float) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("name", FIRST)
+@pytest.mark.parametrize("name", [*FIRST, *PAIRS])
 def test_letters_are_large_enough(reader: Page, pages: Pages, name: str) -> None:
     """At least 13 pixels on the smallest board; in the projector at least 22, and its picture has
     three quarters of the screen in both directions.

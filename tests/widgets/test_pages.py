@@ -14,12 +14,8 @@ from tests.widgets.legible import FAINT_WORDS, FLAWS, SMALL_WORDS, TABS_WITH_DRA
 
 pytestmark = pytest.mark.browser
 
-FIRST = [
-    name
-    for model, name in {name.partition("/")[0]: name for name in reversed(NAMES)}.items()
-    if model != "worlds"
-]
-"""A scenario of each model, but of two worlds: two stages in one slot, each half as large."""
+FIRST = list({name.partition("/")[0]: name for name in reversed(NAMES)}.values())
+"""A scenario of each model."""
 LANDING = [
     name if name in {*FIRST, *NAMES[::3]} else pytest.param(name, marks=pytest.mark.deep)
     for name in NAMES

@@ -128,6 +128,42 @@ def test_signs_that_correspond_are_lit_in_both(
         assert all(reader.evaluate(LIT)), side
 
 
+def test_keys_reach_the_sign_of_a_stream(reader: Page, written: dict[str, Path]) -> None:
+    """A walk through the parts comes to it, then to the second picture."""
+    begun(reader, written["bootstrap"])
+    for _ in range(5):
+        reader.keyboard.press("Shift+ArrowRight")
+    reader.wait_for_selector(".kp-picture [data-of=stream]")
+
+    def lit() -> list[list[str]]:
+        reader.keyboard.press("]")
+        found: list[list[str]] = reader.evaluate(LIT)
+        return found
+
+    walk = [lit() for _ in range(60)]
+    assert any(any("level" in key for key in left) and right for left, right in walk)
+    assert any(
+        any(key.startswith("label:") or "topology" in key for key in right)
+        for left, right in walk
+        if not left
+    )
+
+
+def test_both_pictures_have_menus(reader: Page, written: dict[str, Path]) -> None:
+    """A press on a node of either offers what both worlds may do with it."""
+    begun(reader, written["bootstrap"])
+    for _ in range(3):
+        reader.keyboard.press("Shift+ArrowRight")
+    reader.wait_for_selector(".kp-said .milestone")
+    for side in (".kp-page.topology", ".kp-picture"):
+        reader.locator(f"{side} [data-k^='n:B'] text").first.click(force=True)
+        menu = reader.locator(".kp-menu")
+        menu.wait_for(state="visible")
+        assert menu.locator("button:has-text('epochs:')").count()
+        assert menu.locator("button:has-text('topology:')").count()
+        reader.keyboard.press("Escape")
+
+
 def test_a_row_opens_its_moment(reader: Page, written: dict[str, Path]) -> None:
     """A press on a row of the table goes to where it happens, and the table stays."""
     begun(reader, written["death"])

@@ -86,7 +86,7 @@ class LogEntry(Struct, frozen=True):
     takes, ``tokens`` those that it will own, ``address``, ``dc`` and ``rack`` those of a
     registration, ``address`` also of a startup; None (and no token) where the text does not tell.
     ``text`` is the rendered transformation, which is not canonical: two renderings of one event may
-    differ.
+    differ. ``where`` is its place in the file, in words.
     """
 
     epoch: int
@@ -101,6 +101,7 @@ class LogEntry(Struct, frozen=True):
     address: str | None = None
     dc: str | None = None
     rack: str | None = None
+    where: str = ""
 
 
 class DirectoryNode(Struct, frozen=True):
@@ -308,7 +309,7 @@ def _entry(epoch: int, row: Mapping[str, Any], where: str) -> LogEntry:
     if not _DATE.fullmatch(time):
         allowed = "a time as Java or CQL writes it, such as Mon Nov 23 10:00:00 UTC 2026"
         raise BadInput(f"{where} entry_time", time, allowed)
-    return LogEntry(epoch, kind, text, entry_id, time, **_parts(kind, text, where))
+    return LogEntry(epoch, kind, text, entry_id, time, **_parts(kind, text, where), where=where)
 
 
 def _parts(kind: str, text: str, where: str) -> dict[str, Any]:

@@ -58,8 +58,9 @@ FAMILY = Family(
         FileKind(
             "a metadata log",
             "operators.importers.metadata_log:is_metadata",
-            ("metadata",),
+            ("metadata", "explain"),
             "dry_run.time_machine:replay_log",
+            "dry_run.explaining:of_log",
         ),
     ),
     tasks=("lessons.tasks", "lessons.real_log"),

@@ -46,7 +46,7 @@ def part_scene(scene: Scene, world: str) -> Scene:
             return tuple(_own_steps(scene, world))
 
         given: Mapping[str, Any] = {"suggested": suggested, "closed": scene.closed, **words}
-        return Scene(m.parts[world], state, before, action, past=past, **given)
+        return Scene(m.parts[world], state, before, action, past=past, half=True, **given)
 
     return scene.once(("world", world), work)
 

@@ -50,7 +50,7 @@ export class Choices {
     const part = rowIn(page);
     for (let around = part; around !== page; around = around.parentNode)
       if (around.matches("details")) around.open = true;
-    part.scrollIntoView({ block: "nearest", inline: "nearest" });
+    part.scrollIntoView({ block: "nearest" });
   }
 
   // What is pointed at, has the focus or is walked to is lit meanwhile.

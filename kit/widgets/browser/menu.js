@@ -2,6 +2,7 @@
 
 import { bounds } from "./motion.js";
 import { all } from "./picture.js";
+import { PICTURES } from "./spots.js";
 import { say } from "./words.js";
 
 const FACTS = 3;
@@ -31,7 +32,7 @@ export class Menu {
   press(part, thing) {
     const again = this.thing === thing;
     this.close();
-    if (again || !part.closest(".kp-picture")) return;
+    if (again || !part.closest(PICTURES)) return;
     const actions = this.actions(thing);
     const [name, ...facts] = this.facts(part, thing);
     if (!actions.length && !facts.length) return;
@@ -76,13 +77,13 @@ export class Menu {
 
   // The actions that name the thing; who leads offers those that name nothing in the picture, too.
   actions(thing) {
-    const { main, spots } = this.player;
+    const { main } = this.player;
     const offered = all(main.box, ".actions [data-names]");
-    const home = spots.box.querySelector("[data-of]:has(.crown)")
-      ?? spots.box.querySelector(".aside");
+    const within = (parts) => all(main.box, `${PICTURES} ${parts}`);
+    const home = within("[data-of]:has(.crown)")[0] ?? within(".aside")[0];
     const mine = offered.filter(isFor(thing));
     if (thing !== home?.dataset.of) return mine;
-    const things = new Set(all(spots.box, "[data-of]").map(({ dataset }) => dataset.of));
+    const things = new Set(within("[data-of]").map(({ dataset }) => dataset.of));
     const others = [...things].map(isFor);
     return [...mine, ...offered.filter((action) => !others.some((of) => of(action)))];
   }

@@ -4,6 +4,9 @@ import { thingAt } from "./choices.js";
 import { bounds } from "./motion.js";
 import { all } from "./picture.js";
 
+// A stage may be a second picture beside the first.
+export const PICTURES = ":is(.kp-picture,.kp-page:not([hidden]) .stage)";
+const ROVE = "[data-roving]:not(.missing)"; // those at a gate are like all parts
 const LEAST = 0.5;
 const MOST = 6;
 const MEASURED = 40; // looks of a table that are laid out to know its width
@@ -90,16 +93,19 @@ export class Spots {
     this.resize(event.deltaY < 0 ? STEP : 1 / STEP);
   }
 
-  // To the next part, or the one before; where none takes the focus, each thing is lit and said.
+  // To the next part of the pictures, or the one before: what takes no focus is lit and said.
   walk(by) {
-    const { box } = this;
-    if (!box) return;
-    const roving = all(box, "[data-roving]:not(.missing)"); // those at a gate are like all parts
-    if (roving.length) {
-      const at = roving.indexOf(document.activeElement);
-      const next = at < 0 ? (by > 0 ? 0 : -1) : (at + by) % roving.length;
-      roving.at(next).focus();
-    } else this.say(all(box, "svg [data-k]").filter(isLeaf), by);
+    const parts = all(this.player.main.box, PICTURES).flatMap(stops);
+    const at = parts.findIndex((one) =>
+      this.walked ? one.dataset.k === this.walked : one === document.activeElement);
+    const part = parts.at(at + by < -1 ? -1 : (at + by) % parts.length);
+    if (!part) return;
+    this.walked = part.matches(ROVE) ? null : part.dataset.k;
+    if (!this.walked) return part.focus();
+    this.thing = thingAt(part) || this.walked; // what is about nothing is lit itself
+    part.scrollIntoView({ block: "nearest" });
+    this.player.choices.point(this.thing);
+    this.player.voice.tell(words(part), part);
   }
 
   // The part that was walked to stays lit.
@@ -108,17 +114,6 @@ export class Spots {
     const part = this.player.main.box.querySelector(`svg [data-k="${CSS.escape(this.walked)}"]`);
     if (!this.player.choices.light(this.thing) && part)
       this.player.menu.press(part.closest("[data-of]") || part, this.thing);
-  }
-
-  say(parts, by) {
-    const at = parts.findIndex(({ dataset }) => dataset.k === this.walked);
-    const part = parts.at(at < 0 ? (by > 0 ? 0 : -1) : (at + by) % parts.length);
-    if (!part) return;
-    this.walked = part.dataset.k;
-    this.thing = thingAt(part) || this.walked; // what is about nothing is lit itself
-    part.scrollIntoView({ block: "nearest", inline: "nearest" });
-    this.player.choices.point(this.thing);
-    this.player.voice.tell(words(part), part);
   }
 }
 
@@ -143,8 +138,12 @@ function pin(slot) {
   }
 }
 
-function isLeaf(part) {
-  return !part.querySelector("[data-k]") && words(part);
+// The parts of a picture that take the focus, and its signs; else those that say something.
+function stops(picture) {
+  const leaf = (part) => !part.querySelector("[data-k]") && words(part);
+  return picture.querySelector(ROVE)
+    ? all(picture, `${ROVE},[data-of]:has(>title)`)
+    : all(picture, "svg [data-k]").filter(leaf);
 }
 
 function words(part) {

@@ -5,8 +5,7 @@ not judged. Any legal move may have begun, not only what a balancer would choose
 stands still needs no steps; a table that was split or merged meanwhile is left out.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -139,7 +138,7 @@ def _question(
         place for line in lines for place in _places((*line.replicas, *line.new_replicas), names)
     }
 
-    def allows(action: Any) -> bool:
+    def may_be(action: Any) -> bool:
         """Nobody dies or comes back of whom that was not seen, and nothing moves elsewhere."""
         if isinstance(action, Tablets.begin_transition.struct):
             return {action.source, action.target} <= {*places, ""}
@@ -147,7 +146,10 @@ def _question(
             return action.node in mortal
         return not isinstance(action, RESTART) or action.node in back
 
-    sight = Sight(partial(_reads, model), distance=FAR[model.edition], allows=allows)
+    def steps(m: Tablets, s: TabletsState) -> Iterator[tuple[Any, TabletsState]]:
+        return (each for each in m.successors(s) if may_be(each[0]))
+
+    sight = Sight(_reads, distance=FAR[model.edition], steps=steps)
     return Question(name, _seen(lines, moments, names), ((model, sight),))
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,6 +27,8 @@ from kit.protocols.tcm.rules.operations import SENTENCES, Kind, usual_steps
 COMING: tuple[Kind, ...] = ("bootstrap", "replace")
 COMING_IN = {"BOOTSTRAPPING", "BOOT_REPLACING"}
 """A replacement has had either state, by release."""
+OWNING = ("JOINED", "LEAVING", "MOVING")
+"""The states of those that own their tokens."""
 STEPS = ("PREPARE", "START", "MID", "FINISH")
 PLAIN = {
     "PRE_INITIALIZE_CMS": "the first member of the CMS is named",
@@ -47,6 +49,9 @@ class Member(Struct, frozen=True):
     dc: str | None = None
     rack: str | None = None
     tokens: tuple[int, ...] | None = None
+
+
+Members: TypeAlias = tuple[Member, ...]
 
 
 class Flight(Struct, frozen=True):
@@ -127,12 +132,19 @@ class MetadataHistory:
 
     def at(self, epoch: int) -> tuple[tuple[Member, ...], tuple[Flight, ...]]:
         """Everybody and every operation under way when an epoch was committed."""
-        fold = _Fold(self)
-        for entry in self.entries:
+        at = ((*self.base.values(),), tuple[Flight, ...]())
+        for entry, members, flights in self.walk():
             if entry.epoch > epoch:
                 break
+            at = members, flights
+        return at
+
+    def walk(self) -> Iterator[tuple[metadata_log.LogEntry, Members, tuple[Flight, ...]]]:
+        """Each entry with everybody and every operation under way after it."""
+        fold = _Fold(self)
+        for entry in self.entries:
             fold.take(entry)
-        return tuple(fold.members.values()), tuple(fold.flights.values())
+            yield entry, (*fold.members.values(),), (*fold.flights.values(),)
 
     def _base(self) -> dict[int, Member]:
         """Who was there before the first entry: everybody whose registration is no entry."""
@@ -149,7 +161,7 @@ class MetadataHistory:
         for node in sorted({*first, *self.directory} - came):
             known, begins = self.directory.get(node), first.get(node)
             state = known.state if known and begins is None else "JOINED"
-            if begins is not None and begins.node == node and begins.kind in BRINGING:
+            if begins and begins.node == node and begins.kind.endswith(BRINGING):
                 state = "REGISTERED"
             tokens = known.tokens if known and node not in changed else None
             member = Member(node, self.name(node, 0), state)
@@ -185,7 +197,7 @@ class MetadataHistory:
                 )
 
 
-BRINGING = ("PREPARE_JOIN", "UNSAFE_JOIN", "PREPARE_REPLACE")
+BRINGING = ("_JOIN", "_REPLACE")
 
 
 class _Fold:

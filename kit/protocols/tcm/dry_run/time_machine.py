@@ -4,7 +4,7 @@ Nothing is computed while it is read: what happened is in the log. A fork at an 
 the tcm model: the ring as it was then, with every operation at the step that it had reached.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -31,7 +31,6 @@ from kit.views.panel import Scene
 from kit.views.registry import Views
 from kit.widgets.rehearsing import Rehearsal
 
-OWNING = ("JOINED", "LEAVING", "MOVING")
 MOST_LINES = 40
 """Epochs that are listed below the picture, the last ones."""
 
@@ -178,12 +177,14 @@ def replay_log(log: LogSource) -> Rehearsal:
     return Rehearsal(log_timeline(history), history.warnings)
 
 
-def _ring(members: Iterable[logs.Member], epoch: int, keyspaces: tuple[Keyspace, ...]) -> Imported:
+def ring_of(
+    members: Iterable[logs.Member], epoch: int, keyspaces: tuple[Keyspace, ...]
+) -> Imported:
     """The ring that these members made at an epoch.
 
     Raises BadInput for one whose datacenter, rack or tokens the files do not tell.
     """
-    owners = [member for member in members if member.state in OWNING]
+    owners = [member for member in members if member.state in logs.OWNING]
     lacking = [m.name for m in owners if m.tokens is None or m.dc is None or m.rack is None]
     if lacking:
         allowed = "an epoch at which everybody's tokens and place are known: give dumpdirectory "
@@ -212,11 +213,11 @@ def what_if(
     history = _read(log)
     members, flights = history.at(history.known(epoch))
     named = named_keyspaces(keyspaces)
-    ring = _ring(members, epoch, named)
+    ring = ring_of(members, epoch, named)
     if not named:
         raise BadInput("keyspaces", None, NO_KEYSPACE)
     names = {member.node: member.name for member in members}
-    begun = tuple(_operation(names, flight, members) for flight in flights)
+    begun = tuple(operation_of(flight, members) for flight in flights)
     given = [operations] if isinstance(operations, str) else list(operations)
     others = tuple(parse_operation(line) for line in given)
     done = sum(len(flight.steps) for flight in flights)
@@ -233,14 +234,14 @@ def what_if(
     return Rehearsal(timeline, history.warnings, controls=True)
 
 
-def _operation(
-    names: Mapping[int, str], flight: logs.Flight, members: Iterable[logs.Member]
-) -> Operation:
-    """An operation under way as an operator would have written it."""
-    name = names[flight.node]
+def operation_of(flight: logs.Flight, members: logs.Members) -> Operation:
+    """An operation under way as an operator would have written it, among those who are there."""
+    names = {member.node: member.name for member in members}
+    name = names.get(flight.node, f"node {flight.node}")
     if flight.kind in ("bootstrap", "move") and not flight.tokens:
         raise BadInput(f"tokens of {name}", None, "an operation whose preparation is in the log")
-    target = None if flight.replaced is None else names[flight.replaced]
+    replaced = flight.replaced
+    target = None if replaced is None else names.get(replaced, f"node {replaced}")
     coming = [m for m in members if m.name == name and flight.kind in logs.COMING]
     dc, rack = (coming[0].dc, coming[0].rack) if coming else (None, None)
     tokens = flight.tokens or ()

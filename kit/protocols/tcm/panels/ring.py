@@ -242,6 +242,8 @@ def arrows_words(scene: Scene) -> str:
     return f"Arrows: {row.label} is read from {', '.join(row.reads)}."
 
 
+EDGE = 7
+"""What a ring that shares the board with another picture lacks at each side."""
 START_AT = (CENTRE[0], CENTRE[1] - RADIUS - 18)
 
 
@@ -249,19 +251,19 @@ def draw_ring(scene: Scene) -> Frag:
     """Draw arcs between tokens clockwise from the top, with nodes on them and the log inside."""
     count = scene.of(facts.token_count)
     many = count > discs.MOST_LABELS
-    missed = placement.draw_missed(scene)
+    missed, edge = placement.draw_missed(scene), EDGE * scene.half
     return h(
         "div",
         h(
             "svg",
             _inside(scene, many=many),
-            viewBox=f"0 0 {WIDTH} {HEIGHT}",
+            viewBox=f"{edge} {edge} {WIDTH - 2 * edge} {HEIGHT - 2 * edge}",
             role="group",
             aria_label=f"token ring: {ring_words(scene)}",
             class_="ring-drawing",
         ),
         discs.draw_names(scene) if many else None,
-        missed or soft(_legend(scene, count), "ring-legend"),
+        missed or (None if scene.half else soft(_legend(scene, count), "ring-legend")),
         soft(arrows_words(scene) if has_arrows(scene) else "", "ring-arrows-words"),
     )
 
@@ -363,6 +365,7 @@ MOST_NOTICES, WIDEST_NOTICE = 3, 140.0
 
 def _notices(scene: Scene) -> list[tuple[str, str, Box]]:
     """The notices, in short and in full, and where they stand: in the lower right corner."""
+    right, low = (side - EDGE * scene.half for side in (WIDTH - 2, HEIGHT - 8))
     notices, known = [], [*facts.notices(scene.model, scene.state)]
     if len(known) > MOST_NOTICES:
         rest = known[MOST_NOTICES - 1 :]
@@ -370,7 +373,7 @@ def _notices(scene: Scene) -> list[tuple[str, str, Box]]:
     for i, (short, full) in enumerate(known):
         words = shortened(short, WIDEST_NOTICE)
         across = measured(words)
-        notices.append((words, full, Box(WIDTH - 2 - across / 2, HEIGHT - 8 - HIGH * i, across)))
+        notices.append((words, full, Box(right - across / 2, low - HIGH * i, across)))
     return notices
 
 

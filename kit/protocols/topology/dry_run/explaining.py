@@ -34,7 +34,7 @@ OPERATIONS = {
 """What is asked for, by the machine whose states follow; the tablets' track nobody asks for."""
 TRACK = "tablets"
 SIGHT = Sight(
-    lambda s: {"state": s.topology.transition},
+    lambda m, s: {"state": s.topology.transition},
     hides=lambda before, after: after["state"] in ("", before["state"]),
 )
 
@@ -52,7 +52,8 @@ def of_journals(
             "anonymize", "journals", "snapshots alone: lines of a journal stay as they are"
         )
     entries = read_journals([str(each) for each in files])
-    seen = tuple(_seen(each) for each in entries if each.kind == "entered")
+    named = (each for each in entries if each.kind == "entered")
+    seen = tuple(_seen(each, at == 0) for at, each in enumerate(named))
     if not seen:
         allowed = "journals with lines such as entered `write both read old` transition state"
         raise BadInput("journals", "no line that names a state", allowed)
@@ -65,12 +66,12 @@ def of_journals(
     return (Question("journals", seen, tuple((model, SIGHT) for model in models)),), about
 
 
-def _seen(entry: JournalEntry) -> Seen:
+def _seen(entry: JournalEntry, first: bool) -> Seen:
     where = f"{entry.source} line {entry.line}"
     state = transition_state(entry.words)
     if state is None or not state.played:
         raise BadInput(where, entry.words, "a transition state that is modelled")
-    return Seen(where, {"state": state.name})
+    return Seen(where, {"state": state.name}, after_gap=first)
 
 
 def _stretches(stays: Sequence[Passage]) -> Iterator[set[str]]:

@@ -7,7 +7,6 @@ where they leave it open, each that fits is tried.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from itertools import islice, pairwise, product
 from typing import Any
 
@@ -90,7 +89,7 @@ def of_dumps(
         return (), tuple(about)
     states = [str(each.values["state"]) for each in seen]
     models = [*_models(opened, played, states, names, edition)]
-    ways = tuple((model, Sight(partial(_reads, model))) for model in models)
+    ways = tuple((model, Sight(_reads)) for model in models)
     return (Question("tables", seen, ways),), tuple(about)
 
 

@@ -11,12 +11,13 @@ import pytest
 from kit import metadata_history, rehearse, replay_log, what_if
 from kit.engine.drill import DrillMoment
 from kit.engine.scenario import file_named, open_file
-from kit.errors import BadInput
+from kit.errors import BadInput, Refused
 from kit.operators.importers.metadata_log import parse_metadata
 from kit.protocols.tcm.dry_run.metadata_log import Epoch, MetadataHistory, history_of
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.tools import SERVERS
 from kit.protocols.tcm.rules.metadata import Cancel
+from kit.widgets.controls import SearchBoard
 from tests.commands.calling import bad, call
 from tests.saying import says
 
@@ -28,6 +29,20 @@ KS = 'ks={"class": "SimpleStrategy", "replication_factor": 3}'
 @pytest.fixture(name="history")
 def _history() -> MetadataHistory:
     return metadata_history([LOG, DIRECTORY])
+
+
+def test_a_record_has_nothing_to_search(history: MetadataHistory) -> None:
+    """By call and by the button one true line is the answer, and the record stays as it was."""
+    rehearsal = replay_log(history)
+    at = rehearsal.player.timeline.at
+    with pytest.raises(Refused, match="There is nothing to search: this is a record"):
+        rehearsal.player.search()
+    board = SearchBoard(rehearsal.player)
+    board.button.click()
+    if (thread := board.work.thread) is not None:
+        thread.join()
+    assert "There is nothing to search: this is a record" in board.found.value
+    assert rehearsal.player.timeline.at == at
 
 
 def states(history: MetadataHistory, epoch: int) -> dict[str, str]:
