@@ -425,6 +425,12 @@ class Schema(NodeModel[SchemaState]):
         s = s.but(sent=sent, done=(*s.done, number))
         return self.committed(s, text, self.names[self.planned[number].node])
 
+    def why_here(self, before: SchemaState, action: Any, after: SchemaState) -> str:
+        """Of a change that is committed, what made it one."""
+        if isinstance(action, Schema.decide) and before.rejected == after.rejected:
+            return "It fits all that is committed so far, so it gets the next epoch."
+        return super().why_here(before, action, after)
+
     def news(self, s: SchemaState) -> Iterator[tuple[int, int]]:
         """Who can learn something of whom."""
         if not self.ordered:
