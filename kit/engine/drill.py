@@ -240,7 +240,7 @@ class Drill:
         try:
             if len(self.transcript) >= MOST_ENTRIES:
                 raise BadInput("transcript", MOST_ENTRIES, f"at most {MOST_ENTRIES:,} lines")
-            now, rest = self._asked(line)
+            now, rest = self._addressee(line)
             form, given = self.grammar.read(rest, now)
             answer: CommandReply = form.answer(now, given)
             lines = answer.lines
@@ -262,7 +262,7 @@ class Drill:
             self.transcript.append(entry)
         return entry
 
-    def _asked(self, line: str) -> tuple[DrillMoment, str]:
+    def _addressee(self, line: str) -> tuple[DrillMoment, str]:
         """``nodetool -h B …`` is asked of B, from the machine that one is on."""
         now, addressed = self.now, _ADDRESSED.fullmatch(line)
         machines = self.kind.slots.get("machine")

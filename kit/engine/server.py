@@ -82,7 +82,9 @@ VOCABULARY = (
     Command("nodetool cms describe", "the CMS, as this node knows it", "describe_cms"),
     Command("nodetool cms reconfigure {size}", "how many members each datacenter has"),
     *(
-        Command(f"nodetool cms reconfigure {sizes}", "members by datacenter", "resize", False)
+        Command(
+            f"nodetool cms reconfigure {sizes}", "members by datacenter", "by_datacenter", False
+        )
         for sizes in (" ".join(DC_SIZES[:many]) for many in (1, 2, 3))
     ),
     Command("nodetool cms reconfigure --status", "how far the change has come", "change_status"),

@@ -223,7 +223,7 @@ def test_the_table_that_cqlsh_prints() -> None:
     directory = parse_metadata(DIRECTORY, "directory")
     assert isinstance(directory, Directory)
     listed = [
-        {"node_id": str(n.node), **dict(n.told), "tokens": str([*map(str, n.tokens or ())])}
+        {"node_id": str(n.node), **dict(n.fields), "tokens": str([*map(str, n.tokens or ())])}
         | {"multi_step_operation": str(dict(n.operation)) if n.operation else "null"}
         for n in directory.rows
     ]

@@ -107,7 +107,7 @@ class LogEntry(Struct, frozen=True):
 class DirectoryNode(Struct, frozen=True):
     """A node as the directory of the asked node has it; ``tokens`` None: the file has none.
 
-    ``told`` is all that the file tells of it, by field, addresses without the host name that only
+    ``fields`` is all that the file tells of it, by field, addresses without the host name that only
     the node itself prints.
     """
 
@@ -117,7 +117,7 @@ class DirectoryNode(Struct, frozen=True):
     dc: str
     rack: str
     address: str
-    told: tuple[tuple[str, str], ...]
+    fields: tuple[tuple[str, str], ...]
     tokens: tuple[int, ...] | None = None
     operation: tuple[tuple[str, str], ...] = ()
 
@@ -347,17 +347,17 @@ def _node(number: int, row: Mapping[str, Any], where: str) -> DirectoryNode:
         operation = _operation(operation, f"{where} multi_step_operation")
     owned = None if tokens is None else _tokens(tokens, f"{where} tokens")
     steps = tuple(sorted((str(k), str(v)) for k, v in (operation or {}).items()))
-    told = {name: given[name].rpartition("/")[2] for name in NODE_FIELDS}
-    told |= {"host_id": given["host_id"].lower()}
+    fields = {name: given[name].rpartition("/")[2] for name in NODE_FIELDS}
+    fields |= {"host_id": given["host_id"].lower()}
     for name in ("dc", "rack"):
-        told[name] = place_name(given[name], f"{where} {name}")
-    told |= {} if owned is None else {"tokens": ", ".join(map(str, owned))}
+        fields[name] = place_name(given[name], f"{where} {name}")
+    fields |= {} if owned is None else {"tokens": ", ".join(map(str, owned))}
     if "multi_step_operation" in row:
-        told["multi_step_operation"] = ", ".join(map(" ".join, steps)) or "none"
-    address = _address(f"{told['broadcast_address']}:{told['broadcast_port']}", where)
-    host_id, state, dc, rack = (told[name] for name in ("host_id", "state", "dc", "rack"))
+        fields["multi_step_operation"] = ", ".join(map(" ".join, steps)) or "none"
+    address = _address(f"{fields['broadcast_address']}:{fields['broadcast_port']}", where)
+    host_id, state, dc, rack = (fields[name] for name in ("host_id", "state", "dc", "rack"))
     return DirectoryNode(
-        number, host_id, state, dc, rack, address, tuple(told.items()), owned, steps
+        number, host_id, state, dc, rack, address, tuple(fields.items()), owned, steps
     )
 
 
@@ -443,8 +443,8 @@ def differences(first: DumpedMetadata, second: DumpedMetadata) -> Iterator[tuple
                 )
                 yield f"node {number}", here, there
                 continue
-            others = dict(theirs[number].told)
-            for field, was in ours[number].told:
+            others = dict(theirs[number].fields)
+            for field, was in ours[number].fields:
                 if (now := others.get(field, was)) != was:
                     yield f"{field} of node {number}", was, now
 

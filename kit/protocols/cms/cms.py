@@ -346,16 +346,16 @@ class Cms(NodeModel[CmsState]):
         size = rules.size_for((members.cluster & ~members.leaving).bit_count(), *self.thresholds)
         return rules.placed(candidates, members.writers, size)
 
-    def _walked(self, candidates: int, asked: str) -> int:
+    def _walked(self, candidates: int, sizes: str) -> int:
         """Whom the published code chooses of these nodes, so many in each datacenter."""
         nodes = chosen(self.ring, candidates)
-        return self.mask(rules.walked(nodes, self.sizes_of(asked, nodes)))
+        return self.mask(rules.walked(nodes, self.sizes_of(sizes, nodes)))
 
-    def sizes_of(self, asked: str, nodes: Iterable[RingNode]) -> dict[str, int]:
+    def sizes_of(self, sizes: str, nodes: Iterable[RingNode]) -> dict[str, int]:
         """The sizes of datacenters: ``dc1:3,dc2:1``, or ``3`` in each in which there are nodes."""
-        if ":" not in asked:
-            return dict.fromkeys((each.dc for each in nodes), int(asked))
-        pairs = (each.split(":") for each in asked.split(","))
+        if ":" not in sizes:
+            return dict.fromkeys((each.dc for each in nodes), int(sizes))
+        pairs = (each.split(":") for each in sizes.split(","))
         return {dc: int(size) for dc, size in pairs}
 
     def step_of(self, s: CmsState, members: Members) -> str:
@@ -633,7 +633,7 @@ class Cms(NodeModel[CmsState]):
 
         Who is down is not taken. The event then names who is, so that all nodes read it alike.
         """
-        return self.resized(s, member, by, str(size))
+        return self.resize_to(s, member, by, str(size))
 
     @order(
         each=lambda m, s: (
@@ -647,21 +647,21 @@ class Cms(NodeModel[CmsState]):
     @purpose("Datacenters need not have as many members each.")
     def resize(self, s: CmsState, member: Node, sizes: Sizes, by: By) -> Next:
         """An operator asks for {sizes}: {member} commits that as epoch {epoch}; {by} stored it."""
-        return self.resized(s, member, by, sizes)
+        return self.resize_to(s, member, by, sizes)
 
-    def resized(
-        self, s: CmsState, member: int, by: tuple[str, ...], asked: str, ignored: int = 0
+    def resize_to(
+        self, s: CmsState, member: int, by: tuple[str, ...], sizes: str, ignored: int = 0
     ) -> Next:
         """An operator's size for each datacenter; the event names the members, if need be."""
         members, out = self.known(s, member), ignored | ~working(self, s)
         there = members.cluster & ~members.leaving
         nodes = chosen(self.ring, there)
-        sizes = self.sizes_of(asked, nodes)
-        if why := rules.too_many(nodes, sizes, self.named(members.cluster & out)):
+        by_dc = self.sizes_of(sizes, nodes)
+        if why := rules.too_many(nodes, by_dc, self.named(members.cluster & out)):
             return refused(why)
-        event = f"{rules.RECONFIGURE} {asked}"
+        event = f"{rules.RECONFIGURE} {sizes}"
         if ignored or members.writers & out:
-            event += f" {letters(self.walked(there & ~out, asked))}"
+            event += f" {letters(self.walked(there & ~out, sizes))}"
         return self.commit(s, member, by, event)
 
     def to_ignore(self, s: CmsState) -> Iterator[tuple[int, tuple[str, ...], tuple[str, ...]]]:
@@ -678,8 +678,8 @@ class Cms(NodeModel[CmsState]):
         {by} stored it.
         """
         known = self.known(s, member)
-        asked = known.by_dc or str(known.size)
-        return self.resized(s, member, by, asked, self.mask(ignored))
+        sizes = known.by_dc or str(known.size)
+        return self.resize_to(s, member, by, sizes, self.mask(ignored))
 
     @order(
         tag="cancel",

@@ -151,7 +151,7 @@ class CmsServers(MetadataServers):
         states |= dict.fromkeys(nodes_in(known.leaving), "LEAVING")
         return {node: ListedNode(state) for node, state in states.items()}
 
-    def resize(self, now: DrillMoment, given: Given) -> CommandReply:
+    def by_datacenter(self, now: DrillMoment, given: Given) -> CommandReply:
         """``nodetool cms reconfigure dc1:3 dc2:1``: a datacenter that is not named has no member.
 
         Raises BadInput for one that is named twice.
@@ -211,8 +211,8 @@ class MigratingServers(MetadataServers):
         m, node = now.model, now.state.nodes[at]
         members = tuple(nodes_in(node.knows))
         few = bool(node.log) and len(members) < min(m.size, m.nodes)
-        asked, size = node.initiator is not None, str(len(members))
-        return ServiceView(node.epoch, (), members, few, not node.log, asked, size=size)
+        migrates, size = node.initiator is not None, str(len(members))
+        return ServiceView(node.epoch, (), members, few, not node.log, migrates, size=size)
 
     def upgraded(self, now: DrillMoment, at: int) -> Any:
         """A node of the new version. Raises Refused for another one: it knows nothing of a CMS."""
@@ -246,9 +246,9 @@ class MigratingServers(MetadataServers):
 
         In a fresh cluster nobody has joined the ring yet.
         """
-        m, asked = now.model, now.state.nodes[at]
+        m, node = now.model, now.state.nodes[at]
         nodes = (each for each in enumerate(now.state.nodes) if each[1].status != "absent")
-        heard = (each for each, _ in nodes if asked.met >> each & 1)
+        heard = (each for each, _ in nodes if node.met >> each & 1)
         return {each: ListedNode("REGISTERED" if m.fresh else "JOINED") for each in heard}
 
     def node_rows(self, now: DrillMoment, at: int) -> Iterator[tools.Row]:

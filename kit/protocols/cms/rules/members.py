@@ -140,8 +140,8 @@ def every_event(nodes: int, dcs: int = 1) -> Iterator[str]:
     yield from (CHANGE, CANCEL)
     of_one: tuple[str, ...] = (JOIN, LEAVE, LEFT, ASSASSINATE, STARTUP, UNREGISTER)
     of_one = (*of_one, *REPAIRED_FIRST, FINISH_ADD, FINISH_REMOVE)
-    asked = (*range(1, nodes + 1), *unlike_sizes(nodes, dcs))
-    sizes = [f"{RECONFIGURE} {size}" for size in asked]
+    every = (*range(1, nodes + 1), *unlike_sizes(nodes, dcs))
+    sizes = [f"{RECONFIGURE} {size}" for size in every]
     yield from (*sizes, *(f"{kind} {name}" for kind in of_one for name in NAMES[:nodes]))
     for kind, chosen in product((CHOOSE, *sizes), range(1, 1 << nodes)):
         yield f"{kind} {letters(chosen)}"

@@ -111,8 +111,8 @@ class MetadataHistory:
         """A node's address at an epoch, or its number where none is known."""
         if node is None:
             return "a node"
-        told = [address for since, address in self.addresses.get(node, ()) if since <= epoch]
-        return told[-1] if told else f"node {node}"
+        known = [address for since, address in self.addresses.get(node, ()) if since <= epoch]
+        return known[-1] if known else f"node {node}"
 
     def title(self, flight: Flight, epoch: int) -> str:
         """The operation in words."""
