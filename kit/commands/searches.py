@@ -329,6 +329,8 @@ def _refinement(given: Namespace) -> Refinement:
         raise BadInput("--off", given.off[0], "no safeguard switched off with --refines")
     parameters: dict[str, Any] = dict(scenario.parameters) if scenario else {}
     parameters.update(entry.former.parameters_today(_parameters(given.parameter)))
+    if not parameters and scenario is None:
+        parameters.update(entry.compared)
     return entry.refinement(registry.convert(entry, parameters))
 
 

@@ -242,7 +242,10 @@ BACK = re.compile(r"^Back to state:? (\d{1,9})\b", re.MULTILINE)
 END = re.compile(r"\n[ \t]*\n|\n@!@!@|\nBack to state|\Z")
 FIRST = "Initial predicate"
 WHERE = re.compile(r" line \d+, col \d+.*| of module .*")
-TOKEN = re.compile(r'/\\|\|->|:>|@@|<<|>>|-?\d+|"(?:[^"\\\n]|\\.)*"|[^\W\d][\w!]*|\S')
+INTERVAL = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})")
+TOKEN = re.compile(
+    INTERVAL.pattern + r'|/\\|\|->|:>|@@|<<|>>|-?\d+|"(?:[^"\\\n]|\\.)*"|[^\W\d][\w!]*|\S'
+)
 TLA = r"{ } << >> [ ] ( ) :> @@ |-> , /\ = TRUE FALSE"
 JSON = '{"#set":[ ]} [ ] { } {"#map":[[ ]]} , ],[ : , , : true false'
 SIGNS = dict(zip(TLA.split(), JSON.split(), strict=True))
@@ -266,9 +269,15 @@ def _printed(text: str) -> dict[str, Any]:
             loop = number - 2  # the state before is kept for ever
             break
         end = END.search(text, head.end() + 1)
-        block = TOKEN.sub(_in_json, text[head.end() : end.start() if end else len(text)])
+        block = text[head.end() : end.start() if end else len(text)].strip()
         form = "variables and their values, as TLC prints them"
-        state = parse_json(f"{{{block.strip().removeprefix(',')}}}", place, form)
+        try:
+            said = TOKEN.sub(_in_json, block).strip().removeprefix(",")
+            state = parse_json(f"{{{said}}}", place, form)
+        except BadInput as error:
+            if form not in error.allowed:
+                raise
+            raise BadInput(place, block, form) from None  # what stands there, not what became of it
         action = "" if head[2] == FIRST else WHERE.sub("", head[2])
         states.append({META: {"action": action}, **state})  # type: ignore[dict-item]  # an object
     variables = [name for name in states[0] if name != META] if states else []
@@ -276,8 +285,11 @@ def _printed(text: str) -> dict[str, Any]:
 
 
 def _in_json(sign: re.Match[str]) -> str:
-    """A sign, number, text or name of TLA+ in JSON; what is none of these is no JSON either."""
+    """A sign, number, interval, text or name of TLA+ in JSON; anything else is no JSON either."""
     token = sign[0]
+    if between := INTERVAL.fullmatch(token):
+        numbers = range(int(between[1]), int(between[2]) + 1)
+        return to_json({SET: [*numbers]}) if len(numbers) <= MOST_STATES else "?"
     if token[0] == '"' and len(token) > 1:
         return to_json(re.sub(r"\\(.)", r"\1", token[1:-1]))
     if DIGITS.fullmatch(token):

@@ -6,6 +6,7 @@ its states nobody knows: nothing else is enabled.
 
 import os
 from collections import Counter
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
@@ -61,7 +62,9 @@ class RecordedRun(Record):
 
     @cached_property
     def nodes(self) -> tuple[str, ...]:
-        """The nodes: the keys that most variables share, or those of the only map that there is."""
+        """The nodes: the keys that most variables share. Where all keys differ, those of a map that
+        has the same ones in all states; of several such maps of the one that others name most.
+        """
         states = self.trace.states
         keys = {
             n: frozenset(key for state in states for key in members(state[n])) for n in states[0]
@@ -70,8 +73,25 @@ class RecordedRun(Record):
         best = max(shared, key=lambda keys: (shared[keys], len(keys)), default=frozenset())
         if shared[best] == 1:
             maps = [n for n, each in states[0].items() if isinstance(each, dict) and MAP in each]
-            best = keys[maps[0]] if len(maps) == 1 else frozenset()
+            steady = [n for n in maps if all(members(each[n]).keys() == keys[n] for each in states)]
+            named = {n: self._naming(n, keys[n]) for n in steady if keys[n]}
+            most = [n for n, count in named.items() if count == max(named.values())]
+            best = keys[most[0]] if len(most) == 1 else frozenset()
         return tuple(sorted(best, key=order))
+
+    def _naming(self, own: str, keys: Iterable[str]) -> int:
+        """How many other variables name one of the keys of a map in their values."""
+        texts = {n: to_json([each[n] for each in self.trace.states]) for n in self.trace.states[0]}
+        quoted = [to_json(key) for key in keys]
+        return sum(n != own and any(key in text for key in quoted) for n, text in texts.items())
+
+    def changed(self, before: RecordState, after: RecordState) -> dict[str, dict[str, str]]:
+        """For each node of which a step says something else, what that is."""
+        was, now, rows = self.table(before), self.table(after), dict[str, dict[str, str]]()
+        for node, column in {**was, **now}:
+            if (said := now.get((node, column), "–")) != was.get((node, column), "–"):
+                rows.setdefault(node, {})[column] = said
+        return {node: rows[node] for node in self.nodes if node in rows}
 
     def table(self, s: RecordState) -> dict[tuple[str, str], str]:
         """What each variable says of each node; of a record there is a column for each field."""

@@ -190,7 +190,8 @@ class Entry(Struct, frozen=True, kw_only=True):
     model, the state and the words behind the name, which returns lines of text. ``rows`` are the
     transitions of a model's tables, for coverage, where there are more of them than rules;
     ``fuzzing`` is what its random walks start from. ``refinement`` says what the model refines,
-    ``former`` which words of it had another name in earlier versions.
+    ``compared`` in which configuration that is searched where nobody names one, ``former`` which
+    words of it had another name in earlier versions.
     """
 
     name: str
@@ -204,6 +205,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     rows: Callable[[Any], TransitionRows] | None = None
     fuzzing: Fuzzing = Fuzzing()
     refinement: Callable[[Any], Refinement] | None = None
+    compared: Mapping[str, Any] = field(default_factory=dict)
     former: Former = Former()
 
 

@@ -11,7 +11,7 @@ from kit.engine.actors import NetworkModel
 from kit.engine.declared import NodeModel
 from kit.engine.flows import Flow, flows
 from kit.engine.itf import members, plain, words
-from kit.engine.recorded import itf_of
+from kit.engine.recorded import RecordedRun, itf_of
 from kit.engine.timeline import Breach, PassedStep, Timeline
 from kit.errors import BadInput, nearest
 from kit.views.actions import concerned
@@ -52,15 +52,17 @@ def seen(scene: Scene) -> Mapping[str, frozenset[int]]:
     """For each node the steps (from 0) of the way here that it has seen; empty: nobody can say.
 
     On a network these are its own steps, and what it heard of with a message: all that the sender
-    had seen when it sent it. Elsewhere they are the steps in which it sent or received something.
+    had seen when it sent it. Of a recorded run they are the steps that change something of it,
+    elsewhere those in which it sent or received something.
     """
     if isinstance(scene.model, NetworkModel):
         return _heard(scene)
     had: dict[str, set[int]] = {}
     for number, step in enumerate(scene.way()):
-        for _, source, target in ends(scene.model, step):
-            for name in {source, target}.difference(NOBODY):
-                had.setdefault(name, set()).add(number)
+        pairs = [pair for _, *pair in ends(scene.model, step)]
+        names = {*changes(scene.model, step), *(name for pair in pairs for name in pair)}
+        for name in names.difference(NOBODY):
+            had.setdefault(name, set()).add(number)
     return {name: frozenset(steps) for name, steps in had.items()}
 
 
@@ -79,6 +81,8 @@ def how_seen(scene: Scene) -> str:
     """What is meant by that, in a sentence."""
     if isinstance(scene.model, NetworkModel):
         return say("A node has seen its own steps, and what it heard of by messages.")
+    if isinstance(scene.model, RecordedRun):
+        return say("Nobody recorded what a node hears: shown are the steps that change it.")
     return say("This model has no lanes: shown are the steps in which a node sends or receives.")
 
 
@@ -113,13 +117,21 @@ def seen_by(scene: Scene, node: str) -> list[tuple[int, str, str]]:
         if any(node == source for source, _ in pairs):  # on a network it has sent it before
             part = say("hears of") if isinstance(model, NetworkModel) else say("sends")
         part = say("receives") if any(node == target for _, target in pairs) else part
+        part = say("changes") if isinstance(model, RecordedRun) else part
         said = model.describe(step.before, step.action, step.after)
         rows.append((number + 1, part, said + _learnt(model, step, node)))
     return rows
 
 
+def changes(model: Any, step: PassedStep) -> dict[str, dict[str, str]]:
+    """The nodes of a recorded run that a step changes, and what is said of them then."""
+    return model.changed(step.before, step.after) if isinstance(model, RecordedRun) else {}
+
+
 def _learnt(model: Any, step: PassedStep, node: str) -> str:
     """What a step has changed in a node's own state, where the model has one for each."""
+    if own := changes(model, step).get(node):
+        return "".join(f" [{name} {said}]" for name, said in own.items())
     names = model.names if isinstance(model, NodeModel) else ()
     nodes = getattr(step.after, "nodes", ())
     if node not in names or not isinstance(nodes, tuple) or len(nodes) != len(names):
@@ -141,20 +153,23 @@ def sequence(
 ) -> tuple[list[str], list[Line]]:
     """Who takes part in steps (from 0) of a run, and a line for each thing that travels in them.
 
-    A step in which nothing travels is a note over those whom it concerns.
+    A step in which nothing travels is a note over whom it concerns, or over each that it changes.
     """
     steps = [(number, way[number], ends(model, way[number])) for number in numbers]
     pairs = [pair for _, _, moved in steps for _, *pair in moved]
-    names = list(dict.fromkeys(name for pair in pairs for name in pair)) or [model.name]
+    known = model.nodes if isinstance(model, RecordedRun) else ()
+    names = list(dict.fromkeys(name for pair in pairs for name in pair)) or [*known] or [model.name]
     every, lines = (names[0], names[-1]), list[Line]()
     for number, step, moved in steps:
         begun = f"{number + 1}. "
         lines += [(f.kind, source, to, begun + (f.label or f.text)) for f, source, to in moved]
         if not moved:
             things = json.loads(concerned(model, step.action))
-            over = next(((name, name) for name in things if name in names), every)
+            over = [*changes(model, step)] or [name for name in things if name in names][:1]
             said = model.describe(step.before, step.action, step.after)
-            lines.append(("", *over, begun + said))
+            lines += [("", *each, begun + said) for each in zip(over, over, strict=True)] or [
+                ("", *every, begun + said)
+            ]
     if broken is not None:
         lines.append(("", *every, f"! {broken.title}: {broken.witness}"))
     return names, lines
@@ -241,7 +256,9 @@ def shiviz(scene: Scene, numbers: Container[int]) -> str:
         moved = sorted(ends(model, step), key=lambda each: each[0].leg)
         if not moved:
             things = json.loads(concerned(model, step.action))
-            event(next((each for each in things if each in clocks), ""), number, said)
+            lane = next((each for each in things if each in clocks), "")
+            for name in changes(model, step) or [lane]:
+                event(name, number, said)
         for flow, source, target in moved:
             event(source, number, flow.text)
             if source != target:

@@ -116,7 +116,9 @@ def test_tlc_says_that_a_run_stutters() -> None:
 
 
 def test_nodes_are_found_where_maps_name_them() -> None:
-    """Keys that several variables share, else those of the only map; of two maps nobody knows."""
+    """Keys that several variables share, else those of the only map whose keys never change; of two
+    such maps the one that others name; else nobody knows.
+    """
 
     def nodes(**variables: Any) -> tuple[str, ...]:
         text = json.dumps({"vars": [*variables], "states": [variables]})
@@ -130,6 +132,25 @@ def test_nodes_are_found_where_maps_name_them() -> None:
     assert nodes(p={"#map": []}) == ()
     tens = {"#map": [["n10", 1], ["n9", 1]]}
     assert nodes(p=tens) == ("n9", "n10")
+    assert nodes(p=one, q=other, r={"#set": ["b"]}) == ("a", "b")
+    assert nodes(p=one, q=other, r={"#tup": ["y", "b"]}) == ()
+
+
+def test_a_map_that_grows_is_no_map_of_nodes() -> None:
+    """Of Quint: an epoch for each node, and who has acknowledged what, which is empty at first."""
+    epoch = {"#map": [["n1", 0], ["n2", 0]]}
+    acks = {"#map": [[{"#tup": ["n1", 1]}, {"#set": ["n1", "n2"]}]]}
+    states = [{"epoch": epoch, "acks": {"#map": []}}, {"epoch": epoch, "acks": acks}]
+    model = RecordedRun(parse(json.dumps({"vars": ["epoch", "acks"], "states": states})))
+    assert model.nodes == ("n1", "n2")
+
+
+def test_tlc_prints_intervals() -> None:
+    """``1..3`` is a set of three; one that ends before it begins is empty."""
+    block = "/\\ x = 1..3\n/\\ y = <<-1..1, 2..1>>"
+    trace = parse(f"State 1: <Initial predicate>\n{block}\n\n")
+    assert trace.states[0]["x"] == {"#set": [1, 2, 3]}
+    assert words(trace.states[0]["y"]) == "[{-1, 0, 1}, {}]"
 
 
 # -- out, and in again -----------------------------------------------------------------------------
@@ -307,7 +328,8 @@ TLC: dict[str, tuple[str, str]] = {
     "a field twice": ("x = [a |-> 1, a |-> 2]", "State 1 | 'a' | once"),
     "equal members": ("x = {1, 1}", "states[0].x.#set[1] | 1 | once"),
     "half a text": ('x = "abc', "State 1 | TLC"),
-    "an interval": ("x = 1..3", "State 1 | TLC"),
+    "an interval of too many": ("x = 1..99999", "State 1 | 'x = 1..99999' | TLC"),
+    "what became of it": ("x = {1, #}", "State 1 | 'x = {1, #}' | TLC"),
     "many digits": (f"x = {'9' * 5000}", "states[0].x.#bigint | 1000 digits"),
     "deep nesting": (f"x = {'<<' * 70}{'>>' * 70}", "State 1 | nested deeply"),
 }

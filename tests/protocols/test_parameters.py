@@ -31,6 +31,8 @@ def lines_of(entry: Entry) -> Iterator[str]:
         yield f"  {parameter.name} = {value!r}; {parameter.allowed or 'what its type says'}"
     for name, given in to_builtins(entry.fuzzing.parameters).items():
         yield f"  walks have {name} = {given!r}"
+    for name, given in to_builtins(entry.compared).items():
+        yield f"  --refines has {name} = {given!r}"
     for kind, weight in entry.fuzzing.weights.items():
         yield f"  walks weigh {kind} by {weight}"
 

@@ -228,7 +228,26 @@ def test_what_is_not_there_is_refused() -> None:
         with pytest.raises(BadInput, match=like(words)):
             kit.export_run(timeline, form, node=node)
     with pytest.raises(BadInput, match=like("node | 'A' | it has no lanes")):
-        export_run(evil(), "node", node="A")
+        export_run(RecordedRun(ItfTrace(({"x": 1},), ("",))).read_through(), "node", node="A")
+
+
+def test_a_recorded_run_has_a_lane_for_each_node() -> None:
+    """A step stands in the lanes of the nodes of which it changes something; each is a host."""
+    timeline = kit.read_itf(FIXTURES / "quint.itf.json")
+    timeline.goto(timeline.tip)
+    drawn = export_run(timeline, "mermaid")
+    assert re.findall(r"participant \w+ as (\w+)", drawn) == ["alice", "bob"]
+    hosts = re.findall(r"^(\w+) {", export_run(timeline, "shiviz"), re.MULTILINE)
+    touched = [
+        name
+        for step in timeline.passed(timeline.tip)
+        for name in timeline.model.changed(step.before, step.after) or ["recorded"]
+    ]
+    assert [name for name in hosts if name != "recorded"] == [n for n in touched if n != "recorded"]
+    rows = export_run(timeline, "node", node="bob").splitlines()
+    assert len(rows) == touched.count("bob") > 0
+    assert all(" changes " in row and "[" in row for row in rows)
+    assert "balances" in rows[0]
 
 
 def test_a_recorded_run_has_pictures_of_its_nodes() -> None:

@@ -11,7 +11,7 @@ from kit.engine.declared import entry
 from kit.engine.log import refined_by_logs
 from kit.engine.model import Refinement
 from kit.engine.registry import Fuzzing, Scenario
-from kit.protocols.paxos.paxos import Paxos
+from kit.protocols.paxos.paxos import BARE, Paxos
 
 
 def refined_by(parameters: Any) -> Refinement:
@@ -42,6 +42,7 @@ ENTRY = entry(
     Paxos,
     scenarios=SCENARIOS,
     refinement=refined_by,
+    compared={**BARE, "epochs": 2},
     fuzzing=Fuzzing(
         {"members": 5, "epochs": 3, "values": ("x at A", "y at B", "z at C"), "crashes": 2,
          "losses": 2, "copies": 1},

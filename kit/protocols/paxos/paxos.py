@@ -87,7 +87,7 @@ class Paxos(MachineModel):
         "what is to be in the log, and the member that proposes it: x at A",
         written=True,
     )
-    epochs: int = parameter(1, "epochs of the log that may be taken", ge=1, le=8, counts=True)
+    epochs: int = parameter(1, "epochs of the log that may be taken", ge=1, le=99, counts=True)
     ballots: int = parameter(2, "ballots of a member for one epoch", ge=1, le=4, counts=True)
     given_names: tuple[str, ...] = parameter(
         (), "names of the members; empty: A, B, C, …", title="names", written=True
@@ -110,9 +110,13 @@ class Paxos(MachineModel):
     slow_disks: bool = parameter(
         False, "whether to write a disk is a step of its own, in which a node may crash"
     )
+    fifo: bool = parameter(False, "whether messages of a link arrive in the order of their sending")
     crashes: int = budget(0, "how often a node crashes", le=MOST, own=False)
     losses: int = budget(0, "how often a message is lost", le=MOST, own=False)
     copies: int = budget(0, "how often a message arrives twice", le=MOST, own=False)
+    holds: int = budget(0, "how often a message is held back", le=MOST, own=False)
+    partitions: int = budget(0, "how often the network splits", le=MOST, own=False)
+    cuts: int = budget(0, "how often a single link is cut", le=MOST, own=False)
 
     # fmt: off
     majority: bool = safeguard(

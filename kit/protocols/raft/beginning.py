@@ -20,10 +20,11 @@ class RaftNode(State, frozen=True, cache_hash=True):
     machine: tuple[str, ...] = ()
 
 
-def members_of(text: str, names: tuple[str, ...]) -> tuple[Member, ...]:
-    """``A B c``: A and B vote, C does not. Raises BadInput for others than ``names``."""
-    if not {*text.upper().split()} <= {*names}:
-        raise BadInput("members", text, f"some of {' '.join(names)}")
+def members_of(text: str, names: tuple[str, ...], field: str = "members") -> tuple[Member, ...]:
+    """``A B c``: A and B vote, C does not. Raises BadInput for others than ``names``, or twice."""
+    ids = text.upper().split()
+    if not {*ids} <= {*names} or len({*ids}) < len(ids):
+        raise BadInput(field, text, f"some of {' '.join(names)}, each once")
     return tuple(Member(each.upper(), can_vote=each.isupper()) for each in text.split())
 
 
@@ -39,10 +40,16 @@ def begun(name: str, stored: Stored, text: str, votes: str = "") -> RaftNode:
         for index, each in enumerate(terms.split(), 1):
             number, _, members = each.partition("=")
             held = f"x{index}" if int(number) == log.last_term else None
-            data = Configuration(members_of(" ".join(members), tuple(NAMES))) if members else held
+            data = (
+                Configuration(members_of(" ".join(members), tuple(NAMES), "begins"))
+                if members
+                else held
+            )
             log = log.appended(Entry(int(number), index, data))
         facts = dict((f"{each} {name}".split()[:2]) for each in more)
         commit, term = int(facts.pop("commit", 0)), int(facts.pop("term", log.last_term))
+    except BadInput:
+        raise
     except ValueError:
         raise BadInput("begins", text, "terms, and then such as commit 1, leads") from None
     leads, leader = facts.pop("leads", ""), facts.pop("follows", "")

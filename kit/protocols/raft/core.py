@@ -15,10 +15,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kit.errors import Refusal
+from kit.errors import BadInput, Refusal
 from kit.protocols.raft import messages as say
 from kit.protocols.raft.rules import progress as flow
-from kit.protocols.raft.rules.configuration import Configuration, Member, reached, tally
+from kit.protocols.raft.rules.configuration import (
+    Configuration,
+    Member,
+    in_order,
+    reached,
+    tally,
+)
 from kit.protocols.raft.rules.log import Data, Entry, Log, Snapshot
 from kit.protocols.raft.rules.progress import Progress
 from kit.protocols.raft.state import (
@@ -29,6 +35,7 @@ from kit.protocols.raft.state import (
     Options,
     Outcome,
     Output,
+    RaftSafeguards,
     Read,
     Sent,
     Server,
@@ -48,9 +55,8 @@ HANDING_OVER = Refusal("leadership is being handed over: nothing new is taken")
 
 
 def first_stored(members: Collection[Member]) -> Stored:
-    """What is on the disk of a member of a new group."""
-    configuration = Configuration(tuple(sorted(members, key=lambda m: m.id)))
-    return Stored(log=Log(Snapshot(configuration=configuration)))
+    """What is on the disk of a member of a new group. Raises BadInput for a server twice."""
+    return Stored(log=Log(Snapshot(configuration=Configuration(in_order(members)))))
 
 
 def durable(stored: Stored, options: Options) -> Stored:
@@ -73,7 +79,10 @@ def restart(name: str, stored: Stored, options: Options, draw: int = 0) -> Outpu
 
 
 def receive(server: Server, source: str, message: say.Message, options: Options) -> Output:
-    """A message has arrived from another server."""
+    """A message has arrived from another server.
+
+    Raises BadInput for entries that differ from committed ones: no leader has such entries.
+    """
     turn = _Turn(server, options)
     if turn.takes(source, message):
         _RECEIVED[type(message)](turn, source, message)
@@ -144,13 +153,16 @@ def submit(
 def configure(
     server: Server, members: Collection[Member], options: Options, request: str = ""
 ) -> Output | Refusal:
-    """The leader begins a change of the members, which takes effect as soon as it is in its log."""
+    """The leader begins a change of the members, which takes effect as soon as it is in its log.
+
+    Raises BadInput for a server that is there twice.
+    """
     role, log, safeguards = server.role, server.log, options.safeguards
     if not isinstance(role, Leader):
         return Refusal(f"{server.id} is not the leader")
     if role.transfer:
         return HANDING_OVER
-    wanted, held = tuple(sorted(members, key=lambda m: m.id)), log.configuration
+    wanted, held = in_order(members), log.configuration
     if not any(m.can_vote for m in wanted):
         return NOBODY
     if safeguards.one_change and (held.is_joint or log.configured_at > server.commit):
@@ -169,7 +181,7 @@ def transfer(
 ) -> Output | Refusal:
     """The leader hands over, to ``target`` or whoever votes and has all entries; in so many ticks.
 
-    Until then it takes nothing new.
+    Until then it takes nothing new. To ask for the same once more changes nothing.
     """
     role, others = server.role, [v for v in server.configuration.groups[-1] if v != server.id]
     if not isinstance(role, Leader):
@@ -177,7 +189,8 @@ def transfer(
     if not others or (target and target not in others):
         return Refusal("no other member that votes" if not target else f"{target} does not vote")
     turn = _Turn(server, options)
-    turn.hand_over(Transfer(target, left=ticks))
+    if role.transfer is None or role.transfer.target != target:
+        turn.hand_over(Transfer(target, left=ticks))
     return turn.done()
 
 
@@ -192,7 +205,12 @@ def read_barrier(server: Server, options: Options, request: str = "") -> Output 
 
 
 def apply(server: Server, index: int, options: Options) -> Output:
-    """The state machine has applied all entries up to an index."""
+    """The state machine has applied all entries up to an index.
+
+    Raises BadInput for one that is not known to be committed.
+    """
+    if index > server.commit:
+        raise BadInput("index", index, f"up to {server.commit}, which is committed")
     turn = _Turn(server, options)
     turn.set(applied=max(server.applied, index))
     return turn.done()
@@ -229,10 +247,10 @@ def ping(server: Server, options: Options) -> Output:
 
 
 def snapshot_failed(server: Server, follower: str, options: Options) -> Output:
-    """The transport says that a snapshot did not arrive: the leader probes again."""
+    """The transport says that a snapshot did not arrive: who waits for that probes again."""
     turn = _Turn(server, options)
     if known := turn.progress(follower):
-        turn.know(flow.probing(known))
+        turn.know(flow.snapshot_done(known))
     return turn.done()
 
 
@@ -316,7 +334,7 @@ class _Turn:
     def correct(self, source: str, message: Any) -> None:
         """A message of an older term: whoever leads in it has to hear of the newer one."""
         if isinstance(message, say.Append | say.ReadQuorum):
-            self.reject(source, 0)
+            self.reject(source, 0, self.server.log.last_index, self.server.log.last_term)
         elif isinstance(message, say.Install):
             self.send(source, say.Installed(self.server.term, False))
         elif isinstance(message, say.VoteRequest) and message.trial:
@@ -381,9 +399,14 @@ class _Turn:
         self.send(source, say.VoteReply(m.term if granted else self.server.term, granted, m.trial))
 
     def voted(self, source: str, m: say.VoteReply) -> None:
-        """A vote for it, or against it."""
-        if isinstance(self.role, Candidate) and self.role.trial == m.trial:
+        """A vote for it, or against it; a second answer of one voter says nothing."""
+        asks = isinstance(self.role, Candidate) and self.role.trial == m.trial
+        if asks and self.awaits(source):
             self.counted(source, granted=m.granted)
+
+    def awaits(self, voter: str) -> bool:
+        """Whether a candidate has no answer of a voter yet."""
+        return voter not in (*self.role.granted, *self.role.refused)
 
     def told_to_lead(self, source: str, m: say.TimeoutNow) -> None:
         """The leader hands over: no pre-vote, and nobody withholds a vote."""
@@ -474,10 +497,12 @@ class _Turn:
 
     def repeat(self, *, always: bool) -> None:
         """What was not answered is sent again: to probe, to tell the commit index, to read."""
+        s, held = self.server, self.server.log.snapshot
         for each in self.role.progress:
             self.know(flow.ticked(each, self.options.in_flight))
-            behind = each.match < self.server.log.last_index or each.commit < self.server.commit
-            if behind or always:
+            if each.mode == "snapshot" and always:  # it has to hear that its leader lives
+                self.send(each.id, say.Append(s.term, held.index, held.term, s.commit))
+            elif each.match < s.log.last_index or each.commit < s.commit or always:
                 self.send_to(each.id, empty=True)
         if self.role.reads:
             self.ask_majority()
@@ -489,6 +514,8 @@ class _Turn:
         self.reign(transfer=handing)
         if heir := next(filter(self.is_heir, self.role.progress), None):
             self.tell_to_lead(heir.id)
+        elif handing.target:
+            self.send_to(handing.target, empty=True)
 
     def is_heir(self, p: Progress) -> bool:
         """Whether it may hand over to this one, which votes and has all entries."""
@@ -510,16 +537,22 @@ class _Turn:
         """Entries of the leader, which fit only behind one that both have."""
         log = self.server.log
         if not log.matches(m.before, m.before_term):
-            return self.reject(source, m.before)
+            return self.reject(source, m.before, *log.newest(m.before, m.before_term))
         last = m.entries[-1].index if m.entries else m.before
+        sure = [e for e in m.entries if e.index <= self.server.commit]
+        if self.safeguards == RaftSafeguards() and not all(map(log.allows, sure)):
+            allowed = (
+                f"entries that agree with those up to {self.server.commit}, which is committed"
+            )
+            raise BadInput("entries", sure, allowed)
         self.store(log=log.merged(m.entries))
         self.store(commit=max(self.server.commit, min(m.commit, last)))
         return self.send(source, say.Accepted(self.server.term, self.server.commit, last))
 
-    def reject(self, source: str, mismatch: int) -> None:
-        """It says where its log differs, and how long that is."""
-        s = self.server
-        self.send(source, say.Rejected(s.term, s.commit, mismatch, s.log.last_index))
+    def reject(self, source: str, mismatch: int, last: int, last_term: int) -> None:
+        """It says where its log differs, and up to where it may agree."""
+        term, commit = self.server.term, self.server.commit
+        self.send(source, say.Rejected(term, commit, mismatch, last, last_term))
 
     def heard_of(self, source: str, commit: int) -> Progress | None:
         """What a leader knows of a member that has answered; None: it does not lead that one."""
@@ -545,9 +578,9 @@ class _Turn:
         """Logs differ: probe further down. A rejection of nothing asks who leads: a candidate then
         asks a voter once more that has not answered.
         """
-        known, role = self.heard_of(source, m.commit), self.role
+        known = self.heard_of(source, m.commit)
         if known is None:
-            if isinstance(role, Candidate) and source not in (*role.granted, *role.refused):
+            if isinstance(self.role, Candidate) and self.awaits(source):
                 self.ask(source)
         elif m.mismatch == m.last == 0:
             self.know(known)
@@ -555,7 +588,8 @@ class _Turn:
         elif flow.is_stray(known, m.mismatch, m.last):
             self.know(known)
         else:
-            self.know(flow.rejected(known, m.mismatch, m.last))
+            agreed, _ = self.server.log.newest(m.last, m.last_term)
+            self.know(flow.rejected(known, m.mismatch, agreed))
             self.send_to(source)
 
     # -- snapshots ---------------------------------------------------------------------------------
@@ -570,7 +604,7 @@ class _Turn:
         """The snapshot has arrived, or was refused: probe what comes behind it."""
         known = self.heard_of(source, 0)
         if known and known.mode == "snapshot":
-            self.know(flow.probing(known))
+            self.know(flow.snapshot_done(known))
             self.send_to(source)
 
     # -- reads -------------------------------------------------------------------------------------

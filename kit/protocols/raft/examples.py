@@ -39,6 +39,8 @@ ENTRY = entry(
     Raft,
     scenarios=(Scenario("election", "A is elected, and brings a command to all"),),
     refinement=refined_by,
+    compared={"begins": ("1, commit 1, leads", "1", "1"), "requests": ("x", "y"), "terms": 2,
+              "most_in_flight": 2},
     fuzzing=Fuzzing(
         {"nodes": 5, "members": "A B C D E", "requests": ("x", "y", "read at B"), "terms": 6,
          "crashes": 2, "drops": 4, "duplicates": 2, "holds": 2, "partitions": 1, "cuts": 2},

@@ -126,6 +126,8 @@ class GroupRegistry:
 
     def find(self, group: Group, shard: int = 0) -> RaftServer:
         """The server of a group, asked on a shard. Raises BadInput where there is none."""
+        if not 0 <= shard < len(self.shards):
+            raise BadInput("shard", shard, f"a number from 0 to {len(self.shards) - 1}")
         if group not in self.shards[shard]:
             raise BadInput("group", group, ", ".join(map(str, self.shards[shard])) or "none")
         return self.shards[shard][group]
@@ -155,7 +157,9 @@ class Network:
         self.in_flight.append(Routed(group, source, target, message))
 
     def deliver(self) -> Routed:
-        """The oldest message arrives, at the server of its group."""
+        """The oldest message arrives, at the server of its group. Raises Refused without one."""
+        if not self.in_flight:
+            raise Refused("no message is on its way")
         routed = self.in_flight.popleft()
         server = self.nodes[routed.target.id].find(routed.group)
         server.receive(routed.source, routed.message)

@@ -30,13 +30,16 @@ class Accepted(Struct, frozen=True, tag="accepted", cache_hash=True):
 
 
 class Rejected(Struct, frozen=True, tag="rejected", cache_hash=True):
-    """I do not have the entry at ``mismatch``; my log ends at ``last``. Both 0: who leads?"""
+    """I do not have the entry at ``mismatch``. The last one of mine up to there that you may have,
+    too, is at ``last`` and of ``last_term``. All 0: who leads?
+    """
 
     why: ClassVar = "The leader hears that its entries do not fit, or that its term is over."
     term: int
     commit: int
     mismatch: int
     last: int
+    last_term: int = 0
 
 
 class VoteRequest(Struct, frozen=True, tag="vote", cache_hash=True):

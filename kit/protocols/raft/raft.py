@@ -75,6 +75,7 @@ class Raft(MachineModel):
     timeout: int = parameter(3, "ticks of the shortest timeout (with a clock)", ge=2, le=20)
     detector: bool = parameter(False, "whether only a leader that is not heard is suspected")
     most_in_flight: int = parameter(0, "messages on their way at once (0: any number)", le=40)
+    fifo: bool = parameter(False, "whether messages of a link arrive in the order of their sending")
     crashes: int = budget(0, "how often a server crashes", le=MOST_FAULTS, own=False)
     drops: int = budget(0, "how often a message is lost", le=MOST_FAULTS, own=False)
     duplicates: int = budget(0, "how often a message is copied", le=MOST_FAULTS, own=False)
@@ -130,9 +131,14 @@ class Raft(MachineModel):
     # fmt: on
 
     def set_up(self) -> None:
-        """Who is there. Raises BadInput for a member that is no node, or a beginning of none."""
+        """Who is there. Raises BadInput for a member that is no node or twice, also in a request,
+        or a beginning of none.
+        """
         names = tuple(NAMES[: self.nodes])
         self.first_members = members_of(self.members, names)
+        for what in self.requests:
+            if what.startswith("members "):
+                members_of(what.partition(" at ")[0].removeprefix("members "), names, "requests")
         if len(self.begins) > self.nodes:
             raise BadInput("begins", self.begins, f"{self.nodes} texts at most")
         switches = RaftSafeguards.__struct_fields__
@@ -140,9 +146,9 @@ class Raft(MachineModel):
         self.raft = Options(self.edition, self.timeout, 1, self.clock, safeguards=safeguards)
         self.connect(names, self.befallen(requests=len(self.requests), ticks=None))
         self.idle = {} if self.clock else IDLE
-        if not self.detector:
+        if not self.detector and not self.fifo:
             self.partial_order = CommutingDeliveries(watched=_watched, timers=self.undisturbed)
-        links = self.cuts or self.partitions or self.writes_apart
+        links = self.cuts or self.partitions or self.writes_apart or self.fifo
         self.symmetry = None if links or self.holds else renaming_alike(self)
 
     def begin(self, node: str) -> tuple[RaftNode, tuple[Post, ...]]:

@@ -9,10 +9,12 @@ import pytest
 
 from kit.engine.check import check, check_refinement
 from kit.engine.registry import build, entry_of
-from kit.engine.timeline import played_out
+from kit.engine.timeline import Timeline, played_out
 from kit.engine.zoom import zoomed
-from kit.errors import BadInput, KitError
+from kit.errors import BadInput, KitError, Refusal
+from kit.protocols.paxos.paxos import Paxos
 from kit.widgets.player import Player
+from tests.commands.calling import call
 
 BARE = {"spreads": False, "refusals": False, "tidy": True}
 STATES = [
@@ -24,6 +26,8 @@ STATES = [
     ({**BARE, "ballots": 1, "slow_disks": True, "crashes": 1}, 16_829),
     ({**BARE, "ballots": 1, "members": 2, "becomes": ("C",)}, 20_614),
     ({"members": 2, "ballots": 1, "losses": 1, "copies": 1}, 1_513),
+    ({"members": 2, "ballots": 1, "holds": 1, "partitions": 1, "cuts": 1}, 4_500),
+    ({"members": 2, "ballots": 1, "fifo": True}, 37),
 ]
 
 
@@ -87,6 +91,52 @@ def test_it_refines_the_log_in_one_step(given: dict[str, Any]) -> None:
     assert refines is not None
     result = check_refinement(refines(build("paxos", given).parameters))
     assert (result.violation, result.complete) == (None, True)
+
+
+@pytest.mark.parametrize("model", ["paxos", "raft"])
+def test_a_comparison_that_nobody_configures_ends(model: str) -> None:
+    """It takes a small configuration, says which, and finds nothing."""
+    answer = call("check", model, "--refines", "--json").json
+    assert answer["verdict"] in ("judged in part", "bounded")
+    assert answer["states"] in (1_653, 4_168)
+    assert answer["configuration"]["parameters"]
+
+
+@pytest.mark.parametrize("fifo", [False, True])
+def test_links_keep_their_order_where_they_are_told_to(fifo: bool) -> None:
+    """A sends B its first ballot and then its second: they arrive in any order, or in this one."""
+    timeline = Timeline(build("paxos", {"fifo": fifo}))
+    for _ in range(2):
+        timeline.do(Paxos.ballot("A"))
+    second = timeline.model.find(timeline.state, "deliver A>B prepare 1 2A")
+    assert second is not None
+    first = "the link A→B keeps its order: prepare 1 1 comes first"
+    assert (second[1] == Refusal(first)) is fifo
+
+
+def test_who_is_cut_off_takes_no_part_until_the_network_heals() -> None:
+    """B and C decide without A, whose link to them is cut one way; then A hears of it."""
+    model = build("paxos", {"values": ("y at B",), "cuts": 2, "holds": 1, "partitions": 1})
+    timeline = Timeline(model)
+
+    def does(*verbs: str) -> None:
+        for verb in verbs:
+            found = model.find(timeline.state, verb)
+            assert found is not None, verb
+            assert not isinstance(found[1], Refusal), (verb, found[1])
+            timeline.do(found[0])
+
+    does("cut B>A", "ballot B", "deliver B>C prepare 1 1B", "deliver C>B promise 1 1B")
+    found = model.find(timeline.state, "deliver B>A prepare 1 1B")
+    assert found is not None
+    assert found[1] == Refusal("the link B→A is cut")
+    does("deliver B>C accept 1 1B y", "hold C>B accepted 1 1B", "release C>B accepted 1 1B")
+    does("deliver C>B accepted 1 1B", "heal", "partition A C | B")
+    found = model.find(timeline.state, "deliver B>A chosen 1 y")
+    assert found is not None
+    assert isinstance(found[1], Refusal)
+    does("heal", "deliver B>A chosen 1 y")
+    assert timeline.state.nodes[0].log == ("y",)
 
 
 def commits(player: Player) -> list[int]:

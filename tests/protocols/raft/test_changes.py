@@ -454,7 +454,7 @@ def test_a_leader_without_a_majority_steps_down(edition: Any, alive: str, leads:
 def test_heartbeats_are_of_the_documents_alone() -> None:
     """Every second tick an empty append goes to all who lack nothing; the server sends none."""
     log = core.first_stored(members("A B C")).log.appended(Entry(1, 1))
-    known = tuple(Progress(name, 2, 1, "pipeline", 0, 1) for name in "BC")
+    known = tuple(Progress(name, 2, 1, "pipeline", (), 1) for name in "BC")
     server = Server("A", Stored(1, "A", log, 1), Leader(known), applied=1)
     rows: list[tuple[Any, list[int]]] = [("documents", [0, 2, 0, 2]), ("server", [0, 0, 0, 0])]
     for edition, sent in rows:

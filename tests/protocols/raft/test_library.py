@@ -195,6 +195,15 @@ def test_the_registry_answers_on_any_shard() -> None:
         registry.find(str(UUID(int=7)), shard=1)
 
 
+def test_a_shard_or_a_message_that_is_not_there_is_said() -> None:
+    """One clear line each, and no error of Python's."""
+    for shard in (-1, 2):
+        with pytest.raises(BadInput, match=f"^shard: got {shard}; allowed: a number from 0 to 1"):
+            GroupRegistry(2).find(uuid5(UUID(int=0), "group"), shard)
+    with pytest.raises(Refused, match=r"^no message is on its way"):
+        Network().deliver()
+
+
 def test_a_node_starts_again_with_its_tables() -> None:
     """Term, vote, log and snapshot come back; the machine gets its snapshot and goes on."""
     cluster = Cluster({SCHEMA: UNTIMED})

@@ -237,7 +237,7 @@ MISTAKES = (
     Mistake(
         "what agrees is taken from what is sent next, on a rejection",
         "One function for both answers is shorter, and this line is in it.",
-        progress.rejected, "in_flight=0,", "in_flight=0, match=max(p.match, p.next - 1),",
+        progress.rejected, "in_flight=(),", "in_flight=(), match=max(p.match, p.next - 1),",
         {"begins": ("1 2 2, leads", "1 1, term 2", "1, term 2"), "terms": 2,
          "requests": ("x",), "most_in_flight": 3},
         "committed-is-kept", states=100, steps=4,
@@ -257,7 +257,7 @@ MISTAKES = (
         "*self.server.configuration.previous},)),",
         {"nodes": 5, "begins": THREE, "requests": ("members A D E",), "terms": 2,
          "most_in_flight": 0},
-        "one-leader-a-term", seeds=400, steps=16, off=PREVOTE,
+        "one-leader-a-term", seeds=500, steps=16, off=PREVOTE,
     ),
     Mistake(
         "a server that does not vote is counted",
@@ -295,7 +295,7 @@ MISTAKES = (
         "an old snapshot replaces a newer log",
         "A snapshot seems to be always ahead of its receiver; one that came late is not.",
         Turn.install, "if m.snapshot.index > self.server.commit:", "if m.snapshot.index:",
-        {"begins": ("1, commit 1, leads", "", "1"), "most_in_flight": 3,
+        {"begins": ("1, commit 1, leads", "", "1"), "most_in_flight": 3, "edition": "server",
          "requests": ("snapshot", "x", "snapshot at B"), "duplicates": 1},
         "committed-is-kept", states=6_000, steps=11,
     ),

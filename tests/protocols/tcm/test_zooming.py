@@ -57,6 +57,17 @@ def test_one_looks_at_it_from_its_submission_on() -> None:
     assert "epoch 3" in finer.story
 
 
+def test_the_last_commit_of_a_long_log_opens_down_to_its_round() -> None:
+    """Two bootstraps take more than eight epochs: the last one is a submission, and a round."""
+    timeline = ended("tcm/two-bootstraps")
+    found = commits(timeline)
+    assert len(found) > 8
+    submitted = zoomed(timeline, found[-1])
+    round_ = zoomed(submitted, submitted.tip)
+    assert round_.model.name == "paxos"
+    assert len(round_.model.history(round_.moments[round_.tip].state)) == len(found)  # type: ignore[attr-defined]  # of paxos
+
+
 def test_who_was_down_is_no_member() -> None:
     """The finer run is one that can have been: a node that crashed on the way answers nobody."""
     timeline = Timeline(Player("tcm/crash-and-resume", controls=False).model)

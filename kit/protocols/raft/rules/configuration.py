@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from kit.errors import BadInput
 from kit.masks import majority
 
 Tally: TypeAlias = Literal["won", "lost", "unknown"]
@@ -23,6 +24,14 @@ class Member(Struct, frozen=True, cache_hash=True):
     id: str
     address: str = ""
     can_vote: bool = True
+
+
+def in_order(members: Collection[Member]) -> tuple[Member, ...]:
+    """Members by their ids. Raises BadInput for a server that is there twice."""
+    ids = [each.id for each in members]
+    if len({*ids}) < len(ids):
+        raise BadInput("members", " ".join(ids), "each server once")
+    return tuple(sorted(members, key=lambda each: each.id))
 
 
 class Configuration(Struct, frozen=True, cache_hash=True, dict=True):

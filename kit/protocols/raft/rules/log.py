@@ -76,6 +76,17 @@ class Log(Struct, frozen=True, cache_hash=True):
         """Whether the log has this entry. What is within the snapshot is committed: it matches."""
         return index < self.snapshot.index or self.term(index) == term
 
+    def newest(self, index: int, term: int) -> tuple[int, int]:
+        """The newest entry up to an index whose term is no newer: its index and its term."""
+        index = min(index, self.last_index)
+        while (held := self.term(index) or 0) > term:
+            index -= 1
+        return index, held
+
+    def allows(self, entry: Entry) -> bool:
+        """Whether an entry could be added without cutting anything: this one is there, or none."""
+        return self.term(entry.index) in (None, entry.term)
+
     def shared(self, other: "Log") -> int:
         """The index up to which both have the same entries, from the first one on (0: none)."""
         return shared(self.chunks, other.chunks)

@@ -2,7 +2,7 @@
 
 A *probe* looks for the place where both logs agree: one message with one entry, until it is
 answered or the clock ticks. A *pipeline* sends on without waiting, a few messages ahead. While a
-*snapshot* is on its way nothing else is sent. Source: Scylla, Raft in Scylla.
+*snapshot* is on its way no entries are sent. Source: Scylla, Raft in Scylla.
 """
 
 from typing import Literal, TypeAlias
@@ -17,15 +17,15 @@ class Progress(Struct, frozen=True, cache_hash=True):
     """A follower, as its leader sees it.
 
     Up to ``match`` its log is known to agree, ``next`` is the first entry to send. ``in_flight``
-    counts messages without an answer (a probe: 0 or 1). ``commit`` is what it has said to know as
-    committed, ``read`` the newest read barrier that it has answered.
+    are the last indexes of messages without an answer (a probe has one at most). ``commit`` is what
+    it has said to know as committed, ``read`` the newest read barrier that it has answered.
     """
 
     id: str
     next: int
     match: int = 0
     mode: Mode = "probe"
-    in_flight: int = 0
+    in_flight: tuple[int, ...] = ()
     commit: int = 0
     read: int = 0
 
@@ -33,27 +33,29 @@ class Progress(Struct, frozen=True, cache_hash=True):
 def may_send(p: Progress, most_in_flight: int) -> bool:
     """Whether the flow to a follower lets one more message go."""
     if p.mode == "pipeline":
-        return p.in_flight < most_in_flight
-    return p.mode == "probe" and p.in_flight == 0
+        return len(p.in_flight) < most_in_flight
+    return p.mode == "probe" and not p.in_flight
 
 
 def sent(p: Progress, entries: int) -> Progress:
     """A message with so many entries has gone: a pipeline counts on its arrival."""
     if p.mode == "probe":
-        return replace(p, in_flight=1)
-    return replace(p, in_flight=p.in_flight + (entries > 0), next=p.next + entries)
+        return replace(p, in_flight=(p.next,))
+    following = p.next + entries
+    flying = (*p.in_flight, following - 1) if entries else p.in_flight
+    return replace(p, in_flight=flying, next=following)
 
 
 def accepted(p: Progress, last: int) -> Progress:
     """The follower's log agrees up to an index: from now on entries flow.
 
-    A snapshot that is on its way is still waited for.
+    A snapshot that is on its way is waited for, unless the follower has all that it stands for.
     """
     match, following = max(p.match, last), max(p.next, last + 1)
-    if p.mode == "snapshot":
-        return replace(p, match=match, next=following)
-    flowing = max(p.in_flight - 1, 0) if p.mode == "pipeline" else 0
-    return replace(p, match=match, next=following, mode="pipeline", in_flight=flowing)
+    if p.mode == "snapshot" and last < p.next - 1:
+        return replace(p, match=match)
+    flying = tuple(i for i in p.in_flight if i > last) if p.mode == "pipeline" else ()
+    return replace(p, match=match, next=following, mode="pipeline", in_flight=flying)
 
 
 def is_stray(p: Progress, mismatch: int, last: int) -> bool:
@@ -64,22 +66,22 @@ def is_stray(p: Progress, mismatch: int, last: int) -> bool:
 
 
 def rejected(p: Progress, mismatch: int, last: int) -> Progress:
-    """The logs differ at an index, and the follower's ends at ``last``: probe before both."""
-    return replace(p, mode="probe", in_flight=0, next=max(min(mismatch, last + 1), p.match + 1))
+    """The logs differ at an index, and may agree up to ``last``: probe there."""
+    return replace(p, mode="probe", in_flight=(), next=max(min(mismatch, last + 1), p.match + 1))
 
 
 def sending_snapshot(p: Progress, index: int) -> Progress:
     """A snapshot is on its way."""
-    return replace(p, mode="snapshot", in_flight=0, next=index + 1)
+    return replace(p, mode="snapshot", in_flight=(), next=index + 1)
 
 
-def probing(p: Progress) -> Progress:
-    """Look again where the logs agree, from the next entry on."""
-    return replace(p, mode="probe", in_flight=0)
+def snapshot_done(p: Progress) -> Progress:
+    """No snapshot is on its way any more: look where the logs agree, from the next entry on."""
+    return replace(p, mode="probe", in_flight=()) if p.mode == "snapshot" else p
 
 
 def ticked(p: Progress, most_in_flight: int) -> Progress:
     """A tick has passed: one more probe may go, and a full pipeline counts one message as lost."""
     if p.mode == "pipeline":
-        return replace(p, in_flight=min(p.in_flight, most_in_flight - 1))
-    return replace(p, in_flight=0) if p.mode == "probe" else p
+        return replace(p, in_flight=p.in_flight[max(len(p.in_flight) - most_in_flight + 1, 0) :])
+    return replace(p, in_flight=())
