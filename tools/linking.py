@@ -29,6 +29,25 @@ APART = re.compile(
 TRACKS = {0: "tcm", 30: "topology", 90: "tcm"}
 """Whose words a lesson speaks whose cells name no model, by the first number of its track."""
 
+LED = {"coordinator": "topology coordinator"}
+MEANT: dict[str, dict[str, str]] = {
+    "the-cms": {"promise": "", "promises": ""},
+    "a-log-by-paxos": {"promise": "", "promises": ""},
+    "be-the-network": {"promise": ""},
+    "the-coordinator": {**LED, "cancels": ""},
+    "when-things-fail-halfway": LED,
+    "one-tablet-moves": LED,
+    "the-row-that-came-back": LED,
+    "balance-split-merge": LED,
+    "into-raft": LED,
+    "recovery-drill": LED,
+    "every-way-back": LED,
+    "a-nodes-way-in": LED,
+    "the-queue": {**LED, "cancels": ""},
+    "four-small-stories": LED,
+}
+"""Words that mean something else in a lesson: another word of the glossary, or none of them."""
+
 
 def spoken(notebook: Any, name: str) -> Finder:
     """What finds the words of a notebook: those of the models that its cells name in quotes."""
@@ -43,17 +62,20 @@ def spoken(notebook: Any, name: str) -> Finder:
 def linked(notebook: Any, name: str) -> Any:
     """Link, in place, the words of a notebook of that name; returns the notebook."""
     words, met = spoken(notebook, name), set[str]()
+    meant = MEANT.get(lesson(name).slug, {})
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            cell.source = "".join(_linked(LINKED.sub(r"\1", cell.source), words, met))
+            cell.source = "".join(_linked(LINKED.sub(r"\1", cell.source), words, meant, met))
     return notebook
 
 
-def _linked(text: str, words: Finder, met: set[str]) -> Iterator[str]:
+def _linked(text: str, words: Finder, meant: dict[str, str], met: set[str]) -> Iterator[str]:
     done = 0
     apart = [match.span() for match in APART.finditer(text)]
-    for word, begin, end in words.find(text):
-        if word not in met and not any(start < end and begin < stop for start, stop in apart):
+    for found, begin, end in words.find(text):
+        word = meant.get(text[begin:end].casefold(), found)
+        inside = any(start < end and begin < stop for start, stop in apart)
+        if word and word not in met and not inside:
             met.add(word)
             yield f"{text[done:begin]}[{text[begin:end]}]({PAGE}#{glossary_anchor(word)})"
             done = end

@@ -40,6 +40,10 @@ STILL = "nothing in flight"
 """The milestone of a network that has delivered all."""
 
 
+NO_NEWS = "It changes nothing here: what it brings is known already, or no longer needed."
+"""What is said of a message that has no effect."""
+
+
 class Post(Struct, frozen=True):
     """What a node causes: a message to another node (or itself)."""
 
@@ -137,6 +141,15 @@ class NetworkModel(NodeModel[ActorState]):
         """Of a message that arrives, what such messages are for; else as its action says."""
         said = self.purpose_of(action.envelope.message) if type(action) is DeliverMessage else ""
         return said or super().why(action)
+
+    def why_here(self, before: Any, action: Any, after: Any) -> str:
+        """Of a message that changes nothing at a node and has no answer, just that."""
+        if type(action) is DeliverMessage:
+            was = before.nodes[self.index[action.envelope.target]]
+            state, sent = self._answers(was, action.envelope)
+            if state == was and not sent:
+                return NO_NEWS
+        return super().why_here(before, action, after)
 
     def purpose_of(self, message: Any) -> str:
         """What such a message is for: the ``why`` of its type; empty where that has none."""

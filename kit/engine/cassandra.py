@@ -72,21 +72,37 @@ class ServiceView(Struct, frozen=True):
     """The CMS as a node knows it, and how far the node is.
 
     ``held`` are epochs above a gap. ``members`` are places of nodes, None: the model has none;
-    ``unsettled``: they are to change, ``paused``: nothing is committed, ``size`` is how many are
-    wanted.
+    ``unsettled``: they are to change, ``by_gossip``: the node has no log, ``migrates``: it is about
+    to begin one, ``paused``: nothing is committed, ``size`` is how many are wanted.
     """
 
     epoch: int
     held: tuple[int, ...]
     members: tuple[int, ...] | None = None
     unsettled: bool = False
+    by_gossip: bool = False
+    migrates: bool = False
     paused: bool = False
     size: str = UNTOLD
     identifier: str = UNTOLD
 
 
+def rendered(
+    kind: str, said: str, node: int, tokens: Iterable[int] = (), replaced: int | None = None
+) -> str:
+    """A transformation as the log prints it, of nodes by their places; then what is said of it."""
+    name = kind.title().replace("_", "")
+    step, _, what = kind.partition("_")
+    own = "nodeId" if step == "CANCEL" else "leaving" if kind == "ASSASSINATE" else "id"
+    own = "replacement" if what == "REPLACE" else "leaving" if kind == "PREPARE_LEAVE" else own
+    fields = {} if replaced is None else {"replaced": f"NodeId{{id={replaced + 1}}}"}
+    fields[own] = f"NodeId{{id={node + 1}}}"
+    fields |= {"tokens": f"[{', '.join(map(str, tokens))}]"} if tokens else {}
+    return f"{name}{{{', '.join(f'{each}={of}' for each, of in fields.items())}}}: {said}"
+
+
 def gossiped(
-    address: str, states: Mapping[str, tuple[int, str]], generation: int | None = None
+    address: str, states: Mapping[str, tuple[object, str]], generation: int | None = None
 ) -> Row:
     """What a node has heard of another one: each state with its version and its value."""
     row = {"address": address, "port": PORT, "generation": generation}
@@ -187,8 +203,8 @@ class MetadataServers(GossipServers):
             "Members": ",".join(ends),
             "Needs reconfiguration": view.unsettled,
             "Is Member": belongs,
-            "Service State": "LOCAL" if belongs else "REMOTE",
-            "Is Migrating": False,
+            "Service State": "GOSSIP" if view.by_gossip else "LOCAL" if belongs else "REMOTE",
+            "Is Migrating": view.migrates,
             "Epoch": view.epoch,
             "Local Pending Count": len(view.held),
             "Commits Paused": view.paused,

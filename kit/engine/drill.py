@@ -7,12 +7,13 @@ Nothing runs on the machine. The history is a ``Timeline``, so that a drill is g
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from kit.edge.arguments import checked
 from kit.edge.words import say
@@ -23,6 +24,7 @@ from kit.engine.registry import build, entry_of, one_of, scenario_of
 from kit.engine.timeline import Moment, Timeline, played_out
 from kit.errors import BadInput, KitError, Refusal, Refused, one_line, shorten
 
+_ADDRESSED = re.compile(r"\s*nodetool\s+-h\s+(\S+)\s+(\S.*)")
 MOST_OWN_STEPS = 100
 """Steps that a cluster does by itself after a command; a model whose own steps have no end is
 wrong.
@@ -238,8 +240,9 @@ class Drill:
         try:
             if len(self.transcript) >= MOST_ENTRIES:
                 raise BadInput("transcript", MOST_ENTRIES, f"at most {MOST_ENTRIES:,} lines")
-            form, given = self.grammar.read(line, self.now)
-            answer: CommandReply = form.answer(self.now, given)
+            now, rest = self._asked(line)
+            form, given = self.grammar.read(rest, now)
+            answer: CommandReply = form.answer(now, given)
             lines = answer.lines
             noted = {*answer.marks} - self.now.marks
             self._do(answer, said)
@@ -258,6 +261,19 @@ class Drill:
         if before != self.timeline.at or number < MOST_ENTRIES:
             self.transcript.append(entry)
         return entry
+
+    def _asked(self, line: str) -> tuple[DrillMoment, str]:
+        """``nodetool -h B …`` is asked of B, from the machine that one is on."""
+        now, addressed = self.now, _ADDRESSED.fullmatch(line)
+        machines = self.kind.slots.get("machine")
+        if addressed is None or machines is None or machines.values is None:
+            return now, line
+        known, names = [*machines.values(now)], now.model.names
+        if addressed[1] not in known:
+            raise BadInput("-h", addressed[1], one_of(addressed[1], known))
+        # Names come first, then the addresses of the same machines.
+        place = names[known.index(addressed[1]) % len(names)]
+        return structs.replace(now, place=place), f"nodetool {addressed[2]}"
 
     def complete(self, line: str) -> tuple[str, ...]:
         """The lines that go on from this one by a word."""

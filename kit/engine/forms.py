@@ -114,7 +114,7 @@ class Grammar:
         if not words:
             raise BadInput("command", NOTHING, one_of("", self._firsts()))
         readings: list[tuple[_Reading, Form]] = []
-        for form in self.forms:
+        for form in sorted(self.forms, key=lambda form: form.absent):
             reading = self._reading(form, words, moment)
             if reading.given is not None:
                 return form, reading.given
@@ -170,6 +170,8 @@ class Grammar:
         for part in _parts(form.text):
             named = _SLOT.fullmatch(part)
             slot = self.slots[named[1]] if named else None
+            if slot and form.absent:  # whatever is asked for, the model has nothing of the kind
+                slot = Slot(slot.about)
             end, value = _taken(slot, part, words, at, moment)
             if value is None:
                 wanted = (part,) if slot is None else tuple(_values(slot, moment))

@@ -250,7 +250,7 @@ class MachineModel(NetworkModel):
         return written
 
     @action(each=_ringing, when=lambda m: m.budget.ticks != 0, unasked=True)
-    @purpose("A node that hears nothing can only wait for some time, and then act.")
+    @purpose("Where no message tells a node to act, its timer does.")
     def tick(self, s: MachineState, node: Node, timer: str) -> Next:
         """The {timer} timer of {node} runs out."""
         if timer not in self.timers(s.nodes[node]):

@@ -55,6 +55,7 @@ class Command(Struct, frozen=True):
     own: bool = False
 
 
+DC_SIZES = "{dc_size}", "{other_dc_size}", "{third_dc_size}"
 VOCABULARY = (
     Command("on {node}", "go to a machine", "on", own=True),
     Command("ssh {machine}", "the same, also by its address", "ssh", offered=False),
@@ -80,12 +81,19 @@ VOCABULARY = (
     Command("nodetool cms", "the CMS, as this node knows it", "describe_cms", offered=False),
     Command("nodetool cms describe", "the CMS, as this node knows it", "describe_cms"),
     Command("nodetool cms reconfigure {size}", "how many members each datacenter has"),
+    *(
+        Command(f"nodetool cms reconfigure {sizes}", "members by datacenter", "resize", False)
+        for sizes in (" ".join(DC_SIZES[:many]) for many in (1, 2, 3))
+    ),
     Command("nodetool cms reconfigure --status", "how far the change has come", "change_status"),
     Command("nodetool cms reconfigure --resume", "go on with the change"),
     Command("nodetool cms reconfigure --cancel", "give the change up"),
+    Command("nodetool cms reconfigure -r", "the same as --resume", offered=False),
+    Command("nodetool cms reconfigure -c", "the same as --cancel", offered=False),
     Command("nodetool cms snapshot", "every node stores a snapshot", "snapshot"),
     Command("nodetool cms initialize", "the log begins, with this node"),
     Command("nodetool cms initialize --ignore {machine}", "and does not ask one"),
+    Command("nodetool cms initialize -i {machine}", "the same", offered=False),
     Command("nodetool cms abortinitialization --initiator {machine}", "give that up"),
     Command("nodetool cms unregister {node_id}", "forget a node that has left"),
     *(
@@ -405,6 +413,10 @@ class Servers:
     def _machines(self, now: DrillMoment) -> list[str]:
         return [*now.model.names, *(host.address for host in self.hosts(now))]
 
+    def _dc_sizes(self, now: DrillMoment) -> list[str]:
+        dcs = dict.fromkeys(host.dc for host in self.hosts(now))
+        return [f"{dc}:{number}" for dc in dcs for number in _numbers(now)]
+
     def absence(self, command: Command) -> str:
         """Why the model has nothing of what a command is about; empty: the command is answered."""
         of = (why for words, why in self.lacks.items() if command.text.startswith(words))
@@ -466,6 +478,7 @@ class Servers:
             "value": Slot("a value in quotes, or a number", quoted=True),
             "limit": Slot("how many rows"),
             "size": Slot("a number", _numbers),
+            **{each[1:-1]: Slot("such as dc1:3", self._dc_sizes) for each in DC_SIZES},
             "start": Slot("the first epoch"),
             "end": Slot("the last epoch"),
             "node_id": Slot("a node's number", _numbers),

@@ -193,6 +193,8 @@ def end_words(scene: Scene, closed: Sequence[Gate] = ()) -> str:
         goals = (each for each in scene.model.properties if each.kind == "sometimes")
         reached = [each.title for each in goals if each.check(scene.state)]
         words += (f"{title}." for title in reached[-1:])
+        if not reached and scene.milestone:
+            words = [say("This is the end: {what}.", what=scene.milestone)]
     return " ".join(words)
 
 

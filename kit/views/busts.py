@@ -7,16 +7,20 @@ from kit.views.labels import SIZE, measured, shortened
 
 HEAD, LETTER, LARGE = 15.0, 15.0, 17.0
 """The radius of a head, its letter, and that of one that stands at a gate; in pixels."""
-Kind = Literal["node", "client", "operator"]
+Kind = Literal["node", "client", "operator", "part"]
+"""A part is one of several of the same node: a log, its disk."""
 Health = Literal["up", "down", "gone", "joining"]
 CROWNED = "M-12-3l6 4l6-7l6 7l6-4l-2 9h-20z"
 """A crown around its own middle, so that what keeps clear of things sees all of it."""
 
 
 def head_of(kind: Kind, reach: float = HEAD) -> Frag:
-    """Draw the head alone: a disc, a square or a diamond."""
+    """Draw the head alone: a disc, a square, a diamond or a box."""
     if kind == "node":
         return h("circle", r=reach, class_="head")
+    if kind == "part":
+        return h("rect", x=-reach, y=-reach * 0.7, width=2 * reach, height=reach * 1.4,
+                 class_="head")  # fmt: skip
     rx = 5 if kind == "client" else 0
     turn = "rotate(45)" if kind == "operator" else None
     size = reach * (0.85 if kind == "client" else 0.75)

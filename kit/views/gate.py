@@ -241,7 +241,7 @@ def _above(scene: Scene, gate: Gate, cast: Cast, is_first: bool) -> Frag:
     width, high = post + _BEHIND * len(come) + 8, 2 * _MIDDLE
     return h(
         "div",
-        h("b", brief(gate.title), title=gate.title),
+        h("b", brief(gate.title.partition(" (")[0]), title=gate.title),
         h("span", gate.untold) if gate.untold else None,
         h(
             "svg",

@@ -132,7 +132,9 @@ class Wall(Struct, frozen=True):
 
 
 class Stage(Struct, frozen=True):
-    """All that is on the stage at one moment; see the module. ``lines``: the most on a disk."""
+    """All that is on the stage at one moment; see the module. ``lines``: the most on a disk,
+    ``aside``: how wide the column of those is who stand there, if it is the only picture.
+    """
 
     names: tuple[str, ...]
     characters: tuple[Character, ...]
@@ -146,6 +148,7 @@ class Stage(Struct, frozen=True):
     has_marks: bool = True
     tape_key: str = "log"
     lines: int = 2
+    aside: float = SIDE
 
 
 class Looks(Struct, frozen=True):
@@ -249,7 +252,7 @@ class _Set:
 
     def __init__(self, stage: Stage, gated: bool, half: bool) -> None:
         self.stage = stage
-        self.width, height, self.side = WIDTH, HEIGHT, SIDE
+        self.width, height, self.side = WIDTH, HEIGHT, stage.aside
         if half:
             self.width, height, self.side = HALF_WIDTH, HALF_HEIGHT, HALF_SIDE
         y, tape = STRIP * stage.has_strip, stage.tape

@@ -5,6 +5,7 @@ once it has applied it. Many are counted. A dashed card is not committed; what i
 log is the dashed card that comes next.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Literal
@@ -107,19 +108,33 @@ class Tape:
         cards = []
         for i, card in enumerate(self.shown):
             is_new = before is not None and card.key not in was
-            cards.append(self._card(card, i, letters, was.get(card.key), is_new=is_new))
+            place = self.lefts[i], self.wide[i]
+            cards.append(self._card(card, *place, letters, was.get(card.key), is_new=is_new))
         # What travels to or from a card that is out of sight goes where it is folded, what travels
         # to the log goes to where its next card will be.
         sought = {*ends}
         hidden = [card.key for card in self.earlier if card.key in sought]
         cards += [h("g", k=key, transform=_at(self.spots[key])) for key in (*hidden, self.key)]
-        if coming:
-            words, title = coming[0]
-            more = f"{len(coming)} × " if len(coming) > 1 else ""
-            next_card = Card("tape:next", f"{more}{words}", open=True, title=title)
-            cards.append(self._card(next_card, len(self.shown), letters))
+        cards += (self._card(*each, letters) for each in self._coming(coming))
         rail = h("path", d=f"M0 {self.y + 23:.0f}H{self.width:.0f}", class_="rail")
         return h("g", rail, self._fold(former), cards, k="tape", class_="tape")
+
+    def _coming(self, coming: Sequence[tuple[str, str]]) -> Iterator[tuple[Card, float, float]]:
+        """The dashed cards of what is on its way, where they begin, how wide they are: one for
+        each that differs, or one that counts them where there is no room for all.
+        """
+        piles, room = Counter(coming), self.width - self.lefts[-1]
+        if len(piles) * (NEXT_WIDE + APART) > room + APART:
+            titles = "; ".join(dict.fromkeys(title for _, title in coming))
+            piles = Counter({(say("{n} on their way", n=len(coming)), titles): 1})
+        x, share = self.lefts[-1], room / max(len(piles), 1) - APART
+        for at, ((words, title), count) in enumerate(piles.items()):
+            more = f"{count} × " if count > 1 else ""
+            key = f"tape:next{at or ''}"
+            card = Card(key, f"{more}{words}", open=True, title=title)
+            wide = max(NEXT_WIDE, min(_needed(card), share))
+            yield card, x, wide
+            x += wide + APART
 
     def _fold(self, former: int | None) -> Frag | None:
         earlier = len(self.earlier)
@@ -139,14 +154,14 @@ class Tape:
     def _card(
         self,
         card: Card,
-        place: int,
+        x: float,
+        wide: float,
         letters: Mapping[str, str],
         was: Card | None = None,
         *,
         is_new: bool = False,
     ) -> Frag:
-        x, wide, y = self.lefts[place], [*self.wide, NEXT_WIDE][place], self.y
-        middle = x + wide / 2
+        y, middle = self.y, x + wide / 2
         lines = wrapped(card.words, wide - 4)
         is_new = is_new or (was is not None and (was.words, was.open) != (card.words, card.open))
         look = "".join(

@@ -28,20 +28,17 @@ PART = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+]|\d+\.|\|)\s)")  # paragraphs, items
 MIDDLE = 70  # words of the text cell in the middle
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 EXCEPTIONS: dict[str, dict[str, float]] = {
-    "bootstrap-epoch-by-epoch": {"you": 0.35},
-    "why-the-barrier": {"you": 0.31},
-    "reads-and-writes-during-change": {"you": 0.92},
-    "raft-by-hand": {"you": 0.52},
-    "one-log-for-all-metadata": {"you": 0.82},
-    "the-coordinator": {"you": 0.32},
-    "when-things-fail-halfway": {"you": 0.28},
-    "one-tablet-moves": {"you": 0.5},
-    "the-row-that-came-back": {"you": 0.55},
-    "balance-split-merge": {"you": 0.7},
-    "with-and-without-a-majority": {"you": 0.85},
-    "recovery-drill": {"you": 0.74},
-    "large-clusters-on-spark": {"you": 0.33},
-    "write-your-own-model": {"you": 0.75},
+    "bootstrap-epoch-by-epoch": {"you": 0.65},
+    "why-the-barrier": {"you": 0.51},
+    "reads-and-writes-during-change": {"you": 0.98},
+    "raft-by-hand": {"you": 0.67},
+    "one-log-for-all-metadata": {"you": 0.98},
+    "the-coordinator": {"you": 0.53},
+    "when-things-fail-halfway": {"you": 0.48},
+    "one-tablet-moves": {"you": 0.55},
+    "the-row-that-came-back": {"you": 0.62},
+    "balance-split-merge": {"you": 0.75},
+    "large-clusters-on-spark": {"you": 0.85},
 }
 """Lessons that do not meet a measure yet, by the names of both: these numbers only get better."""
 
@@ -78,6 +75,20 @@ TRANSLATED = {
     r"\bleaves? it so\b": "leaves it at that",
     r"\bin the moment in which\b": "at the moment when",
     r"\bas of old\b": "in the old way",
+    r"\bmajority (?:of \w+ )?is both\b": "with two, a majority means both",
+    r"\bby lot\b": "at random",
+    r"\bthe way on\b(?! to)": "name the stages or the states",
+    r"(?:^|[.:] )Of (?:the|an?|any|its) (?:\w+ ){1,3}(?:one|it|you|the|only)\b": "subject first",
+    r"\bhow it stands\b": "how it is doing",
+    r"\b[Ll]ook (?:who|what|which)\b": "look at",
+    r"\b[Tt]here is hurry\b": "it becomes urgent",
+    r"\b[Tt]he one who\b": "say who that is",
+    r"\binstal?lment\b": "one part of the work",
+    r", for (?:it|they|nobody|both|each|data|no|the \w+ (?:is|are|has|was))\b": "because",
+    r"\bin the place of\b": "instead of",
+    r"\b(?:that|which) stands? here\b": "that are filled in",
+    r"\bsee no end\b": "would never finish",
+    r"\b(?:which|whom|who) (?:\w+ )+(?:is|are) for[.,?]": "which ones get it",
 }
 """What sounds translated, and what one says. Only what a search can find is here."""
 

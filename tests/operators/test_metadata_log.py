@@ -122,6 +122,52 @@ def test_the_service_as_one_node_sees_it() -> None:
     assert list(differences(view, behind)) == [("Epoch", "42", "39")]
 
 
+def test_views_of_healthy_nodes_are_alike() -> None:
+    """Who was asked, and in which release, is no difference; a node in gossip mode is one."""
+    view = parse_metadata(VIEW, "describe")
+    asked = VIEW.replace("Is Member: true", "Is Member: false").replace("LOCAL", "REMOTE")
+    older = asked.replace("(nodeid=2,address=/10.0.0.2:7000)", "node2/10.0.0.2:7000")
+    older = older.replace("(nodeid=1,address=/10.0.0.1:7000)", "/10.0.0.1:7000")
+    assert list(differences(view, parse_metadata(older, "describe"))) == []
+    for now, what in (
+        (asked.replace("REMOTE", "GOSSIP"), "Service State"),
+        (older.replace("10.0.0.2:7000", "10.0.0.2:7001"), "Members"),
+        (older.replace(",node2/10.0.0.2:7000", ""), "Members"),
+    ):
+        assert [each[0] for each in differences(view, parse_metadata(now, "describe"))] == [what]
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "what"),
+    [
+        ("nextStep=MID_MOVE", "nextStep=FINISH_MOVE", "multi_step_operation of node 1"),
+        ("kind=MOVE", "kind=LEAVE", "multi_step_operation of node 1"),
+        (
+            "  multi_step_operation  {kind=MOVE, status=moving, nextStep=MID_MOVE}\n",
+            "",
+            "multi_step_operation of node 1",
+        ),
+        ("6.0.0-SNAPSHOT", "5.1", "cassandra_version of node 1"),
+        ("serialization_version 6", "serialization_version 5", "serialization_version of node 1"),
+        ("9042", "9043", "native_port of node 1"),
+        ("local_address         /10.0.0.1", "local_address /10.0.0.9", ""),
+        ("local_address         /10.0.0.1", "local_address         /10.0.0.9", "local_address of"),
+        ("local_address         /10.0.0.1", "local_address         me/10.0.0.1", None),
+    ],
+)
+def test_two_directories_are_compared_in_all_that_they_tell(
+    was: str, now: str, what: str | None
+) -> None:
+    """Each field of a node, the step of its operation too; a host name is the node's own matter."""
+    told, text = parse_metadata(DIRECTORY, "directory"), DIRECTORY.replace(was, now, 1)
+    if what == "":
+        with pytest.raises(BadInput):
+            parse_metadata(text, "directory")
+        return
+    found = [each[0] for each in differences(told, parse_metadata(text, "directory"))]
+    assert [each.startswith(what or "") for each in found] == [True] * (what is not None)
+
+
 def test_rows_of_the_virtual_tables() -> None:
     """The same entries as JSON and as CSV, in whatever order the rows come."""
     entries = log(LOG).rows
@@ -143,6 +189,57 @@ def test_rows_of_the_virtual_tables() -> None:
     columns = list(rows[0])
     lines = [",".join(f'"{row[name]}"' for name in columns) for row in rows]
     assert unplaced(log("\n".join([",".join(columns), *lines]))) == unplaced(told)
+
+
+def cqlsh(rows: list[dict[str, str]]) -> str:
+    """Rows as cqlsh prints them: right-aligned, breaks of lines and backslashes escaped."""
+    shown = [
+        [each.replace("\\", "\\\\").replace("\n", "\\n") for each in row.values()] for row in rows
+    ]
+    widths = [max(map(len, each)) for each in zip(list(rows[0]), *shown, strict=True)]
+    lines = [" | ".join(map(str.rjust, each, widths)) for each in (list(rows[0]), *shown)]
+    rule = "+".join("-" * (width + 2) for width in widths)
+    body = "\n".join(f" {line}" for line in lines[1:])
+    return f"\n {lines[0]}\n{rule}\n{body}\n\n({len(rows)} rows)\n"
+
+
+def test_the_table_that_cqlsh_prints() -> None:
+    """A text may hold bars, breaks of lines and backslashes; the count of rows is held against."""
+    entries = log(LOG.replace("v text", "v text -- a | b\\n")).rows
+    rows = [
+        {
+            "epoch": str(e.epoch),
+            "entry_id": e.entry_id,
+            "entry_time": "2026-11-23 10:00:03.000000+0000",
+        }
+        | {"kind": e.kind, "transformation": e.text}
+        for e in entries
+    ]
+    text = cqlsh(rows)
+    assert is_metadata(text)
+    assert [(e.epoch, e.text, e.node, e.tokens) for e in log(text).rows] == [
+        (e.epoch, e.text, e.node, e.tokens) for e in entries
+    ]
+    directory = parse_metadata(DIRECTORY, "directory")
+    assert isinstance(directory, Directory)
+    listed = [
+        {"node_id": str(n.node), **dict(n.told), "tokens": str([*map(str, n.tokens or ())])}
+        | {"multi_step_operation": str(dict(n.operation)) if n.operation else "null"}
+        for n in directory.rows
+    ]
+    assert list(differences(directory, parse_metadata(cqlsh(listed), "table"))) == []
+    for broken, message in (
+        (text.replace("(12 rows)", "(13 rows)"), "line 17 | (13 rows) | the count of rows"),
+        (text.replace("\n\n(12", "\n---MORE---\n(12"), "line 16 | ---MORE---"),
+    ):
+        with pytest.raises(BadInput) as raised:
+            parse_metadata(broken, "log")
+        assert says(str(raised.value), message)
+
+
+def test_lines_may_end_as_on_windows() -> None:
+    """The same log."""
+    assert log(LOG.replace("\n", "\r\n")) == log(LOG)
 
 
 @pytest.mark.parametrize("text", [LOG, DIRECTORY, VIEW, BLOCK])
@@ -180,6 +277,11 @@ def test_two_logs_are_two_times() -> None:
         (BLOCK.replace("2500, -500", "2500, 2500"), "tokens | 2500 | each token once"),
         (BLOCK.replace("2500", "9" * 19 + "9"), "tokens | signed 64-bit"),
         (BLOCK.replace("Epoch: 7", "Epoch: 0"), "epoch | 0 | a number from 1"),
+        (BLOCK.replace("  kind ", "  zap            it\n  kind ", 1), "log line 2 | zap it"),
+        (
+            BLOCK.replace("-7\n", "-7\n  zap            it\n"),
+            "log line 5 | zap it | a field of Epoch",
+        ),
         (DIRECTORY.replace("JOINED", "HAPPY", 1), "state | HAPPY | REGISTERED"),
         (DIRECTORY.replace("6d194555", "6d19455", 1), "host_id | a UUID"),
         (DIRECTORY.replace("/10.0.0.1\n", "/10.0.0.\n", 1), "an IPv4 or IPv6 address"),

@@ -269,7 +269,7 @@ def test_what_disks_say_is_explained(model: str) -> None:
 
 MEANT = {
     "raft": {"ballot", "votes B", "≤1 of 2", "blue"},
-    "raft_groups": {"crown", "on a disk"},
+    "raft_groups": {"crown", "above", "t1 ≤2 of 3", "ballot"},
     "commit": {"key", "≥ 1B", "r1 1A", "snap 2", "blue"},
 }
 """Marks of pictures whose disks have words that no legend knew."""
@@ -760,3 +760,15 @@ def test_what_many_are_told_alike_is_said_once() -> None:
 
 
 NAMES = tuple("ABCDEF")
+
+
+def test_what_differs_on_its_way_to_the_log_is_not_one_card() -> None:
+    """Two that are alike are counted; where one is otherwise, each has a card of its own."""
+    tape = Tape((), "log", 0, 460)
+    for coming, said in (
+        ([("make t", ""), ("make t", "")], ["2 × make t"]),
+        ([("make t", ""), ("drop u", "")], ["make t", "drop u"]),
+    ):
+        drawn = tape.draw({}, None, (), coming)
+        cards = [part for part in drawn.walk() if (part.key or "").startswith("tape:next")]
+        assert [next(k.text() for k in c.walk() if k.tag == "text") for c in cards] == said

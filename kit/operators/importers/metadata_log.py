@@ -1,15 +1,15 @@
 """The metadata log of a real cluster: its entries, its directory, one node's view of its service.
 
 What ``nodetool cms dumplog``, ``dumpdirectory`` and ``describe`` print, or the rows of
-``system_views.cluster_metadata_log`` and ``cluster_metadata_directory`` as JSON or CSV. A block of
-nodetool has its fields in any order. A text inside it may run over several lines: a field begins
-only where its name stands padded as in the first block.
+``system_views.cluster_metadata_log`` and ``cluster_metadata_directory`` as the table that cqlsh
+prints, JSON or CSV. A block of nodetool has its fields in any order. A text inside it may run over
+several lines: a field begins only where its name stands padded as in the first block.
 
 Source: published ``CMSAdmin``, ``CMSOperations`` and the transformations' own texts.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -55,7 +55,8 @@ MOST_ENTRIES = 1_000_000
 LARGEST_EPOCH = 2**63 - 1
 FORMS = (
     "what nodetool cms dumplog, dumpdirectory or describe prints, or rows of "
-    "system_views.cluster_metadata_log or cluster_metadata_directory as JSON or CSV"
+    "system_views.cluster_metadata_log or cluster_metadata_directory as cqlsh prints them, JSON or "
+    "CSV"
 )
 _HEAD = re.compile(r"(Epoch|NodeId): ([0-9]{1,19})")
 _FIELD = re.compile(r"  ([a-z_]+)( +)")
@@ -74,6 +75,7 @@ _PARTS = {
     "address": re.compile(r"[{ ]broadcastAddress=([^,} ]+)"),
     "place": re.compile(r"[{ ]location=([^,}]+)/([^,/}]+)"),
 }
+_TABLE = re.compile(r"\n*(.*\|.*)\n-+(?:\+-+)+ *\n")
 ENTRY_ID = re.compile(r"-?[0-9]{1,19}")
 
 
@@ -82,9 +84,9 @@ class LogEntry(Struct, frozen=True):
 
     ``node`` is the number of the node that it is about, ``replaced`` of the one whose place that
     takes, ``tokens`` those that it will own, ``address``, ``dc`` and ``rack`` those of a
-    registration; None (and no token) where the text does not tell. ``text`` is the rendered
-    transformation, which is not canonical: two renderings of one event may differ. ``where`` is
-    its place in the file, in words.
+    registration, ``address`` also of a startup; None (and no token) where the text does not tell.
+    ``text`` is the rendered transformation, which is not canonical: two renderings of one event may
+    differ. ``where`` is its place in the file, in words.
     """
 
     epoch: int
@@ -103,7 +105,11 @@ class LogEntry(Struct, frozen=True):
 
 
 class DirectoryNode(Struct, frozen=True):
-    """A node as the directory of the asked node has it; ``tokens`` None: the file has none."""
+    """A node as the directory of the asked node has it; ``tokens`` None: the file has none.
+
+    ``told`` is all that the file tells of it, by field, addresses without the host name that only
+    the node itself prints.
+    """
 
     node: int
     host_id: str
@@ -111,7 +117,7 @@ class DirectoryNode(Struct, frozen=True):
     dc: str
     rack: str
     address: str
-    version: str
+    told: tuple[tuple[str, str], ...]
     tokens: tuple[int, ...] | None = None
     operation: tuple[tuple[str, str], ...] = ()
 
@@ -153,6 +159,7 @@ def parse_metadata(text: str, source: str) -> DumpedMetadata:
     Raises BadInput for no known form, one that is cut short, an entry or a field that is missing,
     wrong or twice.
     """
+    text = text.replace("\r\n", "\n")
     form = _form(text)
     if form is None:
         first = next((line for line in text.split("\n") if line.strip()), "")
@@ -167,6 +174,9 @@ def parse_metadata(text: str, source: str) -> DumpedMetadata:
         raise BadInput(source, f"{len(rows)} blocks", f"at most {MOST_ENTRIES}")
     if title == "Epoch":
         return Log(tuple(_entry(epoch, row, where) for epoch, row, where in rows))
+    if form == "blocks":
+        # Nodetool prints an operation only while one runs; older tables have no column of it.
+        rows = [(at, {"multi_step_operation": None, **row}, where) for at, row, where in rows]
     return Directory(tuple(_node(number, row, where) for number, row, where in rows))
 
 
@@ -180,9 +190,10 @@ def _form(text: str) -> str | None:
         head = text[:20_000]
         named = '"transformation"' in head or '"serialization_version"' in head
         return "json" if named else None
-    columns = header_names(text)
+    table = _TABLE.match(text)
+    columns = {*map(str.strip, table[1].split("|"))} if table else header_names(text)
     named = {"epoch", "transformation"} <= columns or {"node_id", "host_id"} <= columns
-    return "csv" if named else None
+    return ("table" if table else "csv") if named else None
 
 
 Row: TypeAlias = tuple[int, Mapping[str, Any], str]
@@ -200,19 +211,21 @@ def _blocks(text: str, source: str) -> tuple[str, list[Row]]:
     last = ""
     for number, line in enumerate(lines, 1):
         head = _HEAD.fullmatch(line)
-        name = _field(line, names, width)
-        ahead = lines[number] if number < len(lines) else ""
-        if head and head[1] == title and (_field(ahead, names, width) or number == len(lines)):
+        name = _field(line, width)
+        if name not in names and last == "transformation":
+            name = ""
+        ahead = _field(lines[number], width) if number < len(lines) else "the end"
+        if head and head[1] == title and (ahead or not rows):
             key = int(head[2])
             if rows and key <= rows[-1][0]:
                 raise bad_line(source, number, line, f"a number above {rows[-1][0]}: ascending")
             fields, last = {}, ""
             rows.append((key, fields, f"{source} line {number} {title} {key}"))
-        elif name:
+        elif name in names:
             if name in fields:
                 raise bad_line(source, number, line, f"each field once in {title} {rows[-1][0]}")
             fields[name], last = line[width:], name
-        elif last:
+        elif last and not name:
             fields[last] += "\n" + line
         else:
             raise bad_line(source, number, line, f"a field of {title}: {', '.join(sorted(names))}")
@@ -228,15 +241,15 @@ def _width(lines: list[str], names: set[str]) -> int:
     return 0
 
 
-def _field(line: str, names: set[str], width: int) -> str:
+def _field(line: str, width: int) -> str:
     """The name of the field that begins on a line; empty where none does."""
     field = _FIELD.match(line)
-    return field[1] if field and field[1] in names and field.end() == width else ""
+    return field[1] if field and field.end() == width else ""
 
 
 def _rows(text: str, source: str, form: str) -> tuple[str, list[Row]]:
     """The rows of a virtual table, by their key."""
-    given = parse_json_rows(text, source) if form == "json" else parse_csv_rows(text, source)
+    given = READERS[form](text, source)
     if not given:
         raise BadInput(source, "no row", FORMS)
     is_log = "transformation" in given[0][1]
@@ -253,6 +266,36 @@ def _rows(text: str, source: str, form: str) -> tuple[str, list[Row]]:
         if before == number:
             raise BadInput(f"{where} {key}", number, "each once")
     return "Epoch" if is_log else "NodeId", rows
+
+
+def _table_rows(text: str, source: str) -> list[tuple[str, Mapping[str, Any]]]:
+    """The rows of cqlsh's table, cut where its rule has crosses: a text may have bars in it."""
+    head, rule, *lines = text.strip("\n").split("\n")
+    bars = [-1, *(at for at, each in enumerate(rule) if each == "+")]
+    cuts = [slice(a + 1, b) for a, b in zip(bars, (*bars[1:], None), strict=True)]
+    names = [head[cut].strip() for cut in cuts]
+    rows: list[tuple[str, Mapping[str, Any]]] = []
+    for number, line in enumerate(lines, text[: text.index(head)].count("\n") + 3):
+        count = re.fullmatch(r"\(([0-9]{1,9}) rows?\)", line.strip())
+        if not line.strip() or (count and int(count[1]) == len(rows)):
+            continue
+        if count or any(line[bar : bar + 1] != "|" for bar in bars[1:]):
+            raise bad_line(source, number, line, "a row below its columns, then the count of rows")
+        cells = [re.sub(r"\\(.)", _unescaped, line[cut].strip()) for cut in cuts]
+        row = {n: None if cell == "null" else cell for n, cell in zip(names, cells, strict=True)}
+        rows.append((f"{source} line {number}", row))
+    return rows
+
+
+READERS: Mapping[str, Callable[[str, str], list[tuple[str, Mapping[str, Any]]]]] = {
+    "json": parse_json_rows,
+    "csv": parse_csv_rows,
+    "table": _table_rows,
+}
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    return {"n": "\n", "t": "\t", "r": "\r"}.get(match[1], match[1])
 
 
 def _entry(epoch: int, row: Mapping[str, Any], where: str) -> LogEntry:
@@ -282,7 +325,7 @@ def _parts(kind: str, text: str, where: str) -> dict[str, Any]:
         parts["tokens"] = _tokens(match[1].split(","), f"{where} tokens")
     if match := matches["force"]:
         parts["force"] = match[1] == "true"
-    if kind == "REGISTER" and (match := matches["address"]):
+    if kind in ("REGISTER", "STARTUP") and (match := matches["address"]):
         parts["address"] = _address(match[1], f"{where} broadcastAddress")
     if kind == "REGISTER" and (match := matches["place"]):
         parts["dc"], parts["rack"] = (place_name(part.strip(), where) for part in match.groups())
@@ -298,19 +341,23 @@ def _node(number: int, row: Mapping[str, Any], where: str) -> DirectoryNode:
     tokens, operation = row.get("tokens"), row.get("multi_step_operation")
     if isinstance(tokens, str):
         inner = tokens.strip()
-        tokens = inner[1:-1].split(",") if inner[:1] == "[" else parse_set(inner, f"{where} tokens")
+        bare = inner[1:-1].replace("'", "").split(",")
+        tokens = bare if inner[:1] == "[" else parse_set(inner, f"{where} tokens")
     if isinstance(operation, str):
         operation = _operation(operation, f"{where} multi_step_operation")
+    owned = None if tokens is None else _tokens(tokens, f"{where} tokens")
+    steps = tuple(sorted((str(k), str(v)) for k, v in (operation or {}).items()))
+    told = {name: given[name].rpartition("/")[2] for name in NODE_FIELDS}
+    told |= {"host_id": given["host_id"].lower()}
+    for name in ("dc", "rack"):
+        told[name] = place_name(given[name], f"{where} {name}")
+    told |= {} if owned is None else {"tokens": ", ".join(map(str, owned))}
+    if "multi_step_operation" in row:
+        told["multi_step_operation"] = ", ".join(map(" ".join, steps)) or "none"
+    address = _address(f"{told['broadcast_address']}:{told['broadcast_port']}", where)
+    host_id, state, dc, rack = (told[name] for name in ("host_id", "state", "dc", "rack"))
     return DirectoryNode(
-        number,
-        given["host_id"].lower(),
-        given["state"],
-        place_name(given["dc"], f"{where} dc"),
-        place_name(given["rack"], f"{where} rack"),
-        _address(f"{given['broadcast_address']}:{given['broadcast_port']}", where),
-        given["cassandra_version"],
-        None if tokens is None else _tokens(tokens, f"{where} tokens"),
-        tuple(sorted((str(k), str(v)) for k, v in (operation or {}).items())),
+        number, host_id, state, dc, rack, address, tuple(told.items()), owned, steps
     )
 
 
@@ -377,12 +424,13 @@ def differences(first: DumpedMetadata, second: DumpedMetadata) -> Iterator[tuple
     """How two of a kind differ: what, as the first has it, as the other has it.
 
     Of two logs it is the first epoch that differs: a log that ends earlier is an older one. What
-    only one of two views or directories tells is no difference.
+    only one of two views or directories tells is no difference, nor is what says no more than which
+    node was asked, or in which release.
     """
     if isinstance(first, ServiceView) and isinstance(second, ServiceView):
         values = dict(second.values)
         for label, value in first.values:
-            if values.get(label, value) != value:
+            if label in values and _known(label, value) != _known(label, values[label]):
                 yield label, value, values[label]
     elif isinstance(first, Log) and isinstance(second, Log):
         yield from _first_difference(first.rows, second.rows)
@@ -395,13 +443,21 @@ def differences(first: DumpedMetadata, second: DumpedMetadata) -> Iterator[tuple
                 )
                 yield f"node {number}", here, there
                 continue
-            for field in COMPARED:
-                was, now = getattr(ours[number], field), getattr(theirs[number], field)
-                if was != now and None not in (was, now):
-                    yield f"{field} of node {number}", str(was), str(now)
+            others = dict(theirs[number].told)
+            for field, was in ours[number].told:
+                if (now := others.get(field, was)) != was:
+                    yield f"{field} of node {number}", was, now
 
 
-COMPARED = ("host_id", "state", "dc", "rack", "address", "tokens")
+def _known(label: str, value: str) -> object:
+    """What a label says of the cluster: the same from whichever node is asked."""
+    if label == "Members":
+        # Newer releases put the node's number before its address.
+        addresses = re.sub(r"\(nodeid=[0-9]+,address=|\)", "", value).split(",")
+        return sorted(each.rpartition("/")[2] for each in addresses)
+    if label == "Service State" and value in ("LOCAL", "REMOTE"):
+        return "by the log"
+    return None if label == "Is Member" else value
 
 
 def _first_difference(

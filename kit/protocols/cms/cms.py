@@ -11,7 +11,7 @@ Sources: CEP-21, "CMS Reconfiguration Protocol", "Failure Recovery"; published c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 from itertools import combinations, product
 from typing import Annotated, Any, Literal, TypeAlias
@@ -49,6 +49,7 @@ from kit.ring.topology import Node as RingNode
 MOST_NODES, MOST_FAULTS = 6, 4
 Health = Literal["up", "down", "lost", "left"]
 Size: TypeAlias = Annotated[int, Each(lambda m: range(1, m.nodes + 1))]
+Sizes: TypeAlias = Annotated[str, Each(lambda m: (*rules.unlike_sizes(m.nodes, m.dcs),))]
 By: TypeAlias = Annotated[tuple[str, ...], Each((), " ".join)]
 Ignored: TypeAlias = Annotated[tuple[str, ...], Each((), ", ".join)]
 OPERATOR = "operator"
@@ -241,6 +242,9 @@ class Cms(NodeModel[CmsState]):
         for name in ("up_to", "sizes"):
             if not all(each.isdigit() and int(each) for each in getattr(self, name)):
                 raise BadInput(name, getattr(self, name), "numbers from 1")
+        up_to = [*map(int, self.up_to)]
+        if up_to != sorted({*up_to}):
+            raise BadInput("up_to", self.up_to, "cluster sizes that ascend, each of them once")
         if len(self.sizes) != len(self.up_to) + 1:
             raise BadInput("sizes", self.sizes, "one more than cluster sizes")
         self.names = tuple("ABCDEF"[: self.nodes])
@@ -249,7 +253,7 @@ class Cms(NodeModel[CmsState]):
             for at, name in enumerate(self.names)
         )
         self.walked = lru_cache(self._walked)
-        self.thresholds = tuple(map(int, self.up_to)), tuple(map(int, self.sizes))
+        self.thresholds = tuple(up_to), tuple(map(int, self.sizes))
         first = Members(cluster=(1 << present) - 1, size=-(-self.members // self.dcs))
         self.machine = Machine(first, rules.enact)
 
@@ -338,14 +342,21 @@ class Cms(NodeModel[CmsState]):
             return members.chosen & candidates
         candidates &= working(self, s) | members.writers
         if self.edition == "server":
-            return self.walked(candidates, members.size)
+            return self.walked(candidates, members.by_dc or str(members.size))
         size = rules.size_for((members.cluster & ~members.leaving).bit_count(), *self.thresholds)
         return rules.placed(candidates, members.writers, size)
 
-    def _walked(self, candidates: int, size: int) -> int:
+    def _walked(self, candidates: int, asked: str) -> int:
         """Whom the published code chooses of these nodes, so many in each datacenter."""
         nodes = chosen(self.ring, candidates)
-        return self.mask(rules.walked(nodes, dict.fromkeys((each.dc for each in nodes), size)))
+        return self.mask(rules.walked(nodes, self.sizes_of(asked, nodes)))
+
+    def sizes_of(self, asked: str, nodes: Iterable[RingNode]) -> dict[str, int]:
+        """The sizes of datacenters: ``dc1:3,dc2:1``, or ``3`` in each in which there are nodes."""
+        if ":" not in asked:
+            return dict.fromkeys((each.dc for each in nodes), int(asked))
+        pairs = (each.split(":") for each in asked.split(","))
+        return {dc: int(size) for dc, size in pairs}
 
     def step_of(self, s: CmsState, members: Members) -> str:
         """The next event of a change of the members; empty: none is to be made."""
@@ -622,21 +633,35 @@ class Cms(NodeModel[CmsState]):
 
         Who is down is not taken. The event then names who is, so that all nodes read it alike.
         """
-        return self.resize(s, member, by, size)
+        return self.resized(s, member, by, str(size))
 
-    def resize(
-        self, s: CmsState, member: int, by: tuple[str, ...], size: int, ignored: int = 0
+    @order(
+        each=lambda m, s: (
+            (member, sizes, by)
+            for member, by in m.votes(s, drives=True)
+            for sizes in rules.unlike_sizes(m.nodes // m.dcs, m.dcs)
+            if sizes != m.known(s, member).by_dc
+        ),
+        when=lambda m: m.edition == "server" and m.dcs > 1,
+    )
+    @purpose("Datacenters need not have as many members each.")
+    def resize(self, s: CmsState, member: Node, sizes: Sizes, by: By) -> Next:
+        """An operator asks for {sizes}: {member} commits that as epoch {epoch}; {by} stored it."""
+        return self.resized(s, member, by, sizes)
+
+    def resized(
+        self, s: CmsState, member: int, by: tuple[str, ...], asked: str, ignored: int = 0
     ) -> Next:
         """An operator's size for each datacenter; the event names the members, if need be."""
         members, out = self.known(s, member), ignored | ~working(self, s)
         there = members.cluster & ~members.leaving
         nodes = chosen(self.ring, there)
-        sizes = dict.fromkeys((each.dc for each in nodes), size)
+        sizes = self.sizes_of(asked, nodes)
         if why := rules.too_many(nodes, sizes, self.named(members.cluster & out)):
             return refused(why)
-        event = f"{rules.RECONFIGURE} {size}"
+        event = f"{rules.RECONFIGURE} {asked}"
         if ignored or members.writers & out:
-            event += f" {letters(self.walked(there & ~out, size))}"
+            event += f" {letters(self.walked(there & ~out, asked))}"
         return self.commit(s, member, by, event)
 
     def to_ignore(self, s: CmsState) -> Iterator[tuple[int, tuple[str, ...], tuple[str, ...]]]:
@@ -652,8 +677,9 @@ class Cms(NodeModel[CmsState]):
         """An operator asks for a CMS without {ignored}: {member} commits that as epoch {epoch};
         {by} stored it.
         """
-        size = self.known(s, member).size
-        return self.resize(s, member, by, size, self.mask(ignored))
+        known = self.known(s, member)
+        asked = known.by_dc or str(known.size)
+        return self.resized(s, member, by, asked, self.mask(ignored))
 
     @order(
         tag="cancel",
@@ -1063,7 +1089,7 @@ SCENARIOS = (
 ENTRY = entry(
     Cms,
     scenarios=SCENARIOS,
-    refinement=refined_by(Cms, lambda m: product(rules.every_event(m.nodes), m.names)),
+    refinement=refined_by(Cms, lambda m: product(rules.every_event(m.nodes, m.dcs), m.names)),
     fuzzing=Fuzzing(
         {"nodes": 4, "members": 3, "longest": 9, "orders": 3, "requests": 1, "crashes": 1},
         {"choose": 0.3, "decommission": 0.5, "cancel": 4, "assassinate": 4},

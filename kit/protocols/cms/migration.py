@@ -42,10 +42,13 @@ from kit.engine.declared import (
     sometimes,
     step,
 )
+from kit.engine.log import refined_by_logs
+from kit.engine.model import Refinement
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
 from kit.masks import chosen, is_majority, nodes_in, where
 from kit.protocols.cms.migrating_cluster import (
+    FIRST,
     FORGOTTEN,
     INITIALIZED,
     NO_LOG,
@@ -737,8 +740,30 @@ def in_a_line(node: MigratingNode) -> str:
 
 
 _ALL = ("upgrade A", "upgrade B", "upgrade C")
+
+
+def _refinement(parameters: Any) -> Refinement:
+    """The first epochs and all that follows are entries of one log, which nodes apply in turn."""
+    fine = Migration(parameters)
+
+    def known(s: MigratingCluster) -> list[tuple[Any, ...]]:
+        begun = (
+            ((FIRST,), (INITIALIZED, log.base)) if (log := s.log_of(n)) else () for n in s.nodes
+        )
+        later = (log.entries if (log := s.log_of(n)) else () for n in s.nodes)
+        return [(*a, *b)[: n.epoch] for n, a, b in zip(s.nodes, begun, later, strict=True)]
+
+    begins = [(FIRST,), *((INITIALIZED, base) for base in range(1 << fine.changes))]
+    follow = [
+        *product(("change",), range(fine.changes)),
+        *product(("member",), range(len(fine.names))),
+    ]
+    return refined_by_logs(fine, known, (*begins, *follow))
+
+
 ENTRY = entry(
     Migration,
+    refinement=_refinement,
     scenarios=(
         Scenario("to-the-log", "Three nodes go over to the log, one upgrade after another"),
         Scenario(

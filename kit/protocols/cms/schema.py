@@ -41,6 +41,8 @@ from kit.engine.declared import (
     sometimes,
     step,
 )
+from kit.engine.log import refined_by_logs
+from kit.engine.model import Refinement
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal, counted
 from kit.masks import nodes_in
@@ -422,6 +424,12 @@ class Schema(NodeModel[SchemaState]):
             return s.but(sent=sent, rejected=(*s.rejected, (number, epoch)))
         s = s.but(sent=sent, done=(*s.done, number))
         return self.committed(s, text, self.names[self.planned[number].node])
+
+    def why_here(self, before: SchemaState, action: Any, after: SchemaState) -> str:
+        """Of a change that is committed, what made it one."""
+        if isinstance(action, Schema.decide) and before.rejected == after.rejected:
+            return "It fits all that is committed so far, so it gets the next epoch."
+        return super().why_here(before, action, after)
 
     def news(self, s: SchemaState) -> Iterator[tuple[int, int]]:
         """Who can learn something of whom."""
@@ -997,9 +1005,34 @@ SCENARIOS = (
         script=("ask-seed X A", "bootstrap X", "learn B A", "cut-off B", "cancel X", "learn B A"),
     ),
 )
+
+
+def _refinement(parameters: Any) -> Refinement:
+    """Each change, join and member of the CMS is one entry of the log, which nodes apply in turn.
+
+    What was there before is entries, too: a joiner begins without them.
+    """
+    fine = Schema(parameters)
+    earlier = tuple(Entry(each + 1, "earlier", OPERATOR) for each in range(fine.base))
+
+    def known(s: SchemaState) -> list[tuple[Entry, ...]]:
+        return [(*earlier, *s.log)[: node.epoch] for node in s.nodes]
+
+    first, *others = fine.names
+    grown = [(rules.CMS, first, *some) for n in range(MOST) for some in permutations(others, n + 1)]
+    events = [(planned.text, fine.names[planned.node]) for planned in fine.planned]
+    events += [(" ".join(words), OPERATOR) for words in grown]
+    events += [(f"{what} {JOINER}", JOINER) for what in (JOIN, JOINED)]
+    events += [(f"{CANCEL} {JOINER}", OPERATOR)]
+    most = len(fine.planned) + 3 * fine.joins + fine.reconfigurations
+    epochs = range(fine.base + 1, fine.base + most + 1)
+    return refined_by_logs(fine, known, (Entry(at, *each) for at in epochs for each in events))
+
+
 ENTRY = entry(
     Schema,
     scenarios=SCENARIOS,
+    refinement=_refinement,
     fuzzing=Fuzzing(
         {
             "changes": ("create keyspace k rf 2 at C",),

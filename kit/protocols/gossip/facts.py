@@ -87,6 +87,20 @@ def versions(m: Gossip, s: ActorState) -> tuple[VersionRow, ...]:
     return tuple(rows)
 
 
+def short_versions(m: Gossip, s: ActorState) -> dict[str, str]:
+    """Short names of versions: ``v0`` the first one, ``v1+2`` of who has changes 1 and 2. One whose
+    name would stand for another one, too, goes by its hash.
+    """
+    names = {m.start().nodes[0].version: "v0"}
+    rows = changes(m, s)
+    for node in s.nodes:
+        has = [str(at) for at, row in enumerate(rows, 1) if node.name in row.known]
+        if (name := f"v{'+'.join(has)}") in (*names.values(), "v"):
+            name = node.version
+        names.setdefault(node.version, name)
+    return names
+
+
 def schemas(m: Any, s: Any) -> tuple[tuple[str, ...], ...]:
     """Every definition that some node has: whether nodes say different things of it, its name,
     what each says that it is (empty: it is not there).

@@ -237,7 +237,7 @@ class GossipJoin(NodeModel[RingState]):
             leg("message", "{target}", "{node}", "gossip", "what is newer", 1),
         ],
     )
-    @purpose("News spreads from node to node, so views differ for a while.")
+    @purpose("News spreads from node to node: each goes by what it has heard.")
     def exchange(self, s: RingState, node: Node, target: Node) -> Next:
         """{node} and {target} gossip; both know the newer of what each knew."""
         a, b = s.nodes[node], s.nodes[target]

@@ -21,6 +21,10 @@ from kit.views.stage import Character, Stage, Wall, stage_panel
 # -- a schema: versions, as each node says and hears them ------------------------------------------
 
 
+MOST_HEARD = 3
+"""From so many others on, what a node has heard of them is in one text."""
+
+
 def _split(scene: Scene) -> str:
     """The sides of a split network, in the middle of the nodes."""
     sides = scene.of(facts.split)
@@ -29,28 +33,37 @@ def _split(scene: Scene) -> str:
 
 def _version_stage(scene: Scene) -> Stage:
     """Each node with its version and its tables; who has another one than the first is behind."""
+    rows, short = scene.of(facts.versions), scene.of(facts.short_versions)
+    most = len({cell for node in scene.state.nodes for cell in node.cells})
     return Stage(
         scene.model.names,
-        tuple(_versioned(scene, row) for row in scene.of(facts.versions)),
+        tuple(_versioned(scene, row, short, most) for row in rows),
         tuple(map(_client, range(len(scene.model.planned)), scene.of(facts.changes))),
+        lines=3,
     )
 
 
-def _versioned(scene: Scene, row: VersionRow) -> Character:
+def _versioned(scene: Scene, row: VersionRow, short: dict[str, str], most: int) -> Character:
     tables = counted(row.tables, "table")
-    heard = [f"{each.endpoint} {_digest(each)}" for each in row.heard]
+    heard = [
+        f"of {each.endpoint}: {short.get(said, said)} {_digest(each)}"
+        for each in row.heard
+        for said in (each.says(SCHEMA),)
+    ]
+    name = short[row.version]
     return Character(
         row.name,
         scene.model.spot(row.name),
-        tag=row.version,
-        holds=(tables, f"heard {', '.join(heard)}"),
+        tag=f"{name}: {row.version}" if name != row.version else name,
+        holds=(tables, *(heard if len(heard) < MOST_HEARD else [", ".join(heard)])),
+        fill=float(row.cells == most),
         title=f"{row.name}: version {row.version}, {tables}",
     )
 
 
 def _client(number: int, row: ChangeRow) -> Character:
     """A client with the change that it asks for, and what became of that."""
-    tag = "waits" if row.timestamp is None else "! replaced" if row.overwritten else "done"
+    tag = "not asked yet" if row.timestamp is None else "! replaced" if row.overwritten else "done"
     name = f"c{number + 1}"
     title = f"{row.text}: {state_of(row)}"
     return Character(name, name, tag=tag, holds=(row.text,), title=title, kind="client")
@@ -124,8 +137,9 @@ VIEWS = staged(
         _version_stage,
         gates=None,
         meanings={
-            "below a node": "its schema version",
-            "on a disk": "B 1:2: generation and version it heard of B",
+            "below a node": "its schema version, with a short name",
+            "on a disk": "of B: v1 1:2: B's schema version; generation and version of that news",
+            "blue": "it has all cells; a white disk is behind",
         },
     ),
     panel_of(
@@ -140,7 +154,7 @@ VIEWS = staged(
                 Column("cells hashed", "cells"),
                 Column("pulls", lambda row: row.pulls and f"← {', '.join(row.pulls)}"),
             ],
-            caption="SCHEMA, as each node says and hears it",
+            caption="Each node's own schema version, and what it has heard of the others",
             of="{0.name}",
             line=_version,
         ),

@@ -30,7 +30,8 @@ def _member(scene: Scene, row: AcceptorRow, mine: ProposerRow | None) -> Charact
     )
     tag = f"ballot {mine.ballot}" if mine else f"wants {waits}" if waits else "acceptor"
     disk = f"disk: {row.disk or 'none'}" if row.unsaved else ""
-    lines = (f"≥ {row.promised}" if row.promised else "", row.accepted, disk)
+    log = f"log: {' '.join(row.log[-2:])}" if row.log else ""
+    lines = (f"≥ {row.promised}" if row.promised else "", row.accepted, disk or log)
     said = facts.acceptor_line(row)
     return Character(
         row.name,
@@ -62,10 +63,10 @@ def _card(scene: Scene, row: EpochRow) -> Card:
 def _gates(scene: Scene) -> Iterator[Gate]:
     """A majority: each round waits for its promises, then for acceptances."""
     for row in scene.of(facts.proposers):
-        did, there = (
-            ("accepted", row.accepts) if row.why and row.accepts else ("promised", row.promises)
-        )
-        what = f"{row.ballot}, epoch {row.epoch}"
+        proposed = bool(row.why and row.accepts)
+        did, there = ("accepted", row.accepts) if proposed else ("promised", row.promises)
+        counted = f"accept {row.value} in" if proposed else "promises for"
+        what = f"{counted} {row.ballot}, epoch {row.epoch}"
         yield Gate(scene.model.spot(row.name), what, did, there, row.missing, row.needed)
 
 
@@ -89,6 +90,7 @@ VIEWS = staged(
             "crown": "a proposer with a ballot under way",
             "≥ 1B": "promised ballot 1B (round 1 of B), refuses lower ones",
             "x 1A": "it has accepted value x in ballot 1A",
+            "log: x": "what it knows to be chosen; of that it needs no promise any more",
             "key": "a member; the others are no members (any more, or yet)",
         },
     ),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 from kit.engine.machines import MachineState
 from kit.protocols.raft.raft import Raft, leading
 from kit.protocols.raft.rules.configuration import Configuration
 from kit.protocols.raft.rules.log import Data
-from kit.protocols.raft.state import Server
+from kit.protocols.raft.state import Leader, Server
 from kit.protocols.raft.words import configuration_text, data_text, role_of, server_text
 
 FULL, OPEN = "■", "□"
@@ -72,9 +74,19 @@ def first_leader(s: MachineState) -> Server | None:
 
 def in_force(s: MachineState) -> Configuration:
     """The members as the leader knows them; without a leader, as the longest log has them."""
-    servers = [n.server for n in s.nodes]
-    longest = max(servers, key=lambda each: (each.log.last_term, each.log.last_index))
-    return (first_leader(s) or longest).configuration
+    return members_of([n.server for n in s.nodes])
+
+
+def longest(servers: Sequence[Server]) -> Server:
+    """The server with the longest log of the newest term."""
+    return max(servers, key=lambda each: (each.log.last_term, each.log.last_index))
+
+
+def members_of(servers: Sequence[Server]) -> Configuration:
+    """The same of these servers of one group."""
+    leaders = (each for each in servers if isinstance(each.role, Leader))
+    leader = max(leaders, key=lambda each: each.term, default=None)
+    return (leader or longest(servers)).configuration
 
 
 def entries(m: Raft, s: MachineState) -> tuple[EntryRow, ...]:
@@ -95,7 +107,7 @@ def entries(m: Raft, s: MachineState) -> tuple[EntryRow, ...]:
         return EntryRow(
             index,
             f"entry:{index}:{term}",
-            tuple(_cell(n.server, index) for n in s.nodes),
+            tuple(cell(n.server, index) for n in s.nodes),
             tuple(_counted(sum(n in has for n in group), len(group)) for group in groups),
             index == known,
         )
@@ -103,7 +115,8 @@ def entries(m: Raft, s: MachineState) -> tuple[EntryRow, ...]:
     return tuple(map(row, range(first, last + 1)))
 
 
-def _cell(server: Server, index: int) -> str:
+def cell(server: Server, index: int) -> str:
+    """What a server has at an index: ``1: x ✓``."""
     if index <= server.log.snapshot.index and not server.log.entry(index):
         return "snapshot ✓"
     entry = server.log.entry(index)

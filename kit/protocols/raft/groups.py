@@ -14,6 +14,7 @@ from kit.engine.actors import STILL, ActorState, NetworkModel, Post, Turn, recei
 from kit.engine.declared import (
     Each,
     Node,
+    Words,
     action,
     always,
     entry,
@@ -29,7 +30,7 @@ from kit.protocols.raft import core
 from kit.protocols.raft.messages import Message
 from kit.protocols.raft.rules.configuration import Member
 from kit.protocols.raft.state import Leader, Options, Output, Server
-from kit.protocols.raft.words import said
+from kit.protocols.raft.words import data_text, said
 
 IDS = {
     "schema": "5c8e0a10-0000-1000-8000-00000000a001",
@@ -40,7 +41,30 @@ EDITIONS = (Options("server", timers=False), Options("documents", timers=False))
 """The options of each group: they differ."""
 Servers: TypeAlias = tuple[Server, ...]
 Group: TypeAlias = Annotated[int, Each(lambda m: tuple(IDS), by_place=True)]
-Event: TypeAlias = Annotated[str, Each(("campaign", "write", "remind", "snapshot", "remove"))]
+EVENTS = {
+    "campaign": (
+        "{node} has heard no leader of {group} in time: it asks who would vote for it.",
+        "Each group elects a leader of its own; it may be another node than that of the others.",
+    ),
+    "write": (
+        "A client writes {held}: {node} appends it to the log of {group}.",
+        "Each group has its own log: a command of one is no entry of the other.",
+    ),
+    "remind": (
+        "{node} tells the others of {group} how much is committed.",
+        "Followers learn from the leader's next message what a majority has stored.",
+    ),
+    "snapshot": (
+        "{node} takes a snapshot of {group}: it stands for entries up to {applied}.",
+        "A log must not grow for ever: what is applied can be kept as a state.",
+    ),
+    "remove": (
+        "{node} begins to take {gone} out of {group}: the old and the new members both decide.",
+        "A change of one group's members is an entry of its log, and no other group sees it.",
+    ),
+}
+"""What may happen to a group at a node: in words, and why that is so."""
+Event: TypeAlias = Annotated[str, Each(tuple(EVENTS))]
 
 
 class GroupMessage(Struct, frozen=True, tag="of", cache_hash=True):
@@ -98,10 +122,14 @@ class RaftGroups(NetworkModel):
         output = core.receive(servers[group], envelope.source, message, EDITIONS[group])
         return self.after(servers, group, output)
 
-    @action(verb="{event} {node} {group}", label="{event} at {node} in {group}")
-    @purpose("Each group elects its own leader and has its own log.")
+    @action(
+        verb="{event} {node} {group}",
+        label="{event} at {node} in {group}",
+        says=lambda m, before, a, after: EVENTS[a.event][0],
+    )
+    @purpose("Each group has a leader and a log of its own.")
     def happen(self, s: ActorState, node: Node, group: Group, event: Event) -> Any:
-        """At {node}, in group {group}: {event}."""
+        """Something happens to {group} at {node}."""
         server, options, name = s.nodes[node][group], EDITIONS[group], UUIDS[group]
         role, log = server.role, server.log
         leads = isinstance(role, Leader)
@@ -141,25 +169,56 @@ class RaftGroups(NetworkModel):
         return [True, False] in leads and [False, True] in leads
 
     def milestone(self, before: ActorState, action: Any, after: ActorState) -> str | None:
-        """Somebody leads a group; or the network splits or heals."""
+        """Somebody leads a group, commits or snapshots there; or what the network says."""
+        if isinstance(action, RaftGroups.happen) and action.event == "snapshot":
+            return f"{action.node} snapshots {action.group}"
         for node, (was, now) in enumerate(zip(before.nodes, after.nodes, strict=True)):
             for group, old, new in zip(IDS, was, now, strict=True):
                 if isinstance(new.role, Leader) and not isinstance(old.role, Leader):
                     return f"{self.names[node]} leads {group}"
+                if isinstance(new.role, Leader) and new.commit > old.commit:
+                    entry = new.log.entry(new.commit)
+                    if entry and (text := data_text(entry.data)):
+                        return f"{group}: {text} committed"
         reached = super().milestone(before, action, after)
         return None if reached == STILL else reached
+
+    def words(self, before: Any, action: Any, after: Any) -> Words:
+        """What is written, how far a snapshot goes, who has to go."""
+        told = super().words(before, action, after)
+        if not isinstance(action, RaftGroups.happen):
+            return told
+        server = after.nodes[self.index[action.node]][[*IDS].index(action.group)]
+        last = server.log.entry(server.log.last_index)
+        written = {"held": last.data if last else "", "applied": server.applied}
+        return {**told, **written, "gone": self.names[-1]}
+
+    def suggest(self, s: ActorState) -> Any | None:
+        """What can be received, and an election where nobody leads; the rest is up to a story."""
+        led = {group for of in s.nodes for group, each in zip(IDS, of, strict=True) if each.leader}
+        for each in self.actions(s):
+            if not isinstance(each, RaftGroups.happen):
+                return each
+            if each.event == "campaign" and each.group not in led:
+                return each
+        return None
+
+    def why(self, action: Any) -> str:
+        """Of each event its own reason."""
+        is_event = isinstance(action, RaftGroups.happen)
+        return EVENTS[action.event][1] if is_event else super().why(action)
 
     def purpose_of(self, message: GroupMessage) -> str:
         """What the message within is for."""
         return super().purpose_of(message.message)
 
     def in_short(self, message: GroupMessage) -> str:
-        """Whose message it is, and what kind of message."""
-        return f"{message.name}: {message.message.__struct_config__.tag}"
+        """Whose message it is, and what it says in short."""
+        return f"{message.name}: {said(message.message)}"
 
     def in_full(self, message: GroupMessage) -> str:
         """The message with all that it says, and whose it is."""
-        return f"{said(message.message, fully=True)} of {message.name} ({message.group[:8]})"
+        return f"{said(message.message, fully=True)} of {message.name}"
 
     def in_verbs(self, message: GroupMessage) -> str:
         """The beginning of the group's id, and all that the message says."""
@@ -171,8 +230,15 @@ ELECTED = (
     *("deliver B>A 5c8e0a10 voted 1 True True", "deliver A>B 5c8e0a10 vote 1 0 0 False False"),
     *("deliver B>A 5c8e0a10 voted 1 True False", "campaign B data"),
 )
+STORED = ("deliver C>A {} accepted 1 {} {}", "deliver B>A {} accepted 1 {} {}")
+BOTH = (
+    *("campaign A schema", "write A schema", *(each.format("5c8e0a10", 1, 2) for each in STORED)),
+    *("campaign A data", "write A data", *(each.format("da7a0b20", 1, 2) for each in STORED)),
+    *("snapshot A schema", "remove A schema", STORED[0].format("5c8e0a10", 2, 3)),
+)
+"""Each group elects A and stores a command; then C leaves one of them."""
 SCENARIOS = (
-    Scenario("one-node-leads", "A node leads both groups, and its snapshots grow old"),
+    Scenario("one-node-leads", "A node leads both groups; C leaves one of them", script=BOTH),
     Scenario("own-leaders", "A leads one group, B the other one", {"nodes": 2}, script=ELECTED),
 )
 ENTRY = entry(

@@ -30,6 +30,12 @@ from kit.protocols.raft.symmetry import renaming_alike
 
 MOST, MOST_FAULTS = 1 << 16, 9
 RAFT = ("INV-RAFT",)
+TIMERS = {
+    "election": "Who hears no leader for long enough asks whether it may lead itself.",
+    "repeat": "A leader repeats what a follower may have missed, so that all catch up.",
+    "quorum": "A leader that hears no majority cannot commit, so it gives way.",
+}
+"""What timers are for."""
 IDLE = {"repeat": "has nothing to send again", "election": "has no vote to ask with"}
 QUIET: dict[str, Any] = {"requests": (), "terms": 1, "most_in_flight": 2}
 
@@ -222,6 +228,10 @@ class Raft(MachineModel):
         if timer == "election" and self.detector and self.heard_leader(s, node):
             return refused(f"{server.id} hears its leader")
         return super().tick(s, node, timer)
+
+    def why(self, action: Any) -> str:
+        """Of a timer what it is for."""
+        return TIMERS.get(getattr(action, "timer", "")) or super().why(action)
 
     def drop(self, s: Any, envelope: Envelope[Any]) -> Any:
         """A message is lost. Of a snapshot the leader is told, which probes again."""

@@ -14,7 +14,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from kit.engine.declared import action, purpose, refused, step
-from kit.errors import Refusal
+from kit.errors import Awaited, Refusal
 from kit.masks import mask_of
 from kit.protocols.storage.events import Completed, Happenings, QuotaRow, Sent
 from kit.protocols.storage.ranges import Next, Number, Range, StorageState, put, travels
@@ -199,8 +199,19 @@ class Coordinating(Range):
             f"answered: {self.listing(quota.replicas & acked)}"
             for quota in wanted
         )
-        reason = f"too few answers for {self.workload[number].level}"
-        return refused(reason, self.history.names(in_flight), tuple(evidence))
+        level, names = self.workload[number].level, self.history.names
+        counts = (
+            Awaited(
+                level,
+                quota.needed,
+                (quota.replicas & acked).bit_count(),
+                names(quota.replicas & (acked | in_flight)),
+            )
+            for quota in wanted
+            if (quota.replicas & acked).bit_count() < quota.needed
+        )
+        reason = f"too few answers for {level}"
+        return Refusal(reason, tuple(evidence), names(in_flight), tuple(counts))
 
     # -- plan and send ----------------------------------------------------------------------------
 

@@ -260,7 +260,7 @@ class Moving(Range):
         says=lambda m, s, a, _: f"{m._applies(s, a)}.",
         travels=travels,
     )
-    @purpose("Each node goes by what it has applied, so for a while they differ.")
+    @purpose("Each node goes by what it has applied itself, whatever the log holds by then.")
     def apply_epoch(self, s: StorageState, node: Node) -> Next:
         """A node applies its next epoch."""
         if node < self.replicas:

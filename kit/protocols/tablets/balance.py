@@ -231,7 +231,7 @@ class Balance(Hosts[BalanceState]):
         travels=sent,
         hand=held,
     )
-    @purpose("All shards should have about the same load.")
+    @purpose("Nodes should have about the same load, and shards within a node.")
     def move(self, s: BalanceState, tablet: int, source: str, target: str) -> Next:
         """A replica of a tablet goes to another shard; both are written ``A:0``."""
         forbids = self.loads(s).refusal(*self.place(s, tablet, source, target))
@@ -240,6 +240,15 @@ class Balance(Hosts[BalanceState]):
         gone, come = replica_of(source), replica_of(target)
         held = tuple(come if each == gone else each for each in s.replicas[tablet])
         return BalanceState((*s.replicas[:tablet], held, *s.replicas[tablet + 1 :]))
+
+    def why_here(self, before: BalanceState, action: Any, after: BalanceState) -> str:
+        """Of a move from the fullest node to the emptiest, that it is."""
+        loads = self.loads(before).node_load.tolist()
+        ends = (self.names.index(replica_of(end).host) for end in (action.source, action.target))
+        most, least = (loads[node] for node in ends)
+        if max(loads) > min(loads) and (most, least) == (max(loads), min(loads)):
+            return "No node has more than the one that gives, and none less than the one that gets."
+        return self.why(action)
 
     # What must hold
 

@@ -435,7 +435,13 @@ class Resize(Hosts[ResizeState]):
             return None
         return BUSY if s.phase else s.but(map=resize.decided(s.map, decision))
 
-    @action(kind="decide", each=lambda m, s: ((),) * (s.polled != s.map.resize_seq_number))
+    @action(
+        kind="decide",
+        each=lambda m, s: ((),) * (s.polled != s.map.resize_seq_number),
+        travels=lambda m, before, a, after: [
+            Travel("answer", name, "coordinator", f"number {after.polled}") for name in m.asked
+        ],
+    )
     @purpose("The map may change once every replica has split its tablet.")
     def poll(self, s: ResizeState) -> Next:
         """The coordinator polls the split statuses: every replica shows {after.polled}."""

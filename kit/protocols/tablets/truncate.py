@@ -38,6 +38,7 @@ UNDER_WAY = ("opened", "sending", "closed")
 OLD_ROWS, NEW_ROWS = 1, 2
 """Rows of before the truncate, and rows that clients wrote once it was reported as done."""
 ROWS = ("no rows", "rows of before", "new rows", "rows of before and new rows")
+CLIENT = "client"
 SESSION = 1  # the request's id names its session
 MOVING = refused("tablets are in transition")
 EXCLUDED = refused("a truncate is asked for or under way")
@@ -119,7 +120,11 @@ class Truncate(Hosts[TruncateState]):
 
     # The request, by its phases
 
-    @action(tag="truncate", kind="request")
+    @action(
+        tag="truncate",
+        kind="request",
+        travels=[Travel("request", CLIENT, "coordinator", "TRUNCATE")],
+    )
     @purpose("A request in the queue outlives the coordinator.")
     def ask_truncate(self, s: TruncateState) -> Next:
         """A client asks to truncate the table; the request waits in the queue."""
@@ -137,7 +142,14 @@ class Truncate(Hosts[TruncateState]):
         """The nodes that do not know what group 0 says of the session (a mask)."""
         return sum([1 << i for i, view in enumerate(s.views) if view != s.session])
 
-    @action(tag="barrier", kind="work", travels=lambda m, before, action, after: barrier(m.names))
+    @action(
+        tag="barrier",
+        kind="work",
+        says=lambda m, before, a, after: (
+            f"Every node knows that the session is {'open' if after.session else 'closed'}."
+        ),
+        travels=lambda m, before, action, after: barrier(m.names),
+    )
     @purpose("All must know the session before its first message comes.")
     def pass_barrier(self, s: TruncateState) -> Next:
         """Every node goes by the sessions of group 0."""
@@ -191,7 +203,12 @@ class Truncate(Hosts[TruncateState]):
         """{node} applies what group 0 says of the session."""
         return s.but(views=(*s.views[:node], s.session, *s.views[node + 1 :]))
 
-    @action(kind="client")
+    @action(
+        kind="client",
+        travels=lambda m, before, a, after: [
+            Travel("data", CLIENT, name, "new rows") for name in m.named(m.holders)
+        ],
+    )
     @purpose("Rows that are written after a truncate must stay.")
     def write(self, s: TruncateState) -> Next:
         """A client that saw the truncate done writes new rows."""
@@ -221,7 +238,7 @@ class Truncate(Hosts[TruncateState]):
         yield Travel(kind, LOG, "host:{node}", words, text)
 
     @action(kind="late", each=lambda m, s: s.late, says=met, travels=arrived)
-    @purpose("It may come long after the truncate is over.")
+    @purpose("Its session decides whether it is obeyed, however late it comes.")
     def arrive(self, s: TruncateState, node: Node) -> Next:
         """The late RPC reaches the node, which knows its session or not."""
         rows = s.kept(node) if self.let_in(s, node) else s.rows
@@ -300,6 +317,14 @@ class Truncate(Hosts[TruncateState]):
         return s.phase == "done" and not s.moving
 
     # How it is told
+
+    def why_here(self, before: TruncateState, action: Any, after: TruncateState) -> str:
+        """Of the second barrier, what it is for; of a late RPC, why it is obeyed or not."""
+        if isinstance(action, Truncate.pass_barrier) and not after.session:
+            return "From now on nobody obeys a message of that session, however late it comes."
+        if isinstance(action, Truncate.arrive) and not self.truncate_session:
+            return "Nobody asks for the session of a message: this one is obeyed, too."
+        return self.why(action)
 
     def milestone(self, before: TruncateState, action: Any, after: TruncateState) -> str | None:
         """The phase that the truncate enters."""

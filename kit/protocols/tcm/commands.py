@@ -368,12 +368,13 @@ one of them. Or two of a kind, compared: two logs, two directories, two views of
 """
 METADATA_AFTER = """\
 FILE is what nodetool cms dumplog, dumpdirectory (with --tokens) or describe printed, or rows of
-system_views.cluster_metadata_log or cluster_metadata_directory as JSON or CSV. Other forms of CQL
-output are not read.
+system_views.cluster_metadata_log or cluster_metadata_directory as the table that cqlsh prints, as
+JSON or as CSV. Other forms of CQL output are not read.
 
 dumplog reads the distributed log at QUORUM: every node gives the same answer, and none once the CMS
 has lost its majority. So two logs are two times. Two nodes are compared by describe and, at the
-same epoch, by dumpdirectory. What a transformation's text says is shown, never compared.
+same epoch, by dumpdirectory, in all that it tells. What a transformation's text says is shown, and
+never compared; Is Member, LOCAL and REMOTE say only which node was asked.
 
 Ends with 0, with 1 when two files differ or an epoch is out of order, with 2 on bad input.
 
@@ -433,7 +434,7 @@ def _at(history: MetadataHistory, epoch: int) -> Answer:
         )
         for member in members
     ]
-    rows = [(history.title(flight), f"last step: {flight.steps[-1]}") for flight in flights]
+    rows = [(history.title(flight, epoch), f"last step: {flight.steps[-1]}") for flight in flights]
     return Answer(
         {"epoch": epoch, "members": members, "under_way": flights},
         [f"epoch {epoch}"],

@@ -8,6 +8,7 @@ blog post on 6.0, on features and host ids; published code, ``join_node_request_
 ``validate_joining_node`` and ``finish_accepting_node``.
 """
 
+from collections.abc import Iterator
 from typing import Annotated, Any, TypeAlias
 
 from msgspec.structs import replace
@@ -16,6 +17,7 @@ from kit.engine.actors import ActorState, NetworkModel, Next, Post, Turn, receiv
 from kit.engine.declared import (
     Each,
     Node,
+    Travel,
     Words,
     action,
     always,
@@ -331,10 +333,20 @@ class Join(NetworkModel):
             return f"{{lead}} turns {changed.host} away: {because(changed.reason)}."
         return f"{{lead}} finds the request of {changed.host} and accepts it: join_group0."
 
+    def _taken(self, before: ActorState, action: Any, after: ActorState) -> Iterator[Travel]:
+        """What the coordinator reads in group 0, and what it writes there of it."""
+        [host, state] = next(
+            (row.host, row.state) for row in tables(after).rows if row not in tables(before).rows
+        )
+        ways = (GROUP0, lead(before), f"{host} asks", 0), (lead(before), GROUP0, state, 1)
+        for source, target, label, leg in ways:
+            yield Travel("entry", source, target, label, leg=leg)
+
     @action(
         tag="take",
         label=lambda m, s, action: f"{lead(s)} takes the request from the queue",
         says=_take_words,
+        travels=_taken,
     )
     @purpose("A joiner that does not fit is turned away before anything changes.")
     def take_request(self, s: ActorState) -> Next:

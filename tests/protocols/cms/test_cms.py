@@ -225,7 +225,14 @@ def test_every_step_of_a_file_is_drawn_whole(name: str) -> None:
 
 @pytest.mark.parametrize(
     "given",
-    [{"members": 4}, {"members": 3, "newcomers": 1}, {"sizes": ("1",)}, {"up_to": ("2", "x", "9")}],
+    [
+        {"members": 4},
+        {"members": 3, "newcomers": 1},
+        {"sizes": ("1",)},
+        {"up_to": ("2", "x", "9")},
+        {"up_to": ("5", "2", "9")},
+        {"up_to": ("2", "2", "9")},
+    ],
 )
 def test_what_makes_no_cluster_is_refused(given: dict[str, Any]) -> None:
     """More members than nodes, or sizes that are none, are refused with the name of the field."""

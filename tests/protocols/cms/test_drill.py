@@ -66,6 +66,17 @@ def test_no_walk_is_shorter(name: str) -> None:
     assert shortest.states <= 200_000
 
 
+@pytest.mark.parametrize("host", ["B", "10.0.0.12"])
+def test_a_node_is_asked_from_another_machine(host: str) -> None:
+    """``-h`` asks that node, by its name or its address; one stays where one is."""
+    walked = typed(MEMBER, f"nodetool -h {host} cms describe", "on B", LIST, "nodetool -h Z status")
+    away, _, there, wrong = walked.transcript
+    assert away.lines == there.lines
+    assert "Is Member: true" in away.lines
+    assert (away.error, away.place) == ("", "D")
+    assert wrong.error.startswith("-h: got 'Z'; allowed: one of 10.0.0.11, ")
+
+
 @pytest.mark.parametrize(("name", "lines", "wrong", "said"), WRONG)
 def test_a_wrong_way_is_named(name: str, lines: list[str], wrong: set[str], said: str) -> None:
     """What is refused says why; what is not is graded."""

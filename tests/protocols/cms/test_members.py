@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any
 
 import pytest
 
@@ -114,12 +115,14 @@ def test_an_event_is_a_line(event: str, kind: str, named: int) -> None:
         ("left B", {"cluster": 5}),
         ("assassinate B", {"cluster": 5, "readers": 1, "writers": 1}),
         ("reconfigure 2", {"size": 2}),
+        ("reconfigure dc1:2,dc2:1", {"by_dc": "dc1:2,dc2:1"}),
+        ("reconfigure dc1:2,dc2:1 A C", {"by_dc": "dc1:2,dc2:1", "chosen": 5}),
         ("choose A C", {"chosen": 5}),
         ("change", {}),
         ("force members C", {"readers": 4, "writers": 4}),
     ],
 )
-def test_events_make_members(event: str, after: dict[str, int]) -> None:
+def test_events_make_members(event: str, after: dict[str, Any]) -> None:
     """An assassinated node leaves both sets at once; what concerns others leaves the members."""
     at = Members(cluster=7, readers=3, writers=3)
     assert enact(at, Entry(2, event, "A")) == at.but(**after)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kit import Player
-from kit.engine.check import check
+from kit.engine.check import check, check_refinement
 from kit.engine.flows import flows
 from kit.engine.registry import build, entry_of
 from kit.engine.timeline import Timeline
@@ -66,6 +66,15 @@ def test_a_safeguard_is_needed_and_enough(guard: str) -> None:
     assert violation is not None
     whole = check(build("migration", given.smallest))
     assert (whole.complete, whole.violation) == (True, None)
+
+
+@pytest.mark.parametrize("given", [{"nodes": 2}, {"nodes": 2, **SERVER, "crashes": 1}, FRESH])
+def test_it_refines_the_log_in_one_step(given: dict[str, Any]) -> None:
+    """The first epochs and all that follows are entries of the log that tcm runs on."""
+    refinement = entry_of("migration").refinement
+    assert refinement is not None
+    result = check_refinement(refinement(build("migration", given).parameters))
+    assert (result.violation, result.complete) == (None, True)
 
 
 def test_two_schemas_without_the_switch() -> None:

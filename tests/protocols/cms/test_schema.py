@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.check import check
+from kit.engine.check import check, check_refinement
 from kit.engine.flows import Flow, flows
 from kit.engine.registry import build, entries
 from kit.engine.timeline import Timeline
@@ -285,3 +285,19 @@ def test_a_join_in_the_log_keeps_every_promise_under_faults(faults: dict[str, in
     found = check(build("schema", {**JOINING, **faults}))
     assert found.complete
     assert found.violation is None
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"nodes": 2},
+        {**JOINING, "writes": 1, "cancels": 1},
+        {"nodes": 2, "reconfigurations": 1, "restarts": 1},
+    ],
+)
+def test_it_refines_the_log_in_one_step(given: dict[str, Any]) -> None:
+    """Changes, joins and members of the CMS are entries of the log that tcm runs on."""
+    refinement = entries()["schema"].refinement
+    assert refinement is not None
+    result = check_refinement(refinement(build("schema", given).parameters))
+    assert (result.violation, result.complete) == (None, True)

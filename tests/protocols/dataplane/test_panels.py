@@ -143,7 +143,7 @@ def test_a_read_that_writes_back_says_that_it_waits() -> None:
     assert line_with(spacetime_text(scene), "K2", "read 2", "write 1 back", "@101", "X")
     assert "w1 back" in words(draw_spacetime(scene))
     away = classed(draw_spacetime(scene), "away")
-    assert [one.get("class") for one in away].count("message away") == 1
+    assert [one.get("class") for one in away].count("inked away") == 1  # a write
     then = after("read-repair-blocking", "read 2 writes back to X")
     assert line_with(spacetime_text(then), "write 1 back", "@101", "X", "takes write 1")
     first, last = next(span for span in operations(then) if span[0].event.title == "read 2")

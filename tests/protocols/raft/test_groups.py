@@ -71,8 +71,10 @@ def test_a_group_id_is_on_rows_and_arrows() -> None:
     """Each row of each table begins with the id; a message on its way says whose it is."""
     timeline = after("raft_groups", {"nodes": 2}, *ELECTED[:2])
     [flow] = last_flows(timeline)
-    assert flow.label == "schema: vote"
-    assert f"of schema ({SCHEMA[:8]})" in panel_text(timeline, "nodes")
+    assert flow.label == "schema: pre-vote? t1"
+    said = panel_text(timeline, "nodes")
+    assert "a yes to the pre-vote of term 1 of schema" in said
+    assert f"group schema, id {SCHEMA}" in said
     for name in TABLES:
         rows = [line.split() for line in panel_text(timeline, name).splitlines()]
         assert {row[1] for row in rows if row[0] in ("A", "B")} == {SCHEMA, DATA}
@@ -83,7 +85,7 @@ def test_each_node_has_three_tables() -> None:
     """A tab for each, with the columns of the server and rows of every node."""
     timeline = played("one-node-leads")
     titles = [panel.title for panel in for_model(timeline.model).panels]
-    assert titles[2:5] == [*TABLES]
+    assert titles[3:6] == [*TABLES]
     for name, heads in TABLES.items():
         text = panel_text(timeline, name).replace("\u200b", "")
         assert heads in " ".join(text.split())

@@ -1,16 +1,26 @@
 """What ``nodetool`` and ``cqlsh`` answer of the CMS and its log, and which actions they are."""
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from kit.engine import server as tools
-from kit.engine.cassandra import PORT, ListedNode, Logged, MetadataServers, ServiceView
+from kit.engine.cassandra import (
+    PORT,
+    UNTOLD,
+    ListedNode,
+    Logged,
+    MetadataServers,
+    ServiceView,
+    gossiped,
+)
 from kit.engine.drill import CommandReply, DrillMoment
 from kit.engine.flows import ServerHost, address_of, as_uuid, host_id
 from kit.engine.forms import Given
-from kit.errors import Refused
+from kit.errors import BadInput, Refused
 from kit.masks import is_majority, nodes_in
 from kit.protocols.cms.cms import Cms, working
 from kit.protocols.cms.commit import Commit
+from kit.protocols.cms.migrating_cluster import FIRST
 from kit.protocols.cms.rules import members as rules
 from kit.protocols.cms.rules import schema
 from kit.protocols.cms.rules.events import NODE, TABLE, Metadata, parsed
@@ -43,6 +53,12 @@ STEP, REMOVAL = "ADVANCE_CMS_RECONFIGURATION", "REMOVE_FROM_CMS"
 """Steps of a change: one kind in the server's edition, those of the documents' are older."""
 SCHEMA_CHANGE, KEPT = "SCHEMA_CHANGE", "whoever has left stays in the directory"
 NO_SNAPSHOT = "nobody asks for a snapshot here; in model commit somebody can"
+RESUME, CANCEL = (
+    (f"nodetool cms reconfigure --{word}", f"nodetool cms reconfigure -{word[0]}")
+    for word in ("resume", "cancel")
+)
+IGNORE = tuple(f"nodetool cms initialize {word} {{machine}}" for word in ("--ignore", "-i"))
+BY_DC = "nodetool cms reconfigure {sizes}"
 HEALTH = ("members", "answering", "can_commit", "needs_reconfiguration", "commits_paused")
 
 
@@ -67,9 +83,10 @@ class CmsServers(MetadataServers):
         "nodetool decommission": "decommission * {here} *",
         "nodetool assassinate {machine}": "assassinate * {machine} *",
         "nodetool cms reconfigure {size}": "reconfigure * {size} *",
+        BY_DC: "resize * {sizes} *",
         "nodetool cms unregister {node_id}": "unregister * {machine} *",
-        "nodetool cms reconfigure --resume": "advance *",
-        "nodetool cms reconfigure --cancel": "cancel *",
+        **dict.fromkeys(RESUME, "advance *"),
+        **dict.fromkeys(CANCEL, "cancel *"),
     }
     lacks: Mapping[str, str] = {
         "nodetool ring": tools.NO_TOKENS,
@@ -110,9 +127,9 @@ class CmsServers(MetadataServers):
             tuple(each.epoch for each in log.held),
             tuple(nodes_in(known.readers)) if log.epoch else (),
             bool(log.epoch and m.step_of(s, known)),
-            s.open,
-            str(m.wanted(s, known).bit_count()),
-            str(logged(m, first)[-1] if first else "?"),
+            paused=s.open,
+            size=str(m.wanted(s, known).bit_count()),
+            identifier=str(logged(m, first)[-1] if first else "?"),
         )
 
     def entries(self, now: DrillMoment) -> list[Logged]:
@@ -133,6 +150,19 @@ class CmsServers(MetadataServers):
         states |= dict.fromkeys(nodes_in(known.cluster if log.epoch else 0), "JOINED")
         states |= dict.fromkeys(nodes_in(known.leaving), "LEAVING")
         return {node: ListedNode(state) for node, state in states.items()}
+
+    def resize(self, now: DrillMoment, given: Given) -> CommandReply:
+        """``nodetool cms reconfigure dc1:3 dc2:1``: a datacenter that is not named has no member.
+
+        Raises BadInput for one that is named twice.
+        """
+        pairs = sorted(str(each).split(":") for each in given.values())
+        sizes, dcs = dict(pairs), {each.dc for each in now.model.ring}
+        if len(sizes) < len(pairs):
+            raise BadInput("reconfigure", " ".join(map(":".join, pairs)), "each datacenter once")
+        if {*sizes} == dcs and len({*sizes.values()}) == 1:
+            return self.acted(now, {"size": sizes[min(dcs)]}, "nodetool cms reconfigure {size}")
+        return self.acted(now, {"sizes": ",".join(map(":".join, pairs))}, BY_DC)
 
     def change_status(self, now: DrillMoment, given: Given) -> CommandReply:
         """What is half done, what is to be added and removed, by this node's log."""
@@ -156,18 +186,86 @@ class CmsServers(MetadataServers):
         yield dict(zip(HEALTH, values, strict=True))
 
 
-class MigratingServers(tools.Servers):
+GROWS = "here the CMS grows by a node that is named, not to a size"
+
+
+class MigratingServers(MetadataServers):
     """The servers of a cluster that goes over from gossip to the log."""
 
     does: Mapping[str, str] = {
         "nodetool cms initialize": "initialize {here}",
-        "nodetool cms initialize --ignore {machine}": "initialize {here} {machine}",
+        **dict.fromkeys(IGNORE, "initialize {here} {machine}"),
         "nodetool cms abortinitialization --initiator {machine}": "abort {machine}",
     }
     lacks: Mapping[str, str] = {
         "nodetool describecluster": "nodes of this model have facts, and no schema version",
         "nodetool ring": tools.NO_TOKENS,
+        "nodetool cms dumpdirectory --tokens": tools.NO_TOKENS,
+        "nodetool cms reconfigure": GROWS,
+        "nodetool cms snapshot": NO_SNAPSHOT,
+        "nodetool cms unregister": "nobody leaves for good here",
     }
+
+    def service(self, now: DrillMoment, at: int) -> ServiceView:
+        """The CMS as a node knows it."""
+        m, node = now.model, now.state.nodes[at]
+        members = tuple(nodes_in(node.knows))
+        few = bool(node.log) and len(members) < min(m.size, m.nodes)
+        asked, size = node.initiator is not None, str(len(members))
+        return ServiceView(node.epoch, (), members, few, not node.log, asked, size=size)
+
+    def upgraded(self, now: DrillMoment, at: int) -> Any:
+        """A node of the new version. Raises Refused for another one: it knows nothing of a CMS."""
+        if not now.state.nodes[at].is_new:
+            raise Refused(f"{now.model.names[at]} runs the old version, which has no CMS")
+        return now.state.nodes[at]
+
+    def describe_cms(self, now: DrillMoment, given: Given) -> CommandReply:
+        """``nodetool cms describe``, of a node of the new version."""
+        self.upgraded(now, self.answering(now, "nodetool"))
+        return super().describe_cms(now, given)
+
+    def entries(self, now: DrillMoment) -> Iterator[Logged]:
+        """The log that the asked node runs by. Raises Refused without one, or without a quorum."""
+        m, s = now.model, now.state
+        log = s.log_of(self.upgraded(now, now.here))
+        if log is None:
+            raise Refused(f"{now.place} runs by gossip, and has no log")
+        members = log.members_at(log.top)
+        if not is_majority(members & s.up, members):
+            raise no_quorum(m.named(members & ~s.up))
+        change = SCHEMA_CHANGE if m.requested == "schema" else KINDS[rules.CHANGE]
+        grows = STEP if m.edition == "server" else STEPS[rules.FINISH_ADD]
+        kinds = "PRE_INITIALIZE_CMS", KINDS[rules.INITIALIZE]
+        later = (change if kind == "change" else grows for kind, _ in log.entries)
+        for epoch, kind in enumerate((*kinds, *later), FIRST):
+            yield epoch, kind, log.text_of(epoch, m.names), epoch
+
+    def listed(self, now: DrillMoment, at: int) -> dict[int, ListedNode]:
+        """Who is there, by the log or by gossip; whoever is lost stays until it is replaced.
+
+        In a fresh cluster nobody has joined the ring yet.
+        """
+        m, asked = now.model, now.state.nodes[at]
+        nodes = (each for each in enumerate(now.state.nodes) if each[1].status != "absent")
+        heard = (each for each, _ in nodes if asked.met >> each & 1)
+        return {each: ListedNode("REGISTERED" if m.fresh else "JOINED") for each in heard}
+
+    def node_rows(self, now: DrillMoment, at: int) -> Iterator[tools.Row]:
+        """The directory, of a node of the new version; a fresh one has none before the log."""
+        empty = not self.upgraded(now, at).log and now.model.fresh
+        return iter(()) if empty else super().node_rows(now, at)
+
+    def heard(self, now: DrillMoment, at: int) -> Iterator[tools.Row]:
+        """Without a log the same states, of versions that the model does not tell."""
+        if now.state.nodes[at].log:
+            yield from super().heard(now, at)
+            return
+        hosts = self.hosts(now)
+        for place, node in self.listed(now, at).items():
+            host, known = hosts[place], {"STATUS": "NORMAL"} if node.state == "JOINED" else {}
+            known |= {"DC": host.dc, "RACK": host.rack, "HOST_ID": host.host_id}
+            yield gossiped(host.address, {each: (UNTOLD, of) for each, of in known.items()})
 
 
 OF_EVENTS = {
@@ -256,7 +354,7 @@ class OrderedServers(SchemaServers, MetadataServers):
     operations: Mapping[str, str] = {"bootstrap": "JOIN"}
     lacks: Mapping[str, str] = {
         **CommitServers.lacks,
-        "nodetool cms reconfigure": "here the CMS grows by a node that is named, not to a size",
+        "nodetool cms reconfigure": GROWS,
         "nodetool cms snapshot": NO_SNAPSHOT,
     }
 

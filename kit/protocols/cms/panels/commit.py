@@ -18,7 +18,7 @@ from kit.views.spacetime import Arrow, Mark, Spacetime, draw_spacetime, spacetim
 from kit.views.stage import Character, Stage, stage_panel
 from kit.views.tape import Card, Reach
 
-SHORT = {"waiting": "waits", "sent": "asks", "unknown": "! unknown"}
+SHORT = {"waiting": "not asked yet", "sent": "asks", "unknown": "! unknown"}
 
 
 def _stage(scene: Scene) -> Stage:
@@ -41,7 +41,7 @@ def _node(scene: Scene, row: StoreRow) -> Character:
         *row.accepted[-1:],
         *(f"held {entry}" for entry in row.held[:1]),
         *(f"snap {epoch}" for epoch in row.snapshots[-1:]),
-    )
+    ) or (f"log up to {row.epoch}" if row.epoch else "empty log",)
     what = "member of the CMS" if is_member else "no member of the CMS"
     return Character(
         row.name,
@@ -59,7 +59,10 @@ def _client(row: RequestRow, known: Answer) -> Character:
     """A submitted event: who submits it, and what became of it."""
     tag = SHORT.get(known.stage, known.stage)
     done = f"epoch {known.epoch}" if known.stage == "committed" else ""
-    holds = (row.event, done or row.work or f"from {row.node}")
+    holds: tuple[str, ...] = (row.event, done or row.work or f"from {row.node}")
+    verdict, _, why = (row.work or row.state).partition(", ")
+    if verdict == "rejected":
+        tag, holds = "! rejected", (why,)
     title = f"{row.id}, {row.event}, of {row.node}: {row.state}"
     return Character(row.id, row.id, tag=tag, holds=holds, title=title, kind="client")
 

@@ -84,9 +84,7 @@ def _character(m: Schema, s: SchemaState, node: SchemaNode, row: KnownRow) -> Ch
 
 def _client(number: int, row: ChangeRow) -> Character:
     name = f"c{number + 1}"
-    tag = "waits"
-    if row.became != "not asked yet":
-        tag = "! rejected" if row.became.startswith("!") else row.became.split(",")[0]
+    tag = row.became.replace("! rejected: ", "! ").removesuffix(" to the CMS").split(",")[0]
     title = f"{row.text}: {row.became}"
     return Character(name, name, tag=tag, holds=(row.text,), title=title, kind="client")
 

@@ -9,6 +9,7 @@ Sources: CEP-21, "CMS Reconfiguration Protocol"; published code, ``ReconfigureCM
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -50,8 +51,8 @@ class Members(Struct, frozen=True, cache_hash=True):
     """The members at an epoch: whose answers count for reads, and for writes of the log.
 
     ``cluster`` are all nodes, ``leaving`` those that are to leave it. ``size`` is what an operator
-    asked for in each datacenter, ``chosen`` whom one asked for by hand (0: nobody asked). ``moved``
-    are those of which the log has a new address.
+    asked for in each datacenter, or ``by_dc`` in some of them, ``chosen`` whom one asked for by
+    hand (0: nobody asked). ``moved`` are those of which the log has a new address.
     """
 
     cluster: int = 0
@@ -59,6 +60,7 @@ class Members(Struct, frozen=True, cache_hash=True):
     writers: int = 0
     leaving: int = 0
     size: int = 0
+    by_dc: str = ""
     chosen: int = 0
     moved: int = 0
 
@@ -81,7 +83,7 @@ def parsed(event: str) -> tuple[str, int]:
     """The kind of an event, and the nodes that it names."""
     words = event.split()
     names = [word for word in words if len(word) == 1 and word in NAMES]
-    kind = " ".join(word for word in words if word not in names and not word.isdigit())
+    kind = " ".join(each for each in words if each not in names and not re.search("[0-9]", each))
     return kind, sum(1 << NAMES.index(name) for name in names)
 
 
@@ -90,13 +92,18 @@ def size_in(event: str) -> int:
     return next((int(word) for word in event.split() if word.isdigit()), 0)
 
 
+def by_dc_in(event: str) -> str:
+    """The sizes that ``reconfigure dc1:3,dc2:1`` asks for, one for each datacenter with members."""
+    return next((word for word in event.split() if ":" in word), "")
+
+
 def enact(members: Members, entry: Entry) -> Members:
     """The members after one more entry."""
     (kind, named), m = parsed(entry.event), members
     readers, writers = m.readers & ~named, m.writers & ~named
     these, out = {"readers": named, "writers": named}, {"readers": readers, "writers": writers}
     gone = {"cluster": m.cluster & ~named, "leaving": m.leaving & ~named, "chosen": 0}
-    made: dict[str, dict[str, int]] = {
+    made: dict[str, dict[str, Any]] = {
         INITIALIZE: these,
         FORCE: these,
         REPLACE: these,
@@ -109,7 +116,11 @@ def enact(members: Members, entry: Entry) -> Members:
         JOIN: {"cluster": m.cluster | named, "chosen": 0},
         LEAVE: {"leaving": m.leaving | named},
         LEFT: gone,
-        RECONFIGURE: {"size": size_in(entry.event), "chosen": named},
+        RECONFIGURE: {
+            "size": size_in(entry.event),
+            "by_dc": by_dc_in(entry.event),
+            "chosen": named,
+        },
         CHOOSE: {"chosen": named},
         STARTUP: {"moved": m.moved | named},
         CANCEL: {"writers": m.readers, "chosen": m.readers},
@@ -117,12 +128,20 @@ def enact(members: Members, entry: Entry) -> Members:
     return m.but(**made.get(kind, {}))
 
 
-def every_event(nodes: int) -> Iterator[str]:
-    """All that may be committed in a cluster of so many nodes."""
+def unlike_sizes(nodes: int, dcs: int) -> Iterator[str]:
+    """What an operator may ask for where datacenters are not to have as many members each."""
+    for counts in product(range(nodes + 1), repeat=dcs):
+        if len({*counts}) > 1:
+            yield ",".join(f"dc{at}:{count}" for at, count in enumerate(counts, 1) if count)
+
+
+def every_event(nodes: int, dcs: int = 1) -> Iterator[str]:
+    """All that may be committed in a cluster of so many nodes, in so many datacenters."""
     yield from (CHANGE, CANCEL)
     of_one: tuple[str, ...] = (JOIN, LEAVE, LEFT, ASSASSINATE, STARTUP, UNREGISTER)
     of_one = (*of_one, *REPAIRED_FIRST, FINISH_ADD, FINISH_REMOVE)
-    sizes = [f"{RECONFIGURE} {size}" for size in range(1, nodes + 1)]
+    asked = (*range(1, nodes + 1), *unlike_sizes(nodes, dcs))
+    sizes = [f"{RECONFIGURE} {size}" for size in asked]
     yield from (*sizes, *(f"{kind} {name}" for kind in of_one for name in NAMES[:nodes]))
     for kind, chosen in product((CHOOSE, *sizes), range(1, 1 << nodes)):
         yield f"{kind} {letters(chosen)}"

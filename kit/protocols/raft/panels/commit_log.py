@@ -23,18 +23,23 @@ def _stage(scene: Scene) -> Stage:
     disk = Character(
         DISK,
         m.spot(DISK),
-        tag=counted(len(turn), "piece") if turn else "idle",
-        holds=(*turn[:QUEUED], *more),
+        tag=f"next: {turn[0]}" if turn else "idle",
+        holds=(*turn[1:QUEUED], *more, f"SSTables: {' '.join(s.sstables) or '–'}"),
         title=f"disk: {work}; SSTables: {listed(s.sstables)}",
+        kind="part",
     )
     writes, lost = counted(m.writes - s.writes, "write"), m.lost(s)
-    changes = f"{s.change or s.rejected or listed(s.answered[-2:])}"
+    gone = f"lost: {listed(lost)}" if lost else ""
     clients = Character(
         "clients",
         m.spot("clients"),
-        tag="! no room" if s.rejected else f"{s.change} waits" if s.change else "all answered",
-        holds=(writes, f"lost here: {len(lost)}" if lost else changes),
-        title=f"clients: {writes}; change {changes}; lost on this node {listed(lost)}",
+        tag="! no room"
+        if s.rejected
+        else f"{s.change}: no answer yet"
+        if s.change
+        else "all answered",
+        holds=(writes, gone),
+        title="; ".join(filter(None, (f"clients: {writes}, {len(s.answered)} changes told", gone))),
         kind="client",
     )
     return Stage(names, (*logs, disk), (clients,), lines=3)
@@ -48,10 +53,10 @@ def _log(scene: Scene, name: str) -> Character:
         name,
         f"n:{name}",
         "up" if scene.state.up else "down",
-        tag=f"{log.synced}/{len(log.records)} synced" if log.records else "empty",
-        holds=tuple(f"{number}: {_records(*parts)}" for _, number, *parts in segments[-2:]),
-        fill=log.synced / len(log.records) if log.records else None,
-        title=f"log {name}: on disk {listed(log.on_disk)}; in memory {listed(log.buffered)}",
+        tag=f"memory: {' '.join(log.buffered) or '–'}",
+        holds=tuple(f"{number}: {_records(safe, ())}" for _, number, safe, _ in segments[-2:]),
+        title=f"{name}: a log; on disk {listed(log.on_disk)}; in memory {listed(log.buffered)}",
+        kind="part",
     )
 
 
@@ -85,10 +90,9 @@ VIEWS = staged(
         "Commit logs and their disk",
         _stage,
         meanings={
-            "M": "metadata's commit log, on shard 0; D0, D1: data logs",
-            "1: w1 (w2)": "segment 1: w1 is on disk, w2 is in memory",
+            "boxes": "parts of one node: M is its metadata log, D0, D1 its data logs",
+            "on a disk": "1: w1: w1 is on disk, in segment 1",
             "t1, r2": "a table definition, an entry of Raft's log",
-            "blue": "share of a log that is on disk",
         },
     ),
     panel_of(

@@ -1,20 +1,27 @@
 """How several groups on the same nodes are drawn, and the tables in which a node keeps them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import astuple
 
+from kit.masks import majority
+from kit.protocols.raft import facts
+from kit.protocols.raft.facts import held_text
 from kit.protocols.raft.groups import IDS
 from kit.protocols.raft.rules.configuration import Configuration
-from kit.protocols.raft.state import Leader, Server
+from kit.protocols.raft.state import Candidate, Leader, Server
 from kit.protocols.raft.tables import ConfigurationRow, RaftRow, SnapshotRow, rows_of
+from kit.protocols.raft.words import configuration_text
 from kit.views.declared import Badges, Choice, Column, Table, panel_of
+from kit.views.gate import Gate
 from kit.views.panel import Panel, Scene
 from kit.views.registry import staged
 from kit.views.spacetime import MESSAGES
-from kit.views.stage import Character, Stage, stage_panel
+from kit.views.stage import Character, Sign, Stage, stage_panel
+from kit.views.tape import Card, Reach
 
 TABLES: dict[str, Any] = {
     "raft": RaftRow,
@@ -42,7 +49,7 @@ def _rows(table: str, group: str, scene: Scene) -> Iterator[tuple[Any, ...]]:
 
 
 def _held(value: Any) -> Any:
-    return f"members {', '.join(value.members)}" if isinstance(value, Configuration) else value
+    return f"members {configuration_text(value)}" if isinstance(value, Configuration) else value
 
 
 def _short(at: int, row: tuple[Any, ...]) -> Any:
@@ -86,21 +93,132 @@ def _badges(scene: Scene) -> Badges:
         yield group, f"{group}: {', '.join(leads) or 'nobody'} leads", "" if leads else "busy"
 
 
+def majorities(thing: str, server: Server, *, card: str = "", more: str = "") -> Iterator[Gate]:
+    """The majorities that a candidate or a leader waits for, of each group of voters; ``card`` is
+    the key of an entry where each has none of its own, ``more`` says whose they are.
+    """
+    role, configuration = server.role, server.configuration
+    if isinstance(role, Candidate):
+        what = f"elect {server.id}{more} in term {server.term + role.trial}"
+        did = "would vote for it" if role.trial else "voted for it"
+        yield from _majorities(thing, what, did, configuration, role.granted)
+    elif isinstance(role, Leader):
+        for read in role.reads[:1]:
+            sure = {server.id, *(p.id for p in role.progress if p.read >= read.number)}
+            what = f"read at {read.index}{more}"
+            yield from _majorities(thing, what, "still follow", configuration, sure)
+        for entry in server.log.part(server.commit + 1, 1):
+            sure = {server.id, *(p.id for p in role.progress if p.match >= entry.index)}
+            what = f"commit {entry.index}{more}: {held_text(entry.data)}"
+            key = card or f"entry:{entry.index}:{entry.term}"
+            yield from _majorities(key, what, "confirmed it", configuration, sure)
+
+
+def _majorities(
+    thing: str, what: str, did: str, configuration: Configuration, done: Collection[str]
+) -> Iterator[Gate]:
+    groups = configuration.groups
+    wheres = ("",) if len(groups) == 1 else ("the old members", "the new members")
+    for group, where in zip(groups, wheres, strict=True):
+        there = tuple(each for each in group if each in done)
+        missing = tuple(each for each in group if each not in done)
+        yield Gate(thing, what, did, there, missing, majority(len(group)), where=where)
+
+
+def reach(server: Server, index: int, term: int) -> Reach:
+    """How far a server is with the entry of an index and a term."""
+    if server.log.term(index) != term and not server.log.snapshot.index >= index:
+        return ""
+    if server.applied >= index:
+        return "applied"
+    return "committed" if server.commit >= index else "stored"
+
+
 def _stage(scene: Scene) -> Stage:
-    return Stage(scene.model.names, tuple(_node(scene, node) for node in scene.model.names))
-
-
-def _node(scene: Scene, node: str) -> Character:
-    """A node with its server of each group: role, term, how much of its log is committed."""
-    servers = {group: of[node] for group, of in groups_of(scene).items()}
-    leads = [group for group, each in servers.items() if isinstance(each.role, Leader)]
-    holds = tuple(
-        f"{group} {type(each.role).__name__[0]} t{each.term} {each.commit}/{each.log.last_index}"
-        for group, each in servers.items()
+    groups = groups_of(scene)
+    cards = (_newest(group, [*of.values()]) for group, of in groups.items())
+    return Stage(
+        scene.model.names,
+        tuple(_node(node, groups) for node in scene.model.names),
+        tape=tuple(cards),
+        lines=4,
     )
-    tag = f"leads {', '.join(leads)}" if leads else "follows"
+
+
+def _newest(group: str, servers: Sequence[Server]) -> Card:
+    """The card of a group: the newest entry of its log, and how far each server is with it."""
+    longest = facts.longest(servers)
+    last, term = longest.log.last_index, longest.log.last_term
+    entry = longest.log.entry(last)
+    held = held_text(entry.data) if entry else "in a snapshot" if last else "empty log"
+    marks = tuple((x.id, f"newest:{group}:{x.id}", reach(x, last, term)) for x in servers)
+    known = any(x.log.term(last) == term and x.commit >= last for x in servers)
+    words = f"{group} {last}: {held}" if last else f"{group}: {held}"
+    title = f"group {group}, id {IDS[group]}, newest entry: {words}"
+    return Card(f"newest:{group}", words, marks if last else (), open=not known, title=title)
+
+
+def _node(node: str, groups: Mapping[str, Mapping[str, Server]]) -> Character:
+    """A node with its server of each group: role, term, how much of its log is committed."""
+    of = {group: servers[node] for group, servers in groups.items()}
+    leads = [group for group, each in of.items() if isinstance(each.role, Leader)]
+    asks = [group for group, each in of.items() if isinstance(each.role, Candidate)]
+    holds = []
+    for group, server in of.items():
+        members = facts.members_of([*groups[group].values()]).members
+        if node not in members:
+            holds.append(f"{group}: no member")
+            continue
+        holds.append(f"{group} t{server.term} ≤{server.commit} of {server.log.last_index}")
+        if snapshot := server.log.snapshot.index:
+            holds.append(f"· snapshot ≤{snapshot}")
+    both = len(leads) == len(of) > 1
+    tag = (
+        "leads both"
+        if both
+        else f"leads {', '.join(leads)}"
+        if leads
+        else f"asks: {asks[0]}"
+        if asks
+        else "follows"
+    )
     title = f"{node}: {tag}; {', '.join(holds)}"
-    return Character(node, f"n:{node}", leads=bool(leads), tag=tag, holds=holds, title=title)
+    sign: Sign = "ballot" if asks else ""
+    return Character(
+        node, f"n:{node}", leads=bool(leads), sign=sign, tag=tag, holds=tuple(holds), title=title
+    )
+
+
+def _gates(scene: Scene) -> Iterator[Gate]:
+    """A majority, of each group for itself."""
+    for group, servers in groups_of(scene).items():
+        for node, server in servers.items():
+            card = f"newest:{group}"
+            yield from majorities(f"n:{node}:{group}", server, card=card, more=f" in {group}")
+
+
+class _LogRow(Struct, frozen=True):
+    """An index of a group's log, and what each node has there."""
+
+    group: str
+    index: int
+    cells: tuple[str, ...]
+
+
+def _log_rows(scene: Scene) -> Iterator[_LogRow]:
+    for group, servers in groups_of(scene).items():
+        last = max(each.log.last_index for each in servers.values())
+        for index in range(1, last + 1):
+            yield _LogRow(group, index, tuple(facts.cell(x, index) for x in servers.values()))
+
+
+def _log_columns(scene: Scene) -> list[Column | str]:
+    cells = (Column(name, partial(_cell, at)) for at, name in enumerate(scene.model.names))
+    return ["group", "index", *cells]
+
+
+def _cell(at: int, row: _LogRow) -> str:
+    return row.cells[at]
 
 
 VIEWS = staged(
@@ -109,11 +227,28 @@ VIEWS = staged(
         "nodes",
         "Nodes and their groups",
         _stage,
-        gates=None,
+        gates=_gates,
         meanings={
             "crown": "leads a group",
-            "on a disk": "L leads, F follows, C asks; term, committed",
+            "above": "the newest entry of each group's log",
+            "t1 ≤2 of 3": "term 1; it knows entries up to 2 of its 3 as committed",
+            "ballot": "it asks for votes",
         },
+    ),
+    panel_of(
+        "logs",
+        "The logs of both groups",
+        Table(
+            _log_rows,
+            "index:{0.group}:{0.index}",
+            _log_columns,
+            caption="Each entry as term: what it holds; ✓ is known there as committed",
+            of="newest:{0.group}",
+            line=lambda row: f"{row.group} {row.index}: {', '.join(x or '–' for x in row.cells)}",
+            empty="All logs are empty.",
+        ),
+        still=True,
+        tab="Logs",
     ),
     *TABS,
     MESSAGES,

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 from kit.engine.machines import MachineState
 from kit.errors import counted
-from kit.masks import majority
 from kit.protocols.raft import facts
 from kit.protocols.raft.facts import EntryRow, ServerRow, held_text
-from kit.protocols.raft.panels.groups import TABS
+from kit.protocols.raft.panels.groups import TABS, majorities, reach
 from kit.protocols.raft.raft import Raft
-from kit.protocols.raft.rules.configuration import Configuration
-from kit.protocols.raft.state import Candidate, Leader, Server
 from kit.views.declared import Badges, Column, Table, of_state, panel_of
 from kit.views.gate import Gate
 from kit.views.panel import Scene
 from kit.views.registry import staged
 from kit.views.spacetime import MESSAGES
 from kit.views.stage import Character, Stage, stage_panel
-from kit.views.tape import Card, Reach
+from kit.views.tape import Card
 
 AT_WORK = ("candidate", "pre-candidate")
 
@@ -63,7 +60,7 @@ def _cards(m: Raft, s: MachineState) -> Iterator[Card]:
         holders = {x.id: entry for x, entry in there if entry and entry.term == term}
         committed = [x.id for x in servers if x.id in holders and x.commit >= index]
         lost = any(x.commit >= index and x.log.term(index) not in (term, None) for x in servers)
-        marks = tuple((x.id, f"{key}:{x.id}", _reach(x, index, term)) for x in servers)
+        marks = tuple((x.id, f"{key}:{x.id}", reach(x, index, term)) for x in servers)
         held = held_text(next(iter(holders.values())).data)
         known = ", ".join(committed) or "nobody"
         title = f"index {index}, term {term}: {held}; known as committed by {known}"
@@ -71,44 +68,10 @@ def _cards(m: Raft, s: MachineState) -> Iterator[Card]:
         yield Card(key, text, marks, void=lost, open=not committed, title=title)
 
 
-def _reach(server: Server, index: int, term: int) -> Reach:
-    if server.log.term(index) != term and not server.log.snapshot.index >= index:
-        return ""
-    if server.applied >= index:
-        return "applied"
-    return "committed" if server.commit >= index else "stored"
-
-
 def _gates(scene: Scene) -> Iterator[Gate]:
     """A majority of each group of voters: candidates and leaders wait for it."""
-    m = scene.model
     for server in (n.server for n in scene.state.nodes):
-        role, spot = server.role, m.spot(server.id)
-        if isinstance(role, Candidate):
-            what = f"{server.id} in term {server.term + role.trial}"
-            did = "would vote for it" if role.trial else "voted for it"
-            yield from _majorities(spot, what, did, server.configuration, role.granted)
-        elif isinstance(role, Leader):
-            for read in role.reads[:1]:
-                sure = {server.id, *(p.id for p in role.progress if p.read >= read.number)}
-                what = f"read at {read.index}"
-                yield from _majorities(spot, what, "still follow", server.configuration, sure)
-            for entry in server.log.part(server.commit + 1, 1):
-                sure = {server.id, *(p.id for p in role.progress if p.match >= entry.index)}
-                what = f"commit {held_text(entry.data)} at index {entry.index}"
-                thing = f"entry:{entry.index}:{entry.term}"
-                yield from _majorities(thing, what, "confirmed it", server.configuration, sure)
-
-
-def _majorities(
-    thing: str, what: str, did: str, configuration: Configuration, done: Collection[str]
-) -> Iterator[Gate]:
-    groups = configuration.groups
-    wheres = ("",) if len(groups) == 1 else ("the old members", "the new members")
-    for group, where in zip(groups, wheres, strict=True):
-        there = tuple(each for each in group if each in done)
-        missing = tuple(each for each in group if each not in done)
-        yield Gate(thing, what, did, there, missing, majority(len(group)), where=where)
+        yield from majorities(scene.model.spot(server.id), server)
 
 
 def _badges(scene: Scene) -> Badges:
@@ -157,7 +120,7 @@ VIEWS = staged(
             of_state(facts.entries),
             "index:{0.index}",
             _columns,
-            caption="2: x is an entry of term 2; ✓ is known there as committed",
+            caption="Each entry as term: what it holds; ✓ is known there as committed",
             of="{0.entry}",
             line=facts.log_line,
             kind=lambda row: "commit-line" if row.is_last else None,

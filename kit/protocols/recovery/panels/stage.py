@@ -48,7 +48,7 @@ def _stage(scene: Scene) -> Stage:
     m, s = scene.model, scene.state
     led = f"{m.names[s.leader]} leads" if s.leader >= 0 else "no leader"
     tag = led if s.leader >= 0 or not s.indexes_read else "indexes read"
-    at = f"{m.given_up[0]} leaves: {s.operation.replace('_', ' ')}" if m.operation else ""
+    at = f"{m.given_up[0]} was leaving: {s.operation.replace('_', ' ')}" if m.operation else ""
     return Stage(
         m.names,
         tuple(_member(scene, row) for row in scene.of(facts.persisted)),
@@ -61,7 +61,7 @@ def _stage(scene: Scene) -> Stage:
 def _member(scene: Scene, row: PersistedRow) -> Character:
     node, entries = row.node, scene.state.entries
     data = ", ".join(f"{at + 1}{'!' * (row.dangling >> at & 1)}" for at in nodes_in(node.data))
-    option = [f"→ {row.option}"] * bool(row.option)
+    option = [f"leader {row.option}"] * bool(row.option)
     return Character(
         row.name,
         scene.model.spot(row.name),

@@ -36,7 +36,7 @@ def head_width(m: Any) -> int:
     if not isinstance(m, Storage):
         return 34
     most = max((len(epoch.copies) for epoch in m.history.epochs), default=0)
-    return NAME + 2 * LINE * _clients(m) + MARK + DISK_WIDE + 16 + COPIES * min(most, 3)
+    return NAME + 2 * LINE * _clients(m) + MARK + DISK_WIDE + 16 + (COPIES + 10) * min(most, 3)
 
 
 def draw_heads(scene: Scene, rows: Mapping[str, int]) -> list[Frag]:
@@ -47,7 +47,9 @@ def draw_heads(scene: Scene, rows: Mapping[str, int]) -> list[Frag]:
     replicas, lines = scene.of(facts.replicas), scene.of(facts.addressees)
     marks = NAME + 2 * LINE * _clients(m) + MARK // 2 + 4
     disks = marks + MARK // 2 + 6 + DISK_WIDE // 2
-    drawn = [_client(row, m.history.unit, rows[row.client]) for row in lines if not row.write]
+    # What a client has under way says by what it goes, a read or a write; else what it may ask by.
+    asks = {row.client: row for row in sorted(lines, key=lambda row: row.number is not None)}
+    drawn = [_client(row, m.history.unit, rows[row.client]) for row in asks.values()]
     for at, line in enumerate(lines):
         drawn.append(_asks(line, NAME + LINE * at, marks - MARK // 2 - 2, rows))
     was = _former(scene)
@@ -100,9 +102,11 @@ def _name(
 
 
 def _client(row: AskedRow, unit: str, y: int) -> Frag:
-    """A client's coordinator, with the epochs by which it asks."""
-    by = f"@{row.oldest}" + f"–{row.newest}" * (row.newest != row.oldest)
-    said = f"{row.client}: client, goes by {unit} {by.removeprefix('@')}"
+    """A client's coordinator, with the epoch by which it asks, or those of which it may be one."""
+    is_sure = row.newest == row.oldest
+    by = f"@{row.newest}" if is_sure else f"{row.oldest}–{row.newest}?"
+    does = "goes by" if row.number is not None else "would ask by"
+    said = f"{row.client}: client, {does} {unit} {by.strip('@?')}"
     return _name(row.client, by, y, up=True, said=said, kind="client")
 
 
@@ -196,6 +200,6 @@ def _copy(way: CopyRow, session: int | None, x: int, rows: Mapping[str, int]) ->
         h("title", words + (f", session {key_of}" if key_of else "")),
         h("path", d=f"M{x - 6} {begin}H{x}V{end}H{x - 6}m4 {-tip}l-4 {tip}l4 {tip}", class_="wire"),
         envelope(x, (begin + end) / 2) if moving else None,
-        key(x + 1, end - 3 * tip) if key_of else None,
+        key(x + 14, (begin + end) / 2) if key_of else None,
         k=f"carries:{way.source}:{way.target}:{way.session}",
     )

@@ -8,6 +8,7 @@ dotted ones are copies. An upward arrow beside a number is a node that catches u
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from itertools import pairwise
 from typing import Any
 
 from msgspec import Struct
@@ -107,9 +108,11 @@ def _met_line(event: what.Delivered) -> str:
 STEP, ROW = 40, 46
 LANES = 6
 """Fewer lifelines stand further apart, up to twice as far, so that the drawing is as high."""
-TOP, MARGIN = 40, 104
+TOP, MARGIN = 40, 120
 SHOWN = 16
 """Columns in the window."""
+APART = 3
+"""Columns between two epochs that have room for what they are called; of others the number is."""
 AFTER = 0.62
 """How much of a column an answer takes on its way back."""
 
@@ -134,6 +137,13 @@ class Message(Struct, frozen=True):
     def key(self) -> str:
         """Its key in the drawing."""
         return f"msg:{self.number}:{self.replica}:{self.sent.step}"
+
+    @property
+    def writes(self) -> bool:
+        """Whether it brings a cell."""
+        event = self.sent.event
+        back = isinstance(event, what.Sent) and event.back
+        return bool(back) or not event.title.startswith("read")
 
     @property
     def carried(self) -> str:
@@ -320,11 +330,12 @@ BESIDE = 38
 def _legend(scene: Scene, drawing: Layout, words: str) -> Iterator[str]:
     """What the marks mean that are there now."""
     if isinstance(scene.model, Storage):
-        yield "square: client; blue lines: whom it reads, black: writes"
+        yield "square: client; blue lines: reads, black: writes"
         yield legend()
         yield from ("+: becomes a replica",) * any(row.joins for row in scene.of(facts.replicas))
         yield from ("key: session",) * bool(facts.session(scene.model, scene.state))
     yield f"@: {scene.model.history.unit} that the sender goes by"
+    yield from ("10–12?: by which it may ask",) * bool(re.search(r"\d–\d+\?", words))
     yield from ("✗: error",) * ("✗" in words)
     yield from ("black dots: copy",) * ("copy " in words)
     yield from ("↑: catches up, dotted: with whom",) * ("↑" in words)
@@ -344,11 +355,13 @@ def draw_spacetime(scene: Scene) -> Frag:
             h("path", d=f"M{left} {drawing.y(node)}H{right}", k=f"life:{node}", class_="life")
             for node in drawing.nodes
         ),
+        *(_now(drawing, node) for node in drawing.nodes),
         *(_span(drawing, *span, wrong) for span in drawing.spans if drawing.there(span[1])),
     ]
     points = list(_points(drawing))
     placed = seats(drawing, [*lines, *points])
     sent = [message for message in drawing.messages if drawing.there(message.met)]
+    newest = max([x(drawing.last), *(box.x + box.width / 2 for box in placed.values())])
     picture = h(
         "svg",
         lines,
@@ -356,7 +369,6 @@ def draw_spacetime(scene: Scene) -> Frag:
         [_message(drawing, message, named, placed) for message in sent],
         points,
         _alarms(scene, drawing),
-        [_now(drawing, node) for node in drawing.nodes],
         _heads(scene, drawing),
         viewBox=f"{drawing.left} 0 {drawing.width} {drawing.height}",
         preserveAspectRatio="xMinYMin",
@@ -365,7 +377,7 @@ def draw_spacetime(scene: Scene) -> Frag:
         width=drawing.width,
         height=drawing.height,
         class_="spacetime-drawing",
-        data_newest=f"{(x(drawing.last) - drawing.left) / drawing.width:.2f} 0",
+        data_newest=f"{(newest - drawing.left) / drawing.width:.2f} 0",
     )
     shown = " · ".join(_legend(scene, drawing, picture.text()))
     return h("div", picture, h("p", shown, class_="soft legend", title=shown))
@@ -424,11 +436,16 @@ def _epochs(drawing: Layout) -> list[Frag]:
     """A line down the page where an epoch is committed; the last one of a number is it."""
     committed = [dot for dot in drawing.placed if isinstance(dot.event, what.EpochCommitted)]
     last = {dot.event.epoch: dot for dot in committed}
+    at = [dot.column for dot in committed]
+    close = {column for a, b in pairwise(at) for column in (a, b) if b - a < APART}
     return [
         h(
             "g",
             h("path", d=f"M{x(dot.column):.0f} {TOP - 16}V{drawing.height}", class_="barrier"),
-            _text(f"{dot.event.unit} {dot.event.epoch}", x(dot.column), TOP - 22, "tag strong"),
+            _text(
+                f"{dot.event.unit} " * (dot.column not in close) + str(dot.event.epoch),
+                *(x(dot.column), TOP - 22, "tag strong"),
+            ),
             h("title", line(dot.event)),
             k=f"log:{dot.event.epoch}" if last[dot.event.epoch] is dot else f"epoch-at:{dot.step}",
         )
@@ -490,15 +507,16 @@ def _message(
     y2, key = drawing.y(message.replica), message.key
     thing = message_key(message.number, message.replica)
     kind = "transit guilty" if thing in named else "transit"
+    stroke = "inked" if message.writes and thing not in named else "message"
     if message.met is None:
         right, high = open_end(drawing, message)
-        parts = [h("path", d=f"M{x1:.1f} {y1}L{right:.1f} {high:.1f}", class_="message away")]
+        parts = [h("path", d=f"M{x1:.1f} {y1}L{right:.1f} {high:.1f}", class_=f"{stroke} away")]
         words = _label(message.words, placed.get(key), right, high)
         parts.append(_open_end(f"away:{message.number}:{message.replica}", right, high, words))
         return h("g", parts, k=key, class_=kind, data_of=thing)
     met = message.met.event
     x2 = x(message.met.column)
-    parts = [h("path", d=_arrow(x1, y1, x2, y2), class_="message"), h("title", line(met))]
+    parts = [h("path", d=_arrow(x1, y1, x2, y2), class_=stroke), h("title", line(met))]
     if not met.late:
         back = _arrow(x2, y2, x2 + STEP * AFTER, y1 + 6)
         parts.append(h("path", d=back, class_="answer error" if met.error else "answer"))

@@ -60,7 +60,7 @@ SIGNS: dict[Part, str] = {"pending": "+", "leaving": "−", "stray": "?"}
 LOOKS: dict[Part, tuple[str | None, str]] = {
     "": (None, "box"),
     "pending": ("letter pending added", "seat"),
-    "leaving": ("letter removed", "seat"),
+    "leaving": ("letter leaving", "seat"),
     "stray": (None, "box"),
 }
 """The classes of a chip and of its shape."""
@@ -71,7 +71,7 @@ LEAST_OF_HEADS, MOST_LETTERS = 42.0, 3
 """The least row that has room for a node's head, and letters of a name that fit into it."""
 AIR = 12.0
 """How far words of what travels keep from chips, where there is room."""
-WORK = 18.0
+WORK = 23.0
 """The room for the stage of a tablet below its chip."""
 SETTLED = "", "ignored", "excluded", "down", "left"
 """Notes of nodes of which nothing is still to come: it is drawn with dashes for all others."""
@@ -340,7 +340,9 @@ def _news(grid: TabletGrid, was: TabletGrid | None) -> frozenset[str]:
 
     def looks(each: TabletGrid) -> Iterator[tuple[str, Any]]:
         chips = (chip for held in each.held.values() for chip in held)
-        yield from ((chip.key, (chip.place, chip.part)) for chip in chips)
+        for chip in chips:
+            is_divided = (chip.tablet.number, chip.place) in each.divided
+            yield chip.key, (chip.place, chip.part, is_divided)
         yield from ((_work_key(tablet), tablet.ways[0].stage) for tablet in each.moving)
 
     before = dict(looks(was))
@@ -595,7 +597,7 @@ def _works(grid: TabletGrid, lies: GridLayout, news: frozenset[str]) -> Iterator
     """The stage of each tablet, how its work stands, and the key of its session, below its last
     chip; where several would meet, each names its tablet and has a place or a line of its own.
     """
-    low = CHIP * lies.scale / 2 + CHIP / 2
+    low = CHIP * lies.scale / 2 + WORK - CHIP / 2 + 2
     if lies.row < _least_row(1, lies.scale) + WORK:
         return
     taken: list[Box] = []
@@ -688,19 +690,25 @@ def _arrow(
     if source not in lies.chips or held.key not in lies.chips:
         return None
     way = next(way for way in tablet.ways if held.place in way.sets.pending)
+    share = tablet.arrived(held.place)
+    if marks and share == 1.0:  # nothing travels on it any more
+        return None
     return h(
         "g",
         h("title", f"tablet {tablet.number}: {way.kind}, {way.stage}"),
-        list(_drawn_way(lies, lies.chips[source], lies.chips[held.key], marks=marks)),
+        list(_drawn_way(lies, lies.chips[source], lies.chips[held.key], marks, bool(share))),
         k=f"{prefix}way:{held.key}",
-        class_="taken",
+        class_="taken" if share or not marks else "planned",
     )
 
 
-def _drawn_way(lies: GridLayout, a: ChipPlace, b: ChipPlace, *, marks: bool) -> Iterator[Frag]:
+def _drawn_way(
+    lies: GridLayout, a: ChipPlace, b: ChipPlace, marks: bool, begun: bool
+) -> Iterator[Frag]:
     """From node to node a bow beside the chips between, within a row one over them.
 
-    Where chips have eyes and pencils, it begins and ends behind those.
+    Where chips have eyes and pencils, it begins and ends behind those, and is dashed until it has
+    ``begun``.
     """
     (x, y), (end, low), over = (a.x, a.y), (b.x, b.y), (a.y + b.y) / 2
     half = CHIP * lies.scale / 2
@@ -716,7 +724,7 @@ def _drawn_way(lies: GridLayout, a: ChipPlace, b: ChipPlace, *, marks: bool) -> 
         right, down, bow = 0.4, -1.0 if low > y else 1.0, max(x, end) + BOW
         y, low = y - half * down, low + half * down
     d = f"M{x:.0f} {y:.0f}Q{bow:.0f} {over:.0f} {end:.0f} {low:.0f}"
-    yield h("path", d=d, class_="wire")
+    yield h("path", d=d, class_="wire" if begun or not marks else "wire dashed")
     yield _tip(end, low, right, down)
 
 

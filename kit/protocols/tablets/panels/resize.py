@@ -10,7 +10,7 @@ from kit.protocols.tablets.facts.resize import Readiness
 from kit.protocols.tablets.hosts import LOG
 from kit.protocols.tablets.panels import plans
 from kit.protocols.tablets.panels.grid import grid_panel, storage_panel
-from kit.protocols.tablets.resize import Resize
+from kit.protocols.tablets.resize import NOT_POLLED, Resize
 from kit.protocols.tablets.rules import maps
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
 from kit.protocols.topology.panels.states import diagram
@@ -279,9 +279,11 @@ def gates(scene: Scene) -> Iterator[Gate]:
         yield Gate("resize:barrier", verb, "drained", now.drained, now.undrained, _waited_on(now))
     elif now.waits:
         verb = m.verb(Resize.finalize())
-        there = now.shown if now.awaited else ()
-        need = max(1, len(there) + len(now.awaited))
-        yield Gate("resize:ready", verb, "", there, now.awaited, need, now.waits)
+        there, missing = (now.shown, now.awaited) if now.awaited else ((), ())
+        if now.waits == NOT_POLLED.reason:
+            missing = now.shown
+        need = max(1, len(there) + len(missing))
+        yield Gate("resize:ready", verb, "", there, missing, need, now.waits)
     elif behind := m.behind(s):
         there = tuple(name for name in m.asked if name not in m.named(behind))
         what = f"the map of {counted(s.map.count, 'tablet')}"
@@ -291,10 +293,10 @@ def gates(scene: Scene) -> Iterator[Gate]:
 def _log_words(scene: Scene) -> str:
     """What group 0 holds: the tablets, the decision, whether it is polled; later the phase."""
     s, now = scene.state, scene.of(facts.line)
-    decision = f"{now.decided} (number {now.number})" if now.number else ""
-    if now.polled and now.polled == now.number:
+    decision = f"{now.decided} {now.number}" if now.decided != "none" else ""
+    if decision and now.polled == now.number:
         decision += ", ready"
-    phase = s.phase or s.transition.removeprefix("tablet_").replace("_", " ")
+    phase = s.phase or s.transition.removeprefix("tablet_").removeprefix("resize_")
     tablets = "" if decision and phase else counted(s.map.count, "tablet")
     return f"group 0: {', '.join(filter(None, (tablets, decision, phase)))}"
 

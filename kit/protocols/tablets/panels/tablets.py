@@ -64,7 +64,9 @@ def above(scene: Scene) -> Above:
     """The log of group 0; the network, where a late RPC is in it or a request comes out of it."""
     late, plan = scene.state.late, scene.model.control.plan
     topology = scene.state.control.topology
-    notes = [f"state {scene.state.control.state_id}"]
+    ways = [way.stage for row in scene.state.tablets for way in row.transitions]
+    notes = [f"state {scene.state.control.state_id}"] * (not ways) + ways[:1]
+    notes += [f"{len(ways) - 1} more"] * (len(ways) > 1)
     notes += ["fenced below " + str(topology.fence_version)] * (topology.fence_version > 1)
     notes += ["load uneven"] * (topology.tablets == "uneven")
     words = {LOG: f"group 0: {', '.join(notes)}"}

@@ -5,7 +5,14 @@ from itertools import groupby, pairwise
 from typing import get_args
 
 from kit.protocols.tablets.hosts import LOG, NETWORK, host_spot
-from kit.protocols.tablets.truncate import NEW_ROWS, OLD_ROWS, Phase, Truncate, TruncateState
+from kit.protocols.tablets.truncate import (
+    CLIENT,
+    NEW_ROWS,
+    OLD_ROWS,
+    Phase,
+    Truncate,
+    TruncateState,
+)
 from kit.views.declared import Badges, Column, Table, of_state, panel_of, status
 from kit.views.diagrams import Standing, StateDiagram
 from kit.views.gate import Gate
@@ -51,11 +58,18 @@ def _stage(scene: Scene) -> Stage:
     return Stage(
         m.names,
         tuple(_character(m, s, node) for node in range(m.nodes)),
-        (coordinator,),
+        (_client(s), coordinator),
         messages=tuple(Message("g0", at, "late RPC", keys[at], held=True, thing=at) for at in late),
         standing=Standing(DIAGRAM, tuple(phase for phase, _ in groupby(path))),
         has_strip=True,
     )
+
+
+def _client(s: TruncateState) -> Character:
+    """Who asks for the truncate, and writes once it is done."""
+    tag = "wrote new rows" if s.written else "is told: done" if s.phase == "done" else "truncate"
+    tag = "" if s.phase == "idle" else tag
+    return Character("cl", host_spot(CLIENT), tag=tag, title=f"client: {tag}", kind="client")
 
 
 def _character(m: Truncate, s: TruncateState, node: int) -> Character:

@@ -152,7 +152,7 @@ def _stretches(opened: Opened) -> Iterator[Stretch]:
     for at, (entry, members, flights) in enumerate(history.walk()):
         begun = history.epochs[at].operation if entry.kind.startswith("PREPARE_") else None
         judged = _is_judged(entry)
-        if stretch and _again(history, stretch, begun):
+        if stretch and _again(history, stretch, begun, entry.epoch):
             if stretch.entries:
                 yield stretch
             stretch = None
@@ -163,7 +163,8 @@ def _stretches(opened: Opened) -> Iterator[Stretch]:
         if stretch and judged:
             stretch.entries.append((entry, before[0], begun))
         before = members, flights
-        if stretch and (entry.kind in AT_ONCE or at == rings):
+        moves = entry.kind == "STARTUP" and entry.address  # a node is called otherwise from here on
+        if stretch and (entry.kind in AT_ONCE or moves or at == rings):
             if stretch.entries:
                 yield stretch
             stretch = None
@@ -200,12 +201,17 @@ def _new_keyspaces(opened: Opened) -> int:
     return last if opened.keyspaces else -1
 
 
-def _again(history: logs.MetadataHistory, stretch: Stretch, begun: logs.Flight | None) -> bool:
+def _again(
+    history: logs.MetadataHistory, stretch: Stretch, begun: logs.Flight | None, epoch: int
+) -> bool:
     """Whether what begins is about a node or a token that the stretch began with otherwise."""
     if begun is None:
         return False
     owners = {m.name: m.tokens or () for m in stretch.members if m.state in logs.OWNING}
-    name, taken = history.name(begun.node), {token for own in owners.values() for token in own}
+    name, taken = (
+        history.name(begun.node, epoch),
+        {token for own in owners.values() for token in own},
+    )
     if begun.kind in BRINGS:
         return name in owners or not taken.isdisjoint(begun.tokens or ())
     moved = [each for _, _, each in stretch.entries if each and each.kind == "move"]
@@ -244,18 +250,18 @@ def _question(opened: Opened, stretch: Stretch, edition: Edition, last: bool) ->
     first = stretch.entries[0][0]
     seen, operations = list[Seen](), list[Operation]()
     for flight in stretch.flights:
-        operation = operation_of(history, flight, stretch.members)
+        operation = operation_of(flight, stretch.members)
         operations.append(operation)
         for step in flight.steps:
             event = _event(kind_of(flight.kind, step), operation)
             where = f"{first.where}, before it {event}"
             seen.append(Seen(where, {"event": event}, step=True))
     for entry, members, begun in stretch.entries:
-        node = history.name(entry.node)
+        node = history.name(entry.node, entry.epoch)
         event = Event(entry.kind, node)
         if begun is not None or entry.kind == "ASSASSINATE":
             flight = begun or logs.Flight("assassinate", entry.node or 0, ())
-            operations.append(operation_of(history, flight, members))
+            operations.append(operation_of(flight, members))
             event = _event(entry.kind, operations[-1])
         seen.append(Seen(entry.where, {"event": event}, step=True))
     cancels = sum(entry.kind == "CANCEL_SEQUENCE" for entry, _, _ in stretch.entries)
@@ -304,7 +310,9 @@ def _said(reads: Sequence[str], writes: Sequence[str]) -> str:
 
 
 def _groups(history: logs.MetadataHistory, row: PlacedRange) -> str:
-    return _said(*([history.name(node) for node in group] for group in (row.reads, row.writes)))
+    last = history.entries[-1].epoch
+    groups = ([history.name(node, last) for node in group] for group in (row.reads, row.writes))
+    return _said(*groups)
 
 
 Reads: TypeAlias = Callable[[Any, Any], Values]

@@ -83,8 +83,9 @@ class Epoch(Struct, frozen=True):
 class MetadataHistory:
     """A log with the directory of the same cluster, if there is one.
 
-    ``entries`` ascend by epoch, ``names`` gives each node's number its address, ``epochs`` are the
-    entries in words, ``warnings`` what is missing or does not fit.
+    ``entries`` ascend by epoch, ``addresses`` are each node's by its number, with the epoch from
+    which on it has it, ``epochs`` are the entries in words, ``warnings`` what is missing or does
+    not fit.
     """
 
     def __init__(
@@ -95,24 +96,29 @@ class MetadataHistory:
         """Entries of one log in their order; ``directory`` is as the log's end left it."""
         self.directory = {node.node: node for node in directory}
         self.entries = tuple(_numbered(entries, directory))
-        self.names = {
-            **{e.node: e.address for e in self.entries if e.node is not None and e.address},
-            **{node.node: node.address for node in directory},
-        }
+        self.addresses: dict[int, list[tuple[int, str]]] = {}
+        for entry in self.entries:
+            if entry.node is not None and entry.address:
+                self.addresses.setdefault(entry.node, []).append((entry.epoch, entry.address))
+        for node in directory:
+            self.addresses.setdefault(node.node, [(0, node.address)])
         self.base = self._base()
         fold = _Fold(self)
         self.epochs = tuple(fold.take(entry) for entry in self.entries)
         self.warnings = (*self._gaps(), *self._unlike(fold))
 
-    def name(self, node: int | None) -> str:
-        """A node's address, or its number where none is known."""
-        return self.names.get(node or 0) or ("a node" if node is None else f"node {node}")
+    def name(self, node: int | None, epoch: int) -> str:
+        """A node's address at an epoch, or its number where none is known."""
+        if node is None:
+            return "a node"
+        told = [address for since, address in self.addresses.get(node, ()) if since <= epoch]
+        return told[-1] if told else f"node {node}"
 
-    def title(self, flight: Flight) -> str:
+    def title(self, flight: Flight, epoch: int) -> str:
         """The operation in words."""
-        name = self.name(flight.node)
+        name = self.name(flight.node, epoch)
         if flight.kind == "replace":
-            return f"replace {self.name(flight.replaced)} by {name}"
+            return f"replace {self.name(flight.replaced, epoch)} by {name}"
         where = "to" if flight.kind == "move" else "at"
         many = f" {where} {counted(len(flight.tokens), 'token')}" if flight.tokens else ""
         return f"{flight.kind} {name}{many}"
@@ -158,7 +164,7 @@ class MetadataHistory:
             if begins and begins.node == node and begins.kind.endswith(BRINGING):
                 state = "REGISTERED"
             tokens = known.tokens if known and node not in changed else None
-            member = Member(node, self.name(node), state)
+            member = Member(node, self.name(node, 0), state)
             members[node] = replace(member, tokens=() if state == "REGISTERED" else tokens)
             if known:
                 members[node] = replace(members[node], dc=known.dc, rack=known.rack)
@@ -179,6 +185,11 @@ class MetadataHistory:
         """What the directory says otherwise than the log at its end."""
         for node, known in self.directory.items():
             member = fold.members.get(node)
+            if member and member.name not in (known.address, f"node {node}"):
+                yield (
+                    f"node {node} is at {known.address} in the directory, and at {member.name} at "
+                    "the end of the log: are they of one moment?"
+                )
             if member and {member.state, known.state} not in ({known.state}, COMING_IN):
                 yield (
                     f"{known.address} is {known.state} in the directory, and {member.state} at the "
@@ -196,13 +207,13 @@ class _Fold:
         self.history = history
         self.members = dict(history.base)
         self.flights: dict[int, Flight] = {}
-        self.last: int | None = None
+        self.last = 0
         self.unseen: set[int] = set()
         """Those whose operation may have gone on in epochs that are missing."""
 
     def take(self, entry: metadata_log.LogEntry) -> Epoch:
         """What an entry does, in words."""
-        if self.last is not None and entry.epoch != self.last + 1:
+        if self.last and entry.epoch != self.last + 1:
             self.unseen |= {*self.flights}
         self.last = entry.epoch
         step, _, what = entry.kind.partition("_")
@@ -219,7 +230,12 @@ class _Fold:
             return self._stepped(entry, step, SEQUENCES[what])
         if entry.node is None:
             return self._epoch(entry, plain)
-        name = self.history.name(entry.node)
+        name = self.name(entry.node)
+        if entry.kind == "STARTUP" and entry.address:
+            was = self.members.get(entry.node)
+            self._become(entry.node, was.state if was else "JOINED")
+            since = f", {was.name} before" if was and was.name != name else ""
+            return self._epoch(entry, f"{plain}: node {entry.node} is at {name}{since}")
         if entry.kind == "CANCEL_SEQUENCE":
             return self._cancelled(entry, name)
         if entry.kind == "UNSAFE_JOIN":
@@ -233,6 +249,10 @@ class _Fold:
             self.members.pop(entry.node, None)
         return self._epoch(entry, f"{plain}: {name}")
 
+    def name(self, node: int | None) -> str:
+        """What a node is called at the epoch that was taken last."""
+        return self.history.name(node, self.last)
+
     def _epoch(
         self,
         entry: metadata_log.LogEntry,
@@ -240,19 +260,21 @@ class _Fold:
         standing: Standing = "as expected",
         operation: Flight | None = None,
     ) -> Epoch:
-        name = None if entry.node is None else self.history.name(entry.node)
+        name = None if entry.node is None else self.name(entry.node)
         return Epoch(entry.epoch, entry.time, entry.kind, say, standing, name, operation)
 
     def _become(self, node: int, state: str, *owns: tuple[int, ...] | None) -> None:
-        member = self.members.get(node) or Member(node, self.history.name(node), state)
-        self.members[node] = replace(member, state=state, tokens=[member.tokens, *owns][-1])
+        name = self.name(node)
+        member = self.members.get(node) or Member(node, name, state)
+        tokens = [member.tokens, *owns][-1]
+        self.members[node] = replace(member, name=name, state=state, tokens=tokens)
 
     def _registered(self, entry: metadata_log.LogEntry) -> Epoch:
         where = f" in {entry.dc}, {entry.rack}" if entry.dc else ""
         if entry.node is None:
             what = f"{entry.address or 'a node'} registers{where}; the log does not tell its number"
             return self._epoch(entry, what, "not known")
-        name = self.history.name(entry.node)
+        name = self.name(entry.node)
         member = Member(entry.node, name, "REGISTERED", entry.dc, entry.rack, ())
         self.members[entry.node] = member
         return self._epoch(entry, f"{name} registers{where} as node {entry.node}")
@@ -286,7 +308,7 @@ class _Fold:
         if step == "finish":
             del self.flights[node]
         self._moved_on(flight, step)
-        say = f"{self.history.title(flight)}, {SENTENCES[step]}"
+        say = f"{self.history.title(flight, entry.epoch)}, {SENTENCES[step]}"
         if not fits:
             say = f"{say}; {wanted} was to come next"
         return self._epoch(entry, say, "as expected" if fits else "out of order", flight)

@@ -82,10 +82,11 @@ def standing(scene: Scene) -> Standing | None:
 
 
 def _flights(scene: Scene) -> Iterator[tuple[str, str, str]]:
+    m, epoch = scene.model, scene.model.epoch(scene.state)
     for flight in _at(scene)[1]:
-        name = scene.model.history.name
-        what = f"replace {name(flight.replaced)}" if flight.replaced else flight.kind
-        yield name(flight.node), what, flight.steps[-1]
+        title = m.history.name(flight.replaced, epoch) if flight.replaced else ""
+        what = f"{flight.kind} {title}".rstrip()
+        yield m.history.name(flight.node, epoch), what, flight.steps[-1]
 
 
 def _tokens(member: logs.Member) -> str:
@@ -215,7 +216,8 @@ def what_if(
     ring = ring_of(members, epoch, named)
     if not named:
         raise BadInput("keyspaces", None, NO_KEYSPACE)
-    begun = tuple(operation_of(history, flight, members) for flight in flights)
+    names = {member.node: member.name for member in members}
+    begun = tuple(operation_of(flight, members) for flight in flights)
     given = [operations] if isinstance(operations, str) else list(operations)
     others = tuple(parse_operation(line) for line in given)
     done = sum(len(flight.steps) for flight in flights)
@@ -226,20 +228,20 @@ def what_if(
     begin_in_flight(timeline, begun)
     for flight in flights:
         for step in flight.steps[1:]:
-            if not turn(timeline, history.name(flight.node)):
-                what = f"{flight.kind} {history.name(flight.node)}: {step}"
+            if not turn(timeline, names[flight.node]):
+                what = f"{flight.kind} {names[flight.node]}: {step}"
                 raise BadInput(f"epoch {epoch}", what, "a step that the published rules allow")
     return Rehearsal(timeline, history.warnings, controls=True)
 
 
-def operation_of(
-    history: logs.MetadataHistory, flight: logs.Flight, members: Iterable[logs.Member]
-) -> Operation:
-    """An operation under way as an operator would have written it."""
-    name = history.name(flight.node)
+def operation_of(flight: logs.Flight, members: logs.Members) -> Operation:
+    """An operation under way as an operator would have written it, among those who are there."""
+    names = {member.node: member.name for member in members}
+    name = names.get(flight.node, f"node {flight.node}")
     if flight.kind in ("bootstrap", "move") and not flight.tokens:
         raise BadInput(f"tokens of {name}", None, "an operation whose preparation is in the log")
-    target = None if flight.replaced is None else history.name(flight.replaced)
+    replaced = flight.replaced
+    target = None if replaced is None else names.get(replaced, f"node {replaced}")
     coming = [m for m in members if m.name == name and flight.kind in logs.COMING]
     dc, rack = (coming[0].dc, coming[0].rack) if coming else (None, None)
     tokens = flight.tokens or ()

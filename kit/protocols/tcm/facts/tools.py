@@ -4,7 +4,14 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from kit.engine.cassandra import PORT, ListedNode, Logged, MetadataServers, ServiceView
+from kit.engine.cassandra import (
+    PORT,
+    ListedNode,
+    Logged,
+    MetadataServers,
+    ServiceView,
+    rendered,
+)
 from kit.engine.drill import CommandReply, DrillMoment
 from kit.engine.flows import ServerHost, address_of, host_id
 from kit.engine.forms import Given
@@ -151,10 +158,14 @@ class TcmServers(MetadataServers):
         return ServiceView(int(m.applied(now.state)[at]), held)
 
     def entries(self, now: DrillMoment) -> Iterator[Logged]:
-        """All that is committed."""
+        """All that is committed; its text tells nodes and tokens as the published one does."""
+        codes = now.model.codes
         for each in moment.log(now.model, now.state):
-            kind, text = kind_of(each.operation.kind, each.step), each.operation.title
-            yield each.epoch, kind, f"{each.text} ({text})", each.epoch
+            done = each.operation
+            kind, said = kind_of(done.kind, each.step), f"{each.text} ({done.title})"
+            tokens = done.tokens if kind.startswith("PREPARE_") else ()
+            text = rendered(kind, said, codes[done.node], tokens, codes.get(done.target))
+            yield each.epoch, kind, text, each.epoch
 
     def listed(self, now: DrillMoment, at: int) -> dict[int, ListedNode]:
         """Members, newcomers and who has left, by what a node has applied."""

@@ -126,7 +126,7 @@ def _stage(scene: Scene) -> Stage:
         who, title = handshake.REMOVED, f"{handshake.REMOVED}: {words[handshake.REMOVED]}"
         sign: Sign = "ban" if zombie.banned else ""
         cast.append(Character(who, f"n:{who}", "gone", sign=sign, tag=tag, title=title))
-    return Stage(names, tuple(cast), (_group0(s),))
+    return Stage(names, tuple(cast), (_group0(s),), aside=160)
 
 
 def _member_there(s: ActorState, state: handshake.MemberState, words: str) -> Character:

@@ -56,9 +56,10 @@ def _character(scene: Scene, node: NodeFacts, in_use: tuple[int, int]) -> Charac
     reads, writes = in_use
     runs = [*_runs(scene, node, at)]
     lines, title = runs, f"{node.name}: {state}{', coordinator' * node.is_coordinator}"
+    tag = "down" if health == "down" and state == "normal" else state
     if view:
-        fence = f" · fence {view.fence_version}" * (view.fence_version != view.version)
-        lines = [*runs, f"v{view.version}{fence}"]
+        tag += f" v{view.version}"
+        lines += [f"fence {view.fence_version}"] * (view.fence_version != view.version)
         title += f", version {view.version}, fence {view.fence_version}"
     return Character(
         node.name,
@@ -66,7 +67,7 @@ def _character(scene: Scene, node: NodeFacts, in_use: tuple[int, int]) -> Charac
         health,
         leads=node.is_coordinator,
         sign="ban" if node.is_ignored or state == "left" else holds_session,
-        tag="down" if health == "down" and state == "normal" else state,
+        tag=tag,
         holds=tuple(lines),
         fill=_streamed(scene, at),
         reads=bool(reads >> at & 1),
@@ -82,8 +83,9 @@ def _runs(scene: Scene, node: NodeFacts, at: int) -> Iterator[str]:
     s = scene.state
     if node.is_behind:
         yield f"lags by {len(s.views) - 1 - s.applied[at]}"
-    if node.is_coordinator:
-        yield _work(scene)
+    doing = _work(scene) if node.is_coordinator else ""
+    if doing and doing != DECIDES["rest"]:
+        yield doing
     if node.address:
         yield node.address if node.health == "" else f"{node.address}?"
     if s.client == at:
@@ -92,6 +94,8 @@ def _runs(scene: Scene, node: NodeFacts, at: int) -> Iterator[str]:
         yield f"late, session {s.leftover}"
     if node.row.cleanup != "clean":
         yield f"cleanup {node.row.cleanup}"
+    elif doing == DECIDES["rest"]:
+        yield doing
     if node.row.request:
         yield f"asks: {node.row.request}"
 
@@ -194,7 +198,8 @@ STAGE = stage_panel(
     gates=gates,
     meanings={
         "crown": "the coordinator",
-        "on a disk": "its version, what runs",
+        "below a node": "state, version",
+        "on a disk": "what runs, or is to be done",
         "blue": "streamed",
     },
 )

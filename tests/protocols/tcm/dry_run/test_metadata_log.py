@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 
 from kit import metadata_history, rehearse, replay_log, what_if
+from kit.engine.drill import DrillMoment
+from kit.engine.scenario import file_named, open_file
 from kit.errors import BadInput, Refused
 from kit.operators.importers.metadata_log import parse_metadata
 from kit.protocols.tcm.dry_run.metadata_log import Epoch, MetadataHistory, history_of
 from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.facts.tools import SERVERS
 from kit.protocols.tcm.rules.metadata import Cancel
 from kit.widgets.controls import SearchBoard
 from tests.commands.calling import bad, call
@@ -119,6 +122,59 @@ def metadata_history_of(texts: list[tuple[str, str]], first: int = 1) -> Metadat
         for at, (kind, text) in enumerate(texts)
     ]
     return history_of([("log", parse_metadata(json.dumps(rows), "log"))])
+
+
+@pytest.mark.parametrize("name", ["tcm/bootstrap", "tcm/replace", "tcm/move"])
+def test_what_the_kit_dumps_itself_tells_nodes_and_tokens(name: str) -> None:
+    """The log of a model of the kit is read as one of a real cluster: nothing is out of order."""
+    timeline = open_file(file_named(name))
+    run = tuple(timeline.moments[at] for at in timeline.path())
+    now = DrillMoment(timeline.model, run, timeline.model.names[0])
+    dumped = "\n".join(SERVERS.dumplog(now, {}).lines)
+    history = history_of([("log", parse_metadata(dumped, "log"))])
+    known = facts.log(timeline.model, run[-1].state)
+    assert known
+    for epoch, kept, told in zip(known, history.entries, history.epochs, strict=True):
+        done, codes = epoch.operation, timeline.model.codes
+        assert (told.epoch, told.standing) == (epoch.epoch, "as expected")
+        assert told.operation is not None
+        assert (told.operation.kind, kept.node) == (done.kind, codes[done.node] + 1)
+        assert kept.replaced == (codes[done.target] + 1 if done.target else None)
+        assert kept.tokens == (tuple(done.tokens) if kept.kind.startswith("PREPARE_") else ())
+
+
+def startup(node: int, address: str) -> tuple[str, str]:
+    """A node starts with an address."""
+    addresses = f"addresses=NodeAddresses{{broadcastAddress=/{address}:7000}}"
+    return "STARTUP", f"Startup{{nodeId=NodeId{{id={node}}}, nodeVersion=v, {addresses}}}"
+
+
+def test_a_node_may_start_with_a_new_address() -> None:
+    """From that epoch on it is there; an operation under way keeps its node."""
+    texts = [entry(f"REGISTER {node}") for node in (1, 2)]
+    texts += [entry("UNSAFE_JOIN 1 tokens=[100]"), entry("PREPARE_JOIN 2 tokens=[7]")]
+    history = metadata_history_of([*texts, startup(2, "10.0.0.99"), entry("START_JOIN 2")])
+    assert [states(history, epoch) for epoch in (4, 5, 6)] == [
+        {"10.0.0.1": "JOINED", "10.0.0.2": "REGISTERED"},
+        {"10.0.0.1": "JOINED", "10.0.0.99": "REGISTERED"},
+        {"10.0.0.1": "JOINED", "10.0.0.99": "BOOTSTRAPPING"},
+    ]
+    says_so = [each.say for each in history.epochs[3:]]
+    assert says_so[1] == "startup: node 2 is at 10.0.0.99, 10.0.0.2 before"
+    assert [each.split(",")[0] for each in says_so[::2]] == [
+        "bootstrap 10.0.0.2 at 1 token",
+        "bootstrap 10.0.0.99 at 1 token",
+    ]
+    moved = metadata_history([LOG, DIRECTORY])
+    rows = [*moved.entries]
+    again = MetadataHistory(
+        [*rows, *metadata_history_of([startup(2, "10.0.0.99")], 43).entries],
+        [*moved.directory.values()],
+    )
+    assert [each.name for each in again.at(42)[0] if each.node == 2] == ["node 2"]
+    assert [each.name for each in again.at(43)[0] if each.node == 2] == ["10.0.0.99"]
+    assert again.warnings[:-1] == moved.warnings
+    assert says(again.warnings[-1], "node 2 is at 10.0.0.2 in the directory, and at 10.0.0.99")
 
 
 WHOLE = """
@@ -237,7 +293,7 @@ def test_what_if_begins_where_the_log_was(history: MetadataHistory) -> None:
         (operation,) = facts.operations(m, timeline.state)
         done = [step.name for step in operation.steps if step.status == "done"]
         assert done == list(flight.steps)
-        name = history.name(flight.node)
+        name = history.name(flight.node, epoch)
         assert m.refusal(timeline.state, m.wrap["tcm"](Cancel(name))) is None
         timeline.do(m.wrap["tcm"](Cancel(name)))
         assert facts.epoch(m, timeline.state) == epoch + 1
