@@ -424,9 +424,9 @@ def draw_stage(
     parked = [*_envelopes(laid, labels, before)]
     unheard = _unheard(scene, stage, before)
     added = _added(stage, before)
-    told = {stage.tape_key} if added else ()  # the new card says what it is
+    announced = {stage.tape_key} if added else ()  # the new card says what it is
     flows = scene.flows()[:MOST_TRAILS]
-    trailed = [*trails(flows, _route(laid, added), labels, unheard, told)]
+    trailed = [*trails(flows, _route(laid, added), labels, unheard, announced)]
     behind = [_wall(laid, wall, labels) for wall in stage.walls]
     words = [*labels.draw()]
     letters = tags(stage.names)

@@ -335,10 +335,10 @@ def trails(
     route: Callable[[Flow], Way | None],
     labels: Labels,
     unheard: Iterable[str] = (),
-    told: Container[str] = (),
+    announced: Container[str] = (),
 ) -> Iterator[Frag]:
     """Draw what travelled in a step, each pair of ends once; lost is what went to the ``unheard``,
-    and who is ``told`` needs no words beside it.
+    and who is ``announced`` needs no words beside it.
 
     ``route`` is the wire of a flow; None: one of its ends is not there.
     """
@@ -353,7 +353,7 @@ def trails(
         about = [on(way, share) for share in PARKED]
         labels.lines += beads(way)
         points = [place] if place else [on(way, share) for share in SAID]
-        labels.ask(key, flow.label * (flow.to_key not in told), points, about=about)
+        labels.ask(key, flow.label * (flow.to_key not in announced), points, about=about)
         is_lost = flow.to_key in unheard
         kind, look = ("unread", "torn") if is_lost else ("opened", "")
         shape = h("path", d=envelope_path(8, opened=not is_lost), class_=kind)
