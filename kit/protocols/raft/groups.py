@@ -185,13 +185,13 @@ class RaftGroups(NetworkModel):
 
     def words(self, before: Any, action: Any, after: Any) -> Words:
         """What is written, how far a snapshot goes, who has to go."""
-        told = super().words(before, action, after)
+        values = super().words(before, action, after)
         if not isinstance(action, RaftGroups.happen):
-            return told
+            return values
         server = after.nodes[self.index[action.node]][[*IDS].index(action.group)]
         last = server.log.entry(server.log.last_index)
         written = {"held": last.data if last else "", "applied": server.applied}
-        return {**told, **written, "gone": self.names[-1]}
+        return {**values, **written, "gone": self.names[-1]}
 
     def suggest(self, s: ActorState) -> Any | None:
         """What can be received, and an election where nobody leads; the rest is up to a story."""
@@ -234,9 +234,10 @@ STORED = ("deliver C>A {} accepted 1 {} {}", "deliver B>A {} accepted 1 {} {}")
 BOTH = (
     *("campaign A schema", "write A schema", *(each.format("5c8e0a10", 1, 2) for each in STORED)),
     *("campaign A data", "write A data", *(each.format("da7a0b20", 1, 2) for each in STORED)),
-    *("snapshot A schema", "remove A schema", STORED[0].format("5c8e0a10", 2, 3)),
+    *(f"{event} A schema" for event in ("snapshot", "remove")),
+    STORED[0].format("5c8e0a10", 2, 3),
 )
-"""Each group elects A and stores a command; then C leaves one of them."""
+"""Each group elects A and stores a command; then one of them goes on without C."""
 SCENARIOS = (
     Scenario("one-node-leads", "A node leads both groups; C leaves one of them", script=BOTH),
     Scenario("own-leaders", "A leads one group, B the other one", {"nodes": 2}, script=ELECTED),

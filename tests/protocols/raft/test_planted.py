@@ -257,7 +257,7 @@ MISTAKES = (
         "*self.server.configuration.previous},)),",
         {"nodes": 5, "begins": THREE, "requests": ("members A D E",), "terms": 2,
          "most_in_flight": 0},
-        "one-leader-a-term", seeds=500, steps=16, off=PREVOTE,
+        "one-leader-a-term", seeds=500, steps=17, off=PREVOTE,
     ),
     Mistake(
         "a server that does not vote is counted",

@@ -58,7 +58,7 @@ def _character(scene: Scene, node: NodeFacts, in_use: tuple[int, int]) -> Charac
     lines, title = runs, f"{node.name}: {state}{', coordinator' * node.is_coordinator}"
     tag = "down" if health == "down" and state == "normal" else state
     if view:
-        tag += f" v{view.version}"
+        tag = f"{tag} v{view.version}".removeprefix("normal ")
         lines += [f"fence {view.fence_version}"] * (view.fence_version != view.version)
         title += f", version {view.version}, fence {view.fence_version}"
     return Character(
@@ -198,7 +198,7 @@ STAGE = stage_panel(
     gates=gates,
     meanings={
         "crown": "the coordinator",
-        "below a node": "state, version",
+        "below a node": "its version, and its state if that is not normal",
         "on a disk": "what runs, or is to be done",
         "blue": "streamed",
     },
