@@ -102,9 +102,9 @@ def rendered(
 
 
 def gossiped(
-    address: str, states: Mapping[str, tuple[object, str]], generation: int | None = None
+    address: str, states: Mapping[str, tuple[int | None, str]], generation: int | None = None
 ) -> Row:
-    """What a node has heard of another one: each state with its version and its value."""
+    """What a node has heard of another one: each state with its version (None: untold), value."""
     row = {"address": address, "port": PORT, "generation": generation}
     values = {name.lower(): value for name, (_, value) in states.items()}
     return {**row, **values, **{f"{n.lower()}_version": at for n, (at, _) in states.items()}}
@@ -130,7 +130,7 @@ class GossipServers(Servers):
             lines += [f"  {name}:{_java(row.get(name))}" for name in ("generation", "heartbeat")]
             for name in (*STATES, "TOKENS"):
                 version, value = row.get(f"{name.lower()}_version"), row.get(name.lower())
-                lines += [f"  {name}:{version}:{value}"] if version is not None else []
+                lines += [f"  {name}:{_java(version)}:{value}"] if value is not None else []
             lines += ["  TOKENS: not present"] if "tokens" not in row else []
         return CommandReply(tuple(lines))
 
@@ -169,6 +169,10 @@ class MetadataServers(GossipServers):
         """No event of these models changes the schema."""
         return as_uuid(0)
 
+    def with_cms(self, now: DrillMoment) -> int:
+        """The machine that one is on. Raises Refused where it is down, or knows of no CMS."""
+        return self.answering(now, "nodetool")
+
     # What the tools answer
 
     def known_ring(self, now: DrillMoment, at: int) -> KnownRing | None:
@@ -193,7 +197,7 @@ class MetadataServers(GossipServers):
 
     def describe_cms(self, now: DrillMoment, given: Given) -> CommandReply:
         """``nodetool cms describe``: this node's own view."""
-        here, hosts = self.answering(now, "nodetool"), self.hosts(now)
+        here, hosts = self.with_cms(now), self.hosts(now)
         view = self.service(now, here)
         members = view.members or ()
         ends = [f"(nodeid={at + 1},address=/{hosts[at].address}:{PORT})" for at in members]
@@ -228,13 +232,13 @@ class MetadataServers(GossipServers):
     def dumplog(self, now: DrillMoment, given: Given) -> CommandReply:
         """``nodetool cms dumplog``: the log, the same from every node that answers."""
         first, last = whole("--start", given.get("start", 1)), given.get("end", 2**63 - 1)
-        rows = self.log_rows(now, self.answering(now, "nodetool"))
+        rows = self.log_rows(now, self.with_cms(now))
         some = (row for row in rows if first <= row["epoch"] <= whole("--end", last))
         return CommandReply(tuple(_blocks("Epoch", some)))
 
     def dumpdirectory(self, now: DrillMoment, given: Given) -> CommandReply:
         """``nodetool cms dumpdirectory``: the nodes, as the asked one knows them."""
-        rows = self.node_rows(now, self.answering(now, "nodetool"))
+        rows = self.node_rows(now, self.with_cms(now))
         shown = rows if "tokens" in given else ({**row, "tokens": None} for row in rows)
         return CommandReply(tuple(_blocks("NodeId", sorted(shown, key=itemgetter("node_id")))))
 

@@ -1,12 +1,10 @@
 """What ``nodetool`` and ``cqlsh`` answer of the CMS and its log, and which actions they are."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from kit.engine import server as tools
 from kit.engine.cassandra import (
     PORT,
-    UNTOLD,
     ListedNode,
     Logged,
     MetadataServers,
@@ -214,23 +212,19 @@ class MigratingServers(MetadataServers):
         migrates, size = node.initiator is not None, str(len(members))
         return ServiceView(node.epoch, (), members, few, not node.log, migrates, size=size)
 
-    def upgraded(self, now: DrillMoment, at: int) -> Any:
-        """A node of the new version. Raises Refused for another one: it knows nothing of a CMS."""
-        if not now.state.nodes[at].is_new:
-            raise Refused(f"{now.model.names[at]} runs the old version, which has no CMS")
-        return now.state.nodes[at]
-
-    def describe_cms(self, now: DrillMoment, given: Given) -> CommandReply:
-        """``nodetool cms describe``, of a node of the new version."""
-        self.upgraded(now, self.answering(now, "nodetool"))
-        return super().describe_cms(now, given)
+    def with_cms(self, now: DrillMoment) -> int:
+        """Raises Refused also for the old version."""
+        here = super().with_cms(now)
+        if not now.state.nodes[here].is_new:
+            raise Refused(f"{now.place} runs the old version, which has no CMS")
+        return here
 
     def entries(self, now: DrillMoment) -> Iterator[Logged]:
-        """The log that the asked node runs by. Raises Refused without one, or without a quorum."""
+        """The log that the asked node runs by. Raises Refused where its CMS has no quorum."""
         m, s = now.model, now.state
-        log = s.log_of(self.upgraded(now, now.here))
+        log = s.log_of(s.nodes[now.here])
         if log is None:
-            raise Refused(f"{now.place} runs by gossip, and has no log")
+            return
         members = log.members_at(log.top)
         if not is_majority(members & s.up, members):
             raise no_quorum(m.named(members & ~s.up))
@@ -252,9 +246,10 @@ class MigratingServers(MetadataServers):
         return {each: ListedNode("REGISTERED" if m.fresh else "JOINED") for each in heard}
 
     def node_rows(self, now: DrillMoment, at: int) -> Iterator[tools.Row]:
-        """The directory, of a node of the new version; a fresh one has none before the log."""
-        empty = not self.upgraded(now, at).log and now.model.fresh
-        return iter(()) if empty else super().node_rows(now, at)
+        """An old version has no such table, and a fresh node lists nobody before the log."""
+        node = now.state.nodes[at]
+        known = node.log or (node.is_new and not now.model.fresh)
+        return super().node_rows(now, at) if known else iter(())
 
     def heard(self, now: DrillMoment, at: int) -> Iterator[tools.Row]:
         """Without a log the same states, of versions that the model does not tell."""
@@ -265,7 +260,7 @@ class MigratingServers(MetadataServers):
         for place, node in self.listed(now, at).items():
             host, known = hosts[place], {"STATUS": "NORMAL"} if node.state == "JOINED" else {}
             known |= {"DC": host.dc, "RACK": host.rack, "HOST_ID": host.host_id}
-            yield gossiped(host.address, {each: (UNTOLD, of) for each, of in known.items()})
+            yield gossiped(host.address, {each: (None, of) for each, of in known.items()})
 
 
 OF_EVENTS = {
