@@ -19,7 +19,8 @@ ALL_STATES = ("REGISTERED", "BOOTSTRAPPING", "JOINED", "LEAVING", "LEFT", "not t
 
 def under_way_at(history: MetadataHistory, epoch: int) -> PosedQuestion:
     """Which operations were under way when an epoch was committed?"""
-    titles = [history.title(each.operation, epoch) for each in history.epochs if each.operation]
+    begun = ((each.operation, max(each.epoch, epoch)) for each in history.epochs if each.operation)
+    titles = [history.title(*each) for each in begun]
     now = [history.title(flight, epoch) for flight in history.at(history.known(epoch))[1]]
     return posed(
         f"Read the log up to epoch {epoch}. Which operations are under way then?",

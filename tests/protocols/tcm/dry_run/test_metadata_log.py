@@ -16,6 +16,7 @@ from kit.operators.importers.metadata_log import parse_metadata
 from kit.protocols.tcm.dry_run.metadata_log import Epoch, MetadataHistory, history_of
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.tools import SERVERS
+from kit.protocols.tcm.lessons.real_log import under_way_at
 from kit.protocols.tcm.rules.metadata import Cancel
 from kit.widgets.controls import SearchBoard
 from tests.commands.calling import bad, call
@@ -141,6 +142,14 @@ def test_what_the_kit_dumps_itself_tells_nodes_and_tokens(name: str) -> None:
         assert (told.operation.kind, kept.node) == (done.kind, codes[done.node] + 1)
         assert kept.replaced == (codes[done.target] + 1 if done.target else None)
         assert kept.tokens == (tuple(done.tokens) if kept.kind.startswith("PREPARE_") else ())
+
+
+def test_a_question_names_also_who_registers_later() -> None:
+    """Of an operation that begins after the epoch that is asked for, its node has its address."""
+    texts = [entry(f"REGISTER {node}") for node in (1, 2)]
+    texts += [entry("UNSAFE_JOIN 1 tokens=[100]"), entry("PREPARE_JOIN 2 tokens=[7]")]
+    question = under_way_at(metadata_history_of(texts), 1)
+    assert question.question.choices[0] == "bootstrap 10.0.0.2 at 1 token"
 
 
 def startup(node: int, address: str) -> tuple[str, str]:
