@@ -203,7 +203,7 @@ def places(
     the number alone.
     """
     width, height = right - left, bottom - top
-    wordy = [Looks(head, wide, lines) for head, wide in WORDY] if lines > 2 else []
+    wordy = [Looks(head, wide, most) for most in range(lines, 2, -1) for head, wide in WORDY]
     for looks in (*wordy, *(each for each in SIZES if each.lines <= lines)):
         high = looks.above + looks.below
         rows = max(1, int(height // high))
