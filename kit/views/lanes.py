@@ -167,9 +167,8 @@ def sequence(
             things = json.loads(concerned(model, step.action))
             over = [*changes(model, step)] or [name for name in things if name in names][:1]
             said = model.describe(step.before, step.action, step.after)
-            lines += [("", *each, begun + said) for each in zip(over, over, strict=True)] or [
-                ("", *every, begun + said)
-            ]
+            spans = [(name, name) for name in over] or [every]
+            lines += [("", *span, begun + said) for span in spans]
     if broken is not None:
         lines.append(("", *every, f"! {broken.title}: {broken.witness}"))
     return names, lines

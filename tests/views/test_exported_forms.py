@@ -232,7 +232,7 @@ def test_what_is_not_there_is_refused() -> None:
 
 
 def test_a_recorded_run_has_a_lane_for_each_node() -> None:
-    """A step stands in the lanes of the nodes of which it changes something; each is a host."""
+    """A step is in the lanes of the nodes that it changes; each is a host."""
     timeline = kit.read_itf(FIXTURES / "quint.itf.json")
     timeline.goto(timeline.tip)
     drawn = export_run(timeline, "mermaid")

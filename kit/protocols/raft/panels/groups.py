@@ -172,16 +172,9 @@ def _node(node: str, groups: Mapping[str, Mapping[str, Server]]) -> Character:
         holds.append(f"{group} t{server.term} ≤{server.commit} of {server.log.last_index}")
         if snapshot := server.log.snapshot.index:
             holds.append(f"· snapshot ≤{snapshot}")
-    both = len(leads) == len(of) > 1
-    tag = (
-        "leads both"
-        if both
-        else f"leads {', '.join(leads)}"
-        if leads
-        else f"asks: {asks[0]}"
-        if asks
-        else "follows"
-    )
+    tag = f"asks: {asks[0]}" if asks else "follows"
+    if leads:
+        tag = "leads both" if len(leads) == len(of) > 1 else f"leads {', '.join(leads)}"
     title = f"{node}: {tag}; {', '.join(holds)}"
     sign: Sign = "ballot" if asks else ""
     return Character(

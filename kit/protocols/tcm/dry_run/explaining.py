@@ -95,7 +95,7 @@ def of_log(
     for before, entry in pairwise(opened.history.entries):
         if entry.epoch != before.epoch + 1:
             raise BadInput(entry.where, entry.epoch, f"epoch {before.epoch + 1}: none is left out")
-    stretches = [*_stretches(opened)]
+    stretches = [each for each in _stretches(opened) if each.entries]
     judged = sum(len(each.entries) for each in stretches)
     entries = opened.history.entries
     steps = [entry for entry in entries if _is_judged(entry)]
@@ -153,8 +153,7 @@ def _stretches(opened: Opened) -> Iterator[Stretch]:
         begun = history.epochs[at].operation if entry.kind.startswith("PREPARE_") else None
         judged = _is_judged(entry)
         if stretch and _again(history, stretch, begun, entry.epoch):
-            if stretch.entries:
-                yield stretch
+            yield stretch
             stretch = None
         if stretch is None:
             there = (*before[1], *(flight for since, flight in older if since >= at))
@@ -165,10 +164,9 @@ def _stretches(opened: Opened) -> Iterator[Stretch]:
         before = members, flights
         moves = entry.kind == "STARTUP" and entry.address  # a node is called otherwise from here on
         if stretch and (entry.kind in AT_ONCE or moves or at == rings):
-            if stretch.entries:
-                yield stretch
+            yield stretch
             stretch = None
-    if stretch and stretch.entries:
+    if stretch:
         yield stretch
 
 
@@ -208,16 +206,12 @@ def _again(
     if begun is None:
         return False
     owners = {m.name: m.tokens or () for m in stretch.members if m.state in logs.OWNING}
-    name, taken = (
-        history.name(begun.node, epoch),
-        {token for own in owners.values() for token in own},
-    )
+    taken = {token for own in owners.values() for token in own}
+    is_taken = not taken.isdisjoint(begun.tokens or ())
     if begun.kind in BRINGS:
-        return name in owners or not taken.isdisjoint(begun.tokens or ())
-    moved = [each for _, _, each in stretch.entries if each and each.kind == "move"]
-    return begun.kind == "move" and (
-        any(each.node == begun.node for each in moved) or not taken.isdisjoint(begun.tokens or ())
-    )
+        return is_taken or history.name(begun.node, epoch) in owners
+    moved = {each.node for _, _, each in stretch.entries if each and each.kind == "move"}
+    return begun.kind == "move" and (is_taken or begun.node in moved)
 
 
 def _is_known(members: logs.Members, flights: Sequence[logs.Flight]) -> bool:
