@@ -307,6 +307,7 @@ RECORDED = later(
 )
 
 
+@checked
 def check_searchable(model: Model[Any, Any]) -> None:
     """Raises Refused for a record: nothing is chosen in it, and nothing promised."""
     if isinstance(model, Record):

@@ -95,7 +95,11 @@ class Ahead:
         """What a message, or a timer by its name, makes of a node."""
         model, name = self.model, self.model.names[node]
         timer = isinstance(event, str)
-        after, effects = model.fires(name, state, event) if timer else model.receive(state, event)
+        try:
+            turn = model.fires(name, state, event) if timer else model.receive(state, event)
+        except BadInput:  # a pair that no run brings together, else each search would fail on it
+            return state, (), False
+        after, effects = turn
         posts = [each for each in effects if isinstance(each, Post)]
         sends = tuple(Envelope(name, each.target, each.message) for each in posts)
         return after, sends, len(posts) < len(effects)

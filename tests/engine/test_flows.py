@@ -22,6 +22,7 @@ RARE = {
     "repair": "blocking",
     "clients": 2,
     "late": 1,
+    "shrinks": 0,
     "addresses": 1,
     "kind": "repair",
     "operation": "removenode",

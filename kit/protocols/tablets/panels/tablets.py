@@ -67,6 +67,8 @@ def above(scene: Scene) -> Above:
     ways = [way.stage for row in scene.state.tablets for way in row.transitions]
     notes = [f"state {scene.state.control.state_id}"] * (not ways) + ways[:1]
     notes += [f"{len(ways) - 1} more"] * (len(ways) > 1)
+    waiting = sum(not each.done for each in topology.requests)
+    notes += [counted(waiting, "request")] * (waiting > 0)
     notes += ["fenced below " + str(topology.fence_version)] * (topology.fence_version > 1)
     notes += ["load uneven"] * (topology.tablets == "uneven")
     words = {LOG: f"group 0: {', '.join(notes)}"}
