@@ -138,7 +138,7 @@ VIEWS = staged(
         gates=None,
         meanings={
             "below a node": "its schema version, with a short name",
-            "on a disk": "of B: v1 1:2: B's schema version; generation and version of that news",
+            "on a disk": "what it heard of B: schema version, generation:version",
             "blue": "it has all cells; a white disk is behind",
         },
     ),

@@ -109,7 +109,7 @@ def majorities(thing: str, server: Server, *, card: str = "", more: str = "") ->
             yield from _majorities(thing, what, "still follow", configuration, sure)
         for entry in server.log.part(server.commit + 1, 1):
             sure = {server.id, *(p.id for p in role.progress if p.match >= entry.index)}
-            what = f"commit {entry.index}{more}: {held_text(entry.data)}"
+            what = f"commit {entry.index}{more or f': {held_text(entry.data)}'}"
             key = card or f"entry:{entry.index}:{entry.term}"
             yield from _majorities(key, what, "confirmed it", configuration, sure)
 
