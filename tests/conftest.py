@@ -20,6 +20,7 @@ from hypothesis import settings
 
 from tests.examples import PROFILE
 from tests.spec.report import read_requirements
+from tests.sweeps import left_to_deep
 from tests.waiting import PATIENCE
 from tools.programs import chromium
 from tools.test import FEW_ROWS, QUICK_JAVA
@@ -149,12 +150,16 @@ def needs_browser(item: pytest.Item) -> bool:
     return item.get_closest_marker("browser") is not None
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Refuse markers with an id that no requirement has, or without what is missing.
 
-    Order the tests: those of the longest files first. Those of the browser come last, for where it
-    runs, no other event loop can.
+    Where all files are run, leave most of each sweep to the deep tests. Order the tests: those of
+    the longest files first. Those of the browser come last, for where it runs, no other event loop
+    can.
     """
+    for item in left_to_deep(items):
+        if config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+            item.add_marker("deep")
     items.sort(key=lambda item: (needs_browser(item), item.path not in LONGEST))
     known = read_requirements().statements
     for item in items:

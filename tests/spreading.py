@@ -12,7 +12,7 @@ SHARED = {
     "spark": "spark: Any",
     "syntax trees": "nodes(path)",
     "JupyterLab": "lab_page: Page",
-    "pictures of runs": "in drawn(model)",
+    "pictures of runs": "in drawn(model",
 }
 """What files share that takes long to make, each with what a file says that uses it."""
 

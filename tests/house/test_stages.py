@@ -18,6 +18,7 @@ import pytest
 from tests.conftest import LONGEST, loads_backwards
 from tests.house.source import ROOT
 from tests.spreading import SharedTogether
+from tests.sweeps import left_to_deep, taken
 from tools import test as runner
 from tools.test import DEEP, DEEP_TESTS, NOTEBOOKS, QUICK, STAGES, Outcome, Stage, closing, run
 
@@ -104,6 +105,32 @@ def test_a_deep_test_of_the_browser_is_run_by_a_stage() -> None:
     """Each of the four sorts of tests, deep or not, of the browser or not, has its stage."""
     asked = {stage.arguments[1] for stage in STAGES + DEEP if stage.arguments[0] == "-m"}
     assert asked >= {"browser and not deep", "browser and deep", DEEP_TESTS}
+
+
+@pytest.mark.parametrize(("cases", "share"), [(1, 3), (2, 3), (7, 2), (29, 3), (140, 5)])
+def test_a_landing_takes_an_even_share_of_a_sweep(cases: int, share: int) -> None:
+    """Never none, the same ones always, and each case is taken where the name is another one."""
+    for name in ("a::b", "a::c"):
+        assert taken(name, cases, share) == taken(name, cases, share)
+        assert 1 <= len(taken(name, cases, share)) <= -(-cases // share)
+    assert {at for i in range(99) for at in taken(f"a::{i}", cases, share)} == {*range(cases)}
+
+
+def test_what_no_landing_takes_of_a_sweep_is_left_to_the_deep_tests() -> None:
+    """All other cases, of each test apart; a test that is no sweep is run whole."""
+
+    def item(name: str, *marks: object) -> Any:
+        return SimpleNamespace(nodeid=name, iter_markers=lambda kind: [*marks])
+
+    half = SimpleNamespace(args=(2,))
+    cases = [item(f"a::{name}[{i}]", half) for i in range(6) for name in ("b", "c")]
+    left = [one.nodeid for one in left_to_deep([*cases, *map(item, ("a::d[0]", "a::d[1]"))])]
+    here = {f"a::{name}[{i}]" for name in ("b", "c") for i in taken(f"a::{name}", 6, 2)}
+    assert {*left} | here == {one.nodeid for one in cases}
+    assert len(left) == len(here) == 6
+    for wrong in ((), (1,), ("3",), (2, 3)):
+        with pytest.raises(pytest.UsageError, match="sweep"):
+            [*left_to_deep([item("a::b", SimpleNamespace(args=wrong))])]
 
 
 def test_the_longest_files_are_there() -> None:

@@ -27,10 +27,6 @@ MOST_LEGS = 3
 KEY = re.compile(r' data-k="([^"]*)"')
 SCENARIOS = [f"{entry.name}/{one.name}" for entry in entries().values() for one in entry.scenarios]
 LONGEST = 120  # steps of a scenario that are walked here
-FIRST = {
-    f"{entry.name}/{entry.scenarios[0].name}" for entry in entries().values() if entry.scenarios
-}
-"""A scenario of each model."""
 
 
 def opened(name: str) -> Timeline:
@@ -43,16 +39,11 @@ def opened(name: str) -> Timeline:
 
 
 def histories() -> Iterator[Any]:
-    """Every scenario of every model, and every other scenario file, by name.
-
-    A landing walks one of each model, and each third.
-    """
+    """Every scenario of every model, and every other scenario file, by name."""
     others = {name: path for name, path in files().items() if name not in SCENARIOS}
-    landing = {*FIRST, *SCENARIOS[::3], *list(others)[::3]}
     for name in (*SCENARIOS, *others):
         run = partial(open_file, others[name]) if name in others else partial(opened, name)
-        marks = () if name in landing else pytest.mark.deep
-        yield pytest.param(run, id=f"file {name}" if name in others else name, marks=marks)
+        yield pytest.param(run, id=f"file {name}" if name in others else name)
 
 
 def models() -> Iterator[Model[Any, Any]]:
@@ -91,6 +82,7 @@ def absent(scene: Scene) -> set[str]:
     return {f"strip:{name}" for name in scene.model.names if name not in present}
 
 
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("history", list(histories()))
 def test_flows_go_between_parts_that_are_there(history: Callable[[], Timeline]) -> None:
     """Every frame of every scenario can be drawn: no two parts of one share a key, or the store

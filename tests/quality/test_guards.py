@@ -334,6 +334,7 @@ def is_long(row: Row) -> bool:
     return row.verdict == "harmless" and int(row.end) > QUICK
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     "row",
     [

@@ -60,6 +60,7 @@ def recorded(model: str) -> Iterator[tuple[str, str, dict[str, str]]]:
 BLOCKS = [name for model in MODELS for name in names_of(model, deep=False)]
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", BLOCKS)
 def test_a_model_says_what_is_recorded(name: str) -> None:
     """Every state, step, refusal and sentence of its configurations and scenarios is as it was.

@@ -54,6 +54,11 @@ LEAST, MOST_EXCUSED = 0.85, 0.05
 LEFT_OUT = {"trail", "state-strip", "tape"}
 MARKS = {"moved", "changed", "missing"}
 PORTED = sorted(set(entries()) - NOT_YET)
+SHARE = 3
+"""A landing draws one in so many of a model's runs; the deep tests draw the others."""
+SOME_AND_OTHERS = pytest.mark.parametrize(
+    "others", [False, pytest.param(True, marks=pytest.mark.deep)], ids=["some", "others"]
+)
 
 
 def runs(model: str) -> Iterator[tuple[str, Timeline]]:
@@ -74,10 +79,12 @@ def filed() -> dict[str, list[tuple[str, Timeline]]]:
 
 
 @cache
-def drawn(model: str) -> tuple[tuple[str, tuple[tuple[Scene, Frag], ...]], ...]:
-    """The picture of every moment of every run of a model."""
+def drawn(model: str, others: bool) -> tuple[tuple[str, tuple[tuple[Scene, Frag], ...]], ...]:
+    """The picture of every moment of some runs of a model, or of its other ones."""
     found = []
-    for name, timeline in runs(model):
+    for at, (name, timeline) in enumerate(runs(model)):
+        if (at % SHARE > 0) != others:
+            continue
         while len(timeline.moments) <= MOST_STEPS and timeline.forward() is not None:
             pass
         scenes = (scene_of(timeline, moment.id) for moment in timeline.moments)
@@ -119,8 +126,9 @@ def bare(frag: Frag) -> Frag | None:
     return Frag(frag.tag, attrs, tuple(kid for kid in kids if kid is not None), frag.key)
 
 
+@SOME_AND_OTHERS
 @pytest.mark.parametrize("model", sorted(entries()))
-def test_a_step_changes_the_picture(model: str) -> None:
+def test_a_step_changes_the_picture(model: str, others: bool) -> None:
     """Of every family: in at least 85 % of the steps the picture is another one, and never twice in
     a row the same; what is excused is few, and still counts as unchanged.
     """
@@ -128,7 +136,7 @@ def test_a_step_changes_the_picture(model: str) -> None:
     excuses = UNCHANGED.get(model, {})
     twice = []
     same_kinds: dict[str, int] = {}
-    for name, frames in drawn(model):
+    for name, frames in drawn(model, others):
         was_same = False
         for at, ((_, before), (scene, after)) in enumerate(pairwise(frames), 1):
             steps += 1
@@ -165,10 +173,11 @@ def marked(frag: Frag) -> set[str]:
     }
 
 
+@SOME_AND_OTHERS
 @pytest.mark.parametrize("model", PORTED)
-def test_what_a_step_changed_is_marked(model: str) -> None:
+def test_what_a_step_changed_is_marked(model: str, others: bool) -> None:
     """Whoever says something that it did not say before has a mark, and at the start nobody has."""
-    for name, frames in drawn(model):
+    for name, frames in drawn(model, others):
         if frames[0][1].get("class") != "stage":
             continue
         assert not marked(frames[0][1])
@@ -228,10 +237,11 @@ SHOWN = {
 """Classes of what is drawn, and what the legend calls them."""
 
 
+@SOME_AND_OTHERS
 @pytest.mark.parametrize("model", PORTED)
-def test_each_mark_is_explained_beside_the_picture(model: str) -> None:
+def test_each_mark_is_explained_beside_the_picture(model: str, others: bool) -> None:
     """The legend names each mark that is there at this moment."""
-    for _, frames in drawn(model):
+    for _, frames in drawn(model, others):
         for scene, frag in frames:
             views = for_model(scene.model)
             [panel] = [each for each in views.panels if each.name == views.picture]
@@ -259,7 +269,7 @@ def test_cards_are_as_wide_as_their_words() -> None:
 def test_what_disks_say_is_explained(model: str) -> None:
     """Each meaning that a family gives is in the legend of some moment: none is lost."""
     told = set()
-    for _, frames in drawn(model):
+    for _, frames in drawn(model, False):
         for scene, _ in frames:
             [panel] = [p for p in for_model(scene.model).panels if p.legend]
             told |= {*(panel.legend(scene) if panel.legend else "").split(" · ")}
@@ -339,12 +349,13 @@ def overlaps(frag: Frag) -> Iterator[str]:
             yield f"{one.what} over the edge"
 
 
+@SOME_AND_OTHERS
 @pytest.mark.parametrize("model", PORTED)
-def test_no_word_lies_over_another_thing(model: str) -> None:
+def test_no_word_lies_over_another_thing(model: str, others: bool) -> None:
     """In no frame of any run of a model: measured by the widest fonts."""
     found = {
         (name, at, what)
-        for name, frames in drawn(model)
+        for name, frames in drawn(model, others)
         for at, (_, frag) in enumerate(frames)
         for what in overlaps(frag)
     }
@@ -352,15 +363,19 @@ def test_no_word_lies_over_another_thing(model: str) -> None:
 
 
 MOST_ASTRAY = 0.05
+"""Of the words of a model's envelopes, and one more: some runs have few."""
 
 
+@SOME_AND_OTHERS
 @pytest.mark.parametrize("model", PORTED)
-def test_the_words_of_an_envelope_stand_nearer_to_it_than_to_others(model: str) -> None:
+def test_the_words_of_an_envelope_stand_nearer_to_it_than_to_others(
+    model: str, others: bool
+) -> None:
     """Parked or opened, at least where there is room: so that nobody takes an answer for somebody
     else's.
     """
     labelled = astray = 0
-    for _, frames in drawn(model):
+    for _, frames in drawn(model, others):
         for _, frag in frames:
             envelopes = {
                 part.key: complex(*map(float, moved.groups()))
@@ -382,7 +397,7 @@ def test_the_words_of_an_envelope_stand_nearer_to_it_than_to_others(model: str) 
                 }
                 labelled += 1
                 astray += any(far < away[key] - 1 for far in away.values())
-    assert astray <= MOST_ASTRAY * labelled, (astray, labelled)
+    assert astray <= MOST_ASTRAY * labelled + 1, (astray, labelled)
 
 
 def distance(box: Box, at: complex) -> float:
@@ -433,12 +448,13 @@ def crossed(frag: Frag) -> Iterator[str]:
                             if covers(each, at))  # fmt: skip
 
 
+@SOME_AND_OTHERS
 @pytest.mark.parametrize("model", PORTED)
-def test_no_wire_runs_behind_anybody(model: str) -> None:
+def test_no_wire_runs_behind_anybody(model: str, others: bool) -> None:
     """In no frame of any run of a model."""
     found = {
         (name, at, what)
-        for name, frames in drawn(model)
+        for name, frames in drawn(model, others)
         for at, (_, frag) in enumerate(frames)
         for what in crossed(frag)
         if name not in NO_WAY
@@ -480,22 +496,24 @@ def away(lines: list[Part], way: list[complex]) -> float:
     )
 
 
+@SOME_AND_OTHERS
 @pytest.mark.parametrize("model", PORTED)
-def test_words_are_whole_and_stand_at_what_they_say(model: str) -> None:
+def test_words_are_whole_and_stand_at_what_they_say(model: str, others: bool) -> None:
     """In no frame of any run are words of what travels cut, or those of another line."""
     found = {
         (name, at, what)
-        for name, frames in drawn(model)
+        for name, frames in drawn(model, others)
         for at, (_, frag) in enumerate(frames)
         for what in words_apart(frag)
     }
     assert not sorted(found)[:10], len(found)
 
 
+@SOME_AND_OTHERS
 @pytest.mark.parametrize("model", PORTED)
-def test_nobody_who_is_dead_opens_a_letter(model: str) -> None:
+def test_nobody_who_is_dead_opens_a_letter(model: str, others: bool) -> None:
     """What is sent to who was down and stays so is lost, unless a network says that it came."""
-    for _, frames in drawn(model):
+    for _, frames in drawn(model, others):
         for (_, before), (scene, frag) in pairwise(frames):
             down = silent(before) & silent(frag)
             if isinstance(scene.model, NetworkModel):
@@ -522,10 +540,11 @@ def test_overlaps_are_found() -> None:
     assert not [*overlaps(Frag("svg", (), (Frag("g", own.attrs, (own.kids[0],), "d"),), None))]
 
 
+@SOME_AND_OTHERS
 @pytest.mark.parametrize("model", PORTED)
-def test_nobody_moves(model: str) -> None:
+def test_nobody_moves(model: str, others: bool) -> None:
     """A character that is there before and after a step stands where it stood."""
-    for _, frames in drawn(model):
+    for _, frames in drawn(model, others):
         stood: dict[str, str] = {}
         for _, frag in frames:
             for part in frag.walk():

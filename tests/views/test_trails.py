@@ -28,7 +28,7 @@ def things_of(svg: Frag) -> list[Part]:
 
 def pictures(model: str) -> Iterator[tuple[str, int, Scene, Frag]]:
     """Each picture of a model's runs over which something travels."""
-    for name, frames in drawn(model):
+    for name, frames in drawn(model, False):
         for at, (scene, frag) in enumerate(frames):
             for svg in (part for part in frag.walk() if part.tag == "svg"):
                 if svg.get("class") == "ring-drawing" or "trails" in keys(svg):

@@ -82,6 +82,7 @@ BROKEN_OFF = """() => {
 }"""
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     "name", [*FIRST, "tcm/two-datacenters", "topology/coordinator-dies", "gossip/both-sides"]
 )
@@ -107,7 +108,8 @@ SCROLLED = """(share) => {
   const most = page.scrollWidth - page.clientWidth;
   page.scrollLeft = share * most;
   const { right, bottom } = page.getBoundingClientRect();
-  const [widest] = [...page.querySelectorAll("table")].sort((a, b) => b.offsetWidth - a.offsetWidth);
+  const wide = [...page.querySelectorAll("table")];
+  const [widest] = wide.sort((a, b) => b.offsetWidth - a.offsetWidth);
   const first = widest.querySelector("tbody th").getBoundingClientRect();
   return { most, corner: [right, bottom], first: first.left, drawn: page.scrollLeft };
 }"""

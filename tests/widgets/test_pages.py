@@ -16,11 +16,8 @@ pytestmark = pytest.mark.browser
 
 FIRST = list({name.partition("/")[0]: name for name in reversed(NAMES)}.values())
 """A scenario of each model."""
-LANDING = [
-    name if name in {*FIRST, *NAMES[::3]} else pytest.param(name, marks=pytest.mark.deep)
-    for name in NAMES
-]
-"""Every scenario; a landing walks one of each model, and each third."""
+LANDING = [name if name in FIRST else pytest.param(name, marks=pytest.mark.deep) for name in NAMES]
+"""Every scenario; a landing walks one of each model."""
 TABS = ".kp-stage :is(.kp-tabs, .kp-line)>[data-tab]"
 NARROW, SMALL, USUAL = (700, 720), (840, 560), (1280, 720)
 """Windows: half a screen, the least that shows the whole board, and a projector's."""
@@ -102,15 +99,14 @@ def test_every_step_is_legible_and_moves_no_slot(reader: Page, pages: Pages, nam
     check_board(seen_on(reader, pages(name), SMALL, tabs=True))
 
 
-@pytest.mark.parametrize(
-    "name",
-    [name if name in FIRST else pytest.param(name, marks=pytest.mark.deep) for name in NAMES],
-)
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize("name", LANDING)
 def test_so_it_is_in_a_usual_window(reader: Page, pages: Pages, name: str) -> None:
-    """The same where pictures have more room; a landing looks at a scenario of each model."""
+    """The same where pictures have more room."""
     check_board(seen_on(reader, pages(name), USUAL, tabs=False))
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", FIRST)
 def test_so_it_is_in_a_narrow_window(reader: Page, pages: Pages, name: str) -> None:
     """The same on half a screen, where the badges have a line of their own, in the dark theme."""
@@ -119,6 +115,7 @@ def test_so_it_is_in_a_narrow_window(reader: Page, pages: Pages, name: str) -> N
     reader.emulate_media(color_scheme="light")
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", FIRST)
 def test_letters_are_as_large_and_clear_in_one_column(
     reader: Page, pages: Pages, name: str
@@ -147,6 +144,7 @@ WIDE_TABLES = """() => {
 }"""
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", FIRST)
 def test_tables_fit_one_column(reader: Page, pages: Pages, name: str) -> None:
     """No table scrolls sideways there: long names are broken at their joints."""
@@ -158,6 +156,7 @@ def test_tables_fit_one_column(reader: Page, pages: Pages, name: str) -> None:
 WIDER = "(all, least) => all.forEach(({ style }) => { style.minWidth = least; })"
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", FIRST)
 def test_axe_finds_nothing_serious(reader: Page, pages: Pages, name: str) -> None:
     """Names, roles, scopes and contrast hold on every tab of every model's page, and on the whole
@@ -189,6 +188,7 @@ HOSTS = "page-has-heading-one"
 """What the page around a Player has to have, not the Player."""
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", FIRST)
 def test_axe_finds_nothing_on_a_live_player(desk: MakeDesk, name: str) -> None:
     """Not even what is minor, in the light and in the dark, also with the sheet of what waits and
@@ -230,6 +230,7 @@ MISSED = """() => [...document.querySelectorAll(".kp-picture svg [data-of]:has(>
   }).map((one) => one.dataset.of)"""
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", FIRST)
 def test_a_box_is_hit_in_its_middle(reader: Page, pages: Pages, name: str) -> None:
     """A press on a drawn box of a thing is a press on that thing, also where the box is empty."""

@@ -59,6 +59,7 @@ MOVING = """() => {
 }"""
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", FIRST)
 def test_colours_that_the_reader_chose_leave_nothing_invisible(
     reader: Page, pages: Pages, name: str
@@ -80,6 +81,7 @@ def test_colours_that_the_reader_chose_leave_nothing_invisible(
     reader.emulate_media(forced_colors="none")
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", FIRST)
 def test_twice_as_large_nothing_is_cut(reader: Page, pages: Pages, name: str) -> None:
     """At 200 % no word is cut, small, or over another, and nothing has to be scrolled sideways."""
@@ -93,6 +95,7 @@ def test_twice_as_large_nothing_is_cut(reader: Page, pages: Pages, name: str) ->
     assert [flaw for flaw in found if not flaw.endswith(free)] == []
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", FIRST)
 def test_nothing_moves_on_request(reader: Page, pages: Pages, name: str) -> None:
     """With reduced motion no step of any family starts an animation; without it some do."""

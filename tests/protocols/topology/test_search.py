@@ -28,6 +28,7 @@ def searched(edition: Edition, words: str, **given: Any) -> Any:
     return result
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.spec("D-033", "D-049")
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("words", [*OPERATIONS, *SMALL])
@@ -71,6 +72,7 @@ def test_a_crash_a_failure_and_a_new_coordinator_at_once(edition: Edition, words
     searched(edition, words, crashes=1, changes=1, failures=1)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.spec("D-024", "D-025", "D-045", "F-008")
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("words", OPERATIONS)
@@ -81,6 +83,7 @@ def test_each_operation_with_a_late_stream_and_a_client(edition: Edition, words:
     searched(edition, words, late=1, clients=1)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("words", OPERATIONS)
 @pytest.mark.parametrize("given", [{"late": 1}, {"clients": 1}], ids=str)
 def test_a_failure_in_edition_documents_keeps_versions_and_sessions(
