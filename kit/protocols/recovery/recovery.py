@@ -238,7 +238,7 @@ class Recovery(LostMajority[RecoveryState]):
         if not s.indexes_read:
             return refused("commit indexes have not been read")
         group, at = s.recoverable, s.nodes[node]
-        if NO_GROUP not in (group, s.abandoned):
+        if NO_GROUP not in (group, s.abandoned):  # a newer group than those given up can go on
             if at.group_id != group:
                 called = self.group_name(group)
                 return refused(f"{called} can go on: one of its members is named")
@@ -331,7 +331,7 @@ class Recovery(LostMajority[RecoveryState]):
         """The node runs in its persisted group; without one it creates one, joins one, or fails.
 
         Others than the leader need a group that they can join (S-49). A server of edition
-        ``server`` waits for one itself, and starts without the option only to fail.
+        ``server`` waits for one itself; without the option it starts and is down again.
         """
         at, server = s.nodes[node], self.edition == "server"
         if at.group_id != NO_GROUP:
@@ -364,6 +364,7 @@ class Recovery(LostMajority[RecoveryState]):
         if leader == NOBODY:
             return refused("no recovery leader has been chosen")
         name, at = self.names[leader], s.nodes[leader]
+        # Down in its new group it cannot lead; down without one it has yet to create it.
         if not at.takes_part or (at.status == "down" and at.group_id > s.abandoned):
             return refused(f"the recovery leader is {at.status}", (name,))
         if at.group <= s.abandoned:
@@ -427,7 +428,10 @@ class Recovery(LostMajority[RecoveryState]):
         return refused("live nodes do not run in a new group", self.named(missing))
 
     def irremovable(self, s: RecoveryState, node: int) -> Refusal | None:
-        """A removal waits until somebody coordinates, and refuses a node that lives."""
+        """A removal waits until somebody coordinates, and refuses a node that lives.
+
+        It is refused while an operation is as it was when they died; later it ends that first.
+        """
         if s.abandoned == NO_GROUP and not s.may_commit(OLD):
             return NO_MAJORITY
         refusal = self.apart(s) or (UNDER_WAY if s.operation == self.reached else None)

@@ -575,6 +575,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
             s = s.but(command=None, deposed=s.deposed if empty_handed else s.command, tablets=rows)
         same = before.tablets is s.tablets or before.stored() == s.stored()
         if before.control.state_id != s.control.state_id or not same:
+            # Any later command did that, a start marker too: what was sent cannot take effect now.
             s = s.but(command=stale(s.command), deposed=stale(s.deposed))
         if s.deposed is not None and s.deposed.stale and self.commit_with_guard:
             s = s.but(deposed=None)

@@ -133,7 +133,10 @@ class Stages(TabletCluster):
     def involved(
         self, s: TabletsState, transition: TabletTransition, name: str
     ) -> tuple[replica_sets.Replicas, replica_sets.Replicas]:
-        """The replicas that a piece of work reads, and those that it writes."""
+        """The replicas that a piece of work reads, and those that it writes; maybe none.
+
+        Hosts that are excluded are left out.
+        """
         sets, excluded = transition.sets, self.excluded(s)
         if name == stages.STREAM:
             task = replica_sets.streaming(transition.kind, sets, excluded)
