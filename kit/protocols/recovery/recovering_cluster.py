@@ -162,12 +162,11 @@ class RecoveryState(LostState, frozen=True, cache_hash=True, kw_only=True):
     """Every node, and what the operator knows.
 
     ``groups`` are the members of each group (masks), ``voters`` those who vote (none are told where
-    all members do). Groups up to ``abandoned`` are given up
-    (``NO_GROUP``: none is). ``leader`` is the one chosen, ``indexes_read`` whether commit indexes
-    were. ``operation`` is the
-    transition state of the one that was under way, or how it ended. ``entries`` counts
-    all entries ever; ``acknowledged`` gives each group the entries that it reported since the
-    disaster (masks). What follows counts what may still happen.
+    all members do). Groups up to ``abandoned`` are given up (``NO_GROUP``:
+    none is). ``leader`` is the one chosen, ``indexes_read`` whether commit indexes were.
+    ``operation`` is the transition state of the one that was under way, or how it ended.
+    ``entries`` counts all entries ever; ``acknowledged`` gives each group the entries that it
+    reported since the disaster (masks). What follows counts what may still happen.
     """
 
     nodes: tuple[RecoveryNode, ...] = ()
