@@ -198,6 +198,8 @@ class Room:
         scene = rendered.scene(self.player.timeline.at)
         panels = sorted(rendered.panels, key=lambda panel: panel.name != rendered.views.table)
         for table in (t for panel in panels for t in panel.draw(scene).walk() if t.tag == "table"):
+            if len(rows) == len(self.nodes):
+                break  # nothing more is drawn
             head, *body = (part for part in table.walk() if part.tag == "tr")
             for row in body:
                 _, _, key = (row.key or "").partition(":")

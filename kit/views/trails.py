@@ -292,30 +292,40 @@ class Labels:
             if at in each.place or all(abs(at - mine) >= SAME_LINE for mine in own.about)
         }
         wide, high = max(map(measured, lines)) + 4, LINE * len(lines)
-
-        def is_own(box: Box) -> bool:
-            reach = min(_away(box, at) for at in own.points)
-            least = reach * 0.8 if reach <= own.gap + 2 else reach - nearer
-            return not any(_away(box, at) < least for at in others)
-
+        right, down = own.gap + 1 + wide / 2, own.gap + 1 + (high - LINE) / 2
         boxes = (
-            Box(
-                at.real + right * (own.gap + 1 + wide / 2),
-                at.imag + down * (own.gap + 1 + (high - LINE) / 2),
-                wide,
-                high,
-            )
+            Box(at.real + x * right, at.imag + y * down, wide, high)
             for at in (own.points if near else own.about)
-            for right, down in around
+            for x, y in around
         )
-        return filter(is_own, filter(self.holds, boxes))
+        return filter(_nearer(own, others, nearer), filter(self.holds, boxes))
 
 
-def _away(box: Box, at: Place) -> float:
-    """How far a point is from a box."""
-    right = abs(at.real - box.x) - box.width / 2
-    down = abs(at.imag - box.y) - box.height / 2
-    return right if right > down and right > 0 else down if down > 0 else 0.0
+def _nearer(own: _Label, others: Iterable[Place], nearer: float) -> Callable[[Box], bool]:
+    """Whether a box stands nearer to what it is for than to others.
+
+    Thousands of places are tried for a label: so this is plain numbers, and who was in the way last
+    is asked first.
+    """
+    (first, second), *more = [(at.real, at.imag) for at in own.points]
+    theirs = [(at.real, at.imag) for at in others]
+
+    def clear(box: Box) -> bool:
+        x, y, out, up = box.x, box.y, box.width / 2, box.height / 2
+        reach = max(abs(first - x) - out, abs(second - y) - up, 0.0)
+        for p, q in more:
+            far = max(abs(p - x) - out, abs(q - y) - up, 0.0)
+            if far < reach:
+                reach = far
+        least = reach * 0.8 if reach <= own.gap + 2 else reach - nearer
+        right, down = out + least, up + least
+        for at, (p, q) in enumerate(theirs if least > 0 else ()):
+            if abs(p - x) < right and abs(q - y) < down:
+                theirs.insert(0, theirs.pop(at))
+                return False
+        return True
+
+    return clear
 
 
 @lru_cache(1 << 10)
