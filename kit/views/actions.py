@@ -80,6 +80,15 @@ def some_of(words: tuple[str, ...], most: int, untold: int = 0) -> list[str]:
     return [*words[:most], say("and {n} more", n=rest)] if rest > 0 else list(words)
 
 
+def actor_of(model: Model[Any, Any], action: Any) -> str:
+    """The name of whose step an action is: who receives, its node, or the one thing it concerns."""
+    sent = getattr(action, "envelope", None)
+    name = getattr(action, "node", "") if sent is None else sent.target
+    if not name and len(things := model.things(action)) == 1:
+        [name] = things
+    return str(name)
+
+
 # The slot below the picture.
 
 

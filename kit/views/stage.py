@@ -30,7 +30,7 @@ from kit.engine.actors import NetworkModel
 from kit.engine.flows import Flow
 from kit.engine.machines import MachineModel
 from kit.engine.network import DropMessage
-from kit.views.actions import mark
+from kit.views.actions import actor_of, mark
 from kit.views.busts import HEAD, Health, Kind, bust, head_of, letter_of
 from kit.views.diagrams import Standing
 from kit.views.fragment import Frag, h
@@ -435,6 +435,7 @@ def draw_stage(
     coming = [(sent.words, sent.title) for sent in stage.messages if sent.target == stage.tape_key]
     former = before.tape if before else None
     cast = Cast(letters, {each.name: each.health for each in stage.characters}, then)
+    acts = _acting(scene, stage)
     return h(
         "svg",
         draw_strip(stage.standing, laid.width) if stage.has_strip else None,
@@ -443,9 +444,9 @@ def draw_stage(
         [_empty(laid, name) for name in stage.names if name not in laid.there],
         [wire for wire, _ in parked],
         trailed,
-        [_character(scene, laid, each, letters[each.name], was.get(each.key))
-         for each in stage.characters],
-        [_side(laid, each, was.get(each.key)) for each in stage.sides],
+        [_character(scene, laid, each, letters[each.name], was.get(each.key),
+                    acts=each.name == acts) for each in stage.characters],
+        [_side(laid, each, was.get(each.key), acts=each.name == acts) for each in stage.sides],
         [envelope for _, envelope in parked],
         h("g", words, k="labels"),
         gate_below(scene, gates, cast, laid.width, laid.height) if gates is not None else None,
@@ -454,6 +455,20 @@ def draw_stage(
         aria_label=said,
         class_="stage",
     )  # fmt: skip
+
+
+def _acting(scene: Scene, stage: Stage) -> str:
+    """The name of who acts in this step: the operator or client something came from; whose step it
+    is; or the only one who sent something. Empty: nobody on the stage.
+    """
+    if scene.action is None:
+        return ""
+    sources = {flow.from_key for flow in scene.flows()}
+    aside = [each.name for each in stage.sides if each.key in sources]
+    own = actor_of(scene.model, scene.action)
+    there = {each.name: each.key for each in stage.characters}
+    sent = [name for name, key in there.items() if {key} == sources]
+    return next((name for name in (*aside[:1], own, *sent) if name in (*aside, *there)), "")
 
 
 def _empty(laid: _Set, name: str) -> Frag:
@@ -512,10 +527,15 @@ def _held(each: Character, looks: Looks) -> tuple[list[str], float, float, float
     return lines, disk_wide, high, looks.head + LINE + 3 + high / 2
 
 
+def _ring(reach: float) -> Frag:
+    """What is around the head of who acts, or is otherwise than a step ago."""
+    return h("circle", r=reach + 5, class_="moved")
+
+
 def _character(
-    scene: Scene, laid: _Set, each: Character, letter: str, was: Character | None
+    scene: Scene, laid: _Set, each: Character, letter: str, was: Character | None, *, acts: bool
 ) -> Frag:
-    """One of the cast; what was otherwise a step ago is marked."""
+    """One of the cast; what was otherwise a step ago is marked, and who acts."""
     looks, was = laid.looks, was or each
     reach, aside = looks.head, looks.head * 0.8 + 10
     tag = laid.tags[each.name]
@@ -525,7 +545,7 @@ def _character(
     return h(
         "g",
         h("title", each.title or each.name),
-        h("circle", r=reach + 5, class_="moved") if each.health != was.health else None,
+        _ring(reach) if acts or each.health != was.health else None,
         fresh(0, -reach - 8, 26, 20) if each.leads > was.leads and looks.tag else None,
         *bust(letter, reach, each.kind, leads=each.leads and looks.tag),
         [
@@ -583,7 +603,7 @@ def _side_words(
     return tuple(filter(None, tag)), what
 
 
-def _side(laid: _Set, each: Character, was: Character | None) -> Frag:
+def _side(laid: _Set, each: Character, was: Character | None, *, acts: bool) -> Frag:
     """A client or operator: a square with a letter, and beside it what it asks and was told."""
     was = was or each
     tag, what = _side_words(each, laid.side_room, laid.side)
@@ -592,6 +612,7 @@ def _side(laid: _Set, each: Character, was: Character | None) -> Frag:
     return h(
         "g",
         h("title", each.title or each.name),
+        _ring(min(HEAD, laid.side_room / 2)) if acts else None,
         head_of(each.kind, min(HEAD, laid.side_room / 2)),
         letter_of(tags([each.name])[each.name][:2], HEAD),
         [_words(line, HEAD + 4, top + LINE * i, "soft" if i >= len(tag) else "strong", None,
@@ -860,6 +881,7 @@ MEANINGS = {
     "torn": later("torn: lost"),
     "open envelope": later("open envelope: arrived"),
     "dot": later("dot: nobody there"),
+    "ring": later("yellow ring: acts in this step"),
     "yellow": later("yellow: new in this step"),
 }
 """What the marks mean, unless a family says better."""
@@ -893,6 +915,7 @@ def _marks_seen(scene: Scene, stage: Stage, before: Stage | None) -> Iterator[st
     yield from ("torn",) * (bool(stage.lost) or any(lost))
     yield from ("open envelope",) * (not all(lost))
     yield from ("dot",) * (len(stage.names) > len(stage.characters))
+    yield from ("ring",) * bool(_acting(scene, stage))
     yield from ("yellow",) * (scene.action is not None)
 
 
