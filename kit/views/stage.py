@@ -458,17 +458,18 @@ def draw_stage(
 
 
 def _acting(scene: Scene, stage: Stage) -> str:
-    """The name of who acts in this step: the operator or client something came from; whose step it
-    is; or the only one who sent something. Empty: nobody on the stage.
+    """The name of who acts in this step: who asks first, whose step it is, or who alone sends.
+    Empty: nobody on the stage.
     """
     if scene.action is None:
         return ""
-    sources = {flow.from_key for flow in scene.flows()}
-    aside = [each.name for each in stage.sides if each.key in sources]
+    flows = scene.flows()
+    there = {each.key: each.name for each in (*stage.sides, *stage.characters)}
+    asks = [flow.from_key for flow in flows[:1] if flow.kind == "request"]
+    sole = {flow.from_key for flow in flows}
     own = actor_of(scene.model, scene.action)
-    there = {each.name: each.key for each in stage.characters}
-    sent = [name for name, key in there.items() if {key} == sources]
-    return next((name for name in (*aside[:1], own, *sent) if name in (*aside, *there)), "")
+    names = (*map(there.get, asks), own, *map(there.get, sole if len(sole) == 1 else ()))
+    return next((name for name in names if name and name in there.values()), "")
 
 
 def _empty(laid: _Set, name: str) -> Frag:
