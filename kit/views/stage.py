@@ -133,7 +133,8 @@ class Wall(Struct, frozen=True):
 
 class Stage(Struct, frozen=True):
     """All that is on the stage at one moment; see the module. ``lines``: the most on a disk,
-    ``aside``: how wide the column of those is who stand there, if it is the only picture.
+    ``aside``: how wide the column of those is who stand there, if it is the only picture. ``acts``
+    is who acts in this step where neither its action nor what travels says so.
     """
 
     names: tuple[str, ...]
@@ -149,6 +150,7 @@ class Stage(Struct, frozen=True):
     tape_key: str = "log"
     lines: int = 2
     aside: float = SIDE
+    acts: str = ""
 
 
 class Looks(Struct, frozen=True):
@@ -468,7 +470,8 @@ def _acting(scene: Scene, stage: Stage) -> str:
     asks = [flow.from_key for flow in flows[:1] if flow.kind == "request"]
     sole = {flow.from_key for flow in flows}
     own = actor_of(scene.model, scene.action)
-    names = (*map(there.get, asks), own, *map(there.get, sole if len(sole) == 1 else ()))
+    alone = map(there.get, sole if len(sole) == 1 else ())
+    names = (*map(there.get, asks), own, stage.acts, *alone)
     return next((name for name in names if name and name in there.values()), "")
 
 

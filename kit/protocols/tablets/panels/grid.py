@@ -29,7 +29,7 @@ from kit.protocols.tablets.rules.grid import (
     held_replicas,
 )
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
-from kit.views.busts import HEAD, bust
+from kit.views.busts import CROWNED, HEAD, bust
 from kit.views.diagrams import Standing
 from kit.views.fragment import Frag, h
 from kit.views.heat import Aspect, draw_heat, heat_lines
@@ -65,6 +65,7 @@ LOOKS: dict[Part, tuple[str | None, str]] = {
 }
 """The classes of a chip and of its shape."""
 VERSION = "v"
+CROWN = 28  # how wide a crown is on a card
 PORT = 6  # how far a node's place is from its cells
 ENTRY = 0.85  # which part of a cell is left of where flows go, so that few chips are there
 LEADS = "★"
@@ -322,15 +323,20 @@ def _widths(grid: TabletGrid, room: float) -> Mapping[str, float]:
 # -- chips -----------------------------------------------------------------------------------------
 
 
-def _over(above: Above, lies: GridLayout, y: float) -> Iterator[Frag]:
-    """What stands over the grid, side by side, to the right of a client: a card of the log each."""
+def _over(above: Above, lies: GridLayout, y: float, led_by: str) -> Iterator[Frag]:
+    """What stands over the grid, side by side, to the right of a client: a card of the log each,
+    with a crown where the coordinator is.
+    """
     x = lies.left + 24
     for k, said in above.items():
-        words = shortened(said, lies.width - x - 12)
-        wide = measured(words) + 12
+        room = CROWN * (k == led_by)
+        words = shortened(said, lies.width - x - 12 - room)
+        wide = measured(words) + 12 + room
         card = box(x, y + 2, wide, 22, "log-card", 4)
-        text = h("text", words, x=x + 6, y=y + 18, class_="on soft")
-        yield h("g", card, text, k=k, class_="aside", data_of=k)
+        at = f"translate({x + CROWN / 2 + 3:.0f} {y + 15:.0f})"
+        crown = h("path", d=CROWNED, class_="crown", transform=at) if room else None
+        text = h("text", words, x=x + 6 + room, y=y + 18, class_="on soft")
+        yield h("g", card, text, crown, k=k, class_="aside", data_of=k)
         x += wide + 8
 
 
@@ -394,7 +400,7 @@ def draw_grid(
     left = {} if by_storage else _left(grid, was, labels)
     kids = (
         strip,
-        list(_over(above, lies, room.strip)),
+        list(_over(above, lies, room.strip, grid.led_by)),
         list(_shard_heads(lies, grid)),
         [_row(prefix, host, lies, held[host.name], left) for host in grid.hosts],
         list(_client(tablet, lies, room.strip + CLIENT)) if tablet else None,
@@ -434,7 +440,8 @@ def _legend(grid: TabletGrid, every: Sequence[HeldReplica], marks: frozenset[str
     parts, ways = {each.part for each in every}, [way for t in grid.moving for way in t.ways]
     yield "number: tablet"
     yield from ("0/1: tablet 0 of 1, by an older map",) * any(t.count for t in grid.tablets)
-    yield from ("crown: coordinator",) * any(host.leads for host in grid.hosts)
+    leads = bool(grid.led_by) or any(host.leads for host in grid.hosts)
+    yield from ("crown: coordinator",) * leads
     tags = {host.tag[:1] for host in grid.hosts}
     yield from ("below a node: version it goes by",) * (VERSION in tags)
     loads = any(host.fill is not None for host in grid.hosts)
