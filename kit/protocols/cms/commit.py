@@ -500,10 +500,7 @@ class Commit(NodeModel[CommitState]):
     @action(
         each=ended,
         says="{node} answers {submitter}: {outcome}.",
-        travels=[
-            Travel("answer", "{node}", "{submitter}", "{outcome}"),
-            Travel("answer", "n:{submitter}", "{id}", "answer", "{submitter} → {id}: {outcome}"),
-        ],
+        travels=[Travel("answer", "{node}", "{submitter}", "{outcome}")],
     )
     @purpose("The submitter learns the epoch, or the epoch that stands in the way.")
     def answer(self, s: CommitState, node: Node) -> CommitState:
