@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from kit.edge.words import later, say
 from kit.errors import Awaited, Refusal
-from kit.views.actions import first_waiting, mark, some_of
+from kit.views.actions import actor_of, first_waiting, mark, some_of
 from kit.views.busts import Health, head_of, letter_of
 from kit.views.fragment import Frag, h
 from kit.views.labels import brief, measured, shortened, tags
@@ -187,10 +187,12 @@ def gate_below(
     """Draw the first of these gates at the foot of a stage."""
     if not gates:
         return None
-    gate, y, post = gates[0], bottom - HIGH / 2, 300.0
+    gate, y = gates[0], bottom - HIGH / 2
     said = say("{n} have come", n=len(gate.there))
+    behind = _BEHIND * len(_some(gate.there, MOST_COME)) or measured(said) * bool(gate.there)
+    post = min(300.0, width - 24 - behind - measured(gate.count, bold=True))
     room = width - post - 20 - measured(gate.count, bold=True)
-    come = _some(gate.there, MOST_COME if _BEHIND * len(gate.there) < room else 0)
+    come = _some(gate.there, MOST_COME)
     before = _BEFORE * len(_some(gate.missing, MOST_MISSING)) or measured(gate.untold)
     what = shortened(gate.title, post - before - 16, bold=True)
     return h(
@@ -344,10 +346,6 @@ def _steps(scene: Scene, names: Sequence[str]) -> dict[str, Any]:
     for action in (*filter(None, [scene.suggested]), *able):
         if model.kind(action) in model.faults:
             continue
-        sent = getattr(action, "envelope", None)
-        name = sent.target if sent is not None else getattr(action, "node", None)
-        if name is None and len(things := model.things(action)) == 1:
-            [name] = things
-        if name in names:
-            steps.setdefault(str(name), action)
+        if (name := actor_of(model, action)) in names:
+            steps.setdefault(name, action)
     return steps

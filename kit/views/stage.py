@@ -30,7 +30,7 @@ from kit.engine.actors import NetworkModel
 from kit.engine.flows import Flow
 from kit.engine.machines import MachineModel
 from kit.engine.network import DropMessage
-from kit.views.actions import mark
+from kit.views.actions import actor_of, mark
 from kit.views.busts import HEAD, Health, Kind, bust, head_of, letter_of
 from kit.views.diagrams import Standing
 from kit.views.fragment import Frag, h
@@ -133,7 +133,8 @@ class Wall(Struct, frozen=True):
 
 class Stage(Struct, frozen=True):
     """All that is on the stage at one moment; see the module. ``lines``: the most on a disk,
-    ``aside``: how wide the column of those is who stand there, if it is the only picture.
+    ``aside``: how wide the column of those is who stand there, if it is the only picture. ``acts``
+    is who acts in this step where neither its action nor what travels says so.
     """
 
     names: tuple[str, ...]
@@ -149,6 +150,7 @@ class Stage(Struct, frozen=True):
     tape_key: str = "log"
     lines: int = 2
     aside: float = SIDE
+    acts: str = ""
 
 
 class Looks(Struct, frozen=True):
@@ -435,6 +437,7 @@ def draw_stage(
     coming = [(sent.words, sent.title) for sent in stage.messages if sent.target == stage.tape_key]
     former = before.tape if before else None
     cast = Cast(letters, {each.name: each.health for each in stage.characters}, then)
+    acts = _acting(scene, stage)
     return h(
         "svg",
         draw_strip(stage.standing, laid.width) if stage.has_strip else None,
@@ -443,9 +446,9 @@ def draw_stage(
         [_empty(laid, name) for name in stage.names if name not in laid.there],
         [wire for wire, _ in parked],
         trailed,
-        [_character(scene, laid, each, letters[each.name], was.get(each.key))
-         for each in stage.characters],
-        [_side(laid, each, was.get(each.key)) for each in stage.sides],
+        [_character(scene, laid, each, letters[each.name], was.get(each.key),
+                    acts=each.name == acts) for each in stage.characters],
+        [_side(laid, each, was.get(each.key), acts=each.name == acts) for each in stage.sides],
         [envelope for _, envelope in parked],
         h("g", words, k="labels"),
         gate_below(scene, gates, cast, laid.width, laid.height) if gates is not None else None,
@@ -454,6 +457,22 @@ def draw_stage(
         aria_label=said,
         class_="stage",
     )  # fmt: skip
+
+
+def _acting(scene: Scene, stage: Stage) -> str:
+    """The name of who acts in this step: who asks first, whose step it is, or who alone sends.
+    Empty: nobody on the stage.
+    """
+    if scene.action is None:
+        return ""
+    flows = scene.flows()
+    there = {each.key: each.name for each in (*stage.sides, *stage.characters)}
+    asks = [flow.from_key for flow in flows[:1] if flow.kind == "request"]
+    sole = {flow.from_key for flow in flows}
+    own = actor_of(scene.model, scene.action)
+    alone = map(there.get, sole if len(sole) == 1 else ())
+    names = (*map(there.get, asks), own, stage.acts, *alone)
+    return next((name for name in names if name and name in there.values()), "")
 
 
 def _empty(laid: _Set, name: str) -> Frag:
@@ -512,10 +531,15 @@ def _held(each: Character, looks: Looks) -> tuple[list[str], float, float, float
     return lines, disk_wide, high, looks.head + LINE + 3 + high / 2
 
 
+def _ring(reach: float) -> Frag:
+    """What is around the head of who acts, or is otherwise than a step ago."""
+    return h("circle", r=reach + 5, class_="moved")
+
+
 def _character(
-    scene: Scene, laid: _Set, each: Character, letter: str, was: Character | None
+    scene: Scene, laid: _Set, each: Character, letter: str, was: Character | None, *, acts: bool
 ) -> Frag:
-    """One of the cast; what was otherwise a step ago is marked."""
+    """One of the cast; what was otherwise a step ago is marked, and who acts."""
     looks, was = laid.looks, was or each
     reach, aside = looks.head, looks.head * 0.8 + 10
     tag = laid.tags[each.name]
@@ -525,7 +549,7 @@ def _character(
     return h(
         "g",
         h("title", each.title or each.name),
-        h("circle", r=reach + 5, class_="moved") if each.health != was.health else None,
+        _ring(reach) if acts or each.health != was.health else None,
         fresh(0, -reach - 8, 26, 20) if each.leads > was.leads and looks.tag else None,
         *bust(letter, reach, each.kind, leads=each.leads and looks.tag),
         [
@@ -583,7 +607,7 @@ def _side_words(
     return tuple(filter(None, tag)), what
 
 
-def _side(laid: _Set, each: Character, was: Character | None) -> Frag:
+def _side(laid: _Set, each: Character, was: Character | None, *, acts: bool) -> Frag:
     """A client or operator: a square with a letter, and beside it what it asks and was told."""
     was = was or each
     tag, what = _side_words(each, laid.side_room, laid.side)
@@ -592,6 +616,7 @@ def _side(laid: _Set, each: Character, was: Character | None) -> Frag:
     return h(
         "g",
         h("title", each.title or each.name),
+        _ring(min(HEAD, laid.side_room / 2)) if acts else None,
         head_of(each.kind, min(HEAD, laid.side_room / 2)),
         letter_of(tags([each.name])[each.name][:2], HEAD),
         [_words(line, HEAD + 4, top + LINE * i, "soft" if i >= len(tag) else "strong", None,
@@ -860,6 +885,7 @@ MEANINGS = {
     "torn": later("torn: lost"),
     "open envelope": later("open envelope: arrived"),
     "dot": later("dot: nobody there"),
+    "ring": later("yellow ring: acts in this step"),
     "yellow": later("yellow: new in this step"),
 }
 """What the marks mean, unless a family says better."""
@@ -893,6 +919,7 @@ def _marks_seen(scene: Scene, stage: Stage, before: Stage | None) -> Iterator[st
     yield from ("torn",) * (bool(stage.lost) or any(lost))
     yield from ("open envelope",) * (not all(lost))
     yield from ("dot",) * (len(stage.names) > len(stage.characters))
+    yield from ("ring",) * bool(_acting(scene, stage))
     yield from ("yellow",) * (scene.action is not None)
 
 

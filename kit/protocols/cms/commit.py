@@ -273,6 +273,8 @@ class Commit(NodeModel[CommitState]):
         return f"{{submitter}} submits {{event}} to {{node}}{again}."
 
     def _submit_travels(self, before: Any, a: Any, after: Any) -> Iterable[Travel]:
+        if self.submissions[a.request].node == a.node:  # its client asks it
+            yield Travel("request", "{id}", "n:{node}", "{event}", "{id} → {node}: {event}")
         yield Travel("request", "{submitter}", "{node}", "{event}")
         if not self.cms >> self.number(a.node) & 1:
             yield Travel("answer", "{node}", "{submitter}", "members: {members}", leg=1)

@@ -30,7 +30,8 @@ def said(message: m.Message, *, fully: bool = False) -> str:
     """A message in short, or with all that a sentence needs."""
     fields: dict[str, Any] = {name: getattr(message, name) for name in message.__struct_fields__}
     if isinstance(message, m.Append):
-        fields["entries"] = " ".join(map(entry_text, message.entries)) or "nothing"
+        texts = (entry_text(each) if fully else brief_text(each) for each in message.entries)
+        fields["entries"] = " ".join(texts) or "nothing"
     if isinstance(message, m.Install):
         fields["index"] = message.snapshot.index
     if isinstance(message, m.VoteReply):
@@ -58,6 +59,13 @@ def _field(name: str, value: Any) -> str:
 def entry_text(entry: Entry) -> str:
     """``2:x``: the term and what the entry holds; a first one of a term holds nothing."""
     return f"{entry.term}:{data_text(entry.data) or '-'}"
+
+
+def brief_text(entry: Entry) -> str:
+    """The same in few letters: of two groups of members those that are to be, ``2:→{A B C}``."""
+    text = entry_text(entry)
+    before, joint, after = text.partition("→")
+    return f"{before.partition(':')[0]}:{joint}{after}" if joint else text
 
 
 def data_text(data: Data) -> str:

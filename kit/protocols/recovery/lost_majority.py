@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeVar
 
 from msgspec import Meta, Struct
 
-from kit.engine.declared import State, parameter, refused
+from kit.engine.declared import State, Travel, parameter, refused
 from kit.engine.flows import ServerHost, host_id
 from kit.errors import BadInput
 from kit.masks import majority, nodes_in
@@ -22,6 +22,11 @@ FIRST_ADDRESS = 11
 REPLACING = 100
 """What is added to the number of a node that took another's place: it has an address of its own."""
 NO_MAJORITY = refused("its group 0 has no majority")
+
+
+def typed(label: str, text: str) -> list[Travel]:
+    """What the operator does on a node: it goes there from the operator."""
+    return [Travel("request", "operator", "n:{node}", label, f"the operator → {{node}}: {text}")]
 
 
 S = TypeVar("S", bound=Struct)

@@ -46,6 +46,7 @@ from kit.protocols.recovery.lost_majority import (
     LostMajority,
     group_uuid,
     listed_columns,
+    typed,
 )
 from kit.protocols.recovery.recovering_cluster import (
     LEAVES,
@@ -202,6 +203,7 @@ class Recovery(LostMajority[RecoveryState]):
         each=lambda m, s: s.where(
             lambda n: n.status == "up" and NO_GROUP < n.group_id <= max(OLD, s.abandoned)
         ),
+        travels=typed("DELETE id", "DELETE raft_group0_id"),
     )
     @purpose("Without the old id, its next start looks for the new group.")
     def delete_id(self, s: RecoveryState, node: Node) -> Next:
@@ -257,7 +259,12 @@ class Recovery(LostMajority[RecoveryState]):
             lambda n: n.takes_part and n.option != s.leader and n.group_id <= s.abandoned
         )
 
-    @action(label="set recovery_leader on {node}", tag="set", each=unled)
+    @action(
+        label="set recovery_leader on {node}",
+        tag="set",
+        each=unled,
+        travels=typed("option", "recovery_leader is set"),
+    )
     @purpose("All nodes have to join the same new group.")
     def set_option(self, s: RecoveryState, node: Node) -> Next:
         """The configuration of {node} names {leader} as recovery_leader."""
@@ -446,6 +453,17 @@ class Recovery(LostMajority[RecoveryState]):
         kind="remove",
         verb="removenode {node}{ignoring}",
         each=lambda m, s: ((i, ignoring) for i in nodes_in(s.dead) for ignoring in (True, False)),
+        travels=lambda m, before, action, after: (
+            Travel(
+                "request",
+                "operator",
+                m.spot(m.names[s.leader]),
+                f"removenode {action.node}",
+                f"the operator → {m.names[s.leader]}: removenode {action.node}",
+            )
+            for s in (before,)
+            if s.leader >= 0
+        ),
         says="{node} is removed{others}.",
         logs=[own("{leader}", TOPOLOGY, "removenode of {host_id} is done")],
     )
@@ -470,6 +488,7 @@ class Recovery(LostMajority[RecoveryState]):
         tag="unset",
         when=lambda m: m.edition == "server",
         each=lambda m, s: s.where(lambda n: n.takes_part and n.option != NOBODY),
+        travels=typed("no option", "recovery_leader is unset"),
     )
     @purpose("The option is for the recovery only.")
     def unset_option(self, s: RecoveryState, node: Node) -> Next:
@@ -480,6 +499,7 @@ class Recovery(LostMajority[RecoveryState]):
         label="clean the old rows of {node}",
         tag="clean",
         each=lambda m, s: s.where(lambda n: n.takes_part and s.leftover(n)),
+        travels=typed("DELETE rows", "DELETE the rows of the old group"),
     )
     @purpose("The old group is over, and its rows are of no use.")
     def clean_rows(self, s: RecoveryState, node: Node) -> Next:

@@ -34,6 +34,7 @@ from kit.errors import Refusal
 from kit.masks import is_majority, nodes_in, union
 from kit.protocols.group0.voting import UNNAMED_RELEASE
 from kit.protocols.recovery import lost_majority
+from kit.protocols.recovery.lost_majority import typed
 from kit.protocols.recovery.mode_cluster import MODES, Mode, ModeNode, ModeState, Value
 
 UPGRADING = refused(  # source: manual on Raft, "Verifying that the procedure finishes"
@@ -208,7 +209,10 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         return None if s.isolated or not s.dead else s.but(isolated=True)
 
     @action(
-        label="set recovery on {node}", tag="set", each=live_where(lambda n: n.value != "recovery")
+        label="set recovery on {node}",
+        tag="set",
+        each=live_where(lambda n: n.value != "recovery"),
+        travels=typed("recovery", "group0_upgrade_state is recovery"),
     )
     @purpose("In recovery mode a node runs without group 0.")
     def set_recovery(self, s: ModeState, node: Node) -> Next:
@@ -218,6 +222,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     @action(
         kind="restart",
         each=live_where(lambda n: n.is_up),
+        travels=typed("stop", "stop the server"),
         logs=[own("{node}", "init", "shutting down")],
     )
     @purpose("A server reads its state from disk when it starts.")
@@ -251,7 +256,14 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         """The node runs as the value of ``group0_upgrade_state`` says."""
         return s.started(node)
 
-    @action(label="read the logs", tag="logs", kind="check")
+    def answers(self, before: ModeState, act: Any, after: ModeState) -> Iterator[Travel]:
+        """What the operator reads at every live node."""
+        label = "RECOVERY mode" if isinstance(act, ReadLogs) else "one version"
+        for name in self.named(after.live):
+            text = f"{name} → the operator: {label}"
+            yield Travel("answer", self.spot(name), "operator", label, text, leg=0)
+
+    @action(label="read the logs", tag="logs", kind="check", travels=answers)
     @purpose("The operator makes sure that all nodes are in recovery mode.")
     def read_logs(self, s: ModeState) -> Next:
         """The log of every live node says RECOVERY mode."""
@@ -266,7 +278,21 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         up = self.named(before.where(lambda n: n.is_up)) or (act.node,)
         yield own(up[0], "storage_service", f"{act.node} is removed")
 
-    @action(tag="removenode", kind="remove", each=lambda m, s: s.dead, logs=first_up)
+    def asked_to_remove(self, before: ModeState, act: Any, after: ModeState) -> Iterator[Travel]:
+        """The operator tells a live node whom to remove."""
+        if before.remover is not None:
+            by, label = self.names[before.remover], f"removenode {act.node}"
+            yield Travel(
+                "request", "operator", self.spot(by), label, f"the operator → {by}: {label}"
+            )
+
+    @action(
+        tag="removenode",
+        kind="remove",
+        each=lambda m, s: s.dead,
+        travels=asked_to_remove,
+        logs=first_up,
+    )
     @purpose("Dead nodes have to be out before a new group can form.")
     def remove(self, s: ModeState, node: Node) -> Next:
         """{node} is removed from the cluster.
@@ -298,6 +324,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         tag="discovery",
         kind="delete",
         each=live_where(lambda n: n.discovery > 0),
+        travels=typed("TRUNCATE", "TRUNCATE system.discovery"),
     )
     @purpose("Peers of old must not lead it to the old group.")
     def truncate_discovery(self, s: ModeState, node: Node) -> Next:
@@ -309,6 +336,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         tag="history",
         kind="delete",
         each=live_where(lambda n: n.history > 0),
+        travels=typed("TRUNCATE", "TRUNCATE system.group0_history"),
     )
     @purpose("State ids of the old group mean nothing in a new one.")
     def truncate_history(self, s: ModeState, node: Node) -> Next:
@@ -320,6 +348,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         tag="id",
         kind="delete",
         each=live_where(lambda n: n.group_id != lost_majority.NO_GROUP),
+        travels=typed("DELETE id", "DELETE raft_group0_id"),
     )
     @purpose("With the old id it would go back to the old group.")
     def drop_id(self, s: ModeState, node: Node) -> Next:
@@ -330,6 +359,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         label="compare the schema versions",
         tag="describecluster",
         kind="check",
+        travels=answers,
         says="nodetool describecluster: the live nodes have one schema version.",
     )
     @purpose("The new group begins with one schema, so all must have the same.")
@@ -347,6 +377,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         label="remove the recovery row on {node}",
         kind="leave",
         each=live_where(lambda n: n.value in ("recovery", "unknown")),
+        travels=typed("DELETE row", "DELETE group0_upgrade_state"),
     )
     @purpose("Without the row, its next start upgrades to Raft again.")
     def unset(self, s: ModeState, node: Node) -> Next:

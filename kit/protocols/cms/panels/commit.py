@@ -41,7 +41,7 @@ def _node(scene: Scene, row: StoreRow) -> Character:
         *row.accepted[-1:],
         *(f"held {entry}" for entry in row.held[:1]),
         *(f"snap {epoch}" for epoch in row.snapshots[-1:]),
-    ) or (f"log up to {row.epoch}" if row.epoch else "empty log",)
+    ) or (f"log to {row.epoch}" if row.epoch else "empty log",)
     what = "member of the CMS" if is_member else "no member of the CMS"
     return Character(
         row.name,

@@ -54,7 +54,9 @@ def _log(scene: Scene, name: str) -> Character:
         f"n:{name}",
         "up" if scene.state.up else "down",
         tag=f"memory: {' '.join(log.buffered) or '–'}",
-        holds=tuple(f"{number}: {_records(safe, ())}" for _, number, safe, _ in segments[-2:]),
+        holds=tuple(
+            f"segment {number}: {_records(safe, ())}" for _, number, safe, _ in segments[-2:]
+        ),
         title=f"{name}: a log; on disk {listed(log.on_disk)}; in memory {listed(log.buffered)}",
         kind="part",
     )
@@ -91,7 +93,7 @@ VIEWS = staged(
         _stage,
         meanings={
             "boxes": "parts of one node: M is its metadata log, D0, D1 its data logs",
-            "on a disk": "1: w1: w1 is on disk, in segment 1",
+            "on a disk": "what each segment has stored",
             "t1, r2": "a table definition, an entry of Raft's log",
         },
     ),

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from kit.masks import nodes_in
 from kit.protocols.recovery import facts
 from kit.protocols.recovery.facts import ModeRow, PersistedRow
+from kit.protocols.recovery.lost_majority import NO_GROUP
 from kit.protocols.recovery.recovery import Recovery
 from kit.views.busts import Health
 from kit.views.gate import Gate
@@ -35,6 +36,28 @@ def _operator(scene: Scene, tag: str, *holds: str) -> Character:
     return Character("op", "operator", tag=tag, holds=holds, title=title, kind="operator")
 
 
+def _removed(scene: Scene) -> Iterator[Character]:
+    """Nodes that are out of the cluster: each keeps its place."""
+    m, s = scene.model, scene.state
+    for name in m.named(s.where(lambda node: node.standing == "removed")):
+        yield Character(name, m.spot(name), "gone", tag="removed", title=f"{name}: removed")
+
+
+def _no_dead(scene: Scene) -> Gate:
+    """The dead have to be out of the cluster before what follows."""
+    s, m = scene.state, scene.model
+    out = s.where(lambda node: node.standing == "removed")
+    all_ = (s.dead | out).bit_count()
+    return Gate("dead", "removing the dead", "been removed", m.named(out), m.named(s.dead), all_)
+
+
+def _by_all(scene: Scene, there: int, thing: str, what: str, knows: str) -> Gate:
+    """All nodes that are counted on have to do something before what follows."""
+    s, named = scene.state, scene.model.named
+    missing = s.live & ~there
+    return Gate(thing, what, knows, named(s.live & there), named(missing), s.live.bit_count())
+
+
 def _id(row: PersistedRow | ModeRow) -> str:
     """The group whose id a node has persisted, in a few letters: ``old id``, ``id 2``."""
     name = row.group_id.removeprefix("the old group").removeprefix("group ")
@@ -51,7 +74,7 @@ def _stage(scene: Scene) -> Stage:
     at = f"{m.given_up[0]} was leaving: {s.operation.replace('_', ' ')}" if m.operation else ""
     return Stage(
         m.names,
-        tuple(_member(scene, row) for row in scene.of(facts.persisted)),
+        (*(_member(scene, row) for row in scene.of(facts.persisted)), *_removed(scene)),
         (_operator(scene, tag, *filter(None, [at])),),
         walls=tuple(_walls(scene)),
         lines=4,
@@ -81,13 +104,18 @@ def _member(scene: Scene, row: PersistedRow) -> Character:
 
 
 def gates(scene: Scene) -> Iterator[Gate]:
-    """Nodes that live restart into a new group, one after the other; what follows waits for all."""
-    s, named = scene.state, scene.model.named
-    missing = s.where(lambda node: node.takes_part and node.group <= s.abandoned)
-    there = s.where(lambda node: node.takes_part) & ~missing
+    """Nodes that live restart into a new group, one after the other; then the dead are removed,
+    and what is left of the old group is cleaned up.
+    """
+    s = scene.state
+    clean = s.where(lambda node: not s.leftover(node))
     if not s.is_together:
-        all_ = (missing | there).bit_count()
-        yield Gate("group", "a new group", "joined it", named(there), named(missing), all_)
+        there = s.where(lambda node: node.takes_part and node.group > s.abandoned)
+        yield _by_all(scene, there, "group", "a new group", "joined it")
+    elif s.dead:
+        yield _no_dead(scene)
+    elif s.live & ~clean:
+        yield _by_all(scene, clean, "rows", "cleaning old rows", "deleted theirs")
 
 
 STAGE = stage_panel(
@@ -111,7 +139,7 @@ def _mode_stage(scene: Scene) -> Stage:
     seen = [*["logs read"] * s.logs_read, *["one schema"] * s.compared]
     return Stage(
         m.names,
-        tuple(_in_mode(scene, row) for row in scene.of(facts.rows)),
+        (*(_in_mode(scene, row) for row in scene.of(facts.rows)), *_removed(scene)),
         (_operator(scene, seen[-1] if seen else "nothing read"),),
         walls=tuple(_walls(scene)),
         lines=4,
@@ -131,8 +159,8 @@ def _in_mode(scene: Scene, row: ModeRow) -> Character:
         holds=(
             VALUES.get(node.value, node.value),
             _id(row),
-            *["peers"] * bool(node.discovery),
-            *[f"history {node.history}"] * bool(node.history),
+            "peers" if node.discovery else "no peers",
+            f"history {node.history}" if node.history else "no history",
         ),
         fill=node.columns.bit_count() / scene.state.entries if scene.state.entries else None,
         title=f"{row.name}: {row.mode}, {row.group.removeprefix('the ') or 'no group'}"
@@ -141,17 +169,36 @@ def _in_mode(scene: Scene, row: ModeRow) -> Character:
 
 
 def _mode_gates(scene: Scene) -> Iterator[Gate]:
-    """All who live have to be in RECOVERY mode; later all have to go through the Raft upgrade."""
-    s, named = scene.state, scene.model.named
-    upgraded = s.where(lambda node: node.mode in ("synchronize", "group 0")) & s.live
-    recovers = s.where(lambda node: node.mode == "recovery") & s.live
+    """What the procedure waits for: all who live are in RECOVERY mode, the dead are removed, tables
+    are cleaned, and all go through the Raft upgrade.
+    """
+    s = scene.state
+    there = s.where
     if not s.logs_read:
-        there, what, knows = recovers, "RECOVERY mode", "started in it"
-    elif s.where(lambda node: node.waits_for_group) & s.live:
-        there, what, knows = upgraded, "synchronize", "reached it"
-    else:
-        return
-    yield Gate("mode", what, knows, named(there), named(s.live & ~there), s.live.bit_count())
+        recovers = there(lambda node: node.mode == "recovery")
+        yield _by_all(scene, recovers, "mode", "RECOVERY mode", "started in it")
+    elif s.dead:
+        yield _no_dead(scene)
+    elif s.live & there(lambda node: node.value in ("recovery", "unknown")):
+        cleaned = there(lambda n: not n.discovery and not n.history and n.group_id == NO_GROUP)
+        unset = there(lambda node: node.value not in ("recovery", "unknown"))
+        yield (
+            _by_all(scene, cleaned, "tables", "clearing the tables", "cleared theirs")
+            if s.live & ~cleaned
+            else _by_all(scene, unset, "row", "removing the row", "removed theirs")
+        )
+    elif s.live & there(lambda node: node.mode in ("recovery", "down")):
+        started = there(lambda node: node.mode not in ("recovery", "down"))
+        yield _by_all(scene, started, "start", "the Raft upgrade", "started again")
+    elif s.live & there(lambda node: node.waits_for_group):
+        joined = there(lambda node: not node.waits_for_group)
+        yield _by_all(scene, joined, "group", "one new group", "joined it")
+    elif s.live & there(lambda node: node.mode == "upgrade"):
+        reached = there(lambda node: node.mode != "upgrade")
+        yield _by_all(scene, reached, "synchronize", "synchronize", "reached it")
+    elif s.live & there(lambda node: node.mode != "group 0"):
+        done = there(lambda node: node.mode == "group 0")
+        yield _by_all(scene, done, "end", "the end of the upgrade", "finished it")
 
 
 MODE_STAGE = stage_panel(

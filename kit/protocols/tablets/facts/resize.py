@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct, structs
 
+from kit.protocols.tablets.hosts import LOG
 from kit.protocols.tablets.resize import TARGET, Resize, ResizeState
 from kit.protocols.tablets.rules.grid import GridHost, PlacedTablet, TabletGrid, grid_of_maps
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
@@ -44,7 +45,7 @@ def grid(m: Resize, s: ResizeState) -> TabletGrid:
     ready = frozenset((each.tablet, each.replica) for each in s.stores if each.number == splits)
     newest = grid_of_maps([s.map], tuple(hosts), sizes, m.edition)
     tablets = (structs.replace(each, unknown_to=frozenset(others)) for each in newest.tablets)
-    return structs.replace(newest, tablets=(*tablets, *older), divided=ready)
+    return structs.replace(newest, tablets=(*tablets, *older), divided=ready, led_by=LOG)
 
 
 def _drained(m: Resize, s: ResizeState) -> tuple[tuple[str, ...], tuple[str, ...]]:

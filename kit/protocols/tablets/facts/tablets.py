@@ -72,7 +72,7 @@ def _host(m: Tablets, node: NodeFacts, role: str, hand: str) -> GridHost:
     zero = "" if state or row.tokens else "no tokens"
     note = excluded or node.health or NOTES.get(state, state) or NOTES[asks] or zero
     leads = node.is_coordinator
-    tag = f"@{node.view.version}" if node.view else ""
+    tag = f"v{node.view.version}" if node.view else ""
     shards, rack = m.shards_of(node.name), m.rack(node.name)
     hand *= leads
     is_banned = node.is_ignored or row.state == "left"

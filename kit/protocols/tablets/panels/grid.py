@@ -29,7 +29,7 @@ from kit.protocols.tablets.rules.grid import (
     held_replicas,
 )
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
-from kit.views.busts import HEAD, bust
+from kit.views.busts import CROWNED, HEAD, bust
 from kit.views.diagrams import Standing
 from kit.views.fragment import Frag, h
 from kit.views.heat import Aspect, draw_heat, heat_lines
@@ -64,6 +64,8 @@ LOOKS: dict[Part, tuple[str | None, str]] = {
     "stray": (None, "box"),
 }
 """The classes of a chip and of its shape."""
+VERSION = "v"
+CROWN = 28  # how wide a crown is on a card
 PORT = 6  # how far a node's place is from its cells
 ENTRY = 0.85  # which part of a cell is left of where flows go, so that few chips are there
 LEADS = "★"
@@ -321,15 +323,20 @@ def _widths(grid: TabletGrid, room: float) -> Mapping[str, float]:
 # -- chips -----------------------------------------------------------------------------------------
 
 
-def _over(above: Above, lies: GridLayout, y: float) -> Iterator[Frag]:
-    """What stands over the grid, side by side, to the right of a client: a card of the log each."""
+def _over(above: Above, lies: GridLayout, y: float, led_by: str) -> Iterator[Frag]:
+    """What stands over the grid, side by side, to the right of a client: a card of the log each,
+    with a crown where the coordinator is.
+    """
     x = lies.left + 24
     for k, said in above.items():
-        words = shortened(said, lies.width - x - 12)
-        wide = measured(words) + 12
+        room = CROWN * (k == led_by)
+        words = shortened(said, lies.width - x - 12 - room)
+        wide = measured(words) + 12 + room
         card = box(x, y + 2, wide, 22, "log-card", 4)
-        text = h("text", words, x=x + 6, y=y + 18, class_="on soft")
-        yield h("g", card, text, k=k, class_="aside", data_of=k)
+        at = f"translate({x + CROWN / 2 + 3:.0f} {y + 15:.0f})"
+        crown = h("path", d=CROWNED, class_="crown", transform=at) if room else None
+        text = h("text", words, x=x + 6 + room, y=y + 18, class_="on soft")
+        yield h("g", card, text, crown, k=k, class_="aside", data_of=k)
         x += wide + 8
 
 
@@ -347,6 +354,19 @@ def _news(grid: TabletGrid, was: TabletGrid | None) -> frozenset[str]:
 
     before = dict(looks(was))
     return frozenset(key for key, look in looks(grid) if before.get(key) != look)
+
+
+def _left(
+    grid: TabletGrid, was: TabletGrid | None, labels: Mapping[str, str]
+) -> dict[TabletReplica, str]:
+    """The place that a replica left in this step, and its label."""
+    before = {each.key: place for place, held in was.held.items() for each in held} if was else {}
+    return {
+        before[each.key]: labels[each.key]
+        for place, held in grid.held.items()
+        for each in held
+        if before.get(each.key, place) != place
+    }
 
 
 def _work_key(tablet: PlacedTablet) -> str:
@@ -377,11 +397,12 @@ def draw_grid(
     held = Counter(place.host for place, inside in grid.held.items() for _ in inside)
     marks, news = frozenset() if by_storage else marked(grid, room), _news(grid, was)
     tablet = None if by_storage else asked_tablet(grid, room)
+    left = {} if by_storage else _left(grid, was, labels)
     kids = (
         strip,
-        list(_over(above, lies, room.strip)),
+        list(_over(above, lies, room.strip, grid.led_by)),
         list(_shard_heads(lies, grid)),
-        [_row(prefix, host, lies, held[host.name]) for host in grid.hosts],
+        [_row(prefix, host, lies, held[host.name], left) for host in grid.hosts],
         list(_client(tablet, lies, room.strip + CLIENT)) if tablet else None,
         [
             _arrow(prefix, tablet, each, lies, each.key in marks)
@@ -419,8 +440,10 @@ def _legend(grid: TabletGrid, every: Sequence[HeldReplica], marks: frozenset[str
     parts, ways = {each.part for each in every}, [way for t in grid.moving for way in t.ways]
     yield "number: tablet"
     yield from ("0/1: tablet 0 of 1, by an older map",) * any(t.count for t in grid.tablets)
-    yield from ("crown: coordinator",) * any(host.leads for host in grid.hosts)
-    yield from ("@: version it goes by",) * any(host.tag[:1] == "@" for host in grid.hosts)
+    leads = bool(grid.led_by) or any(host.leads for host in grid.hosts)
+    yield from ("crown: coordinator",) * leads
+    tags = {host.tag[:1] for host in grid.hosts}
+    yield from ("below a node: version it goes by",) * (VERSION in tags)
     loads = any(host.fill is not None for host in grid.hosts)
     yield from ("below a node: its load; disk: by the largest one",) * loads
     yield from ("hollow: down",) * any(host.health == "down" for host in grid.hosts)
@@ -507,7 +530,26 @@ def _shard_heads(lies: GridLayout, grid: TabletGrid) -> Iterator[Frag]:
         yield word(words, lies.left + lies.cell * (shard + 0.5), lies.top - 5, "soft")
 
 
-def _row(prefix: str, host: GridHost, lies: GridLayout, count: int) -> Frag:
+def _exit(lies: GridLayout, gone: str) -> list[Frag]:
+    """Where flows begin and end in a cell: what left it in this step is a ghost there."""
+    if not gone:
+        return [h("rect", width=0, height=0, class_="paper", data_end=True)]
+    wide, high = _chip_width(len(gone)) * lies.scale, CHIP * lies.scale
+    x = min(0.0, lies.cell * (1 - ENTRY) - wide / 2 - GAP)
+    return [
+        h("title", f"{gone} was here"),
+        h("g", box(x - wide / 2, -high / 2, wide, high, "wire dashed", 4), data_end=True),
+        h("text", gone, x=round(x), y=4.5, text_anchor="middle", class_="soft"),
+    ]
+
+
+def _row(
+    prefix: str,
+    host: GridHost,
+    lies: GridLayout,
+    count: int,
+    gone: Mapping[TabletReplica, str],
+) -> Frag:
     """A node's name and the cells of its shards; its place is behind its name, where flows end."""
     note = host.note or host.rack
     kind = "wire" if host.note in SETTLED else "wire dashed"
@@ -529,7 +571,7 @@ def _row(prefix: str, host: GridHost, lies: GridLayout, count: int) -> Frag:
         at = f"translate({head + 4 - left:.0f} -6)"
         named = h("g", h("g", cast, data_end=True), list(_signs(host)), transform=at)
     holds = f"holds {counted(count, 'replica')}" if count else "holds no replica"
-    version = host.tag.replace("@", "version ") if host.fill is None else f"load {host.tag}"
+    version = host.tag.replace(VERSION, "version ") if host.fill is None else f"load {host.tag}"
     said = "coordinator" * host.leads, host.rack, host.note, version, holds
     return h(
         "g",
@@ -545,7 +587,7 @@ def _row(prefix: str, host: GridHost, lies: GridLayout, count: int) -> Frag:
             h(
                 "g",
                 box(1 - ENTRY * lies.cell, 1 - top, lies.cell - 2, lies.row - 2, kind, 4),
-                h("rect", width=0, height=0, class_="paper", data_end=True),
+                _exit(lies, gone.get(TabletReplica(host.name, at), "")),
                 k=f"{prefix}{shard_spot(f'{host.name}:{at}')}",
                 transform=f"translate({PORT + lies.cell * (at + ENTRY):.1f} 0)",
             )

@@ -125,7 +125,8 @@ class TabletGrid(Struct, frozen=True, dict=True):
     """The shards of a cluster and what each holds, tablets in their order.
 
     ``divided`` are replicas, by number and place, whose data are ready for the split of the tablet.
-    Where nobody ``asks``, whom requests use is left out: all are used at any time.
+    Where nobody ``asks``, whom requests use is left out: all are used at any time. ``led_by`` is
+    the key of what stands over the grid for a coordinator that is nobody's node.
     """
 
     hosts: tuple[GridHost, ...]
@@ -133,6 +134,7 @@ class TabletGrid(Struct, frozen=True, dict=True):
     sizes: Sizes = UNKNOWN
     divided: frozenset[tuple[int, TabletReplica]] = frozenset()
     asks: bool = True
+    led_by: str = ""
 
     @property
     def places(self) -> tuple[TabletReplica, ...]:

@@ -89,6 +89,12 @@ LEAST_ARC, LEAST_LOCK = 14, 44
 PADLOCK = "M-4 -1h8v6h-8zM-2.5 -1v-2a2.5 2.5 0 0 1 5 0v2"
 
 
+ASIDE = ((0, True), (0, False), (HIGH, True), (HIGH, False))
+"""Where the letters of an arc stand, from where there is room first: so much deeper inside, and
+whether an eye and a pencil are beside them.
+"""
+
+
 class Arc(Struct, frozen=True):
     """A range, ``held`` by an operation or none, or several that rest side by side, lineless."""
 
@@ -130,8 +136,12 @@ def _arc(space: TokenSpace, run: Sequence[placement.Lines]) -> Arc:
     return Arc(*ends, facts.range_key(left, right), held, line, len(run))
 
 
-def letters(arc: Arc, short: Mapping[str, str]) -> tuple[Letter, ...]:
-    """Who is read from, inside, and who is only written to, outside; none on a narrow arc."""
+def letters(
+    arc: Arc, short: Mapping[str, str], deeper: float = 0, with_marks: bool = True
+) -> tuple[Letter, ...]:
+    """Who is read from, inside, and who is only written to, outside; none on a narrow arc. Where
+    other things stand, so much ``deeper`` inside, or without an eye and a pencil.
+    """
     line = arc.line
     if line is None:
         return ()
@@ -148,10 +158,12 @@ def letters(arc: Arc, short: Mapping[str, str]) -> tuple[Letter, ...]:
     deepest = INSIDE - step * (len(inner) - 1)
     if length(arc.right - arc.left, deepest) < LEAST_ARC:
         return ()
-    if outer:  # who is read from is not who is written to: an eye, a pencil beside it
+    if (
+        outer and with_marks
+    ):  # who is read from is not who is written to: an eye, a pencil beside it
         inner.append((EYE, EYE))
         outer.append((PENCIL, PENCIL))
-    stacks = ((inner, INSIDE, -step), (outer, OUTSIDE, step))
+    stacks = ((inner, INSIDE - deeper, -step), (outer, OUTSIDE, step))
     return tuple(
         Letter(name, short.get(name, name), *point(arc.middle, radius + i * by), kind)
         for names, radius, by in stacks
@@ -296,7 +308,10 @@ def _inside(scene: Scene, *, many: bool) -> Frag:
     guilty = placement.guilty_parts(scene)
     names = tags(node.name for node in scene.of(facts.nodes))
     drawn = {
-        name: [(arc, letters(arc, names)) for arc in arcs(scene, name, guilty)]
+        name: [
+            (arc, [letters(arc, names, *aside) for aside in ASIDE])
+            for arc in arcs(scene, name, guilty)
+        ]
         for name in facts.keyspaces(scene.model)
     }
     spots = discs.concerned(scene) if many else discs.places(scene)
@@ -308,8 +323,9 @@ def _inside(scene: Scene, *, many: bool) -> Frag:
         yield "log", (_log_box(scene),)
         yield from ((f"told:{words}", (box,)) for words, _, box in notices)
         yield from discs.disc_boxes(spots, texts)
-        for arc, marks in sorted(drawn[name], key=lambda x: not (x[0].line and x[0].line.changed)):
-            yield arc.key, tuple(mark.box for mark in marks)
+        for arc, tries in sorted(drawn[name], key=lambda x: not (x[0].line and x[0].line.changed)):
+            for at, marks in enumerate(tries):
+                yield f"{at}:{arc.key}", tuple(mark.box for mark in marks)
         yield "start", (start,)
         yield from discs.token_boxes(spots, texts)
 
@@ -341,17 +357,18 @@ def _inside(scene: Scene, *, many: bool) -> Frag:
 def _keyspace(
     scene: Scene,
     name: str,
-    drawn: Sequence[tuple[Arc, Sequence[Letter]]],
+    drawn: Sequence[tuple[Arc, Sequence[Sequence[Letter]]]],
     shown: frozenset[str],
     guilty: frozenset[str],
 ) -> Frag:
     names = facts.keyspaces(scene.model)
+
+    def seen(arc: Arc, tries: Sequence[Sequence[Letter]]) -> Sequence[Letter]:
+        return next((each for at, each in enumerate(tries) if f"{at}:{arc.key}" in shown), ())
+
     return h(
         "g",
-        [
-            draw_arc(name, arc, marks if arc.key in shown else (), guilty=arc.key in guilty)
-            for arc, marks in drawn
-        ],
+        [draw_arc(name, arc, seen(arc, tries), guilty=arc.key in guilty) for arc, tries in drawn],
         dense(scene, name),
         draw_covered(scene, name) if placement.large(scene, name) is not None else None,
         k=f"arcs:{name}",

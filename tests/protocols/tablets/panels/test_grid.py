@@ -309,11 +309,11 @@ def test_nodes_have_heads_and_the_legend_explains_what_is_there() -> None:
     """The leader's head has a crown; only marks that are there are explained."""
     grid = one()
     leader, *others = grid.hosts
-    quiet = draw_grid(replace(grid, hosts=(replace(leader, leads=True, tag="@3"), *others)))
+    quiet = draw_grid(replace(grid, hosts=(replace(leader, leads=True, tag="v3"), *others)))
     assert len(classed(quiet, "head")) == 5, "four nodes and a client"
     assert len(classed(quiet, "crown")) == 1
     said = classed(quiet, "legend")[0].text()
-    assert "crown: coordinator; @: version it goes by" in said
+    assert "crown: coordinator; below a node: version it goes by" in said
     assert "comes" not in said
     replicas = moved((A0, B0, C0), A0, D0)
     way = one(new_replicas=replicas, stage="streaming", transition="migration")

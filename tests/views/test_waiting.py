@@ -1,0 +1,119 @@
+"""What a picture says while a request or a step waits: who stands there, who is missing, what was
+sent. Each row is a step of a scenario.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from msgspec import Struct
+
+from kit.playing.opening import open_named
+from kit.views.gate import gates_of
+from kit.views.panel import Scene, scene_of
+from kit.views.registry import for_model
+
+
+class Waits(Struct, frozen=True):
+    """A step: what ``stands`` in the words of the picture, who is ``missing`` before the gate and
+    who is ``there``, what was ``sent`` in it, and what stands there not yet (``absent``).
+    """
+
+    scenario: str
+    step: int
+    stands: tuple[str, ...]
+    missing: str = ""
+    there: str = ""
+    sent: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+
+
+ROWS = (
+    Waits(
+        "vnodes/write-during-bootstrap", 3,
+        ("K1 sends write 1 @10 to B, C, D", "now K1 writes to B, C, D"),
+        sent=("write 1 @10 → C (at 10): takes write 1; answer @10",),
+        absent=("write 1 @10 → D", "write 1: done"),
+    ),
+    Waits(
+        "vnodes/write-during-bootstrap", 8,
+        ("K1 at 10 ✓ write 1: done", "now K1 writes to B, C, D, perhaps X"),
+        "D X", "B C", ("C applies 11",), ("D applies 11",),
+    ),
+    Waits(
+        "vnodes/write-during-bootstrap", 16,
+        ("now K2 reads from B, C, perhaps D, perhaps X", "now K2 writes to B, C, D, X"),
+        "X", "B C D", ("copy for X arrives from D: write 1", "D applies 12"), ("X applies 12",),
+    ),
+    Waits(
+        "dataplane/no-barrier", 3,
+        ("K1 sends write 1 @99 to A, B, C",),
+        sent=("write 1 @99 → B (at 99): takes write 1; answer @99",),
+        absent=("write 1 @99 → C", "write 1: done"),
+    ),
+    Waits(
+        "dataplane/no-barrier", 9,
+        ("epoch 100 is committed: split ranges",), "X", "", ("C applies 100",), ("X applies 100",),
+    ),
+    Waits(
+        "dataplane/no-barrier", 25,
+        ("K2 sends read 2 @103 to B, C, X", "now K2 reads from B, C, X"), "C X", "B",
+        sent=("read 2 @103 → B (at 102, catches up 102→103): returns write 1; answer @103",),
+        absent=("read 2 @103 → C", "read 2 @103 → X"),
+    ),
+    Waits(
+        "truncate/late-truncate", 3,
+        ("client: truncate", "B: rows of before, no session"), "B", "A",
+        ("group 0 → A: session 1",),
+    ),
+    Waits(
+        "truncate/late-truncate", 6,
+        ("on its way: g0 → A: late RPC (held)", "A: rows of before, session 1"), "A B", "",
+        ("coordinator → network: truncate for A",), ("has answered",),
+    ),
+    Waits(
+        "truncate/late-truncate", 7,
+        ("A: no rows, session 1, has answered", "B: rows of before"), "B", "A",
+        ("coordinator → A: truncate", "A → coordinator: truncated"),
+    ),
+    Waits(
+        "resize/table-splits", 9,
+        ("A: behind", "B: behind", "group 0: split 1, ready, barrier"), "A B", "",
+    ),
+    Waits(
+        "resize/table-splits", 10,
+        ("B: behind", "a client writes tablet 0 at A:0, B:0"), "B", "A",
+        ("group 0 → A: 1 tablet, resize split",), ("A: behind",),
+    ),
+    Waits(
+        "resize/table-splits", 28,
+        ("A: 0, 1", "B: 0, 1", "group 0: split 2, ready, commit"),
+        sent=("coordinator → B: barrier", "B → coordinator: drained"), absent=("behind",),
+    ),
+)  # fmt: skip
+
+
+def scene_at(name: str, step: int) -> Scene:
+    """A step of a scenario, gone through as its Player does."""
+    timeline = open_named(name).timeline
+    while len(timeline.moments) <= step:
+        timeline.forward()
+    return scene_of(timeline, timeline.moments[step].id)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.scenario} {row.step}")
+def test_a_picture_says_who_waits_for_whom(row: Waits) -> None:
+    """It stands in the picture's words, at its gate, and on what travelled."""
+    scene = scene_at(row.scenario, row.step)
+    views = for_model(scene.model)
+    panel = next(panel for panel in views.panels if panel.name == views.picture)
+    drawn = panel.draw(scene)
+    words = next(part.get("aria-label") for part in drawn.walk() if part.get("aria-label")) or ""
+    titles = " ; ".join(part.text() for part in drawn.walk() if (part.key or "")[:6] == "trail:")
+    every = re.sub(r"\s+", " ", f"{words} ; {titles}")
+    assert [said for said in (*row.stands, *row.sent) if said not in every] == []
+    assert [said for said in row.absent if said in every] == []
+    closed = [g for g in gates_of(scene, panel.gates or views.gates) if not g.is_open]
+    missing, there = (closed[0].missing, closed[0].there) if closed else ((), ())
+    assert ({*missing}, {*there}) == ({*row.missing.split()}, {*row.there.split()})
