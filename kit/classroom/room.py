@@ -196,10 +196,10 @@ class Room:
         """Of each node the row of the first table that has one, else its state."""
         rendered, rows = self.player.rendered, dict[str, list[tuple[str, str]]]()
         scene = rendered.scene(self.player.timeline.at)
-        panels = sorted(rendered.panels, key=lambda panel: panel.name != rendered.views.table)
+        views = rendered.views
+        panels = [one for one in rendered.panels if one.name != views.picture]
+        panels.sort(key=lambda one: one.name != views.table)
         for table in (t for panel in panels for t in panel.draw(scene).walk() if t.tag == "table"):
-            if len(rows) == len(self.nodes):
-                break  # nothing more is drawn
             head, *body = (part for part in table.walk() if part.tag == "tr")
             for row in body:
                 _, _, key = (row.key or "").partition(":")
