@@ -327,6 +327,15 @@ OF_EVENTS = {
     schema.CMS: STEP,
 }
 """The published kind of what begins with these words; all else changes the schema."""
+OF_OPERATIONS = {
+    schema.LEAVE: "START_LEAVE",
+    "left": "FINISH_LEAVE",
+    schema.MOVE: "START_MOVE",
+    "moved": "FINISH_MOVE",
+    schema.REPLACE: "START_REPLACE",
+    "replaced": "FINISH_REPLACE",
+}
+"""The same where an operation has two events, as in the model of the schema."""
 FIXED = "the members stay the same in this model; those of cms change"
 
 
@@ -401,6 +410,7 @@ class OrderedServers(SchemaServers, MetadataServers):
     does: Mapping[str, str] = {
         "nodetool cancel {operation} {machine}": "cancel {machine}",
         "nodetool abortbootstrap --ip {machine}": "cancel {machine}",
+        "nodetool decommission": "decommission {here}",
     }
     operations: Mapping[str, str] = {"bootstrap": "JOIN"}
     lacks: Mapping[str, str] = {
@@ -438,7 +448,7 @@ class OrderedServers(SchemaServers, MetadataServers):
         yield m.base, base, rendered(base, "what was there before"), 0
         for each in s.log:
             word, *names = each.event.split()
-            kind = OF_EVENTS.get(word, SCHEMA_CHANGE)
+            kind = {**OF_EVENTS, **OF_OPERATIONS}.get(word, SCHEMA_CHANGE)
             text = submitted(m, each, kind, names[0])
             if kind == STEP:
                 said, new = f"{each.event} (by {each.id})", node_id(m.names.index(names[-1]))
@@ -459,7 +469,8 @@ class OrderedServers(SchemaServers, MetadataServers):
     def listed(self, now: DrillMoment, at: int) -> dict[int, ListedNode]:
         """Who owns data, and who joins, as a node knows it."""
         m, s = now.model, now.state
-        kinds = {NORMAL: "JOINED", BOOT: "BOOTSTRAPPING"}
+        kinds = {NORMAL: "JOINED", BOOT: "BOOTSTRAPPING", schema.REPLACED: "BOOT_REPLACING"}
+        kinds |= {each: each for each in (schema.LEAVING, schema.MOVING)}
         return {
             m.number(name): ListedNode(state)
             for status, state in kinds.items()
