@@ -782,7 +782,7 @@ class Schema(NodeModel[SchemaState]):
             return refused("another node takes its place")
         if gossip.schema_of(s.nodes[node].cells).orphans:
             return s.at(node, health="failed")
-        asks = self.ordered and len(self.status(s, s.nodes[node])) > 1
+        asks = self.ordered and self.status(s, s.nodes[node]) != (self.names[node],)
         return s.at(node, health="back" if asks else "up")
 
     @action(
