@@ -55,6 +55,7 @@ CMS = ("crash", "lose", "corrupt")
 CMS_ACTS = ("cancel", "assassinate", "choose")
 TCM_FAULTS = {"crashes": 2, "holds": True, "cancels": 2}
 CMS_FAULTS = {"crashes": 2, "losses": 2, "corruptions": 2, "orders": 3, "longest": 9}
+SCHEMA_FAULTS = {"operations": 1, "cancels": 1, "restarts": 2, "injections": 2}
 
 
 def ring(edition: str) -> Iterator[FaultRow]:
@@ -145,6 +146,14 @@ MATRIX = (
         CMS_ACTS,
     ),
     FaultRow(
+        "recovery of the only member",
+        "cms",
+        {"nodes": 3, "edition": "server", **CMS_FAULTS},
+        CMS,
+        ("submit *", "lose A"),
+        (*CMS_ACTS, "ignore"),
+    ),
+    FaultRow(
         "a schema change, and a join",
         "schema",
         {"joins": 2, "cuts": 2, "cancels": 1, "restarts": 2, "injections": 2},
@@ -152,10 +161,31 @@ MATRIX = (
     ),
     *(
         FaultRow(
+            f"a schema change, and a {operation}",
+            "schema",
+            {**SCHEMA_FAULTS, "race": "replication"},
+            ("stop", "inject"),
+            (*before, f"{operation} B", "alter *"),
+            ("cancel",),
+        )
+        for operation, before in (("decommission", ()), ("move", ()), ("replace", ("stop B",)))
+    ),
+    *(
+        FaultRow(
             f"migration, {edition}",
             "migration",
             {"edition": edition, "changes": 2, "crashes": 2, "deaths": 1},
             ("crash", "die", "change"),
+            acts=("initialize", "abort"),
+        )
+        for edition in ("documents", "server")
+    ),
+    *(
+        FaultRow(
+            f"first log of a new cluster, {edition}",
+            "migration",
+            {"edition": edition, "begins": "fresh", "contact": "B", "changes": 2, "crashes": 2},
+            ("crash", "change"),
             acts=("initialize", "abort"),
         )
         for edition in ("documents", "server")
@@ -239,6 +269,13 @@ class Healing:
         self.kinds: Counter[str] = Counter()
         self.cells: set[tuple[int, str]] = set()
         self.failures: list[str] = []
+
+    @property
+    def figures(self) -> dict[str, int]:
+        """Steps with a kind of fault, faults there, runs to rest, and how many failed."""
+        faults = self.kinds.total()
+        cells, failed = len(self.cells), len(self.failures)
+        return {"cells": cells, "faults": faults, "runs": 2 * faults, "failed": failed}
 
     def wanting(self, s: Any) -> Iterator[Any]:
         """What may happen that is no fault, and ends none."""
@@ -326,15 +363,22 @@ class Healing:
         if said:
             self.failures.append(f"{said}: {', '.join(way)}")
 
-    def run(self, faults: int) -> None:
-        """The run without a fault, and those with up to so many."""
+    def run(self, faults: int, every: int = 1) -> None:
+        """The run without a fault, and those with up to so many.
+
+        Of the faults of each kind it takes the first, and each ``every``-th after that.
+        """
         places = [*self.led_on((self.model.start(), 0), (), late=False)]
+        seen = Counter[str]()
         for _ in range(faults):
             later = []
             for step, (place, way) in enumerate(places):
                 for action in self.model.actions(place[0]):
                     verb = self.model.verb(action)
                     if (kind := verb.split(" ")[0]) in (*self.row.faults, *self.row.acts):
+                        seen[kind] += 1
+                        if (seen[kind] - 1) % every:
+                            continue
                         after = self.model.apply(place[0], action)
                         self.judge_step(place[0], action, after, way)
                         self.kinds[kind] += 1
@@ -351,21 +395,16 @@ def main() -> None:
     parser.add_argument("--only", default="", metavar="WORDS", help="these operations")
     given = parser.parse_args()
     total: Counter[str] = Counter()
-    print(f"{'operation':<30}{'cells':>7}{'faults':>8}{'runs':>8}{'failed':>8}")
+    print(f"{'operation':<36}{'cells':>8}{'faults':>8}{'runs':>8}{'failed':>8}")
     for row in (each for each in MATRIX if given.only in each.operation):
         healing = Healing(row)
         healing.run(given.faults)
-        numbers = {
-            "cells": len(healing.cells),
-            "faults": healing.kinds.total(),
-            "runs": 2 * healing.kinds.total(),
-            "failed": len(healing.failures),
-        }
+        numbers = healing.figures
         total.update(numbers)
-        print(f"{row.operation:<30}{''.join(f'{n:>8}' for n in numbers.values())}", flush=True)
+        print(f"{row.operation:<36}{''.join(f'{n:>8}' for n in numbers.values())}", flush=True)
         for each in healing.failures[:3]:
             print(f"    {each[:1500]}")
-    print(f"{'all':<30}{''.join(f'{n:>8}' for n in total.values())}")
+    print(f"{'all':<36}{''.join(f'{n:>8}' for n in total.values())}")
 
 
 if __name__ == "__main__":

@@ -88,17 +88,33 @@ class ServiceView(Struct, frozen=True):
 
 
 def rendered(
-    kind: str, said: str, node: int, tokens: Iterable[int] = (), replaced: int | None = None
+    kind: str,
+    said: str,
+    node: int | None = None,
+    tokens: Iterable[int] = (),
+    replaced: int | None = None,
+    more: Mapping[str, str] = {},
 ) -> str:
-    """A transformation as the log prints it, of nodes by their places; then what is said of it."""
+    """A transformation as the log prints it, of nodes by their places; then what is said of it.
+
+    Fields of a kind that are not of its node are given as ``more``, by their published names.
+    """
     name = kind.title().replace("_", "")
     step, _, what = kind.partition("_")
-    own = "nodeId" if step == "CANCEL" else "leaving" if kind == "ASSASSINATE" else "id"
-    own = "replacement" if what == "REPLACE" else "leaving" if kind == "PREPARE_LEAVE" else own
-    fields = {} if replaced is None else {"replaced": f"NodeId{{id={replaced + 1}}}"}
-    fields[own] = f"NodeId{{id={node + 1}}}"
+    own = "nodeId" if step in ("CANCEL", "UNREGISTER", "STARTUP") else "id"
+    own = "leaving" if kind in ("ASSASSINATE", "PREPARE_LEAVE") else own
+    own = "replacement" if what == "REPLACE" else own
+    fields = {} if replaced is None else {"replaced": node_id(replaced)}
+    fields |= {} if node is None else {own: node_id(node)}
     fields |= {"tokens": f"[{', '.join(map(str, tokens))}]"} if tokens else {}
-    return f"{name}{{{', '.join(f'{each}={of}' for each, of in fields.items())}}}: {said}"
+    return (
+        f"{name}{{{', '.join(f'{each}={of}' for each, of in {**fields, **more}.items())}}}: {said}"
+    )
+
+
+def node_id(place: int) -> str:
+    """``NodeId{id=1}``: nodes are numbered in the order in which they have registered."""
+    return f"NodeId{{id={place + 1}}}"
 
 
 def gossiped(

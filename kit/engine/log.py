@@ -319,23 +319,37 @@ class OpenLog(AtomicLog):
         """The log takes one more event, which gets the next epoch."""
         return LogState(s.entries.append(event), s.applied, s.held)
 
+    @action(each=lambda m, s: [()])
+    @purpose("Nobody can know what only the lost ones knew.")
+    def lose(self, s: LogState) -> LogState:
+        """Whoever had a part of the log is lost with it: the log begins again."""
+        return self.begun
+
 
 def refined_by_logs(
-    fine: Any, known: Callable[[Any], Sequence[Sequence[Any]]], offered: Iterable[Any]
+    fine: Any,
+    known: Callable[[Any], Sequence[Sequence[Any]]],
+    offered: Iterable[Any],
+    losing: tuple[type, ...] = (),
 ) -> Refinement:
     """How a model refines the log where each node knows a beginning of it, in a log of its own.
 
-    ``known`` are these logs in a state, in the order of ``fine.names``; the longest is the log.
-    What is new there is appended, then applied, entry by entry, by each node whose log has grown.
+    ``known`` are these logs in a state, in the order of ``fine.names``; the longest is the log, and
+    who knows another one has applied -1 entries of it, which no step leads to. What is new there is
+    appended, then applied, entry by entry, by each node whose log has grown. Only an action of the
+    types ``losing`` may make it shorter: nobody has any of it then, and another one may begin.
     """
 
     def project(s: Any) -> LogState:
         logs = known(s)
-        lengths = tuple(map(len, logs))
-        return LogState(log_of(logs[lengths.index(max(lengths))]), lengths, (0,) * len(logs))
+        longest = max(logs, key=len)
+        lengths = tuple(len(log) if log == longest[: len(log)] else -1 for log in logs)
+        return LogState(log_of(longest), lengths, (0,) * len(logs))
 
     def image(before: Any, action: Any, after: Any) -> tuple[Any, ...]:
         was, now = project(before), project(after)
+        if isinstance(action, losing) and len(now.entries) < len(was.entries):
+            return (OpenLog.lose(),)
         new = tuple(now.entries)[len(was.entries) :]
         counts = zip(fine.names, was.applied, now.applied, strict=True)
         applied = (name for name, old, index in counts for _ in range(old, index))

@@ -81,3 +81,12 @@ def lesson(name: str) -> Lesson:
         if short in (each.slug, each.name, *each.formerly):
             return each
     raise BadInput("lesson", name, one_of(short, [each.name for each in COURSE]))
+
+
+def without_magics(source: str) -> str:
+    """The Python of a cell: what only a notebook understands, such as ``%nodetool``, is left out.
+
+    A cell that begins with ``%%`` has no Python at all.
+    """
+    lines = [] if source.startswith("%%") else source.splitlines()
+    return "\n".join(line for line in lines if not line.startswith("%"))

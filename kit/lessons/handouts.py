@@ -20,6 +20,7 @@ from kit.edge.reading import read_text
 from kit.edge.words import say
 from kit.edge.writing import check_place, write_whole
 from kit.errors import BadInput, KitError
+from kit.lessons.course import without_magics
 from kit.lessons.exercises import Exercise, right_answers
 from kit.lessons.predictions import Prediction
 from kit.lessons.tasks import Task
@@ -180,7 +181,7 @@ def failed(number: int, error: BaseException) -> KitError:
 
 
 def _run(source: str, names: dict[str, Any]) -> Any:
-    tree = ast.parse(source)
+    tree = ast.parse(without_magics(source))
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, "<cell>", "exec"), names)
     if not isinstance(last, ast.Expr):

@@ -17,7 +17,7 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
 from kit.edge.words import say
 from kit.engine.drill import drills
-from kit.lessons.course import COURSE, Lesson
+from kit.lessons.course import COURSE, Lesson, without_magics
 from kit.playing.stored import StoredRun, run_stored
 from kit.site.pages import page_of
 from kit.site.programs import Program, program_of
@@ -142,9 +142,10 @@ def _cell(cell: Any, lesson: Lesson, folder: Path, parts: list[Part], before: li
     answer = cell.metadata.get("nbgrader", {}).get("grade_id")
     if answer is not None:
         return _answer(answer, program_of(before, cell.source))
-    own = program_of(before, cell.source)
+    python = without_magics(cell.source)
+    own = program_of(before, python)
     shown = "".join(_output(output, lesson, parts, own, folder) for output in cell.outputs)
-    before.append(cell.source)
+    before.append(python)
     code = f"<pre><code>{escape(cell.source)}</code></pre>"
     head = escape(say("Code"))
     return f'{shown}<details class="code"><summary>{head}</summary>{code}</details>'

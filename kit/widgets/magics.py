@@ -64,7 +64,9 @@ def cql(names: dict[str, Any], line: str, cell: str = "") -> Any:
     _, given = Grammar(tools.understood("SELECT {"), tools.slots()).read(rest, now)
     table = tools.read(now, tools.answering(now, "cqlsh"), given)
     rows = [[row.get(name) for name in table.columns] for row in table.rows]
-    return pd.DataFrame(rows, columns=list(table.columns))
+    frame = pd.DataFrame(rows, columns=list(table.columns))
+    vars(frame)["_repr_html_"] = frame.to_html  # pandas adds a style sheet, which is not trusted
+    return frame
 
 
 def _addressed(

@@ -14,6 +14,7 @@ from typing import Any
 import nbformat
 import pytest
 
+from kit.lessons.course import without_magics
 from kit.lessons.tasks import tasks
 from tests.house.source import ROOT
 from tests.lessons.answers import RIGHT
@@ -35,7 +36,7 @@ def cells(path: Path, kind: str | None = None) -> list[Any]:
 
 def calls(path: Path) -> list[ast.Call]:
     """Every call in the code of a notebook, in order."""
-    code = "\n".join(cell.source for cell in cells(path, "code"))
+    code = "\n".join(without_magics(cell.source) for cell in cells(path, "code"))
     return [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call)]
 
 
@@ -85,7 +86,7 @@ def test_it_asks_for_predictions_that_the_model_answers(path: Path) -> None:
     asked = named(path, "predict")
     assert len(asked) == len(named(path, "with_answer")) >= 3
     assert not named(path, "answer")
-    code = "\n".join(cell.source for cell in cells(path, "code"))
+    code = "\n".join(without_magics(cell.source) for cell in cells(path, "code"))
     assert not re.search(r"\b(Question|PosedQuestion|Prediction)\b", code)
 
 

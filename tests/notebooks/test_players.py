@@ -12,6 +12,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from kit.lessons.course import without_magics
 from kit.spark.driver import variables
 from tests.house.source import ROOT
 
@@ -87,7 +88,7 @@ def moved_later(cells: list[tuple[str, str]]) -> Iterator[str]:
     """
     shown: set[str] = set()
     for source, player in cells:
-        body = ast.parse(source).body
+        body = ast.parse(without_magics(source)).body
         for statement in body:
             yield from _wasted(statement)
             yield from (f"{name}.{verb}" for name, verb in _calls(statement) if name in shown)

@@ -19,6 +19,7 @@ from kit.engine.timeline import Timeline
 from kit.errors import BadInput, Refused
 from kit.operators.importers.metadata_log import KINDS, parse_metadata
 from kit.operators.importers.nodetool import parse_ring_text, parse_status_text
+from tests.views.frames import after
 
 READ = Path(__file__).with_name("tools.txt").read_text(encoding="utf-8")
 PUBLISHED = {
@@ -449,3 +450,25 @@ def test_every_event_has_a_published_kind() -> None:
     }
     assert kinds <= {*KINDS}
     assert {"START_JOIN", "MID_MOVE", "CANCEL_SEQUENCE", "ASSASSINATE"} < kinds
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "script", "nodes"),
+    [
+        ("cms", {"newcomers": 1}, ("bootstrap A C A", "advance A A", "catch-up B A"),
+         {2: 3, 3: 2}),
+        ("cms", {"nodes": 3, "edition": "server"}, ("reconfigure A 2 A",), {}),
+        ("commit", {"nodes": 3, "members": 1, "events": ("replace C D at A",)},
+         ("submit r1 A", "ballot A", "propose A", "learn A"), {1: 4}),
+        ("schema", {"race": "none", "joins": 1}, ("ask-seed X A", "bootstrap X"), {3: 4}),
+    ],
+    ids=["cms", "cms of the server", "commit", "schema"],
+)  # fmt: skip
+def test_a_dumped_log_names_nodes_as_the_published_one(
+    model: str, given: dict[str, object], script: tuple[str, ...], nodes: dict[int, int]
+) -> None:
+    """What the importer reads from it is which node each event is about, by number."""
+    timeline = after(model, given, *script)
+    now = DrillMoment(timeline.model, tuple(timeline.moments), "A")
+    log = parse_metadata("\n".join(typed(servers(timeline), now, "nodetool cms dumplog")), "log")
+    assert {each.epoch: each.node for each in log.rows if each.node} == nodes

@@ -171,6 +171,7 @@ MODELS: dict[str, tuple[Build, ...]] = {
         schema(race="replication", joins=1, writes=1, cuts=1),
         schema(race="none", joins=1, writes=1, restarts=1),
         lambda: build("schema", {"nodes": 3, "race": "table", "writes": 1}, ("ordered",)),
+        schema(race="replication", operations=1, restarts=1),
     ),
     "group0": (
         group0(elections=1, crashes=1, losses=1),

@@ -743,22 +743,26 @@ _ALL = ("upgrade A", "upgrade B", "upgrade C")
 
 
 def _refinement(parameters: Any) -> Refinement:
-    """The first epochs and all that follows are entries of one log, which nodes apply in turn."""
+    """The first epochs and all that follows are entries of one log, which nodes apply in turn.
+
+    A log that is lost with everybody who ran by it is no log any more: another one may begin.
+    """
     fine = Migration(parameters)
 
     def known(s: MigratingCluster) -> list[tuple[Any, ...]]:
-        begun = (
-            ((FIRST,), (INITIALIZED, log.base)) if (log := s.log_of(n)) else () for n in s.nodes
-        )
-        later = (log.entries if (log := s.log_of(n)) else () for n in s.nodes)
-        return [(*a, *b)[: n.epoch] for n, a, b in zip(s.nodes, begun, later, strict=True)]
+        alive = {n.log for n in s.nodes if n.is_there}
+        logs = (s.log_of(n) if n.log in alive else None for n in s.nodes)
+        return [
+            ((FIRST,), (INITIALIZED, log.base), *log.entries)[: n.epoch] if log else ()
+            for n, log in zip(s.nodes, logs, strict=True)
+        ]
 
     begins = [(FIRST,), *((INITIALIZED, base) for base in range(1 << fine.changes))]
     follow = [
         *product(("change",), range(fine.changes)),
         *product(("member",), range(len(fine.names))),
     ]
-    return refined_by_logs(fine, known, (*begins, *follow))
+    return refined_by_logs(fine, known, (*begins, *follow), (Migration.die.struct,))
 
 
 ENTRY = entry(

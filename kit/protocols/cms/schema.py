@@ -11,6 +11,9 @@ copies what there is, and from its start on it gets new writes, from each coordi
 it. In the log a coordinator learns of a newer epoch from any replica that it asks, so that the
 barrier of a join, the matter of ``tcm``, is left out. In the world of gossip the time that a joiner
 waits may have passed at any moment: that is no proof that all have heard of it.
+
+Besides, members leave, move or are replaced. Of that there is only what concerns a schema: from the
+first event to the last one ranges are locked, and data is placed by the replication of the first.
 Sources: CEP-21, "Motivation", "Schema Management", "Event Submission Protocol", "Failure and
 Cancellation", "Public Interfaces", "Compatibility"; published code, ``Gossiper``.
 """
@@ -18,7 +21,7 @@ Cancellation", "Public Interfaces", "Compatibility"; published code, ``Gossiper`
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 from typing import Annotated, Any, Literal, TypeAlias
 
 from kit.engine.declared import (
@@ -45,10 +48,22 @@ from kit.engine.log import refined_by_logs
 from kit.engine.model import Refinement
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal, counted
-from kit.masks import nodes_in
+from kit.masks import nodes_in, union
 from kit.protocols.cms.rules import schema as rules
 from kit.protocols.cms.rules.log import Entry, Machine
-from kit.protocols.cms.rules.schema import CANCEL, JOIN, JOINED, SchemaMetadata
+from kit.protocols.cms.rules.schema import (
+    CANCEL,
+    JOIN,
+    JOINED,
+    LEAVE,
+    LOCKING,
+    MOVE,
+    OPERATIONS,
+    OWNERS,
+    REPLACE,
+    REPLACED,
+    SchemaMetadata,
+)
 from kit.protocols.gossip import rules as gossip
 from kit.protocols.gossip.rules import BOOT, NORMAL, SCHEMA, STATUS, Mutations, View
 
@@ -155,11 +170,14 @@ class SchemaState(State, frozen=True, cache_hash=True):
     cancels: int = 0
     restarts: int = 0
     reconfigurations: int = 0
+    operations: int = 0
     injections: int = 0
 
 
 Next: TypeAlias = SchemaState | Refusal | None
 Change = Annotated[int, Each(lambda m: range(len(m.planned)))]
+BEGUN = {LEAVE: "begins to leave", MOVE: "begins to move", REPLACE: "begins to be replaced"}
+Operation = Annotated[str, Each(tuple(BEGUN))]
 
 
 def serving(s: SchemaState) -> tuple[SchemaNode, ...]:
@@ -210,7 +228,7 @@ def _start_says(m: Schema, before: SchemaState, a: Any, after: SchemaState) -> s
     node = after.nodes[m.number(a.node)]
     if node.health == "failed":
         return "{node} cannot start: it has {orphan}, and cannot load that."
-    if m.ordered:
+    if node.health == "back":
         return (
             "{node} starts with the list of its disk: the CMS is {members}. It has to check that."
         )
@@ -248,6 +266,7 @@ class Schema(NodeModel[SchemaState]):
     cancels: int = budget(0, "how often an operator cancels the join", le=MOST)
     restarts: int = budget(0, "how often a node stops, to be started again", le=MOST)
     reconfigurations: int = budget(0, "how often the CMS grows by a node", le=MOST)
+    operations: int = budget(0, "how often a member leaves, moves or is replaced", le=MOST)
     injections: int = budget(0, "how often somebody injects a gossip message", le=MOST)
 
     # fmt: off
@@ -324,8 +343,8 @@ class Schema(NodeModel[SchemaState]):
         return rules.metadata_after(self.machine, s.log[: epoch - self.base])
 
     def status(self, s: SchemaState, node: SchemaNode, *names: str) -> tuple[str, ...]:
-        """The nodes that a node takes for NORMAL, or for what ``names`` say: log or gossip."""
-        wanted = names or (NORMAL,)
+        """The nodes that a node takes for owners of data, or what ``names`` say: log or gossip."""
+        wanted = names or OWNERS
         if self.by_log:
             known = self.metadata(s, node.epoch).statuses
             return tuple(name for name, said in known if said in wanted)
@@ -444,6 +463,7 @@ class Schema(NodeModel[SchemaState]):
             node, source = s.nodes[i], s.nodes[j]
             asks = node.epoch > 0 or source.name in node.members
             able = node.is_up and source.is_up and self.reaches(s, node.name, source.name)
+            able = able and "out" not in (node.phase, source.phase)
             if asks and able and node.epoch < source.epoch:
                 yield i, j
 
@@ -514,12 +534,18 @@ class Schema(NodeModel[SchemaState]):
     def begin(self, s: SchemaState, node: Node) -> Next:
         """The joiner begins to join."""
         if self.ordered:
-            return self.committed(s.at(node, phase="boot"), f"{JOIN} {JOINER}", JOINER)
+            begun = s.at(node, phase="boot")
+            return self.locked(s) or self.committed(begun, f"{JOIN} {JOINER}", JOINER)
         generation = gossip.endpoint_of(s.nodes[node].view, JOINER).generation + 1
         said = {STATUS: BOOT, SCHEMA: gossip.version_of(s.nodes[node].cells)}
         return s.at(
             node, phase="boot", view=gossip.started(s.nodes[node].view, JOINER, generation, **said)
         )
+
+    def locked(self, s: SchemaState) -> Refusal | None:
+        """Why no operation may begin: each locks the ranges of ks.t, as each member has all."""
+        locks = self.metadata(s, self.newest(s)).locks
+        return refused(f"the {locks} has locked the same ranges") if locks else None
 
     def began(self, s: SchemaState) -> int:
         """The epoch at which the joiner has begun."""
@@ -567,21 +593,74 @@ class Schema(NodeModel[SchemaState]):
         view = gossip.saying(s.nodes[node].view, JOINER, STATUS=NORMAL)
         return s.at(node, phase="member", view=view)
 
-    def undone(self, s: SchemaState, who: str) -> Next:
-        """The join is cancelled by the log: the joiner may begin again."""
-        x = len(s.nodes) - 1
-        return self.committed(s.at(x, phase="asked", data=0, plan=()), f"{CANCEL} {JOINER}", who)
+    def under_way(self, s: SchemaState) -> dict[int, str]:
+        """The nodes that join, leave, move or are replaced by the newest epoch, and which of it."""
+        statuses = self.metadata(s, self.newest(s)).statuses
+        return {self.number(name): LOCKING[said] for name, said in statuses if said in LOCKING}
+
+    def undone(self, s: SchemaState, node: int, who: str) -> Next:
+        """An operation is cancelled by the log: a joiner may begin again."""
+        joins = self.under_way(s)[node] == JOIN
+        s = s.at(node, phase="asked", data=0, plan=()) if joins else s.at(node, plan=())
+        return self.committed(s, f"{CANCEL} {self.names[node]}", who)
 
     @action(
-        each=lambda m, s: bool(m.metadata(s, m.newest(s)).those(BOOT)) << len(m.names) - 1,
-        when=lambda m: m.ordered and m.joins,
+        each=lambda m, s: [*m.under_way(s)],
+        when=lambda m: m.ordered and (m.joins or m.operations),
         spends="cancels",
-        says="An operator cancels the join of {node}, as epoch {newest}.",
+        says="An operator cancels the {undone} of {node}, as epoch {newest}.",
     )
     @purpose("A person can tell a dead joiner from a slow one.")
     def cancel(self, s: SchemaState, node: Node) -> Next:
-        """An operator cancels the join."""
-        return self.undone(s, OPERATOR)
+        """An operator cancels an operation, which releases its locks."""
+        return self.undone(s, node, OPERATOR)
+
+    # -- a member leaves, moves or is replaced -----------------------------------------------------
+
+    def operable(self, s: SchemaState) -> Iterator[tuple[str, int]]:
+        """Operations of members: whoever serves may leave or move, who is down can be replaced."""
+        owners = self.metadata(s, self.newest(s)).those(NORMAL)
+        for node, each in enumerate(s.nodes):
+            if each.name in owners and each.phase == "member":
+                may = (LEAVE, MOVE) if each.serves else (REPLACE,) * (each.health == "down")
+                yield from ((kind, node) for kind in may)
+
+    @action(
+        tag="operate",
+        each=operable,
+        verb="{kind} {node}",
+        when=lambda m: m.ordered,
+        spends="operations",
+        says=lambda m, s, a, after: (
+            f"{{node}} {BEGUN[a.kind]}, as epoch {{newest}}: ranges are locked from there on."
+        ),
+        unasked=True,
+    )
+    @purpose("Data is placed by the replication of now, which has to stay until that is done.")
+    def operate(self, s: SchemaState, kind: Operation, node: Node) -> Next:
+        """A member begins to leave or to move, or another one begins to take its place."""
+        known = self.metadata(s, self.newest(s))
+        if kind == LEAVE and self.names[node] in known.members:
+            return refused(f"{self.names[node]} is a member of the CMS, and has to hand over first")
+        s = s.at(node, plan=gossip.schema_of(known.cells).keyspaces)
+        return self.locked(s) or self.committed(s, f"{kind} {self.names[node]}", OPERATOR)
+
+    @action(
+        each=lambda m, s: [node for node, kind in m.under_way(s).items() if kind != JOIN],
+        when=lambda m: m.operations,
+        says="{node} has {ended}, as epoch {newest}: its ranges are locked no more.",
+    )
+    @purpose("Once its data is where it belongs, replication may change again.")
+    def complete(self, s: SchemaState, node: Node) -> Next:
+        """The operation of a member ends; who takes its place has its name here, and its data."""
+        kind = self.under_way(s)[node]
+        if kind != REPLACE and not s.nodes[node].serves:
+            return refused(f"{self.names[node]} does not serve", (self.names[node],))
+        if kind == REPLACE:
+            s = s.at(node, health="up", data=union(each.data for each in serving(s)))
+            s = self.applying(s, node, self.newest(s))
+        s = s.at(node, phase="out") if kind == LEAVE else s
+        return self.committed(s, f"{OPERATIONS[kind][1]} {self.names[node]}", OPERATOR)
 
     @action(
         tag="time-out",
@@ -610,7 +689,7 @@ class Schema(NodeModel[SchemaState]):
             return refused("silence cancels nothing: an operator has to")
         if not self.metadata(s, self.newest(s)).those(BOOT):
             return None  # somebody else has cancelled it
-        return self.undone(s, self.names[node])
+        return self.undone(s, len(s.nodes) - 1, self.names[node])
 
     # -- clients write -----------------------------------------------------------------------------
 
@@ -634,7 +713,7 @@ class Schema(NodeModel[SchemaState]):
 
     def targets(self, s: SchemaState, place: int) -> list[int]:
         """Those among whom a coordinator writes to that answer: who owns data, who joins."""
-        names = self.status(s, s.nodes[place], NORMAL, BOOT)
+        names = self.status(s, s.nodes[place], *OWNERS, BOOT)
         return [
             self.number(name)
             for name in names
@@ -699,9 +778,12 @@ class Schema(NodeModel[SchemaState]):
     @purpose("A node begins with what is on its disk.")
     def start_again(self, s: SchemaState, node: Node) -> Next:
         """A node starts, and loads its schema."""
+        if self.names[node] in self.metadata(s, self.newest(s)).those(REPLACED):
+            return refused("another node takes its place")
         if gossip.schema_of(s.nodes[node].cells).orphans:
             return s.at(node, health="failed")
-        return s.at(node, health="back" if self.ordered else "up")
+        asks = self.ordered and self.status(s, s.nodes[node]) != (self.names[node],)
+        return s.at(node, health="back" if asks else "up")
 
     @action(
         each=lambda m, s: [
@@ -834,7 +916,7 @@ class Schema(NodeModel[SchemaState]):
             if a.epoch == b.epoch:
                 if a.cells != b.cells:
                     return f"{a.name} and {b.name}, both at epoch {a.epoch}, differ in the schema"
-                mine, theirs = (self.status(s, each, NORMAL, BOOT) for each in (a, b))
+                mine, theirs = (self.status(s, each, *OWNERS, BOOT) for each in (a, b))
                 if mine != theirs:
                     who = (
                         f"{a.name} writes to {', '.join(mine)} and {b.name} to {', '.join(theirs)}"
@@ -875,19 +957,18 @@ class Schema(NodeModel[SchemaState]):
         """The acknowledged writes that the joiner does not have, as a mask."""
         return (1 << len(s.written)) - 1 & ~s.nodes[-1].data
 
-    @step("INV-RF", on=(finish,), when=lambda m: m.joins)
+    @step("INV-RF", on=(finish, complete), when=lambda m: m.joins or m.operations)
     def replicated(self, before: SchemaState, action: Any, after: SchemaState) -> str | None:
-        """A node joins with as many replicas as it has streamed for."""
-        plan = after.nodes[-1].plan
+        """An operation ends with as many replicas as it has placed data for."""
+        plan = after.nodes[self.number(action.node)].plan
         known = [node.cells for node in serving(after)]
         if self.ordered:
             known = [self.metadata(after, self.newest(after)).cells]
         for cells in known:
             for keyspace, rf in gossip.schema_of(cells).keyspaces:
                 if dict(plan).get(keyspace, rf) != rf:
-                    return (
-                        f"{JOINER} streamed for rf {dict(plan)[keyspace]} of {keyspace}, now {rf}"
-                    )
+                    planned = f"rf {dict(plan)[keyspace]} of {keyspace}"
+                    return f"{action.node} streamed for {planned}, now {rf}"
         return None
 
     @sometimes()
@@ -943,6 +1024,10 @@ class Schema(NodeModel[SchemaState]):
         words["verdict"] = (
             "it is" if old.members == new.members else f"it is {words['members']} now"
         )
+        if isinstance(action, Schema.cancel):
+            words["undone"] = OPERATIONS[self.under_way(before)[place]][2]
+        if isinstance(action, Schema.complete):
+            words["ended"] = after.log[-1].event.split()[0].replace("replaced", "been replaced")
         if isinstance(action, Schema.write):
             words["stored"] = ", ".join(self.stored(before, after))
         if isinstance(action, Schema.stream):
@@ -1023,8 +1108,9 @@ def _refinement(parameters: Any) -> Refinement:
     events = [(planned.text, fine.names[planned.node]) for planned in fine.planned]
     events += [(" ".join(words), OPERATOR) for words in grown]
     events += [(f"{what} {JOINER}", JOINER) for what in (JOIN, JOINED)]
-    events += [(f"{CANCEL} {JOINER}", OPERATOR)]
-    most = len(fine.planned) + 3 * fine.joins + fine.reconfigurations
+    acts = (*OPERATIONS, *(end for _, end, _ in OPERATIONS.values()), CANCEL)
+    events += [(" ".join(each), OPERATOR) for each in product(acts, fine.names)]
+    most = len(fine.planned) + 3 * fine.joins + fine.reconfigurations + 2 * fine.operations
     epochs = range(fine.base + 1, fine.base + most + 1)
     return refined_by_logs(fine, known, (Entry(at, *each) for at in epochs for each in events))
 
@@ -1042,6 +1128,7 @@ ENTRY = entry(
             "cancels": 1,
             "restarts": 1,
             "reconfigurations": 1,
+            "operations": 1,
             "injections": 1,
         },
         {"stop": 0.2, "cut": 0.2, "inject": 0.2, "cancel": 0.2},

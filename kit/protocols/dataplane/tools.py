@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kit.engine.cassandra import ListedNode, Logged, MetadataServers, ServiceView
+from kit.engine.cassandra import ListedNode, Logged, MetadataServers, ServiceView, rendered
 from kit.engine.drill import DrillMoment
 from kit.engine.flows import ServerHost
 from kit.engine.server import NOT_MODELLED
@@ -75,8 +75,9 @@ class DataplaneServers(StorageServers, MetadataServers):
         self.service(now, now.here)
         for epoch, node in [*zip(trail.numbers, trail.nodes, strict=True)][1:]:
             each = m.tcm.committed(m.metadata[node].events)
-            kind, text = kind_of(each.operation.kind, each.step), each.operation.title
-            yield epoch, kind, f"{each.text} ({text})", epoch
+            done = each.operation
+            kind, said = kind_of(done.kind, each.step), f"{each.text} ({done.title})"
+            yield epoch, kind, rendered(kind, said, m.names.index(done.node)), epoch
 
 
 SERVERS = DataplaneServers()

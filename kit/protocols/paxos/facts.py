@@ -7,7 +7,7 @@ from msgspec import Struct
 from kit.engine.machines import MachineState
 from kit.protocols.paxos.messages import Round
 from kit.protocols.paxos.paxos import Paxos
-from kit.protocols.paxos.rules import Accepted, Slot, chosen_value
+from kit.protocols.paxos.rules import Accepted, Slot, chosen_value, to_propose
 
 FREE, OPEN, MAJORITY, KNOWN = "free", "accepted by some", "chosen, nobody knows yet", "chosen"
 
@@ -93,7 +93,8 @@ def proposers(m: Paxos, s: MachineState) -> tuple[ProposerRow, ...]:
     for place, (name, node) in enumerate(zip(m.names, s.nodes, strict=True)):
         mine, voters = node.round, m.voters(node.phase)
         if mine.epoch and not s.down >> place & 1:
-            named = mine.newest.entry if mine.newest else m.wanted(place, node) or ""
+            own = None if mine.repairs else m.wanted(place, node)
+            named = to_propose(mine.newest, own) or ""
             heard = mine.accepts if mine.entry else mine.promises
             needed = next(n for n in range(9) if m.enough(node.phase, (1 << n) - 1) or n == 8)
             rows.append(

@@ -68,13 +68,42 @@ def test_a_safeguard_is_needed_and_enough(guard: str) -> None:
     assert (whole.complete, whole.violation) == (True, None)
 
 
-@pytest.mark.parametrize("given", [{"nodes": 2}, {"nodes": 2, **SERVER, "crashes": 1}, FRESH])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"nodes": 2},
+        {"nodes": 2, **SERVER, "crashes": 1},
+        {"nodes": 2, "deaths": 1, "changes": 2},
+        FRESH,
+    ],
+)
 def test_it_refines_the_log_in_one_step(given: dict[str, Any]) -> None:
     """The first epochs and all that follows are entries of the log that tcm runs on."""
     refinement = entry_of("migration").refinement
     assert refinement is not None
     result = check_refinement(refinement(build("migration", given).parameters))
     assert (result.violation, result.complete) == (None, True)
+
+
+@pytest.mark.deep
+def test_it_refines_the_log_where_nodes_are_lost() -> None:
+    """The same for three nodes and a spare one: a log may be lost, and another one begun."""
+    test_it_refines_the_log_in_one_step({"deaths": 1, "spares": 1})
+
+
+def test_a_log_is_lost_with_the_only_node_that_has_it() -> None:
+    """B dies as the only member: nobody knows of its third epoch, and A begins another log."""
+    timeline = played("nodes=2 deaths=1 changes=2", "upgrade B", "freeze B A", "initialize B",
+                      "begin-log B", "upgrade A", "change B schema")  # fmt: skip
+    refinement = entry_of("migration").refinement
+    assert refinement is not None
+    compared = refinement(timeline.model.parameters)
+    assert compared.project(timeline.state).applied == (0, 3)
+    for line in ("die B", "initialize A B", "begin-log A", "change A schema"):
+        before = timeline.state
+        go(timeline, line)
+        assert compared.mismatch(before, timeline.moments[-1].action, timeline.state) is None
+    assert compared.project(timeline.state).applied == (3, 0)
 
 
 def test_two_schemas_without_the_switch() -> None:

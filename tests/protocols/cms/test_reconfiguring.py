@@ -159,9 +159,12 @@ def test_the_second_event_waits_until_most_of_the_cms_knows_of_the_first() -> No
     assert (why, missing) == ("most of the CMS has to know epoch 2 first", ("B",))
 
 
-@pytest.mark.partly("B-046", "promises: this model commits in one step and keeps no ballots")
-def test_a_repair_brings_a_new_member_what_was_accepted() -> None:
-    """D does not have the epoch that made it count, and no change follows until a repair."""
+@pytest.mark.spec("B-046")
+def test_a_repair_follows_the_second_event() -> None:
+    """D does not have the epoch that made it count, and no change follows until a repair.
+
+    A commit is one step here; the promises that a repair brings as well are in model ``paxos``.
+    """
     given = {"nodes": 4, "members": 3, "longest": 9}
     timeline = after("cms", given, "decommission A A A B", "advance A A B", "catch-up D A")
     go_on(timeline, "catch-up C A", "advance A A B C")

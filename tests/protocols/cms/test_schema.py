@@ -16,6 +16,7 @@ from kit.protocols.cms.schema import RACES, Schema
 from kit.protocols.gossip.facts import schemas
 from kit.protocols.gossip.rules import version_of
 from kit.views.panel import scene_of
+from tests.views.frames import go_on
 
 GUARDS = {guard.name: guard for guard in entries()["schema"].safeguards}
 BY_GOSSIP = ("ordered",)
@@ -133,6 +134,79 @@ def test_one_history_has_both_worlds() -> None:
     assert "loadable" in witness(timeline)
     timeline.goto(by_log)
     assert not witness(timeline)
+
+
+RF = "alter keyspace ks rf 2 at A"
+LOCKED = {
+    "nodes": 3,
+    "race": "replication",
+    "joins": 1,
+    "operations": 1,
+    "cancels": 1,
+    "restarts": 1,
+}
+# Of each operation: how it begins, and how it ends; each may be cancelled in between instead.
+LOCKS = {
+    "join of X": (("ask-seed X A", "bootstrap X"), ("learn X A", "stream X A", "joined X")),
+    "decommission of B": (("decommission B",), ("complete B",)),
+    "move of B": (("move B",), ("complete B",)),
+    "replacement of B": (("stop B", "replace B"), ("complete B",)),
+}
+
+
+@pytest.mark.parametrize("ends", ["ends", "is cancelled"])
+@pytest.mark.parametrize("what", LOCKS)
+def test_what_changes_replication_waits_for_every_operation(what: str, ends: str) -> None:
+    """While ranges are locked it is rejected, another operation is refused, and a table is not;
+    afterwards it may be asked for again, and is committed.
+    """
+    begins, finish = LOCKS[what]
+    more = ("create table ks.u at A", f"{RF.replace('rf 2', 'rf 3')}")
+    timeline = played(LOCKED | {"changes": more}, (), RF, *begins, f"decide {RF}", more[0],
+                      f"decide {more[0]}")  # fmt: skip
+    rows = {row.text: row.became for row in changes(timeline.model, timeline.state)}
+    assert rows[RF].startswith("! rejected: lost to epoch 3")
+    assert rows[more[0]] == "✓ epoch 4"
+    model = timeline.model
+    refused = {model.verb(each): why.reason for each, why in model.options(timeline.state) if why}
+    assert refused[more[1]] == f"it changes replication, and the {what} has locked ranges"
+    others = [verb for verb in refused if verb.split()[0] in ("decommission", "move", "replace")]
+    assert {refused[verb] for verb in others if verb != "decommission A"} <= {
+        f"the {what} has locked the same ranges"
+    }
+    go_on(timeline, *(finish if ends == "ends" else (f"cancel {what[-1]}",)), more[1],
+          f"decide {more[1]}")  # fmt: skip
+    rows = {row.text: row.became for row in changes(model, timeline.state)}
+    assert rows[more[1]].startswith("✓")
+
+
+@pytest.mark.parametrize("what", [what for what in LOCKS if "join" not in what])
+def test_without_locks_an_operation_ends_with_too_few_replicas(what: str) -> None:
+    """The statement is committed in between, and data is placed for the former replication."""
+    begins, finish = LOCKS[what]
+    timeline = played(LOCKED, ("ranges-stay",), *begins, RF, f"decide {RF}", *finish)
+    [judge] = (each for each in timeline.model.properties if each.name == "replicated")
+    assert (
+        judge.of_step(timeline.before, timeline.now.action, timeline.state)
+        == "B streamed for rf 1 of ks, now 2"
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "states"), [({"restarts": 1, "cancels": 1}, 1_002), ({"operations": 2}, 806)]
+)
+def test_operations_break_no_promise(given: dict[str, Any], states: int) -> None:
+    """Two nodes, one of which leaves, moves or is replaced: every state is seen, all holds."""
+    result = check(build("schema", {"nodes": 2, "race": "replication", "operations": 1} | given))
+    assert (result.violation, result.complete, result.states) == (None, True, states)
+
+
+@pytest.mark.deep
+def test_a_join_beside_another_operation_breaks_no_promise() -> None:
+    """X joins while a member leaves or moves, and an operator cancels."""
+    given = {"nodes": 2, "race": "replication", "joins": 1, "operations": 1, "cancels": 1}
+    result = check(build("schema", given))
+    assert (result.violation, result.complete, result.states) == (None, True, 26_274)
 
 
 @pytest.mark.spec("B-075")

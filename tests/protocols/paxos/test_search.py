@@ -8,13 +8,17 @@ from typing import Any
 import pytest
 
 from kit.engine.check import check, check_refinement
+from kit.engine.model import Property
 from kit.engine.registry import build, entry_of
 from kit.engine.timeline import Timeline, played_out
 from kit.engine.zoom import zoomed
 from kit.errors import BadInput, KitError, Refusal
+from kit.masks import where
 from kit.protocols.paxos.paxos import Paxos
+from kit.protocols.paxos.rules import is_quorum
 from kit.widgets.player import Player
 from tests.commands.calling import call
+from tests.views.frames import after, go_on, panel_text
 
 BARE = {"spreads": False, "refusals": False, "tidy": True}
 STATES = [
@@ -44,6 +48,64 @@ def test_three_acceptors_two_proposers_two_ballots_a_crash() -> None:
     """The whole search: messages in any order, none or one crash, each proposer twice."""
     result = check(build("paxos", {**BARE, "crashes": 1}))
     assert (result.violation, result.complete, result.states) == (None, True, 80_014)
+
+
+# A, B, C are to become B, C, D. A majority of the former, A and B, has accepted x.
+CHANGE = ("ballot A", "deliver A>B prepare 1 1A", "deliver B>A promise 1 1A",
+          "deliver A>B accept 1 1A x", "deliver B>A accepted 1 1A", "begin-change")  # fmt: skip
+REPAIR = ("repair C", "deliver C>B prepare 1 1C", "deliver B>C promise 1 1C x 1A",
+          "deliver C>D prepare 1 1C", "deliver D>C promise 1 1C", "deliver C>A prepare 1 1C",
+          "deliver A>C chosen 1 x", "deliver C>D accept 1 1C x",
+          "deliver C>B accept 1 1C x", "deliver B>C accepted 1 1C")  # fmt: skip
+
+
+def slot_of(timeline: Timeline, name: str) -> str:
+    """What the table of acceptors has for a node."""
+    rows = (row.strip().partition(": ") for row in panel_text(timeline, "acceptors").splitlines())
+    return next(row for first, _, row in rows if first == name)
+
+
+@pytest.mark.spec("B-046")
+def test_a_repair_fills_the_slot_of_a_new_member() -> None:
+    """D has nothing; then it has the promise, then the value, which every majority knows now."""
+    given = {"becomes": ("B", "C", "D"), "values": ("x at A", "y at C"), "spreads": False}
+    timeline = after("paxos", given, *CHANGE)
+    early = timeline.model.find(timeline.state, "end-change")
+    assert early is not None
+    assert isinstance(early[1], Refusal)
+    rows = [slot_of(timeline, "D")]
+    for verb in REPAIR:
+        go_on(timeline, verb)
+        rows += [slot_of(timeline, "D")] * (slot_of(timeline, "D") != rows[-1])
+    empty = "log empty"
+    assert rows == [f"nothing promised; {empty}", f"≥ 1C; {empty}", f"≥ 1C, x 1C; {empty}"]
+    assert "C  2  1C  C  –  –" in panel_text(timeline, "acceptors")  # it has no value of its own
+
+
+@pytest.mark.spec("B-046")
+@pytest.mark.parametrize("becomes", ["C", "BC"])
+def test_new_members_know_what_the_former_had_accepted(becomes: str) -> None:
+    """A and B have accepted x, and nobody knows that it is chosen: whatever happens then, a
+    majority of the new members has x as they begin to decide alone; where nobody repairs, not.
+    """
+    given = {**BARE, "ballots": 1, "members": 2, "becomes": tuple(becomes)}
+    start = after("paxos", given | {"values": ("x at A", "y at C")}, *CHANGE[:4]).state
+    for off in ((), ("repair-first",)):
+        model = build("paxos", given | {"values": ("x at A", "y at C")}, off)
+        vars(model)["start"] = lambda: start
+        result = check(model, (carried(model, "x"),))
+        assert (result.violation is None, result.complete) == (not off, not off)
+
+
+def carried(m: Paxos, value: str) -> Property:
+    """As a change ends, a majority of the new members has this value."""
+
+    def lacking(before: Any, action: Any, after: Any) -> str | None:
+        having = where(node.holds(1, value) for node in before.nodes)
+        return None if is_quorum(having, m.electorates[2]) else "the new members do not have it"
+
+    end = Paxos.end_change.struct
+    return Property("carried", "step", "A repair carries it over", lacking, on=(end,))
 
 
 @pytest.mark.deep

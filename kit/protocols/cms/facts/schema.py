@@ -5,9 +5,10 @@ from __future__ import annotations
 from msgspec import Struct
 
 from kit.errors import counted
+from kit.protocols.cms.rules.schema import JOIN, LEAVE, MOVE
 from kit.protocols.cms.schema import JOINER, Schema, SchemaNode, SchemaState
 from kit.protocols.gossip.facts import schemas_shown
-from kit.protocols.gossip.rules import BOOT, NORMAL, version_of
+from kit.protocols.gossip.rules import BOOT, version_of
 
 NONE = "–"
 PHASES = {
@@ -16,6 +17,8 @@ PHASES = {
     "boot": "joins",
     "streamed": "has streamed",
     "member": "member",
+    LEAVE: "leaves",
+    MOVE: "moves",
 }
 
 
@@ -65,12 +68,13 @@ def applied(m: Schema, node: SchemaNode) -> str:
 
 def known(m: Schema, s: SchemaState) -> tuple[KnownRow, ...]:
     """A row for each node."""
+    doing = {m.names[at]: what for at, what in m.under_way(s).items() if what != JOIN}
     return tuple(
         KnownRow(
             node.name,
-            PHASES[node.phase] if node.is_up else node.health,
+            PHASES[doing.get(node.name, node.phase)] if node.is_up else node.health,
             applied(m, node),
-            m.status(s, node, NORMAL),
+            m.status(s, node),
             m.status(s, node, BOOT),
             node.members if m.ordered else (),
             tuple(at + 1 for at in range(len(s.written)) if node.data >> at & 1),

@@ -1,6 +1,7 @@
 """What ``nodetool`` and ``cqlsh`` answer of the CMS and its log, and which actions they are."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from kit.engine import server as tools
 from kit.engine.cassandra import (
@@ -10,6 +11,8 @@ from kit.engine.cassandra import (
     MetadataServers,
     ServiceView,
     gossiped,
+    node_id,
+    rendered,
 )
 from kit.engine.drill import CommandReply, DrillMoment
 from kit.engine.flows import ServerHost, address_of, as_uuid, host_id
@@ -18,7 +21,7 @@ from kit.errors import BadInput, Refused
 from kit.masks import is_majority, nodes_in
 from kit.protocols.cms.cms import Cms, working
 from kit.protocols.cms.commit import Commit
-from kit.protocols.cms.migrating_cluster import FIRST
+from kit.protocols.cms.migrating_cluster import FIRST, INITIALIZED
 from kit.protocols.cms.rules import members as rules
 from kit.protocols.cms.rules import schema
 from kit.protocols.cms.rules.events import NODE, TABLE, Metadata, parsed
@@ -45,6 +48,8 @@ KINDS = {
 }
 """The published kind of each event. A node that joins or leaves does so in fewer events here."""
 STEPS = {rules.START_ADD: "START_ADD_TO_CMS", rules.FINISH_ADD: "FINISH_ADD_TO_CMS"}
+OF_ALL = (rules.INITIALIZE, rules.FORCE, rules.REPLACE, rules.CHOOSE, rules.CANCEL)
+"""Events that tell of a whole state or change, not of one node."""
 ELSEWHERE = 100
 """By how much a new address is greater."""
 STEP, REMOVAL = "ADVANCE_CMS_RECONFIGURATION", "REMOVE_FROM_CMS"
@@ -60,12 +65,51 @@ BY_DC = "nodetool cms reconfigure {sizes}"
 HEALTH = ("members", "answering", "can_commit", "needs_reconfiguration", "commits_paused")
 
 
-def logged(m: Cms, entry: Entry) -> Logged:
-    """An entry as the published table has it; its id is made of its epoch and its submitter."""
-    what, _ = rules.parsed(entry.event)
+def advances(idx: int, node: str) -> dict[str, str]:
+    """The fields of a step of a change of the members: which one of them it is, and of which node.
+
+    What is left of the change is in no log here.
+    """
+    return {"idx": str(idx), "current": "?", "diff": "?", "activeTransition": node or "null"}
+
+
+def logged(m: Cms, entry: Entry, idx: int = 0) -> Logged:
+    """An entry as the published table has it; its id is made of its epoch and its submitter.
+
+    A step of the server's is number ``idx`` of its change.
+    """
+    what, nodes = rules.parsed(entry.event)
     step = STEPS.get(what, REMOVAL) if m.edition == "documents" else STEP
+    kind, of_one = KINDS.get(what, step), nodes.bit_count() == 1
+    node = nodes.bit_length() - 1 if of_one and what not in OF_ALL else None
+    said, more = f"{entry.event} (by {entry.id})", dict[str, str]()
+    if kind == STEP:
+        more, node = advances(idx, "" if node is None else node_id(node)), None
+    elif what == rules.STARTUP and node is not None:
+        more = {"addresses": f"broadcastAddress=/{address_of(node + ELSEWHERE)}:{PORT}"}
     number = entry.epoch << 8 | (m.number(entry.id) + 1 if entry.id in m.names else 0)
-    return entry.epoch, KINDS.get(what, step), f"{entry.event} (by {entry.id})", number
+    return entry.epoch, kind, rendered(kind, said, node, more=more), number
+
+
+def in_changes(m: Cms, log: Iterable[Entry]) -> Iterator[Logged]:
+    """The entries of a log, the steps of each change of the members counted from 0."""
+    idx = 0
+    for each in log:
+        row = logged(m, each, idx)
+        idx = idx + 1 if row[1] == STEP else 0 if row[1].endswith("RECONFIGURATION") else idx
+        yield row
+
+
+def submitted(m: Any, entry: Entry, kind: str, node: str = "", replaced: str = "") -> str:
+    """An event as the log prints it, of nodes by their names; then the event, and who wanted it.
+
+    A node that is not there yet has the next number.
+    """
+    said = f"{entry.event} (by {entry.id})"
+    if kind == SCHEMA_CHANGE:
+        return rendered(kind, said, more={"schemaTransformation": entry.event})
+    at, old = ((*m.names, name).index(name) if name else None for name in (node, replaced))
+    return rendered(kind, said, at, (), old)
 
 
 def no_quorum(silent: tuple[str, ...]) -> Refused:
@@ -137,8 +181,9 @@ class CmsServers(MetadataServers):
             raise no_quorum(m.named(m.newest(s).readers & ~working(m, s)))
         log = s.nodes[max(nodes_in(working(m, s)), key=lambda at: m.epoch(s, at))].log
         loaded = (each.epoch for each in log.snapshots if log.entry(each.epoch) is None)
-        forced = ((at, KINDS[rules.FORCE], "a hand-made snapshot", at << 8) for at in loaded)
-        return sorted([*forced, *(logged(m, each) for each in log.entries)])
+        kind = KINDS[rules.FORCE]
+        forced = ((at, kind, rendered(kind, "a hand-made snapshot"), at << 8) for at in loaded)
+        return sorted([*forced, *in_changes(m, log.entries)])
 
     def listed(self, now: DrillMoment, at: int) -> dict[int, ListedNode]:
         """Who is in the cluster, leaves it, or was in it, by a node's own log."""
@@ -230,10 +275,18 @@ class MigratingServers(MetadataServers):
             raise no_quorum(m.named(members & ~s.up))
         change = SCHEMA_CHANGE if m.requested == "schema" else KINDS[rules.CHANGE]
         grows = STEP if m.edition == "server" else STEPS[rules.FINISH_ADD]
-        kinds = "PRE_INITIALIZE_CMS", KINDS[rules.INITIALIZE]
-        later = (change if kind == "change" else grows for kind, _ in log.entries)
-        for epoch, kind in enumerate((*kinds, *later), FIRST):
-            yield epoch, kind, log.text_of(epoch, m.names), epoch
+        for epoch, kind in enumerate(("PRE_INITIALIZE_CMS", KINDS[rules.INITIALIZE]), FIRST):
+            yield epoch, kind, rendered(kind, log.text_of(epoch, m.names)), epoch
+        grown = 0
+        for epoch, (what, number) in enumerate(log.entries, INITIALIZED + 1):
+            said, more = log.text_of(epoch, m.names), dict[str, str]()
+            kind, node = (change, None) if what == "change" else (grows, number)
+            if kind == SCHEMA_CHANGE:
+                more = {"schemaTransformation": said}
+            elif kind == STEP:
+                node, more = None, advances(grown, node_id(number))
+            grown += kind == STEP
+            yield epoch, kind, rendered(kind, said, node, more=more), epoch
 
     def listed(self, now: DrillMoment, at: int) -> dict[int, ListedNode]:
         """Who is there, by the log or by gossip; whoever is lost stays until it is replaced.
@@ -274,6 +327,15 @@ OF_EVENTS = {
     schema.CMS: STEP,
 }
 """The published kind of what begins with these words; all else changes the schema."""
+OF_OPERATIONS = {
+    schema.LEAVE: "START_LEAVE",
+    "left": "FINISH_LEAVE",
+    schema.MOVE: "START_MOVE",
+    "moved": "FINISH_MOVE",
+    schema.REPLACE: "START_REPLACE",
+    "replaced": "FINISH_REPLACE",
+}
+"""The same where an operation has two events, as in the model of the schema."""
 FIXED = "the members stay the same in this model; those of cms change"
 
 
@@ -316,8 +378,11 @@ class CommitServers(MetadataServers):
             raise no_quorum(m.named(m.cms & ~live))
         log = max((s.nodes[at].log for at in nodes_in(live)), key=lambda log: log.epoch)
         for each in (each for each in log.entries if each.epoch > log.cut):
-            kind = OF_EVENTS.get(parsed(each.event)[0], SCHEMA_CHANGE)
-            yield each.epoch, kind, f"{each.event} (by {each.id})", int(each.id[1:])
+            what, *things = parsed(each.event)
+            kind = OF_EVENTS.get(what, SCHEMA_CHANGE)
+            old, new = (thing.removeprefix(f"{NODE} ") for thing in things)
+            text = submitted(m, each, kind, new or old, old if new else "")
+            yield each.epoch, kind, text, int(each.id[1:])
 
     def listed(self, now: DrillMoment, at: int) -> dict[int, ListedNode]:
         """Who is there, and who has left, as a node's log says."""
@@ -345,6 +410,7 @@ class OrderedServers(SchemaServers, MetadataServers):
     does: Mapping[str, str] = {
         "nodetool cancel {operation} {machine}": "cancel {machine}",
         "nodetool abortbootstrap --ip {machine}": "cancel {machine}",
+        "nodetool decommission": "decommission {here}",
     }
     operations: Mapping[str, str] = {"bootstrap": "JOIN"}
     lacks: Mapping[str, str] = {
@@ -378,10 +444,16 @@ class OrderedServers(SchemaServers, MetadataServers):
         up = s.where(lambda node: node.is_up)
         if not is_majority(up & members, members):
             raise no_quorum(m.named(members & ~up))
-        yield m.base, KINDS[rules.INITIALIZE], "what was there before", 0
+        base, grown = KINDS[rules.INITIALIZE], 0
+        yield m.base, base, rendered(base, "what was there before"), 0
         for each in s.log:
-            kind = OF_EVENTS.get(each.event.split()[0], SCHEMA_CHANGE)
-            yield each.epoch, kind, f"{each.event} (by {each.id})", each.epoch
+            word, *names = each.event.split()
+            kind = {**OF_EVENTS, **OF_OPERATIONS}.get(word, SCHEMA_CHANGE)
+            text = submitted(m, each, kind, names[0])
+            if kind == STEP:
+                said, new = f"{each.event} (by {each.id})", node_id(m.names.index(names[-1]))
+                text, grown = rendered(kind, said, more=advances(grown, new)), grown + 1
+            yield each.epoch, kind, text, each.epoch
 
     def reached(self, now: DrillMoment, at: int) -> set[int]:
         """Those that are up, and are not cut off from the node."""
@@ -397,7 +469,8 @@ class OrderedServers(SchemaServers, MetadataServers):
     def listed(self, now: DrillMoment, at: int) -> dict[int, ListedNode]:
         """Who owns data, and who joins, as a node knows it."""
         m, s = now.model, now.state
-        kinds = {NORMAL: "JOINED", BOOT: "BOOTSTRAPPING"}
+        kinds = {NORMAL: "JOINED", BOOT: "BOOTSTRAPPING", schema.REPLACED: "BOOT_REPLACING"}
+        kinds |= {each: each for each in (schema.LEAVING, schema.MOVING)}
         return {
             m.number(name): ListedNode(state)
             for status, state in kinds.items()

@@ -2,10 +2,11 @@
 
 Statements are those of a schema by gossip, and so are the cells that they leave on a node; here
 their timestamp is the epoch, and one log gives each its place. Metadata has besides who owns data
-and who joins, for a statement that changes replication would change ranges that a join has locked.
-Events are text: a statement, ``bootstrap X``, ``joined X``, ``cancel X``, ``cms A B``.
+and who joins, leaves, moves or is replaced, for a statement that changes replication would change
+ranges that these operations have locked. Events are text: a statement, ``bootstrap X``,
+``joined X``, ``decommission B``, ``left B``, ``cancel X``, ``cms A B``.
 Sources: CEP-21, "Schema Management", "Event Submission Protocol"; published code,
-``SchemaTransformation`` and ``AlterSchema``.
+``SchemaTransformation``, ``AlterSchema`` and ``LockedRanges``.
 """
 
 from __future__ import annotations
@@ -19,6 +20,19 @@ from kit.protocols.cms.rules.log import Entry, Machine, replay
 from kit.protocols.gossip import rules as gossip
 
 JOIN, JOINED, CANCEL, CMS = "bootstrap", "joined", "cancel", "cms"
+LEAVE, MOVE, REPLACE = "decommission", "move", "replace"
+LEAVING, MOVING, REPLACED = "LEAVING", "MOVING", "BOOT_REPLACE"
+OPERATIONS = {
+    JOIN: (gossip.BOOT, JOINED, "join"),
+    LEAVE: (LEAVING, "left", "decommission"),
+    MOVE: (MOVING, "moved", "move"),
+    REPLACE: (REPLACED, "replaced", "replacement"),
+}
+"""Of each operation: what its node is meanwhile, the event that ends it, and its noun."""
+LOCKING = {status: what for what, (status, _, _) in OPERATIONS.items()}
+"""The statuses of nodes whose operation has locked ranges."""
+OWNERS = (gossip.NORMAL, LEAVING, MOVING, REPLACED)
+"""The statuses of nodes that own data; one that leaves, or is replaced, does so to the end."""
 
 
 class SchemaMetadata(Struct, frozen=True, cache_hash=True):
@@ -31,6 +45,12 @@ class SchemaMetadata(Struct, frozen=True, cache_hash=True):
     def those(self, status: str) -> tuple[str, ...]:
         """The nodes with this status."""
         return tuple(name for name, said in self.statuses if said == status)
+
+    @property
+    def locks(self) -> str:
+        """The operation that has locked ranges, and of which node; empty where none has."""
+        busy = ((name, LOCKING[said]) for name, said in self.statuses if said in LOCKING)
+        return next((f"{OPERATIONS[what][2]} of {name}" for name, what in busy), "")
 
 
 @lru_cache(256)
@@ -49,9 +69,10 @@ def enact(metadata: SchemaMetadata, entry: Entry) -> SchemaMetadata:
     if verb == CMS:
         return replace(metadata, members=tuple(names))
     statuses = dict(metadata.statuses)
-    statuses.pop(names[0], None)
-    if verb != CANCEL:
-        statuses[names[0]] = gossip.BOOT if verb == JOIN else gossip.NORMAL
+    was = statuses.pop(names[0], "")
+    has_left = was == gossip.BOOT if verb == CANCEL else verb == OPERATIONS[LEAVE][1]
+    if not has_left:
+        statuses[names[0]] = OPERATIONS[verb][0] if verb in OPERATIONS else gossip.NORMAL
     return replace(metadata, statuses=tuple(sorted(statuses.items())))
 
 
@@ -85,9 +106,8 @@ def objection(metadata: SchemaMetadata, event: str, *, locks: bool = True) -> st
     schema = gossip.schema_of(metadata.cells)
     if why := gossip.objection(schema, parsed[0]):
         return why
-    joining = metadata.those(gossip.BOOT) if locks else ()
-    if joining and moves_ranges(schema, parsed[0]):
-        return f"it changes replication, and the join of {joining[0]} has locked ranges"
+    if locks and metadata.locks and moves_ranges(schema, parsed[0]):
+        return f"it changes replication, and the {metadata.locks} has locked ranges"
     return None
 
 
