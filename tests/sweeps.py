@@ -1,9 +1,9 @@
 """Sweeps: tests of every scenario, picture or page, of which each landing takes a fixed share.
 
 ``@pytest.mark.sweep(3)`` says that a third of a test's cases is run in each landing, and all of
-them by ``make test-deep`` or where somebody names the file. Cases are taken evenly, from a place that
-the test's own name settles: so the same ones are taken everywhere and always, and a family that one
-sweep leaves out is taken by others.
+them by ``make test-deep`` or where somebody names the file. Cases are taken evenly, from a place
+that the test's own name settles: so the same ones are taken everywhere and always, and a family
+that one sweep leaves out is taken by others.
 """
 
 from __future__ import annotations

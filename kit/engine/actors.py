@@ -130,7 +130,7 @@ class NetworkModel(NodeModel[ActorState]):
         self.Action = reduce(or_, typed)
         tidy, most = self.network_options.tidy, self.network_options.most_in_flight
         if most:
-            why = f"most_in_flight={most}, as many messages as may be on their way"
+            why = f"most_in_flight={most}: no more messages may be on their way"
             self.bounds = (Refusal(why),)
         if tidy or most:
             self.settled, self._idle = self._settled, lru_cache(None)(self.is_idle)
@@ -288,7 +288,7 @@ class NetworkModel(NodeModel[ActorState]):
     )
     @purpose("Neither side can tell whether the other one is dead.")
     def partition(self, s: ActorState, nodes: Apart) -> Next:
-        """The network splits: {sides}."""
+        """The network is cut: {sides}."""
         return self._through(s, self.carrier.split(s.network, nodes))
 
     # -- words -------------------------------------------------------------------------------------

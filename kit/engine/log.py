@@ -241,7 +241,7 @@ class AtomicLog(NodeModel[LogState]):
         verb="ask {peer} for {node}",
         each=lambda m, s: permutations(range(len(m.names)), 2),
         when=lambda m: m.peers,
-        says="{node} asks {peer} for what is above its own epoch and applies {sent}.",
+        says="{node} asks {peer} for all that follows its own epoch and applies {sent}.",
         travels=[
             Travel(
                 "request",

@@ -330,7 +330,7 @@ class MachineModel(NetworkModel):
     )
     @purpose("A link may fail in one direction only: then one side hears, and is not heard.")
     def cut(self, s: MachineState, link: Link) -> Next:
-        """No message passes {link} any more."""
+        """No message gets through on {link} any more."""
         bits = self.links.get(link)
         if bits is None:
             return refused("a link is between two different nodes that there are")

@@ -126,8 +126,8 @@ MESSAGE_ACTIONS: tuple[Any, ...] = (
     ReleaseMessage,
 )
 
-_NOT_SPLIT = Refusal("the network is not split")
-_SPLIT = Refusal("the network is split already: it heals first")
+_NOT_SPLIT = Refusal("the network is not cut")
+_SPLIT = Refusal("the network is cut already: it has to heal first")
 
 
 def words(message: Any) -> str:

@@ -315,8 +315,7 @@ def _nearer(own: _Label, others: Iterable[Place], nearer: float) -> Callable[[Bo
         reach = max(abs(first - x) - out, abs(second - y) - up, 0.0)
         for p, q in more:
             far = max(abs(p - x) - out, abs(q - y) - up, 0.0)
-            if far < reach:
-                reach = far
+            reach = min(reach, far)
         least = reach * 0.8 if reach <= own.gap + 2 else reach - nearer
         right, down = out + least, up + least
         for at, (p, q) in enumerate(theirs if least > 0 else ()):

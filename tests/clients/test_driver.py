@@ -212,7 +212,7 @@ def test_a_fence_refuses_a_late_write() -> None:
             while f"apply {name}" in verbs(served):
                 served.act(f"apply {name}")
         served.release()
-        with pytest.raises(WriteFailure, match="gives write 1 up") as told:
+        with pytest.raises(WriteFailure, match="gives up on write 1") as told:
             write.result()
         assert told.value.received_responses == 0
 

@@ -159,7 +159,7 @@ def test_buttons_and_refusals_in_plain_words() -> None:
     later = "the link A→B keeps its order: add 1 comes first"
     assert {model.verb(action): why.reason for action, why in model.waiting(state)} == {
         **{f"{verb} A>B add 2": later for verb in ("deliver", "drop", "duplicate", "hold")},
-        "heal": "the network is not split",
+        "heal": "the network is not cut",
     }
     state = model.act(state, Partition(("B",)))
     with pytest.raises(Refused, match="the link A→B is cut"):
@@ -185,7 +185,7 @@ def test_the_schedule_delivers_and_leaves_faults_alone() -> None:
         pass
     assert [moment.say for moment in timeline.moments[1:]] == [
         "The network holds add 1 from A to B back.",
-        "The network splits: A | B.",
+        "The network is cut: A | B.",
         "The network is whole again.",
         "B receives add 2 from A and sends done 2 to A.",
         "A receives done 2 from B.",
@@ -341,7 +341,7 @@ partition A | B
 deliver A>B add 1
 heal
 ----
-The network splits: A | B.
+The network is cut: A | B.
 refused: the link A→B is cut
 The network is whole again.
 

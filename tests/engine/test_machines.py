@@ -149,7 +149,7 @@ def test_a_link_is_cut_both_ways_by_one_cut() -> None:
     assert refused(model, state)["cut A>B"] == "A>B is cut already"
     whole = model.apply(state, Heal())
     assert (whole.cut, whole.network.apart) == (0, 0)
-    assert refused(model, whole)["heal"] == "the network is not split"
+    assert refused(model, whole)["heal"] == "the network is not cut"
 
 
 # -- what may not be -------------------------------------------------------------------------------
@@ -161,7 +161,7 @@ def test_every_refusal_is_one_clear_line() -> None:
     state = model.start()
     assert refused(model, state) == {
         "request B hello": "B takes no words",
-        "heal": "the network is not split",
+        "heal": "the network is not cut",
     }
     for action, reason in {
         Keeping.cut("A>A"): "a link is between two different nodes that there are",
@@ -303,7 +303,7 @@ verdicts
 ----
 B starts again from what is on its disk.
 A starts again from what is on its disk.
-No message passes A>B any more.
+No message gets through on A>B any more.
 refused: the link A→B is cut
 The network is whole again.
 B receives keep hello from A and sends kept hello to A.
@@ -327,7 +327,7 @@ def test_no_more_messages_are_on_their_way_than_may_be() -> None:
     """A step that would make them more is refused, and a search names the bound."""
     model = keeping(most_in_flight=1, ticks=1)
     state = played(model, "request A hello")
-    why = "most_in_flight=1, as many messages as may be on their way"
+    why = "most_in_flight=1: no more messages may be on their way"
     assert refused(model, state)["tick A again"] == why
     assert (check(model).bound, check(keeping(most_in_flight=2, ticks=1)).bound) == (why, "")
 
@@ -371,7 +371,7 @@ def test_what_is_tidied_away_counts_for_no_bound() -> None:
     (deliver,) = (each for each in model.actions(state) if model.verb(each) == f"deliver {answers}")
     assert not in_flight(model.apply(state, deliver))
     assert [each.reason for each in model.bounds] == [
-        "most_in_flight=2, as many messages as may be on their way"
+        "most_in_flight=2: no more messages may be on their way"
     ]
 
 

@@ -193,9 +193,9 @@ def test_each_way_to_split_is_there_once() -> None:
         ends = do.split(some, ("B",)), do.heal(some)
         reasons.append([end.reason if isinstance(end, Refusal) else None for end in ends])
     assert reasons == [
-        [None, "the network is not split"],
-        ["the network is split already: it heals first", None],
-        ["the budget of partitions is spent", "the network is not split"],
+        [None, "the network is not cut"],
+        ["the network is cut already: it has to heal first", None],
+        ["the budget of partitions is spent", "the network is not cut"],
     ]
 
 

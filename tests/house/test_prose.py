@@ -32,7 +32,6 @@ EXCEPTIONS: dict[str, dict[str, float]] = {
     "why-the-barrier": {"you": 0.51},
     "reads-and-writes-during-change": {"you": 0.98},
     "raft-by-hand": {"you": 0.67},
-    "one-log-for-all-metadata": {"you": 0.98},
     "the-coordinator": {"you": 0.53},
     "when-things-fail-halfway": {"you": 0.48},
     "one-tablet-moves": {"you": 0.55},

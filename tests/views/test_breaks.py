@@ -129,8 +129,8 @@ def test_facts_are_the_halves_of_a_witness_or_all_of_it() -> None:
             ("write 1 had succeeded", "read 2, answered by X, misses write 1"),
         ),
         (
-            "D, at epoch 103, stores write 1 but is no write replica any more",
-            ("D, at epoch 103, stores write 1", "D is no write replica any more"),
+            "D, at epoch 103, stores write 1 but is no longer a write replica",
+            ("D, at epoch 103, stores write 1", "D is no longer a write replica"),
         ),
         (
             "B has data in column 2, which its group does not know",

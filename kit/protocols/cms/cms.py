@@ -582,7 +582,7 @@ class Cms(NodeModel[CmsState]):
         if members.cluster.bit_count() == 1:
             return refused("nobody else would be left")
         if members.readers >> node & 1 and (half := members.pending):
-            return refused(f"{', '.join(self.named(half))} is half way, which has to end first")
+            return refused(f"{', '.join(self.named(half))} is halfway, and that has to end first")
         end = self.commit(s, member, by, f"{rules.ASSASSINATE} {self.names[node]}")
         return end.at(node, health="left") if isinstance(end, CmsState) else end
 

@@ -265,9 +265,9 @@ class Commit(NodeModel[CommitState]):
 
     def _submit_says(self, before: CommitState, a: Any, after: CommitState) -> str:
         if not self.cms >> self.number(a.node) & 1:
-            return "{node} is no member of the CMS: it answers who is, {members}."
+            return "{node} is not in the CMS: it answers with the members, {members}."
         is_unknown = before.requests[a.request].stage == "unknown"
-        again = " again, for the outcome is unknown" * is_unknown
+        again = " again, because the outcome is unknown" * is_unknown
         if self.submissions[a.request].node == a.node:
             return f"{{node}} submits {{event}}{again}, and handles it itself."
         return f"{{submitter}} submits {{event}} to {{node}}{again}."
@@ -564,7 +564,7 @@ class Commit(NodeModel[CommitState]):
     @action(
         verb="ask {peer} for {node}",
         each=behind,
-        says="{node} asks {peer} for what is above epoch {known} and gets {sent}.",
+        says="{node} asks {peer} for all that follows epoch {known} and gets {sent}.",
         travels=[
             Travel("request", "{node}", "{peer}", "above {known}?"),
             Travel("entry", "{peer}", "{node}", "{sent}"),

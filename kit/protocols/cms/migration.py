@@ -318,7 +318,9 @@ class Migration(NodeModel[MigratingCluster]):
     )
     @purpose("A new node knows a seed only, and there is to be one log for all.")
     def discover(self, s: MigratingCluster, node: Node, peer: Node) -> Next:
-        """{node} asks {peer} who is there: it knows whom {peer} knows, and {peer} knows of it."""
+        """{node} asks {peer} which nodes there are: it learns all that {peer} knows, and {peer}
+        learns of it.
+        """
         met = s.nodes[node].met | s.nodes[peer].met | 1 << peer
         return s.at(node, met=met).at(peer, met=s.nodes[peer].met | 1 << node)
 
@@ -464,8 +466,8 @@ class Migration(NodeModel[MigratingCluster]):
         each=lambda m, s: s.where(lambda n: n.waits_for_log and n.initiator is not None),
         says=lambda m, before, act, after: (
             ("The nodes give up the election" if m.fresh else "The operator aborts the migration")
-            + f" of {m.names[before.nodes[m.number(act.node)].initiator]}: all who are up forget "
-            "it."
+            + f" of {m.names[before.nodes[m.number(act.node)].initiator]}: every node that is "
+            "up forgets it."
         ),
         relied=lambda m, s, act: m.is_stuck(s, m.number(act.node)),
     )
@@ -505,7 +507,7 @@ class Migration(NodeModel[MigratingCluster]):
             for i, n in enumerate(s.nodes)
         ),
         says=lambda m, before, act, after: (
-            "{node} asks its upgraded peers who keeps the log: "
+            "{node} asks its upgraded peers which nodes keep the log: "
             f"{', '.join(m.named(after.nodes[m.number(act.node)].knows))}."
         ),
         travels=asks_members,

@@ -507,9 +507,9 @@ class Schema(NodeModel[SchemaState]):
         each=seeds,
         when=lambda m: m.joins,
         says=either(
-            "{node} asks the seed {seed} who belongs to the CMS: {members}. It will fetch the log "
+            "{node} asks the seed {seed} which nodes are the CMS: {members}. It will fetch the log "
             "there.",
-            "{node} asks {seed} what there is, in a shadow round: nobody hears of {node}.",
+            "{node} asks {seed} which nodes there are, in a shadow round: no node hears of {node}.",
         ),
         travels=_seed_travels,
     )
@@ -527,7 +527,7 @@ class Schema(NodeModel[SchemaState]):
         spends="joins",
         says=either(
             "{node} begins to join, as epoch {newest}: from there on writes go to {node} as well.",
-            "{node} says BOOT: whoever hears it writes to {node} as well.",
+            "{node} says BOOT: nodes that hear it also write to {node}.",
         ),
     )
     @purpose("New writes have to reach the newcomer while it copies older ones.")
@@ -582,7 +582,7 @@ class Schema(NodeModel[SchemaState]):
         when=lambda m: m.joins,
         says=either(
             "{node} has joined, as epoch {newest}.",
-            "{node} says NORMAL: whoever hears it reads from {node}.",
+            "{node} says NORMAL: nodes that hear it read from {node}.",
         ),
     )
     @purpose("Reads go to the newcomer once it has all data.")
@@ -793,7 +793,7 @@ class Schema(NodeModel[SchemaState]):
             if node.health == "back" and peer.serves and m.reaches(s, node.name, peer.name)
         ],
         when=lambda m: m.ordered and m.restarts,
-        says="{node} asks {peer} whether its list is still right. By what {peer} knows, {verdict}.",
+        says="{node} asks {peer} whether its list is still right. {peer} says: {verdict}.",
         travels=[
             Travel("request", "{node}", "{peer}", "is {stored} the CMS?"),
             Travel("answer", "{peer}", "{node}", "{members}"),

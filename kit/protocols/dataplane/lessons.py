@@ -126,7 +126,7 @@ def not_owned(timeline: Timeline) -> PosedQuestion:
     m, s = dataplane_of(ahead), ahead.state
     rows = facts.replicas(m, s)
     return posed(
-        "Everything is carried out to its end. Who holds data of the range and is no replica?",
+        "The run goes on to its end. Which nodes hold data of the range without being replicas?",
         tuple(row.name for row in rows),
         tuple(row.name for row in rows if row.not_owned),
         "; ".join(f"{row.name} holds {row.cell}, {row.role}" for row in rows) + ".",

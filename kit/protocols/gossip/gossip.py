@@ -197,7 +197,7 @@ class Gossip(NetworkModel):
         self.view = begun(names, self.cells)
         self.connect(names, NetworkOptions(drops=self.losses, partitions=self.partitions))
         self.monitors = (split_brain(self), lost_updates(self))
-        why = f"at_once={self.at_once}, as many rounds and pulls as may be under way"
+        why = f"at_once={self.at_once}: no more rounds and pulls may be under way"
         self.bounds = (refused(why),)
 
     # -- a node and its messages -------------------------------------------------------------------
@@ -243,12 +243,12 @@ class Gossip(NetworkModel):
         """Two nodes talk when they reach one another, once at a time, and few at once do."""
         ends = mine, theirs = self.names[node], self.names[other]
         if self.carrier.cut(s.network, mine, theirs):
-            return refused(f"{mine} does not reach {theirs}: the network is split")
+            return refused(f"{mine} does not reach {theirs}: the network is cut")
         under_way: set[tuple[str, str]] = set()
         for e in s.network.in_flight:
             if e.source in ends and e.target in ends and isinstance(e.message, kinds):
                 said = f"{self.in_short(e.message)} is under way"
-                return refused(f"{mine} and {theirs} are at it: {said}")
+                return refused(f"{mine} and {theirs} are busy: {said}")
             if not self.carrier.cut(s.network, e.source, e.target):
                 under_way.add((e.source, e.target))
         return self.bounds[0] if len(under_way) >= self.at_once else None

@@ -295,7 +295,7 @@ class GossipJoin(NodeModel[RingState]):
     @action(tag="boot", each=so_far("shadow"), when=lambda m: m.newcomers)
     @purpose("Writes shall reach the newcomer, from each node that has heard.")
     def announce_boot(self, s: RingState, node: Node) -> Next:
-        """{node} says BOOT in generation {generation}: who hears it writes to {node}, too.
+        """{node} says BOOT in generation {generation}: nodes that hear it also write to {node}.
 
         The published codes refuse to join beside another one that is known to join.
         """
@@ -332,7 +332,7 @@ class GossipJoin(NodeModel[RingState]):
     @action(tag="normal", each=so_far("streamed"), when=lambda m: m.newcomers)
     @purpose("Each node begins to read there when it hears of it, so not all at once.")
     def announce_normal(self, s: RingState, node: Node) -> Next:
-        """{node} says NORMAL: who hears it reads from {node}."""
+        """{node} says NORMAL: nodes that hear it read from {node}."""
         view = rules.saying(s.nodes[node].view, self.names[node], STATUS=rules.NORMAL)
         return s.at(node, phase="member", view=view)
 
@@ -403,7 +403,7 @@ class GossipJoin(NodeModel[RingState]):
     @action(tag="removed", each=so_far("restored"), when=lambda m: m.dead)
     @purpose("Only a node that hears it stops counting on the dead one.")
     def announce_removed(self, s: RingState, node: Node) -> Next:
-        """{node} says REMOVED: who hears it asks {gone} for nothing any more."""
+        """{node} says REMOVED: nodes that hear it no longer ask {gone} for anything."""
         view = rules.saying(s.nodes[node].view, self.dead[0], STATUS=rules.REMOVED)
         return s.at(node, view=view, drives="")
 
@@ -460,8 +460,8 @@ class GossipJoin(NodeModel[RingState]):
     )
     @purpose("A coordinator writes to those whom its own view names.")
     def write_key(self, s: RingState, coordinator: Node, by: Replicas) -> Next:
-        """{coordinator} writes to {targets} by its own view; {by} acknowledged it, and {needed}
-        had to.
+        """{coordinator} writes to {targets} by its own view; {by} acknowledged it: it
+        needed {needed}.
         """
         bit = 1 << s.written
         for name in by:

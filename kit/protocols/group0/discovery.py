@@ -329,7 +329,7 @@ class Discovery(NetworkModel):
         members = {peers.name: peers.members for peers in s.nodes}
         for peers in s.nodes:
             if peers.group and peers.name not in members[peers.group]:
-                return f"{peers.name} is no member of the group of {peers.group}"
+                return f"{peers.name} is not in the group of {peers.group}"
         return None
 
     @goal(name="member", title="Everybody can still get into a group")

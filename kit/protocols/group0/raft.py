@@ -187,9 +187,9 @@ class RaftLog(Members):
     )
     @purpose("A term has one leader, and a newer term ends the old one.")
     def step_down(self, s: Group0State, node: Node) -> Next:
-        """{node} hears of term {after.term} and leads no more."""
+        """{node} hears of term {after.term} and no longer leads."""
         if not s.up >> s.leader & 1:
-            return refused("nobody is up who could tell it")
+            return refused("no node is up that could tell it")
         return s.but(deposed=s.deposed & ~(1 << node))
 
     @action(tag="restart", each=lambda m, s: m.everybody & ~s.up)

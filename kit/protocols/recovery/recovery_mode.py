@@ -328,7 +328,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     )
     @purpose("Peers of old must not lead it to the old group.")
     def truncate_discovery(self, s: ModeState, node: Node) -> Next:
-        """On {node} system.discovery is empty: it keeps no peers of old."""
+        """On {node} system.discovery is empty: it has forgotten its old peers."""
         return self.down(s, node) or s.at(node, discovery=0)
 
     @action(

@@ -327,11 +327,12 @@ class Coordinating(Range):
             )
         valid, needs = self.listing(self.valid(before, number)), self.needs(before, number)
         judged = (
-            f"{who} validates its plan again: of {answered} count {valid}, {ask.level} is {needs}."
+            f"{who} validates its plan again: {ask.level} is {needs}, and of {answered} it counts "
+            f"{valid}."
         )
         if done.phase in AT_WORK:
             does = f"writes {cell} back again" if done.phase == REPAIRING else f"sends {title}"
-            return f"{judged} It {does} to those who have not answered."
+            return f"{judged} It {does} to the replicas that have not answered."
         return f"{judged} The request fails."
 
     @action(
@@ -384,7 +385,7 @@ class Coordinating(Range):
         kind="request",
         verb=lambda m, a: f"time out {m.title_of(a.request)}",
         says=lambda m, s, a, _: (
-            f"{m.workload[a.request].coordinator} gives {m.title_of(a.request)} up."
+            f"{m.workload[a.request].coordinator} gives up on {m.title_of(a.request)}."
         ),
         travels=travels,
     )

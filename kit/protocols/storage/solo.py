@@ -247,7 +247,9 @@ class Replica(Declared[ReplicaState]):
         known, now = self.epoch(before.known), self.epoch(after.known)
         caught_up = f", catches up to epoch {now}" * (now > known)
         refuses = after.last.verdict == "not-a-member"
-        answers = f"an error at epoch {now}: it is no replica" if refuses else f"ok at epoch {now}"
+        answers = (
+            f"an error at epoch {now}: it is not a replica" if refuses else f"ok at epoch {now}"
+        )
         return (
             f"{self.replica}, at epoch {known}, gets a {kind} that was planned at epoch "
             f"{action.epoch}{caught_up}, and answers {answers}."
@@ -297,7 +299,7 @@ class Replica(Declared[ReplicaState]):
         if any(holds(view.writes, self.index) for view in self.seen[after.known :]):
             return None
         epoch = self.epoch(after.known)
-        return f"{self.replica}, at epoch {epoch}, stores a write but is no write replica any more"
+        return f"{self.replica}, at epoch {epoch}, stores a write but is no longer a write replica"
 
     @sometimes()
     def took(self, s: ReplicaState) -> bool:

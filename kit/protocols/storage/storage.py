@@ -255,7 +255,8 @@ class Storage(Moving, Coordinating):
             at += f" meets a message of {message}, catches up and"
         verdict, did = self.answer(before, action).verdict, met.did
         if verdict == "not-a-member":
-            did = f"is {met.error} of the range: it answers an error"
+            kind = "write" if self.writing(before, action.request) else "read"
+            did = f"is not a {kind} replica of the range: it answers an error"
         elif verdict == "stale":
             did = f"does not admit a request planned at {message}: it answers an error"
             if before.cells != after.cells:
@@ -510,7 +511,7 @@ class Storage(Moving, Coordinating):
             if before.cells[i] != after.cells[i] and not any(holds(v.writes, i) for v in views):
                 return (
                     f"{name}, at {self.epoch_text(after, after.known[i])}, stores what "
-                    f"{self.title_of(action.request)} brings but is no write replica any more"
+                    f"{self.title_of(action.request)} brings but is no longer a write replica"
                 )
         return None
 
@@ -528,7 +529,7 @@ class Storage(Moving, Coordinating):
             return None
         return (
             f"{action.replica}, at {self.epoch_text(after, after.known[i])}, serves "
-            f"{self.title_of(number)} but is no read replica any more"
+            f"{self.title_of(number)} but is no longer a read replica"
         )
 
     @step(

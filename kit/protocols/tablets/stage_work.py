@@ -505,7 +505,7 @@ class Stages(TabletCluster):
             unheard = barrier_nodes(s) & s.control.reachable & ~s.answered
             # It leads past who is down, and past nobody else, who could be two stages behind.
             if unheard and any(edge is not None and edge.kind == "proceed" for _, edge in edges):
-                return refused("who is up answers first", self.named(unheard))
+                return refused("live nodes have not all answered", self.named(unheard))
         return self.failed(s, *pieces)
 
     def failing(self, s: TabletsState) -> dict[int, None]:

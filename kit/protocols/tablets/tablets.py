@@ -489,7 +489,7 @@ class Tablets(Plans, Stages):
                 continue
             stray = tuple(r for r in row.some if r not in row.replicas and r.host not in lost)
             if stray:
-                return f"{words(stray)} has data of tablet {tablet} and is no replica"
+                return f"{words(stray)} has data of tablet {tablet} and is not a replica"
         return None
 
     @always("INV-AVAIL")

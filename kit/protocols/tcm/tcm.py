@@ -403,10 +403,10 @@ class Tcm(Declared[TcmState]):
         """Who streams, and what: a replica that is not up sends nothing."""
         names = list(self.sent_in(s, action))
         if len(names) == 1:
-            what = "all that it serves in the ranges handed over"
+            what = "its data of the ranges that change hands"
             return f"{names[0]} streams to {action.target} {what}."
         who = f"{' and '.join(names)} stream" if names else "Nobody has to stream"
-        return f"{who} to {action.target} what the ranges handed over hold."
+        return f"{who} to {action.target} the data of the ranges that change hands."
 
     def along_the_ring(self, before: TcmState, action: Any, after: TcmState) -> Iterator[Travel]:
         """Each source sends its ranges along the ring into the new replica."""
@@ -566,7 +566,7 @@ class Tcm(Declared[TcmState]):
         verb="give-up {node} by {by}",
         says=lambda m, before, action, after: m.in_words(
             after.events,
-            f"{action.by} has lost sight of {action.node} and gives the operation up. ",
+            f"{action.by} has lost sight of {action.node} and gives up the operation. ",
         ),
         travels=submits,
     )
@@ -590,9 +590,9 @@ class Tcm(Declared[TcmState]):
     def crashed(self, before: TcmState, action: Any, after: TcmState) -> str:
         """What is lost with the node, and what is not."""
         if action.node in after.forgotten:
-            return "{node} crashes, and with it goes all knowledge of what was left to do."
+            return "{node} crashes, and nobody else knows what was left to do."
         if self.sequence(after, action.node) is not None:
-            return "{node} crashes; what it has still to commit is kept in the metadata."
+            return "{node} crashes; the metadata says what it still has to commit."
         return "{node} crashes."
 
     @action(each=upright, says=crashed, fault=True)
@@ -621,7 +621,7 @@ class Tcm(Declared[TcmState]):
     @action(each=fallen)
     @purpose("A driver goes on with what the metadata says.")
     def restart(self, s: TcmState, node: str) -> Next:
-        """{node} is back; what it has to do next stands in the metadata."""
+        """{node} is back; the metadata says what it has to do next."""
         return s.but(down=tuple(name for name in s.down if name != node))
 
     # -- what is promised of the committed events --------------------------------------------------

@@ -573,9 +573,9 @@ class Serving(Control):
         tag="late",
         each=arrivals,
         says=lambda m, before, action, after: (
-            f"A late part of session {before.leftover} reaches {action.node}: it "
+            f"A late part of session {before.leftover} reaches {action.node}, which "
             + (
-                "lets it in."
+                "accepts it."
                 if let_in(before, m.number(action.node), m.setting)
                 else "knows no such session and refuses it."
             )

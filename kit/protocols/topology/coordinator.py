@@ -581,9 +581,7 @@ class Coordinator(Control):
         where = [] if action.on is None else ["to", *action.on]
         return " ".join(["move tablets", *where, *["and more"] * action.more])
 
-    @action(
-        tag="tablets", each=moves, verb=_move_verb, says="The tablet transitions come to their end."
-    )
+    @action(tag="tablets", each=moves, verb=_move_verb, says="The tablet transitions end.")
     @purpose("The track ends when no tablet is in transition.")
     def move_tablets(
         self, s: ControlState, on: tuple[str, ...] | None = None, more: bool = False
@@ -662,7 +660,7 @@ class Coordinator(Control):
             return blocked
         task = self.task(s)
         if task.work is None or not leads_somewhere(s, task, self.setting):
-            return refused("there is no work that could fail to any effect")
+            return refused("no work could fail now and change anything")
         if fence_is_due(s, task):  # drain, fence, plain barrier: in this order
             return refused("the drain is over: the fence is committed next")
         if placeless:

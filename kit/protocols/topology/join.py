@@ -424,7 +424,7 @@ class Join(NetworkModel):
         kind="fails",
         label=lambda m, s, action: f"the call of {lead(s)} fails",
         says=lambda m, before, action, after: (
-            "{lead} has no answer of {joining}: the call failed; it "
+            "{lead} has no answer from {joining}: the call failed; it "
             + ("will try again." if tables(after).joining else "moves it to left.")
         ),
     )
@@ -758,7 +758,7 @@ class Join(NetworkModel):
 
 SAID: dict[type, tuple[str, str]] = {
     JoinNodeQuery: ("query of {0.host}", "JOIN_NODE_QUERY of {0.host} (start {0.call})"),
-    ModeReply: ("by {0.mode}", "the answer that one joins by {0.mode}"),
+    ModeReply: ("by {0.mode}", "the answer to join by {0.mode}"),
     JoinNodeRequest: ("request of {0.host}", ""),
     JoinNodeResponse: ("{0.verdict}", ""),
     PlacedReply: ("wait", "the answer to wait for JOIN_NODE_RESPONSE"),

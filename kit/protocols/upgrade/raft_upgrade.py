@@ -358,10 +358,10 @@ class RaftUpgrade(NodeModel[Cluster]):
         number = self.number(act.node)
         if differing := self.named(self.mismatched(before, number)):
             those = ", ".join(differing)
-            return f"{{node}} goes on, though the schema differs from that of {those}."
+            return f"{{node}} goes on, although its schema differs from that of {those}."
         everybody = (1 << len(before.nodes)) - 1
         passed = self.named(everybody & ~(1 << number) & ~self.peers(before, number))
-        without = f" It passes over {', '.join(passed)}." if passed else ""
+        without = f" It does not wait for {', '.join(passed)}." if passed else ""
         return f"{{node}} has the schema version of its peers.{without}"
 
     def logs_compared(self, before: Cluster, act: Any, after: Cluster) -> Iterator[ServerLine]:

@@ -105,12 +105,12 @@ def test_nodes_talk_once_at_a_time_and_few_at_once() -> None:
         return option[1].reason if option[1] else ""
 
     for verb in ("gossip A B", "gossip B A"):
-        assert why(verb) == f"{verb[7]} and {verb[9]} are at it: SYN is under way"
-    few = "at_once={}, as many rounds and pulls as may be under way"
+        assert why(verb) == f"{verb[7]} and {verb[9]} are busy: SYN is under way"
+    few = "at_once={}: no more rounds and pulls may be under way"
     assert why("gossip A C") == why("gossip C B") == few.format(1)
     go_on(timeline, "partition A | B C")
     for verb in ("gossip A B", "gossip C A"):
-        assert why(verb).endswith("the network is split")
+        assert why(verb).endswith("the network is cut")
     assert why("gossip C B") == ""
     two = after("gossip", {**given, "at_once": 2}, *changes, "gossip A B", "gossip C B")
     assert two.model.find(two.state, "gossip A C")[1].reason == few.format(2)

@@ -156,7 +156,7 @@ def test_a_search_that_the_bound_on_messages_cuts_is_bounded(
     """Its sentence names the bound, and says complete only where nothing was left out."""
     result = check(build("raft", {"requests": (), "terms": 1, **given}))
     assert result.complete
-    assert result.bound.partition(",")[0] == bound
+    assert result.bound.partition(":")[0] == bound
     assert result.verdict == ("bounded" if bound else "judged in part")
     assert ("complete" in result.sentence) is False
     assert result.sentence.startswith(f"bounded by {bound}" if bound else "every state visited")

@@ -175,7 +175,7 @@ def test_a_press_that_fails_the_step_lights_the_way_back(words: str) -> None:
     switched = until(starting(words, failures=1), in_state("write_both_read_new"))
     refusal = switched.model.refusal(switched.state, act.FailWork())
     assert refusal is not None
-    assert refusal.reason == "there is no work that could fail to any effect"
+    assert refusal.reason == "no work could fail now and change anything"
 
 
 @pytest.mark.spec("D-003")
