@@ -47,6 +47,9 @@ RACKS = {
 }
 """Faint grounds of the shapes that tell racks apart; a circle has none."""
 
+SHADE = "#8881"
+"""A little darker than the ground, or lighter: what lies below shines through."""
+
 LIFTED = "0 6px 24px #0003"
 """The shadow below what lies over the board."""
 
@@ -56,7 +59,7 @@ INK_ON = {**dict.fromkeys(SIGNS, OUTLINE), "next": "#ffffff"}
 # Each theme has two greys: of quiet words and edges, and of what only parts or fills.
 LIGHT = {
     "bg": "#ffffff",
-    "raised": "#f6f7f9",
+    "raised": SHADE,
     "ink": "#1c1f24",
     "soft": "#565d68",
     "line": "#d5d9e0",
@@ -68,7 +71,7 @@ LIGHT = {
 
 DARK = {
     "bg": "#15181d",
-    "raised": "#1e2229",
+    "raised": SHADE,
     "ink": "#e9ecf1",
     "soft": "#a9b1bd",
     "line": "#363c46",
