@@ -20,6 +20,7 @@ SCENARIOS = [f"cms/{one.name}" for one in entries()["cms"].scenarios]
 FILES = [name for name in files() if "model cms\n" in files()[name].read_text(encoding="utf-8")]
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     "given",
     [
@@ -42,6 +43,7 @@ def test_the_members_change_without_harm(given: dict[str, Any]) -> None:
 SERVER: dict[str, Any] = {"edition": "server", "orders": 0}
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     ("given", "states"),
     [
@@ -209,6 +211,7 @@ def test_a_snapshot_that_comes_back_is_not_passed_over() -> None:
     assert not timeline.state.open
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_every_step_of_a_scenario_is_drawn_whole(name: str) -> None:
     """Keys are unique, and each panel has words and a label."""
@@ -216,6 +219,7 @@ def test_every_step_of_a_scenario_is_drawn_whole(name: str) -> None:
         check_frame(scene)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", FILES)
 def test_every_step_of_a_file_is_drawn_whole(name: str) -> None:
     """The same for its scenario files."""

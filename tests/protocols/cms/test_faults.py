@@ -15,6 +15,7 @@ def named(row: FaultRow) -> str:
     return row.operation
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("row", MATRIX, ids=named)
 def test_faults_heal(row: FaultRow) -> None:
     """A fixed slice of the matrix: every third fault of each kind; each kind does happen."""

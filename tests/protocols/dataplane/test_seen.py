@@ -43,6 +43,7 @@ def words(drawn: Frag | None) -> list[str]:
     return [one.text() for one in drawn.walk() if one.tag == "text"]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.spec("A-005")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_requests_compute_no_placement(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,6 +70,7 @@ def _steps(timeline: Timeline) -> list[Any]:
     return [timeline.moments[moment] for moment in timeline.path(timeline.tip)[1:]]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.spec("A-015", "B-027", "B-032")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_every_arrow_has_the_epoch_of_its_sender(path: Path) -> None:
@@ -105,6 +107,7 @@ def test_every_arrow_has_the_epoch_of_its_sender(path: Path) -> None:
                 assert words(group)[0].split()[-1].startswith(label)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.spec("A-016", "B-033", "B-038")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_coordinator_catches_up_with_the_replica_that_told_it(path: Path) -> None:
@@ -293,6 +296,7 @@ def test_the_lag_is_what_hurts_without_the_barrier() -> None:
         assert (found.violation is not None) is (lag == 2)
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.spec("B-082")
 @pytest.mark.parametrize("seed", range(40))
 def test_each_answer_of_a_random_run_has_its_plan(seed: int) -> None:

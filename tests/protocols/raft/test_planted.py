@@ -419,12 +419,14 @@ def test_a_mistake_is_found_and_shrunk(mistake: Mistake) -> None:
     assert len(short) <= mistake.steps
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("mistake", MISTAKES, ids=name_of)
 def test_the_right_code_passes_the_same_search(mistake: Mistake) -> None:
     """So it is the mistake that was found."""
     assert mistake.found() == (CLEAN, ())
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("mistake", HARMLESS, ids=name_of)
 def test_a_harmless_mistake_breaks_nothing(mistake: Mistake) -> None:
     """The search sees every state; where it costs an election, it never shows a leader."""
