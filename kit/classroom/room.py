@@ -197,8 +197,8 @@ class Room:
         rendered, rows = self.player.rendered, dict[str, list[tuple[str, str]]]()
         scene = rendered.scene(self.player.timeline.at)
         views = rendered.views
-        panels = [one for one in rendered.panels if one.name != views.picture]
-        panels.sort(key=lambda one: one.name != views.table)
+        panels = [panel for panel in rendered.panels if panel.name != views.picture]
+        panels.sort(key=lambda panel: panel.name != views.table)
         for table in (t for panel in panels for t in panel.draw(scene).walk() if t.tag == "table"):
             head, *body = (part for part in table.walk() if part.tag == "tr")
             for row in body:

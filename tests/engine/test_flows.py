@@ -105,9 +105,10 @@ def test_what_is_said_to_move_does_somewhere(name: str) -> None:
 
     The two worlds are models of their own, in which it is met.
     """
-    wanted, met = set(flow_table(build(name)).moving), set[type]()
+    faulty = build(name, entries()[name].fuzzing.parameters)
+    wanted, met = {*flow_table(build(name)).moving, *flow_table(faulty).moving}, set[type]()
     for kind in moved(name):
         met.add(kind)
         if met >= wanted:
             break
-    assert met == wanted
+    assert met >= wanted

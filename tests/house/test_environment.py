@@ -16,6 +16,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from kit.lessons.course import without_magics
 from tests.house.source import ROOT, offenders
 
 # What conda calls differently; what only conda needs, since elsewhere it comes from the system.
@@ -118,9 +119,8 @@ def test_what_notebooks_import_is_there() -> None:
 
 def imported(source: str) -> set[str]:
     """The packages that a cell imports, without Python's own."""
-    lines = "\n".join(line for line in source.splitlines() if not line.startswith(("%", "!")))
     names: set[str] = set()
-    for node in ast.walk(ast.parse(lines)):
+    for node in ast.walk(ast.parse(without_magics(source))):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:

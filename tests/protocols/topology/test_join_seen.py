@@ -43,7 +43,7 @@ def test_a_joiner_asks_any_member_how_and_then_to_be_let_in(contact: str) -> Non
     given = {"nodes": "ABC".index(contact) + 1}
     timeline = played(*asked(contact), **given)
     said = [moment.say for moment in timeline.moments[1:]]
-    assert "joins by raft" in said[0]
+    assert "join by raft" in said[0]
     assert "sends JOIN_NODE_REQUEST of N1" in said[1]
     drawn = MESSAGES.text(scene_at(timeline, timeline.at))
     assert f"{contact} receives JOIN_NODE_REQUEST of N1 (start 1, cluster prod" in drawn
