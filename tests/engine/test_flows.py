@@ -10,6 +10,7 @@ import pytest
 
 from kit.engine.compose import Product
 from kit.engine.flows import Flow, flow_table, flows
+from kit.engine.model import Model
 from kit.engine.network import DeliverMessage, DropMessage, NetworkOptions
 from kit.engine.registry import build, entries, fuzzing_of
 from tests.engine.counting import counting
@@ -77,8 +78,10 @@ def test_a_product_has_the_types_of_its_parts() -> None:
     assert set(action_types(product)) == {*action_types(lift), *action_types(counting())}
 
 
-def moved(name: str) -> Iterator[type]:
-    """The types of the actions that move something in random walks of a model with all faults."""
+def moved(name: str) -> Iterator[tuple[Model[Any, Any], type]]:
+    """The types of the actions that move something in random walks of a model with all faults, each
+    with the model that walks.
+    """
     entry = entries()[name]
     rare = ({}, *({n: value} for n, value in RARE if n in entry.parameters.__struct_fields__))
     off = tuple(guard.name for guard in entry.safeguards if guard.name == "operator-cancel")
@@ -95,7 +98,7 @@ def moved(name: str) -> Iterator[type]:
                 [action] = chance.choices(enabled, shares)
                 after = model.apply(state, action)
                 if flows(model, state, action, after):
-                    yield type(getattr(action, "action", action))
+                    yield model, type(getattr(action, "action", action))
                 state = after
 
 
@@ -107,7 +110,8 @@ def test_what_is_said_to_move_does_somewhere(name: str) -> None:
     """
     faulty = build(name, entries()[name].fuzzing.parameters)
     wanted, met = {*flow_table(build(name)).moving, *flow_table(faulty).moving}, set[type]()
-    for kind in moved(name):
+    for model, kind in moved(name):
+        assert kind in flow_table(model).moving
         met.add(kind)
         if met >= wanted:
             break
