@@ -107,9 +107,8 @@ def rendered(
     fields = {} if replaced is None else {"replaced": node_id(replaced)}
     fields |= {} if node is None else {own: node_id(node)}
     fields |= {"tokens": f"[{', '.join(map(str, tokens))}]"} if tokens else {}
-    return (
-        f"{name}{{{', '.join(f'{each}={of}' for each, of in {**fields, **more}.items())}}}: {said}"
-    )
+    inner = ", ".join(f"{each}={of}" for each, of in {**fields, **more}.items())
+    return f"{name}{{{inner}}}: {said}"
 
 
 def node_id(place: int) -> str:

@@ -314,8 +314,7 @@ def _nearer(own: _Label, others: Iterable[Place], nearer: float) -> Callable[[Bo
         x, y, out, up = box.x, box.y, box.width / 2, box.height / 2
         reach = max(abs(first - x) - out, abs(second - y) - up, 0.0)
         for p, q in more:
-            far = max(abs(p - x) - out, abs(q - y) - up, 0.0)
-            reach = min(reach, far)
+            reach = min(reach, max(abs(p - x) - out, abs(q - y) - up, 0.0))
         least = reach * 0.8 if reach <= own.gap + 2 else reach - nearer
         right, down = out + least, up + least
         for at, (p, q) in enumerate(theirs if least > 0 else ()):

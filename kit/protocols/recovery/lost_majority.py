@@ -90,6 +90,13 @@ class LostMajority(VotingModel[S]):
     stuck: bool = False
     majority_lives: bool = False
 
+    def asked_to_remove(self, by: int, action: Any) -> Travel:
+        """The operator tells a live node whom to remove."""
+        name, label = self.names[by], f"removenode {action.node}"
+        return Travel(
+            "request", "operator", self.spot(name), label, f"the operator → {name}: {label}"
+        )
+
     def set_up(self) -> None:
         """Who is a member, who is given up, where all stand, and who votes at first.
 

@@ -454,15 +454,7 @@ class Recovery(LostMajority[RecoveryState]):
         verb="removenode {node}{ignoring}",
         each=lambda m, s: ((i, ignoring) for i in nodes_in(s.dead) for ignoring in (True, False)),
         travels=lambda m, before, action, after: (
-            Travel(
-                "request",
-                "operator",
-                m.spot(m.names[s.leader]),
-                f"removenode {action.node}",
-                f"the operator → {m.names[s.leader]}: removenode {action.node}",
-            )
-            for s in (before,)
-            if s.leader >= 0
+            [m.asked_to_remove(before.leader, action)] if before.leader >= 0 else []
         ),
         says="{node} is removed{others}.",
         logs=[own("{leader}", TOPOLOGY, "removenode of {host_id} is done")],

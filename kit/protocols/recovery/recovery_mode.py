@@ -278,19 +278,13 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         up = self.named(before.where(lambda n: n.is_up)) or (act.node,)
         yield own(up[0], "storage_service", f"{act.node} is removed")
 
-    def asked_to_remove(self, before: ModeState, act: Any, after: ModeState) -> Iterator[Travel]:
-        """The operator tells a live node whom to remove."""
-        if before.remover is not None:
-            by, label = self.names[before.remover], f"removenode {act.node}"
-            yield Travel(
-                "request", "operator", self.spot(by), label, f"the operator → {by}: {label}"
-            )
-
     @action(
         tag="removenode",
         kind="remove",
         each=lambda m, s: s.dead,
-        travels=asked_to_remove,
+        travels=lambda m, before, action, after: (
+            [] if before.remover is None else [m.asked_to_remove(before.remover, action)]
+        ),
         logs=first_up,
     )
     @purpose("Dead nodes have to be out before a new group can form.")

@@ -328,6 +328,7 @@ OF_EVENTS = {
 }
 """The published kind of what begins with these words; all else changes the schema."""
 OF_OPERATIONS = {
+    **OF_EVENTS,
     schema.LEAVE: "START_LEAVE",
     "left": "FINISH_LEAVE",
     schema.MOVE: "START_MOVE",
@@ -448,7 +449,7 @@ class OrderedServers(SchemaServers, MetadataServers):
         yield m.base, base, rendered(base, "what was there before"), 0
         for each in s.log:
             word, *names = each.event.split()
-            kind = {**OF_EVENTS, **OF_OPERATIONS}.get(word, SCHEMA_CHANGE)
+            kind = OF_OPERATIONS.get(word, SCHEMA_CHANGE)
             text = submitted(m, each, kind, names[0])
             if kind == STEP:
                 said, new = f"{each.event} (by {each.id})", node_id(m.names.index(names[-1]))

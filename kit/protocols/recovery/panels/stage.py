@@ -1,11 +1,12 @@
 """A recovery and its old procedure on the stage: groups, what each node has persisted, walls."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from kit.masks import nodes_in
 from kit.protocols.recovery import facts
 from kit.protocols.recovery.facts import ModeRow, PersistedRow
 from kit.protocols.recovery.lost_majority import NO_GROUP
+from kit.protocols.recovery.mode_cluster import ModeNode
 from kit.protocols.recovery.recovery import Recovery
 from kit.views.busts import Health
 from kit.views.gate import Gate
@@ -168,37 +169,43 @@ def _in_mode(scene: Scene, row: ModeRow) -> Character:
     )
 
 
+def has_row(node: ModeNode) -> bool:
+    """Whether the row that leads into recovery mode is still there."""
+    return node.value in ("recovery", "unknown")
+
+
+MODE_GATES: tuple[tuple[Callable[[ModeNode], bool], str, str, str], ...] = (
+    (
+        lambda node: bool(node.discovery or node.history) or node.group_id != NO_GROUP,
+        *("tables", "clearing the tables", "cleared theirs"),
+    ),
+    (has_row, "row", "removing the row", "removed theirs"),
+    (lambda node: node.mode in ("recovery", "down"), "start", "the Raft upgrade", "started again"),
+    (lambda node: node.waits_for_group, "group", "one new group", "joined it"),
+    (lambda node: node.mode == "upgrade", "synchronize", "synchronize", "reached it"),
+    (lambda node: node.mode != "group 0", "end", "the end of the upgrade", "finished it"),
+)
+"""Who keeps the others waiting once the dead are removed, in the order of the procedure, and for
+what: tables are cleared only while somebody still has the row.
+"""
+
+
 def _mode_gates(scene: Scene) -> Iterator[Gate]:
     """What the procedure waits for: all who live are in RECOVERY mode, the dead are removed, tables
     are cleaned, and all go through the Raft upgrade.
     """
     s = scene.state
-    there = s.where
     if not s.logs_read:
-        recovers = there(lambda node: node.mode == "recovery")
+        recovers = s.where(lambda node: node.mode == "recovery")
         yield _by_all(scene, recovers, "mode", "RECOVERY mode", "started in it")
     elif s.dead:
         yield _no_dead(scene)
-    elif s.live & there(lambda node: node.value in ("recovery", "unknown")):
-        cleaned = there(lambda n: not n.discovery and not n.history and n.group_id == NO_GROUP)
-        unset = there(lambda node: node.value not in ("recovery", "unknown"))
-        yield (
-            _by_all(scene, cleaned, "tables", "clearing the tables", "cleared theirs")
-            if s.live & ~cleaned
-            else _by_all(scene, unset, "row", "removing the row", "removed theirs")
-        )
-    elif s.live & there(lambda node: node.mode in ("recovery", "down")):
-        started = there(lambda node: node.mode not in ("recovery", "down"))
-        yield _by_all(scene, started, "start", "the Raft upgrade", "started again")
-    elif s.live & there(lambda node: node.waits_for_group):
-        joined = there(lambda node: not node.waits_for_group)
-        yield _by_all(scene, joined, "group", "one new group", "joined it")
-    elif s.live & there(lambda node: node.mode == "upgrade"):
-        reached = there(lambda node: node.mode != "upgrade")
-        yield _by_all(scene, reached, "synchronize", "synchronize", "reached it")
-    elif s.live & there(lambda node: node.mode != "group 0"):
-        done = there(lambda node: node.mode == "group 0")
-        yield _by_all(scene, done, "end", "the end of the upgrade", "finished it")
+    else:
+        later = MODE_GATES if s.live & s.where(has_row) else MODE_GATES[1:]
+        for waits, thing, what, knows in later:
+            if s.live & (waiting := s.where(waits)):
+                yield _by_all(scene, ~waiting, thing, what, knows)
+                return
 
 
 MODE_STAGE = stage_panel(

@@ -158,9 +158,7 @@ def letters(
     deepest = INSIDE - step * (len(inner) - 1)
     if length(arc.right - arc.left, deepest) < LEAST_ARC:
         return ()
-    if (
-        outer and with_marks
-    ):  # who is read from is not who is written to: an eye, a pencil beside it
+    if outer and with_marks:  # who is read from is not who is written to: an eye, a pencil
         inner.append((EYE, EYE))
         outer.append((PENCIL, PENCIL))
     stacks = ((inner, INSIDE - deeper, -step), (outer, OUTSIDE, step))
