@@ -16,7 +16,6 @@ from msgspec import Struct
 from kit.edge.words import say
 from kit.engine.actors import NetworkModel
 from kit.engine.itf import members, plain, words
-from kit.engine.model import Model
 from kit.engine.network import DeliverMessage
 from kit.engine.timeline import LONGEST_RUN
 from kit.errors import BadInput, Refused
@@ -183,11 +182,11 @@ class Room:
             acts: dict[str, list[Any]] = {node: [] for node in self.nodes}
             for action, refusal in model.options(state):
                 if refusal is None and model.kind(action) not in model.faults:
-                    acts.get(_doer(model, state, action), []).append(action)
+                    acts.get(model.actor_of(state, action), []).append(action)
             did: dict[str, list[str]] = {node: [] for node in self.nodes}
             for step in timeline.passed(timeline.at):
                 said = model.describe(step.before, step.action, step.after)
-                did.get(_doer(model, step.before, step.action), []).append(said)
+                did.get(model.actor_of(step.before, step.action), []).append(said)
             known = {node: Known(rows[node], acts[node], did[node]) for node in self.nodes}
             self._worked_out = timeline.at, known
         return self._worked_out[1]
@@ -210,13 +209,6 @@ class Room:
             parts = members(plain(state)).items()
             rows.setdefault(node, [(name, words(value)) for name, value in parts])
         return rows
-
-
-def _doer(model: Model[Any, Any], state: Any, action: Any) -> str:
-    """Whose turn an action is; empty: nobody's alone."""
-    if isinstance(action, DeliverMessage):
-        return str(action.envelope.target)
-    return model.actor_of(state, action) if isinstance(model, NetworkModel) else ""
 
 
 def _cells(row: Frag) -> list[str]:

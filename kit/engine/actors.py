@@ -310,9 +310,11 @@ class NetworkModel(NodeModel[ActorState]):
         return "message"
 
     def actor_of(self, s: ActorState, action: Any) -> str:
-        """The node that does something of the protocol's own; empty: it concerns all of them."""
-        node = getattr(action, "node", "")
-        return node if node in self.index else ""
+        """The node that takes a step, or receives; empty: the network does, or all of them."""
+        if isinstance(action, MESSAGE_ACTIONS):
+            return action.envelope.target if isinstance(action, DeliverMessage) else ""
+        name = super().actor_of(s, action)
+        return name if name in self.index else ""
 
     def things(self, action: Any) -> tuple[str, ...]:
         """The message on its way that an action is about."""

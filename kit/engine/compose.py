@@ -230,6 +230,11 @@ class Product(Model[Any, Any]):
         part, own = self.part_of(action)
         return self.parts[part].things(own)
 
+    def actor_of(self, s: Any, action: Any) -> str:
+        """Who the part that acts says takes the step."""
+        part, own = self.part_of(action)
+        return self.parts[part].actor_of(getattr(s, part), own)
+
     def hand(self, s: Any, action: Any) -> Gesture | None:
         """What the hand does for it in the picture of the part that acts."""
         part, own = self.part_of(action)
@@ -340,6 +345,10 @@ class Lifted(Act):
         if "relied" in self.more:
             return super().relied_on(m, s, action)
         return self.inner.relied_on(m.inner, getattr(s, m.part), action)
+
+    def actor(self, m: Any, s: Any, action: Any) -> str:
+        """Who takes the step in the inner model."""
+        return self.inner.actor(m.inner, getattr(s, m.part), action)
 
     def flows(self, m: Any, before: Any, action: Any, after: Any) -> tuple[Flow, ...]:
         """What travels in the inner model, between the same places of this one's picture."""

@@ -152,6 +152,7 @@ class action(Struct, frozen=True, kw_only=True):  # noqa: N801  # it is read as 
     that may be gone for good. What an operator is ``instructed`` to do helps beyond its budget.
     ``struct`` is the type of the action where that stands elsewhere, such as one with a message.
     ``hand(model, state, action)`` is what the hand does for it in the picture: a ``Gesture``.
+    ``by`` names who takes the step where its parameters do not; or it is a function of these three.
     """
 
     each: Callable[[Any, Any], int | Iterable[Any]] | None = None
@@ -171,6 +172,7 @@ class action(Struct, frozen=True, kw_only=True):  # noqa: N801  # it is read as 
     instructed: bool = False
     struct: Any = None
     hand: Callable[[Any, Any, Any], Gesture | None] | None = None
+    by: str | Callable[[Any, Any, Any], str] = ""
 
     def __call__(self, run: Callable[..., Any]) -> Any:
         """The action that a method declares."""
@@ -313,6 +315,11 @@ class Act:
     def relied_on(self, m: Any, s: Any, action: Any) -> bool:
         """Whether a model may rely on such a step."""
         return self.relied(m, s, action) if callable(self.relied) else self.relied
+
+    def actor(self, m: Any, s: Any, action: Any) -> str:
+        """Who takes such a step, where the declaration says so."""
+        by = self.said.by
+        return by(m, s, action) if callable(by) else by
 
     def flows(self, m: Any, before: Any, action: Any, after: Any) -> tuple[Flow, ...]:
         """What travels in a step; what would go to its own place only if it ``stays``."""
@@ -645,6 +652,11 @@ class Declared(Model[S, Any]):
         """What its parameters are called."""
         values = zip(astuple(action), self.acts[type(action)].domains, strict=True)
         return tuple(each.shown(value) for value, each in values if each)
+
+    def actor_of(self, s: S, action: Any) -> str:
+        """Who its declaration says takes the step, or whom it names."""
+        act = self.acts.get(type(action))
+        return (act.actor(self, s, action) if act else "") or super().actor_of(s, action)
 
     def hand(self, s: S, action: Any) -> Gesture | None:
         """What its declaration says of the hand."""

@@ -404,6 +404,13 @@ class Model(Generic[S, A]):
         """The things of the picture that an action concerns and that its fields do not name."""
         return ()
 
+    def actor_of(self, s: S, action: A) -> str:
+        """The name of who takes a step: its node, or the only thing it concerns; empty: nobody."""
+        name = getattr(action, "node", "") or getattr(action, "member", "")
+        if not name and len(things := self.things(action)) == 1:
+            [name] = things
+        return str(name)
+
     def hand(self, s: S, action: A) -> Gesture | None:
         """What the hand does in the picture for an action, where it can do it by itself."""
         return None

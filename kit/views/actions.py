@@ -80,16 +80,6 @@ def some_of(words: tuple[str, ...], most: int, untold: int = 0) -> list[str]:
     return [*words[:most], say("and {n} more", n=rest)] if rest > 0 else list(words)
 
 
-def actor_of(model: Model[Any, Any], action: Any) -> str:
-    """The name of whose step an action is: who receives, its node, or the one thing it concerns."""
-    sent = getattr(action, "envelope", None)
-    name = sent.target if sent is not None else getattr(action, "node", "")
-    name = name or getattr(action, "member", "")
-    if not name and len(things := model.things(action)) == 1:
-        [name] = things
-    return str(name)
-
-
 # The slot below the picture.
 
 

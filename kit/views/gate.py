@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from kit.edge.words import later, say
 from kit.errors import Awaited, Refusal
-from kit.views.actions import actor_of, first_waiting, mark, some_of
+from kit.views.actions import first_waiting, mark, some_of
 from kit.views.busts import Health, head_of, letter_of
 from kit.views.fragment import Frag, h
 from kit.views.labels import brief, measured, shortened, tags
@@ -346,6 +346,6 @@ def _steps(scene: Scene, names: Sequence[str]) -> dict[str, Any]:
     for action in (*filter(None, [scene.suggested]), *able):
         if model.kind(action) in model.faults:
             continue
-        if (name := actor_of(model, action)) in names:
+        if (name := model.actor_of(scene.state, action)) in names:
             steps.setdefault(name, action)
     return steps

@@ -30,7 +30,7 @@ from kit.engine.actors import NetworkModel
 from kit.engine.flows import Flow
 from kit.engine.machines import MachineModel
 from kit.engine.network import DropMessage
-from kit.views.actions import actor_of, mark
+from kit.views.actions import mark
 from kit.views.busts import HEAD, Health, Kind, bust, head_of, letter_of
 from kit.views.diagrams import Standing
 from kit.views.fragment import Frag, h
@@ -133,8 +133,7 @@ class Wall(Struct, frozen=True):
 
 class Stage(Struct, frozen=True):
     """All that is on the stage at one moment; see the module. ``lines``: the most on a disk,
-    ``aside``: how wide the column of those is who stand there, if it is the only picture. ``acts``
-    is who acts in this step where neither its action nor what travels says so.
+    ``aside``: how wide the column of those is who stand there, if it is the only picture.
     """
 
     names: tuple[str, ...]
@@ -150,7 +149,6 @@ class Stage(Struct, frozen=True):
     tape_key: str = "log"
     lines: int = 2
     aside: float = SIDE
-    acts: str = ""
 
 
 class Looks(Struct, frozen=True):
@@ -460,18 +458,18 @@ def draw_stage(
 
 
 def _acting(scene: Scene, stage: Stage) -> str:
-    """The name of who acts in this step: who asks first, whose step it is, or who alone sends.
-    Empty: nobody on the stage.
+    """The name of who acts in this step: who asks first, whose step it is, or, where no fault
+    does it, who alone sends. Empty: nobody on the stage.
     """
     if scene.action is None:
         return ""
-    flows = scene.flows()
+    model, flows = scene.model, scene.flows()
     there = {each.key: each.name for each in (*stage.sides, *stage.characters)}
     asks = [flow.from_key for flow in flows[:1] if flow.kind == "request"]
-    sole = {flow.from_key for flow in flows}
-    own = actor_of(scene.model, scene.action)
+    sole = {flow.from_key for flow in flows if model.kind(scene.action) not in model.faults}
+    own = model.actor_of(scene.before, scene.action)
     alone = map(there.get, sole if len(sole) == 1 else ())
-    names = (*map(there.get, asks), own, stage.acts, *alone)
+    names = (*map(there.get, asks), own, *alone)
     return next((name for name in names if name and name in there.values()), "")
 
 

@@ -299,6 +299,7 @@ class Gossip(NetworkModel):
         each=lambda m, s: sorted(
             {*range(len(m.planned))} - {number for node in s.nodes for number, _ in node.done}
         ),
+        by=lambda m, s, action: m.names[m.planned[action.number].node],
         verb=lambda m, a: m.planned[a.number].text,
     )
     @purpose("Any node may change the schema at once; nobody puts changes in order.")
@@ -404,13 +405,6 @@ class Gossip(NetworkModel):
             "version": node.version,
             "count": counted(len(node.cells), "cell"),
         }
-
-    def actor_of(self, s: ActorState, action: Any) -> str:
-        """The node that does a change, or begins a round or a pull."""
-        if isinstance(action, MakeChange):
-            planned: PlannedChange = self.planned[action.number]
-            return self.names[planned.node]
-        return super().actor_of(s, action)
 
     def travels_as(self, message: Any) -> FlowKind:
         """What is pulled is data."""

@@ -362,8 +362,12 @@ class Coordinator(Control):
 
     def who(self, s: ControlState) -> str:
         """The coordinator, as the subject of a sentence."""
-        on = "" if s.coordinator == cluster.NOBODY else f" on {self.names[s.coordinator]}"
-        return f"The coordinator{on}"
+        name = self.leader(s)
+        return f"The coordinator on {name}" if name else "The coordinator"
+
+    def leader(self, s: ControlState) -> str:
+        """The name of the node that coordinates, or nothing."""
+        return "" if s.coordinator == cluster.NOBODY else self.names[s.coordinator]
 
     def lead_spot(self, s: ControlState) -> str:
         """The key of the coordinator in the picture."""
@@ -380,7 +384,7 @@ class Coordinator(Control):
         why = f" ({decision.reason})" if decision.kind == "refuse" else ""
         return f"{self.who(before)} decides on state {before.state_id}{why}: {said}."
 
-    @action(tag="decide", says=_decision_words)
+    @action(tag="decide", says=_decision_words, by=lambda m, s, action: m.leader(s))
     @purpose("The tables alone say what is due, so any coordinator can go on.")
     def take_decision(self, s: ControlState) -> Next:
         """The coordinator reads the tables under a guard and makes the command that is due."""
@@ -441,6 +445,7 @@ class Coordinator(Control):
 
     @action(
         tag="commit",
+        by=lambda m, s, action: m.leader(s),
         label=lambda m, s, action: (
             f"commit: {verbatim(m.sets(s, s.attempted.command))}"
             if s.attempted.command
@@ -510,6 +515,7 @@ class Coordinator(Control):
 
     @action(
         tag="work",
+        by=lambda m, s, action: m.leader(s),
         label=lambda m, s, action: m._piece_words(s, "work"),
         says=work_words,
         travels=_work_sent,
@@ -618,7 +624,7 @@ class Coordinator(Control):
         """The split or merge of a table is ready: the balancer may finalize it."""
         return s.but(topology=replace(s.topology, resizes=s.topology.resizes + 1))
 
-    @action(kind="work", tag="pause")
+    @action(kind="work", tag="pause", by=lambda m, s, action: m.leader(s))
     @purpose("Requests that began earlier have to end first.")
     def pause_work(self, s: ControlState) -> Next:
         """The coordinator pauses until old requests are over, and goes on."""

@@ -298,6 +298,9 @@ class Join(NetworkModel):
 
     # -- members and the coordinator, with group 0 -------------------------------------------------
 
+    def _led(self, s: ActorState, action: Any) -> str:
+        return tables(s).coordinator
+
     def _place_words(self, before: ActorState, action: Any, after: ActorState) -> str:
         for row in tables(after).rows:
             if row not in tables(before).rows:
@@ -344,6 +347,7 @@ class Join(NetworkModel):
 
     @action(
         tag="take",
+        by=_led,
         label=lambda m, s, action: f"{lead(s)} takes the request from the queue",
         says=_take_words,
         travels=_taken,
@@ -365,7 +369,11 @@ class Join(NetworkModel):
         s = left(s, row.host, why)
         return with_member(s, coordinator(s).but(owes=(row.host, why)))
 
-    @action(tag="add", label=lambda m, s, action: f"{lead(s)} adds {joining(s)} to group 0")
+    @action(
+        tag="add",
+        by=_led,
+        label=lambda m, s, action: f"{lead(s)} adds {joining(s)} to group 0",
+    )
     @purpose("A member of group 0 gets the log, and with it all metadata.")
     def add_member(self, s: ActorState) -> Next:
         """{lead} adds {joining} to the configuration of group 0."""
@@ -383,7 +391,7 @@ class Join(NetworkModel):
         what = ACCEPTED if verdict == ACCEPTED else f"rejected: {because(verdict)}"
         return f"{{lead}} sends its verdict on {to}: {what}."
 
-    @action(label=lambda m, s, action: f"{lead(s)} sends its verdict", says=_verdict_words)
+    @action(by=_led, label=lambda m, s, action: f"{lead(s)} sends its verdict", says=_verdict_words)
     @purpose("The joiner waits for this answer before it goes on.")
     def respond(self, s: ActorState) -> Next:
         """The coordinator sends its verdict."""
@@ -405,7 +413,7 @@ class Join(NetworkModel):
             ends = f"its replace ends well, and {', '.join(row.replaces)} has left"
         return f"{{lead}} knows that {row.host} is there; {ends}."
 
-    @action(label=lambda m, s, action: f"{lead(s)} ends the operation", says=_end_words)
+    @action(by=_led, label=lambda m, s, action: f"{lead(s)} ends the operation", says=_end_words)
     @purpose("The coordinator goes on once it knows that the joiner does.")
     def conclude(self, s: ActorState) -> Next:
         """The coordinator has the joiner's answer; the operation goes on and ends well."""
@@ -422,6 +430,7 @@ class Join(NetworkModel):
 
     @action(
         kind="fails",
+        by=_led,
         label=lambda m, s, action: f"the call of {lead(s)} fails",
         says=lambda m, before, action, after: (
             "{lead} has no answer from {joining}: the call failed; it "
@@ -453,6 +462,7 @@ class Join(NetworkModel):
 
     @action(
         tag="learn",
+        by=JOINER,
         label=lambda m, s, action: f"{joiner(s).host} reads the outcome in group 0",
         says=_outcome_words,
     )
@@ -468,7 +478,10 @@ class Join(NetworkModel):
         return self.turned(s, self.index[JOINER], (after, ()))
 
     @action(
-        tag="give-up", label=lambda m, s, action: f"{joiner(s).host} gives up", says=_outcome_words
+        tag="give-up",
+        by=JOINER,
+        label=lambda m, s, action: f"{joiner(s).host} gives up",
+        says=_outcome_words,
     )
     @purpose("An answer that is lost will never come.")
     def stop_waiting(self, s: ActorState) -> Next:
@@ -487,6 +500,7 @@ class Join(NetworkModel):
 
     @action(
         tag="enable",
+        by=_led,
         label=lambda m, s, action: f"{lead(s)} enables feature {FEATURE}",
         says=f"Every normal node supports feature {FEATURE}: {{lead}} enables it.",
         unasked=True,
@@ -522,6 +536,7 @@ class Join(NetworkModel):
 
     @action(
         kind="crash",
+        by=JOINER,
         verb="start-again{drop}",
         each=_features_kept,
         label=lambda m, s, action: (
@@ -547,6 +562,7 @@ class Join(NetworkModel):
 
     @action(
         kind="wipe",
+        by=JOINER,
         label="clear the data directory and start",
         says="The data directory is cleared: the joiner has a new host id, {host}.",
         fault=True,
@@ -601,6 +617,7 @@ class Join(NetworkModel):
 
     @action(
         kind="wake",
+        by=REMOVED,
         label=f"{REMOVED} wakes up",
         says=f"{REMOVED}, which was removed, hears A again and sends an old write.",
         fault=True,
@@ -717,14 +734,6 @@ class Join(NetworkModel):
             return said
         return f"{said} It stops: {because(joiner(after).reason)}."
 
-    def actor_of(self, s: ActorState, action: Any) -> str:
-        """The member, the coordinator, the joiner or the removed node."""
-        if isinstance(action, WakeUp):
-            return REMOVED
-        by_joiner = (StartAgain, WipeAndStart, StopWaiting, LearnOutcome)
-        other = JOINER if isinstance(action, by_joiner) else tables(s).coordinator
-        return super().actor_of(s, action) or other
-
     def in_short(self, message: Any) -> str:
         """A message in two or three words: ``request of N1``, ``wait``, ``accepted``."""
         if isinstance(message, JoinNodeResponse) and message.verdict != ACCEPTED:
@@ -771,7 +780,7 @@ SAID: dict[type, tuple[str, str]] = {
 
 (
     _, PlaceRequest, TakeRequest, AddMember, Respond, Conclude, CallFails, LearnOutcome,
-    StopWaiting, EnableFeature, StartAgain, WipeAndStart, MemberRestarts, TakeTheLead, WakeUp, *_,
+    _, EnableFeature, _, _, MemberRestarts, TakeTheLead, *_,
 ) = Join.acts  # fmt: skip
 
 

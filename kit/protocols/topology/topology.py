@@ -184,6 +184,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
 
     @action(
         tag="request",
+        by="op",
         each=lambda m, s: (s.made,) if s.made < len(m.plan.requests) else (),
         verb=_request_words,
         label=_request_label,
@@ -246,7 +247,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
         clean = cluster.with_node(s.topology, node, cleanup="clean")
         return majority_refusal(s) or with_topology(s, clean)
 
-    @action(tag="publish")
+    @action(tag="publish", by=lambda m, s, action: m.leader(s))
     @purpose("Those who read streams must know where to look next.")
     def publish_generation(self, s: ControlState) -> Next:
         """A CDC generation is published to those who read streams."""
@@ -255,7 +256,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
             return None
         return self.may_lead(s) or with_topology(s, replace(s.topology, unpublished=left - 1))
 
-    @action(tag="unlock", kind="request")
+    @action(tag="unlock", kind="request", by="op")
     @purpose("While the lock is there, no other operation begins.")
     def unlock_topology(self, s: ControlState) -> Next:
         """The lock is taken away."""

@@ -126,15 +126,7 @@ def _stage(scene: Scene) -> Stage:
         who, title = handshake.REMOVED, f"{handshake.REMOVED}: {words[handshake.REMOVED]}"
         sign: Sign = "ban" if zombie.banned else ""
         cast.append(Character(who, f"n:{who}", "gone", sign=sign, tag=tag, title=title))
-    return Stage(names, tuple(cast), (_group0(s),), aside=160, acts=_acting(scene))
-
-
-def _acting(scene: Scene) -> str:
-    """Who acts in a step that names nobody: the coordinator, or the joiner who learns of it."""
-    kind = scene.model.kind(scene.action) if scene.action is not None else ""
-    if kind in ("take", "add", "respond", "conclude"):
-        return handshake.tables(scene.before).coordinator
-    return handshake.JOINER * (kind == "learn")
+    return Stage(names, tuple(cast), (_group0(s),), aside=160)
 
 
 def _member_there(s: ActorState, state: handshake.MemberState, words: str) -> Character:

@@ -46,16 +46,7 @@ def _stage(scene: Scene) -> Stage:
         has_strip=True,
         has_marks=False,
         tape_key=LOG,
-        acts=_acting(scene),
     )
-
-
-def _acting(scene: Scene) -> str:
-    """Who acts in a step that names nobody: the operator who asks, or the coordinator."""
-    kind = scene.model.kind(scene.action) if scene.action is not None else ""
-    if kind in ("decide", "commit", "work"):
-        return next((node.name for node in scene.of(facts.nodes) if node.is_coordinator), "")
-    return "op" * (kind == "request")
 
 
 def _character(scene: Scene, node: NodeFacts, in_use: tuple[int, int]) -> Character:
