@@ -34,6 +34,7 @@ from kit.engine.declared import (
     safeguard,
     sometimes,
     step,
+    there_and_back,
 )
 from kit.engine.model import KeptAnyhow
 from kit.engine.registry import Fuzzing, Scenario
@@ -108,6 +109,12 @@ def entries_of(log: NodeLog) -> tuple[Entry, ...]:
     return log.entries + log.held
 
 
+def all_of(log: NodeLog) -> Iterator[Entry]:
+    """The same, and what an operator has loaded."""
+    yield from entries_of(log)
+    yield from (Entry(each.epoch, SNAPSHOT, OPERATOR) for each in log.snapshots)
+
+
 def stored(log: NodeLog, epoch: int) -> Entry | None:
     """The entry that a node has stored for an epoch."""
     return next((each for each in entries_of(log) if each.epoch == epoch), None)
@@ -132,7 +139,7 @@ def is_member(m: Any, s: CmsState, a: Any) -> bool:
 
 def was_forced(s: CmsState) -> bool:
     """Whether an operator has injected anything."""
-    return any(any(map(is_forced, entries_of(node.log))) or node.log.snapshots for node in s.nodes)
+    return any(is_forced(each) for node in s.nodes for each in all_of(node.log))
 
 
 def to_voters(m: Cms, before: CmsState, a: Any, after: CmsState) -> Iterator[Travel]:
@@ -787,10 +794,7 @@ class Cms(NodeModel[CmsState]):
         tag="discover",
         each=apart,
         when=lambda m: m.addresses and m.seeds_by_name,
-        travels=[
-            Travel("request", "{node}", "{peer}", "who is there?"),
-            Travel("answer", "{peer}", "{node}", "addresses"),
-        ],
+        travels=there_and_back("{node}", "{peer}", "who is there?", "addresses"),
     )
     @purpose("Seeds are host names, which lead to wherever a node is now.")
     def discover(self, s: CmsState, node: Node, peer: Node) -> Next:
@@ -830,9 +834,7 @@ class Cms(NodeModel[CmsState]):
         """An epoch that is one event on one node, and another one on another."""
         seen: dict[int, tuple[str, Entry]] = {}
         for node in nodes_in(among):
-            log = s.nodes[node].log
-            loaded = (Entry(each.epoch, SNAPSHOT, OPERATOR) for each in log.snapshots)
-            for each in (*entries_of(log), *loaded):
+            for each in all_of(s.nodes[node].log):
                 other, first = seen.setdefault(each.epoch, (self.names[node], each))
                 if first != each:
                     return (
@@ -887,8 +889,7 @@ class Cms(NodeModel[CmsState]):
         """
         there = (s.nodes[node] for node in nodes_in(alive(self, s)))
         loaded = {each.epoch: each for node in there for each in node.log.snapshots}
-        stored_epochs = [each.epoch for node in s.nodes for each in entries_of(node.log)]
-        top = max(*stored_epochs, *(x.epoch for node in s.nodes for x in node.log.snapshots), 0)
+        top = max((each.epoch for node in s.nodes for each in all_of(node.log)), default=0)
         if top in loaded:
             return loaded[top]
         newest, up = self.newest(s), alive(self, s)
