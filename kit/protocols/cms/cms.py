@@ -39,7 +39,7 @@ from kit.engine.declared import (
 from kit.engine.model import KeptAnyhow
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
-from kit.masks import chosen, is_majority, nodes_in
+from kit.masks import chosen, is_majority, nodes_in, union
 from kit.protocols.cms.refining import refined_by
 from kit.protocols.cms.rules import log as logs
 from kit.protocols.cms.rules import members as rules
@@ -510,11 +510,8 @@ class Cms(NodeModel[CmsState]):
 
     def to_repair(self, s: CmsState) -> int:
         """The members that a repair would give something, as any member's log says."""
-        logs = (s.nodes[node].log for node in nodes_in(working(self, s)))
-        seen = 0
-        for log in logs:
-            seen |= self.unrepaired(s, log)
-        return seen
+        knowing = nodes_in(working(self, s))
+        return union(self.unrepaired(s, s.nodes[node].log) for node in knowing)
 
     @action(tag="repair", each=to_repair, says="{node} gets what the CMS accepted: {accepted}.")
     @purpose("A new member must know of decisions that were made before it counted.")
@@ -573,7 +570,10 @@ class Cms(NodeModel[CmsState]):
         members, name = self.known(s, member), self.names[node]
         if self.hand_over and members.writers >> node & 1:
             return refused(f"{name} is a member of the CMS, and has to hand over first")
-        end = self.commit(s, member, by, f"{rules.LEFT} {name}")
+        return self.without(node, self.commit(s, member, by, f"{rules.LEFT} {name}"))
+
+    def without(self, node: int, end: Next) -> Next:
+        """The same, where it happens, and a node does not come back."""
         return end.at(node, health="left") if isinstance(end, CmsState) else end
 
     @order(
@@ -590,8 +590,8 @@ class Cms(NodeModel[CmsState]):
             return refused("nobody else would be left")
         if members.readers >> node & 1 and (half := members.pending):
             return refused(f"{', '.join(self.named(half))} is halfway, and that has to end first")
-        end = self.commit(s, member, by, f"{rules.ASSASSINATE} {self.names[node]}")
-        return end.at(node, health="left") if isinstance(end, CmsState) else end
+        event = f"{rules.ASSASSINATE} {self.names[node]}"
+        return self.without(node, self.commit(s, member, by, event))
 
     def forgettable(self, s: CmsState) -> Iterator[tuple[int, int, tuple[str, ...]]]:
         """Who has left, and is in the directory still."""
@@ -824,11 +824,8 @@ class Cms(NodeModel[CmsState]):
         """Whether nothing else helps: no quorum can come back, or not all states agree."""
         corrupt = alive(self, s) & ~working(self, s)
         back = s.where(lambda n: n.health in ("up", "down") and not n.corrupt)
-        return bool(
-            corrupt
-            or not self.quorate(s, back, reached=False)
-            or self.disagreement(s, alive(self, s))
-        )
+        quorate = self.quorate(s, back, reached=False)
+        return bool(corrupt or not quorate or self.disagreement(s, alive(self, s)))
 
     def disagreement(self, s: CmsState, among: int) -> str | None:
         """An epoch that is one event on one node, and another one on another."""
@@ -878,9 +875,8 @@ class Cms(NodeModel[CmsState]):
         if back:
             return refused("somebody knows more of the log", self.named(back))
         forced = Entry(log.epoch + 1, f"{rules.FORCE} {self.names[node]}", OPERATOR)
-        return s.at(
-            node, log=logs.received(NodeLog(log.entries, log.snapshots), forced, self.machine)
-        )
+        without_held = NodeLog(log.entries, log.snapshots)
+        return s.at(node, log=logs.received(without_held, forced, self.machine))
 
     def handmade(self, s: CmsState) -> Snapshot:
         """The snapshot that an operator composes: the newest state, with members that are up.
@@ -1090,7 +1086,9 @@ SCENARIOS = (
 ENTRY = entry(
     Cms,
     scenarios=SCENARIOS,
-    refinement=refined_by(Cms, lambda m: product(rules.every_event(m.nodes, m.dcs), m.names)),
+    refinement=partial(
+        refined_by, Cms, lambda m: product(rules.every_event(m.nodes, m.dcs), m.names)
+    ),
     fuzzing=Fuzzing(
         {"nodes": 4, "members": 3, "longest": 9, "orders": 3, "requests": 1, "crashes": 1},
         {"choose": 0.3, "decommission": 0.5, "cancel": 4, "assassinate": 4},

@@ -17,6 +17,7 @@ published code, ``PaxosBackedProcessor``, ``LocalLog``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import count, permutations
 from string import ascii_uppercase
 from typing import Annotated, Any, Literal, TypeAlias
@@ -805,8 +806,10 @@ SCENARIOS = (
 ENTRY = entry(
     Commit,
     scenarios=SCENARIOS,
-    refinement=refined_by(
-        Commit, lambda m: ((each.event, m.id_of(at)) for at, each in enumerate(m.submissions))
+    refinement=partial(
+        refined_by,
+        Commit,
+        lambda m: ((each.event, m.id_of(at)) for at, each in enumerate(m.submissions)),
     ),
     fuzzing=Fuzzing(
         {

@@ -64,14 +64,14 @@ from kit.protocols.cms.migrating_cluster import (
 
 MOST = 3
 NOBODY = "nobody"
-KINDS = ("schema", "move", "decommission", "bootstrap")
-"""What changes metadata, and what the switch stops. Source: CEP-21, "Migration Plan"."""
 CHANGES = {
     "schema": "changes the schema",
     "move": "says that it moves",
     "decommission": "says that it leaves",
     "bootstrap": "lets another node join",
 }
+"""What changes metadata, and what the switch stops. Source: CEP-21, "Migration Plan"."""
+KINDS = tuple(CHANGES)
 
 Version: TypeAlias = Annotated[str, Each(("old", "new"))]
 ChangeKind: TypeAlias = Annotated[str, Each(lambda m: m.kinds)]
