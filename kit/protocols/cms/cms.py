@@ -490,13 +490,6 @@ class Cms(NodeModel[CmsState]):
             if self.epoch(s, node) < self.epoch(s, first):
                 yield node, first
 
-    def taught(self, s: CmsState, node: int, source: int) -> CmsState:
-        """The node has what the source's log has above its own."""
-        log, theirs = s.nodes[node].log, s.nodes[source].log
-        return s.at(
-            node, log=logs.caught_up(log, logs.slice_since(theirs, log.epoch), self.machine)
-        )
-
     @action(
         tag="catch-up",
         each=behind,
@@ -506,7 +499,10 @@ class Cms(NodeModel[CmsState]):
     @purpose("The log never changes, so anybody who has more of it can tell.")
     def catch_up(self, s: CmsState, node: Node, source: Node) -> Next:
         """{node} learns the log up to epoch {epoch} from {source}."""
-        return self.taught(s, node, source)
+        log, theirs = s.nodes[node].log, s.nodes[source].log
+        return s.at(
+            node, log=logs.caught_up(log, logs.slice_since(theirs, log.epoch), self.machine)
+        )
 
     def to_repair(self, s: CmsState) -> int:
         """The members that a repair would give something, as any member's log says."""

@@ -324,8 +324,7 @@ class Commit(NodeModel[CommitState]):
     def is_led(self, s: CommitState, ballot: int, epoch: int) -> bool:
         """Whether somebody still works with a ballot."""
         leader = s.nodes[self.leader(ballot)]
-        work = leader.handles
-        return (work.ballot, leader.log.epoch + 1) == (ballot, epoch)
+        return (leader.handles.ballot, leader.log.epoch + 1) == (ballot, epoch)
 
     def accepted_by(self, s: CommitState, a: Any) -> str | None:
         """The id of what an acceptor has accepted for the slot that it is asked about."""
@@ -436,10 +435,8 @@ class Commit(NodeModel[CommitState]):
 
     def _learn_says(self, before: CommitState, a: Any, after: CommitState) -> str:
         former, work = (s.nodes[self.number(a.node)].handles for s in (before, after))
-        who = ", ".join(self.named(former.accepts))
-        enough = (
-            "a majority" if former.accepts.bit_count() >= majority(self.size) else "no majority"
-        )
+        who, count = ", ".join(self.named(former.accepts)), former.accepts.bit_count()
+        enough = "a majority" if count >= majority(self.size) else "no majority"
         more = "" if work.answer else " {node} tries its own event in the next slot."
         return f"{{value}} is accepted by {who}, {enough}: it is epoch {{epoch}}.{more}"
 
@@ -487,9 +484,8 @@ class Commit(NodeModel[CommitState]):
         if ended := self.judged(mine.log, request):
             return s.at(node, handles=Handling(request, answer=ended))
         event = self.submissions[request].event
-        return self.settled_entry(
-            s, node, request, Entry(mine.log.epoch + 1, event, self.id_of(request))
-        )
+        new = Entry(mine.log.epoch + 1, event, self.id_of(request))
+        return self.settled_entry(s, node, request, new)
 
     # -- the answer --------------------------------------------------------------------------------
 
@@ -507,8 +503,7 @@ class Commit(NodeModel[CommitState]):
         """A member tells the submitter what became of its event."""
         work = s.nodes[node].handles
         assert work.answer is not None
-        knows_members = s.requests[work.request].knows_members
-        answer = work.answer.but(knows_members=knows_members)
+        answer = work.answer.but(knows_members=s.requests[work.request].knows_members)
         return s.answered(work.request, answer).at(node, handles=IDLE)
 
     # -- dissemination and catch-up ----------------------------------------------------------------
@@ -762,12 +757,8 @@ class Commit(NodeModel[CommitState]):
         if isinstance(action, (Commit.learn_entry, Commit.append)):
             grown = len(self.history(after)) > len(self.history(before))
             return f"epoch {len(self.history(after))}" if grown else None
-        if isinstance(action, WORTH_A_MARK):
-            return self.verb(action)
-        return None
-
-
-WORTH_A_MARK = (Commit.answer, Commit.crash, Commit.lose_reply, Commit.lose_answer)
+        marked = Commit.answer, Commit.crash, Commit.lose_reply, Commit.lose_answer
+        return self.verb(action) if isinstance(action, marked) else None
 
 
 def _stores(node: Member, new: Entry) -> bool:

@@ -512,7 +512,7 @@ class Migration(NodeModel[MigratingCluster]):
         if not at.is_up or not at.is_new:
             return None
         if at.log != NO_LOG:
-            able = s.running(at.log, at.epoch + 1)
+            able = s.where(lambda n: n.is_up and n.log == at.log and n.epoch > at.epoch)
         elif at.initiator is None:
             able = at.knows & s.where(lambda n: n.is_up and n.log != NO_LOG)
         else:

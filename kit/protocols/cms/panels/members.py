@@ -22,6 +22,7 @@ from kit.views.replicas import SIGNS, pencil
 from kit.views.stage import Character, Stage, stage_panel
 from kit.views.tape import Card, Reach
 
+FORCED = h("span", "! forced", class_="badge broken")
 WIDE = 78
 """How wide a step of the plot of sizes is."""
 HEALTH: dict[str, Health] = {"up": "up", "down": "down", "lost": "gone", "left": "gone"}
@@ -129,10 +130,6 @@ def _badges(scene: Scene) -> Badges:
 def _leaving(scene: Scene) -> str:
     leaving = scene.model.newest(scene.state).leaving
     return f"on the way out of the cluster: {letters(leaving)}" if leaving else ""
-
-
-def _forced(row: EpochRow) -> Kid:
-    return h("span", "! forced", class_="badge broken") if row.forced else ""
 
 
 def _quorum_columns(scene: Scene) -> list[Column | str]:
@@ -245,7 +242,7 @@ VIEWS = staged(
             lambda row: f"row:{row.epoch}:{row.by}",
             (
                 *("epoch", "event", "submitted by"),
-                Column("forced", _forced, none=""),
+                Column("forced", lambda row: FORCED if row.forced else "", none=""),
                 *("applied by", "stored only"),
             ),
             caption="Each epoch, and who has it",
