@@ -454,9 +454,8 @@ class Cms(NodeModel[CmsState]):
                 deaf = self.named(members.readers & ~knows)
                 return refused(f"most of the CMS has to know epoch {begun} first", deaf)
             if members.pending & ~knows:
-                lacks = f"does not have the log up to epoch {begun}"
                 new = self.named(members.pending)
-                return refused(f"{', '.join(new)} {lacks}", new)
+                return refused(f"{', '.join(new)} does not have the log up to epoch {begun}", new)
         behind = self.unrepaired(s, log) if kind in rules.REPAIRED_FIRST else 0
         if behind and self.paxos_repair:
             return refused("a Paxos repair comes first", self.named(behind))
@@ -830,10 +829,9 @@ class Cms(NodeModel[CmsState]):
             for each in all_of(s.nodes[node].log):
                 other, first = seen.setdefault(each.epoch, (self.names[node], each))
                 if first != each:
-                    return (
-                        f"epoch {each.epoch} is {first.event} by {first.id} at {other}, "
-                        f"{each.event} by {each.id} at {self.names[node]}"
-                    )
+                    some = f"{first.event} by {first.id} at {other}"
+                    here = f"{each.event} by {each.id} at {self.names[node]}"
+                    return f"epoch {each.epoch} is {some}, {here}"
         return None
 
     def quorate(self, s: CmsState, among: int, *, reached: bool = True) -> list[int]:

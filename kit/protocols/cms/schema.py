@@ -270,9 +270,8 @@ class Schema(NodeModel[SchemaState]):
         cells: Mutations = ()
         earlier = gossip.parse_changes("earlier", ("create keyspace ks at A", *before), members)
         for epoch, planned in enumerate(earlier, start=1):
-            cells = gossip.merged(
-                cells, gossip.cells_of(planned.change, epoch, members[planned.node])
-            )
+            made = gossip.cells_of(planned.change, epoch, members[planned.node])
+            cells = gossip.merged(cells, made)
         self.base = len(earlier)
         statuses = tuple((name, NORMAL) for name in members)
         self.by_log = self.ordered and self.log_decides
@@ -283,9 +282,8 @@ class Schema(NodeModel[SchemaState]):
         first: SchemaMetadata = self.machine.initial
         view: View = ()
         for name, _ in first.statuses:
-            view = gossip.started(
-                view, name, 1, **{STATUS: NORMAL, SCHEMA: gossip.version_of(first.cells)}
-            )
+            said = {STATUS: NORMAL, SCHEMA: gossip.version_of(first.cells)}
+            view = gossip.started(view, name, 1, **said)
         nodes = [
             SchemaNode(name, "member", "up", self.base, first.cells, view, first.members)
             for name, _ in first.statuses
@@ -391,9 +389,8 @@ class Schema(NodeModel[SchemaState]):
         if len(after.log) > len(before.log):
             return "“{what}” is committed as epoch {newest}."
         lost = after.rejected[-1][1]
-        why = rules.objection(
-            self.metadata(before, self.newest(before)), self.planned[a.number].text
-        )
+        known = self.metadata(before, self.newest(before))
+        why = rules.objection(known, self.planned[a.number].text)
         winner = next((each.event for each in before.log if each.epoch == lost), "")
         return f"“{{what}}” is rejected: {why}. It lost to epoch {lost}, “{winner}”."
 
@@ -516,11 +513,10 @@ class Schema(NodeModel[SchemaState]):
         if self.ordered:
             begun = s.at(node, phase="boot")
             return self.locked(s) or self.committed(begun, f"{JOIN} {JOINER}", JOINER)
-        generation = gossip.endpoint_of(s.nodes[node].view, JOINER).generation + 1
-        said = {STATUS: BOOT, SCHEMA: gossip.version_of(s.nodes[node].cells)}
-        return s.at(
-            node, phase="boot", view=gossip.started(s.nodes[node].view, JOINER, generation, **said)
-        )
+        view, said = s.nodes[node].view, {SCHEMA: gossip.version_of(s.nodes[node].cells)}
+        generation = gossip.endpoint_of(view, JOINER).generation + 1
+        view = gossip.started(view, JOINER, generation, STATUS=BOOT, **said)
+        return s.at(node, phase="boot", view=view)
 
     def locked(self, s: SchemaState) -> Refusal | None:
         """Why no operation may begin: each locks the ranges of ks.t, as each member has all."""
@@ -679,12 +675,9 @@ class Schema(NodeModel[SchemaState]):
 
     def targets(self, s: SchemaState, place: int) -> list[int]:
         """Those among whom a coordinator writes to that answer: who owns data, who joins."""
-        names = self.status(s, s.nodes[place], *OWNERS, BOOT)
-        return [
-            self.number(name)
-            for name in names
-            if s.nodes[self.number(name)].is_up and self.reaches(s, self.names[place], name)
-        ]
+        nodes = [s.nodes[self.number(n)] for n in self.status(s, s.nodes[place], *OWNERS, BOOT)]
+        able = (n.name for n in nodes if n.is_up and self.reaches(s, self.names[place], n.name))
+        return [*map(self.number, able)]
 
     @action(
         each=lambda m, s: s.where(
@@ -790,14 +783,7 @@ class Schema(NodeModel[SchemaState]):
             and gossip.endpoint_of(s.nodes[i].view, m.names[j]).says(STATUS) not in ("", LEFT)
         ],
         spends="injections",
-        says=lambda m, *_: (
-            "A gossip message is injected into {node}: {about} has LEFT. {node} "
-            + (
-                "repeats that in gossipinfo, and its tables stay as they are."
-                if m.by_log
-                else "believes it."
-            )
-        ),
+        says="A gossip message is injected into {node}: {about} has LEFT. {node} {heeds}.",
         fault=True,
     )
     @purpose("What gossip says may be wrong, so nothing that matters hangs on it.")
@@ -871,10 +857,8 @@ class Schema(NodeModel[SchemaState]):
         for number, under in enumerate(s.written, start=1):
             for node in serving(s):
                 if node.table_id not in ("", under):
-                    return (
-                        f"write {number} is under id {under}; {node.name} reads "
-                        f"{KEYSPACE}.{TABLE} under id {node.table_id}"
-                    )
+                    read = f"{KEYSPACE}.{TABLE} under id {node.table_id}"
+                    return f"write {number} is under id {under}; {node.name} reads {read}"
         return None
 
     @always("INV-SAMESTATE")
@@ -886,10 +870,8 @@ class Schema(NodeModel[SchemaState]):
                     return f"{a.name} and {b.name}, both at epoch {a.epoch}, differ in the schema"
                 mine, theirs = (self.status(s, each, *OWNERS, BOOT) for each in (a, b))
                 if mine != theirs:
-                    who = (
-                        f"{a.name} writes to {', '.join(mine)} and {b.name} to {', '.join(theirs)}"
-                    )
-                    return f"both at epoch {a.epoch}, {who}"
+                    some, others = f"{a.name} writes to {', '.join(mine)}", ", ".join(theirs)
+                    return f"both at epoch {a.epoch}, {some} and {b.name} to {others}"
         return None
 
     @always("INV-CANCEL", when=lambda m: m.ordered)
@@ -980,6 +962,9 @@ class Schema(NodeModel[SchemaState]):
             "members": members,
             "listed": ", ".join(old.members),
             "verdict": "it is" if old.members == new.members else f"it is {members} now",
+            "heeds": "repeats that in gossipinfo, and its tables stay as they are"
+            if self.by_log
+            else "believes it",
             "undone": noun,
             "ended": end.replace("replaced", "been replaced"),
             "stored": ", ".join(self.stored(before, after)),
