@@ -499,9 +499,8 @@ class Cms(NodeModel[CmsState]):
     def catch_up(self, s: CmsState, node: Node, source: Node) -> Next:
         """{node} learns the log up to epoch {epoch} from {source}."""
         log, theirs = s.nodes[node].log, s.nodes[source].log
-        return s.at(
-            node, log=logs.caught_up(log, logs.slice_since(theirs, log.epoch), self.machine)
-        )
+        sent = logs.slice_since(theirs, log.epoch)
+        return s.at(node, log=logs.caught_up(log, sent, self.machine))
 
     def to_repair(self, s: CmsState) -> int:
         """The members that a repair would give something, as any member's log says."""

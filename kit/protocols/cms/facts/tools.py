@@ -211,9 +211,8 @@ class CmsServers(LoggingServers):
             raise no_quorum(m.named(m.newest(s).readers & ~working(m, s)))
         log = s.nodes[max(nodes_in(working(m, s)), key=lambda at: m.epoch(s, at))].log
         loaded = (each.epoch for each in log.snapshots if log.entry(each.epoch) is None)
-        forced = (
-            LoggedEvent(at, KINDS[rules.FORCE], "a hand-made snapshot", at << 8) for at in loaded
-        )
+        kind, said = KINDS[rules.FORCE], "a hand-made snapshot"
+        forced = (LoggedEvent(at, kind, said, at << 8) for at in loaded)
         events = (*forced, *(of_members(m, each) for each in log.entries))
         return sorted(events, key=lambda each: each.epoch)
 
