@@ -116,6 +116,18 @@ class Travel(Struct, frozen=True):
     stays: bool = False
 
 
+def there_and_back(
+    source: str,
+    target: str,
+    asks: str,
+    brings: str,
+    kinds: tuple[FlowKind, FlowKind] = ("request", "answer"),
+) -> tuple[Travel, Travel]:
+    """What goes from a place to another one, and what comes back."""
+    there, back = kinds
+    return Travel(there, source, target, asks, leg=0), Travel(back, target, source, brings, leg=1)
+
+
 def off_stage(m: Any, s: Any, action: Any) -> Gesture:
     """The gesture for what takes a node down: it is taken out of the picture."""
     return m.spot(action.node), ""

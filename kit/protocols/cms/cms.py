@@ -34,11 +34,12 @@ from kit.engine.declared import (
     safeguard,
     sometimes,
     step,
+    there_and_back,
 )
 from kit.engine.model import KeptAnyhow
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
-from kit.masks import chosen, is_majority, nodes_in
+from kit.masks import chosen, is_majority, nodes_in, union
 from kit.protocols.cms.refining import refined_by
 from kit.protocols.cms.rules import log as logs
 from kit.protocols.cms.rules import members as rules
@@ -108,6 +109,12 @@ def entries_of(log: NodeLog) -> tuple[Entry, ...]:
     return log.entries + log.held
 
 
+def all_of(log: NodeLog) -> Iterator[Entry]:
+    """The same, and what an operator has loaded."""
+    yield from entries_of(log)
+    yield from (Entry(each.epoch, SNAPSHOT, OPERATOR) for each in log.snapshots)
+
+
 def stored(log: NodeLog, epoch: int) -> Entry | None:
     """The entry that a node has stored for an epoch."""
     return next((each for each in entries_of(log) if each.epoch == epoch), None)
@@ -132,7 +139,7 @@ def is_member(m: Any, s: CmsState, a: Any) -> bool:
 
 def was_forced(s: CmsState) -> bool:
     """Whether an operator has injected anything."""
-    return any(any(map(is_forced, entries_of(node.log))) or node.log.snapshots for node in s.nodes)
+    return any(is_forced(each) for node in s.nodes for each in all_of(node.log))
 
 
 def to_voters(m: Cms, before: CmsState, a: Any, after: CmsState) -> Iterator[Travel]:
@@ -447,9 +454,8 @@ class Cms(NodeModel[CmsState]):
                 deaf = self.named(members.readers & ~knows)
                 return refused(f"most of the CMS has to know epoch {begun} first", deaf)
             if members.pending & ~knows:
-                lacks = f"does not have the log up to epoch {begun}"
                 new = self.named(members.pending)
-                return refused(f"{', '.join(new)} {lacks}", new)
+                return refused(f"{', '.join(new)} does not have the log up to epoch {begun}", new)
         behind = self.unrepaired(s, log) if kind in rules.REPAIRED_FIRST else 0
         if behind and self.paxos_repair:
             return refused("a Paxos repair comes first", self.named(behind))
@@ -483,13 +489,6 @@ class Cms(NodeModel[CmsState]):
             if self.epoch(s, node) < self.epoch(s, first):
                 yield node, first
 
-    def taught(self, s: CmsState, node: int, source: int) -> CmsState:
-        """The node has what the source's log has above its own."""
-        log, theirs = s.nodes[node].log, s.nodes[source].log
-        return s.at(
-            node, log=logs.caught_up(log, logs.slice_since(theirs, log.epoch), self.machine)
-        )
-
     @action(
         tag="catch-up",
         each=behind,
@@ -499,15 +498,14 @@ class Cms(NodeModel[CmsState]):
     @purpose("The log never changes, so anybody who has more of it can tell.")
     def catch_up(self, s: CmsState, node: Node, source: Node) -> Next:
         """{node} learns the log up to epoch {epoch} from {source}."""
-        return self.taught(s, node, source)
+        log, theirs = s.nodes[node].log, s.nodes[source].log
+        sent = logs.slice_since(theirs, log.epoch)
+        return s.at(node, log=logs.caught_up(log, sent, self.machine))
 
     def to_repair(self, s: CmsState) -> int:
         """The members that a repair would give something, as any member's log says."""
-        logs = (s.nodes[node].log for node in nodes_in(working(self, s)))
-        seen = 0
-        for log in logs:
-            seen |= self.unrepaired(s, log)
-        return seen
+        knowing = nodes_in(working(self, s))
+        return union(self.unrepaired(s, s.nodes[node].log) for node in knowing)
 
     @action(tag="repair", each=to_repair, says="{node} gets what the CMS accepted: {accepted}.")
     @purpose("A new member must know of decisions that were made before it counted.")
@@ -566,7 +564,10 @@ class Cms(NodeModel[CmsState]):
         members, name = self.known(s, member), self.names[node]
         if self.hand_over and members.writers >> node & 1:
             return refused(f"{name} is a member of the CMS, and has to hand over first")
-        end = self.commit(s, member, by, f"{rules.LEFT} {name}")
+        return self.without(node, self.commit(s, member, by, f"{rules.LEFT} {name}"))
+
+    def without(self, node: int, end: Next) -> Next:
+        """The same, where it happens, and a node does not come back."""
         return end.at(node, health="left") if isinstance(end, CmsState) else end
 
     @order(
@@ -583,8 +584,8 @@ class Cms(NodeModel[CmsState]):
             return refused("nobody else would be left")
         if members.readers >> node & 1 and (half := members.pending):
             return refused(f"{', '.join(self.named(half))} is halfway, and that has to end first")
-        end = self.commit(s, member, by, f"{rules.ASSASSINATE} {self.names[node]}")
-        return end.at(node, health="left") if isinstance(end, CmsState) else end
+        event = f"{rules.ASSASSINATE} {self.names[node]}"
+        return self.without(node, self.commit(s, member, by, event))
 
     def forgettable(self, s: CmsState) -> Iterator[tuple[int, int, tuple[str, ...]]]:
         """Who has left, and is in the directory still."""
@@ -787,10 +788,7 @@ class Cms(NodeModel[CmsState]):
         tag="discover",
         each=apart,
         when=lambda m: m.addresses and m.seeds_by_name,
-        travels=[
-            Travel("request", "{node}", "{peer}", "who is there?"),
-            Travel("answer", "{peer}", "{node}", "addresses"),
-        ],
+        travels=there_and_back("{node}", "{peer}", "who is there?", "addresses"),
     )
     @purpose("Seeds are host names, which lead to wherever a node is now.")
     def discover(self, s: CmsState, node: Node, peer: Node) -> Next:
@@ -820,25 +818,19 @@ class Cms(NodeModel[CmsState]):
         """Whether nothing else helps: no quorum can come back, or not all states agree."""
         corrupt = alive(self, s) & ~working(self, s)
         back = s.where(lambda n: n.health in ("up", "down") and not n.corrupt)
-        return bool(
-            corrupt
-            or not self.quorate(s, back, reached=False)
-            or self.disagreement(s, alive(self, s))
-        )
+        quorate = self.quorate(s, back, reached=False)
+        return bool(corrupt or not quorate or self.disagreement(s, alive(self, s)))
 
     def disagreement(self, s: CmsState, among: int) -> str | None:
         """An epoch that is one event on one node, and another one on another."""
         seen: dict[int, tuple[str, Entry]] = {}
         for node in nodes_in(among):
-            log = s.nodes[node].log
-            loaded = (Entry(each.epoch, SNAPSHOT, OPERATOR) for each in log.snapshots)
-            for each in (*entries_of(log), *loaded):
+            for each in all_of(s.nodes[node].log):
                 other, first = seen.setdefault(each.epoch, (self.names[node], each))
                 if first != each:
-                    return (
-                        f"epoch {each.epoch} is {first.event} by {first.id} at {other}, "
-                        f"{each.event} by {each.id} at {self.names[node]}"
-                    )
+                    some = f"{first.event} by {first.id} at {other}"
+                    here = f"{each.event} by {each.id} at {self.names[node]}"
+                    return f"epoch {each.epoch} is {some}, {here}"
         return None
 
     def quorate(self, s: CmsState, among: int, *, reached: bool = True) -> list[int]:
@@ -876,9 +868,8 @@ class Cms(NodeModel[CmsState]):
         if back:
             return refused("somebody knows more of the log", self.named(back))
         forced = Entry(log.epoch + 1, f"{rules.FORCE} {self.names[node]}", OPERATOR)
-        return s.at(
-            node, log=logs.received(NodeLog(log.entries, log.snapshots), forced, self.machine)
-        )
+        without_held = NodeLog(log.entries, log.snapshots)
+        return s.at(node, log=logs.received(without_held, forced, self.machine))
 
     def handmade(self, s: CmsState) -> Snapshot:
         """The snapshot that an operator composes: the newest state, with members that are up.
@@ -887,8 +878,7 @@ class Cms(NodeModel[CmsState]):
         """
         there = (s.nodes[node] for node in nodes_in(alive(self, s)))
         loaded = {each.epoch: each for node in there for each in node.log.snapshots}
-        stored_epochs = [each.epoch for node in s.nodes for each in entries_of(node.log)]
-        top = max(*stored_epochs, *(x.epoch for node in s.nodes for x in node.log.snapshots), 0)
+        top = max((each.epoch for node in s.nodes for each in all_of(node.log)), default=0)
         if top in loaded:
             return loaded[top]
         newest, up = self.newest(s), alive(self, s)
@@ -1089,7 +1079,9 @@ SCENARIOS = (
 ENTRY = entry(
     Cms,
     scenarios=SCENARIOS,
-    refinement=refined_by(Cms, lambda m: product(rules.every_event(m.nodes, m.dcs), m.names)),
+    refinement=partial(
+        refined_by, Cms, lambda m: product(rules.every_event(m.nodes, m.dcs), m.names)
+    ),
     fuzzing=Fuzzing(
         {"nodes": 4, "members": 3, "longest": 9, "orders": 3, "requests": 1, "crashes": 1},
         {"choose": 0.3, "decommission": 0.5, "cancel": 4, "assassinate": 4},

@@ -17,6 +17,7 @@ published code, ``PaxosBackedProcessor``, ``LocalLog``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import count, permutations
 from string import ascii_uppercase
 from typing import Annotated, Any, Literal, TypeAlias
@@ -40,6 +41,7 @@ from kit.engine.declared import (
     refused,
     safeguard,
     sometimes,
+    there_and_back,
 )
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import BadInput, Refusal
@@ -62,7 +64,6 @@ from kit.protocols.paxos.rules import accept, newer, promise
 MOST_NODES, MOST = 7, 5
 RACE = {"nodes": 2, "members": 2, "events": ("drop table t at A", "drop table t at B")}
 """Two members, two proposers, one slot."""
-LEARNS = "{acceptor} knows epoch {epoch} already: {node} learns it, and its ballot is void."
 
 Next: TypeAlias = CommitState | Refusal | None
 Request: TypeAlias = Annotated[
@@ -103,15 +104,9 @@ def _round_trip(m: Commit, before: CommitState, a: Any, after: CommitState) -> I
     if m.knows_more(before, member, other):
         yield Travel("entry", a.acceptor, a.node, "its log", leg=1)
     else:
-        accepted = before.nodes[other].slot(before.nodes[member].log.epoch + 1).accepted
-        promised = f"promise, has {accepted.entry.id}" if accepted else "promise"
-        back = "accepted" if work.value else promised
+        had = m.accepted_by(before, a)
+        back = "accepted" if work.value else f"promise, has {had}" if had else "promise"
         yield Travel("answer", a.acceptor, a.node, back, leg=1)
-
-
-def _spread(m: Commit, before: CommitState, a: Any, after: CommitState) -> Iterable[Travel]:
-    text = f"log → {a.node}: epoch {a.epoch}"
-    yield Travel("entry", f"log:{a.epoch}", m.spot(a.node), f"epoch {a.epoch}", text)
 
 
 class Commit(NodeModel[CommitState]):
@@ -329,21 +324,35 @@ class Commit(NodeModel[CommitState]):
     def is_led(self, s: CommitState, ballot: int, epoch: int) -> bool:
         """Whether somebody still works with a ballot."""
         leader = s.nodes[self.leader(ballot)]
-        work = leader.handles
-        return (work.ballot, leader.log.epoch + 1) == (ballot, epoch)
+        return (leader.handles.ballot, leader.log.epoch + 1) == (ballot, epoch)
 
-    def _prepare_says(self, before: CommitState, a: Any, after: CommitState) -> str:
-        member, other = self.number(a.node), self.number(a.acceptor)
-        if self.knows_more(before, member, other):
-            return LEARNS
-        accepted = before.nodes[other].slot(before.nodes[member].log.epoch + 1).accepted
-        more = f", and says that it has accepted {accepted.entry.id}" if accepted else ""
+    def accepted_by(self, s: CommitState, a: Any) -> str | None:
+        """The id of what an acceptor has accepted for the slot that it is asked about."""
+        slot = s.nodes[self.number(a.acceptor)].slot(s.nodes[self.number(a.node)].log.epoch + 1)
+        return slot.accepted.entry.id if slot.accepted else None
+
+    def keeping(self, s: CommitState, member: int, acceptor: int) -> CommitState:
+        """An acceptor accepts the value of a member, or promises its ballot where it has none."""
+        work, epoch = s.nodes[member].handles, s.nodes[member].log.epoch + 1
+        slot, value = s.nodes[acceptor].slot(epoch), work.value
+        kept = accept(slot, work.ballot, value) if value else promise(slot, work.ballot)
+        return s.at(acceptor, slots=s.nodes[acceptor].keeping(kept))
+
+    def _asking_says(self, before: CommitState, a: Any, after: CommitState) -> str:
+        if self.knows_more(before, self.number(a.node), self.number(a.acceptor)):
+            return (
+                "{acceptor} knows epoch {epoch} already: {node} learns it, and its ballot is void."
+            )
+        if isinstance(a, Commit.accept_value):
+            return "{acceptor} accepts {value} as epoch {epoch} in ballot {ballot}."
+        had = self.accepted_by(before, a)
+        more = f", and says that it has accepted {had}" if had else ""
         return f"{{acceptor}} promises ballot {{ballot}} to {{node}}{more}."
 
     @action(
         each=asking(proposes=False),
         when=lambda m: m.backend == "paxos" and m.size > 1,
-        says=_prepare_says,
+        says=_asking_says,
         travels=_round_trip,
     )
     @purpose("A majority of promises shuts out every lower ballot.")
@@ -351,12 +360,10 @@ class Commit(NodeModel[CommitState]):
         """A member asks an acceptor for its promise; it may learn instead what the slot holds."""
         if instead := self.unanswered(s, node, acceptor):
             return instead
-        work, epoch = s.nodes[node].handles, s.nodes[node].log.epoch + 1
-        slot = s.nodes[acceptor].slot(epoch)
-        newest = newer(work.newest, slot.accepted)
-        heard = work.but(promises=work.promises | 1 << acceptor, newest=newest)
-        promised = s.nodes[acceptor].keeping(promise(slot, work.ballot))
-        return s.at(acceptor, slots=promised).at(node, handles=heard)
+        work, slot = s.nodes[node].handles, s.nodes[acceptor].slot(s.nodes[node].log.epoch + 1)
+        newest, promises = newer(work.newest, slot.accepted), work.promises | 1 << acceptor
+        heard = work.but(promises=promises, newest=newest)
+        return self.keeping(s, node, acceptor).at(node, handles=heard)
 
     def _propose_says(self, before: CommitState, a: Any, after: CommitState) -> str:
         work = after.nodes[self.number(a.node)].handles
@@ -410,16 +417,11 @@ class Commit(NodeModel[CommitState]):
             return Answer("rejected", against.epoch, against.reason)
         return None
 
-    def _accept_says(self, before: CommitState, a: Any, after: CommitState) -> str:
-        if self.knows_more(before, self.number(a.node), self.number(a.acceptor)):
-            return LEARNS
-        return "{acceptor} accepts {value} as epoch {epoch} in ballot {ballot}."
-
     @action(
         tag="accept",
         each=asking(proposes=True),
         when=lambda m: m.backend == "paxos" and m.size > 1,
-        says=_accept_says,
+        says=_asking_says,
         travels=_round_trip,
     )
     @purpose("What a majority has accepted, each later majority will name.")
@@ -428,18 +430,13 @@ class Commit(NodeModel[CommitState]):
         if instead := self.unanswered(s, node, acceptor):
             return instead
         work = s.nodes[node].handles
-        assert work.value is not None
-        slot = s.nodes[acceptor].slot(work.value.epoch)
-        accepted = s.nodes[acceptor].keeping(accept(slot, work.ballot, work.value))
-        s = s.at(acceptor, slots=accepted)
-        return s.at(node, handles=work.but(accepts=work.accepts | 1 << acceptor))
+        heard = work.but(accepts=work.accepts | 1 << acceptor)
+        return self.keeping(s, node, acceptor).at(node, handles=heard)
 
     def _learn_says(self, before: CommitState, a: Any, after: CommitState) -> str:
         former, work = (s.nodes[self.number(a.node)].handles for s in (before, after))
-        who = ", ".join(self.named(former.accepts))
-        enough = (
-            "a majority" if former.accepts.bit_count() >= majority(self.size) else "no majority"
-        )
+        who, count = ", ".join(self.named(former.accepts)), former.accepts.bit_count()
+        enough = "a majority" if count >= majority(self.size) else "no majority"
         more = "" if work.answer else " {node} tries its own event in the next slot."
         return f"{{value}} is accepted by {who}, {enough}: it is epoch {{epoch}}.{more}"
 
@@ -487,9 +484,8 @@ class Commit(NodeModel[CommitState]):
         if ended := self.judged(mine.log, request):
             return s.at(node, handles=Handling(request, answer=ended))
         event = self.submissions[request].event
-        return self.settled_entry(
-            s, node, request, Entry(mine.log.epoch + 1, event, self.id_of(request))
-        )
+        new = Entry(mine.log.epoch + 1, event, self.id_of(request))
+        return self.settled_entry(s, node, request, new)
 
     # -- the answer --------------------------------------------------------------------------------
 
@@ -507,8 +503,7 @@ class Commit(NodeModel[CommitState]):
         """A member tells the submitter what became of its event."""
         work = s.nodes[node].handles
         assert work.answer is not None
-        knows_members = s.requests[work.request].knows_members
-        answer = work.answer.but(knows_members=knows_members)
+        answer = work.answer.but(knows_members=s.requests[work.request].knows_members)
         return s.answered(work.request, answer).at(node, handles=IDLE)
 
     # -- dissemination and catch-up ----------------------------------------------------------------
@@ -540,7 +535,12 @@ class Commit(NodeModel[CommitState]):
         verb="deliver {epoch} to {node}",
         when=lambda m: m.replication,
         says=_deliver_says,
-        travels=_spread,
+        travels=[
+            Travel(
+                *("entry", "log:{epoch}", "n:{node}", "epoch {epoch}"),
+                "log → {node}: epoch {epoch}",
+            )
+        ],
         unasked=True,
     )
     @purpose("Entries spread by themselves, and nobody waits for that.")
@@ -565,10 +565,9 @@ class Commit(NodeModel[CommitState]):
         verb="ask {peer} for {node}",
         each=behind,
         says="{node} asks {peer} for all that follows epoch {known} and gets {sent}.",
-        travels=[
-            Travel("request", "{node}", "{peer}", "above {known}?"),
-            Travel("entry", "{peer}", "{node}", "{sent}"),
-        ],
+        travels=there_and_back(
+            "{node}", "{peer}", "above {known}?", "{sent}", ("request", "entry")
+        ),
     )
     @purpose("Any peer may fill the gap, so no message has to arrive.")
     def catch_up(self, s: CommitState, node: Node, peer: Node) -> CommitState:
@@ -627,13 +626,7 @@ class Commit(NodeModel[CommitState]):
     @purpose("An acceptor may know more than anybody has heard.")
     def lose_reply(self, s: CommitState, node: Node, acceptor: Node) -> Next:
         """An acceptor promises or accepts, and the member does not hear of it."""
-        work = s.nodes[node].handles
-        if self.unanswered(s, node, acceptor):
-            return None
-        slot = s.nodes[acceptor].slot(s.nodes[node].log.epoch + 1)
-        value = work.value
-        kept = accept(slot, work.ballot, value) if value else promise(slot, work.ballot)
-        return s.at(acceptor, slots=s.nodes[acceptor].keeping(kept))
+        return None if self.unanswered(s, node, acceptor) else self.keeping(s, node, acceptor)
 
     @action(
         each=ended,
@@ -764,12 +757,8 @@ class Commit(NodeModel[CommitState]):
         if isinstance(action, (Commit.learn_entry, Commit.append)):
             grown = len(self.history(after)) > len(self.history(before))
             return f"epoch {len(self.history(after))}" if grown else None
-        if isinstance(action, WORTH_A_MARK):
-            return self.verb(action)
-        return None
-
-
-WORTH_A_MARK = (Commit.answer, Commit.crash, Commit.lose_reply, Commit.lose_answer)
+        marked = Commit.answer, Commit.crash, Commit.lose_reply, Commit.lose_answer
+        return self.verb(action) if isinstance(action, marked) else None
 
 
 def _stores(node: Member, new: Entry) -> bool:
@@ -808,8 +797,10 @@ SCENARIOS = (
 ENTRY = entry(
     Commit,
     scenarios=SCENARIOS,
-    refinement=refined_by(
-        Commit, lambda m: ((each.event, m.id_of(at)) for at, each in enumerate(m.submissions))
+    refinement=partial(
+        refined_by,
+        Commit,
+        lambda m: ((each.event, m.id_of(at)) for at, each in enumerate(m.submissions)),
     ),
     fuzzing=Fuzzing(
         {

@@ -152,10 +152,6 @@ class MigratingCluster(State, frozen=True, cache_hash=True, kw_only=True):
         """The changes that any of these nodes has (a mask)."""
         return union(node.facts for node in chosen(self.nodes, nodes))
 
-    def running(self, log: int, least: int = FIRST) -> int:
-        """The nodes that are up and run by a log, at an epoch or later (a mask)."""
-        return self.where(lambda n: n.is_up and n.log == log and n.epoch >= least)
-
     def has_majority(self, log: int) -> bool:
         """Whether a majority of the members of a log is up."""
         at = self.logs[log - 1]

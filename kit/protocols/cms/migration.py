@@ -29,6 +29,7 @@ from kit.engine.declared import (
     Node,
     NodeModel,
     Travel,
+    Words,
     action,
     always,
     budget,
@@ -41,6 +42,7 @@ from kit.engine.declared import (
     safeguard,
     sometimes,
     step,
+    there_and_back,
 )
 from kit.engine.log import refined_by_logs
 from kit.engine.model import Refinement
@@ -62,14 +64,14 @@ from kit.protocols.cms.migrating_cluster import (
 
 MOST = 3
 NOBODY = "nobody"
-KINDS = ("schema", "move", "decommission", "bootstrap")
-"""What changes metadata, and what the switch stops. Source: CEP-21, "Migration Plan"."""
 CHANGES = {
     "schema": "changes the schema",
     "move": "says that it moves",
     "decommission": "says that it leaves",
     "bootstrap": "lets another node join",
 }
+"""What changes metadata, and what the switch stops. Source: CEP-21, "Migration Plan"."""
+KINDS = tuple(CHANGES)
 
 Version: TypeAlias = Annotated[str, Each(("old", "new"))]
 ChangeKind: TypeAlias = Annotated[str, Each(lambda m: m.kinds)]
@@ -209,10 +211,7 @@ class Migration(NodeModel[MigratingCluster]):
             for pair in combinations(nodes_in(s.old & s.up), 2)
             if s.nodes[pair[0]].facts != s.nodes[pair[1]].facts
         ),
-        travels=(
-            Travel("message", "{node}", "{target}", "gossip"),
-            Travel("message", "{target}", "{node}", "gossip"),
-        ),
+        travels=there_and_back("{node}", "{target}", "gossip", "gossip", ("message", "message")),
     )
     @purpose("Old nodes learn of changes from each other, in no order.")
     def gossip(self, s: MigratingCluster, node: Node, target: Node) -> Next:
@@ -233,10 +232,7 @@ class Migration(NodeModel[MigratingCluster]):
             nodes_in(s.up & ~s.old), nodes_in(s.up & s.old & s.where(lambda n: not n.frozen))
         ),
         when=lambda m: m.edition == "documents" and m.metadata_switch,
-        travels=(
-            Travel("request", "{node}", "{old}", "no changes"),
-            Travel("answer", "{old}", "{node}", "set"),
-        ),
+        travels=there_and_back("{node}", "{old}", "no changes", "set"),
     )
     @purpose("What old nodes change from now on would not get into the log.")
     def freeze(self, s: MigratingCluster, node: Node, old: Node) -> Next:
@@ -311,10 +307,7 @@ class Migration(NodeModel[MigratingCluster]):
     @action(
         each=finding,
         when=lambda m: m.fresh,
-        travels=(
-            Travel("request", "{node}", "{peer}", "who is there?"),
-            Travel("answer", "{peer}", "{node}", "whom it knows"),
-        ),
+        travels=there_and_back("{node}", "{peer}", "who is there?", "whom it knows"),
     )
     @purpose("A new node knows a seed only, and there is to be one log for all.")
     def discover(self, s: MigratingCluster, node: Node, peer: Node) -> Next:
@@ -385,12 +378,13 @@ class Migration(NodeModel[MigratingCluster]):
             "{peer} stores that {node} begins, and takes part in its election."
             if m.fresh
             else "{peer} stores that {node} migrates, and answers: its metadata is "
-            + ("another one." if m.differs(before, act.node, act.peer) else "the same.")
+            + (
+                "the same."
+                if len({before.nodes[m.number(n)].facts for n in (act.node, act.peer)}) == 1
+                else "another one."
+            )
         ),
-        travels=(
-            Travel("request", "{node}", "{peer}", "take part?"),
-            Travel("answer", "{peer}", "{node}", "metadata"),
-        ),
+        travels=there_and_back("{node}", "{peer}", "take part?", "metadata"),
     )
     @purpose("All begin with one state, so the states are compared first.")
     def answer(self, s: MigratingCluster, node: Node, peer: Node) -> Next:
@@ -404,10 +398,6 @@ class Migration(NodeModel[MigratingCluster]):
         unlike = at.unlike | (other.facts != at.facts) << peer
         s = s.at(peer, initiator=node, met=other.met | 1 << node)
         return s.at(node, answered=at.answered | 1 << peer, unlike=unlike)
-
-    def differs(self, s: MigratingCluster, node: str, other: str) -> bool:
-        """Whether two nodes have other changes."""
-        return s.nodes[self.number(node)].facts != s.nodes[self.number(other)].facts
 
     def unanswered(self, s: MigratingCluster, node: int) -> int:
         """Of whom an initiator has to hear before the log begins (a mask).
@@ -464,10 +454,9 @@ class Migration(NodeModel[MigratingCluster]):
 
     @action(
         each=lambda m, s: s.where(lambda n: n.waits_for_log and n.initiator is not None),
-        says=lambda m, before, act, after: (
+        says=lambda m, *_: (
             ("The nodes give up the election" if m.fresh else "The operator aborts the migration")
-            + f" of {m.names[before.nodes[m.number(act.node)].initiator]}: every node that is "
-            "up forgets it."
+            + " of {initiator}: every node that is up forgets it."
         ),
         relied=lambda m, s, act: m.is_stuck(s, m.number(act.node)),
     )
@@ -506,10 +495,7 @@ class Migration(NodeModel[MigratingCluster]):
             n.waits_for_log and n.initiator is None and m.members_heard(s, i) != n.knows
             for i, n in enumerate(s.nodes)
         ),
-        says=lambda m, before, act, after: (
-            "{node} asks its upgraded peers which nodes keep the log: "
-            f"{', '.join(m.named(after.nodes[m.number(act.node)].knows))}."
-        ),
+        says="{node} asks its upgraded peers which nodes keep the log: {members}.",
         travels=asks_members,
     )
     @purpose("A node that is upgraded later was not asked when the log began.")
@@ -526,7 +512,7 @@ class Migration(NodeModel[MigratingCluster]):
         if not at.is_up or not at.is_new:
             return None
         if at.log != NO_LOG:
-            able = s.running(at.log, at.epoch + 1)
+            able = s.where(lambda n: n.is_up and n.log == at.log and n.epoch > at.epoch)
         elif at.initiator is None:
             able = at.knows & s.where(lambda n: n.is_up and n.log != NO_LOG)
         else:
@@ -536,13 +522,8 @@ class Migration(NodeModel[MigratingCluster]):
 
     @action(
         each=lambda m, s: where(m.source(s, i) is not None for i in range(len(s.nodes))),
-        says=lambda m, before, act, after: (
-            "{node} takes the log up to epoch "
-            f"{after.nodes[m.number(act.node)].epoch} from {m.sender(before, act)}."
-        ),
-        travels=lambda m, before, act, after: (
-            Travel("entry", m.sender(before, act), act.node, "log"),
-        ),
+        says="{node} takes the log up to epoch {epoch} from {sender}.",
+        travels=[Travel("entry", "{sender}", "{node}", "log")],
     )
     @purpose("Every node applies the same entries in the same order.")
     def catch_up(self, s: MigratingCluster, node: Node) -> Next:
@@ -550,12 +531,6 @@ class Migration(NodeModel[MigratingCluster]):
         source = self.source(s, node)
         assert source is not None
         return s.learn(node, s.nodes[source].log, s.nodes[source].epoch)
-
-    def sender(self, s: MigratingCluster, act: Any) -> str:
-        """The name of who sends the log."""
-        source = self.source(s, self.number(act.node))
-        assert source is not None
-        return self.names[source]
 
     def growing(self, s: MigratingCluster) -> int:
         """Who may become a member while the CMS is smaller than it is to be (a mask)."""
@@ -568,10 +543,7 @@ class Migration(NodeModel[MigratingCluster]):
 
     @action(
         each=growing,
-        says=lambda m, before, act, after: (
-            "The operator grows the CMS: {node} is a member from epoch "
-            f"{after.nodes[m.number(act.node)].epoch} on."
-        ),
+        says="The operator grows the CMS: {node} is a member from epoch {epoch} on.",
         travels=lambda m, before, act, after: m.pushes(after, m.number(act.node)),
     )
     @purpose("One member alone is lost too easily.")
@@ -691,6 +663,18 @@ class Migration(NodeModel[MigratingCluster]):
         return all((log := s.log_of(n)) and n.is_up and n.epoch == log.top for n in there)
 
     # -- words -----------------------------------------------------------------------------------
+
+    def words(self, before: Any, action: Any, after: Any) -> Words:
+        """Where its node is after a step, whom it knows, who had asked it, who sent the log."""
+        place = self.number(action.node)
+        former, node = before.nodes[place], after.nodes[place]
+        asked_by, source = former.initiator, self.source(before, place)
+        return {
+            "epoch": node.epoch,
+            "members": ", ".join(self.named(node.knows)),
+            "initiator": NOBODY if asked_by is None else self.names[asked_by],
+            "sender": NOBODY if source is None else self.names[source],
+        }
 
     def suggest(self, s: MigratingCluster) -> Any | None:
         """What the nodes do by themselves; then the operator goes on from node to node.

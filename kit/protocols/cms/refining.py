@@ -17,13 +17,11 @@ from kit.protocols.cms.rules.log import Entry, NodeLog
 
 
 def refined_by(
-    kind: Any, events: Callable[[Any], Iterable[tuple[str, str]]]
-) -> Callable[[Any], Refinement]:
+    kind: Any, events: Callable[[Any], Iterable[tuple[str, str]]], parameters: Any
+) -> Refinement:
     """The refinement of a configuration of the model ``kind``, which may commit these events."""
-    return lambda parameters: _refinement(kind(parameters), events)
+    fine = kind(parameters)
 
-
-def _refinement(fine: Any, events: Callable[[Any], Iterable[tuple[str, str]]]) -> Refinement:
     def project(s: Any) -> LogState:
         held = tuple(sum(1 << each.epoch - 1 for each in node.log.held) for node in s.nodes)
         return LogState(log_of(fine.history(s)), tuple(n.log.epoch for n in s.nodes), held)

@@ -20,7 +20,7 @@ from kit.protocols.cms.rules.members import (
     placed,
     quorums,
     size_for,
-    size_in,
+    sizes_in,
     strangers,
 )
 
@@ -103,7 +103,7 @@ def test_who_is_no_longer_wanted_is_dropped_half_added() -> None:
 def test_an_event_is_a_line(event: str, kind: str, named: int) -> None:
     """It names its kind and its nodes; a number is a size."""
     assert parsed(event) == (kind, named)
-    assert size_in(event) == 3 * (kind == "reconfigure")
+    assert sizes_in(event) == (3 * (kind == "reconfigure"), "")
     assert letters(0b101) == "A C"
 
 

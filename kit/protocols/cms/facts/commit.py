@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from kit.engine.timeline import PassedStep
+from kit.masks import where
 from kit.protocols.cms.commit import Commit
 from kit.protocols.cms.rules.designs import EntryTimes
 from kit.protocols.cms.rules.log import Entry
@@ -60,9 +61,8 @@ def log(m: Commit, s: CommitState) -> tuple[EntryRow, ...]:
     """A row for each epoch that some node has applied."""
     rows = []
     for each in m.history(s):
-        logs = [(name, node.log) for name, node in zip(m.names, s.nodes, strict=True)]
-        known = tuple(name for name, kept in logs if kept.epoch >= each.epoch)
-        held = tuple(name for name, kept in logs if each in kept.held)
+        known = m.named(where(node.log.epoch >= each.epoch for node in s.nodes))
+        held = m.named(where(each in node.log.held for node in s.nodes))
         rows.append(EntryRow(each.epoch, each.event, each.id, known, held))
     return tuple(rows)
 
@@ -132,18 +132,14 @@ def entry_times(m: Commit, way: Sequence[PassedStep]) -> tuple[EntryTimes, ...]:
     )
 
 
-def _log(m: Commit, s: CommitState, _: str) -> str:
-    return "\n".join(log_line(row) for row in log(m, s)) or "the log is empty"
-
-
 def log_line(row: EntryRow) -> str:
     """An entry in words."""
     held = f"; held back by {', '.join(row.held)}" if row.held else ""
     return f"epoch {row.epoch}: {row.event} ({row.id}), known to {', '.join(row.known)}{held}"
 
 
-def _requests(m: Commit, s: CommitState, _: str) -> str:
-    return "\n".join(f"{row.id} {row.event} of {row.node}: {row.state}" for row in requests(m, s))
-
-
-OUTPUT = {"log": _log, "requests": _requests}
+REQUEST = "{0.id} {0.event} of {0.node}: {0.state}"
+OUTPUT = {
+    "log": lambda m, s, _: "\n".join(map(log_line, log(m, s))) or "the log is empty",
+    "requests": lambda m, s, _: "\n".join(map(REQUEST.format, requests(m, s))),
+}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from operator import attrgetter
 
 from msgspec import Struct
 
-from kit.masks import nodes_in
+from kit.masks import nodes_in, where
 from kit.protocols.cms import cms
-from kit.protocols.cms.rules.log import SNAPSHOT
 from kit.protocols.cms.rules.members import Members, majorities
 
 NOBODY = "nobody"
@@ -48,21 +47,6 @@ class EpochRow(Struct, frozen=True):
     stored: tuple[str, ...]
 
 
-class AcceptedRow(Struct, frozen=True):
-    """Of what was accepted since the last addition began: what a member has, and what it lacks."""
-
-    name: str
-    has: tuple[int, ...]
-    lacks: tuple[int, ...]
-
-
-class QuorumRow(Struct, frozen=True):
-    """A quorum of the membership before, and whom it shares with each quorum of the present one."""
-
-    before: str
-    shared: tuple[tuple[str, str], ...]
-
-
 def text(m: cms.Cms, members: Members) -> str:
     """Who the members are: ``A, B, C``, and who is written to only: ``A + B``."""
     more = members.writers & ~members.readers
@@ -72,40 +56,32 @@ def text(m: cms.Cms, members: Members) -> str:
 
 def nodes(m: cms.Cms, s: cms.CmsState) -> tuple[NodeRow, ...]:
     """Every node."""
-    return tuple(_node(m, s, place) for place in range(len(s.nodes)))
-
-
-def _node(m: cms.Cms, s: cms.CmsState, place: int) -> NodeRow:
-    node, newest, begun = s.nodes[place], m.newest(s), cms.begun_at(m.longest_log(s))
-    sets = newest.readers, newest.writers, newest.cluster
-    reads, writes, joined = (bool(each >> place & 1) for each in sets)
-    role = "no member" if joined else "not in cluster"
-    if writes or reads:
-        role = "member" if reads else "written to only"
-    status = "corrupt" if node.corrupt and node.health == "up" else node.health
-    held, epoch = tuple(each.epoch for each in node.log.held), node.log.epoch
-    knows = text(m, m.known(s, place)) if epoch else NOBODY
-    share = min(epoch, begun) / begun if newest.pending >> place & 1 else None
-    parts = reads, writes, joined, share
-    return NodeRow(m.names[place], status, role, epoch, held, knows, node.health, *parts)
+    rows, newest, begun = list[NodeRow](), m.newest(s), cms.begun_at(m.longest_log(s))
+    for place, node in enumerate(s.nodes):
+        sets = newest.readers, newest.writers, newest.cluster
+        reads, writes, joined = (bool(each >> place & 1) for each in sets)
+        role = "written to only" if writes else "no member" if joined else "not in cluster"
+        role = "member" if reads else role
+        status = "corrupt" if node.corrupt and node.health == "up" else node.health
+        held, epoch = tuple(each.epoch for each in node.log.held), node.log.epoch
+        knows = text(m, m.known(s, place)) if epoch else NOBODY
+        share = min(epoch, begun) / begun if newest.pending >> place & 1 else None
+        parts = node.health, reads, writes, joined, share
+        rows.append(NodeRow(m.names[place], status, role, epoch, held, knows, *parts))
+    return tuple(rows)
 
 
 def log(m: cms.Cms, s: cms.CmsState) -> tuple[EpochRow, ...]:
     """Every epoch that some node has stored."""
-    pairs = {(each.epoch, each.id, each.event) for n in s.nodes for each in cms.entries_of(n.log)}
-    made = {(each.epoch, cms.OPERATOR, SNAPSHOT) for n in s.nodes for each in n.log.snapshots}
-    return tuple(_epochs(m, s, sorted(pairs | made)))
-
-
-def _epochs(m: cms.Cms, s: cms.CmsState, pairs: list[tuple[int, str, str]]) -> Iterator[EpochRow]:
-    for epoch, by, event in pairs:
-        has, applied = list[str](), list[str]()
-        for name, node in zip(m.names, s.nodes, strict=True):
-            here = cms.stored(node.log, epoch)
-            loaded = event == SNAPSHOT and any(x.epoch == epoch for x in node.log.snapshots)
-            if loaded or (here and (here.id, here.event) == (by, event)):
-                (applied if node.log.epoch >= epoch else has).append(name)
-        yield EpochRow(epoch, event, by, by == cms.OPERATOR, tuple(applied), tuple(has))
+    logs = [node.log for node in s.nodes]
+    every = {each for log in logs for each in cms.all_of(log)}
+    rows = list[EpochRow]()
+    for each in sorted(every, key=attrgetter("epoch", "id", "event")):
+        has = where(each in cms.all_of(log) for log in logs)
+        past = where(log.epoch >= each.epoch for log in logs)
+        marks = cms.is_forced(each), m.named(has & past), m.named(has & ~past)
+        rows.append(EpochRow(each.epoch, each.event, each.id, *marks))
+    return tuple(rows)
 
 
 def former(m: cms.Cms, s: cms.CmsState) -> Members:
@@ -117,28 +93,29 @@ def former(m: cms.Cms, s: cms.CmsState) -> Members:
     return before
 
 
-def quorums(m: cms.Cms, s: cms.CmsState) -> tuple[QuorumRow, ...]:
-    """Each read quorum of the membership before, against each write quorum of the present one."""
-    before, now = former(m, s), m.newest(s)
-    mine = [*majorities(now.writers)]
-    return tuple(
-        QuorumRow(
-            " ".join(m.named(old)),
-            tuple((" ".join(m.named(new)), " ".join(m.named(old & new))) for new in mine),
-        )
-        for old in majorities(before.readers)
-    )
+def quorums(m: cms.Cms, s: cms.CmsState) -> dict[str, dict[str, str]]:
+    """Whom each read quorum of the membership before shares with each write quorum of this one."""
+    mine = {" ".join(m.named(new)): new for new in majorities(m.newest(s).writers)}
+    return {
+        " ".join(m.named(old)): {
+            now: " ".join(m.named(old & new)) or "! nobody" for now, new in mine.items()
+        }
+        for old in majorities(former(m, s).readers)
+    }
 
 
-def accepted(m: cms.Cms, s: cms.CmsState) -> tuple[AcceptedRow, ...]:
-    """Each node that stores what is proposed now."""
-    log = m.longest_log(s)
+def accepted(
+    m: cms.Cms, s: cms.CmsState
+) -> tuple[tuple[str, tuple[int, ...], tuple[int, ...]], ...]:
+    """Each node that stores what is proposed now.
+
+    Of what was accepted since the last addition began: what it has, and what it lacks.
+    """
+    log, rows = m.longest_log(s), []
     since = range(cms.begun_at(log) + 1, log.epoch + 1)
-    rows = []
     for place in nodes_in(m.newest(s).writers):
         has = tuple(each for each in since if cms.holds(s.nodes[place].log, each))
-        lacks = tuple(each for each in since if each not in has)
-        rows.append(AcceptedRow(m.names[place], has, lacks))
+        rows.append((m.names[place], has, tuple(each for each in since if each not in has)))
     return tuple(rows)
 
 

@@ -8,7 +8,7 @@ from kit.errors import counted
 from kit.protocols.cms.rules.schema import JOIN, LEAVE, MOVE
 from kit.protocols.cms.schema import JOINER, Schema, SchemaNode, SchemaState
 from kit.protocols.gossip.facts import schemas_shown
-from kit.protocols.gossip.rules import BOOT, version_of
+from kit.protocols.gossip.rules import BOOT, EndpointState, version_of
 
 NONE = "–"
 PHASES = {
@@ -45,20 +45,6 @@ class ChangeRow(Struct, frozen=True):
     became: str
 
 
-class GossipRow(Struct, frozen=True):
-    """What a node says of an endpoint when asked for gossipinfo, as a line for each state."""
-
-    node: str
-    endpoint: str
-    generation: int
-    states: tuple[str, ...]
-
-
-def is_there(node: SchemaNode) -> bool:
-    """Whether a node has begun to show itself."""
-    return node.phase not in ("out", "asked")
-
-
 def applied(m: Schema, node: SchemaNode) -> str:
     """How far a node is: its epoch, or by gossip the version of its schema."""
     if m.ordered:
@@ -78,7 +64,7 @@ def known(m: Schema, s: SchemaState) -> tuple[KnownRow, ...]:
             m.status(s, node, BOOT),
             node.members if m.ordered else (),
             tuple(at + 1 for at in range(len(s.written)) if node.data >> at & 1),
-            m.missing(s).bit_count() if node.name == JOINER and is_there(node) else 0,
+            m.missing(s).bit_count() if node.name == JOINER and node.is_there else 0,
         )
         for node in s.nodes
     )
@@ -86,34 +72,24 @@ def known(m: Schema, s: SchemaState) -> tuple[KnownRow, ...]:
 
 def changes(m: Schema, s: SchemaState) -> tuple[ChangeRow, ...]:
     """What clients asked for, and what became of it."""
-    lost = dict(s.rejected)
-    epochs = {entry.event: entry.epoch for entry in s.log}
-    rows = []
-    for number, planned in enumerate(m.planned):
-        became = "not asked yet"
-        if number in s.sent:
-            became = "on its way to the CMS"
-        elif number in lost:
-            became = f"! rejected: lost to epoch {lost[number]}"
-        elif number in s.done:
-            became = f"✓ epoch {epochs[planned.text]}" if m.ordered else "✓ done, says its node"
-        rows.append(ChangeRow(planned.text, became))
-    return tuple(rows)
-
-
-def gossip(m: Schema, s: SchemaState) -> tuple[GossipRow, ...]:
-    """What each node answers to gossipinfo; who is down answers nothing."""
+    became = dict.fromkeys(s.sent, "on its way to the CMS")
+    became |= {number: f"! rejected: lost to epoch {epoch}" for number, epoch in s.rejected}
+    epochs = {entry.event: f"✓ epoch {entry.epoch}" for entry in s.log}
+    became |= {each: epochs.get(m.planned[each].text, "✓ done, says its node") for each in s.done}
     return tuple(
-        GossipRow(
-            node.name,
-            each.endpoint,
-            each.generation,
-            tuple(f"{state.name}:{state.version}:{state.value}" for state in each.states),
-        )
-        for node in s.nodes
-        if node.is_up
-        for each in node.view
+        ChangeRow(planned.text, became.get(number, "not asked yet"))
+        for number, planned in enumerate(m.planned)
     )
+
+
+def gossip(m: Schema, s: SchemaState) -> tuple[tuple[str, EndpointState], ...]:
+    """What each node that is up says of all endpoints when asked for gossipinfo."""
+    return tuple((node.name, each) for node in s.nodes if node.is_up for each in node.view)
+
+
+def states_of(endpoint: EndpointState) -> list[str]:
+    """What is said of an endpoint, a text for each state."""
+    return [f"{each.name}:{each.version}:{each.value}" for each in endpoint.states]
 
 
 def said(row: KnownRow) -> str:
@@ -131,10 +107,10 @@ def said(row: KnownRow) -> str:
 def _gossipinfo_of(m: Schema, s: SchemaState, node: str) -> str:
     """The states that a node has, as ``nodetool gossipinfo`` prints them."""
     lines = []
-    for row in gossip(m, s):
-        if row.node == (node or m.names[0]):
-            lines += [f"/{row.endpoint}", f"  generation:{row.generation}"]
-            lines += [f"  {state}" for state in row.states]
+    for name, each in gossip(m, s):
+        if name == (node or m.names[0]):
+            lines += [f"/{each.endpoint}", f"  generation:{each.generation}"]
+            lines += [f"  {state}" for state in states_of(each)]
     return "\n".join(lines) or "it does not answer"
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from kit.engine import server as tools
 from kit.engine.cassandra import (
     PORT,
@@ -54,7 +56,7 @@ ELSEWHERE = 100
 """By how much a new address is greater."""
 STEP, REMOVAL = "ADVANCE_CMS_RECONFIGURATION", "REMOVE_FROM_CMS"
 """Steps of a change: one kind in the server's edition, those of the documents' are older."""
-SCHEMA_CHANGE, KEPT = "SCHEMA_CHANGE", "whoever has left stays in the directory"
+SCHEMA_CHANGE = "SCHEMA_CHANGE"
 NO_SNAPSHOT = "nobody asks for a snapshot here; in model commit somebody can"
 RESUME, CANCEL = (
     (f"nodetool cms reconfigure --{word}", f"nodetool cms reconfigure -{word[0]}")
@@ -65,51 +67,45 @@ BY_DC = "nodetool cms reconfigure {sizes}"
 HEALTH = ("members", "answering", "can_commit", "needs_reconfiguration", "commits_paused")
 
 
-def advances(idx: int, node: str) -> dict[str, str]:
-    """The fields of a step of a change of the members: which one of them it is, and of which node.
+class LoggedEvent(Struct, frozen=True):
+    """An entry before it is printed: its kind, what it says, its id, who wanted it, of which node.
 
-    What is left of the change is in no log here.
+    More fields of its kind are given by their published names.
     """
-    return {"idx": str(idx), "current": "?", "diff": "?", "activeTransition": node or "null"}
+
+    epoch: int
+    kind: str
+    event: str
+    id: int
+    by: str = ""
+    node: int | None = None
+    replaced: int | None = None
+    more: Mapping[str, str] = {}
 
 
-def logged(m: Cms, entry: Entry, idx: int = 0) -> Logged:
-    """An entry as the published table has it; its id is made of its epoch and its submitter.
+def number_of(m: Cms, entry: Entry) -> int:
+    """The id of an entry, made of its epoch and its submitter."""
+    return entry.epoch << 8 | (m.number(entry.id) + 1 if entry.id in m.names else 0)
 
-    A step of the server's is number ``idx`` of its change.
-    """
+
+def of_members(m: Cms, entry: Entry) -> LoggedEvent:
+    """An entry of the log of the members."""
     what, nodes = rules.parsed(entry.event)
-    step = STEPS.get(what, REMOVAL) if m.edition == "documents" else STEP
-    kind, of_one = KINDS.get(what, step), nodes.bit_count() == 1
-    node = nodes.bit_length() - 1 if of_one and what not in OF_ALL else None
-    said, more = f"{entry.event} (by {entry.id})", dict[str, str]()
-    if kind == STEP:
-        more, node = advances(idx, "" if node is None else node_id(node)), None
-    elif what == rules.STARTUP and node is not None:
+    kind = KINDS.get(what, STEPS.get(what, REMOVAL) if m.edition == "documents" else STEP)
+    node = nodes.bit_length() - 1 if nodes.bit_count() == 1 and what not in OF_ALL else None
+    more = dict[str, str]()
+    if what == rules.STARTUP and node is not None:
         more = {"addresses": f"broadcastAddress=/{address_of(node + ELSEWHERE)}:{PORT}"}
-    number = entry.epoch << 8 | (m.number(entry.id) + 1 if entry.id in m.names else 0)
-    return entry.epoch, kind, rendered(kind, said, node, more=more), number
+    number = number_of(m, entry)
+    return LoggedEvent(entry.epoch, kind, entry.event, number, entry.id, node, more=more)
 
 
-def in_changes(m: Cms, log: Iterable[Entry]) -> Iterator[Logged]:
-    """The entries of a log, the steps of each change of the members counted from 0."""
-    idx = 0
-    for each in log:
-        row = logged(m, each, idx)
-        idx = idx + 1 if row[1] == STEP else 0 if row[1].endswith("RECONFIGURATION") else idx
-        yield row
-
-
-def submitted(m: Any, entry: Entry, kind: str, node: str = "", replaced: str = "") -> str:
-    """An event as the log prints it, of nodes by their names; then the event, and who wanted it.
-
-    A node that is not there yet has the next number.
-    """
-    said = f"{entry.event} (by {entry.id})"
-    if kind == SCHEMA_CHANGE:
-        return rendered(kind, said, more={"schemaTransformation": entry.event})
+def submitted(
+    m: Any, entry: Entry, kind: str, number: int, node: str, replaced: str = ""
+) -> LoggedEvent:
+    """An event of nodes by their names, one that is not there yet with the next number."""
     at, old = ((*m.names, name).index(name) if name else None for name in (node, replaced))
-    return rendered(kind, said, at, (), old)
+    return LoggedEvent(entry.epoch, kind, entry.event, number, entry.id, at, old)
 
 
 def no_quorum(silent: tuple[str, ...]) -> Refused:
@@ -118,7 +114,45 @@ def no_quorum(silent: tuple[str, ...]) -> Refused:
     return Refused(f"the log is read at QUORUM, and no quorum of the CMS answers{who}")
 
 
-class CmsServers(MetadataServers):
+def read_at_quorum(m: Any, members: int, up: int) -> None:
+    """Raises Refused where no quorum of these members is up."""
+    if not is_majority(members & up, members):
+        raise no_quorum(m.named(members & ~up))
+
+
+class LoggingServers(MetadataServers):
+    """Servers that print the events of their models as the published table has them."""
+
+    lacks: Mapping[str, str] = {
+        "nodetool ring": tools.NO_TOKENS,
+        "nodetool cms dumpdirectory --tokens": tools.NO_TOKENS,
+    }
+
+    def logged(self, now: DrillMoment) -> Iterable[LoggedEvent]:
+        """The log, as a quorum of the CMS answers. Raises Refused where there is none."""
+        raise NotImplementedError
+
+    def entries(self, now: DrillMoment) -> Iterator[Logged]:
+        """The same, the steps of each change of the members counted from 0.
+
+        Each step names one of them; what is left of the change is in no log here.
+        """
+        idx = 0
+        for each in self.logged(now):
+            kind, node, old, more = each.kind, each.node, each.replaced, each.more
+            if kind == SCHEMA_CHANGE:
+                node, more = None, {"schemaTransformation": each.event}
+            elif kind == STEP:
+                active = "null" if node is None else node_id(node)
+                more = {"idx": str(idx), "current": "?", "diff": "?", "activeTransition": active}
+                node, idx = None, idx + 1
+            elif kind.endswith("RECONFIGURATION"):
+                idx = 0
+            said = f"{each.event} (by {each.by})" if each.by else each.event
+            yield each.epoch, kind, rendered(kind, said, node, (), old, more), each.id
+
+
+class CmsServers(LoggingServers):
     """The servers of a cluster, some of which are the CMS."""
 
     does: Mapping[str, str] = {
@@ -130,11 +164,7 @@ class CmsServers(MetadataServers):
         **dict.fromkeys(RESUME, "advance *"),
         **dict.fromkeys(CANCEL, "cancel *"),
     }
-    lacks: Mapping[str, str] = {
-        "nodetool ring": tools.NO_TOKENS,
-        "nodetool cms dumpdirectory --tokens": tools.NO_TOKENS,
-        "nodetool cms snapshot": NO_SNAPSHOT,
-    }
+    lacks: Mapping[str, str] = {**LoggingServers.lacks, "nodetool cms snapshot": NO_SNAPSHOT}
 
     def __init__(self) -> None:
         super().__init__()
@@ -171,19 +201,20 @@ class CmsServers(MetadataServers):
             bool(log.epoch and m.step_of(s, known)),
             paused=s.open,
             size=str(m.wanted(s, known).bit_count()),
-            identifier=str(logged(m, first)[-1] if first else "?"),
+            identifier=str(number_of(m, first) if first else "?"),
         )
 
-    def entries(self, now: DrillMoment) -> list[Logged]:
+    def logged(self, now: DrillMoment) -> list[LoggedEvent]:
         """What a quorum of the CMS has stored: the log of the member that has most of it."""
         m, s = now.model, now.state
         if not m.has_quorum(s):
             raise no_quorum(m.named(m.newest(s).readers & ~working(m, s)))
         log = s.nodes[max(nodes_in(working(m, s)), key=lambda at: m.epoch(s, at))].log
         loaded = (each.epoch for each in log.snapshots if log.entry(each.epoch) is None)
-        kind = KINDS[rules.FORCE]
-        forced = ((at, kind, rendered(kind, "a hand-made snapshot"), at << 8) for at in loaded)
-        return sorted([*forced, *in_changes(m, log.entries)])
+        kind, said = KINDS[rules.FORCE], "a hand-made snapshot"
+        forced = (LoggedEvent(at, kind, said, at << 8) for at in loaded)
+        events = (*forced, *(of_members(m, each) for each in log.entries))
+        return sorted(events, key=lambda each: each.epoch)
 
     def listed(self, now: DrillMoment, at: int) -> dict[int, ListedNode]:
         """Who is in the cluster, leaves it, or was in it, by a node's own log."""
@@ -232,7 +263,7 @@ class CmsServers(MetadataServers):
 GROWS = "here the CMS grows by a node that is named, not to a size"
 
 
-class MigratingServers(MetadataServers):
+class MigratingServers(LoggingServers):
     """The servers of a cluster that goes over from gossip to the log."""
 
     does: Mapping[str, str] = {
@@ -241,9 +272,8 @@ class MigratingServers(MetadataServers):
         "nodetool cms abortinitialization --initiator {machine}": "abort {machine}",
     }
     lacks: Mapping[str, str] = {
+        **LoggingServers.lacks,
         "nodetool describecluster": "nodes of this model have facts, and no schema version",
-        "nodetool ring": tools.NO_TOKENS,
-        "nodetool cms dumpdirectory --tokens": tools.NO_TOKENS,
         "nodetool cms reconfigure": GROWS,
         "nodetool cms snapshot": NO_SNAPSHOT,
         "nodetool cms unregister": "nobody leaves for good here",
@@ -264,29 +294,20 @@ class MigratingServers(MetadataServers):
             raise Refused(f"{now.place} runs the old version, which has no CMS")
         return here
 
-    def entries(self, now: DrillMoment) -> Iterator[Logged]:
+    def logged(self, now: DrillMoment) -> Iterator[LoggedEvent]:
         """The log that the asked node runs by. Raises Refused where its CMS has no quorum."""
         m, s = now.model, now.state
         log = s.log_of(s.nodes[now.here])
         if log is None:
             return
-        members = log.members_at(log.top)
-        if not is_majority(members & s.up, members):
-            raise no_quorum(m.named(members & ~s.up))
+        read_at_quorum(m, log.members_at(log.top), s.up)
         change = SCHEMA_CHANGE if m.requested == "schema" else KINDS[rules.CHANGE]
         grows = STEP if m.edition == "server" else STEPS[rules.FINISH_ADD]
         for epoch, kind in enumerate(("PRE_INITIALIZE_CMS", KINDS[rules.INITIALIZE]), FIRST):
-            yield epoch, kind, rendered(kind, log.text_of(epoch, m.names)), epoch
-        grown = 0
+            yield LoggedEvent(epoch, kind, log.text_of(epoch, m.names), epoch)
         for epoch, (what, number) in enumerate(log.entries, INITIALIZED + 1):
-            said, more = log.text_of(epoch, m.names), dict[str, str]()
             kind, node = (change, None) if what == "change" else (grows, number)
-            if kind == SCHEMA_CHANGE:
-                more = {"schemaTransformation": said}
-            elif kind == STEP:
-                node, more = None, advances(grown, node_id(number))
-            grown += kind == STEP
-            yield epoch, kind, rendered(kind, said, node, more=more), epoch
+            yield LoggedEvent(epoch, kind, log.text_of(epoch, m.names), epoch, node=node)
 
     def listed(self, now: DrillMoment, at: int) -> dict[int, ListedNode]:
         """Who is there, by the log or by gossip; whoever is lost stays until it is replaced.
@@ -321,34 +342,28 @@ OF_EVENTS = {
     "replace": "FINISH_REPLACE",
     SNAPSHOT: KINDS[SNAPSHOT],
     STEP_EVENT: "CUSTOM",
-    schema.JOIN: "START_JOIN",
-    schema.JOINED: "FINISH_JOIN",
+}
+"""The published kind of events; all else changes the schema."""
+NOUNS = dict(zip(schema.OPERATIONS, ("JOIN", "LEAVE", "MOVE", "REPLACE"), strict=True))
+OF_OPERATIONS = {
     schema.CANCEL: "CANCEL_SEQUENCE",
     schema.CMS: STEP,
-}
-"""The published kind of what begins with these words; all else changes the schema."""
-OF_OPERATIONS = {
-    **OF_EVENTS,
-    schema.LEAVE: "START_LEAVE",
-    "left": "FINISH_LEAVE",
-    schema.MOVE: "START_MOVE",
-    "moved": "FINISH_MOVE",
-    schema.REPLACE: "START_REPLACE",
-    "replaced": "FINISH_REPLACE",
+    **{what: f"START_{noun}" for what, noun in NOUNS.items()},
+    **{schema.OPERATIONS[what][1]: f"FINISH_{noun}" for what, noun in NOUNS.items()},
 }
 """The same where an operation has two events, as in the model of the schema."""
 FIXED = "the members stay the same in this model; those of cms change"
 
 
-class CommitServers(MetadataServers):
+class CommitServers(LoggingServers):
     """The servers of a cluster in which events are submitted to a CMS that stays the same."""
 
     lacks: Mapping[str, str] = {
-        **dict.fromkeys(("nodetool cms reconfigure", "nodetool cms initialize"), FIXED),
+        **LoggingServers.lacks,
+        "nodetool cms reconfigure": FIXED,
+        "nodetool cms initialize": FIXED,
         "nodetool cms abort": FIXED,
-        "nodetool cms unregister": KEPT,
-        "nodetool ring": tools.NO_TOKENS,
-        "nodetool cms dumpdirectory --tokens": tools.NO_TOKENS,
+        "nodetool cms unregister": "whoever has left stays in the directory",
     }
 
     def is_up(self, now: DrillMoment, at: int) -> bool:
@@ -371,19 +386,17 @@ class CommitServers(MetadataServers):
         held = tuple(each.epoch for each in log.held)
         return ServiceView(log.epoch, held, tuple(nodes_in(m.cms)), size=str(m.size))
 
-    def entries(self, now: DrillMoment) -> Iterator[Logged]:
+    def logged(self, now: DrillMoment) -> Iterator[LoggedEvent]:
         """What a majority has accepted, as far as one of it has applied it; archives left out."""
         m, s = now.model, now.state
         live = m.live(s)
-        if not is_majority(live, m.cms):
-            raise no_quorum(m.named(m.cms & ~live))
+        read_at_quorum(m, m.cms, live)
         log = max((s.nodes[at].log for at in nodes_in(live)), key=lambda log: log.epoch)
         for each in (each for each in log.entries if each.epoch > log.cut):
             what, *things = parsed(each.event)
-            kind = OF_EVENTS.get(what, SCHEMA_CHANGE)
+            kind, number = OF_EVENTS.get(what, SCHEMA_CHANGE), int(each.id[1:])
             old, new = (thing.removeprefix(f"{NODE} ") for thing in things)
-            text = submitted(m, each, kind, new or old, old if new else "")
-            yield each.epoch, kind, text, int(each.id[1:])
+            yield submitted(m, each, kind, number, new or old, old if new else "")
 
     def listed(self, now: DrillMoment, at: int) -> dict[int, ListedNode]:
         """Who is there, and who has left, as a node's log says."""
@@ -405,7 +418,7 @@ class CommitServers(MetadataServers):
         raise Refused(f"the events of this run have no “snapshot at {now.place}” that is left")
 
 
-class OrderedServers(SchemaServers, MetadataServers):
+class OrderedServers(SchemaServers, LoggingServers):
     """The servers of a cluster whose schema is in the log, or without S-80 in gossip alone."""
 
     does: Mapping[str, str] = {
@@ -437,24 +450,17 @@ class OrderedServers(SchemaServers, MetadataServers):
         members = tuple(map(m.number, node.members))
         return ServiceView(node.epoch, (), members, size=str(len(members)))
 
-    def entries(self, now: DrillMoment) -> Iterator[Logged]:
+    def logged(self, now: DrillMoment) -> Iterator[LoggedEvent]:
         """What is committed, on top of what there was before, which is one base state."""
         m, s = now.model, now.state
         self.service(now, now.here)
         members = m.mask(m.metadata(s, m.newest(s)).members)
-        up = s.where(lambda node: node.is_up)
-        if not is_majority(up & members, members):
-            raise no_quorum(m.named(members & ~up))
-        base, grown = KINDS[rules.INITIALIZE], 0
-        yield m.base, base, rendered(base, "what was there before"), 0
+        read_at_quorum(m, members, s.where(lambda node: node.is_up))
+        yield LoggedEvent(m.base, KINDS[rules.INITIALIZE], "what was there before", 0)
         for each in s.log:
             word, *names = each.event.split()
             kind = OF_OPERATIONS.get(word, SCHEMA_CHANGE)
-            text = submitted(m, each, kind, names[0])
-            if kind == STEP:
-                said, new = f"{each.event} (by {each.id})", node_id(m.names.index(names[-1]))
-                text, grown = rendered(kind, said, more=advances(grown, new)), grown + 1
-            yield each.epoch, kind, text, each.epoch
+            yield submitted(m, each, kind, each.epoch, names[-1 if kind == STEP else 0])
 
     def reached(self, now: DrillMoment, at: int) -> set[int]:
         """Those that are up, and are not cut off from the node."""

@@ -150,8 +150,8 @@ def done_changes(timeline: Timeline) -> PosedQuestion:
     )
 
 
-def _ended(timeline: Timeline) -> Any:
-    model_of(timeline, Schema)
+def _ended(timeline: Timeline, kind: type = Schema) -> Any:
+    model_of(timeline, kind)
     return copied(timeline, timeline.tip)
 
 
@@ -221,8 +221,7 @@ def kept_changes(timeline: Timeline) -> PosedQuestion:
     Raises BadInput where the model is not that of the migration.
     Raises KitError where nothing is changed, or no log begins.
     """
-    model_of(timeline, Migration)
-    end = copied(timeline, timeline.tip)
+    end = _ended(timeline, Migration)
     s = end.state
     if not s.made or not s.logs:
         raise KitError("predict: nothing is changed on this branch, or no log begins")

@@ -160,7 +160,7 @@ VIEWS = staged(
             ("id", "event", "from", "its submitter knows", "member at work", "how far"),
             caption="What is submitted",
             of="{0.id}",
-            line="{0.id} {0.event} of {0.node}: {0.state} {0.work}",
+            line=f"{facts.REQUEST} {{0.work}}",
         ),
         still=True,
         tab="Log",

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from itertools import zip_longest
 from typing import Any
 
-from kit.protocols.cms.cms import Cms, CmsState
+from kit.protocols.cms.cms import Cms
 from kit.protocols.cms.facts import members as facts
-from kit.protocols.cms.facts.members import EpochRow, NodeRow, QuorumRow
+from kit.protocols.cms.facts.members import EpochRow, NodeRow
 from kit.protocols.cms.rules.members import letters
 from kit.views.actions import mark
 from kit.views.busts import Health
@@ -23,6 +22,7 @@ from kit.views.replicas import SIGNS, pencil
 from kit.views.stage import Character, Stage, stage_panel
 from kit.views.tape import Card, Reach
 
+FORCED = h("span", "! forced", class_="badge broken")
 WIDE = 78
 """How wide a step of the plot of sizes is."""
 HEALTH: dict[str, Health] = {"up": "up", "down": "down", "lost": "gone", "left": "gone"}
@@ -59,20 +59,21 @@ def _keeper(scene: Scene, row: NodeRow) -> Character:
 
 def _operator(scene: Scene) -> Character:
     """Who may force entries, once that is confirmed."""
-    tag = "! override" if scene.state.open else "confirms first"
-    words = "forces entries without a quorum" if scene.state.open else "forces nothing"
-    title = f"the operator {words}"
-    return Character("op", "operator", tag=tag, holds=(words,), title=title, kind="operator")
+    tag, does = "confirms first", "forces nothing"
+    if scene.state.open:
+        tag, does = "! override", "forces entries without a quorum"
+    title = f"the operator {does}"
+    return Character("op", "operator", tag=tag, holds=(does,), title=title, kind="operator")
 
 
 def _card(row: EpochRow) -> Card:
-    reached: tuple[tuple[Reach, tuple[str, ...]], ...]
-    reached = ("applied", row.applied), ("stored", row.stored)
     key = f"epoch:{row.epoch}:{row.by}"
+    reach: dict[str, Reach] = dict.fromkeys(row.applied, "applied")
+    reach |= dict.fromkeys(row.stored, "stored")
     return Card(
         key,
         f"{row.epoch} {'! ' if row.forced else ''}{row.event}",
-        tuple((name, f"{key}:{name}", reach) for reach, names in reached for name in names),
+        tuple((name, f"{key}:{name}", far) for name, far in reach.items()),
         title=facts.epoch_line(row),
         forced=row.forced,
     )
@@ -80,17 +81,13 @@ def _card(row: EpochRow) -> Card:
 
 def _ring(scene: Scene) -> Frag:
     """Each node at its place on the ring, with what it owns; who is in the CMS has its badge."""
-    rows, former = scene.of(facts.nodes), scene.former()
-    had = (
-        {row.name for row in former.of(facts.nodes) if row.reads}
-        if former
-        else {*scene.model.names}
-    )
+    m, rows, former = scene.model, scene.of(facts.nodes), scene.former()
+    had = {row.name for row in former.of(facts.nodes) if row.reads} if former else {*m.names}
     owners = [at for at, row in enumerate(rows) if row.joined]
     ends = zip([owners[-1] - len(rows), *owners], owners, strict=False)
     bands = [draw_band(left / len(rows), right / len(rows)) for left, right in ends]
     spots = [_spot(row, at / len(rows), row.name not in had) for at, row in enumerate(rows)]
-    return drawing("; ".join(_ring_lines(scene)), WIDTH, HEIGHT, *bands, *spots, fluid=True)
+    return drawing("; ".join(map(facts.node_line, rows)), WIDTH, HEIGHT, *bands, *spots, fluid=True)
 
 
 def _spot(row: NodeRow, share: float, is_new: bool) -> Frag:
@@ -114,10 +111,6 @@ def _spot(row: NodeRow, share: float, is_new: bool) -> Frag:
     )
 
 
-def _ring_lines(scene: Scene) -> Iterator[str]:
-    return map(facts.node_line, scene.of(facts.nodes))
-
-
 RING_SIGNS = (
     "key: a member of the CMS; pencil: written to, not read from; dashed: not in the cluster; "
     "inside: the epoch that a node has applied"
@@ -130,12 +123,8 @@ def _badges(scene: Scene) -> Badges:
     has = m.has_quorum(s)
     yield "cms", f"CMS {facts.text(m, newest)}", "busy" * bool(newest.pending)
     yield "quorum", "events: quorum" if has else "! no events", "broken" * (not has)
-    yield "data", _data(m, s), ""
+    yield "data", "data: served" if m.serving(s) else "! data: not all", ""
     yield "override", "! override" if s.open else "", "broken"
-
-
-def _data(m: Cms, s: CmsState) -> str:
-    return "data: served" if m.serving(s) else "! data: not all"
 
 
 def _leaving(scene: Scene) -> str:
@@ -143,28 +132,15 @@ def _leaving(scene: Scene) -> str:
     return f"on the way out of the cluster: {letters(leaving)}" if leaving else ""
 
 
-def _forced(row: EpochRow) -> Kid:
-    return h("span", "! forced", class_="badge broken") if row.forced else ""
+def _quorum_columns(scene: Scene) -> list[Column | str]:
+    def shared(now: str) -> Column:
+        return Column(f"now {now}", lambda row: row[1].get(now, "! nobody"))
+
+    return ["before", *map(shared, next(iter(scene.of(facts.quorums).values()), {}))]
 
 
-def _shared(now: str, row: QuorumRow) -> str:
-    return dict(row.shared).get(now) or "! nobody"
-
-
-def _quorum_columns(scene: Scene) -> list[Column]:
-    rows = scene.of(facts.quorums)
-    heads = [new for new, _ in rows[0].shared] if rows else []
-    return [
-        Column("before", "before"),
-        *(Column(f"now {new}", partial(_shared, new)) for new in heads),
-    ]
-
-
-def _quorum_lines(scene: Scene) -> Iterator[str]:
-    for row in scene.of(facts.quorums):
-        yield "; ".join(
-            f"{row.before} and {new} share {both or '! nobody'}" for new, both in row.shared
-        )
+def _quorum_line(row: tuple[str, dict[str, str]]) -> str:
+    return "; ".join(f"{row[0]} and {now} share {both}" for now, both in row[1].items())
 
 
 # -- what an operator forces, and which sizes there are --------------------------------------------
@@ -254,7 +230,7 @@ VIEWS = staged(
     panel_of(
         "ring",
         "The ring, and who of it is the CMS",
-        Drawn(_ring, _ring_lines),
+        Drawn(_ring, lambda scene: map(facts.node_line, scene.of(facts.nodes))),
         Note(RING_SIGNS),
         tab="Ring",
     ),
@@ -266,7 +242,7 @@ VIEWS = staged(
             lambda row: f"row:{row.epoch}:{row.by}",
             (
                 *("epoch", "event", "submitted by"),
-                Column("forced", _forced, none=""),
+                Column("forced", lambda row: FORCED if row.forced else "", none=""),
                 *("applied by", "stored only"),
             ),
             caption="Each epoch, and who has it",
@@ -286,18 +262,18 @@ VIEWS = staged(
         ),
         Note(_leaving, "leaving"),
         Table(
-            of_state(facts.quorums),
-            "quorum:{0.before}",
+            lambda scene: scene.of(facts.quorums).items(),
+            "quorum:{0[0]}",
             _quorum_columns,
             caption="Whom a quorum before the last change shares with one after it",
-            lines=_quorum_lines,
+            line=_quorum_line,
         ),
         Table(
             of_state(facts.accepted),
-            "accepted:{0.name}",
+            "accepted:{0[0]}",
             ("member", "has", "lacks"),
             caption="Paxos: what was accepted since the last addition began, by epoch",
-            of="{0.name}",
+            of="{0[0]}",
         ),
         tab="Quorums",
     ),

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from kit.protocols.cms.migrating_cluster import NO_LOG, MigratingNode
-from kit.protocols.cms.migration import numbered
+from kit.protocols.cms.migrating_cluster import NO_LOG, MigratingCluster, MigratingNode
+from kit.protocols.cms.migration import Migration, numbered
 from kit.views.busts import Health
-from kit.views.declared import NONE, Badges, Column, Table, panel_of
+from kit.views.declared import NONE, Badges, Column, Table, of_state, panel_of
 from kit.views.gate import Gate
 from kit.views.panel import Scene
 from kit.views.registry import staged
@@ -48,22 +48,20 @@ class BeliefRow(Struct, frozen=True):
         return "set" if self.node.frozen else ""
 
 
-def rows(scene: Scene) -> tuple[BeliefRow, ...]:
+def beliefs(m: Migration, s: MigratingCluster) -> tuple[BeliefRow, ...]:
     """A row for each node that is there, or was."""
-    kept: tuple[BeliefRow, ...] = scene.once("beliefs", lambda: tuple(_rows(scene)))
-    return kept
-
-
-def _rows(scene: Scene) -> Iterator[BeliefRow]:
-    m, s = scene.model, scene.state
     living = [n.facts for n in s.nodes if n.is_there]
     usual = max(living, key=lambda facts: (living.count(facts), -facts), default=0)
-    for name, node in zip(m.names, s.nodes, strict=True):
-        if node.status != "absent":
-            initiator = NONE if node.initiator is None else m.names[node.initiator]
-            differs = node.is_there and node.facts != usual
-            met = m.named(node.met) if m.fresh else ()
-            yield BeliefRow(name, node, m.named(node.knows), initiator, differs, met)
+    return tuple(
+        BeliefRow(
+            *(name, node, m.named(node.knows)),
+            NONE if node.initiator is None else m.names[node.initiator],
+            node.is_there and node.facts != usual,
+            m.named(node.met) if m.fresh else (),
+        )
+        for name, node in zip(m.names, s.nodes, strict=True)
+        if node.status != "absent"
+    )
 
 
 # -- the picture -----------------------------------------------------------------------------------
@@ -72,7 +70,7 @@ def _rows(scene: Scene) -> Iterator[BeliefRow]:
 def _stage(scene: Scene) -> Stage:
     return Stage(
         scene.model.names,
-        tuple(_character(scene, row) for row in rows(scene)),
+        tuple(_character(scene, row) for row in scene.of(beliefs)),
         tape=tuple(_cards(scene)),
         lines=3,
     )
@@ -109,7 +107,7 @@ def _cards(scene: Scene) -> Iterator[Card]:
         for epoch in range(1, log.top + 1):
             marks: tuple[tuple[str, str, Reach], ...] = tuple(
                 (row.name, f"at:{row.name}:{number}:{epoch}", "applied")
-                for row in rows(scene)
+                for row in scene.of(beliefs)
                 if row.node.log == number and row.node.epoch >= epoch
             )
             text = log.text_of(epoch, names)
@@ -121,16 +119,14 @@ def gates(scene: Scene) -> Iterator[Gate]:
     m, s = scene.model, scene.state
     initiators = [i for i, n in enumerate(s.nodes) if n.answered]
     for i in initiators:
-        there, missing = m.named(s.nodes[i].answered), m.named(m.unanswered(s, i))
-        count = len(there) + len(missing)
-        yield Gate(f"begin:{m.names[i]}", "the log", "answered", there, missing, count)
+        sides = m.named(s.nodes[i].answered), m.named(m.unanswered(s, i))
+        yield Gate(f"begin:{m.names[i]}", "the log", "answered", *sides, sum(map(len, sides)))
     if s.is_mixed and not s.has_log and not initiators and not m.fresh:
+        ready, knows = s.there & ~s.old, "the new version"
         if m.edition == "documents":
-            ready, knows = s.where(lambda n: n.is_there and (n.is_new or n.frozen)), "the switch"
-        else:
-            ready, knows = s.there & ~s.old, "the new version"
-        there, missing = m.named(ready), m.named(s.there & ~ready)
-        yield Gate("ready", "the migration", knows, there, missing, len(there) + len(missing))
+            ready, knows = ready | s.there & s.where(lambda n: n.frozen), "the switch"
+        sides = m.named(ready), m.named(s.there & ~ready)
+        yield Gate("ready", "the migration", knows, *sides, s.there.bit_count())
 
 
 def _line(row: BeliefRow) -> str:
@@ -149,7 +145,7 @@ def _badges(scene: Scene) -> Badges:
     if not scene.model.fresh:
         yield "versions", f"{new} of {there} upgraded", "busy" if 0 < new < there else ""
     yield "log", f"{by_log} of {there} run by the log", "busy" if 0 < by_log < there else ""
-    unlike = ", ".join(row.name for row in rows(scene) if row.differs)
+    unlike = ", ".join(row.name for row in scene.of(beliefs) if row.differs)
     yield "unlike", f"! other metadata: {unlike}" if unlike else "", "broken"
 
 
@@ -170,7 +166,7 @@ VIEWS = staged(
         "beliefs",
         "What each node believes",
         Table(
-            rows,
+            of_state(beliefs),
             "belief:{0.name}",
             (
                 Column("node", "name"),

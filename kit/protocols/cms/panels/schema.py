@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from kit.errors import counted
 from kit.protocols.cms.facts import schema as facts
-from kit.protocols.cms.facts.schema import ChangeRow, GossipRow, KnownRow
+from kit.protocols.cms.facts.schema import ChangeRow, KnownRow
 from kit.protocols.cms.schema import JOINER, Schema, SchemaNode, SchemaState
 from kit.protocols.gossip.panels import SIDE_BY_SIDE
-from kit.protocols.gossip.rules import schema_of, titled, version_of
+from kit.protocols.gossip.rules import EndpointState, schema_of, titled, version_of
 from kit.views.busts import Health
 from kit.views.declared import Badges, Column, Table, of_state, panel_of
 from kit.views.fragment import Frag, h
@@ -44,12 +44,11 @@ def _stage(scene: Scene) -> Stage:
 
 def _cards(m: Schema, s: SchemaState) -> Iterator[Card]:
     """A card for each epoch, and which nodes have applied it."""
+    reach: dict[bool, Reach] = {True: "applied", False: ""}
+    there = [node for node in s.nodes if node.phase != "out"]
     for entry in s.log:
-        reach: dict[bool, Reach] = {True: "applied", False: ""}
         marks = tuple(
-            (n.name, f"at:{n.name}:{entry.epoch}", reach[n.epoch >= entry.epoch])
-            for n in s.nodes
-            if n.phase != "out"
+            (n.name, f"at:{n.name}:{entry.epoch}", reach[n.epoch >= entry.epoch]) for n in there
         )
         said = f"epoch {entry.epoch}: {entry.event}, asked by {entry.id}"
         yield Card(f"log:{entry.epoch}", f"{entry.epoch} {entry.event}", marks, title=said)
@@ -101,7 +100,7 @@ def _badges(scene: Scene) -> Badges:
     if m.ordered:
         yield "epoch", f"epoch {m.newest(s)}", ""
     else:
-        count = len({version_of(node.cells) for node in s.nodes if facts.is_there(node)})
+        count = len({version_of(node.cells) for node in s.nodes if node.is_there})
         yield "versions", counted(count, "version"), "busy" if count > 1 else ""
     rejected = len(s.rejected)
     yield "rejected", f"{counted(rejected, 'change')} rejected" if rejected else "", "busy"
@@ -109,8 +108,8 @@ def _badges(scene: Scene) -> Badges:
     yield "missing", f"! {JOINER} misses {counted(missing, 'write')}" if missing else "", "broken"
 
 
-def _gossipinfo(row: GossipRow) -> str:
-    return f"{row.node} says of /{row.endpoint}: generation:{row.generation} {' '.join(row.states)}"
+def _states(endpoint: EndpointState) -> str:
+    return " ".join(facts.states_of(endpoint))
 
 
 VIEWS = staged(
@@ -162,15 +161,18 @@ VIEWS = staged(
         "nodetool gossipinfo",
         Table(
             of_state(facts.gossip),
-            "gossip:{0.node}:{0.endpoint}",
+            "gossip:{0[0]}:{0[1].endpoint}",
             (
-                Column("node", "node"),
-                Column("endpoint", lambda row: f"/{row.endpoint}"),
-                Column("generation", "generation"),
-                Column("states", lambda row: " ".join(row.states)),
+                "node",
+                Column("endpoint", lambda row: f"/{row[1].endpoint}"),
+                Column("generation", lambda row: row[1].generation),
+                Column("states", lambda row: _states(row[1])),
             ),
             caption="What each node says of all endpoints: state, version, value",
-            line=_gossipinfo,
+            line=lambda row: (
+                f"{row[0]} says of /{row[1].endpoint}: generation:{row[1].generation} "
+                + _states(row[1])
+            ),
         ),
         tab="Gossip",
     ),

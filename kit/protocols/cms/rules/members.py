@@ -34,14 +34,9 @@ UP_TO, SIZES = (2, 5, 100), (1, 3, 5, 10)
 START_ADD, FINISH_ADD = "start add", "finish add"
 START_REMOVE, FINISH_REMOVE, REMOVE = "start removal of", "finish removal of", "removal of"
 REPLACE, RECONFIGURE, CHOOSE, CANCEL = "replace members", "reconfigure", "choose", "cancel"
-INITIALIZE, JOIN, LEAVE, LEFT, ASSASSINATE = (
-    "initialize",
-    "bootstrap",
-    "decommission",
-    "left",
-    "assassinate",
-)
-CHANGE, FORCE, STARTUP, UNREGISTER = "change", "force members", "startup", "unregister"
+INITIALIZE, FORCE, CHANGE = "initialize", "force members", "change"
+JOIN, LEAVE, LEFT, ASSASSINATE = "bootstrap", "decommission", "left", "assassinate"
+STARTUP, UNREGISTER = "startup", "unregister"
 REPAIRED_FIRST = START_ADD, START_REMOVE, REMOVE
 """Before one of these comes a Paxos repair."""
 PREPARE, END = "prepare reconfiguration", "end of reconfiguration"
@@ -87,19 +82,15 @@ def parsed(event: str) -> tuple[str, int]:
     return kind, sum(1 << NAMES.index(name) for name in names)
 
 
-def size_in(event: str) -> int:
-    """The size that ``reconfigure 3`` asks for."""
-    return next((int(word) for word in event.split() if word.isdigit()), 0)
-
-
-def by_dc_in(event: str) -> str:
-    """The sizes that ``reconfigure dc1:3,dc2:1`` asks for, one for each datacenter with members."""
-    return next((word for word in event.split() if ":" in word), "")
+def sizes_in(event: str) -> tuple[int, str]:
+    """What ``reconfigure 3`` asks for, or ``reconfigure dc1:3,dc2:1``: one size, or several."""
+    sizes = next((word for word in event.split() if re.search("[0-9]", word)), "0")
+    return (int(sizes), "") if sizes.isdigit() else (0, sizes)
 
 
 def enact(members: Members, entry: Entry) -> Members:
     """The members after one more entry."""
-    (kind, named), m = parsed(entry.event), members
+    (kind, named), (size, by_dc), m = parsed(entry.event), sizes_in(entry.event), members
     readers, writers = m.readers & ~named, m.writers & ~named
     these, out = {"readers": named, "writers": named}, {"readers": readers, "writers": writers}
     gone = {"cluster": m.cluster & ~named, "leaving": m.leaving & ~named, "chosen": 0}
@@ -116,11 +107,7 @@ def enact(members: Members, entry: Entry) -> Members:
         JOIN: {"cluster": m.cluster | named, "chosen": 0},
         LEAVE: {"leaving": m.leaving | named},
         LEFT: gone,
-        RECONFIGURE: {
-            "size": size_in(entry.event),
-            "by_dc": by_dc_in(entry.event),
-            "chosen": named,
-        },
+        RECONFIGURE: {"size": size, "by_dc": by_dc, "chosen": named},
         CHOOSE: {"chosen": named},
         STARTUP: {"moved": m.moved | named},
         CANCEL: {"writers": m.readers, "chosen": m.readers},
