@@ -332,8 +332,8 @@ class _Turn:
         return not self.options.timers or self.server.elapsed < self.options.election
 
     def correct(self, source: str, message: Any) -> None:
-        """A message of an older term: whoever leads in it has to hear of the newer one, and who asks a
-        candidate who leads is there to vote.
+        """A message of an older term: who leads in it has to hear of the newer one. Who answers can
+        be asked for a vote.
         """
         if isinstance(message, say.Append | say.ReadQuorum):
             self.reject(source, 0, self.server.log.last_index, self.server.log.last_term)
@@ -575,7 +575,8 @@ class _Turn:
     def accepted(self, source: str, m: say.Accepted) -> None:
         """A member has stored entries: more may be committed, and more may follow."""
         if (known := self.heard_of(source, m.commit)) is None:
-            return self.ask_again(source)
+            self.ask_again(source)
+            return
         self.know(now := flow.accepted(known, m.last))
         if self.is_heir(now):
             self.tell_to_lead(source)
@@ -608,7 +609,7 @@ class _Turn:
         self.send(source, say.Installed(self.server.term, taken))
 
     def installed(self, source: str, m: say.Installed) -> None:
-        """The snapshot has arrived: probe what comes behind it. It was refused: at the next tick."""
+        """The snapshot has arrived: probe what comes behind it. Refused: that waits for a tick."""
         known = self.heard_of(source, 0)
         if known and known.mode == "snapshot":
             self.know(flow.snapshot_done(known))

@@ -288,7 +288,7 @@ def test_a_snapshot_keeps_the_last_entries_before_it(trailing: int, first: int) 
 
 @pytest.mark.parametrize(("success", "sent"), [(True, [say.Append]), (False, [])])
 def test_after_a_snapshot_the_leader_probes(success: bool, sent: list[type]) -> None:
-    """Only its answer, or the word that it failed, ends the wait; a refused one waits for a tick."""
+    """Only its answer, or the word that it failed, ends the wait; after a failure a tick sends."""
     role = Leader((Progress("B", 3, 0, "snapshot"), Progress("C", 3, 2, "pipeline")))
     log = Log(Snapshot(2, 1, GROUP)).appended(Entry(1, 3, "x"))
     leader = Server("A", Stored(1, "A", log, 2), role, applied=2)
