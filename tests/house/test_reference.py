@@ -42,7 +42,7 @@ def test_the_index_has_every_rule() -> None:
 
 def test_each_function_that_the_index_names_is_there() -> None:
     """A name is a module's, followed by a function, or by a class and its method."""
-    text = reference.INDEX.read_text(encoding="utf-8")
+    text, *_ = reference.INDEX.read_text(encoding="utf-8").split("<!-- rules: begin -->")
     names = re.findall(r"`(kit(?:\.\w+){2,})`", text)
     assert len(names) > 70
     for name in names:

@@ -260,8 +260,8 @@ class Cms(NodeModel[CmsState]):
         self.founders = sum(1 << (flag + each) % present for each in range(self.members))
         founding = Counter(each.dc for each in chosen(self.ring, self.founders))
         by_dc = ",".join(f"{dc}:{size}" for dc, size in sorted(founding.items()))
-        asked = {"by_dc": by_dc} if self.dcs > 1 else {"size": self.members}
-        self.machine = Machine(Members((1 << present) - 1).but(**asked), rules.enact)
+        given = {"by_dc": by_dc} if self.dcs > 1 else {"size": self.members}
+        self.machine = Machine(Members((1 << present) - 1).but(**given), rules.enact)
 
     def start(self) -> CmsState:
         """The first epoch names the members, from the flagged node on round the cluster; its nodes
