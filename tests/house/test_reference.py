@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from functools import reduce
+from importlib import import_module
 
 import pytest
 
@@ -36,6 +38,19 @@ def test_the_index_has_every_rule() -> None:
     assert len(named) > 40
     lacking = [path for path in named if f"(../../{path.relative_to(ROOT)}) | " not in text]
     assert not lacking
+
+
+def test_each_function_that_the_index_names_is_there() -> None:
+    """A name is a module's, followed by a function, or by a class and its method."""
+    text, *_ = reference.INDEX.read_text(encoding="utf-8").split("<!-- rules: begin -->")
+    names = re.findall(r"`(kit(?:\.\w+){2,})`", text)
+    assert len(names) > 70
+    for name in names:
+        module, _, last = name.rpartition(".")
+        owner, _, kind = module.rpartition(".")
+        within = [kind, last] if kind[0].isupper() else [last]
+        named = reduce(getattr, within, import_module(owner if len(within) > 1 else module))
+        assert (named.__doc__ or "").strip(), name
 
 
 def test_every_command_is_answered_once_at_least() -> None:

@@ -11,7 +11,8 @@ Sources: CEP-21, "CMS Reconfiguration Protocol", "Failure Recovery"; published c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from itertools import combinations, product
 from typing import Annotated, Any, Literal, TypeAlias
@@ -50,7 +51,7 @@ from kit.ring.topology import Node as RingNode
 MOST_NODES, MOST_FAULTS = 6, 4
 Health = Literal["up", "down", "lost", "left"]
 Size: TypeAlias = Annotated[int, Each(lambda m: range(1, m.nodes + 1))]
-Sizes: TypeAlias = Annotated[str, Each(lambda m: (*rules.unlike_sizes(m.nodes, m.dcs),))]
+Sizes: TypeAlias = Annotated[str, Each(lambda m: (*rules.sizes_elsewhere(m.nodes, m.dcs),))]
 By: TypeAlias = Annotated[tuple[str, ...], Each((), " ".join)]
 Ignored: TypeAlias = Annotated[tuple[str, ...], Each((), ", ".join)]
 OPERATOR = "operator"
@@ -261,16 +262,20 @@ class Cms(NodeModel[CmsState]):
         )
         self.walked = lru_cache(self._walked)
         self.thresholds = tuple(up_to), tuple(map(int, self.sizes))
-        first = Members(cluster=(1 << present) - 1, size=-(-self.members // self.dcs))
-        self.machine = Machine(first, rules.enact)
+        self.datacenters = {each.dc for each in self.ring}
+        flag = self.number(self.flag)
+        self.founders = sum(1 << (flag + each) % present for each in range(self.members))
+        founding = Counter(each.dc for each in chosen(self.ring, self.founders))
+        by_dc = ",".join(f"{dc}:{size}" for dc, size in sorted(founding.items()))
+        given = {"by_dc": by_dc} if self.dcs > 1 else {"size": self.members}
+        self.machine = Machine(Members((1 << present) - 1).but(**given), rules.enact)
 
     def start(self) -> CmsState:
         """The first epoch names the members, from the flagged node on round the cluster; its nodes
         have that epoch, newcomers nothing.
         """
-        present, first = self.nodes - self.newcomers, self.number(self.flag)
-        founders = sum(1 << (first + each) % present for each in range(self.members))
-        founding = Entry(1, f"{rules.INITIALIZE} {letters(founders)}", self.flag)
+        present = self.nodes - self.newcomers
+        founding = Entry(1, f"{rules.INITIALIZE} {letters(self.founders)}", self.flag)
         log = logs.received(NodeLog(), founding, self.machine)
         old = (LogKeeper(log),) * present
         return super().start().but(nodes=(*old, *(LogKeeper(NodeLog()),) * self.newcomers))
@@ -356,14 +361,7 @@ class Cms(NodeModel[CmsState]):
     def _walked(self, candidates: int, sizes: str) -> int:
         """Whom the published code chooses of these nodes, so many in each datacenter."""
         nodes = chosen(self.ring, candidates)
-        return self.mask(rules.walked(nodes, self.sizes_of(sizes, nodes)))
-
-    def sizes_of(self, sizes: str, nodes: Iterable[RingNode]) -> dict[str, int]:
-        """The sizes of datacenters: ``dc1:3,dc2:1``, or ``3`` in each in which there are nodes."""
-        if ":" not in sizes:
-            return dict.fromkeys((each.dc for each in nodes), int(sizes))
-        pairs = (each.split(":") for each in sizes.split(","))
-        return {dc: int(size) for dc, size in pairs}
+        return self.mask(rules.walked(nodes, rules.sizes_of(sizes, self.datacenters)))
 
     def step_of(self, s: CmsState, members: Members) -> str:
         """The next event of a change of the members; empty: none is to be made."""
@@ -622,15 +620,17 @@ class Cms(NodeModel[CmsState]):
         each=lambda m, s: (
             (member, size, by)
             for member, by in m.votes(s, drives=True)
-            for size in range(1, m.nodes // m.dcs + 1)
+            for size in range(1, -(-m.nodes // m.dcs) + 1)
             if size != m.known(s, member).size or m.known(s, member).writers & ~working(m, s)
         ),
         when=lambda m: m.edition == "server",
     )
-    @purpose("In the published code the size is an operator's, in each datacenter.")
+    @purpose(
+        "The published code leaves the size to an operator; a number is the first datacenter's."
+    )
     def reconfigure(self, s: CmsState, member: Node, size: Size, by: By) -> Next:
-        """An operator asks for {size} in each datacenter: {member} commits that as epoch {epoch};
-        {by} stored it.
+        """An operator asks for {size} in the first datacenter: {member} commits that as epoch
+        {epoch}; {by} stored it.
 
         Who is down is not taken. The event then names who is, so that all nodes read it alike.
         """
@@ -640,7 +640,7 @@ class Cms(NodeModel[CmsState]):
         each=lambda m, s: (
             (member, sizes, by)
             for member, by in m.votes(s, drives=True)
-            for sizes in rules.unlike_sizes(m.nodes // m.dcs, m.dcs)
+            for sizes in rules.sizes_elsewhere(-(-m.nodes // m.dcs), m.dcs)
             if sizes != m.known(s, member).by_dc
         ),
         when=lambda m: m.edition == "server" and m.dcs > 1,
@@ -657,7 +657,7 @@ class Cms(NodeModel[CmsState]):
         members, out = self.known(s, member), ignored | ~working(self, s)
         there = members.cluster & ~members.leaving
         nodes = chosen(self.ring, there)
-        by_dc = self.sizes_of(sizes, nodes)
+        by_dc = rules.sizes_of(sizes, self.datacenters)
         if why := rules.too_many(nodes, by_dc, self.named(members.cluster & out)):
             return refused(why)
         event = f"{rules.RECONFIGURE} {sizes}"

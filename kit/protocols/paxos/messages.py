@@ -125,8 +125,7 @@ class PaxosNode(State, frozen=True, cache_hash=True):
         if log is self.log:
             return self
         slots = tuple(each for each in self.slots if each.epoch > epoch)
-        is_over = self.round.epoch <= epoch and not self.round.repairs
-        mine = NO_ROUND if is_over else self.round
+        mine = NO_ROUND if self.round.epoch <= epoch and not self.round.repairs else self.round
         return self.but(log=log, slots=slots, round=mine)
 
     def holds(self, epoch: int, entry: Value) -> bool:

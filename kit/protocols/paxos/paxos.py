@@ -175,8 +175,7 @@ class Paxos(MachineModel):
 
     def to_others(self, place: int, phase: int, message: Any) -> tuple[Post, ...]:
         """A message to all other members."""
-        targets = self.named(self.voters(phase) & ~(1 << place))
-        return tuple(Post(name, message) for name in targets)
+        return tuple(Post(to, message) for to in self.named(self.voters(phase) & ~(1 << place)))
 
     def wanted(self, place: int, node: PaxosNode) -> Value | None:
         """What a member has to propose next: its first value not in the log, if there is room."""
@@ -229,11 +228,9 @@ class Paxos(MachineModel):
         mine = node.round
         if not self.enough(node.phase, mine.promises):
             return node, ()
-        if mine.repairs:
-            value = to_repair(node.log, mine.epoch, mine.newest)
-        else:
-            newest = mine.newest if self.accepted_first else None
-            value = to_propose(newest, self.wanted(place, node))
+        newest = mine.newest if self.accepted_first else None
+        own = to_propose(newest, self.wanted(place, node))
+        value = to_repair(node.log, mine.epoch, mine.newest) if mine.repairs else own
         if value is None:
             return node.but(round=mine.but(done=True)), ()
         return self.proposing(place, node, mine, value)

@@ -59,8 +59,7 @@ def accept(slot: Slot[V], ballot: int, entry: V) -> Slot[V]:
 
 def newer(first: Accepted[V] | None, second: Accepted[V] | None) -> Accepted[V] | None:
     """Of two accepted values the one of the higher ballot."""
-    both = [each for each in (first, second) if each]
-    return max(both, key=lambda each: each.ballot, default=None)
+    return max(filter(None, (first, second)), key=lambda each: each.ballot, default=None)
 
 
 def to_propose(newest: Accepted[V] | None, own: V | None) -> V | None:

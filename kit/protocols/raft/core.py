@@ -332,13 +332,17 @@ class _Turn:
         return not self.options.timers or self.server.elapsed < self.options.election
 
     def correct(self, source: str, message: Any) -> None:
-        """A message of an older term: whoever leads in it has to hear of the newer one."""
+        """A message of an older term: who leads in it has to hear of the newer one. Who answers can
+        be asked for a vote.
+        """
         if isinstance(message, say.Append | say.ReadQuorum):
             self.reject(source, 0, self.server.log.last_index, self.server.log.last_term)
         elif isinstance(message, say.Install):
             self.send(source, say.Installed(self.server.term, False))
         elif isinstance(message, say.VoteRequest) and message.trial:
             self.send(source, say.VoteReply(self.server.term, False, True))
+        elif isinstance(message, say.Accepted | say.Rejected):
+            self.ask_again(source)
 
     def follow(self, leader: str) -> None:
         """It is a follower, whose wait begins; reads that waited for its reign are refused."""
@@ -374,6 +378,11 @@ class _Turn:
         s, log, trial = self.server, self.server.log, self.role.trial
         request = say.VoteRequest(s.term + trial, log.last_index, log.last_term, trial, forced)
         self.send(voter, request)
+
+    def ask_again(self, voter: str) -> None:
+        """A candidate hears of a voter that has not answered: its question may be lost."""
+        if isinstance(self.role, Candidate) and self.awaits(voter):
+            self.ask(voter)
 
     def counted(self, voter: str, *, granted: bool) -> None:
         """One more vote, and what all of them come to."""
@@ -566,6 +575,7 @@ class _Turn:
     def accepted(self, source: str, m: say.Accepted) -> None:
         """A member has stored entries: more may be committed, and more may follow."""
         if (known := self.heard_of(source, m.commit)) is None:
+            self.ask_again(source)
             return
         self.know(now := flow.accepted(known, m.last))
         if self.is_heir(now):
@@ -575,13 +585,10 @@ class _Turn:
             self.send_to(source)
 
     def rejected(self, source: str, m: say.Rejected) -> None:
-        """Logs differ: probe further down. A rejection of nothing asks who leads: a candidate then
-        asks a voter once more that has not answered.
-        """
+        """Logs differ: probe further down. A rejection of nothing asks who leads."""
         known = self.heard_of(source, m.commit)
         if known is None:
-            if isinstance(self.role, Candidate) and self.awaits(source):
-                self.ask(source)
+            self.ask_again(source)
         elif m.mismatch == m.last == 0:
             self.know(known)
             self.send_to(source, empty=True)
@@ -596,16 +603,18 @@ class _Turn:
 
     def install(self, source: str, m: say.Install) -> None:
         """A snapshot of the leader, unless all of it is known to be committed here."""
-        if m.snapshot.index > self.server.commit:
+        taken = m.snapshot.index > self.server.commit
+        if taken:
             self.store(log=self.server.log.compacted(m.snapshot), commit=m.snapshot.index)
-        self.send(source, say.Installed(self.server.term, True))
+        self.send(source, say.Installed(self.server.term, taken))
 
     def installed(self, source: str, m: say.Installed) -> None:
-        """The snapshot has arrived, or was refused: probe what comes behind it."""
+        """The snapshot has arrived: probe what comes behind it. Refused: that waits for a tick."""
         known = self.heard_of(source, 0)
         if known and known.mode == "snapshot":
             self.know(flow.snapshot_done(known))
-            self.send_to(source)
+            if m.success:
+                self.send_to(source)
 
     # -- reads -------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ Each file of ``published`` says a rule in words, names the function that answers
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -33,6 +34,7 @@ from kit.protocols.cms.rules.members import (
     parsed,
     reconfiguration,
     size_for,
+    sizes_of,
     too_many,
     walked,
 )
@@ -95,9 +97,12 @@ def keeping(has: str, taken: str = "-") -> NodeLog:
 
 
 def slices(has: str, taken: str, since: str, wanted: str) -> str:
-    """What is sent, in words."""
+    """What is sent, in words; ``5*`` is a snapshot that cannot be read."""
+    log, spoiled = keeping(has, taken.replace("*", "")), re.findall(r"(\d+)\*", taken)
     try:
-        sent = slice_since(keeping(has, taken), int(since), snapshots=wanted == "yes")
+        sent = slice_since(
+            log, int(since), snapshots=wanted == "yes", unreadable={*map(int, spoiled)}
+        )
     except BadInput:
         return "an error"
     words = [f"snapshot {sent.snapshot.epoch}"] if sent.snapshot else []
@@ -147,6 +152,12 @@ def placement(nodes: str, sizes: str, unable: str) -> str:
     return f"no: {why}" if why else " ".join(walked(ring, wanted, without))
 
 
+def sizes_asked_for(asked: str, dcs: str) -> str:
+    """The sizes of datacenters, by name."""
+    sizes = sizes_of(asked.replace(", ", ","), dcs.split())
+    return " ".join(f"{dc}:{size}" for dc, size in sorted(sizes.items()))
+
+
 def mask(names: str) -> int:
     """Nodes by their letters."""
     return parsed(f"nodes {names}")[1]
@@ -189,6 +200,7 @@ ANSWERS: dict[str, Callable[..., str]] = {
     "snapshots": snapshots,
     "snapshots_by_themselves": snapshots_by_themselves,
     "placement": placement,
+    "sizes_asked_for": sizes_asked_for,
     "reconfiguration": changing,
     "cancelled": cancelled,
     "schema_and_locks": schema_and_locks,

@@ -252,7 +252,7 @@ def test_a_snapshot_is_installed(
     assert "".join(str(e.term) for e in output.server.log) == log
     assert output.server.commit == result
     assert (output.snapshot is not None) is (index > commit)
-    assert [m.message for m in output.messages] == [say.Installed(3, True)]
+    assert [m.message for m in output.messages] == [say.Installed(3, index > commit)]
 
 
 def test_a_follower_that_is_far_behind_gets_a_snapshot_and_then_the_rest() -> None:
@@ -286,16 +286,16 @@ def test_a_snapshot_keeps_the_last_entries_before_it(trailing: int, first: int) 
     assert isinstance(core.take_snapshot(output.server, "x", options), Refusal)
 
 
-@pytest.mark.parametrize(("success", "mode"), [(True, "pipeline"), (False, "pipeline")])
-def test_after_a_snapshot_the_leader_probes(success: bool, mode: str) -> None:
-    """Only its answer, or the word that it failed, ends the wait."""
+@pytest.mark.parametrize(("success", "sent"), [(True, [say.Append]), (False, [])])
+def test_after_a_snapshot_the_leader_probes(success: bool, sent: list[type]) -> None:
+    """Only its answer, or the word that it failed, ends the wait; after a failure a tick sends."""
     role = Leader((Progress("B", 3, 0, "snapshot"), Progress("C", 3, 2, "pipeline")))
     log = Log(Snapshot(2, 1, GROUP)).appended(Entry(1, 3, "x"))
     leader = Server("A", Stored(1, "A", log, 2), role, applied=2)
     waiting = core.remind(leader, UNTIMED)
     assert not [m for m in waiting.messages if m.target == "B"]
     after = core.receive(leader, "B", say.Installed(1, success), UNTIMED)
-    assert [type(m.message) for m in after.messages if m.target == "B"] == [say.Append]
+    assert [type(m.message) for m in after.messages if m.target == "B"] == sent
     failed = core.snapshot_failed(leader, "B", UNTIMED).server
     assert isinstance(failed.role, Leader)
     assert failed.role.progress[0].mode == "probe"

@@ -294,7 +294,7 @@ MISTAKES = (
     Mistake(
         "an old snapshot replaces a newer log",
         "A snapshot seems to be always ahead of its receiver; one that came late is not.",
-        Turn.install, "if m.snapshot.index > self.server.commit:", "if m.snapshot.index:",
+        Turn.install, "taken = m.snapshot.index > self.server.commit", "taken = True",
         {"begins": ("1, commit 1, leads", "", "1"), "most_in_flight": 3, "edition": "server",
          "requests": ("snapshot", "x", "snapshot at B"), "duplicates": 1},
         "committed-is-kept", states=6_000, steps=11,

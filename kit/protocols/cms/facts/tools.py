@@ -234,7 +234,7 @@ class CmsServers(LoggingServers):
         sizes, dcs = dict(pairs), {each.dc for each in now.model.ring}
         if len(sizes) < len(pairs):
             raise BadInput("reconfigure", " ".join(map(":".join, pairs)), "each datacenter once")
-        if {*sizes} == dcs and len({*sizes.values()}) == 1:
+        if {*sizes} == {min(dcs)}:
             return self.acted(now, {"size": sizes[min(dcs)]}, "nodetool cms reconfigure {size}")
         return self.acted(now, {"sizes": ",".join(map(":".join, pairs))}, BY_DC)
 

@@ -11,7 +11,7 @@ published code, ``LocalLog``, ``LogState`` and ``LogReader.getLogState``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from functools import lru_cache, reduce
 from itertools import pairwise
 from typing import Any
@@ -157,12 +157,15 @@ def caught_up(log: NodeLog, sent: Slice, machine: Machine) -> NodeLog:
     return _taken(log, sent.entries, machine)
 
 
-def slice_since(log: NodeLog, epoch: int, *, snapshots: bool = True) -> Slice:
+def slice_since(
+    log: NodeLog, epoch: int, *, snapshots: bool = True, unreadable: Container[int] = ()
+) -> Slice:
     """What a node sends to one that is at ``epoch``.
 
     Entries alone where they have no gap and at most one snapshot would be skipped: a snapshot is
-    taken to cost more. Else the newest snapshot and what follows it. Without a snapshot, whatever
-    entries there are. Raises BadInput for a gap where nobody wants ``snapshots``.
+    taken to cost more. Else the newest snapshot and what follows it, or an older one where the
+    newest is ``unreadable`` (epochs). Without a snapshot, whatever entries there are. Raises
+    BadInput for a gap where nobody wants ``snapshots``.
     """
     entries = tuple(each for each in log.entries if each.epoch > max(epoch, log.cut))
     newer = [each for each in log.snapshots if each.epoch > epoch]
@@ -170,9 +173,10 @@ def slice_since(log: NodeLog, epoch: int, *, snapshots: bool = True) -> Slice:
     is_whole = all(b == a + 1 for a, b in pairwise(epochs)) and epochs[-1] >= log.epoch
     if not (snapshots or is_whole):
         raise BadInput("snapshots", snapshots, f"True: entries after epoch {epoch} are missing")
-    if not newer or not snapshots or (is_whole and len(newer) == 1):
+    sound = [each for each in newer if each.epoch not in unreadable]
+    if not sound or not snapshots or (is_whole and len(newer) == 1):
         return Slice(None, entries)
-    return Slice(newer[-1], tuple(each for each in entries if each.epoch > newer[-1].epoch))
+    return Slice(sound[-1], tuple(each for each in entries if each.epoch > sound[-1].epoch))
 
 
 def snapshots_due(events: int, every: int) -> int:

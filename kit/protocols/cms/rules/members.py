@@ -46,8 +46,8 @@ class Members(Struct, frozen=True, cache_hash=True):
     """The members at an epoch: whose answers count for reads, and for writes of the log.
 
     ``cluster`` are all nodes, ``leaving`` those that are to leave it. ``size`` is what an operator
-    asked for in each datacenter, or ``by_dc`` in some of them, ``chosen`` whom one asked for by
-    hand (0: nobody asked). ``moved`` are those of which the log has a new address.
+    asked for in the first datacenter, or ``by_dc`` in any, ``chosen`` whom one asked for by hand
+    (0: nobody asked). ``moved`` are those of which the log has a new address.
     """
 
     cluster: int = 0
@@ -115,10 +115,20 @@ def enact(members: Members, entry: Entry) -> Members:
     return m.but(**made.get(kind, {}))
 
 
-def unlike_sizes(nodes: int, dcs: int) -> Iterator[str]:
-    """What an operator may ask for where datacenters are not to have as many members each."""
+def sizes_of(text: str, dcs: Collection[str]) -> dict[str, int]:
+    """The sizes of datacenters that an operator asks for: ``dc1:3,dc2:1``; those not named have no
+    member. A number alone is that of the datacenter whose name comes first.
+    """
+    if ":" not in text:
+        return {min(dcs): int(text)}
+    pairs = (each.split(":") for each in text.split(","))
+    return {dc: int(size) for dc, size in pairs}
+
+
+def sizes_elsewhere(nodes: int, dcs: int) -> Iterator[str]:
+    """What an operator may ask for where other datacenters than the first one have members."""
     for counts in product(range(nodes + 1), repeat=dcs):
-        if len({*counts}) > 1:
+        if any(counts[1:]):
             yield ",".join(f"dc{at}:{count}" for at, count in enumerate(counts, 1) if count)
 
 
@@ -127,7 +137,7 @@ def every_event(nodes: int, dcs: int = 1) -> Iterator[str]:
     yield from (CHANGE, CANCEL)
     of_one: tuple[str, ...] = (JOIN, LEAVE, LEFT, ASSASSINATE, STARTUP, UNREGISTER)
     of_one = (*of_one, *REPAIRED_FIRST, FINISH_ADD, FINISH_REMOVE)
-    every = (*range(1, nodes + 1), *unlike_sizes(nodes, dcs))
+    every = (*range(1, nodes + 1), *sizes_elsewhere(nodes, dcs))
     sizes = [f"{RECONFIGURE} {size}" for size in every]
     yield from (*sizes, *(f"{kind} {name}" for kind in of_one for name in NAMES[:nodes]))
     for kind, chosen in product((CHOOSE, *sizes), range(1, 1 << nodes)):
@@ -168,6 +178,8 @@ def walked(
 def too_many(nodes: Iterable[Node], sizes: Mapping[str, int], without: Collection[str] = ()) -> str:
     """Why the published code refuses these sizes of datacenters; empty where it does not."""
     joined = Counter(each.dc for each in nodes)
+    if not any(sizes.values()):
+        return "a CMS has at least one member"
     for dc, size in sizes.items():
         if not joined[dc]:
             return f"there is no datacenter {dc}"

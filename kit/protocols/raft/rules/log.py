@@ -102,14 +102,15 @@ class Log(Struct, frozen=True, cache_hash=True):
 
     def configuration_at(self, index: int) -> Configuration:
         """The newest one up to an index."""
-        at = next((held for held in reversed(self.configured) if held <= index), 0)
+        covered = self.snapshot.index if self.snapshot.index <= index else 0
+        at = next((held for held in reversed(self.configured) if covered < held <= index), 0)
         held = entry.data if at and (entry := self.entry(at)) else None
         return held if isinstance(held, Configuration) else self.snapshot.configuration
 
     @property
     def configured_at(self) -> int:
         """The index of the newest configuration."""
-        return self.configured[-1] if self.configured else self.snapshot.index
+        return max((self.snapshot.index, *self.configured[-1:]))
 
     def part(self, first: int, most: int = 0) -> tuple[Entry, ...]:
         """The entries from an index on; no more than ``most`` (0: all)."""
