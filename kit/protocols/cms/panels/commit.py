@@ -160,7 +160,7 @@ VIEWS = staged(
             ("id", "event", "from", "its submitter knows", "member at work", "how far"),
             caption="What is submitted",
             of="{0.id}",
-            line=f"{facts.REQUEST} {{0.work}}",
+            line=facts.REQUEST + " {0.work}",
         ),
         still=True,
         tab="Log",
