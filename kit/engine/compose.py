@@ -347,7 +347,9 @@ class Lifted(Act):
         return self.inner.relied_on(m.inner, getattr(s, m.part), action)
 
     def actor(self, m: Any, s: Any, action: Any) -> str:
-        """Who takes the step in the inner model."""
+        """Who takes the step in the inner model, unless the whole says so itself."""
+        if "by" in self.more:
+            return super().actor(m, s, action)
         return self.inner.actor(m.inner, getattr(s, m.part), action)
 
     def flows(self, m: Any, before: Any, action: Any, after: Any) -> tuple[Flow, ...]:

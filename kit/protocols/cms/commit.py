@@ -537,7 +537,10 @@ class Commit(NodeModel[CommitState]):
         says=_deliver_says,
         travels=[
             Travel(
-                *("entry", "log:{epoch}", "n:{node}", "epoch {epoch}"),
+                "entry",
+                "log:{epoch}",
+                "n:{node}",
+                "epoch {epoch}",
                 "log → {node}: epoch {epoch}",
             )
         ],

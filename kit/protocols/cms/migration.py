@@ -378,11 +378,7 @@ class Migration(NodeModel[MigratingCluster]):
             "{peer} stores that {node} begins, and takes part in its election."
             if m.fresh
             else "{peer} stores that {node} migrates, and answers: its metadata is "
-            + (
-                "the same."
-                if len({before.nodes[m.number(n)].facts for n in (act.node, act.peer)}) == 1
-                else "another one."
-            )
+            + ("another one." if m.differs(before, act.node, act.peer) else "the same.")
         ),
         travels=there_and_back("{node}", "{peer}", "take part?", "metadata"),
     )
@@ -398,6 +394,10 @@ class Migration(NodeModel[MigratingCluster]):
         unlike = at.unlike | (other.facts != at.facts) << peer
         s = s.at(peer, initiator=node, met=other.met | 1 << node)
         return s.at(node, answered=at.answered | 1 << peer, unlike=unlike)
+
+    def differs(self, s: MigratingCluster, node: str, other: str) -> bool:
+        """Whether two nodes have other changes."""
+        return s.nodes[self.number(node)].facts != s.nodes[self.number(other)].facts
 
     def unanswered(self, s: MigratingCluster, node: int) -> int:
         """Of whom an initiator has to hear before the log begins (a mask).

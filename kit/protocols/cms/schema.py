@@ -44,6 +44,7 @@ from kit.engine.declared import (
     sometimes,
     step,
     there_and_back,
+    verbatim,
 )
 from kit.engine.log import refined_by_logs
 from kit.engine.model import Refinement
@@ -392,7 +393,7 @@ class Schema(NodeModel[SchemaState]):
         known = self.metadata(before, self.newest(before))
         why = rules.objection(known, self.planned[a.number].text)
         winner = next((each.event for each in before.log if each.epoch == lost), "")
-        return f"“{{what}}” is rejected: {why}. It lost to epoch {lost}, “{winner}”."
+        return "“{what}” is rejected: " + verbatim(f"{why}. It lost to epoch {lost}, “{winner}”.")
 
     @action(
         each=lambda m, s: s.sent,
@@ -444,11 +445,18 @@ class Schema(NodeModel[SchemaState]):
         ),
         travels=either(
             there_and_back(
-                *("{node}", "{source}", "log from {from_epoch}", "up to epoch {epoch}"),
+                "{node}",
+                "{source}",
+                "log from {from_epoch}",
+                "up to epoch {epoch}",
                 ("request", "data"),
             ),
             there_and_back(
-                *("{node}", "{source}", "states, schema", "states, schema"), ("message", "message")
+                "{node}",
+                "{source}",
+                "states, schema",
+                "states, schema",
+                ("message", "message"),
             ),
         ),
     )
@@ -513,9 +521,10 @@ class Schema(NodeModel[SchemaState]):
         if self.ordered:
             begun = s.at(node, phase="boot")
             return self.locked(s) or self.committed(begun, f"{JOIN} {JOINER}", JOINER)
-        view, said = s.nodes[node].view, {SCHEMA: gossip.version_of(s.nodes[node].cells)}
+        view = s.nodes[node].view
+        said = {STATUS: BOOT, SCHEMA: gossip.version_of(s.nodes[node].cells)}
         generation = gossip.endpoint_of(view, JOINER).generation + 1
-        view = gossip.started(view, JOINER, generation, STATUS=BOOT, **said)
+        view = gossip.started(view, JOINER, generation, **said)
         return s.at(node, phase="boot", view=view)
 
     def locked(self, s: SchemaState) -> Refusal | None:
@@ -1056,8 +1065,17 @@ ENTRY = entry(
     scenarios=SCENARIOS,
     refinement=_refinement,
     fuzzing=Fuzzing(
-        {"changes": ("create keyspace k rf 2 at C",), "joins": 2, "writes": 2, "cuts": 1}
-        | {"cancels": 1, "restarts": 1, "reconfigurations": 1, "operations": 1, "injections": 1},
+        {
+            "changes": ("create keyspace k rf 2 at C",),
+            "joins": 2,
+            "writes": 2,
+            "cuts": 1,
+            "cancels": 1,
+            "restarts": 1,
+            "reconfigurations": 1,
+            "operations": 1,
+            "injections": 1,
+        },
         {"stop": 0.2, "cut": 0.2, "inject": 0.2, "cancel": 0.2},
     ),
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from kit.engine.declared import Each, Travel, Words, action, purpose, refused
+from kit.engine.declared import Each, Travel, Words, action, purpose, refused, there_and_back
 from kit.errors import Refusal
 from kit.masks import mask_of, where
 from kit.protocols.group0 import state
@@ -81,10 +81,9 @@ class Serving(state.Members):
             i for i, each in enumerate(s.requests) if each.stage == "sent" and not m.knows(s, i)
         ),
         verb=lambda m, a: f"fetch: {text_of(m, a)}",
-        travels=[
-            Travel("request", "{target}", "{source}", "schema?"),
-            Travel("data", "{source}", "{target}", "version {version}"),
-        ],
+        travels=there_and_back(
+            "{target}", "{source}", "schema?", "version {version}", ("request", "data")
+        ),
     )
     @purpose("The sender knows a newer table, so the replica catches up first.")
     def fetch_schema(self, s: state.Group0State, request: Request) -> state.Next:

@@ -228,9 +228,11 @@ class Paxos(MachineModel):
         mine = node.round
         if not self.enough(node.phase, mine.promises):
             return node, ()
-        newest = mine.newest if self.accepted_first else None
-        own = to_propose(newest, self.wanted(place, node))
-        value = to_repair(node.log, mine.epoch, mine.newest) if mine.repairs else own
+        if mine.repairs:
+            value = to_repair(node.log, mine.epoch, mine.newest)
+        else:
+            newest = mine.newest if self.accepted_first else None
+            value = to_propose(newest, self.wanted(place, node))
         if value is None:
             return node.but(round=mine.but(done=True)), ()
         return self.proposing(place, node, mine, value)

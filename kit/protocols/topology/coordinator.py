@@ -369,6 +369,10 @@ class Coordinator(Control):
         """The name of the node that coordinates, or nothing."""
         return "" if s.coordinator == cluster.NOBODY else self.names[s.coordinator]
 
+    def by_leader(self, s: ControlState, action: Any) -> str:
+        """Who takes a step of the coordinator."""
+        return self.leader(s)
+
     def lead_spot(self, s: ControlState) -> str:
         """The key of the coordinator in the picture."""
         return LOG if s.coordinator == cluster.NOBODY else self.spot(self.names[s.coordinator])
@@ -384,7 +388,7 @@ class Coordinator(Control):
         why = f" ({decision.reason})" if decision.kind == "refuse" else ""
         return f"{self.who(before)} decides on state {before.state_id}{why}: {said}."
 
-    @action(tag="decide", says=_decision_words, by=lambda m, s, action: m.leader(s))
+    @action(tag="decide", says=_decision_words, by=by_leader)
     @purpose("The tables alone say what is due, so any coordinator can go on.")
     def take_decision(self, s: ControlState) -> Next:
         """The coordinator reads the tables under a guard and makes the command that is due."""
@@ -445,7 +449,7 @@ class Coordinator(Control):
 
     @action(
         tag="commit",
-        by=lambda m, s, action: m.leader(s),
+        by=by_leader,
         label=lambda m, s, action: (
             f"commit: {verbatim(m.sets(s, s.attempted.command))}"
             if s.attempted.command
@@ -515,7 +519,7 @@ class Coordinator(Control):
 
     @action(
         tag="work",
-        by=lambda m, s, action: m.leader(s),
+        by=by_leader,
         label=lambda m, s, action: m._piece_words(s, "work"),
         says=work_words,
         travels=_work_sent,
@@ -624,7 +628,7 @@ class Coordinator(Control):
         """The split or merge of a table is ready: the balancer may finalize it."""
         return s.but(topology=replace(s.topology, resizes=s.topology.resizes + 1))
 
-    @action(kind="work", tag="pause", by=lambda m, s, action: m.leader(s))
+    @action(kind="work", tag="pause", by=by_leader)
     @purpose("Requests that began earlier have to end first.")
     def pause_work(self, s: ControlState) -> Next:
         """The coordinator pauses until old requests are over, and goes on."""

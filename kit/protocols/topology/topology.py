@@ -247,7 +247,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
         clean = cluster.with_node(s.topology, node, cleanup="clean")
         return majority_refusal(s) or with_topology(s, clean)
 
-    @action(tag="publish", by=lambda m, s, action: m.leader(s))
+    @action(tag="publish", by=coordinator.Coordinator.by_leader)
     @purpose("Those who read streams must know where to look next.")
     def publish_generation(self, s: ControlState) -> Next:
         """A CDC generation is published to those who read streams."""

@@ -133,6 +133,7 @@ def _leaving(scene: Scene) -> str:
 
 
 def _quorum_columns(scene: Scene) -> list[Column | str]:
+    # A row of the step before may be of quorums that are none any more.
     def shared(now: str) -> Column:
         return Column(f"now {now}", lambda row: row[1].get(now, "! nobody"))
 

@@ -54,7 +54,9 @@ def beliefs(m: Migration, s: MigratingCluster) -> tuple[BeliefRow, ...]:
     usual = max(living, key=lambda facts: (living.count(facts), -facts), default=0)
     return tuple(
         BeliefRow(
-            *(name, node, m.named(node.knows)),
+            name,
+            node,
+            m.named(node.knows),
             NONE if node.initiator is None else m.names[node.initiator],
             node.is_there and node.facts != usual,
             m.named(node.met) if m.fresh else (),
