@@ -50,16 +50,23 @@ def stopped(states: int) -> str:
     return say("Stopped after {seen}: none found so far, and nothing is proven.", seen=seen)
 
 
-def outcome_box(model: Model[Any, Any], result: Result) -> Frag:
-    """The box: what was found in which configuration, by which run; what was judged, what not."""
+def stopped_box(model: Model[Any, Any], states: int) -> Frag:
+    """The box of a search that was stopped before it had a result of its own to tell."""
+    return h("div", _judged(model, "…", stopped(states)), class_="kit-found", role="status")
+
+
+def _judged(model: Model[Any, Any], sign: str, sentence: str, budgets: str = "") -> Frag:
+    """What was found, and in which configuration."""
     off = ", ".join(safeguard.id for safeguard in model.safeguards if safeguard.name in model.off)
     which = say("without {names}", names=off) if off else say("with every safeguard on")
-    which += result.scope.budgets
+    return h("p", h("strong", f"{sign} {sentence}"), f" ({model.name} {which}{budgets})")
+
+
+def outcome_box(model: Model[Any, Any], result: Result) -> Frag:
+    """The box: what was found in which configuration, by which run; what was judged, what not."""
     broken = result.violation
     sign = "✓" if result.sentence == WHOLE else "!" if broken else "…"
-    parts: list[Frag] = [
-        h("p", h("strong", f"{sign} {verdict(model, result)}"), f" ({model.name} {which})")
-    ]
+    parts: list[Frag] = [_judged(model, sign, verdict(model, result), result.scope.budgets)]
     if other := elsewhere(model, result):
         parts.append(h("p", other))
     if broken is not None:

@@ -17,7 +17,7 @@ from kit.engine.zoom import finer_runs
 from kit.errors import KitError
 from kit.playing.opening import open_named
 from kit.playing.setup import Field, Setup
-from kit.playing.verdicts import LARGEST_BOUND, MOST_STATES, outcome_box
+from kit.playing.verdicts import LARGEST_BOUND, MOST_STATES, outcome_box, stopped_box
 from kit.playing.working import Background
 from kit.views.fragment import h
 from kit.views.parts import prose
@@ -32,6 +32,7 @@ class SearchBoard:
     def __init__(self, player: Player) -> None:
         self.player = player
         self.work: Background[Result] = Background()
+        self.seen = 0  # states, by the search that was begun last
         self.result: Result | None = None
         self.button = button(
             say("Search for a violation"), say("try every run of this model"), self._press
@@ -66,7 +67,7 @@ class SearchBoard:
         if self.work.running:
             return
         self._show_running(True)  # the last box stays until there is another: nothing jumps
-        model, most = self.player.model, self.most.value
+        model, most, self.seen = self.player.model, self.most.value, 0
         self.work.begin(
             lambda progress: check(model, max_states=most, progress=progress),
             self._count,
@@ -74,6 +75,7 @@ class SearchBoard:
         )
 
     def _count(self, states: int, now: int) -> None:
+        self.seen = states
         self.count.value = say("{n:,} states, {now:,} being looked at", n=states, now=now)
 
     def _ended(self, model: Model[Any, Any], outcome: Result | KitError | None) -> None:
@@ -81,12 +83,13 @@ class SearchBoard:
         self._show(model, outcome)
 
     def _show(self, model: Model[Any, Any], outcome: Result | KitError | None) -> None:
-        if outcome is None:
-            return
         if isinstance(outcome, KitError):
             self.found.value = h("p", prose(str(outcome)), class_="kit-wrong", role="alert").html()
             return
         if self.player.model is not model:  # a switch was used meanwhile
+            return
+        if outcome is None:
+            self.found.value = stopped_box(model, self.seen).html()
             return
         self.result = outcome
         self.found.value = outcome_box(model, outcome).html()

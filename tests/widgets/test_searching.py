@@ -126,6 +126,24 @@ def test_a_search_can_be_stopped_and_keeps_what_it_saw(monkeypatch: pytest.Monke
     assert "nothing is proven" in board.found.value
 
 
+def test_a_stop_that_comes_before_the_search_has_begun_is_answered_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where the interrupt leaves no result, the box still says how far it came, and of what."""
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("kit.widgets.controls.check", interrupted)
+    _, controls = opened()
+    board = controls.board
+    board.button.click()
+    finish(board)
+    assert not board.button.disabled
+    assert "Stopped after 0 states: none found so far, and nothing is proven." in board.found.value
+    assert "dataplane with every safeguard on" in board.found.value
+
+
 def test_a_function_without_end_is_stopped_too() -> None:
     """In a student's model the box names the function and line that were at work."""
     at_work = threading.Event()
