@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from kit.commands.answer import GAP, Answer, wrap
 from kit.commands.parsing import Command, Word
-from kit.edge.writing import check_place
+from kit.edge.writing import check_apart, check_place
 from kit.engine import trace
 from kit.engine.explain import BOUND, Answers, explain
 from kit.engine.parameters import budgets_in
@@ -40,6 +40,8 @@ def _explain(given: Namespace) -> Answer:
     for option in ("html", "save"):
         if getattr(given, option) is not None:
             check_place(getattr(given, option), f"--{option}", inputs=tuple(given.files))
+    if given.save is not None and given.html is not None:
+        check_apart(given.save, given.html, "--save")
     options = {"bound": given.bound, "edition": given.edition}
     answers = explain(given.files, **options, anonymize=given.anonymize)
     if given.save is not None:

@@ -60,6 +60,14 @@ class Parser(argparse.ArgumentParser):
         taken |= {"type": word.read} if word.read else {}
         self.add_argument(*word.names.split(), help=word.help, **taken)
 
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        """``--with=--`` names a file; argparse takes it for the end of options, and drops it."""
+        if not (action.option_strings and arg_strings == ["--"]):
+            return super()._get_values(action, arg_strings)
+        value = self._get_value(action, "--")
+        self._check_value(action, value)
+        return value
+
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """A word that is none of those to choose from is refused, and the nearest named."""
         choices = [str(choice) for choice in action.choices or ()]

@@ -231,7 +231,7 @@ def _fuzz(given: Namespace) -> Answer:
 
 def _check_trace(given: Namespace) -> None:
     if given.trace is not None:
-        check_place(given.trace)
+        check_place(given.trace, "--trace")
 
 
 def _write(model: Model[Any, Any], actions: Actions, trace_file: str | None) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from secrets import token_hex
 from stat import S_IMODE, S_ISREG
 
-from kit.edge.paths import file_path_of, kind_of, path_of, reason_of, to_read
+from kit.edge.paths import file_path_of, kind_of, path_of, reason_of, to_read, whole_path
 from kit.errors import BadInput
 
 NEW = 0o666  # what the process's own mask then takes away
@@ -34,6 +34,12 @@ def check_place(given: object, field: str = "file", *, inputs: tuple[str, ...] =
     except OSError as error:
         raise _unwritable(field, given, error) from None
     return path
+
+
+def check_apart(given: object, other: object, field: str) -> None:
+    """Refuse to write two things to one place. Raises BadInput where both are the same path."""
+    if whole_path(given, field, ALLOWED) == whole_path(other, field, ALLOWED):
+        raise BadInput(field, str(given), "another file than the one that is written beside it")
 
 
 def check_new(given: object, field: str) -> Path:

@@ -305,7 +305,7 @@ def test_a_step_that_is_not_enabled(tmp_path: Path) -> None:
 def test_nothing_is_written_for_a_bad_place(tmp_path: Path) -> None:
     """A counterexample that cannot be stored is bad input; nothing is printed instead."""
     said = bad("check", "tcm", "--off", "S-05", "--trace", str(tmp_path / "nope" / "t.json"))
-    assert says(said, "file |")
+    assert says(said, "--trace |")
     assert list(tmp_path.iterdir()) == []
 
 

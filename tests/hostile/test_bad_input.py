@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +153,15 @@ REFUSED: list[tuple[Callable[[Path], Path], Callable[[Path], Any], str]] = [
         read_tablets,
         "a replica or more",
     ),
+    (
+        spoil(",-4611686018427387905,", ",,", TABLETS / "tablets.csv"),
+        read_tablets,
+        "line 2 last_token",
+    ),
+    (spoil("datacenter", "Datacenter"), read_topology, "as system.topology has them: datacenter"),
+    (spoil("storage_capacity", "STORAGE_CAPACITY", TABLETS / "loads.csv"), read_loads, "line 1"),
+    (text("table_id,last_token\r1,2\r"), read_tablets, "line 1"),
+    (text(f"Jan 01 10:00:00 {LOG}"), lambda p: read_journals([p, p]), "each journal once"),
 ]
 
 
@@ -184,6 +194,42 @@ def test_what_no_cluster_has(words: tuple[str, ...], said: str, tmp_path: Path) 
     ring = tmp_path / "ring.json"
     ring.write_text(json.dumps(RING), "utf-8")
     assert said in bad(*(str(ring) if word == "RING" else word for word in words))
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (("ring", "RING"), "--with"),
+        (("survive", "RING"), "--keyspace"),
+        (("check", "twophase"), "-p"),
+        (("check", "twophase"), "--max-states"),
+        (("topology", str(TOPOLOGY)), "--edition"),
+        (("explain", str(TOPOLOGY)), "--html"),
+    ],
+)
+def test_an_option_may_have_two_dashes_for_its_value(
+    words: tuple[str, ...], option: str, tmp_path: Path
+) -> None:
+    """What no file, parameter or edition is called is told as any other value."""
+    ring = tmp_path / "ring.json"
+    ring.write_text(json.dumps(RING), "utf-8")
+    called = [str(ring) if word == "RING" else word for word in words]
+    if option == "--html":
+        with chdir(tmp_path):
+            assert call(*called, f"{option}=--").status == 0
+            assert Path("--").read_text("utf-8").startswith("<!DOCTYPE html>")
+    else:
+        assert "'--'" in bad(*called, f"{option}=--")
+
+
+def test_two_outputs_have_two_places(tmp_path: Path) -> None:
+    """A page and a trace in one file: the second would be all that is left."""
+    place, dump = str(tmp_path / "out"), str(FIXTURES / "topology" / "journal-a.log")
+    said = bad(
+        "explain", dump, "--html", place, "--save", str(tmp_path / ".." / tmp_path.name / "out")
+    )
+    assert "another file" in said
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_step_that_says_another_verb_is_refused() -> None:

@@ -134,7 +134,8 @@ def csv_records(text: str, source: str) -> Iterator[tuple[str, list[str]]]:
         except StopIteration:
             return
         except csv.Error as error:
-            raise BadInput(where, "no CSV", f"CSV ({error})") from None
+            reason = str(error).partition(" - ")[0]  # what follows speaks to programmers
+            raise BadInput(where, "no CSV", f"CSV ({reason})") from None
         if not fields:
             continue
         if not columns:

@@ -181,10 +181,7 @@ def _rows(text: str, source: str, table: cql.SystemTable) -> Iterator[tuple[str,
     known: tuple[str, ...] = ()
     for where, row in rows:
         if not names:
-            missing = [name for name in table.needed if name not in row]
-            if missing:
-                allowed = f"all columns of {table.name}, also {missing[0]}"
-                raise BadInput(where, ", ".join(map(str, row)), allowed)
+            _check_names(row, where, table)
             names = tuple(row)
             known = tuple(name for name in names if name in table.columns)
         if tuple(row) != names and set(row) != set(names):
@@ -307,6 +304,7 @@ LOADS = cql.cql_columns(
     "excluded boolean, ip text"
 )
 STATIC = tuple(name for name, column in TABLETS.items() if column.static)
+OF_TABLETS = tuple(name for name in TABLETS if name not in (*STATIC, "table_id", "last_token"))
 OWN = (*STATIC, "new_replicas", "stage", "transition")
 """Columns that are in no other table that has last tokens."""
 is_tablets = _with_words("last_token", some=OWN)
@@ -402,6 +400,8 @@ def parse_tablets(text: str, source: str) -> TabletsTable:
             raise BadInput(f"{where} {name}", same[name], allowed)
         if row.get("last_token") is not None:
             tablets.setdefault(table, []).append(_tablet(row, where, known))
+        elif other := next((name for name in OF_TABLETS if row.get(name)), ""):
+            raise BadInput(f"{where} last_token", None, f"that of a tablet, which has {other}")
     if not statics:
         raise BadInput(source, "no row", "rows of system.tablets, one for each tablet")
     tables = {}
@@ -512,6 +512,9 @@ def _csv_rows(text: str, source: str, table: cql.SystemTable) -> Iterator[tuple[
 
 
 def _check_names(names: Collection[str], where: str, table: cql.SystemTable) -> None:
+    for name in names:
+        if name not in table.columns and name.lower() in table.columns:
+            raise BadInput(where, name, f"columns as {table.name} has them: {name.lower()}")
     missing = [name for name in table.needed if name not in names]
     if missing:
         allowed = f"rows of {table.name}, with the column {missing[0]}; CSV has a header"

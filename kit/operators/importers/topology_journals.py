@@ -90,7 +90,7 @@ def read_journals(paths: Iterable[str | Path]) -> tuple[JournalEntry, ...]:
     """The entries of the journals of one or more hosts, in the order of time.
 
     Raises BadInput for a file that cannot be read, a journal without any such line, one with a time
-    that is none, journals whose times cannot be compared.
+    that is none, journals whose times cannot be compared, the same journal twice.
     """
     given = [Path(path) for path in paths]
     names = [source_name(path) for path in given]
@@ -102,7 +102,11 @@ def read_journals(paths: Iterable[str | Path]) -> tuple[JournalEntry, ...]:
 def parse_journals(texts: Iterable[tuple[str, str]]) -> tuple[JournalEntry, ...]:
     """As ``read_journals``, from pairs of the source's name and its text."""
     lines: list[_Timed] = []
+    sources: dict[str, str] = {}
     for source, text in texts:
+        if text in sources:
+            raise BadInput(source, f"the lines of {sources[text]}", "each journal once")
+        sources[text] = source
         if text.count("\n") > MOST_LINES:
             raise BadInput(source, "more lines", f"at most {MOST_LINES} lines")
         entries = list(_entries(text, source))

@@ -18,6 +18,7 @@ from kit.protocols.tcm.rules.quorums import (
     levels,
     majorities,
     majorities_meet,
+    reads_in_writes,
     sharing,
     sizes,
 )
@@ -89,7 +90,7 @@ def test_overlapping_rows_are_compared_token_by_token() -> None:
         snapshot = Snapshot(nothing, (placement,))
         assert quorums.columns(snapshot, snapshot, 0) is None
         sides = [{read, write} for _, read, write in quorums.aligned(snapshot, snapshot, 0)]
-        assert sides == [{(1,), (2,)}]
+        assert sides == [{(1,), (2,)}] * 2  # in (0, 10] and in (10, 20]
 
 
 def test_bounds_of_both_tables_are_looked_at_once() -> None:
@@ -177,3 +178,29 @@ def test_a_table_that_does_not_cover_the_line_is_told(side: str, said: str) -> N
     labels = [label for words, label in first.items() if said.endswith(words)]
     assert all(f": {label} " in told for label in labels)
     assert covered(Snapshot(metadata, (whole, whole))) is None
+
+
+UNSERVED = {
+    "nobody owns anything": "(0, 50]: B",
+    "an end of the line is not owned": "(50, 100]: C",
+    "follows a gap": "(50, 100]: C",
+    "has no replica": "(50, 100]: C",
+}
+
+
+@pytest.mark.parametrize("said", UNSERVED)
+def test_reads_where_nobody_is_written_to_are_told(said: str) -> None:
+    """A write table that is empty, ends early or has a gap; one that begins late, too."""
+    ring = SimpleNamespace(space=small(100), names=("A", "B", "C"))
+    metadata: Any = SimpleNamespace(ring=ring, keyspaces_of=lambda group: [f"ks{group}"])
+
+    def told(reads: Table, writes: Table) -> str | None:
+        return reads_in_writes(Snapshot(metadata, (Placement(reads, writes),)))
+
+    faulty = Table.of(FAULTY[said])
+    assert told(WHOLE, faulty) == f"ks0 {UNSERVED[said]} serves reads, gets no writes"
+    assert told(faulty, WHOLE) is None
+    assert told(faulty, faulty) is None
+    late = Table.of([(10, 50, (1,)), (50, 100, (2,))])
+    assert told(WHOLE, late) == "ks0 (0, 50]: B serves reads, gets no writes"
+    assert told(late, WHOLE) is None

@@ -150,9 +150,9 @@ AlignedGroups: TypeAlias = tuple[Tokens, Codes, Codes]
 
 
 def columns(reader: Snapshot, writer: Snapshot, group: int) -> AlignedGroups | None:
-    """The ranges where the two differ; None where a table does not cut the line into pieces."""
+    """The ranges where the two differ; None where they do not cut the same line into pieces."""
     reads, writes = reader.placements[group].reads, writer.placements[group].writes
-    if not (reads.partitions and writes.partitions):
+    if not (reads.partitions and writes.partitions and _ends(reads) == _ends(writes)):
         return None
     rights = reads.rights
     if rights is not writes.rights and not np.array_equal(rights, writes.rights):
@@ -167,6 +167,10 @@ def columns(reader: Snapshot, writer: Snapshot, group: int) -> AlignedGroups | N
     return rights[differ], ours[differ], theirs[differ]
 
 
+def _ends(table: Table) -> tuple[int, int] | None:
+    return (int(table.lefts[0]), int(table.rights[-1])) if len(table) else None
+
+
 def _groups_at(table: Table, rights: Tokens) -> Codes:
     """The group of each elementary range; ``rights`` are the table's own bounds and others."""
     if len(rights) == len(table):
@@ -175,7 +179,10 @@ def _groups_at(table: Table, rights: Tokens) -> Codes:
 
 
 def aligned(reader: Snapshot, writer: Snapshot, group: int) -> Iterator[tuple[int, Group, Group]]:
-    """(last token, read group, write group) of each elementary range, where the two differ."""
+    """(last token, read group, write group) of each elementary range, where the two differ.
+
+    A range that no row of a table owns has an empty group there.
+    """
     reads, writes = reader.placements[group].reads, writer.placements[group].writes
     if reads is writes and reads.partitions:
         return
@@ -185,9 +192,10 @@ def aligned(reader: Snapshot, writer: Snapshot, group: int) -> Iterator[tuple[in
             ours, theirs = (tuple(code for code in side if code >= 0) for side in sides)
             yield token, ours, theirs
         return
-    for token in sorted({*reads.rights.tolist(), *writes.rights.tolist()}):
-        for read_codes in reads.groups_of(token):
-            for write_codes in writes.groups_of(token):
+    bounds = np.unique(np.concatenate((reads.lefts, reads.rights, writes.lefts, writes.rights)))
+    for token in bounds[1:].tolist():
+        for read_codes in reads.groups_of(token) or ((),):
+            for write_codes in writes.groups_of(token) or ((),):
                 if set(read_codes) != set(write_codes):
                     yield token, read_codes, write_codes
 
