@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from kit.errors import Refusal
 from kit.protocols.raft import core
 from kit.protocols.raft import messages as say
 from kit.protocols.raft.rules import progress as flow
@@ -46,6 +47,12 @@ CASES = [
 def those(names: str) -> tuple[Member, ...]:
     """Members by their letters, with blanks between them or without; small ones do not vote."""
     return members(" ".join(names.replace(" ", "").replace("-", "")))
+
+
+def shown(members: tuple[Member, ...]) -> str:
+    """The same the other way round, those that vote first."""
+    letters = (each.id if each.can_vote else each.id.lower() for each in members)
+    return " ".join(sorted(letters))
 
 
 def log_of(terms: str, group: Configuration = GROUP) -> Log:
@@ -111,6 +118,25 @@ def configurations(log: str, covered: str, kept: str) -> str:
         at = int(covered)
         made = made.compacted(Snapshot(at, 1, made.configuration_at(at)), int(kept))
     return f"{''.join(made.configuration.members)}; {made.configured_at}"
+
+
+def changes(before: str, wanted: str) -> str:
+    """What the leader's log says of the members, in each edition."""
+    held = Configuration(those(before))
+    log = Log().appended(Entry(1, 1, held)).appended(Entry(1, 2, "x"))
+    leads = Leader(tuple(Progress(each, 3, 2) for each in held.members))
+    leader = Server("A", Stored(1, "A", log, 2), leads, applied=2)
+    said = []
+    for edition in ("documents", "server"):
+        output = core.configure(leader, those(wanted), Options(edition, timers=False))
+        if isinstance(output, Refusal):
+            said.append("refused")
+            continue
+        made = next(e.data for e in output.server.log if e.index == 3)
+        assert isinstance(made, Configuration)
+        sides = (made.previous, made.current) if made.is_joint else (made.current,)
+        said.append(" & ".join(shown(each) for each in sides))
+    return "; ".join(said)
 
 
 def snapshots(log: str, known: str, index: str, term: str) -> str:
@@ -182,6 +208,7 @@ ANSWERS: dict[str, Callable[..., str]] = {
     "commit_index": commit_index,
     "entries": entries,
     "configurations": configurations,
+    "changes": changes,
     "snapshots": snapshots,
     "flow": flow_of,
     "other_terms": other_terms,
