@@ -64,7 +64,7 @@ def nodes_of(room: Room) -> Frag:
     taken = set(room.tickets.values())
     free = [node for node in room.nodes if node not in taken]
     buttons = [h("li", h("button", node, type="button", data_node=node)) for node in free]
-    words = say("Which node will you be?") if free else say("Every node is somebody already.")
+    words = say("Which node will you be?") if free else say("Every node is taken.")
     return h("div", h("h2", words), h("ul", buttons))
 
 

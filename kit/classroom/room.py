@@ -114,7 +114,7 @@ class Room:
         if node not in self.nodes:
             raise BadInput("node", node, f"one of {', '.join(self.nodes)}")
         if node in self.tickets.values():
-            raise Refused(say("Somebody is node {node} already: choose another one.", node=node))
+            raise Refused(say("Node {node} is already taken: choose another one.", node=node))
         ticket = secrets.token_urlsafe(24)
         self.tickets[ticket] = node
         return ticket
@@ -161,9 +161,7 @@ class Room:
             _section(say("What you may do"), own, say("Nothing now: wait for a message.")),
             h("h3", say("What you know")),
             h("dl", rows),
-            _section(
-                say("What you did and received, the last first"), lines[::-1], say("Nothing.")
-            ),
+            _section(say("What you did and received, latest first"), lines[::-1], say("Nothing.")),
         )
 
     def _button(self, action: Any) -> Frag:

@@ -90,7 +90,7 @@ class Conversation:
         """The columns that are bound, the place of the key among them, and those of the result."""
         if statement.verb in ("use", "describe"):
             if statement.markers:
-                raise BadInput("?", statement.verb, "nothing to be bound here")
+                raise BadInput("?", statement.verb, "nothing to bind here")
             return Result("", "", ()), None, Result("", "", ())
         table = self._table(statement, used, self.cluster.catalog(self.at))
         by_marker = _places(statement, table)

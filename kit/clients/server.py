@@ -39,7 +39,7 @@ PATIENCE = 10.0
 TRIES = 20
 ELSEWHERE = (
     "a cluster needs a loopback address for each node, which {system} does not have by itself: "
-    "serve it on Linux, such as in a container"
+    "serve it on Linux, for example in a container"
 )
 FULL = f"{MOST_CONNECTIONS} connections are open, and no more are accepted"
 

@@ -30,7 +30,9 @@ the input, or exit, ends the drill: it is graded by replay.
 def drill(argv: list[str]) -> int:
     """Play a drill on what stdin holds; 0 when it is passed."""
     parser = Parser(prog="python -m kit drill", description=ABOUT)
-    parser.add_argument("name", metavar="DRILL", nargs="?", help="which one; none: list them")
+    parser.add_argument(
+        "name", metavar="DRILL", nargs="?", help="which one (without it, all are listed)"
+    )
     parser.add_argument("--checklist", action="store_true", help="show the checklist at the end")
     given = parser.parse_args(argv)
     if given.name is None:

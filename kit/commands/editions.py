@@ -109,9 +109,9 @@ COMMAND = Command(
     "editions",
     lambda given: editions(*given.tables, differences=given.differences),
     (
-        Word("tables", "TABLE", "such as decommissioning: all", number="*"),
+        Word("tables", "TABLE", "such as decommissioning (without it, all)", number="*"),
         Word("--differences", "", "only what differs"),
     ),
-    "The states, edges and stages of both editions, side by side: of the documents, and of the\n"
-    "published server. What differs is marked.",
+    "The states, edges and stages of both editions, side by side: the documents and the\n"
+    "published server. Differences are marked.",
 )

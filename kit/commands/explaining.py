@@ -62,7 +62,7 @@ def _explain(given: Namespace) -> Answer:
 
 def _parts(answers: Answers) -> Iterator[str]:
     if not answers.parts:
-        yield "explained: all stands still, so that there is nothing to explain"
+        yield "explained: nothing changes, so there is nothing to explain"
     for name, part in answers.parts.items():
         yield from wrap(part.sentence, f"{name}: ", GAP)
         if part.verdict == "refuted":
@@ -82,7 +82,7 @@ WORDS = (
         choices=("documents", "server"),
         read=edition_today,
     ),
-    Word("--anonymize", "", "of snapshots: names get pseudonyms before anything is shown"),
+    Word("--anonymize", "", "for snapshots: names get pseudonyms before anything is shown"),
     Word("--html", "OUT", "write the run as one page to step through"),
     Word("--save", "OUT", "write the run as a trace, for kit play"),
 )

@@ -30,9 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     cannot be written.
     """
     parser = Parser(prog="python -m kit lab", description="Open JupyterLab on a notebook.")
-    parser.add_argument(
-        "lesson", nargs="?", help="a lesson to open, by its name of today or before"
-    )
+    parser.add_argument("lesson", nargs="?", help="a lesson to open, by its current or former name")
     parser.add_argument("--port", help=f"first port to try (default {FIRST_PORT})")
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
     options = parser.parse_args(argv)

@@ -55,7 +55,7 @@ WHAT = Word("what", "TRACE|SCENARIO", "a file (also of Apalache, Quint or TLC), 
 HTML = Word("--html", "OUT", "write one HTML page instead")
 OF_EXPORT = (
     Word("form", "FORM", "itf, shiviz, mermaid, svg, or node (a table)"),
-    Word("--node", "NODE", "what this node has seen alone", default=""),
+    Word("--node", "NODE", "only what this node has seen", default=""),
     Word("--out", "FILE", "write it to a file instead"),
 )
 PLAY = Command("play", _play, words=(WHAT, HTML), as_json=False)

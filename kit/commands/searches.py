@@ -483,7 +483,7 @@ CONFIGURATION = (
 TRACE = Word("--trace", "FILE", "write the run that fails as a trace")
 ORDER = "let steps wait for those that look at them, or take at once what commutes"
 OF_CHECK = (
-    Word("--symmetry", "", "visit one of all states that are alike"),
+    Word("--symmetry", "", "visit only one of the states that are alike"),
     Word("--partial-order", "", ORDER),
     Word("--max-states", "N", "stop there (the search is then bounded, and ends with 2)"),
     Word(
@@ -498,13 +498,13 @@ OF_CHECK = (
 SEEDS = "the seeds from FIRST up to END, which is left out (0:50 if not given)"
 OF_FUZZ = (
     Word("--seeds", "FIRST:END", SEEDS, "0:50"),
-    Word("--steps", "N", "so many steps per walk at most (100 if not given)", "100"),
+    Word("--steps", "N", "at most this many steps per walk (100 if not given)", "100"),
 )
 
 
 def _count(option: str, text: str) -> int:
     if not _is_number(text) or int(text) < 1:
-        raise BadInput(option, text, "a whole number from 1 on")
+        raise BadInput(option, text, "a whole number from 1 up")
     return int(text)
 
 

@@ -136,7 +136,7 @@ def _in_archive(path: Path, field: str) -> Iterator[Member]:
         raise BadInput(field, str(path), f"{ALLOWED}; there is no tar archive in it")
     for name, content in _members(data, f"{field} {source_name(path)}"):
         if content.startswith(tuple(_PACKED)) or _is_tar(content):
-            allowed = "files that are no archives themselves"
+            allowed = "files that are not archives themselves"
             raise BadInput(f"{field} {source_name(path)}", name, allowed)
         yield name, content
 

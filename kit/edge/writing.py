@@ -29,7 +29,7 @@ def check_place(given: object, field: str = "file", *, inputs: tuple[str, ...] =
     try:
         former = _former(path, field)
         if former is not None and any(_same(former, name) for name in inputs):
-            raise BadInput(field, str(given), "another file than the one that is read")
+            raise BadInput(field, str(given), "a different file from the one that is read")
         _beside(path, former).unlink()
     except OSError as error:
         raise _unwritable(field, given, error) from None
@@ -39,7 +39,7 @@ def check_place(given: object, field: str = "file", *, inputs: tuple[str, ...] =
 def check_apart(given: object, other: object, field: str) -> None:
     """Refuse to write two things to one place. Raises BadInput where both are the same path."""
     if whole_path(given, field, ALLOWED) == whole_path(other, field, ALLOWED):
-        raise BadInput(field, str(given), "another file than the one that is written beside it")
+        raise BadInput(field, str(given), "a different file from the one that is written beside it")
 
 
 def check_new(given: object, field: str) -> Path:
@@ -80,7 +80,7 @@ def _former(path: Path, field: str) -> os.stat_result | None:
     except FileNotFoundError:
         return None
     if not S_ISREG(former.st_mode):
-        what = f"this is a {kind_of(former.st_mode)}, which is never written over"
+        what = f"this is a {kind_of(former.st_mode)}, which is never overwritten"
         raise BadInput(field, str(path), f"{ALLOWED} ({what})")
     # Root may write anything; a file that nobody may write is nevertheless meant to stay.
     if not former.st_mode & 0o222 or not os.access(path, os.W_OK):

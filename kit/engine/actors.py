@@ -275,7 +275,7 @@ class NetworkModel(NodeModel[ActorState]):
     @action(
         struct=HoldMessage, each=_in_flight, when=lambda m: m.network_options.holds != 0, fault=True
     )
-    @purpose("A message may take any time; nobody can tell late from lost.")
+    @purpose("A message may take any amount of time; nobody can tell late from lost.")
     def hold(self, s: ActorState, envelope: Sent) -> Next:
         """The network holds {sent} back."""
         return self._through(s, self.carrier.hold(s.network, envelope))

@@ -263,7 +263,7 @@ class Result(Struct, frozen=True):
                 assert self.violation is not None
                 return one_line(f"violated: {self.violation.property}: {self.violation.witness}")
             case "interrupted":
-                at_work = f"; at work was {self.at_work}" if self.at_work else ""
+                at_work = f"; it stopped in {self.at_work}" if self.at_work else ""
                 return f"interrupted: none found so far, nothing is proved{at_work}"
             case "bounded" if self.complete:
                 return (

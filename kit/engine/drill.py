@@ -250,7 +250,7 @@ class Drill:
             changed = bool(said or noted) and not asks
             if not (lines or said or answer.place or form.looks or form.own):
                 done = say("(done on {place}: {what})", place=place, what=form.about)
-                lines = (done if noted else say("(nothing changed: it was so already)"),)
+                lines = (done if noted else say("(nothing changed: it was already so)"),)
         except KitError as wrong:
             error = one_line(str(wrong))
         typed = one_line(line) if len(line) <= LONGEST_LINE else shorten(line)
@@ -322,7 +322,7 @@ def done(timeline: Timeline, action: Any) -> str:
     model, state = timeline.model, timeline.state
     end = model.comes_to(state, action)
     if end is None:
-        raise Refused(f"{model.verb(action)}: there is nothing of the kind to do now")
+        raise Refused(f"{model.verb(action)}: there is nothing like that to do now")
     if isinstance(end, Refusal):
         raise Refused(refusal_line(end))
     return timeline.do(action).say
@@ -362,7 +362,9 @@ def _own_forms(drill: Drill) -> Iterator[Form]:
         return CommandReply(tuple(f"{form.usage} – {form.meaning}" for form in shown))
 
     yield Form("help", say("all commands"), helped, own=True)
-    yield Form("help {command}", say("the commands that begin so"), helped, offered=False, own=True)
+    yield Form(
+        "help {command}", say("the commands that begin like that"), helped, offered=False, own=True
+    )
 
     def prints(lines: Callable[[DrillMoment], Iterable[str]]) -> Callable[..., CommandReply]:
         return lambda now, given: CommandReply(tuple(lines(now)))
@@ -387,4 +389,4 @@ def _own_forms(drill: Drill) -> Iterator[Form]:
     yield Form("exit", say("how the run is graded here"), ended, own=True)
     about = say("the steps of the procedure, ticked as they are done")
     yield Form("checklist", about, prints(lambda now: checklist_lines(checklist(now))), own=True)
-    yield Form("grade", say("how the run is graded as it stands"), graded, own=True)
+    yield Form("grade", say("how the run would be graded now"), graded, own=True)

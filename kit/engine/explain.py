@@ -95,7 +95,7 @@ class Explanation(Struct, frozen=True):
                 return f"explained: {steps:,} steps of {self.model.name}{off} lead to what was seen"
             case "unknown":
                 return f"unknown: no run was found within {self.states:,} states, to {self.where}"
-        nearest = self.refusal or "the model refuses nothing that is near"
+        nearest = self.refusal or "no refusal of the model comes close"
         if self.refused:
             nearest = f'the nearest refusal is "{self.refused}: {self.refusal}"'
             nearest += f" ({self.without})" if self.without else ""
@@ -405,7 +405,7 @@ class Answers(Struct, frozen=True):
     def timeline(self) -> Timeline:
         """The run of the first part. Raises BadInput where nothing had to be explained."""
         if self.first is None:
-            raise BadInput("run", "no step", "observations that differ: here all stands still")
+            raise BadInput("run", "no step", "observations that differ: here nothing changes")
         return self.first.timeline()
 
     def __repr__(self) -> str:

@@ -56,7 +56,7 @@ class Form(Struct, frozen=True):
 
     ``answer(moment, given)`` gets what is in the slots by their names. A form that is
     ``offered`` has a button where its slots have few values. ``own``: no real tool has this word.
-    ``absent``: it is read, and says that the model has nothing of the kind.
+    ``absent``: it is read, and says that the model has nothing like that.
     """
 
     text: str
@@ -170,7 +170,7 @@ class Grammar:
         for part in _parts(form.text):
             named = _SLOT.fullmatch(part)
             slot = self.slots[named[1]] if named else None
-            if slot and form.absent:  # whatever is asked for, the model has nothing of the kind
+            if slot and form.absent:  # whatever is asked for, the model has nothing like that
                 slot = Slot(slot.about)
             end, value = _taken(slot, part, words, at, moment)
             if value is None:

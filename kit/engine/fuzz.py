@@ -231,9 +231,9 @@ def led_on(
         helped = dict(model.helped(state))
         ways += helped.items()
         if not ways or len(actions) >= within:
-            why = f"a fair schedule did not come to it within {within} steps"
+            why = f"a fair schedule did not reach it within {within} steps"
             if not ways:
-                why = "nothing that may be relied on can happen, and it does not hold"
+                why = "no step that can be relied on is possible, and it does not hold"
             return tuple(actions[:beyond]), missing[0].name, why
         enabled_since = {action: enabled_since.get(action, len(actions)) for action, _ in ways}
         if len(actions) % 2:
@@ -614,5 +614,5 @@ def _seeds(seeds: Iterable[int]) -> tuple[int, ...] | range:
         raise BadInput("seeds", len(numbers), allowed)
     for seed in numbers if isinstance(numbers, tuple) else (*numbers[:1], *numbers[-1:]):
         if type(seed) is not int or seed < 0:
-            raise BadInput("seeds", seed, "whole numbers from 0 on")
+            raise BadInput("seeds", seed, "whole numbers from 0 up")
     return numbers

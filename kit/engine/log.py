@@ -322,7 +322,7 @@ class OpenLog(AtomicLog):
     @action(each=lambda m, s: [()])
     @purpose("Nobody can know what only the lost ones knew.")
     def lose(self, s: LogState) -> LogState:
-        """Whoever had a part of the log is lost with it: the log begins again."""
+        """Every node that had a part of the log is lost with it: the log begins again."""
         return self.begun
 
 

@@ -330,12 +330,12 @@ class MachineModel(NetworkModel):
     )
     @purpose("A link may fail in one direction only: then one side hears, and is not heard.")
     def cut(self, s: MachineState, link: Link) -> Next:
-        """No message gets through on {link} any more."""
+        """No message gets through on {link} any longer."""
         bits = self.links.get(link)
         if bits is None:
-            return refused("a link is between two different nodes that there are")
+            return refused("a link is between two different nodes of the network")
         if s.cut & bits == bits:
-            return refused(f"{link} is cut already")
+            return refused(f"{link} is already cut")
         paid = self._paid(s, None, "cuts")
         return paid if isinstance(paid, Refusal) else paid.but(cut=s.cut | bits)
 

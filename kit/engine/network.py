@@ -127,7 +127,7 @@ MESSAGE_ACTIONS: tuple[Any, ...] = (
 )
 
 _NOT_SPLIT = Refusal("the network is not cut")
-_SPLIT = Refusal("the network is cut already: it has to heal first")
+_SPLIT = Refusal("the network is already cut: it has to heal first")
 
 
 def words(message: Any) -> str:

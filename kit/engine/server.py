@@ -66,9 +66,9 @@ VOCABULARY = (
     Command("nodetool decommission", "this node leaves the cluster"),
     Command("nodetool assassinate {machine}", "take a dead node out at once"),
     Command(
-        "nodetool cancel {operation} {machine}", "undo what a node is at (documents)", "cancel"
+        "nodetool cancel {operation} {machine}", "undo what a node is doing (documents)", "cancel"
     ),
-    Command("nodetool cancel {operation}", "undo what this node is at", "cancel", offered=False),
+    Command("nodetool cancel {operation}", "undo what this node is doing", "cancel", offered=False),
     Command("nodetool abortbootstrap --node {node_id}", "undo a bootstrap (server)", "abort"),
     Command("nodetool abortbootstrap --ip {machine}", "the same", "abort", offered=False),
     Command("nodetool move --abort", "undo this node's move (server)", "abort_move"),
@@ -87,9 +87,9 @@ VOCABULARY = (
         )
         for sizes in (" ".join(DC_SIZES[:many]) for many in (1, 2, 3))
     ),
-    Command("nodetool cms reconfigure --status", "how far the change has come", "change_status"),
+    Command("nodetool cms reconfigure --status", "how far along the change is", "change_status"),
     Command("nodetool cms reconfigure --resume", "go on with the change"),
-    Command("nodetool cms reconfigure --cancel", "give the change up"),
+    Command("nodetool cms reconfigure --cancel", "give up the change"),
     Command("nodetool cms reconfigure -r", "the same as --resume", offered=False),
     Command("nodetool cms reconfigure -c", "the same as --cancel", offered=False),
     Command("nodetool cms snapshot", "every node stores a snapshot", "snapshot"),
@@ -100,7 +100,10 @@ VOCABULARY = (
     Command("nodetool cms unregister {node_id}", "forget a node that has left"),
     *(
         Command(
-            f"nodetool cms dumplog{some}", "the log, of a quorum of the CMS", "dumplog", not some
+            f"nodetool cms dumplog{some}",
+            "the log, read from a quorum of the CMS",
+            "dumplog",
+            not some,
         )
         for some in ("", " --start {start}", " --end {end}", " --start {start} --end {end}")
     ),
@@ -121,7 +124,7 @@ VOCABULARY = (
         )
     ),
     Command(
-        f"grep {{pattern}} {LOG_FILE}", "lines of this node's log that hold these words", "grep"
+        f"grep {{pattern}} {LOG_FILE}", "lines of this node's log that contain these words", "grep"
     ),
     Command(f"cat {LOG_FILE}", "the whole log of this node", "grep"),
     Command("journalctl _COMM=scylla", "the whole log of this node", "grep", offered=False),
@@ -184,7 +187,7 @@ class Servers:
     happens to nodes by no operator's hand, ``stops`` and ``starts`` make actions of a node's name.
     ``does`` gives a command the verb of the action that it is, in which ``*`` stands for a word, at
     its end for any words, and ``{here}`` for the machine that one is on. ``lacks`` gives beginnings
-    of commands why the model has nothing of the kind; nor has it anything where no method answers.
+    of commands why the model has nothing like that; nor has it anything where no method answers.
     ``operations`` are the kinds of what a node may be at, each with its name in JMX.
     """
 
@@ -197,7 +200,7 @@ class Servers:
     operations: Mapping[str, str] = {}
     lacks: Mapping[str, str] = {
         "nodetool cms": "there is no CMS",
-        "nodetool gossipinfo": "what nodes gossip is no part of this model",
+        "nodetool gossipinfo": "this model does not include what nodes gossip",
         "nodetool ring": NO_TOKENS,
     }
 
@@ -277,7 +280,7 @@ class Servers:
     def acted(self, now: DrillMoment, given: Given, command: str) -> CommandReply:
         """The action that a command is: one that is permitted before one that is not.
 
-        Raises Refused where there is nothing of the kind to do now.
+        Raises Refused where there is nothing like that to do now.
         """
         self.answering(now, "nodetool")
         words = {"here": now.place, **given}
@@ -290,7 +293,7 @@ class Servers:
         of_kind = [each for each in options if _fits(now.model.verb(each[0]).split(), like)]
         if not of_kind:
             wish = self.does[command].format_map(words).replace(" *", "")
-            raise Refused(f"{wish}: there is nothing of the kind to do in this model now")
+            raise Refused(f"{wish}: there is nothing like that to do in this model now")
         return CommandReply(actions=(min(of_kind, key=lambda option: option[1] is not None)[0],))
 
     def status(self, now: DrillMoment, given: Given) -> CommandReply:
@@ -394,14 +397,14 @@ class Servers:
         """The server stops; its disk stays."""
         name = self.server(now, given)
         if not self.is_up(now, now.number(name)):
-            raise Refused(f"{name} is down already: there is nothing to stop")
+            raise Refused(f"{name} is already down: there is nothing to stop")
         return CommandReply(actions=self.turned(now, name, on=False))
 
     def start(self, now: DrillMoment, given: Given) -> CommandReply:
         """The server starts."""
         name = self.server(now, given)
         if self.is_up(now, now.number(name)):
-            raise Refused(f"{name} is up already: there is nothing to start")
+            raise Refused(f"{name} is already up: there is nothing to start")
         return CommandReply(actions=self.turned(now, name, on=True))
 
     def restart(self, now: DrillMoment, given: Given) -> CommandReply:
@@ -423,7 +426,7 @@ class Servers:
         """Why the model has nothing of what a command is about; empty: the command is answered."""
         of = (why for words, why in self.lacks.items() if command.text.startswith(words))
         answered = command.text in self.does or (command.answer and hasattr(self, command.answer))
-        return next(of, "" if answered else "the model has nothing of the kind")
+        return next(of, "" if answered else "the model has nothing like that")
 
     def understood(self, *beginnings: str) -> tuple[Form, ...]:
         """The commands of the vocabulary that begin with these words, in this order.
@@ -505,7 +508,7 @@ def whole(field: str, given: object) -> int:
     """A number that somebody types. Raises BadInput for none."""
     text = str(given)
     if not (text.isascii() and text.isdecimal() and len(text) < MOST_DIGITS):
-        raise BadInput(field, text, f"a number of less than {MOST_DIGITS} digits")
+        raise BadInput(field, text, f"a number with fewer than {MOST_DIGITS} digits")
     return int(text)
 
 

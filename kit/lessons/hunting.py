@@ -266,7 +266,7 @@ def refuted(variant: Variant, number: int, safeguard: Safeguard) -> tuple[tuple[
         run, title = _shortest(variant.model, safeguard.id)
         shown = Timeline(build(variant.model, safeguard.smallest, (variant.missing.name,)))
         if (parted := _parting(run, shown)) is not None:
-            head = say("Where {name} alone is missing, this run breaks “{title}”:",
+            head = say("With only {name} missing, this run breaks “{title}”:",
                        name=safeguard.id, title=title)  # fmt: skip
             end = say("With what variant {variant} has, {parted}", variant=number, parted=parted)
             return _run_between(head, run, end, shown)
@@ -279,7 +279,7 @@ def refuted(variant: Variant, number: int, safeguard: Safeguard) -> tuple[tuple[
         end = say("No step of it asks for {name}: that is a rule of {about}.", **values)
     else:
         parted = _parting(own, shown) or say("it does not fail in the same way.")
-        end = say("Where {name} alone is missing, {parted}", name=safeguard.id, parted=parted)
+        end = say("With only {name} missing, {parted}", name=safeguard.id, parted=parted)
     head = say("Variant {variant} breaks by this run:", variant=number)
     return _run_between(head, own, end, shown or own)
 

@@ -62,7 +62,7 @@ class Prediction:
         else:
             lines = [say("Not so: {choices}.", choices="; ".join(bad))] if bad else []
             lines += [say("Missing: {choices}.", choices="; ".join(lacking))] if lacking else []
-            heading = say("In part right: {choices}.", choices="; ".join(good))
+            heading = say("Partly right: {choices}.", choices="; ".join(good))
         return Judgement(False, heading, (*lines, *because), self.posed.evidence)
 
     def with_answer(self) -> Prediction:

@@ -91,7 +91,7 @@ def allowed(timeline: Timeline, *kinds: str) -> PosedQuestion:
     free = [model.label(state, action) for action, why in options if why is None]
     barred = {model.label(state, action): why.reason for action, why in options if why is not None}
     if not free and not barred:
-        raise KitError("predict: nobody could think of doing anything here")
+        raise KitError("predict: there is nothing here that anybody could try")
     return posed(
         say("Which of these may happen now?"),
         sorted({*free, *barred}),

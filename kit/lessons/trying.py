@@ -203,7 +203,7 @@ def terminal(line: str, folder: str | os.PathLike[str]) -> str:
     if "\0" in line or len(line) > LONGEST_LINE:
         raise BadInput("line", line, allowed)
     if not whole_path(folder, "folder", "a folder").is_dir():
-        raise BadInput("folder", str(folder), "a folder that is there")
+        raise BadInput("folder", str(folder), "a folder that exists")
     done = subprocess.run(
         [sys.executable, "-P", "-m", "kit", *words],
         check=False,

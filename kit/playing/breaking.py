@@ -139,7 +139,8 @@ class Breaks:
         off = tuple(name for name in model.off if name != chosen.name)
         restored = build(model.name, plainly(model.parameters), off)
         if restored.start() != timeline.moments[0].state:
-            words = say("With {name} on, the run begins otherwise: switch it on under Safeguards.",
+            words = say("With {name} on, the run begins differently: switch it on under "
+                "Safeguards.",
                         name=chosen.id)  # fmt: skip
             raise Refused(words)
         at, tip = timeline.at, timeline.tip

@@ -137,7 +137,7 @@ class Session:
         return self._change(self.timeline.back)
 
     def milestone(self) -> Moment:
-        """Go on to the next milestone or broken promise, or as far as one can.
+        """Go to the next milestone or broken promise, or as far as one can.
 
         Raises Refused when not even one step was possible.
         """

@@ -152,7 +152,7 @@ class Setup:
             del self.kept[former]
             return ""
         self.follow()
-        return say("Begun again with its own ring, model and safeguards.")
+        return say("Started again with its own ring, model and safeguards.")
 
     def keep(self) -> None:
         """Keep the history that is shown, for who comes back to its configuration."""

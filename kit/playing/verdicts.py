@@ -29,7 +29,7 @@ def verdict(model: Model[Any, Any], result: Result) -> str:
             )
         return say("Broken after {n} steps ({seen} searched).", n=steps, seen=seen)
     if result.interrupted:
-        at_work = " " + say("At work was {what}.", what=result.at_work) if result.at_work else ""
+        at_work = " " + say("It stopped in {what}.", what=result.at_work) if result.at_work else ""
         return stopped(result.states) + at_work
     if not result.complete:
         reached = say("Not complete: the bound of {seen} was reached.", seen=seen)

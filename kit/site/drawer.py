@@ -194,7 +194,7 @@ class Drawer:
         where, words, is_wrong = self._note
         note = None if where else _note(words, is_wrong)
         link = _button("link", say("Link"), say("put the run that is shown into the address"))
-        begin = _button("reset", say("Reset"), say("begin again with this model"))
+        begin = _button("reset", say("Reset"), say("start again with this model"))
         heads = [h("h3", say("Safeguards"))] if switches else []
         ring = [h("h3", say("Ring and model")), *fields] if fields else []
         return [h("div", begin, link, note), search, h("div", heads, switches, ring)]

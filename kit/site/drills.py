@@ -40,7 +40,7 @@ def drill_page(name: str) -> tuple[str, bytes]:
         f'<nav aria-label="{escape(say("drills"))}">'
         f'<a href="{root}index.html">{escape(say("all drills"))}</a>'
         f"<b>{escape(drill.kind.title)}</b>"
-        f'<span id="engine" role="status">{escape(say("The engine starts: type meanwhile."))}'
+        f'<span id="engine" role="status">{escape(say("The engine starts; you can type."))}'
         "</span></nav>"
     )
     room = (

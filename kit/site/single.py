@@ -36,7 +36,7 @@ def single_page(name: str, site: Path) -> str:
         match = pattern.search(text)
         file = (page.parent / match[1]).resolve() if match else site
         if match is None or not file.is_file():
-            raise KitError(f"story: {page} and what lies beside it differ: `make site` again")
+            raise KitError(f"story: {page} and what lies beside it differ: run `make site` again")
         data = file.read_bytes()
         inside = data.decode() if form.startswith("<") else _letters(data)
         text = f"{text[: match.start()]}{form.format(inside)}{text[match.end() :]}"

@@ -237,7 +237,7 @@ class StartBar:
         """So long it has taken. The bar is full only at the end."""
         self.progress.value = min(int(seconds), USUAL - 1)
         self.label.value = say(
-            "Spark starts: {s} s, {usual} s are usual", s=round(seconds), usual=USUAL
+            "Spark is starting: {s} s, {usual} s is usual", s=round(seconds), usual=USUAL
         )
 
     def end(self, seconds: float) -> None:
@@ -252,7 +252,7 @@ def starting(bar: StartBar | None = None) -> Iterator[StartBar | None]:
     began = monotonic()
     if bar is None and in_notebook():
         bar = StartBar()
-        display_widget(bar.box, say("Spark starts: a bar moves here"))
+        display_widget(bar.box, say("Spark is starting: a bar moves here"))
     if bar is None:
         yield None
         return

@@ -148,7 +148,7 @@ REQUESTS = of_steps(
     "a client's request after a step",
     "request int: its number, from 1",
     "title string: what is asked for",
-    "coordinator string: who serves it",
+    "coordinator string: the node that serves it",
     "level string: its consistency level",
     "phase string: waiting, open, done or failed",
     "planned bigint: the epoch that it was sent by, null unless it is open",

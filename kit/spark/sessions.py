@@ -149,7 +149,7 @@ def session(
     if where is not None:
         reason = machine.answers(where, min(patience, 5.0))
         if reason is not None:
-            raise SparkUnavailable(f"nobody answers at {chosen}: {reason}")
+            raise SparkUnavailable(f"no answer at {chosen}: {reason}")
     held = tempfile.TemporaryDirectory(prefix="kit-spark-", ignore_cleanup_errors=True)
     scratch = Path(held.name)
     given = machine.settings(scratch, here=where is None or where.is_here)
@@ -320,7 +320,7 @@ def _connected(url: str, where: machine.Address, given: Mapping[str, str], patie
                 grpc.channel_ready_future(channel).result(timeout=min(patience, 10.0))
             except grpc.FutureTimeoutError:
                 raise SparkUnavailable(
-                    f"what answers at {url} is no Spark Connect server"
+                    f"what answers at {url} is not a Spark Connect server"
                 ) from None
     os.environ[CONNECT_MODE] = "1"
     try:

@@ -81,7 +81,7 @@ def seeded(
     if tasks is not None and (type(tasks) is not int or not 0 < tasks <= MOST_TASKS):
         raise BadInput("tasks", tasks, f"a whole number from 1 to {MOST_TASKS}, or None")
     if not isinstance(seeds, range) or len(seeds) > MOST_SEEDS or min(seeds, default=0) < 0:
-        allowed = f"a range of at most {MOST_SEEDS} whole numbers from 0 on"
+        allowed = f"a range of at most {MOST_SEEDS} whole numbers from 0 up"
         raise BadInput("seeds", str(seeds), allowed)
     if not (spark is None or callable(getattr(spark, "range", None))):
         raise BadInput("spark", spark, "a Spark session, or None")

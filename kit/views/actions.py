@@ -173,7 +173,7 @@ def _awaited(scene: Scene, closed: Sequence[Gate]) -> Frag:
 def first_waiting(scene: Scene) -> tuple[Any, Refusal] | None:
     """The waiting action to show, and why: the first that counts nodes, or else names some.
 
-    Where nothing goes on by itself it is the last one that names the fewest: others wait for it.
+    Where nothing more happens by itself it is the last that names the fewest: others wait for it.
     """
     waits = [(action, why) for action, why in scene.options() if why and _waits(why)]
     if scene.suggested is None:

@@ -91,10 +91,6 @@ def draw_break(scene: Scene, picture: Frag | None, named: Named) -> Frag | None:
         for each in scene.breaches()
         if each not in broken
     )
-    witnesses = facts(first.witness)
-    contradicted = say("These two facts contradict it:")
-    if len(witnesses) == 1:
-        contradicted = say("This contradicts it:")
     judges = (*scene.model.properties, *scene.model.monitors)
     invariant = next((each.invariant for each in judges if each.name == first.name), "")
     blamed = culprits(scene, picture, first.witness, named)
@@ -104,8 +100,8 @@ def draw_break(scene: Scene, picture: Frag | None, named: Named) -> Frag | None:
         h("button", "×", type="button", data_do="unbreak", aria_label=say("close")),
         h("h3", h("span", "!", class_="bulb broken", aria_hidden="true"), " ", head),
         h("p", h("strong", first.title), f" ({invariant})" if invariant else None),
-        h("p", contradicted),
-        h("ul", [h("li", fact, class_="witness") for fact in witnesses]),
+        h("p", say("Evidence:")),
+        h("ul", [h("li", fact, class_="witness") for fact in facts(first.witness)]),
         soft(say("Also broken in this step: {others}.", others=others) if others else ""),
         soft(say("Broken before: {others}.", others=former) if former else ""),
         h("p", _buttons(scene, inquiry), class_="kp-asks"),
@@ -185,7 +181,7 @@ def possible_words(scene: Scene, possible: Possible) -> str:
 def restored_words(scene: Scene, again: Restored) -> str:
     """What becomes of a run when a safeguard is put back."""
     name = again.safeguard
-    words = say("With {name} on, each step is still possible.", name=name)
+    words = say("With {name} on, every step is still possible.", name=name)
     if again.left_out:
         number, reason = again.left_out[0]
         words = say(
@@ -214,10 +210,10 @@ def _cause(scene: Scene, breach: Breach, inquiry: Inquiry, picture: Frag | None)
     parts = {
         node: json.dumps(known_parts(picture, node)) for node in sorted(known_steps) if picture
     }
-    needed = say("Without any one of these it does not happen.")
+    needed = say("Leave out any one of these, and it does not happen.")
     if len(steps) < len(way):
         needed += " " + say("The other steps do not matter.")
-    unknown = soft(say("This model does not tell what a single node has seen."))
+    unknown = soft(say("This model does not say what a single node has seen."))
     return h(
         "div",
         h("h4", say("The smallest cause: {n} of {all} steps", n=len(steps), all=len(way))),
@@ -268,7 +264,7 @@ def break_lines(scene: Scene) -> list[str]:
     first, inquiry = broken[0], scene.inquiry or Inquiry()
     lines = [
         say("Broken: {title}.", title=first.title),
-        say("This contradicts it: {facts}.", facts=". ".join(facts(first.witness))),
+        say("Evidence: {facts}.", facts=". ".join(facts(first.witness))),
         *_answers(scene, inquiry),
     ]
     if inquiry.cause is not None:

@@ -77,7 +77,7 @@ def _stake(story: Story, scene: Scene, danger: tuple[Safeguard, str] | None) -> 
     if words:
         yield h("p", h("strong", words))
     if gone and story.breaks:
-        yield h("p", say("Watch what comes of it."))
+        yield h("p", say("Watch what happens."))
     elif gone:
         more = "" if scene.closed else say("Choose other actions until one breaks.")
         yield h("p", say("This run breaks no promise."), f" {more}" if more else "")

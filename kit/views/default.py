@@ -69,7 +69,7 @@ def draw_table(scene: Scene) -> Frag:
     rows = [_row(path, now[path], then.get(path), path in moved) for path in paths]
     head, body = heads(say("field"), say("value")), h("tbody", rows)
     table = h("table", h("caption", title), head, body, class_="state")
-    unchanged = soft(say("{n} further fields did not change.", n=rest) if rest else "", "rest")
+    unchanged = soft(say("{n} more fields did not change.", n=rest) if rest else "", "rest")
     return scroll(say("state of {what}", what=title), table, unchanged)
 
 

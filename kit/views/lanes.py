@@ -82,7 +82,7 @@ def how_seen(scene: Scene) -> str:
     if isinstance(scene.model, NetworkModel):
         return say("A node has seen its own steps, and what it heard of by messages.")
     if isinstance(scene.model, RecordedRun):
-        return say("Nobody recorded what a node hears: shown are the steps that change it.")
+        return say("What a node hears was not recorded: shown are the steps that change it.")
     return say("This model has no lanes: shown are the steps in which a node sends or receives.")
 
 

@@ -163,10 +163,10 @@ ICONS = {
 def keys_help() -> tuple[tuple[str, str], ...]:
     """The keys, and what each does."""
     return (
-        (say("→  or  j"), say("one step on; at the end of a branch, what the model suggests")),
+        (say("→  or  j"), say("one step forward; at the end of a branch, what the model suggests")),
         (say("←  or  k"), say("one step back")),
-        (say("Shift + →"), say("on to the next milestone")),
-        (say("Shift + ←"), say("back to the milestone before")),
+        (say("Shift + →"), say("to the next milestone")),
+        (say("Shift + ←"), say("to the milestone before")),
         (say("Home, End"), say("first and last step")),
         (say("Space"), say("play and pause")),
         (say("1 to 9"), say("the actions, by the numbers they carry")),
@@ -182,7 +182,10 @@ def keys_help() -> tuple[tuple[str, str], ...]:
         ("f", say("fork: begin a new branch at this step")),
         ("o", say("film, an overview: the milestones as small pictures; Enter goes to one")),
         ("p", say("projector: full screen, large type")),
-        (say("Page Up, Page Down"), say("on the projector: back and on, as a remote sends them")),
+        (
+            say("Page Up, Page Down"),
+            say("on the projector: back and forward, as a remote sends them"),
+        ),
         (say("Esc"), say("close what lies over the panels")),
         ("?", say("this list")),
     )
@@ -191,9 +194,9 @@ def keys_help() -> tuple[tuple[str, str], ...]:
 def marks_help() -> tuple[tuple[str, str], ...]:
     """The marks of all pictures, and what each means."""
     return (
-        (say("dashed"), say("planned, or not yet so")),
+        (say("dashed"), say("planned, or not yet true")),
         (say("yellow"), say("changed in this step")),
-        (say("green ✓"), say("a promise that holds, and nothing else")),
+        (say("green ✓"), say("a promise that holds (green means nothing else)")),
         (say("+ and −"), say("what comes, what goes")),
         (say("hollow"), say("down; grey with ✗: dead; with +: joining")),
         (say("crown"), say("it leads")),
@@ -206,7 +209,7 @@ def _buttons() -> tuple[tuple[str, str, str], ...]:
         ("back", say("one step back"), "←"),
         ("play", say("play"), say("Space")),
         ("step", say("one step on"), "→"),
-        ("milestone", say("on to the next milestone"), say("Shift →")),
+        ("milestone", say("to the next milestone"), say("Shift →")),
         ("fork", say("fork here"), "f"),
     )
 
@@ -298,7 +301,9 @@ def _modes() -> Frag:
             "setup", say("Set up"), hidden=True, title=say("model, parameters, safeguards, search")
         ),
         _toggle("predict", say("Predict"), title=say("answer before a step is shown")),
-        _toggle("story", say("Story"), title=say("what several nodes do alike is one step")),
+        _toggle(
+            "story", say("Story"), title=say("what several nodes do in the same way is one step")
+        ),
         _toggle("film", say("Film"), title=say("the milestones as small pictures")),
         _toggle("unfold", say("Unfold runs"), hidden=True, title=say("show each step of a run")),
         h("label", h("span", say("speed")), h("select", speeds, data_do="speed")),

@@ -53,7 +53,7 @@ STRIP, LINE = 26.0, 15.0
 SIDE, HALF_SIDE = 132.0, 112.0
 """How wide the column of clients is."""
 MOST_SAID = 4
-"""Lines beside a client, of which the first names what it is at."""
+"""Lines beside a client, of which the first names what it is doing."""
 MOST_PARKED, MOST_ALIKE = 24, 4
 """Envelopes that are drawn, and of one sender with the same words; those of more are told once."""
 HEALTH = (later("up"), later("down"), later("gone"), later("joining"))
@@ -845,7 +845,7 @@ def stage_lines(stage: Stage, gates: Sequence[Gate]) -> Iterator[str]:
         beyond = wall.beyond or say("the others")
         where = say("between {group} and {others}", group=group, others=beyond)
         if wall.one_way:
-            where = say("nobody reaches {group}, who still reach the others", group=group)
+            where = say("no node reaches {group}, which still reach the others", group=group)
         if wall.one_way and wall.beyond:
             where = say("nothing passes from {one} to {other}", one=wall.beyond, other=group)
         yield f"{say(wall.words)}: {where}"

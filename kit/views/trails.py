@@ -386,7 +386,7 @@ def fate(title: str, look: str) -> str:
     if look == "held":
         return say("{what} (held)", what=title)
     if look == "waits":
-        return say("{what} (not gone yet: its sender has still to write)", what=title)
+        return say("{what} (not sent yet: its sender still has to write)", what=title)
     return say("{what} (lost)", what=title) if look == "torn" else title
 
 

@@ -26,7 +26,7 @@ def terminal_shell(drill: Drill) -> Frag:
             role="log",
             tabindex=0,
             aria_live="polite",
-            aria_label=say("what was typed, and what came of it"),
+            aria_label=say("what was typed, and what happened"),
             data_part="output",
         ),
         h(

@@ -119,7 +119,7 @@ class Controls:
         self.home = self.place = ipywidgets.VBox([self.message])
         self.places: dict[Any, ipywidgets.VBox] = {}  # of a control and the reason below it
         self.file = ipywidgets.Text(value="trace.json", description=say("File"))
-        self.reset = button(say("Reset"), say("begin again with this model"), self._reset)
+        self.reset = button(say("Reset"), say("start again with this model"), self._reset)
         self.fields: dict[str, Any] = {}
         self.switches: dict[str, ipywidgets.Checkbox] = {}
         self.board = SearchBoard(player)

@@ -90,7 +90,7 @@ class Player(Session, ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ship
         Raises KitError for a Player that no other one has opened.
         """
         if self.coarser is None:
-            raise KitError(f"zoom_out: this run of {self.model.name} was opened by itself")
+            raise KitError(f"zoom_out: this run of {self.model.name} was opened on its own")
         return self.coarser
 
     def copy(self) -> Player:

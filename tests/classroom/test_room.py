@@ -38,7 +38,7 @@ def test_a_seat_is_for_one() -> None:
     room = Room("raft")
     ticket = room.sit("A")
     assert room.seat_of(ticket) == "A"
-    with pytest.raises(Refused, match="node A already"):
+    with pytest.raises(Refused, match="Node A is already taken"):
         room.sit("A")
     room.free("A")
     with pytest.raises(Refused, match="type the code"):

@@ -146,7 +146,7 @@ def test_a_link_is_cut_both_ways_by_one_cut() -> None:
     """One cut takes both directions, and heals as a whole; so does a split beside it."""
     model = keeping(cuts=1, partitions=1)
     state = played(model, "cut A<>B", "partition A | B")
-    assert refused(model, state)["cut A>B"] == "A>B is cut already"
+    assert refused(model, state)["cut A>B"] == "A>B is already cut"
     whole = model.apply(state, Heal())
     assert (whole.cut, whole.network.apart) == (0, 0)
     assert refused(model, whole)["heal"] == "the network is not cut"
@@ -164,8 +164,8 @@ def test_every_refusal_is_one_clear_line() -> None:
         "heal": "the network is not cut",
     }
     for action, reason in {
-        Keeping.cut("A>A"): "a link is between two different nodes that there are",
-        Keeping.cut("A>Z"): "a link is between two different nodes that there are",
+        Keeping.cut("A>A"): "a link is between two different nodes of the network",
+        Keeping.cut("A>Z"): "a link is between two different nodes of the network",
         Keeping.tick("A", "egg"): "A has set no egg timer",
         Keeping.request("A", "bye"): "no client asks bye now",
         Keeping.persist("A"): "A has nothing to write",
@@ -303,7 +303,7 @@ verdicts
 ----
 B starts again from what is on its disk.
 A starts again from what is on its disk.
-No message gets through on A>B any more.
+No message gets through on A>B any longer.
 refused: the link A→B is cut
 The network is whole again.
 B receives keep hello from A and sends kept hello to A.

@@ -194,7 +194,7 @@ def test_each_way_to_split_is_there_once() -> None:
         reasons.append([end.reason if isinstance(end, Refusal) else None for end in ends])
     assert reasons == [
         [None, "the network is not cut"],
-        ["the network is cut already: it has to heal first", None],
+        ["the network is already cut: it has to heal first", None],
         ["the budget of partitions is spent", "the network is not cut"],
     ]
 

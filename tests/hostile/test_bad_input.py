@@ -151,7 +151,7 @@ REFUSED: list[tuple[Callable[[Path], Path], Callable[[Path], Any], str]] = [
     (
         text("table_id,last_token,replicas\n00000001-0000-11f0-8000-000000000001,1,[]\n"),
         read_tablets,
-        "a replica or more",
+        "one or more replicas",
     ),
     (
         spoil(",-4611686018427387905,", ",,", TABLETS / "tablets.csv"),
@@ -228,7 +228,7 @@ def test_two_outputs_have_two_places(tmp_path: Path) -> None:
     said = bad(
         "explain", dump, "--html", place, "--save", str(tmp_path / ".." / tmp_path.name / "out")
     )
-    assert "another file" in said
+    assert "a different file" in said
     assert list(tmp_path.iterdir()) == []
 
 

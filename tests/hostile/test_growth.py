@@ -45,7 +45,7 @@ def hosts(count: int) -> list[Host]:
 
 
 def journal(host: str, count: int) -> str:
-    """A journal in which a host says that often what it is at."""
+    """A journal in which a host says that often what it is doing."""
     said = "[shard 0: gms] raft_topology - entered `join group0` transition state"
     return "\n".join(
         f"Feb 01 {at // 3600 % 24:02}:{at // 60 % 60:02}:{at % 60:02}.1 {host} scylla[1]:  {said}"

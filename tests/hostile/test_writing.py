@@ -107,11 +107,11 @@ def test_commands_refuse_before_they_work(tmp_path: Path) -> None:
     given = tmp_path / "run.json"
     assert call("check", "tcm", "--off", "S-05", "--trace", str(given)).status == 1
     text = given.read_bytes()
-    assert "another file than the one" in bad("play", str(given), "--html", str(given))
+    assert "a different file from the one" in bad("play", str(given), "--html", str(given))
     link = tmp_path / "link"
     link.symlink_to(given)
     for words in (["check", "tcm"], ["fuzz", "tcm"], ["check", "tcm", "--off", "S-05", "--json"]):
         assert "symbolic link" in bad(*words, "--trace", str(link))
     os.link(given, tmp_path / "hard")
-    assert "another file" in bad("play", str(given), "--html", str(tmp_path / "hard"))
+    assert "a different file" in bad("play", str(given), "--html", str(tmp_path / "hard"))
     assert given.read_bytes() == text

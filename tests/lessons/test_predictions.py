@@ -84,7 +84,7 @@ def test_what_is_right_in_an_answer_is_named_first() -> None:
     """Then what is not so, then what is missing; the run that settles it comes last."""
     guess = predict(worked(milestones=2), writers, 130)
     verdict = repr(guess.answer("A", "B", "X")).splitlines()
-    assert verdict[0] == "✗ In part right: B; X."
+    assert verdict[0] == "✗ Partly right: B; X."
     assert [line.strip() for line in verdict[1:3]] == ["Not so: A.", "Missing: C."]
     assert repr(guess.answer("B", "C")).splitlines()[1].strip() == "Missing: X."
 

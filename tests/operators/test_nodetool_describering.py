@@ -69,7 +69,7 @@ def test_other_replicas_are_named() -> None:
     fewer = NETWORK.replace('"bergen": 2', '"bergen": 1')
     (line,) = [x for x in opened(*files, keyspaces=(fewer,)).warnings if "differ" in x]
     assert line == (
-        "describering.txt: these are the replicas of no given keyspace; 18 of 18 ranges differ "
+        "describering.txt: these replicas fit none of the given keyspaces; 18 of 18 ranges differ "
         "from shop (NetworkTopologyStrategy amsterdam 2, bergen 1), first (-8531699129511414324, "
         "-5424104304150091343]: the tool lists 10.2.0.1, 10.2.0.2, 10.1.0.3, 10.1.0.2, the "
         "replication gives 10.2.0.1, 10.1.0.3, 10.1.0.2"

@@ -166,7 +166,7 @@ def test_a_statement_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
             "at most max_tablet_count, 7",
         ),
         ({"min_tablet_count": "0", "max_tablet_count": "1"}, ""),
-        ({"max_tablet_count": "0"}, "a whole number from 1 on"),
+        ({"max_tablet_count": "0"}, "a whole number from 1 up"),
         ({"min_tablet_count": "-1"}, "a whole number"),
         ({"pow2_count": "maybe"}, "true or false"),
         ({"pow2_count": "TRUE"}, ""),

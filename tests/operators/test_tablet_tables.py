@@ -105,7 +105,7 @@ def test_what_is_refused(text: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([f'{TABLE},-1,"{{{A}: -5}}"'], "line 2 replicas | -5 | from 0 on"),
+        ([f'{TABLE},-1,"{{{A}: -5}}"'], "line 2 replicas | -5 | from 0 up"),
         ([f'{TABLE},-1,"{{{A}: 5, {A}: 6}}"'], "line 2 replicas | each host once"),
         ([f'{TABLE},-1,"{{{A}: x}}"'], "line 2 replicas | as cqlsh writes it"),
         ([f"{TABLE},-1,{{}}"] * 2, "line 3 last_token | -1 | each tablet of a table once"),
@@ -124,7 +124,7 @@ def test_sizes_that_are_refused(rows: list[str], said: str, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([f"{A},-1"], "line 2 storage_capacity | -1 | bytes, a number from 0 on"),
+        ([f"{A},-1"], "line 2 storage_capacity | -1 | bytes, a number from 0 up"),
         ([f"{A},1", f"{A},1"], "line 3 node | each node once"),
         ([",1"], "line 2 node | None"),
     ],

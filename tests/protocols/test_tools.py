@@ -333,7 +333,7 @@ def test_a_cluster_that_migrates_is_asked_by_nodetool() -> None:
 
 
 def test_a_number_that_does_not_fit_is_not_modelled_either() -> None:
-    """Where the model has nothing of the kind that is said first, whatever was asked for."""
+    """Where the model has nothing like that that is said first, whatever was asked for."""
     timeline = Timeline(build("schema", {"nodes": 2}, ()))
     now = DrillMoment(timeline.model, (timeline.moments[0],), "A")
     for line in ("reconfigure 9", "reconfigure dc7:1", "unregister 7"):
@@ -360,12 +360,12 @@ def test_who_has_left_is_forgotten_by_its_number() -> None:
         assert option is not None
         timeline.do(option[0])
     assert states() == ["JOINED", "JOINED", "JOINED", "LEFT"]
-    with pytest.raises(Refused, match="unregister A: there is nothing of the kind"):
+    with pytest.raises(Refused, match="unregister A: there is nothing like that"):
         answer(tools, now(), "nodetool cms unregister 1")
     [action] = answer(tools, now(), "nodetool cms unregister 4").actions
     timeline.do(action)
     assert states() == ["JOINED", "JOINED", "JOINED"]
-    with pytest.raises(Refused, match="unregister D: there is nothing of the kind"):
+    with pytest.raises(Refused, match="unregister D: there is nothing like that"):
         answer(tools, now(), "nodetool cms unregister 4")
 
 
@@ -410,7 +410,7 @@ def test_what_the_model_refuses_is_said_when_it_is_done() -> None:
     [action] = answer(servers(timeline), now, "nodetool decommission").actions
     with pytest.raises(Refused, match="nobody else would be left"):
         done(timeline, action)
-    with pytest.raises(Refused, match="nothing of the kind to do in this model now"):
+    with pytest.raises(Refused, match="nothing like that to do in this model now"):
         answer(servers(timeline), now, "nodetool cms reconfigure --cancel")
 
 

@@ -87,7 +87,7 @@ def test_an_unreachable_master_is_one_line(
     for start in ("_started", "_connected"):
         monkeypatch.delattr(f"kit.spark.sessions.{start}")
     url = f"{master}://{LOOPBACK}:{deaf}"
-    with pytest.raises(SparkUnavailable, match=f"nobody answers at {url}: .*refused") as caught:
+    with pytest.raises(SparkUnavailable, match=f"no answer at {url}: .*refused") as caught:
         session(environment={variable: url})
     assert "\n" not in str(caught.value)
 
@@ -95,7 +95,7 @@ def test_an_unreachable_master_is_one_line(
 @pytest.mark.usefixtures("alone")
 def test_an_answer_that_is_not_sparks(listener: int) -> None:
     """Somebody who answers at the port, but is no Connect server, is told apart."""
-    with pytest.raises(SparkUnavailable, match="is no Spark Connect server"):
+    with pytest.raises(SparkUnavailable, match="is not a Spark Connect server"):
         session(f"sc://{LOOPBACK}:{listener}", patience=1.0)
 
 
@@ -144,7 +144,7 @@ def test_a_cell_goes_on_without_spark(deaf: int) -> None:
     assert found.engine == "plain engine"
     assert list(found.affected()["name"])[:2] == ["before", "split"]
     [line] = said
-    assert line.startswith("Spark cannot be used here: nobody answers at spark://")
+    assert line.startswith("Spark cannot be used here: no answer at spark://")
     assert "A smaller run of the plain engine follows." in line
 
 

@@ -102,7 +102,7 @@ def test_a_large_state_shows_what_changed_and_counts_the_rest() -> None:
     names = tuple(f"n{i}" for i in range(300))
     drawn = draw_table(scene_after(names, 1))
     assert len([one for one in drawn.walk() if (one.key or "").startswith("field:")]) == 2
-    assert "299 further fields did not change" in drawn.text()
+    assert "299 more fields did not change" in drawn.text()
 
 
 def test_refused_actions_stay_and_say_why() -> None:

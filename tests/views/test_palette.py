@@ -178,7 +178,7 @@ PLANNED = {
     ".kp .bubble.asked, .kp .bubble.silent, .kp .bubble.waiting, .kp .bubble.open": "not said yet",
     ".bubble.asked, .bubble.silent, .bubble.waiting, .bubble.open": "not said yet",
 }
-"""What is drawn with dashes: what is planned, or not yet so. Nothing else may be."""
+"""What is drawn with dashes: what is planned, or not yet true. Nothing else may be."""
 PLANNED_BY = {
     "grid.py": "a node that joins, leaves, or lags",
     "members.py": "a node that has not joined yet",

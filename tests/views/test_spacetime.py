@@ -304,7 +304,7 @@ def test_a_network_in_hand_is_drawn_as_it_is() -> None:
     assert len(classed(frag, "tip")) == 1
     assert part(frag, "n:B") is not None
     assert (part(frag, "n:B") or frag).get("class") == "character down"
-    assert "keep hello (not gone yet: its sender has still to write)" in said
+    assert "keep hello (not sent yet: its sender still has to write)" in said
     assert "cut: nothing passes from A to B" in said
 
 

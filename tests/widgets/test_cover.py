@@ -100,11 +100,11 @@ def test_a_cover_tells_whether_the_run_breaks_a_promise() -> None:
     assert "With S-01 off, an acknowledged write could be lost." in exercise
     assert "This run breaks no promise. Choose other actions until one breaks." in exercise
     told = Player("gossip_join/two-shadow-rounds").rendered.html(0)
-    assert "Watch what comes of it." in told
+    assert "Watch what happens." in told
     assert "This run" not in told
     whole = Player(open_file(file_named("tcm/off-progress-barrier"))).rendered
     assert "Watch (3 seconds)" in whole.html(0)
-    assert "Watch what comes of it." in whole.html(0)
+    assert "Watch what happens." in whole.html(0)
 
 
 @pytest.mark.browser

@@ -46,7 +46,9 @@ def test_what_no_page_says_is_passed_over(content: Any) -> None:
 
 def test_the_history_is_the_players() -> None:
     """A step of the Player is one of the drill: the checklist follows."""
-    board = DrillBoard("raft_upgrade/into-raft")  # others may begin where nothing goes on by itself
+    board = DrillBoard(
+        "raft_upgrade/into-raft"
+    )  # others may begin where nothing more happens by itself
     before = board.stage.side
     step = board.player.step()
     board.player.stage._handle_custom_msg({}, [])

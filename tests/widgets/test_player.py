@@ -71,7 +71,7 @@ def test_back_shows_exactly_the_former_state() -> None:
 
 
 def test_a_bootstrap_is_four_milestones() -> None:
-    """Four times on to the next milestone go through the four epochs."""
+    """Four times to the next milestone go through the four epochs."""
     player, _ = quiet()
     found = [player.milestone().milestone for _ in range(4)]
     assert found == ["epoch 1", "epoch 2", "epoch 3", "epoch 4"]

@@ -357,7 +357,7 @@ class _RingText:
             raise BadInput(f"{source} line {stop}", tail, allowed)
         if last is None and count > 1:
             lacks = f"no line above the rows of {dc} repeats its last token"
-            self.warnings.append(f"{source}: {lacks}; whether rows are missing cannot be told")
+            self.warnings.append(f"{source}: {lacks}; it is not known whether rows are missing")
         self._trailers(stop, end)
         return nodes
 

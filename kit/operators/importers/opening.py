@@ -69,7 +69,7 @@ def _difference(ring: Ring, placed: list[Keyspace], listing: Listing) -> str | N
             first = ranges[odd[0]]
             names = ", ".join(ring.names[code] for code in ours[odd[0]] if code >= 0)
             line = (
-                f"{listing.source}: these are the replicas of no given keyspace; {len(odd)} of "
+                f"{listing.source}: these replicas fit none of the given keyspaces; {len(odd)} of "
                 f"{len(ranges)} ranges differ from {keyspace.name} ({keyspace.replication.label}), "
                 f"first ({first.left}, {first.right}]: the tool lists {', '.join(first.replicas)}, "
                 f"the replication gives {names or 'nobody'}"

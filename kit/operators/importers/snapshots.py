@@ -131,7 +131,7 @@ def _in_time(snapshots: Sequence[Snapshot]) -> list[Snapshot]:
     for at, each in enumerate(ordered):
         for earlier in ordered[:at]:
             if _contents(earlier) == _contents(each):
-                allowed = f"a later one than {earlier.source}, with which it agrees in all"
+                allowed = f"a later one than {earlier.source}, with which it agrees in everything"
                 raise BadInput("snapshot", each.source, allowed)
     return [*_doubted(ordered, list(snapshots))]
 

@@ -422,7 +422,9 @@ def _tablet(row: Values, where: str, known: dict[tuple[str, int], tuple[str, int
         for name in ("replicas", "new_replicas")
     )
     if not replicas:
-        raise BadInput(f"{where} replicas", row.get("replicas"), "a replica or more of each tablet")
+        raise BadInput(
+            f"{where} replicas", row.get("replicas"), "one or more replicas of each tablet"
+        )
     words = (row.get(name) or "" for name in ("stage", "transition", "session", "repair_time"))
     return TabletLine(where, row["last_token"], replicas, new_replicas, *words)
 
@@ -442,7 +444,7 @@ def read_sizes(path: Readable) -> TabletBytes:
         tablets[last] = row["replicas"] or {}
         for host, size in tablets[last].items():
             if size < 0:
-                raise BadInput(f"{where} replicas.{host}", size, "bytes, a number from 0 on")
+                raise BadInput(f"{where} replicas.{host}", size, "bytes, a number from 0 up")
     if not sizes:
         raise BadInput(source, "no row", f"rows of {SIZES_TABLE.name}, one for each tablet")
     return sizes
@@ -455,7 +457,7 @@ def read_loads(path: Readable) -> tuple[NodeLoad, ...]:
     for where, row in _known_rows(text, source, LOADS_TABLE):
         host, capacity = _needed(row, "node", where), row.get("storage_capacity")
         if capacity is not None and capacity < 0:
-            raise BadInput(f"{where} storage_capacity", capacity, "bytes, a number from 0 on")
+            raise BadInput(f"{where} storage_capacity", capacity, "bytes, a number from 0 up")
         if host in loads:
             raise BadInput(f"{where} node", host, "each node once")
         place = host, row.get("dc"), row.get("rack"), row.get("up"), capacity

@@ -493,7 +493,7 @@ class Cms(NodeModel[CmsState]):
         label="{node} catches up from {source}",
         travels=[Travel("data", "{source}", "{node}", "log")],
     )
-    @purpose("The log never changes, so anybody who has more of it can tell.")
+    @purpose("The log never changes, so any node that has more of it can pass it on.")
     def catch_up(self, s: CmsState, node: Node, source: Node) -> Next:
         """{node} learns the log up to epoch {epoch} from {source}."""
         log, theirs = s.nodes[node].log, s.nodes[source].log
@@ -542,9 +542,9 @@ class Cms(NodeModel[CmsState]):
     @order(
         each=lambda m, s: m.votes_on(s, lambda known: known.cluster & ~known.leaving & alive(m, s))
     )
-    @purpose("Who leaves the cluster has to hand its part of the log over first.")
+    @purpose("A node that leaves the cluster has to hand over its part of the log first.")
     def decommission(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
-        """{node} is to leave: {member} commits that as epoch {epoch}; {by} stored it."""
+        """{node} begins to leave: {member} commits that as epoch {epoch}; {by} stored it."""
         members = self.known(s, member)
         if (members.cluster & ~members.leaving).bit_count() == 1:
             return refused("nobody else would be left")
@@ -574,7 +574,7 @@ class Cms(NodeModel[CmsState]):
         ),
         hand=off_stage,
     )
-    @purpose("One that is gone hands nothing over: it leaves both sets at once.")
+    @purpose("A node that is gone hands nothing over: it leaves both sets at once.")
     def assassinate(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
         """{node} is taken out at once: {member} commits that as epoch {epoch}; {by} stored it."""
         members = self.known(s, member)
@@ -592,9 +592,9 @@ class Cms(NodeModel[CmsState]):
             yield from ((member, node, by) for node in nodes_in(gone))
 
     @order(each=forgettable, when=lambda m: m.edition == "server", hand=off_stage)
-    @purpose("The log keeps a number for who has left until somebody forgets it.")
+    @purpose("The log keeps the number of a node that has left until an operator removes it.")
     def unregister(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
-        """{node} has left, and is forgotten: {member} commits that as epoch {epoch}; {by} stored
+        """{node} has left, and is unregistered: {member} commits that as epoch {epoch}; {by} stored
         it.
         """
         return self.commit(s, member, by, f"{rules.UNREGISTER} {self.names[node]}")
@@ -626,13 +626,14 @@ class Cms(NodeModel[CmsState]):
         when=lambda m: m.edition == "server",
     )
     @purpose(
-        "The published code leaves the size to an operator; a number is the first datacenter's."
+        "The published code leaves the size to an operator; a single number is for the first "
+        "datacenter."
     )
     def reconfigure(self, s: CmsState, member: Node, size: Size, by: By) -> Next:
         """An operator asks for {size} in the first datacenter: {member} commits that as epoch
         {epoch}; {by} stored it.
 
-        Who is down is not taken. The event then names who is, so that all nodes read it alike.
+        No node that is down is taken. The event names those that are, so all nodes read it alike.
         """
         return self.resize_to(s, member, by, str(size))
 
@@ -688,9 +689,9 @@ class Cms(NodeModel[CmsState]):
     )
     @purpose("Only an operator gives a change up; no timeout does.")
     def cancel_change(self, s: CmsState, member: Node, by: By) -> Next:
-        """An operator cancels the change: who is half in is out, by epoch {epoch}; {by} stored it.
+        """An operator cancels the change, as epoch {epoch}; {by} stored it.
 
-        What was finished stays.
+        A node that is half in is out. What was finished stays.
         """
         return self.commit(s, member, by, rules.CANCEL)
 
@@ -755,7 +756,7 @@ class Cms(NodeModel[CmsState]):
         return s.at(node, health="up")
 
     @action(each=expendable, spends="losses", fault=True, hand=off_stage)
-    @purpose("What was on its disk alone is gone.")
+    @purpose("What was only on its disk is gone.")
     def lose(self, s: CmsState, node: Node) -> Next:
         """{node} is lost for good, with its disk."""
         return s.at(node, health="lost")
@@ -763,7 +764,7 @@ class Cms(NodeModel[CmsState]):
     @action(each=working, spends="corruptions", fault=True)
     @purpose("A bug may leave a node with a state that its log does not say.")
     def corrupt(self, s: CmsState, node: Node) -> Next:
-        """The state of {node} becomes corrupt: it takes no part in the log any more."""
+        """The state of {node} becomes corrupt: it no longer takes part in the log."""
         return s.at(node, corrupt=True)
 
     @action(
@@ -775,7 +776,7 @@ class Cms(NodeModel[CmsState]):
     )
     @purpose("Orchestrators give a node another address whenever it starts.")
     def move_address(self, s: CmsState, node: Node) -> Next:
-        """{node} starts again with another address: those who know the old one do not reach it."""
+        """{node} starts again with another address: nodes that know the old one do not reach it."""
         return s.at(node, moved=True)
 
     def apart(self, s: CmsState) -> Iterator[tuple[int, int]]:
@@ -803,7 +804,7 @@ class Cms(NodeModel[CmsState]):
         when=lambda m: m.addresses,
         travels=to_voters,
     )
-    @purpose("Once the log has the address, everybody who follows it has.")
+    @purpose("Once the log has the address, every node that follows the log has it.")
     def register(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
         """The new address of {node} goes into the log: {member} commits that as epoch {epoch};
         {by} stored it.
@@ -858,9 +859,9 @@ class Cms(NodeModel[CmsState]):
         return s.but(open=True)
 
     @forcing(tag="force", each=lambda m, s: working(m, s) if s.open and not m.has_quorum(s) else 0)
-    @purpose("One member that is there is enough to go on.")
+    @purpose("One surviving member is enough to go on.")
     def force_member(self, s: CmsState, node: Node) -> Next:
-        """{node} alone becomes the CMS: the operator writes that into its log as epoch {epoch}."""
+        """{node} becomes the whole CMS: the operator writes that into its log as epoch {epoch}."""
         log = s.nodes[node].log
         if not self.known(s, node).cluster >> node & 1:
             return refused(f"{self.names[node]} is not in the cluster yet")
@@ -888,7 +889,7 @@ class Cms(NodeModel[CmsState]):
         return Snapshot(top + 1, state)
 
     @forcing(tag="load-snapshot", each=lambda m, s: alive(m, s) if s.open else 0)
-    @purpose("A snapshot takes the place of whatever a node made of its log.")
+    @purpose("A snapshot replaces whatever a node has made of its log.")
     def load_snapshot(self, s: CmsState, node: Node) -> Next:
         """The operator loads a hand-made snapshot of epoch {epoch} on {node}."""
         made, log = self.handmade(s), s.nodes[node].log
@@ -925,7 +926,9 @@ class Cms(NodeModel[CmsState]):
         was, now = self.known(before, node), self.known(after, node)
         if apart := rules.strangers(was, now):
             some, others = (", ".join(self.named(mask)) for mask in apart)
-            return f"{some} and {others} are quorums of neighbouring epochs, and share nobody"
+            return (
+                f"{some} and {others} are quorums of neighbouring epochs, without a common member"
+            )
         return None
 
     @step("INV-CMSQI", on=(advance,))
@@ -944,7 +947,7 @@ class Cms(NodeModel[CmsState]):
 
     @always("INV-MEMBER")
     def somebody(self, s: CmsState) -> str | None:
-        """Nobody believes that the CMS has no members."""
+        """No node believes that the CMS has no members."""
         for number, name in enumerate(self.names):
             if self.epoch(s, number) and not self.known(s, number).readers:
                 return f"{name} knows of no member"

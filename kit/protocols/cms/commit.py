@@ -115,7 +115,7 @@ class Commit(NodeModel[CommitState]):
     name, title, State = "commit", "Submitting an event to the metadata service", CommitState
     premise = (
         "Every change of metadata is one event, and the CMS gives it one place in the log. "
-        "Members race for a slot, and who loses validates again."
+        "Members race for a slot, and the loser validates again."
     )
     about = "The cluster, its CMS, the events that are submitted, what may go wrong."
     rests_at_goals = True
@@ -298,7 +298,7 @@ class Commit(NodeModel[CommitState]):
         when=lambda m: m.backend == "paxos",
         says="{node} opens ballot {ballot} for epoch {epoch}, and promises it itself.",
     )
-    @purpose("Ballots are ordered, so of two members one has to give way.")
+    @purpose("Ballots are ordered, so one of two members has to give way.")
     def open_ballot(self, s: CommitState, node: Node) -> Next:
         """A member begins with a slot, or begins again where another one has a higher ballot."""
         mine = s.nodes[node]
@@ -424,7 +424,7 @@ class Commit(NodeModel[CommitState]):
         says=_asking_says,
         travels=_round_trip,
     )
-    @purpose("What a majority has accepted, each later majority will name.")
+    @purpose("Every later majority will name what a majority has accepted.")
     def accept_value(self, s: CommitState, node: Node, acceptor: Node) -> Next:
         """A member asks an acceptor to accept its value."""
         if instead := self.unanswered(s, node, acceptor):
@@ -603,7 +603,7 @@ class Commit(NodeModel[CommitState]):
         hand=off_stage,
         says="{node} goes down. Its log, its promises and what it accepted stay on its disk.",
     )
-    @purpose("What a member was at is lost with it; what it promised is not.")
+    @purpose("What a member was doing is lost in a crash; what it promised is not.")
     def crash(self, s: CommitState, node: Node) -> CommitState:
         """A member goes down; of the event that it handled nobody knows the outcome."""
         mine = s.nodes[node]
@@ -637,7 +637,7 @@ class Commit(NodeModel[CommitState]):
         fault=True,
         says="The answer of {node} is lost: {submitter} does not know what became of {event}.",
     )
-    @purpose("Who gets no answer cannot tell committed from rejected.")
+    @purpose("A submitter without an answer cannot tell committed from rejected.")
     def lose_answer(self, s: CommitState, node: Node) -> CommitState | None:
         """The answer to another node is lost: that one does not know the outcome."""
         request = s.nodes[node].handles.request
@@ -780,7 +780,7 @@ def _round(member: str, acceptor: str) -> tuple[str, ...]:
 
 _SENT = ("submit r1 A", "submit r2 B")
 SCENARIOS = (
-    Scenario("one-event", "A node that is no member submits an event; a majority accepts it"),
+    Scenario("one-event", "A node that is not a member submits an event; a majority accepts it"),
     Scenario(
         "two-submit",
         "A and B race for epoch 1; the alteration comes after the drop, and is rejected",

@@ -93,7 +93,7 @@ class LostCms(CmsServers):
         if not (on and is_set(now, name)):
             return turns
         if not now.state.open:
-            raise Refused(f"{name} would go back to {DUMP}: take the option away first")
+            raise Refused(f"{name} would go back to {DUMP}: remove the option first")
         return (*turns, Cms.force_member(name), Cms.resume_consensus())
 
     def dump(self, now: DrillMoment, given: Given) -> CommandReply:
@@ -147,7 +147,7 @@ FORMS: tuple[Form, ...] = (
          SERVERS.stand_alone),
     Form(f"{BOOT}: {DUMP}", "the next start takes the file, whatever it loses",
          SERVERS.set_option, own=True),
-    Form(f"{BOOT}:", "take the option away", SERVERS.unset_option, own=True),
+    Form(f"{BOOT}:", "remove the option", SERVERS.unset_option, own=True),
 )  # fmt: skip
 
 
@@ -214,7 +214,7 @@ STEPS: dict[str, tuple[str, Callable[[DrillMoment], bool]]] = {
     "file": ("where the epoch is newest: dump the metadata, with this node as the only member",
              lambda now: any(" alone " in mark for mark in now.marks)),
     "override": ("boot that node from the file", FORCED),
-    "option": ("take the option away, and let quorums decide again",
+    "option": ("remove the option, and let quorums decide again",
                lambda now: not any(is_set(now, name) for name in up(now)) and FORCED(now)),
     "reconfigure": (f"ask for {WANTED} members", _did(Cms.reconfigure)),
     "check": ("see that no change is under way any more", lambda now: CHECKED in now.marks),

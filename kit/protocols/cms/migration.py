@@ -98,7 +98,8 @@ class Migration(NodeModel[MigratingCluster]):
         "upgrade", "an old cluster that is upgraded, or a new one that is fresh"
     )
     contact: Literal["A", "B", "C", "D", "E"] = parameter(
-        "A", "in a fresh cluster who has the flag (documents), or is everybody's seed (server)"
+        "A",
+        "in a fresh cluster, which node has the flag (documents), or is everybody's seed (server)",
     )
     requested: Literal["schema", "every"] = parameter(
         "schema", "what clients and operators ask for: schema changes, or every kind of change"
@@ -281,7 +282,9 @@ class Migration(NodeModel[MigratingCluster]):
                 yield source, node
 
     @action(each=injects, travels=[Travel("message", "{source}", "{node}", "injected")])
-    @purpose("Gossip may have left nodes with unlike metadata. The log begins where all is equal.")
+    @purpose(
+        "Gossip may have left nodes with different metadata. The log begins only when all agree."
+    )
     def inject(self, s: MigratingCluster, source: Node, node: Node) -> Next:
         """The operator injects into {node} the gossip of {source}: it has the same changes now."""
         at, name = s.nodes[node], self.names[node]
@@ -309,7 +312,7 @@ class Migration(NodeModel[MigratingCluster]):
         when=lambda m: m.fresh,
         travels=there_and_back("{node}", "{peer}", "who is there?", "whom it knows"),
     )
-    @purpose("A new node knows a seed only, and there is to be one log for all.")
+    @purpose("A new node knows only a seed, and there is to be one log for all.")
     def discover(self, s: MigratingCluster, node: Node, peer: Node) -> Next:
         """{node} asks {peer} which nodes there are: it learns all that {peer} knows, and {peer}
         learns of it.
@@ -462,7 +465,7 @@ class Migration(NodeModel[MigratingCluster]):
     )
     @purpose("A migration that cannot end must not hold the cluster for ever.")
     def abort(self, s: MigratingCluster, node: Node) -> Next:
-        """Everybody who is up forgets who asked, and can take part in another migration."""
+        """Every node that is up forgets who asked, and can take part in another migration."""
         first = s.nodes[node].initiator
         assert first is not None
         if self.initiator_answers and not may_be_aborted(s, first):
@@ -527,7 +530,7 @@ class Migration(NodeModel[MigratingCluster]):
     )
     @purpose("Every node applies the same entries in the same order.")
     def catch_up(self, s: MigratingCluster, node: Node) -> Next:
-        """A node applies the log as far as another one has it; gossip does not count any more."""
+        """A node applies the log as far as another one has it; gossip no longer counts."""
         source = self.source(s, node)
         assert source is not None
         return s.learn(node, s.nodes[source].log, s.nodes[source].epoch)
@@ -563,7 +566,7 @@ class Migration(NodeModel[MigratingCluster]):
         return s.at(node, status="down", **FORGOTTEN)
 
     @action(each=lambda m, s: s.where(lambda n: n.status == "down"))
-    @purpose("What is on its disk decides as what it comes back.")
+    @purpose("Its disk decides in which state it comes back.")
     def restart(self, s: MigratingCluster, node: Node) -> Next:
         """{node} is up again, with what is on its disk."""
         without = any(log.ignored >> node & 1 for log in s.logs)
@@ -628,7 +631,7 @@ class Migration(NodeModel[MigratingCluster]):
 
     @step(on=(abort, begin_log, catch_up, restart), title="There is no way back from the log")
     def no_return(self, before: MigratingCluster, act: Any, after: MigratingCluster) -> str | None:
-        """Who runs by the log does so for ever, and its epoch never goes back."""
+        """A node that runs by the log does so forever, and its epoch never goes back."""
         for name, was, now in zip(self.names, before.nodes, after.nodes, strict=True):
             if was.log != NO_LOG and (now.log, now.epoch) < (was.log, was.epoch):
                 return f"{name} went back"
@@ -755,7 +758,7 @@ ENTRY = entry(
     Migration,
     refinement=_refinement,
     scenarios=(
-        Scenario("to-the-log", "Three nodes go over to the log, one upgrade after another"),
+        Scenario("to-the-log", "Three nodes move to the log, one upgrade after another"),
         Scenario(
             "mismatch",
             "On the server nobody stops an old node: the mismatch is found, and mended by hand",

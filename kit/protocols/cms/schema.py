@@ -199,7 +199,7 @@ def either(ordered: Any, by_gossip: Any) -> Any:
 
 STARTS = {
     "failed": "{node} cannot start: it has {orphan}, and cannot load that.",
-    "back": "{node} starts with the list of its disk: the CMS is {members}. It has to check that.",
+    "back": "{node} starts with the list on its disk: the CMS is {members}. It has to check that.",
     "up": "{node} starts and loads its schema.",
 }
 
@@ -209,8 +209,9 @@ class Schema(NodeModel[SchemaState]):
 
     name, title, State = "schema", "A schema: ordered by the log, or by gossip", SchemaState
     premise = (
-        "One log puts all changes of the schema in order, so of two that race one is rejected. "
-        "Without S-80, nodes change it by themselves and hear of each other by gossip."
+        "One log puts all changes of the schema in order, so when two changes race, one is "
+        "rejected. Without S-80, nodes change it by themselves and hear of each other's changes "
+        "by gossip."
     )
     about = "The nodes, what clients ask of them, who joins, what may go wrong."
 
@@ -228,14 +229,14 @@ class Schema(NodeModel[SchemaState]):
     writes: int = budget(0, "how often ks.t is written to", le=MOST)
     cuts: int = budget(0, "how often a node loses sight of X", le=MOST)
     cancels: int = budget(0, "how often an operator cancels the join", le=MOST)
-    restarts: int = budget(0, "how often a node stops, to be started again", le=MOST)
+    restarts: int = budget(0, "how often a node stops and may be started again", le=MOST)
     reconfigurations: int = budget(0, "how often the CMS grows by a node", le=MOST)
     operations: int = budget(0, "how often a member leaves, moves or is replaced", le=MOST)
     injections: int = budget(0, "how often somebody injects a gossip message", le=MOST)
 
     # fmt: off
     ordered: bool = safeguard(
-        "S-80", "Changes of metadata go through one log; nodes do none by themselves",
+        "S-80", "All changes of metadata go through one log; nodes make none by themselves",
         ("INV-SCHEMA", "INV-VISIBLE", "INV-STREAM", "INV-RF", "INV-SAMESTATE"),
         smallest={"nodes": 2},
         wider={"INV-VISIBLE": {"nodes": 3, "race": "table", "writes": 1},
@@ -248,7 +249,7 @@ class Schema(NodeModel[SchemaState]):
         "S-17", "Only an operator cancels, no timeout does", ("INV-CANCEL",),
         smallest={"nodes": 2, "race": "none", "joins": 1, "cuts": 1})
     log_decides: bool = safeguard(
-        "S-81", "Who owns data is in the log; what gossip says of it changes nothing",
+        "S-81", "The log says which nodes own data; what gossip says about that changes nothing",
         ("INV-SAMESTATE",), smallest={"nodes": 2, "race": "none", "injections": 1})
     schema_first: bool = safeguard(
         "S-82", "A joiner streams once it has applied the log up to the epoch of its start",
@@ -401,7 +402,7 @@ class Schema(NodeModel[SchemaState]):
         says=_decide_says,
         when=lambda m: m.ordered,
     )
-    @purpose("Whoever loses a race is told so, and by what.")
+    @purpose("The loser of a race is told so, and what it lost to.")
     def decide(self, s: SchemaState, number: Change) -> Next:
         """The CMS checks a change on all that is committed, and commits or rejects it."""
         text, newest = self.planned[number].text, self.metadata(s, self.newest(s))
@@ -494,7 +495,7 @@ class Schema(NodeModel[SchemaState]):
             "{node} asks {seed} which nodes there are, in a shadow round: no node hears of {node}.",
         ),
         travels=either(
-            there_and_back("{node}", "{seed}", "who is the CMS?", "{members}"),
+            there_and_back("{node}", "{seed}", "which nodes are the CMS?", "{members}"),
             there_and_back("{node}", "{seed}", "shadow round", "states"),
         ),
     )
@@ -512,7 +513,7 @@ class Schema(NodeModel[SchemaState]):
         spends="joins",
         says=either(
             "{node} begins to join, as epoch {newest}: from there on writes go to {node} as well.",
-            "{node} says BOOT: nodes that hear it also write to {node}.",
+            "{node} says BOOT: nodes that hear that also write to {node}.",
         ),
     )
     @purpose("New writes have to reach the newcomer while it copies older ones.")
@@ -558,7 +559,7 @@ class Schema(NodeModel[SchemaState]):
         when=lambda m: m.joins,
         says=either(
             "{node} has joined, as epoch {newest}.",
-            "{node} says NORMAL: nodes that hear it read from {node}.",
+            "{node} says NORMAL: nodes that hear that read from {node}.",
         ),
     )
     @purpose("Reads go to the newcomer once it has all data.")
@@ -612,7 +613,7 @@ class Schema(NodeModel[SchemaState]):
         ),
         unasked=True,
     )
-    @purpose("Data is placed by the replication of now, which has to stay until that is done.")
+    @purpose("Data is placed by the current replication, which has to stay until that is done.")
     def operate(self, s: SchemaState, kind: Operation, node: Node) -> Next:
         """A member begins to leave or to move, or another one begins to take its place."""
         known = self.metadata(s, self.newest(s))
@@ -624,7 +625,7 @@ class Schema(NodeModel[SchemaState]):
     @action(
         each=lambda m, s: [node for node, kind in m.under_way(s).items() if kind != JOIN],
         when=lambda m: m.operations,
-        says="{node} has {ended}, as epoch {newest}: its ranges are locked no more.",
+        says="{node} has {ended}, as epoch {newest}: its ranges are no longer locked.",
     )
     @purpose("Once its data is where it belongs, replication may change again.")
     def complete(self, s: SchemaState, node: Node) -> Next:
@@ -705,7 +706,7 @@ class Schema(NodeModel[SchemaState]):
         relied=False,
         unasked=True,
     )
-    @purpose("A coordinator writes to those that it knows, by the schema that it knows.")
+    @purpose("A coordinator writes to the nodes that it knows, by the schema that it knows.")
     def write(self, s: SchemaState, node: Node) -> Next:
         """A client writes at quorum; besides, each node that joins has to acknowledge."""
         s = self.brought_up(s, node)
@@ -735,7 +736,7 @@ class Schema(NodeModel[SchemaState]):
         hand=off_stage,
         fault=True,
     )
-    @purpose("A node that is down does not hear what others do.")
+    @purpose("A node that is down does not hear what the others do.")
     def stop(self, s: SchemaState, node: Node) -> Next:
         """{node} is down."""
         if not self.ordered and s.nodes[node].phase in ("boot", "streamed"):
@@ -762,7 +763,7 @@ class Schema(NodeModel[SchemaState]):
         says="{node} asks {peer} whether its list is still right. {peer} says: {verdict}.",
         travels=there_and_back("{node}", "{peer}", "is {listed} the CMS?", "{members}"),
     )
-    @purpose("Any peer that it knows can tell whether the list is out of date.")
+    @purpose("Any peer that it knows can say whether the list is out of date.")
     def check_list(self, s: SchemaState, node: Node, peer: Node) -> Next:
         """A node that has started checks its list of members with a peer."""
         mine, theirs = s.nodes[node], s.nodes[peer]
@@ -778,7 +779,7 @@ class Schema(NodeModel[SchemaState]):
         says="{node} becomes a member of the CMS, as epoch {newest}.",
         unasked=True,
     )
-    @purpose("Who keeps the log can change, and that is in the log.")
+    @purpose("Which nodes keep the log can change, and the log says so.")
     def reconfigure(self, s: SchemaState, node: Node) -> Next:
         """The CMS grows by a node; how is the matter of ``cms``."""
         members = (*self.metadata(s, self.newest(s)).members, self.names[node])
@@ -795,7 +796,7 @@ class Schema(NodeModel[SchemaState]):
         says="A gossip message is injected into {node}: {about} has LEFT. {node} {heeds}.",
         fault=True,
     )
-    @purpose("What gossip says may be wrong, so nothing that matters hangs on it.")
+    @purpose("What gossip says may be wrong, so nothing important depends on it.")
     def inject(self, s: SchemaState, node: Node, about: Node) -> Next:
         """Somebody injects a gossip message."""
         view, name = s.nodes[node].view, self.names[about]
@@ -888,7 +889,7 @@ class Schema(NodeModel[SchemaState]):
         """A join is cancelled only when an operator asks for it."""
         for each in s.log:
             if each.event == f"{CANCEL} {JOINER}" and each.id != OPERATOR:
-                return f"epoch {each.epoch} cancels the join, and {each.id} alone wanted it"
+                return f"epoch {each.epoch} cancels the join, and only {each.id} wanted it"
         return None
 
     def schemas(self, s: SchemaState, epoch: int) -> list[Mutations]:
@@ -904,7 +905,7 @@ class Schema(NodeModel[SchemaState]):
         for cells in self.schemas(before, self.began(before)):
             lacks = {*gossip.definitions(gossip.merged(mine, cells))} - {*gossip.definitions(mine)}
             if lacks:
-                return f"{JOINER} streams without {min(lacks)}"
+                return f"{JOINER} streams although it lacks {min(lacks)}"
         return None
 
     @step("INV-STREAM", on=(finish,), when=lambda m: m.joins and not m.restarts)
@@ -936,7 +937,7 @@ class Schema(NodeModel[SchemaState]):
 
     @sometimes(when=lambda m: m.ordered and len(m.planned) > 1)
     def refused_one(self, s: SchemaState) -> bool:
-        """Of two changes that race one is rejected."""
+        """One of two changes that race is rejected."""
         return bool(s.rejected)
 
     @sometimes(when=lambda m: m.joins)
@@ -991,13 +992,13 @@ RACING = ("create table ks.t using ud at A", "drop type ks.ud at B")
 SCENARIOS = (
     Scenario(
         "two-changes",
-        "A type is used on A and dropped on B: one change is committed, the other one rejected",
+        "A type is used on A and dropped on B: one change is committed, the other is rejected",
         {"nodes": 2},
         script=(*RACING, f"decide {RACING[0]}", f"decide {RACING[1]}", "learn B A"),
     ),
     Scenario(
         "two-changes-by-gossip",
-        "The same two changes without a log: both are done, and A cannot start any more",
+        "The same two changes without a log: both are done, and A can no longer start",
         {"nodes": 2, "restarts": 1},
         off=("ordered",),
         script=(*RACING, "learn A B", "stop A", "start-again A"),

@@ -35,7 +35,7 @@ ACKNOWLEDGEMENT: Acknowledgement = parameter(
 EPOCH_EXCHANGE = Safeguard(
     "epoch-exchange",
     "S-02",
-    "Messages and answers carry epochs, and whoever is behind catches up",
+    "Messages and answers carry epochs, and a node that is behind catches up",
     ("INV-QI", "INV-VISIBLE"),
 )
 PLAN_REVALIDATION = Safeguard(
@@ -70,7 +70,7 @@ class Dataplane(storage.Storage):
     name, title = "dataplane", "Reads and writes while a range moves (CEP-21)"
     premise = (
         "No acknowledged write may be lost while a range moves. "
-        "Clients (K) write and read. Each node holds a replica, and goes by one epoch."
+        "Clients (K) write and read. Each node holds a replica, and works with one epoch."
     )
     about = """
     A cluster and its operations, and the requests of clients on one of its ranges.
@@ -86,7 +86,7 @@ class Dataplane(storage.Storage):
 
     cluster: ClusterParameters = CLUSTER
     token: int | None = parameter(
-        None, "picks the range (null: that with the most replicas old and new)"
+        None, "picks the range (null: the one with the most replicas, old and new together)"
     )
     lag: Annotated[int, Meta(ge=0, le=100)] | None = parameter(
         None,
@@ -103,7 +103,7 @@ class Dataplane(storage.Storage):
     retry: bool = storage.RETRY
     mode: Literal["log", "gossip"] = parameter("log", "how nodes hear of changes")
     ring_delay: int = parameter(
-        1, "so long a step waits in mode gossip", title="ticks of RING_DELAY", ge=1, le=100
+        1, "how long a step waits in mode gossip", title="ticks of RING_DELAY", ge=1, le=100
     )
     crashes: int = storage.CRASHES
     cleaning: bool = parameter(False, "replicas may clean up after a move", title="cleanup")
@@ -263,7 +263,9 @@ class Replica(solo.Replica):
     cluster: ClusterParameters = CLUSTER
     exchange: Exchange = EXCHANGE
     real: str | None = parameter(
-        None, "the real one (null: the first that loses the range, else the first)", field="replica"
+        None,
+        "the real coordinator (null: the first node that loses the range, else the first node)",
+        field="replica",
     )
     messages: int = parameter(3, "how many writes it may get", ge=1, le=8)
 

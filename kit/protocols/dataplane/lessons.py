@@ -77,7 +77,7 @@ def needed(epoch: int) -> Sheet:
         players = (sent_at(epoch, level, acknowledgement=rule) for rule in RULES)
         requests = [facts.requests(dataplane_of(p.timeline), p.state)[0] for p in players]
         rows.append((level, *map(_needs, requests)))
-    title = f"How many answers a write needs that was planned at epoch {epoch}"
+    title = f"How many answers a write planned at epoch {epoch} needs"
     return Sheet(title, ("level", WHOLE, BOTH), tuple(rows))
 
 
@@ -112,7 +112,7 @@ def holders(timeline: Timeline, cell: str) -> PosedQuestion:
     rows = facts.replicas(m, s)
     lost = [f"{row.name} is down" for row in rows if not row.up]
     return posed(
-        f"On whose disk is {cell} now, within reach?",
+        f"Which nodes that can be reached have {cell} on disk now?",
         tuple(row.name for row in rows),
         tuple(row.name for row in rows if row.cell == cell and row.up),
         "; ".join([*(f"{row.name} holds {row.cell}" for row in rows), *lost]) + ".",
@@ -418,8 +418,8 @@ TASKS = (
         "stale-plan",
         "too late",
         "You are the replicas. Give a run of the real coordinator, as verbs or as a Player, in "
-        "which its plan gets all the answers that it asked for, and the request fails all the "
-        "same, because the plan has gone stale.",
+        "which its plan gets all the answers that it asked for, and the request still fails, "
+        "because the plan has gone stale.",
         "let it plan at epoch 100, and let the second answer come with an epoch in which the "
         "write group has four members.",
         Ground("coordinator"),
@@ -430,8 +430,8 @@ TASKS = (
         "validate the plan again",
         "Write still_quorum(answered, group): who has answered, and the group by the newest epoch "
         "that the coordinator knows. True when the answers are still a quorum.",
-        "an answer of somebody who is not in the group does not count, and the majority is one of "
-        "the group, not of those who were asked.",
+        "an answer from a node outside the group does not count, and the majority is of the group, "
+        "not of the nodes that were asked.",
         still_quorum,
         (
             [["A", "B"], ["A", "B", "C"]],
@@ -447,15 +447,15 @@ TASKS = (
         "the hunt. Play the variant, search it, read the run that fails, and ask yourself which "
         "safeguard would have stopped it, and at which step.",
         "names",
-        "read the last step of the shortest run: what would have had to be refused, waited for or "
-        "sent along before it? A wrong name is answered by a run that your variant does not allow.",
+        "read the last step of the shortest run: what should have been refused, waited for or sent "
+        "along before it? A wrong name is answered by a run that your variant does not allow.",
         ListedJudge(all_named, names_of_hunts),
     ),
     function_task(
         "unaware",
-        "who need not know",
+        "which nodes need not know",
         "Write unaware(group, asked, needed). A barrier has waited until needed of the nodes in "
-        "asked had applied an epoch. A coordinator that lags asks a majority of group. Tell "
+        "asked had applied an epoch. A coordinator that lags asks a majority of group. Say "
         "whether it may meet a majority in which nobody knows that epoch.",
         "choose the majority so that as few as possible of its members were asked. Count the "
         "others that were asked: when they are as many as needed, they may be all that know.",
@@ -470,11 +470,11 @@ TASKS = (
     function_task(
         "simple-model",
         "a simple model of your own",
-        "Write groups(before, after, done). before and after are the replicas of a row when "
-        "nothing is under way, before and after an operation; done is how many of its three events "
+        "Write groups(before, after, done). before and after are the replicas of a row before "
+        "and after an operation, when nothing is under way; done is how many of its three events "
         "are committed: new write replicas, read switch, old write replicas dropped. Give the read "
         "group and the write group, each sorted.",
-        "the first event changes writes alone, the second reads alone, the third writes again.",
+        "the first event changes only writes, the second only reads, the third writes again.",
         groups,
         (
             [["A", "B", "C"], ["B", "C", "X"], 1],
@@ -488,8 +488,8 @@ TASKS = (
         "it failed, and there it is",
         "Give a run, as verbs or as a Player, in which a write is given up, so that its program "
         "sees a timeout, and a later read returns that very write.",
-        "let one replica have the write, and give it up. Nobody takes it off that disk, and the "
-        "other messages are still on their way.",
+        "let one replica have the write, and give it up. Nobody removes it from that disk, and "
+        "the other messages are still on their way.",
         Ground("dataplane/timeouts"),
         takes(comes_back, "No read of your run returned a write that had been given up."),
     ),

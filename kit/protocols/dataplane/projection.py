@@ -126,7 +126,7 @@ class _Projection:
             if len(self.states) >= MOST_EPOCHS:
                 allowed = f"together at most {MOST_EPOCHS} futures"
                 if self.lag is None:
-                    allowed += ", or a bounded lag, by which runs that end alike are one"
+                    allowed += ", or a bounded lag, so that runs that end alike count as one"
                 raise BadInput("operations, cancels", f"more than {MOST_EPOCHS}", allowed)
             self.numbers[meaning] = len(self.states)
             self.states.append(state)

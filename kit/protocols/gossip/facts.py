@@ -166,7 +166,7 @@ def _news(m: GossipJoin, s: RingState) -> Iterator[EndpointState]:
 
 
 Rumour = tuple[str, str, tuple[str, ...], tuple[str, ...]]
-"""Whom it is about, what it says, who has heard it, and who has not."""
+"""The node it is about, what it says, which nodes have heard it, and which have not."""
 
 
 def news(m: GossipJoin, s: RingState) -> Iterator[Rumour]:

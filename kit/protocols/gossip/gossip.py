@@ -124,14 +124,14 @@ class Ack2(Struct, frozen=True, tag="ack2", cache_hash=True):
 class PullRequest(Struct, frozen=True, tag="pull", cache_hash=True):
     """Send me all cells of your schema; I heard of this version of it."""
 
-    why: ClassVar = "A schema version that is unknown here may hold cells that are lacking."
+    why: ClassVar = "A schema version that is unknown here may hold cells that this node lacks."
     version: str
 
 
 class PullAnswer(Struct, frozen=True, tag="cells", cache_hash=True):
     """These are all cells of my schema, whose hash is ``version``; you heard of ``wanted``."""
 
-    why: ClassVar = "Cells merge to the same schema in any order, and twice does no harm."
+    why: ClassVar = "Cells merge to the same schema in any order, and merging twice does no harm."
     wanted: str
     version: str
     cells: Mutations
@@ -169,13 +169,13 @@ class Gossip(NetworkModel):
     )
     clocks: tuple[Annotated[int, Meta(ge=0, le=MOST_AHEAD)], ...] = parameter(
         (),
-        "how far the clock of each node is ahead, A first; of others it is right",
+        "how far each node's clock is ahead, A first; the other clocks are right",
         title="clocks ahead by",
         written=True,
     )
     at_once: int = parameter(
         1,
-        "rounds and pulls under way at once, but for what a split stops",
+        "rounds and pulls under way at once (those stopped by a split do not count)",
         title="messages at once",
         ge=1,
         le=MOST_FAULTS,
@@ -553,7 +553,7 @@ def split_brain(m: Gossip) -> Monitor:
 
     return Monitor(
         "split-brain",
-        "Of a split network one side alone changes the schema",
+        "Only one side of a split network changes the schema",
         lambda: ((), ""),
         step,
         lambda memory: memory[1] or None,
@@ -566,7 +566,7 @@ SCENARIOS = (
     Scenario("one-change", "A creates a table; B and C hear of another version and pull it"),
     Scenario(
         "both-sides",
-        "The network splits, both sides create the same table; the newer one stays",
+        "The network splits and both sides create the same table; the newer one stays",
         {"changes": RIVALS, "partitions": 1},
         script=("partition A B | C", *RIVALS, "heal"),
     ),

@@ -48,7 +48,8 @@ from kit.protocols.gossip import rules
 MOST_FAULTS = 5
 JoinPhase = Literal["out", "shadow", "boot", "streamed", "member", "down"]
 RemovalStage = Literal["", "removing", "restored"]
-"""How far a removal is: announced; streamed, too, and answered. Only who drives it knows."""
+"""How far a removal is: announced; streamed, too, and answered. Only the node that drives it "
+"knows."""
 SILENT = ("out", "shadow", "down")
 """The phases in which a node does not gossip, and gets no writes."""
 
@@ -147,10 +148,10 @@ class GossipJoin(NodeModel[RingState]):
 
     name, title = "gossip_join", "A join or a removal by gossip: no coordinator drives it"
     premise = (
-        "Nobody leads: each node learns by gossip alone who joins and who goes. "
-        "Until all have heard of it, they do not agree on who holds the data."
+        "Nobody leads: each node learns only by gossip which nodes join and leave. "
+        "Until all have heard of it, they do not agree on which nodes hold the data."
     )
-    about = "The cluster, who joins it or is removed, what clients write, what may go wrong."
+    about = "The cluster, which nodes join or are removed, what clients write, what may go wrong."
     State = RingState
     rests_at_goals = True
 
@@ -168,7 +169,7 @@ class GossipJoin(NodeModel[RingState]):
 
     ring_delay: bool = safeguard(
         "S-08",
-        "Streaming begins once all nodes that are reached know who joins, or is removed",
+        "Streaming begins once all reachable nodes know which node joins or is removed",
         ("INV-STREAM", "INV-VISIBLE"),
         smallest={"nodes": 2},
     )
@@ -237,7 +238,7 @@ class GossipJoin(NodeModel[RingState]):
             leg("message", "{target}", "{node}", "gossip", "what is newer", 1),
         ],
     )
-    @purpose("News spreads from node to node: each goes by what it has heard.")
+    @purpose("News spreads from node to node: each acts on what it has heard.")
     def exchange(self, s: RingState, node: Node, target: Node) -> Next:
         """{node} and {target} gossip; both know the newer of what each knew."""
         a, b = s.nodes[node], s.nodes[target]
@@ -293,9 +294,9 @@ class GossipJoin(NodeModel[RingState]):
         return ""
 
     @action(tag="boot", each=so_far("shadow"), when=lambda m: m.newcomers)
-    @purpose("Writes shall reach the newcomer, from each node that has heard.")
+    @purpose("Writes should reach the newcomer from each node that has heard of it.")
     def announce_boot(self, s: RingState, node: Node) -> Next:
-        """{node} says BOOT in generation {generation}: nodes that hear it also write to {node}.
+        """{node} says BOOT in generation {generation}: nodes that hear that also write to {node}.
 
         The published codes refuse to join beside another one that is known to join.
         """
@@ -332,7 +333,7 @@ class GossipJoin(NodeModel[RingState]):
     @action(tag="normal", each=so_far("streamed"), when=lambda m: m.newcomers)
     @purpose("Each node begins to read there when it hears of it, so not all at once.")
     def announce_normal(self, s: RingState, node: Node) -> Next:
-        """{node} says NORMAL: nodes that hear it read from {node}."""
+        """{node} says NORMAL: nodes that hear that read from {node}."""
         view = rules.saying(s.nodes[node].view, self.names[node], STATUS=rules.NORMAL)
         return s.at(node, phase="member", view=view)
 
@@ -401,9 +402,9 @@ class GossipJoin(NodeModel[RingState]):
         return s.but(streams=s.streams + bool(sources))
 
     @action(tag="removed", each=so_far("restored"), when=lambda m: m.dead)
-    @purpose("Only a node that hears it stops counting on the dead one.")
+    @purpose("Only a node that hears this stops counting on the dead one.")
     def announce_removed(self, s: RingState, node: Node) -> Next:
-        """{node} says REMOVED: nodes that hear it no longer ask {gone} for anything."""
+        """{node} says REMOVED: nodes that hear that no longer ask {gone} for anything."""
         view = rules.saying(s.nodes[node].view, self.dead[0], STATUS=rules.REMOVED)
         return s.at(node, view=view, drives="")
 
@@ -458,7 +459,7 @@ class GossipJoin(NodeModel[RingState]):
         ],
         unasked=True,
     )
-    @purpose("A coordinator writes to those whom its own view names.")
+    @purpose("A coordinator writes to the nodes that its own view names.")
     def write_key(self, s: RingState, coordinator: Node, by: Replicas) -> Next:
         """{coordinator} writes to {targets} by its own view; {by} acknowledged it: it
         needed {needed}.
@@ -478,9 +479,9 @@ class GossipJoin(NodeModel[RingState]):
         )
 
     @action(tag="forget", each=forgotten)
-    @purpose("Silence is all that gossip has to tell who is gone.")
+    @purpose("Silence is the only sign by which gossip knows that a node is gone.")
     def forget_joiner(self, s: RingState, node: Node) -> Next:
-        """{node} was silent for too long: the others take it out of what they know."""
+        """{node} was silent for too long: the others drop it from what they know."""
         name = self.names[node]
         return s.but(nodes=tuple(n.but(view=rules.forgetting(n.view, name)) for n in s.nodes))
 
@@ -494,14 +495,14 @@ class GossipJoin(NodeModel[RingState]):
         each=drivers,
         spends="crashes",
         says=lambda m, s, a, _: (
-            "{node} dies while it joins. Nobody can go on with that: it starts from scratch."
+            "{node} dies while it joins. Nobody can finish its join: it has to start from scratch."
             if a.node in m.newcomers
             else "{node} dies while it drives the removal. Nobody knows how far it was: "
             "the operator starts from scratch on another node."
         ),
         fault=True,
     )
-    @purpose("What it was driving is in no log, so nobody takes it over.")
+    @purpose("What it was driving is in no log, so no other node takes it over.")
     def crash_driver(self, s: RingState, node: Node) -> Next:
         """The operation starts from scratch later: nothing of what was done is of use to anybody.
 
@@ -519,7 +520,7 @@ class GossipJoin(NodeModel[RingState]):
         fault=True,
         hand=lambda m, s, a: ((a.node,), tuple(n for n in m.names if n != a.node)),
     )
-    @purpose("Nodes that cannot talk keep old views, and act by them.")
+    @purpose("Nodes that cannot talk keep old views and act on them.")
     def cut_node_off(self, s: RingState, node: Node) -> Next:
         """The network cuts {node} off."""
         return s.but(cut_off=self.names[node])
@@ -554,7 +555,7 @@ class GossipJoin(NodeModel[RingState]):
 
     @always(sign=lambda m: True)
     def seen(self, s: RingState) -> str | None:
-        """Whoever reads at any moment sees each acknowledged write.
+        """Each read, at any moment, sees each acknowledged write.
 
         That is what gossip does not promise, while news travel.
         """
@@ -562,7 +563,7 @@ class GossipJoin(NodeModel[RingState]):
 
     @always("INV-STREAM", when=lambda m: m.dead)
     def restored(self, s: RingState) -> str | None:
-        """Before a dead node is removed, who takes its place holds each write."""
+        """Before a dead node is removed, the node that takes its place holds each write."""
         for place, node in enumerate(s.nodes):
             if node.drives == "restored":
                 taker = self.taker(s, place)
@@ -573,7 +574,7 @@ class GossipJoin(NodeModel[RingState]):
 
     @step("INV-STREAM", on=(announce_normal,), when=lambda m: m.newcomers and not m.cuts)
     def streamed(self, before: RingState, action: Any, after: RingState) -> str | None:
-        """Where a node takes a place, no quorum of the new owners lacks an acknowledged write."""
+        """When a node takes a place, no quorum of the new owners lacks an acknowledged write."""
         owners = rules.replicas(self.node(after, action.node).view, self.walk, self.rf)
         for write in range(before.acknowledged.bit_length()):
             lack = [name for name in owners if not self.node(after, name).data >> write & 1]
@@ -643,7 +644,7 @@ SCENARIOS = (
     ),
     Scenario(
         "cut-off-meanwhile",
-        "C does not hear of X while it is cut off: RING_DELAY passes all the same",
+        "C does not hear of X while it is cut off: RING_DELAY passes anyway",
         {"cuts": 1},
         script=("shadow X A", "boot X", "gossip A X", "gossip A B", "cut-off C", "stream X"),
     ),
@@ -656,7 +657,7 @@ SCENARIOS = (
     ),
     Scenario(
         "death-of-a-neighbour",
-        "A dies while it drives the removal of Z: on B the operator starts from scratch",
+        "A dies while it drives the removal of Z: the operator starts from scratch on B",
         {"operation": "removenode", "rf": 3, "crashes": 1},
         script=(
             "removenode A Z",

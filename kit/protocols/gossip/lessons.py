@@ -89,7 +89,7 @@ def digest_costs(changes: int = 100) -> Chart:
     lines = (
         "What a version costs as schema changes add up",
         f"cells hashed (legacy): {hashed}",
-        f"tables there are at the end: {end[1]}",
+        f"tables at the end: {end[1]}",
         "timestamps made (group 0): 1 each time",
     )
     return chart(figure, "\n".join(lines))
@@ -302,7 +302,7 @@ def overwritten(timeline: Timeline) -> PosedQuestion:
     ahead = copied(timeline)
     while not agreed(ahead.state):
         if ahead.forward() is None:
-            raise KitError("predict: from here the nodes do not come to one version")
+            raise KitError("predict: from here the nodes do not reach one version")
     rows = [row for row in facts.changes(model, ahead.state) if row.timestamp is not None]
     said = ", ".join(f"{row.text} has timestamp {row.timestamp}" for row in rows)
     return posed(
@@ -340,7 +340,7 @@ TASKS = (
         "Write what_stays(definitions). Nodes have defined the same thing, each by itself: "
         "definitions is a list of [timestamp, text] with one for each node, and an empty text says "
         "that it was dropped. Give the text that all nodes have once they have gossiped.",
-        "the newest stays. At the same time a drop wins, and else the greater text.",
+        "the newest stays. With equal timestamps a drop wins, and otherwise the greater text.",
         what_stays,
         ([[[2, "id 2 of A"], [4, "id 4 of C"]]], [[[3, "id 3 of A"], [3, ""]]]),
         lambda chance: [

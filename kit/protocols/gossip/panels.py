@@ -22,7 +22,7 @@ from kit.views.stage import Character, Stage, Wall, stage_panel
 
 
 MOST_HEARD = 3
-"""From so many others on, what a node has heard of them is in one text."""
+"""From this many others up, what a node has heard of them is in one text."""
 
 
 def _split(scene: Scene) -> str:

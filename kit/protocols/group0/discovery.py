@@ -147,21 +147,21 @@ MOST_NAMED = 4
 class PeerRequest(Struct, frozen=True, tag="ask", cache_hash=True):
     """Whom do you know? These are the nodes that I know."""
 
-    why: ClassVar = "A new node asks if there is a group already, and whom else to ask."
+    why: ClassVar = "A new node asks if there is already a group, and which other nodes to ask."
     peers: Names
 
 
 class PeerReply(Struct, frozen=True, tag="peers", cache_hash=True):
     """I have no group; these are the nodes that I know."""
 
-    why: ClassVar = "Nodes put together whom they know, until all know the same ones."
+    why: ClassVar = "Nodes pool the names that they know, until all know the same ones."
     peers: Names
 
 
 class GroupReply(Struct, frozen=True, tag="group", cache_hash=True):
     """There is a group 0; ask its founder to let you in."""
 
-    why: ClassVar = "Where there is a group nobody may found another one: the node joins."
+    why: ClassVar = "Where there is a group, no node may found another one: this node joins it."
     group: str
 
 
@@ -174,7 +174,7 @@ class JoinRequest(Struct, frozen=True, tag="join", cache_hash=True):
 class JoinReply(Struct, frozen=True, tag="joined", cache_hash=True):
     """You are a member of this group."""
 
-    why: ClassVar = "The node is in, and need not ask any more."
+    why: ClassVar = "The node is in, and need not ask any longer."
     group: str
 
 
@@ -284,7 +284,7 @@ class Discovery(NetworkModel):
     @action(each=groupless, label="{node} asks again")
     @purpose("Messages get lost, and a node without a group must find one.")
     def ask_again(self, s: ActorState, node: Node) -> Next:
-        """{node} has no group yet and asks {targets} once more.
+        """{node} has no group yet and asks {targets} again.
 
         It asks who has not answered, or else the lowest id.
         """
@@ -325,7 +325,7 @@ class Discovery(NetworkModel):
 
     @always()
     def admitted(self, s: ActorState) -> str | None:
-        """Who has a group is a member of it."""
+        """A node that has a group is a member of it."""
         members = {peers.name: peers.members for peers in s.nodes}
         for peers in s.nodes:
             if peers.group and peers.name not in members[peers.group]:
@@ -335,7 +335,7 @@ class Discovery(NetworkModel):
     @goal(name="member", title="Everybody can still get into a group")
     @sometimes()
     def everybody(self, s: ActorState) -> bool:
-        """Everybody is in a group."""
+        """Every node is in a group."""
         return all(peers.group for peers in s.nodes)
 
     def milestone(self, before: ActorState, action: Any, after: ActorState) -> str | None:
@@ -466,7 +466,7 @@ ENTRY = entry(
         Scenario("three-nodes", "Three nodes, all with A as their contact point, make one group"),
         Scenario(
             "chain",
-            "Each node knows one other: by asking on, all are found",
+            "Each node knows one other: they keep asking until all are found",
             {"seeds": ("B", "C", "D", "D")},
         ),
         Scenario(

@@ -97,13 +97,14 @@ class Group0(Guards, raft.RaftLog, Serving):
     )
     kept: int = parameter(
         0,
-        "committed entries that a leader keeps; who lacks more gets a snapshot (0: it keeps all)",
+        "committed entries that a leader keeps; a node that lacks more gets a snapshot (0: it "
+        "keeps all)",
         title="entries kept",
         ge=0,
         le=MOST_KEPT,
     )
     newcomers: int = parameter(
-        0, "members that are new, and have nothing yet: the last ones", ge=0, le=MOST_NODES
+        0, "how many members, the last ones, are new and have nothing yet", ge=0, le=MOST_NODES
     )
     elections: int = budget(0, "how often another leader is elected", le=MOST_FAULTS, own=False)
     crashes: int = budget(0, "how often a node crashes", le=MOST_FAULTS, own=False)
@@ -114,7 +115,7 @@ class Group0(Guards, raft.RaftLog, Serving):
     )
     dcs: int = parameter(1, "datacenters that the nodes take in turn", ge=1, le=3)
     edition: Edition = parameter(
-        "documents", "documents: as they say; server: history of an hour, few voters"
+        "documents", "documents: as they say; server: a history of one hour, few voters"
     )
 
     read_barrier: bool = safeguard(
@@ -278,11 +279,11 @@ class Group0(Guards, raft.RaftLog, Serving):
         nodes = where(at.stored >= length for at in s.indexes)
         if is_majority(nodes, s.voters):
             return None
-        return f"index {length} is stored by {', '.join(self.named(nodes)) or 'nobody'} only"
+        return f"only {', '.join(self.named(nodes)) or 'nobody'} stores index {length}"
 
     @step("INV-RAFT", on=(raft.RaftLog.elect,))
     def elected(self, before: Group0State, action: Any, after: Group0State) -> str | None:
-        """A majority elects, and only who stores all that is committed."""
+        """A majority elects, and only a node that stores all that is committed."""
         if not is_majority(before.up, before.voters):
             return f"{action.node} was elected without a majority"
         stored, length = before.indexes[self.number(action.node)].stored, len(before.log)
@@ -290,7 +291,7 @@ class Group0(Guards, raft.RaftLog, Serving):
 
     @sometimes()
     def no_op(self, s: Group0State) -> bool:
-        """A command comes too late and does nothing."""
+        """A command arrives too late and does nothing."""
         return False in tables_after(s.log, self.switches).effective
 
     @sometimes()

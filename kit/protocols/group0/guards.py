@@ -83,7 +83,7 @@ def _look_up_says(m: Guards, before: Group0State, a: Any, after: Group0State) ->
     if answer == "success":
         return "{node} finds state {held.new} in its history: the change was made."
     if answer == "unknown":
-        return "{node} finds no state {held.new}, and rows that old are gone: nobody can tell."
+        return "{node} finds no state {held.new}, and rows that old are gone: nobody can know."
     return "{node} finds no state {held.new}: it was a no-op. {node} starts again from step 1."
 
 
@@ -135,7 +135,7 @@ class Guards(Members):
         """The node has applied all that was committed when it asked the leader."""
         name, applied = self.names[node], s.indexes[node].applied
         if s.deposed >> node & 1:
-            return refused(f"{name} takes itself for the leader, and no majority answers it")
+            return refused(f"{name} believes that it leads, and no majority answers it")
         if why := self.no_leader(s):
             return why
         if applied < len(s.log):
@@ -223,7 +223,7 @@ class Guards(Members):
         ),
         travels=_command_travels,
     )
-    @purpose("Silence does not tell whether it was lost, so the node asks again.")
+    @purpose("Silence does not say whether it was lost, so the node asks again.")
     def retry(self, s: Group0State, node: Node) -> Next:
         """The node hears nothing of its command and submits it once more."""
         guard = self.guard(s, node)
@@ -286,7 +286,7 @@ def linearizability(m: Members) -> Monitor:
 
     return Monitor(
         "linearizable",
-        "Who begins after another's success sees its effect",
+        "A change that begins after another one's success sees its effect",
         lambda: Places(0, (-1,) * len(m.clients)),
         watch,
         lambda memory: memory.broken,

@@ -207,7 +207,7 @@ TASKS = (
         "Write effects(commands). commands is the log: a list of [previous, new] state ids. The "
         "first state is 0. Give a list of True and False: which of them take effect.",
         "keep the newest state id; a command that does nothing leaves it as it is, and the same "
-        "command may stand in the log twice.",
+        "command may be in the log twice.",
         effects,
         ([[[0, 1], [1, 2], [1, 3]]], [[[0, 1], [0, 1], [1, 4]]]),
         _some_commands,

@@ -37,9 +37,9 @@ from kit.views.tape import Card
 
 
 def role(row: MemberRow) -> str:
-    """What a node is in the group: ``leader``, ``voter, down``, ``takes itself for the leader``."""
+    """What a node is in the group: ``leader``, ``voter, down``, ``believes that it leads``."""
     is_voter = "voter" if row.votes else "no vote"
-    word = "takes itself for the leader" if row.deposed else "leader" if row.leads else is_voter
+    word = "believes that it leads" if row.deposed else "leader" if row.leads else is_voter
     return word if row.up else f"{word}, down"
 
 

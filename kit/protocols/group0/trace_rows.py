@@ -23,7 +23,7 @@ MEMBERS = schemas.of_steps(
     "committed bigint: the last entry that it knows to be committed",
     "applied bigint: the last entry that it has applied",
     "votes boolean: whether it is a voter",
-    "leads boolean: whether it takes itself for the leader",
+    "leads boolean: whether it believes that it leads",
 )
 ANSWERS = schemas.of_steps(
     "answers",

@@ -12,7 +12,7 @@ from kit.protocols.group0.rules.voters import MOST_VOTERS, NEWEST, Release, Vote
 Edition = Literal["documents", "server"]
 S = TypeVar("S", bound=Struct)
 UNNAMED_RELEASE = Former(unnamed={"release": "2025.3"})
-"""Runs that name no release chose voters as this one does."""
+"""Runs that name no release choose voters as this one does."""
 
 
 class VotingModel(NodeModel[S]):

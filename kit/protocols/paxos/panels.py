@@ -90,8 +90,8 @@ VIEWS = staged(
             "crown": "a proposer with a ballot under way",
             "≥ 1B": "promised ballot 1B (round 1 of B), refuses lower ones",
             "x 1A": "it has accepted value x in ballot 1A",
-            "log: x": "what it knows to be chosen; of that it needs no promise any more",
-            "key": "a member; the others are no members (any more, or yet)",
+            "log: x": "what it knows to be chosen; it needs no more promises for that",
+            "key": "a member; the others are not members (not yet, or no longer)",
         },
     ),
     panel_of(
@@ -136,7 +136,8 @@ VIEWS = staged(
             of_state(facts.epochs),
             "slot:{0.epoch}",
             ("epoch", "value", "state", "stored by", "known to"),
-            caption="Each epoch: its value, who has that on disk, who knows that it is chosen",
+            caption="Each epoch: its value, which nodes have it on disk, which know that it is "
+            "chosen",
             of="epoch:{0.epoch}",
             line=facts.epoch_line,
         ),

@@ -81,10 +81,10 @@ class Paxos(MachineModel):
     about = "The members, what they propose, what may go wrong."
     first = ("persist", "deliver", "ballot")
 
-    members: int = parameter(3, "members, which are all acceptors: A, B, C, …", ge=1, le=5)
+    members: int = parameter(3, "members, all of them acceptors: A, B, C, …", ge=1, le=5)
     values: tuple[str, ...] = parameter(
         ("x at A", "y at B"),
-        "what is to be in the log, and the member that proposes it: x at A",
+        "what should get into the log, and the member that proposes it: x at A",
         written=True,
     )
     epochs: int = parameter(1, "epochs of the log that may be taken", ge=1, le=99, counts=True)
@@ -94,7 +94,7 @@ class Paxos(MachineModel):
     )
     becomes: tuple[str, ...] = parameter(
         (),
-        "who the members are after a change: B C D (empty: they never change)",
+        "the members after a change: B C D (empty: they never change)",
         title="new members",
         written=True,
     )
@@ -108,9 +108,11 @@ class Paxos(MachineModel):
         False, "whether messages that can change nothing any more are taken away"
     )
     slow_disks: bool = parameter(
-        False, "whether to write a disk is a step of its own, in which a node may crash"
+        False, "whether writing to disk is a step of its own, during which a node may crash"
     )
-    fifo: bool = parameter(False, "whether messages of a link arrive in the order of their sending")
+    fifo: bool = parameter(
+        False, "whether messages of a link arrive in the order in which they were sent"
+    )
     crashes: int = budget(0, "how often a node crashes", le=MOST, own=False)
     losses: int = budget(0, "how often a message is lost", le=MOST, own=False)
     copies: int = budget(0, "how often a message arrives twice", le=MOST, own=False)
@@ -382,7 +384,7 @@ class Paxos(MachineModel):
         each=lambda m, s: [()] * (s.nodes[0].phase == 1),
         says="{new} are the members from now on, and decide alone.",
     )
-    @purpose("Who leaves is asked no more, and what only it knew is lost.")
+    @purpose("A member that has left is no longer asked, and what only it knew is lost.")
     def end_change(self, s: MachineState) -> Next:
         """The new members decide alone."""
         if self.repair_first and not any(node.round.done for node in s.nodes):
@@ -411,7 +413,7 @@ class Paxos(MachineModel):
         """Only values that somebody proposed are in the log, each once."""
         log = self.history(s)
         odd = next((v for v in log if v not in self.proposed or log.count(v) > 1), None)
-        return f"{odd} is in the log, which nobody proposed, or twice" if odd else None
+        return f"{odd} is in the log twice, or although nobody proposed it" if odd else None
 
     @always("INV-LOG", sign=lambda m: bool(m.off) and m.persist_first)
     def stored(self, s: MachineState) -> str | None:

@@ -111,7 +111,7 @@ class CommitLog(NodeModel[LogState]):
     name, title, State = "commit_log", "The metadata commit log on shard 0", LogState
     premise = (
         "Schema changes and Raft entries must survive a crash, and must not wait for data. "
-        "They have a commit log of their own, which is synced after each write."
+        "They have their own commit log, which is synced after each write."
     )
     about = "How many shards there are, how large segments are, and what may happen."
 
@@ -205,7 +205,7 @@ class CommitLog(NodeModel[LogState]):
         ),
         travels=[Travel("request", "clients", "{home}", "{change}")],
     )
-    @purpose("Metadata changes seldom, but all the cluster depends on them.")
+    @purpose("Metadata seldom changes, but the whole cluster depends on it.")
     def change(self, s: LogState, what: Change) -> Next | None:
         """A table definition, or an entry of Raft's log, is written."""
         if not s.up or s.rejected:
@@ -219,7 +219,7 @@ class CommitLog(NodeModel[LogState]):
         return self.queued(after, self.home, "sync") if self.sync_each else after
 
     @action(verb="timer {log}")
-    @purpose("What waits in a buffer must reach the disk some time.")
+    @purpose("What waits in a buffer must reach the disk at some point.")
     def sync_timer(self, s: LogState, log: AnyLog) -> Next | None:
         """The timer of {log}: the disk has to sync its buffer."""
         after = self.queued(s, log, "sync")
@@ -241,7 +241,7 @@ class CommitLog(NodeModel[LogState]):
         ),
         travels=[Travel("data", "{log}", DISK, "{work}")],
     )
-    @purpose("There is one disk for all, so the order of its work decides who waits.")
+    @purpose("All share one disk, so the order of its work decides which log waits.")
     def work_disk(self, s: LogState) -> Next | None:
         """The disk does one piece of work."""
         if not s.disk:
@@ -258,7 +258,7 @@ class CommitLog(NodeModel[LogState]):
         return after.but(sstables=(*s.sstables, *stored))
 
     @action(travels=[Travel("answer", "{home}", "clients", "{before.change}")])
-    @purpose("Whoever has an answer relies on the change, whatever happens next.")
+    @purpose("A client with an answer relies on the change, whatever happens next.")
     def answer(self, s: LogState) -> Next | None:
         """{before.change} is answered: {kept}."""
         if not (s.change and s.up):

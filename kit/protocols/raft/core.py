@@ -45,10 +45,10 @@ from kit.protocols.raft.state import (
     Wanted,
 )
 
-NOBODY = Refusal("nobody votes in such a configuration")
+NOBODY = Refusal("such a configuration has no voters")
 IN_PROGRESS = Refusal("a change of the members is under way: it has to be committed first")
 NOT_YET = Refusal("the leader has not committed an entry of its own term yet")
-HANDING_OVER = Refusal("leadership is being handed over: nothing new is taken")
+HANDING_OVER = Refusal("leadership is being handed over: nothing new is accepted")
 
 
 # -- what drives a server --------------------------------------------------------------------------

@@ -44,11 +44,11 @@ Group: TypeAlias = Annotated[int, Each(lambda m: tuple(IDS), by_place=True)]
 EVENTS = {
     "campaign": (
         "{node} has heard no leader of {group} in time: it asks who would vote for it.",
-        "Each group elects a leader of its own; it may be another node than that of the others.",
+        "Each group elects a leader of its own; groups may have different leaders.",
     ),
     "write": (
         "A client writes {held}: {node} appends it to the log of {group}.",
-        "Each group has its own log: a command of one is no entry of the other.",
+        "Each group has its own log: a command of one is not an entry of the other.",
     ),
     "remind": (
         "{node} tells the others of {group} how much is committed.",
@@ -56,7 +56,7 @@ EVENTS = {
     ),
     "snapshot": (
         "{node} takes a snapshot of {group}: it stands for entries up to {applied}.",
-        "A log must not grow for ever: what is applied can be kept as a state.",
+        "A log must not grow forever: what is applied can be kept as a state.",
     ),
     "remove": (
         "{node} begins to take {gone} out of {group}: the old and the new members both decide.",
@@ -85,9 +85,9 @@ class RaftGroups(NetworkModel):
     name, title = "raft_groups", "Two Raft groups on the same nodes"
     premise = (
         "Nodes run two groups over one network. "
-        "A group goes by a UUID: it routes messages, and is the key of stored rows."
+        "Each group has a UUID: it routes messages, and is the key of stored rows."
     )
-    about = "How many nodes there are, and how far the groups may come."
+    about = "How many nodes there are, and how far the groups may get."
     nodes: int = parameter(3, "how many nodes there are", ge=1, le=5)
     terms: int = parameter(1, "the last term for which a server may ask", ge=1, le=5, counts=True)
     entries: int = parameter(
@@ -137,7 +137,7 @@ class RaftGroups(NetworkModel):
             return None
         if any(each.message.group == name for each in s.network.in_flight):
             return refused("messages of this group are on their way")
-        output: Output | Refusal = refused("nobody asks for that any more")
+        output: Output | Refusal = refused("nobody asks for that any longer")
         if event == "campaign":
             output = core.campaign(server, options)
         elif event == "write" and log.last_index < self.entries:
@@ -155,7 +155,7 @@ class RaftGroups(NetworkModel):
 
     @always("INV-LEADER")
     def one_leader(self, s: ActorState) -> str | None:
-        """In each group a term has one leader at most."""
+        """In each group a term has at most one leader."""
         for group in range(len(IDS)):
             terms = [each[group].term for each in s.nodes if isinstance(each[group].role, Leader)]
             if len(terms) > len(set(terms)):
@@ -237,7 +237,7 @@ BOTH = (
     *(f"{event} A schema" for event in ("snapshot", "remove")),
     STORED[0].format("5c8e0a10", 2, 3),
 )
-"""Each group elects A and stores a command; then one of them goes on without C."""
+"""Each group elects A and stores a command; then one of them continues without C."""
 SCENARIOS = (
     Scenario("one-node-leads", "A node leads both groups; C leaves one of them", script=BOTH),
     Scenario("own-leaders", "A leads one group, B the other one", {"nodes": 2}, script=ELECTED),

@@ -63,10 +63,10 @@ def electable(timeline: Timeline) -> PosedQuestion:
     servers = [n.server for n in timeline.state.nodes]
     able = [each.id for each in servers if _electable(each, servers)]
     return posed(
-        "Whoever begins an election reaches everybody. Whose log is good enough to win?",
+        "Each candidate reaches every other server. Which servers have a log good enough to win?",
         [each.id for each in servers],
         able,
-        f"A log wins where that of a majority is no newer: {listed(able)}.",
+        f"A log wins if the logs of a majority are no newer: {listed(able)}.",
         still(timeline, "log"),
     )
 
@@ -84,7 +84,7 @@ def known_to_commit(timeline: Timeline) -> PosedQuestion:
     """
     model_of(timeline, Raft)
     if (leader := first_leader(timeline.state)) is None:
-        raise BadInput("moment", timeline.at, "one at which somebody leads")
+        raise BadInput("moment", timeline.at, "one at which a server leads")
     servers = [n.server for n in timeline.state.nodes]
     stored = {each.id: _agrees(each.log, leader.log) for each in servers}
     majority = reached(leader.configuration, stored, leader.commit)
@@ -94,7 +94,8 @@ def known_to_commit(timeline: Timeline) -> PosedQuestion:
     if not own:
         why += f" That entry is of an older term than {leader.term}, so it is not counted."
     return posed(
-        f"Nothing more is sent but answers to {leader.id}. Up to which index is the log committed?",
+        f"From now on only answers to {leader.id} are sent. Up to which index is the log "
+        "committed?",
         map(str, range(leader.log.last_index + 1)),
         [str(end)],
         why,
@@ -164,7 +165,7 @@ TASKS = (
         "Three servers, and nobody asks first whether it could win (S-93 is off). Give a run, as "
         "verbs or as a Player, in which all three are candidates of term 1, and in the end one "
         "of them leads term 2.",
-        "who asks has voted for itself. Let all three time-outs run out before anything arrives.",
+        "a candidate has voted for itself. Let all three timeouts run out before anything arrives.",
         Ground("raft", {"terms": 2, "requests": ()}, ("S-93",)),
         takes(_all_ask, "In your run the three are never candidates of one term at once."),
         ends(lambda s: any(server.term == 2 for server, _ in leading(s)),
@@ -183,7 +184,7 @@ TASKS = (
         _c_behind,
     ),
     function_task(
-        "votes-for", "whom a server votes for",
+        "votes-for", "which server gets the vote",
         "Write votes_for(term, vote, log, asker, wants) for a server that has heard no leader. "
         "term is its own, vote whom it has voted for in that term ('' for nobody), log the terms "
         "of its entries. asker asks with wants = [term, last index, last term]. True when it gets "
@@ -200,10 +201,10 @@ TASKS = (
         _requests,
     ),
     function_task(
-        "committed-up-to", "what a leader takes for committed",
+        "committed-up-to", "what a leader considers committed",
         "Write committed_up_to(term, log, stored). term is the leader's, log the terms of its "
         "entries. stored says for each server, itself included, up to which index it stores that "
-        "log. Give the last index that is committed by now, 0 where there is none.",
+        "log. Give the last index that is committed by now, or 0 if there is none.",
         "sort stored. What a majority has counts only if that entry is of the leader's own term.",
         committed_up_to,
         ([2, [1, 2], [2, 2, 0]], [3, [1, 2], [2, 2, 2]], [1, [1, 1, 1], [3, 1, 2, 0, 1]]),

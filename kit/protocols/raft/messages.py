@@ -48,7 +48,7 @@ class VoteRequest(Struct, frozen=True, tag="vote", cache_hash=True):
     Of a ``trial`` (a pre-vote) nobody's term changes. ``forced``: the leader has asked for it.
     """
 
-    why: ClassVar = "A majority of votes makes a leader; a pre-vote asks if it could be had."
+    why: ClassVar = "A majority of votes makes a leader; a pre-vote asks whether it would get one."
     term: int
     last: int
     last_term: int
@@ -68,7 +68,7 @@ class VoteReply(Struct, frozen=True, tag="voted", cache_hash=True):
 class Install(Struct, frozen=True, tag="snapshot", cache_hash=True):
     """Take this snapshot: I no longer have the entries that you lack."""
 
-    why: ClassVar = "Entries that are lacking here are gone: a snapshot stands for them."
+    why: ClassVar = "The entries missing here are gone from the log: a snapshot stands for them."
     term: int
     snapshot: Snapshot
 
@@ -84,7 +84,7 @@ class Installed(Struct, frozen=True, tag="installed", cache_hash=True):
 class TimeoutNow(Struct, frozen=True, tag="lead", cache_hash=True):
     """Begin an election at once: I hand over to you."""
 
-    why: ClassVar = "A leader that hands over says who is next: nobody waits for a timeout."
+    why: ClassVar = "A leader that hands over names the next one: nobody waits for a timeout."
     term: int
 
 
@@ -109,7 +109,7 @@ class ReadQuorumReply(Struct, frozen=True, tag="follows", cache_hash=True):
 class Forward(Struct, frozen=True, tag="forward", cache_hash=True):
     """Take this command into the log for me."""
 
-    why: ClassVar = "Only the leader appends to the log: others hand it their commands."
+    why: ClassVar = "Only the leader appends to the log: the others send it their commands."
     request: str
     command: str
 
@@ -127,7 +127,7 @@ class ForwardReply(Struct, frozen=True, tag="taken", cache_hash=True):
 class ReadRequest(Struct, frozen=True, tag="read", cache_hash=True):
     """How far must I have applied the log before I may read?"""
 
-    why: ClassVar = "Only the leader knows how far a reader has to have applied the log."
+    why: ClassVar = "Only the leader knows how much of the log a reader must have applied."
     request: str
 
 

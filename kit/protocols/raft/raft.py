@@ -31,7 +31,7 @@ from kit.protocols.raft.symmetry import renaming_alike
 MOST, MOST_FAULTS = 1 << 16, 9
 RAFT = ("INV-RAFT",)
 TIMERS = {
-    "election": "Who hears no leader for long enough asks whether it may lead itself.",
+    "election": "A server that hears no leader for long enough asks whether it may lead itself.",
     "repeat": "A leader repeats what a follower may have missed, so that all catch up.",
     "quorum": "A leader that hears no majority cannot commit, so it gives way.",
 }
@@ -54,7 +54,7 @@ class Raft(MachineModel):
     nodes: int = parameter(3, "servers, named A, B, C, …", ge=1, le=len(NAMES))
     members: str = parameter(
         "A B C",
-        "who is in the group at first; one that does not vote in small letters",
+        "the members at first; a member that does not vote in small letters",
         written=True,
     )
     edition: Literal["documents", "server"] = parameter(
@@ -62,7 +62,7 @@ class Raft(MachineModel):
     )
     begins: tuple[str, ...] = parameter(
         (),
-        "how servers begin: terms of their entries, then what else, as in 1 1 2, leads",
+        "how servers begin: the terms of their entries, then the rest, such as 1 1 2, leads",
         written=True,
     )
     requests: tuple[str, ...] = parameter(
@@ -71,18 +71,24 @@ class Raft(MachineModel):
         written=True,
     )
     terms: int = parameter(3, "the last term for which a server may ask", ge=1, le=9, counts=True)
-    clock: bool = parameter(False, "whether timeouts count ticks; else one may run out any time")
+    clock: bool = parameter(
+        False, "whether timeouts count ticks; otherwise a timeout may run out at any time"
+    )
     timeout: int = parameter(3, "ticks of the shortest timeout (with a clock)", ge=2, le=20)
-    detector: bool = parameter(False, "whether only a leader that is not heard is suspected")
+    detector: bool = parameter(
+        False, "whether a leader is suspected only when nothing is heard from it"
+    )
     most_in_flight: int = parameter(0, "messages on their way at once (0: any number)", le=40)
-    fifo: bool = parameter(False, "whether messages of a link arrive in the order of their sending")
+    fifo: bool = parameter(
+        False, "whether messages of a link arrive in the order in which they were sent"
+    )
     crashes: int = budget(0, "how often a server crashes", le=MOST_FAULTS, own=False)
     drops: int = budget(0, "how often a message is lost", le=MOST_FAULTS, own=False)
     duplicates: int = budget(0, "how often a message is copied", le=MOST_FAULTS, own=False)
     holds: int = budget(0, "how often a message is held back", le=MOST_FAULTS, own=False)
     partitions: int = budget(0, "how often the network splits", le=MOST_FAULTS, own=False)
     cuts: int = budget(0, "how often a single link is cut", le=MOST_FAULTS, own=False)
-    writes_apart: bool = parameter(False, "whether to write to a disk is a step of its own")
+    writes_apart: bool = parameter(False, "whether writing to disk is a step of its own")
 
     # fmt: off
     majority: bool = safeguard(
@@ -92,7 +98,8 @@ class Raft(MachineModel):
         "S-33", "A vote is on disk before it is given", ("INV-LEADER",),
         smallest={"begins": ("1, leads", ", term 1, votes A", ""), **QUIET, "crashes": 1})
     newest_log: bool = safeguard(
-        "S-34", "A server votes only for one whose log is at least as up to date", RAFT,
+        "S-34", "A server votes only for a candidate whose log is at least as up to date as its "
+        "own", RAFT,
         smallest={"begins": ("1, commit 1, leads", "1", ""), **QUIET, "terms": 2})
     joint: bool = safeguard(
         "S-35", "Members change by a configuration in which both groups need a majority",
@@ -104,7 +111,8 @@ class Raft(MachineModel):
         smallest={"begins": ("1, leads", ", term 1, votes A", ""), **QUIET,
                   "crashes": 1, "writes_apart": True})
     own_term: bool = safeguard(
-        "S-87", "A leader commits by an entry of its own term, and all before with it", RAFT,
+        "S-87", "A leader counts only entries of its own term; those before are committed with "
+        "them", RAFT,
         smallest={"begins": ("1 2 4, leads", "1, term 4", "1 3, term 4"), **QUIET, "terms": 5,
                   "most_in_flight": 3, "drops": 1})
     one_change: bool = safeguard(
@@ -124,7 +132,7 @@ class Raft(MachineModel):
         "S-93", "A server asks whether it could win before it begins a term", ("INV-PROGRESS",),
         smallest={**QUIET, "most_in_flight": 3, "partitions": 1})
     read_quorum: bool = safeguard(
-        "S-94", "A leader lets nobody read before a majority says that it still leads",
+        "S-94", "A leader lets no client read before a majority says that it still leads",
         ("INV-LIN",),
         smallest={"begins": ("1, commit 1, leads", "1 2, leads", "1 2"), **QUIET, "terms": 2,
                   "requests": ("x", "read at A")})
@@ -303,7 +311,7 @@ class Raft(MachineModel):
 
     @always("INV-LEADER")
     def one_leader_a_term(self, s: MachineState) -> str | None:
-        """A term has one leader at most."""
+        """A term has at most one leader."""
         for (a, _), (b, _) in combinations(leading(s), 2):
             if a.term == b.term:
                 return f"{a.id} and {b.id} both lead in term {a.term}"
@@ -355,7 +363,7 @@ class Raft(MachineModel):
         disks = tuple(unsaved.get(i, n.server.log) for i, n in enumerate(s.nodes))
         for server in (n.server for n in s.nodes):
             if server.commit and not _is_kept(server.log, server.commit, self.names, disks):
-                return f"{server.id} takes index {server.commit} for committed, without a majority"
+                return f"{server.id} considers index {server.commit} committed without a majority"
         return None
 
     @always("INV-LIN", of=lambda s: s.answers)
@@ -388,7 +396,7 @@ class Raft(MachineModel):
 
     @always(sign=lambda m: True)
     def majorities_meet(self, s: MachineState) -> str | None:
-        """Of configurations that follow one another in a log, all majorities meet."""
+        """All majorities of configurations that follow one another in a log meet."""
         for server in (n.server for n in s.nodes):
             held = [e.data for e in server.log if isinstance(e.data, Configuration)]
             for first, other in pairwise((server.log.snapshot.configuration, *held)):

@@ -189,8 +189,8 @@ WORDS = (
     Word(
         "--documented",
         "",
-        "instead: what the documents say of failures in clusters of 3, 6 and 9 nodes, and what is "
-        "true of them",
+        "instead: what the documents say of failures in clusters of 3, 6 and 9 nodes, and how much "
+        "of it is true",
     ),
     STATUS,
     Word("--down", "HOST", "a node that may be restarted (repeatable)", several=True),
@@ -202,7 +202,7 @@ WORDS = (
         "the replication factor in a datacenter (repeatable)",
         several=True,
     ),
-    Word("--leader", "HOST", "what if this node led"),
+    Word("--leader", "HOST", "what if this node were the leader"),
     Word(
         "--raft-state",
         "FILE",

@@ -553,7 +553,7 @@ def _worst(
         for name, entries in regressing(indexes, leader).items() if leader else ():
             yield (
                 f"the state of {name} goes back by {entries}: what it wrote under them may "
-                "need a schema that is no more"
+                "need a schema that no longer exists"
             )
         if any(node.state != "normal" for node in cluster.nodes):
             yield "the operation under way is rolled back, or finished"

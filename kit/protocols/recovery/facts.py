@@ -218,7 +218,7 @@ DIAGNOSES = {
     "synchronize": "a Raft upgrade is under way",
     "use_post_raft_procedures": "Raft is in use",
     "recovery": "a manual recovery is under way",
-    "unknown": "unknown: taken for recovery at the next start",
+    "unknown": "unknown: counts as recovery at the next start",
 }
 
 

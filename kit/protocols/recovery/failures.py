@@ -44,7 +44,7 @@ NO_OTHER_SIDE = refused("nobody would be left on the other side")
 Datacenter: TypeAlias = Annotated[str, Each(lambda m: m.several)]
 Together: TypeAlias = Annotated[tuple[str, ...], Each(lambda m: m.at_once, ", ".join)]
 Place: TypeAlias = Annotated[str, Each(lambda m: m.several or m.names)]
-"""A cut goes between datacenters; in a cluster of one between nodes."""
+"""A cut goes between datacenters; in a cluster with only one, between nodes."""
 
 
 class FailuresState(State, frozen=True, cache_hash=True):
@@ -341,7 +341,7 @@ class Failures(VotingModel[FailuresState]):
 
     @step("INV-SCHEMA", on=(catch_up, serve))
     def newest(self, before: FailuresState, action: Any, after: FailuresState) -> str | None:
-        """Who starts to serve knows the newest schema; without a majority, what it has stored."""
+        """A node that starts to serve knows the newest schema; without a majority, its own."""
         fetches = isinstance(action, CatchUp)
         fetches = fetches or before.may_commit(before.side_of(self.number(action.node)))
         missed = fetches and self.missed(before, action, after)
@@ -416,19 +416,19 @@ ENTRY = entry(
         ),
         Scenario(
             "one-of-two-datacenters",
-            "Of two datacenters one is lost: neither half is a majority",
+            "One of two datacenters is lost: half of the voters is no majority",
             {"datacenters": (3, 3)},
             script=("lose dc2", "start dc2", "catch up D", "catch up E", "catch up F"),
         ),
         Scenario(
             "one-of-three-datacenters",
-            "Of three datacenters one is lost: the majority goes on",
+            "One of three datacenters is lost: the majority carries on",
             {"datacenters": (3, 3, 3)},
             script=("lose dc3", "alter A"),
         ),
         Scenario(
             "cut-in-two",
-            "A cut: one side changes the schema, the other one has to wait until it rejoins",
+            "A cut: one side changes the schema, the other has to wait until it rejoins",
             {"datacenters": (3, 2)},
             script=("cut off dc2", "alter A", "rejoin", "catch up D", "catch up E"),
         ),

@@ -99,7 +99,7 @@ class Recovery(LostMajority[RecoveryState]):
         False, "whether another leader may be chosen while there is no new group"
     )
     majority_lives: bool = parameter(
-        False, "whether a majority of group 0 lives: then nothing is to be recovered"
+        False, "whether a majority of group 0 lives: then there is nothing to recover"
     )
     racks: tuple[Annotated[str, Meta(pattern=r"^[\w-]{1,40}/[\w-]{1,40}$")], ...] = parameter(
         (),
@@ -207,7 +207,7 @@ class Recovery(LostMajority[RecoveryState]):
     )
     @purpose("Without the old id, its next start looks for the new group.")
     def delete_id(self, s: RecoveryState, node: Node) -> Next:
-        """{node} has no group id any more; it runs in its group until it restarts."""
+        """{node} no longer has a group id; it runs in its group until it restarts."""
         if self.isolation and not s.isolated:
             return refused("nodes that are given up are not cut off")
         if self.edition == "server" and not s.indexes_read:
@@ -236,14 +236,14 @@ class Recovery(LostMajority[RecoveryState]):
     @action(each=eligible)
     @purpose("The new group begins with what this node knows.")
     def choose(self, s: RecoveryState, node: Node) -> Next:
-        """{node} is to lead: it knows of {known}."""
+        """{node} will lead: it knows of {known}."""
         if not s.indexes_read:
             return refused("commit indexes have not been read")
         group, at = s.recoverable, s.nodes[node]
         if NO_GROUP not in (group, s.abandoned):  # a newer group than those given up can go on
             if at.group_id != group:
                 called = self.group_name(group)
-                return refused(f"{called} can go on: one of its members is named")
+                return refused(f"{called} can carry on: one of its members is named")
             return s.but(leader=node)
         newest = max(each.index for each in s.nodes if each.takes_part)
         if at.index < newest and self.latest_index:
@@ -306,7 +306,7 @@ class Recovery(LostMajority[RecoveryState]):
             return f"{{node}} {why} and creates {group}."
         lost = was.columns & ~node.columns
         back = f" Its schema loses column {listed_columns(lost)}." if lost else ""
-        return f"{{node}} joins {group} and takes its state by snapshot.{back}"
+        return f"{{node}} joins {group} and gets its state as a snapshot.{back}"
 
     def logs_start(self, before: RecoveryState, act: Any, after: Any) -> Iterator[ServerLine]:
         """A start says in which group the node runs, and how it came there."""
@@ -484,7 +484,7 @@ class Recovery(LostMajority[RecoveryState]):
     )
     @purpose("The option is for the recovery only.")
     def unset_option(self, s: RecoveryState, node: Node) -> Next:
-        """{node} has no recovery_leader any more: ids of groups have to agree again."""
+        """{node} no longer has recovery_leader: ids of groups have to agree again."""
         return self.apart(s) or s.at(node, option=NOBODY)
 
     @action(
@@ -493,9 +493,9 @@ class Recovery(LostMajority[RecoveryState]):
         each=lambda m, s: s.where(lambda n: n.takes_part and s.leftover(n)),
         travels=typed("DELETE rows", "DELETE the rows of the old group"),
     )
-    @purpose("The old group is over, and its rows are of no use.")
+    @purpose("The old group is finished, and its rows are of no use.")
     def clean_rows(self, s: RecoveryState, node: Node) -> Next:
-        """{node} has no Raft rows of the old group any more."""
+        """{node} no longer has Raft rows of the old group."""
         if s.dead:
             return refused("dead nodes are neither removed nor replaced", self.named(s.dead))
         return self.apart(s) or s.at(node, old_rows=False)
@@ -508,7 +508,7 @@ class Recovery(LostMajority[RecoveryState]):
         travels=snapshot,
         logs=[ServerLine("{node}", RAFT, "joined group 0 with group id {group_id}")],
     )
-    @purpose("The cluster needs new copies for those that it lost.")
+    @purpose("The cluster needs new copies to replace those that it lost.")
     def replace(self, s: RecoveryState, node: Node) -> Next:
         """A new node takes the place of {node}, and gets the group's state."""
         refusal = self.irremovable(s, node)
@@ -620,7 +620,7 @@ class Recovery(LostMajority[RecoveryState]):
 
     @always("INV-ONEGROUP")
     def one_group(self, s: RecoveryState) -> str | None:
-        """Who talks as one cluster is in one group."""
+        """Nodes that talk as one cluster are in one group."""
         return self.torn(s)
 
     @always("INV-SCHEMA")
@@ -647,12 +647,12 @@ class Recovery(LostMajority[RecoveryState]):
 
     @step("INV-MEMBER", on=(coordinate, remove, replace))
     def taken_out(self, before: RecoveryState, action: Any, after: RecoveryState) -> str | None:
-        """A majority of the new group changes the topology, and takes out nobody who is heard."""
+        """A majority of the new group changes the topology, and takes out no node that is heard."""
         if not isinstance(action, Coordinate) and before.hears(self.number(action.node)):
-            return f"{action.node} is taken out while it is heard"
+            return f"{action.node} is taken out although the others still hear it"
         group = before.new_group
         committed = group != NO_GROUP and before.may_commit(group)
-        return None if committed else "the topology changes, and no majority of a new group says so"
+        return None if committed else "the topology changes without a majority of a new group"
 
     @step("INV-RAFT", on=(alter,))
     def majority(self, before: RecoveryState, action: Any, after: RecoveryState) -> str | None:
@@ -780,12 +780,12 @@ ENTRY = entry(
     scenarios=(
         Scenario(
             "majority-is-lost",
-            "Three of five die; B knows of more than A and leads, entry 12 is gone with the dead",
+            "Three of five die; B knows more than A and leads, and entry 12 is gone with the dead",
             {**FIVE, "operation": True, "writes": 1},
         ),
         Scenario(
             "manual-order",
-            "The published server's manual: recovery_leader is taken away at the end",
+            "The published server's manual: recovery_leader is removed at the end",
             {**FIVE, "edition": "server"},
         ),
         Scenario(

@@ -47,7 +47,7 @@ NO_REMOVAL = refused("group 0 has no majority to take the node out of its member
 STARTS: dict[Mode, str] = {
     "recovery": "{node} starts in RECOVERY mode, without group 0.",
     "upgrade": "{node} starts, and begins the Raft upgrade{there}.",
-    "synchronize": "{node} starts in the midst of the Raft upgrade{there}.",
+    "synchronize": "{node} starts in the middle of the Raft upgrade{there}.",
     "group 0": "{node} starts{there}.",
 }
 
@@ -121,20 +121,21 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     name, title, State = "recovery_mode", "A lost majority, by RECOVERY mode", ModeState
     premise = (
         "Without a majority of voters nobody can change metadata. "
-        "In RECOVERY mode the living go on without Raft, remove the dead, and upgrade again."
+        "In RECOVERY mode the live nodes work without Raft, remove the dead ones, and upgrade "
+        "again."
     )
     about = """
     A group 0 that lost its majority, or a Raft upgrade that is stuck; what may still happen.
 
     In edition ``documents`` all members vote, in ``server`` at most five: they are chosen
-    again whenever a majority of them is there. No server had both limited voters and all of
-    this procedure; here they meet.
+    again whenever a majority of them is up. No server had both limited voters and all of this
+    procedure; here they meet.
     """
     rests_at_goals = True
 
     stuck: bool = parameter(
         False,
-        "whether they died in the midst of a Raft upgrade, which needs every node; "
+        "whether they died in the middle of a Raft upgrade, which needs every node; "
         "then they may be fewer than half",
     )
     crashes: int = budget(0, "how often a node may crash", le=lost_majority.MOST_FAULTS)
@@ -216,7 +217,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     )
     @purpose("In recovery mode a node runs without group 0.")
     def set_recovery(self, s: ModeState, node: Node) -> Next:
-        """On {node} group0_upgrade_state is recovery, from its next start on."""
+        """On {node} group0_upgrade_state is recovery: it takes effect at the next start."""
         return self.down(s, node) or s.at(node, value="recovery")
 
     @action(
@@ -320,7 +321,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         each=live_where(lambda n: n.discovery > 0),
         travels=typed("TRUNCATE", "TRUNCATE system.discovery"),
     )
-    @purpose("Peers of old must not lead it to the old group.")
+    @purpose("Peers from before must not lead it to the old group.")
     def truncate_discovery(self, s: ModeState, node: Node) -> Next:
         """On {node} system.discovery is empty: it has forgotten its old peers."""
         return self.down(s, node) or s.at(node, discovery=0)
@@ -375,7 +376,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     )
     @purpose("Without the row, its next start upgrades to Raft again.")
     def unset(self, s: ModeState, node: Node) -> Next:
-        """On {node} there is no row group0_upgrade_state any more."""
+        """On {node} the row group0_upgrade_state is gone."""
         return self.down(s, node) or s.at(node, value="")
 
     # What servers do on their own
@@ -395,7 +396,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         ],
         logs=[own("{node}", "migration_manager", "pulled the schema of {source}")],
     )  # fmt: skip
-    @purpose("Without Raft, nodes take schema changes from each other.")
+    @purpose("Without Raft, nodes copy schema changes from each other.")
     def pull(self, s: ModeState, node: Node, source: Node) -> Next:
         """{node} pulls the schema of {source}: their versions differ."""
         return s.merged(node, source)
@@ -414,12 +415,12 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         says=lambda m, before, action, after: (
             "{node} finds no group 0 among its peers and creates {group}."
             if m.is_alone(after, action)
-            else "{node} joins {group}, and gets its state by snapshot."
+            else "{node} joins {group}, and gets its state as a snapshot."
         ),
         travels=snapshot,
         logs=JOINED,
     )
-    @purpose("All nodes have to be in one group before it rules the schema.")
+    @purpose("All nodes have to be in one group before the group owns the schema.")
     def enter(self, s: ModeState, node: Node) -> Next:
         """A node comes into group 0: by snapshot into the one that it finds, or it creates one.
 
@@ -464,7 +465,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         each=live_where(lambda n: n.mode == "upgrade" and n.group != lost_majority.NO_GROUP),
         logs=SYNCHRONIZE,
     )
-    @purpose("The schema must not change while it changes hands.")
+    @purpose("The schema must not change during the handover.")
     def synchronize(self, s: ModeState, node: Node) -> Next:
         """{node} sees all peers in its group with one schema and enters synchronize: schema
         changes are refused.
@@ -479,7 +480,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         each=live_where(lambda n: n.mode == "synchronize" and n.group != lost_majority.NO_GROUP),
         logs=FINISHED,
     )
-    @purpose("One log again puts all schema changes in order.")
+    @purpose("One log puts all schema changes in order again.")
     def finish(self, s: ModeState, node: Node) -> Next:
         """{node} has finished the Raft upgrade.
 
@@ -539,8 +540,8 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     @action(spends="mistypes", each=live_where(lambda n: n.value != "unknown"))
     @purpose("Operators make mistakes, and some of them show only later.")
     def mistype(self, s: ModeState, node: Node) -> Next:
-        """On {node} group0_upgrade_state is no known value: its next start takes it for
-        recovery.
+        """On {node} group0_upgrade_state has an unknown value: at the next start it counts
+        as recovery.
         """
         return self.down(s, node) or s.at(node, value="unknown")
 
@@ -553,7 +554,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     @action(fault=True, spends="deaths", each=lambda m, s: s.live)
     @purpose("When too many are dead, group 0 has no majority.")
     def die(self, s: ModeState, node: Node) -> Next:
-        """{node} dies for good; it is given up, too.
+        """{node} dies for good; it is given up too.
 
         What nobody else knows has died with it.
         """
@@ -572,7 +573,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         says=lambda m, *step: f"It was given up: {m.says_start(*step)}",
         logs=logs_start,
     )
-    @purpose("A node that was given up goes by what it has stored.")
+    @purpose("A node that was given up acts on what it has stored.")
     def come_back(self, s: ModeState, node: Node) -> Next:
         """The node runs by what it has persisted."""
         return s.at(node, standing="returned").started(node)
@@ -581,7 +582,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
 
     @always("INV-ONEGROUP")
     def one_group(self, s: ModeState) -> str | None:
-        """Who talks as one cluster is in one group."""
+        """Nodes that talk as one cluster are in one group."""
         return self.torn(s)
 
     @always("INV-SCHEMA")
@@ -616,11 +617,15 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
 
     @step("INV-MEMBER", on=(remove,))
     def taken_out(self, before: ModeState, action: Any, after: ModeState) -> str | None:
-        """Nobody is taken out who is heard, and by group 0 or in RECOVERY mode."""
+        """No node that is heard is taken out; others only by group 0 or in RECOVERY mode."""
         if before.heard(self.number(action.node), before.live):
-            return f"{action.node} is taken out while it is heard"
+            return f"{action.node} is taken out although the others still hear it"
         committed = before.remover is not None
-        return None if committed else f"neither group 0 nor RECOVERY mode takes {action.node} out"
+        return (
+            None
+            if committed
+            else f"{action.node} is taken out by neither group 0 nor RECOVERY mode"
+        )
 
     @goal("INV-PROGRESS", name="ends", title="The cluster can become whole")
     @sometimes()
@@ -749,8 +754,8 @@ ENTRY = entry(
         ),
         Scenario(
             "dies-in-recovery-mode",
-            "Four of seven die, and C in the middle of the procedure: it is removed as the others "
-            "are",
+            "Four of seven die, and C in the middle of the procedure: it is removed like the "
+            "others",
             {"commit_indexes": (2,) * 7, "dead": "D E F G", "deaths": 1},
             script=("isolate", "set A", "set B", "set C", "stop A", "start A", "die C"),
         ),

@@ -88,11 +88,13 @@ DEAD_NODES = table(
     "racks int: the racks of each datacenter, to which its nodes are dealt in turn",
     "dead string: the names of the dead nodes; A is the first node of the first datacenter",
     "edition string: documents, where all members vote, or server, where a few do, ties by name",
-    "at_once boolean: whether schema can be changed, whoever votes, after all of them died at once",
+    "at_once boolean: whether the schema can be changed, whichever nodes vote, after all of them "
+    "died at once",
     "in_turn string: whether so after they died one by one: in orders always, sometimes or never",
     "missing int: how many voters have to come back for that at worst, had they died at once",
     "advice string: the procedure, where they died at once and none comes back; or not known",
-    "rf int: the replicas in each datacenter; levels count all, a small one lacks some",
+    "rf int: the replicas in each datacenter; levels count them all, and a small datacenter lacks "
+    "some",
     "level string: the consistency level",
     "datacenter string: where it is asked for, if the level is counted there; else empty",
     "data string: available, of some ranges or unavailable",

@@ -389,7 +389,7 @@ class Coordinating(Range):
         ),
         travels=travels,
     )
-    @purpose("Nobody can wait for ever. A write that timed out may still be there.")
+    @purpose("Nobody can wait forever. A write that timed out may still be there.")
     def time_out(self, s: StorageState, request: Number) -> Next:
         """The coordinator gives up: too few answers will ever come, or none came in time."""
         if self.satisfied(s, request):

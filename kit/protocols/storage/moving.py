@@ -260,7 +260,7 @@ class Moving(Range):
         says=lambda m, s, a, _: f"{m._applies(s, a)}.",
         travels=travels,
     )
-    @purpose("Each node goes by what it has applied itself, whatever the log holds by then.")
+    @purpose("Each node acts on what it has applied itself, whatever the log holds by then.")
     def apply_epoch(self, s: StorageState, node: Node) -> Next:
         """A node applies its next epoch."""
         if node < self.replicas:
@@ -392,7 +392,7 @@ class Moving(Range):
         copy: Any = self.happened(before, action, after)[0]
         does = f"{action.target} takes it"
         if copy.refused:
-            does = f"for {action.target} that session is not open, so it turns the copy away"
+            does = f"for {action.target} that session is not open, so it rejects the copy"
         return f"A copy of session {action.session} arrives late, with {copy.cell}: {does}."
 
     @action(

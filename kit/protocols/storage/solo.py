@@ -46,7 +46,7 @@ class Coordinator(Coordinating):
 
     name = "coordinator"
     title = "One real coordinator; you are the replicas (CEP-21)"
-    premise = "You answer for the replicas, and see what this coordinator makes of it."
+    premise = "You answer for the replicas, and see what this coordinator makes of your answers."
     about = "The coordinator's request; the others are those of the dataplane model."
     request: str = "K1 write QUORUM"
     timeouts = True

@@ -70,7 +70,7 @@ REQUESTS = parameter(
     written=True,
 )
 TOGETHER = parameter(
-    False, "a request waits for those of its own coordinator only", title="clients side by side"
+    False, "a request waits only for those of its own coordinator", title="clients side by side"
 )
 TIMEOUTS = parameter(
     False, "a request may time out although it is not stuck", title="timeouts at any moment"
@@ -85,14 +85,14 @@ CRASHES = budget(0, "how many replicas may crash", le=8, own=False)
 LOSSES = budget(0, "how many messages may be lost", le=8, own=False, title="lost messages")
 LATE = budget(
     0,
-    "how many copies may arrive after the step that they were begun in",
+    "how many copies may arrive after the step in which they began",
     le=4,
     own=False,
     title="streams left behind",
 )
 SLOW = parameter(
     False,
-    "a replica begins and ends a request in two steps; its fence is asked twice",
+    "a replica begins and ends a request in two steps; its fence is checked twice",
     title="slow replicas",
 )
 COLLECTING = parameter(False, "replicas may forget deletions", title="collect tombstones")
@@ -185,7 +185,7 @@ class Storage(Moving, Coordinating):
             did = f"takes {self.cell_text(before, brought)}{on}"
         else:
             newer = f"keeps {self.cell_text(before, held)}, which is newer"
-            did = f"has {self.cell_text(before, held)} already" if held == brought else newer
+            did = f"already has {self.cell_text(before, held)}" if held == brought else newer
         if isinstance(action, WriteBack):
             title = f"{self.cell_text(before, brought)} back"
         late, now = request.phase not in AT_WORK, after.requests[number].coordinator_epoch
@@ -304,7 +304,7 @@ class Storage(Moving, Coordinating):
         says=_does,
         travels=travels,
     )
-    @purpose("Each replica answers by what it knows and holds itself.")
+    @purpose("Each replica answers from what it knows and holds itself.")
     def serve(self, s: StorageState, request: Number, replica: Replica) -> Next:
         """A replica gets the message of a request and answers."""
         return self._served(s, request, replica)

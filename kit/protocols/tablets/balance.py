@@ -71,22 +71,22 @@ class Balance(Hosts[BalanceState]):
     shards: int = parameter(1, "the shards of each node", ge=1, le=64)
     tablets: tuple[str, ...] = parameter(
         ("A", "A", "A"),
-        "each tablet's replicas, and if need be its size in percent of the target size and its "
+        "each tablet's replicas, then if needed its size in percent of the target size, and its "
         "table: A:0 B:1, or A B 150 ks.users",
         **WRITTEN,
     )
     room: tuple[str, ...] = parameter(
         (),
-        "how many tablets of the target size each node's disk has room for; else all have room "
-        "for four a shard",
+        "how many tablets of the target size each node's disk has room for (not given: four a "
+        "shard)",
         **WRITTEN,
     )
     racks: tuple[str, ...] = parameter(
-        (), "the rack of each node: dc1/r1 dc1/r2; else all are in one", **WRITTEN
+        (), "the rack of each node: dc1/r1 dc1/r2 (not given: all are in one)", **WRITTEN
     )
-    leaving: tuple[str, ...] = parameter((), "the nodes that are to be emptied", **WRITTEN)
+    leaving: tuple[str, ...] = parameter((), "the nodes to be emptied", **WRITTEN)
     excluded: tuple[str, ...] = parameter(
-        (), "the nodes that are given up: they take no tablets and give none", **WRITTEN
+        (), "the nodes that are given up: they take no tablets and give none away", **WRITTEN
     )
 
     def set_up(self) -> None:
@@ -247,7 +247,7 @@ class Balance(Hosts[BalanceState]):
         ends = (self.names.index(replica_of(end).host) for end in (action.source, action.target))
         most, least = (loads[node] for node in ends)
         if max(loads) > min(loads) and (most, least) == (max(loads), min(loads)):
-            return "No node has more than the one that gives, and none less than the one that gets."
+            return "The node that gives has the most of all, and the one that gets has the least."
         return self.why(action)
 
     # What must hold
@@ -330,7 +330,7 @@ ENTRY = entry(
         Scenario(
             "by-hand",
             "Six tablets with two replicas, one node is new and empty: move them by hand. The load "
-            "is the part of a disk, as the published server has it",
+            "is the used part of a disk, as in the published server",
             {
                 "edition": "server",
                 "nodes": 4,
@@ -353,12 +353,12 @@ ENTRY = entry(
         ),
         Scenario(
             "empty-a-node",
-            "C is to leave: each of its replicas goes to the least loaded node that may take it",
+            "C is leaving: each of its replicas goes to the least loaded node that may take it",
             {"nodes": 4, "tablets": ("A B", "A C", "B C", "C D"), "leaving": ("C",)},
         ),
         Scenario(
             "no-room-in-the-rack",
-            "F is to leave, E in its rack is given up: three replicas are stuck",
+            "F is leaving, and E in its rack is given up: three replicas are stuck",
             {
                 "nodes": 6,
                 "tablets": ("A C F", "B C F", "A D F", "B D E", "C F 50 ks.small"),

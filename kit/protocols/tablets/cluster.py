@@ -35,7 +35,7 @@ from kit.protocols.topology.rules.requests import MOST_NODES, RequestPlan, plan_
 from kit.protocols.topology.topology import Topology, TopologyParameters
 
 BalancingKind = Literal["migration", "intranode_migration", "repair", "add_tablet_replica"]
-"""What begins without a request: a balancer's moves, a repair, an operator's one more replica."""
+"""What begins without a request: a balancer's moves, a repair, a replica that an operator adds."""
 ADDITION: Literal["add_tablet_replica"] = "add_tablet_replica"
 TRACKS = ("tablet_migration", "tablet_draining")
 NO_SESSION = 0
@@ -231,7 +231,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     edition: machines.Edition = parameter("documents", "the documents, or the published server")
     nodes: int = parameter(4, "how many members there are at first", ge=1, le=MOST_NODES)
     names: tuple[str, ...] = parameter(
-        (), "the names of the members, where they have names of their own; else A, B, C", **HIDDEN
+        (), "the names of the members (not given: A, B, C)", **HIDDEN
     )
     tablets: tuple[str, ...] = parameter(
         ("A B C",), "the replicas of each tablet: A B C, or with shards A:0 B:1 C:0", **WRITTEN
@@ -244,8 +244,8 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     )
     keyspaces: tuple[str, ...] = parameter(
         (),
-        "keyspaces with the racks that have a replica each, as in ks dc1=r1,r2; else as many "
-        "replicas in each datacenter as tablets have",
+        "keyspaces with the racks that have a replica each, as in ks dc1=r1,r2 (not given: "
+        "each datacenter has as many replicas as its tablets have)",
         **WRITTEN,
     )
     shards: int = parameter(1, "the shards of each node", ge=1, le=64)
@@ -255,7 +255,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         **WRITTEN,
     )
     rebuild: Literal["rebuild", "rebuild_v2"] = parameter(
-        "rebuild_v2", "how a replica of a dead node is made again, and one more one"
+        "rebuild_v2", "how a replica of a dead node is made again, and how one is added"
     )
     balancing: bool = parameter(True, "tablet_balancing_enabled: loads may be evened out")
     moves: int = budget(
@@ -268,11 +268,15 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         **WRITTEN,
     )
     down: tuple[str, ...] | None = parameter(
-        None, "who is down at first; else the nodes that are removed or replaced", **HIDDEN
+        None,
+        "nodes that are down at first (not given: those that are removed or replaced)",
+        **HIDDEN,
     )
     ignored: tuple[str, ...] = parameter((), "the nodes to ignore", **WRITTEN)
     racks: tuple[str, ...] = parameter(
-        (), "the rack of each node, members first: dc1/r1 dc1/r2; else all are in one", **WRITTEN
+        (),
+        "the rack of each node, members first: dc1/r1 dc1/r2 (not given: all are in one)",
+        **WRITTEN,
     )
     answering: bool = parameter(False, "nodes apply stages, and answer barriers, one by one")
     crashes: int = budget(0, "how often a node may crash", **FAULTS)
@@ -296,7 +300,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     )
     undone: int = budget(
         0,
-        "how often other work of an operation may fail; a drain without a place fails anyhow",
+        "how often other work of an operation may fail; a drain without a place fails anyway",
         title="failures of operations",
         **FAULTS,
     )
@@ -308,7 +312,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         **FAULTS,
     )
     dump: TabletDump | None = parameter(
-        None, "what a cluster's own tables tell beside its tablets; its balancer plans", **HIDDEN
+        None, "what a cluster's own tables say beside its tablets; its balancer plans", **HIDDEN
     )
 
     sessions: bool = safeguard(
@@ -642,7 +646,7 @@ def replication_before(
     for each in places:
         if next(misfits(each, dict(before)), None) is not None:
             has, wants = (" ".join(_factors(either)) for either in (_counted(each), before))
-            allowed = f"{wants} for each tablet of {keyspace}, since its RF is to be changed"
+            allowed = f"{wants} for each tablet of {keyspace}, because its RF is changing"
             raise BadInput("tablets", has, allowed)
     return before
 

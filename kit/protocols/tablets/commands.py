@@ -51,21 +51,22 @@ MOST_HOSTS = 3  # that a reason names
 FLAGS = ("--json", "--help", "--anonymize", "--")
 FILES = ("topology", "status", "sizes", "loads", "schema")
 ABOUT = """\
-A dump of system.tablets: who holds what, what the balancer would do next and why, and what if.
+A dump of system.tablets: which node holds what, what the balancer would do next
+and why, and what would happen if.
 
-  show           nodes, tables and transitions (this is what is done when nothing is asked for);
+  show           nodes, tables and transitions (the default);
                  with --schema also keyspaces, and the tablets whose replicas differ from theirs
   balance        the next plan of the balancer: each move and its reason, loads before and after
-  drain HOST     whether every tablet of a node has a place to go to, which have not, and why
+  drain HOST     whether every tablet of a node has a place to go to, which have none, and why
   resize         whether tables are to be split or merged, and how far they are from it
   repair [MOMENT]
-                 which tablets a primary-range repair passes over, as their node has left, and
+                 which tablets a primary-range repair skips, because their node has left, and
                  which were not repaired within gc_grace_seconds, now or at 2026-01-31T10:00:00Z
   rf KEYSPACE DC=N...
-                 a change of a keyspace's replication, to a number or to racks (DC=RACK,RACK): who
-                 gets replicas, who loses some, step by step, or why it is refused
+                 a change of a keyspace's replication, to a number or to racks (DC=RACK,RACK): which
+                 nodes get replicas and which lose some, step by step, or why it is refused
   lose HOST...   which tablets lose their quorum without these nodes (and those that are down)
-  shard TOKEN    who serves a token, on which shards, beside static sharding
+  shard TOKEN    which nodes serve a token, on which shards, and where static sharding would put it
   why TABLE TABLET HOST:SHARD
                  why the next plan moves a tablet to that shard, or why it does not
 """
@@ -460,7 +461,7 @@ def _repair(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     report, short = what_if.repair_plan(opened, moment), _short(opened)
     skipped = sum(len(line.skipped) for line in report.tables)
     late = sum(len(line.late) for line in report.tables)
-    passed = f"a primary-range repair on all nodes passes over {counted(skipped, 'tablet')}"
+    passed = f"a primary-range repair on all nodes skips {counted(skipped, 'tablet')}"
     heading = [f"{passed}; {late:,} not repaired within the grace at {report.at}"]
     if report.left:
         left = listed(short[host] for host in report.left)
@@ -469,7 +470,7 @@ def _repair(opened: OpenedTablets, words: Sequence[str]) -> Answer:
         (
             line.table,
             counted(line.tablets, "tablet"),
-            f"{'none ' * (not line.skipped)}passed over{_numbers(line.skipped)}",
+            f"{'none ' * (not line.skipped)}skipped{_numbers(line.skipped)}",
             f"{line.never:,} never repaired",
             _late(line),
         )
@@ -580,7 +581,7 @@ def _why(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     """One move that is asked about, and the reason for it or against it."""
     table, tablet, place = words
     if not re.fullmatch("[0-9]{1,9}", tablet, re.ASCII):
-        raise BadInput("TABLET", tablet, "the number of a tablet, from 0 on")
+        raise BadInput("TABLET", tablet, "the number of a tablet, from 0 up")
     name, _, shard = place.rpartition(":")
     if not name or not re.fullmatch("[0-9]{1,5}", shard, re.ASCII):
         raise BadInput("HOST:SHARD", place, "a node and one of its shards, such as 0000000a:0")
@@ -647,7 +648,7 @@ WORDS = (
     Word("--target", "SIZE", "the target size of a tablet (5G if not given)"),
     Word("--table", "count=N,...", "a table to imagine, for no dump"),
     ANONYMIZE,
-    Word("--html", "OUT", "of several snapshots: also one page to step through"),
+    Word("--html", "OUT", "of several snapshots: also write one page to step through"),
     EDITION,
 )
 TABLETS = Command("tablets", _answer, WORDS, ABOUT, AFTER)

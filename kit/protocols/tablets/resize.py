@@ -342,7 +342,7 @@ class Resize(Hosts[ResizeState]):
         return sum(1 << i for i, (name, v) in pairs if v != now and name in self.asked)
 
     @action(tag="barrier", kind="work", travels=lambda m, before, action, after: barrier(m.asked))
-    @purpose("Nobody may still go by the old map when the next step begins.")
+    @purpose("No node may still use the old map when the next step begins.")
     def pass_barrier(self, s: ResizeState) -> Next:
         """Every node has applied all, and nobody holds an older map."""
         if s.phase not in ("barrier", "after"):
@@ -454,7 +454,7 @@ class Resize(Hosts[ResizeState]):
     @action(each=lambda m, s: ((tablet, str(replica)) for tablet, replica in m.unready(s)))
     @purpose("Each replica splits its own data, in its own time.")
     def divide(self, s: ResizeState, tablet: int, replica: str) -> Next:
-        """{replica} has divided tablet {tablet} and copies number {after.map.resize_seq_number}."""
+        """{replica} has split tablet {tablet}; its decision is {after.map.resize_seq_number}."""
         place, number = replica_of(replica), s.map.resize_seq_number
         view = s.views[self.number(place.host)]
         if view.resize_type != "split" or view.number != number:
@@ -745,7 +745,7 @@ ENTRY = entry(
         ),
         Scenario(
             "split-is-revoked",
-            "A table grows and shrinks again before it is split: the decision is revoked",
+            "A table grows, and shrinks again before it is split: the decision is revoked",
             {"tablets": ("A B",), "nodes": 2, "shrinks": 1},
             script=("grow", "resize", "shrink", "resize"),
         ),

@@ -301,7 +301,7 @@ class Stages(TabletCluster):
             m.named(barrier_nodes(before)), m.leader_spot(before)
         ),
     )
-    @purpose("Nobody may still use an older stage when the next one begins.")
+    @purpose("No node may still use an older stage when the next one begins.")
     def pass_barrier(self, s: TabletsState) -> Next:
         """All nodes have applied the stages, and no request of an older stage is left."""
         pieces = self.barriers(s)
@@ -329,7 +329,7 @@ class Stages(TabletCluster):
         return barrier_nodes(s) & ~s.answered if any(self.barriers(s)) else 0
 
     @action(when=lambda m: m.answering, kind="answer", verb="answer stages {node}", each=awaited)
-    @purpose("The next stage may begin once all nodes go by this one.")
+    @purpose("The next stage may begin once all nodes have reached this one.")
     def answer_stages(self, s: TabletsState, node: Node) -> Next:
         """{node} has applied all stages and answers the barrier."""
         if blocked := self.busy(s):
@@ -349,9 +349,9 @@ class Stages(TabletCluster):
         verb="apply stages {node}",
         each=lambda m, s: sum((at < len(s.views) - 1) << i for i, at in enumerate(s.applied)),
     )
-    @purpose("The stage that a node knows says whom it reads and writes.")
+    @purpose("The stage that a node knows says which replicas it reads and writes.")
     def apply_stages(self, s: TabletsState, node: Node) -> Next:
-        """{node} goes by the next stage."""
+        """{node} moves to the next stage."""
         return s.but(applied=(*s.applied[:node], s.applied[node] + 1, *s.applied[node + 1 :]))
 
     # What nodes go by, where they answer one by one
@@ -492,7 +492,7 @@ class Stages(TabletCluster):
         fault=True,
         relied=lambda m, s, a: not all(piece.goes(s) for piece in m.barriers(s)),
     )
-    @purpose("Not everybody has answered, so the next stage may not begin.")
+    @purpose("Not every node has answered, so the next stage may not begin.")
     def fail_barrier(self, s: TabletsState) -> Next:
         """The barrier of the tablets fails."""
         edges = [(piece, self.error_edge(s, piece.transition)) for piece in self.barriers(s)]
@@ -605,7 +605,7 @@ class Stages(TabletCluster):
             yield Travel(kind, NETWORK, self.chip(before, late.tablet, target), label, text)
 
     @action(kind="late", tag="arrive", verb="arrive late", says=late_words, travels=arrived)
-    @purpose("Its session tells whether it may still do its work.")
+    @purpose("Its session decides whether it may still do its work.")
     def arrive_late(self, s: TabletsState) -> Next:
         """That RPC arrives: it is let in, or refused for its permit (S-24)."""
         late = s.late

@@ -77,7 +77,7 @@ class Tablet(Fenced):
     name, title = "tablet", "Reads and writes of one tablet, stage by stage"
     premise = (
         "No acknowledged write may be lost while a tablet moves. "
-        "Clients (K) write and read. Each node holds a replica, and goes by one version."
+        "Clients (K) write and read. Each node holds a replica, and works with one version."
     )
     about = """
     One tablet, the transitions that the coordinator plans for it, and the requests of clients.
@@ -87,7 +87,7 @@ class Tablet(Fenced):
     one more for each pending replica, of both sets together.
 
     Replicas that crash are excluded from then on. ``excluded`` is a node that is put into
-    ``ignore_nodes`` during the transition although it lives.
+    ``ignore_nodes`` during the transition although it is alive.
     """
 
     transition: PlayedKind = parameter(
@@ -111,7 +111,7 @@ class Tablet(Fenced):
     )
     row_key: str = parameter(
         "the key",
-        "what the one key is called that requests are about",
+        "the name of the one key that requests are about",
         field="key",
         min_length=1,
         max_length=20,
@@ -150,7 +150,7 @@ class Tablet(Fenced):
     )
     allow_stage: bool = safeguard(
         "S-22",
-        "New replicas know of themselves before anybody writes to them",
+        "New replicas know that they are replicas before anybody writes to them",
         ("INV-STAGE", "INV-AVAIL"),
         smallest=ONE,
     )
@@ -162,7 +162,7 @@ class Tablet(Fenced):
     )
     sessions: bool = safeguard(
         "S-24",
-        "What streams works under its session only",
+        "Streaming works only under its session",
         ("INV-SESSION", "INV-TABL-2", "INV-NORES"),
         # A migration that is tried again shows the same in 46 steps.
         smallest=REPAIRED,
@@ -179,7 +179,11 @@ class Tablet(Fenced):
         "Old and new replicas serve reads throughout the transition",
         ("INV-AVAIL",),
         smallest=ONE,
-        kept=(KeptAnyhow("INV-ONESTAGE", {"rf": 1}, 3236, "who disowns a shard answers an error"),),
+        kept=(
+            KeptAnyhow(
+                "INV-ONESTAGE", {"rf": 1}, 3236, "a node that disowns a shard answers with an error"
+            ),
+        ),
     )
     stream_from_leaving: bool = safeguard(
         "S-57",
@@ -243,7 +247,7 @@ class Tablet(Fenced):
         sign=lambda m: m.is_sign("found-there"),
     )
     def found_there(self, before: StorageState, action: Any, after: StorageState) -> str | None:
-        """Whoever is asked has a replica of the tablet."""
+        """Every node that is asked has a replica of the tablet."""
         if action.replica == self.excluded or (
             self.answer(before, action).verdict != "not-a-member"
         ):
@@ -274,7 +278,7 @@ class Tablet(Fenced):
         sign=lambda m: m.is_sign("one-stage-apart"),
     )
     def one_stage_apart(self, before: StorageState, action: Any, after: StorageState) -> str | None:
-        """Coordinator and replica are one stage apart at most; those with equal selectors are one.
+        """Coordinator and replica are at most one stage apart; equal selectors count as one.
 
         Not every stage has a barrier, and where reads and writes are for the same replicas two
         nodes may be further apart; requests cannot tell such stages apart.
@@ -334,13 +338,13 @@ class Tablet(Fenced):
             planned, title = before.requests[number].epoch, self.title_of(number)
             group = self.views(before)[planned].writes
             if group != wanted.writes:
-                return f"{title} goes to {', '.join(self.history.names(group))} alone"
+                return f"{title} goes only to {', '.join(self.history.names(group))}"
             shards = self.shards_at_work(before, number)
             if shards and wanted.written_at & ~shards & self.all_shards:
-                return f"{title} is at work on {', '.join(self.history.names(shards))} alone"
+                return f"{title} is at work only on {', '.join(self.history.names(shards))}"
         name, own = self._own_choice(before)
         if own is not None and wanted.written_at & ~own.writes & self.all_shards:
-            return f"{name} writes to {', '.join(self.history.names(own.writes))} alone"
+            return f"{name} writes only to {', '.join(self.history.names(own.writes))}"
         return self._short_of_a_set(wanted)
 
     def _short_of_a_set(self, view: View) -> str | None:
@@ -514,7 +518,7 @@ ENTRY = entry(
         ),
         Scenario(
             "requests-within-a-node",
-            "From shard to shard: the node alone says which shard reads and which ones write",
+            "From shard to shard: only the node says which shard reads and which ones write",
             {"kind": WITHIN_NODE, "rf": 2, "slow": True},
         ),
         Scenario(

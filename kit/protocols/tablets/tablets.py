@@ -85,7 +85,7 @@ class Tablets(Plans, Stages):
         "A tablet moves in small stages, so that reads and writes always meet. "
         "Each row of the picture is a node, and each number in it a tablet."
     )
-    about = "A cluster with tablets, what is asked of it, and the faults that there may be."
+    about = "A cluster with tablets, what is asked of it, and the faults that may happen."
     rests_at_goals = True
     faults = ("fault", "late fault")
     first = (
@@ -470,7 +470,7 @@ class Tablets(Plans, Stages):
 
     @always("INV-STREAM")
     def replicas_complete(self, s: TabletsState) -> str | None:
-        """Who is read has all the data."""
+        """Every replica that is read has all the data."""
         for tablet, row in enumerate(s.tablets):
             read = row.replicas
             for way in row.transitions[-1:]:
@@ -507,7 +507,7 @@ class Tablets(Plans, Stages):
 
     @always("INV-RF")
     def replicas_on_members(self, s: TabletsState) -> str | None:
-        """No replica is on who has left."""
+        """No replica is on a node that has left."""
         gone = self.hosts(gone_nodes(s.control.topology))
         for tablet, row in enumerate(s.tablets if gone else ()):
             for replica in row.replicas:
@@ -545,7 +545,7 @@ class Tablets(Plans, Stages):
 
     @always("INV-ONESTAGE", when=lambda m: m.answering)
     def one_stage(self, s: TabletsState) -> str | None:
-        """Nodes are one stage apart at most; stages with equal selectors count as one.
+        """Nodes are at most one stage apart; stages with equal selectors count as one.
 
         No two nodes differ both in the replicas that they read of a tablet and that they write.
         """
@@ -801,7 +801,7 @@ SCENARIOS = (
     ),
     Scenario(
         "nowhere-to-go",
-        "C may not leave: no node is left for its replica, and the request ends with an error",
+        "C may not leave: no other node may take its replica, and the request ends with an error",
         {"nodes": 3, "moves": 0, "operations": ("decommission C",), "undone": 1},
         script=("decommission C", "decide", "commit", "fail"),
     ),

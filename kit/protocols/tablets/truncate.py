@@ -36,8 +36,8 @@ Phase = Literal["idle", "asked", "opened", "sending", "closed", "done"]
 UNDER_WAY = ("opened", "sending", "closed")
 
 OLD_ROWS, NEW_ROWS = 1, 2
-"""Rows of before the truncate, and rows that clients wrote once it was reported as done."""
-ROWS = ("no rows", "rows of before", "new rows", "rows of before and new rows")
+"""Rows from before the truncate, and rows that clients wrote once it was reported as done."""
+ROWS = ("no rows", "rows of before", "new rows", "old rows and new rows")
 CLIENT = "client"
 SESSION = 1  # the request's id names its session
 MOVING = refused("tablets are in transition")
@@ -83,8 +83,8 @@ class Truncate(Hosts[TruncateState]):
 
     name, title, State = "truncate", "A table of tablets is truncated", TruncateState
     premise = (
-        "TRUNCATE deletes the rows of before, and none that is written after it. "
-        "A message that comes too late does no harm once its session is closed."
+        "TRUNCATE deletes the rows written before it, and none written after it. "
+        "A message that arrives too late does no harm once its session is closed."
     )
     about = "A table with its replicas, and what may go wrong while it is truncated."
     rests_at_goals = True
@@ -99,7 +99,7 @@ class Truncate(Hosts[TruncateState]):
 
     truncate_session: bool = safeguard(
         "S-42",
-        "A truncate has effect within its session only",
+        "A truncate has effect only within its session",
         ("INV-SESSION", "INV-VISIBLE"),
         smallest={"nodes": 1, "replicas": "A", "late": 1},
     )
@@ -150,7 +150,7 @@ class Truncate(Hosts[TruncateState]):
         ),
         travels=lambda m, before, action, after: barrier(m.names),
     )
-    @purpose("All must know the session before its first message comes.")
+    @purpose("All must know the session before its first message arrives.")
     def pass_barrier(self, s: TruncateState) -> Next:
         """Every node goes by the sessions of group 0."""
         if s.phase not in ("opened", "closed"):
@@ -238,7 +238,7 @@ class Truncate(Hosts[TruncateState]):
         yield Travel(kind, LOG, "host:{node}", words, text)
 
     @action(kind="late", each=lambda m, s: s.late, says=met, travels=arrived)
-    @purpose("Its session decides whether it is obeyed, however late it comes.")
+    @purpose("Its session decides whether it is obeyed, however late it arrives.")
     def arrive(self, s: TruncateState, node: Node) -> Next:
         """The late RPC reaches the node, which knows its session or not."""
         rows = s.kept(node) if self.let_in(s, node) else s.rows
@@ -290,9 +290,9 @@ class Truncate(Hosts[TruncateState]):
 
     @always()
     def rows_gone(self, s: TruncateState) -> str | None:
-        """A truncate deletes all rows of before."""
+        """A truncate deletes all rows from before."""
         left = self.named(s.having(OLD_ROWS)) if s.phase in ("closed", "done") else ()
-        return f"{', '.join(left)} still has rows of before the truncate" if left else None
+        return f"{', '.join(left)} still has rows from before the truncate" if left else None
 
     @always("INV-EXCL")
     def moves_apart(self, s: TruncateState) -> str | None:
@@ -302,7 +302,7 @@ class Truncate(Hosts[TruncateState]):
 
     @step("INV-SESSION", on=(arrive,))
     def in_session(self, before: TruncateState, action: Any, after: TruncateState) -> str | None:
-        """A truncate has effect in its session only."""
+        """A truncate has effect only in its session."""
         late = before.rows != after.rows and before.phase == "done"
         return "a truncate has effect after its session's barrier" if late else None
 
@@ -321,9 +321,9 @@ class Truncate(Hosts[TruncateState]):
     def why_here(self, before: TruncateState, action: Any, after: TruncateState) -> str:
         """Of the second barrier, what it is for; of a late RPC, why it is obeyed or not."""
         if isinstance(action, Truncate.pass_barrier) and not after.session:
-            return "From now on nobody obeys a message of that session, however late it comes."
+            return "From now on no node obeys a message of that session, however late it arrives."
         if isinstance(action, Truncate.arrive) and not self.truncate_session:
-            return "Nobody asks for the session of a message: this one is obeyed, too."
+            return "Nobody checks the session of a message, so this one is obeyed too."
         return self.why(action)
 
     def milestone(self, before: TruncateState, action: Any, after: TruncateState) -> str | None:

@@ -165,14 +165,14 @@ class BarrierLevels(Declared[LevelState]):
         says=_words,
         unasked=True,
     )
-    @purpose("Fewer answers are better than no way on.")
+    @purpose("Fewer answers are better than being stuck.")
     def relax(self, s: LevelState, node: Operated) -> LevelState | None:
         """The barrier of the operation of ``node`` had no answers in time: it asks for fewer."""
         level = weaker(self.level(s, node))
         return s.begun(node, level) if level else None
 
     @action()
-    @purpose("Each step asks as many as it can first.")
+    @purpose("Each step first asks as many as it can.")
     def begin_barrier(self, s: LevelState, node: Operated) -> LevelState:
         """The barrier of the next step of {node} begins at the first level again."""
         return s.begun(node)
@@ -393,7 +393,7 @@ class TcmCluster(Product):
             applied = self.tcm.enact(applied, event)
         if applied.placements == self.tcm.snapshot(events).placements:
             return None
-        return f"{text}: its tables are not those of the others"
+        return f"{text}: its tables differ from those of the others"
 
     # Who applies more answers fewer requests of older epochs: only a commit can part majorities.
     @always(

@@ -56,22 +56,22 @@ join, leave and remove are read as bootstrap, decommission and removenode
 
 options
   --tokens T,...       whole numbers, also negative ones: --tokens -5,7
-  --dc, --rack         where the newcomer is; else where the ring's first node is, or where the
-                       replaced node was
-  --while OPERATION    an operation that is prepared already and still in flight, in quotes;
+  --dc, --rack         where the newcomer is (not given: where the ring's first node is, or where
+                       the replaced node was)
+  --while OPERATION    an operation that is already prepared and still in flight, in quotes;
                        may be given several times
   --edition EDITION    server (the default): prepare, start, mid, finish, majorities a datacenter;
                        documents: every part of the plan is an event of its own
-  --barrier LEVEL      whose answers a step waits for, in place of the edition's own level:
+  --barrier LEVEL      whose answers a step waits for, instead of the edition's own level:
                        ALL, EACH_QUORUM (server), QUORUM (documents), LOCAL_QUORUM, ONE or
                        NODE_LOCAL
-  --force              decommission even where too few nodes stay for some keyspace
+  --force              decommission even if too few nodes remain for some keyspace
   --with FILE          another file of the same cluster, such as the text of nodetool status;
                        may be given several times
-  --keyspace KS={...}  a keyspace and its replication, which nodetool's texts leave out:
+  --keyspace KS={...}  a keyspace and its replication, which nodetool does not print:
                        'ks={"class": "SimpleStrategy", "replication_factor": 3}'; repeatable
   --sizes FILE         bytes by node or range, to say how many are streamed; without it, the
-                       loads that nodetool tells
+                       loads that nodetool prints
   --json               the same as JSON
 
 RINGFILE is the text of nodetool ring or describering, a dump of the system tables (JSON or CSV),
@@ -330,8 +330,8 @@ def _bytes(copies: Iterable[planning.Copy]) -> str:
 # -- survive ---------------------------------------------------------------------------------------
 
 SURVIVE_ABOUT = """\
-A node is down, nothing is planned: which nodes must stay up? A line names a quorum that is broken
-now, or that one more death would break, with the nodes whose death would.
+A node is down and nothing is planned: which nodes must stay up? A line names a quorum that is
+broken now, or that one more death would break, with the nodes whose death would.
 """
 SURVIVE_AFTER = """\
 Ends with 0 when any one node may die next, 1 when some must stay up or a range has no quorum now,
@@ -363,18 +363,18 @@ SURVIVE = Command("survive", _survive, (*RING_WORDS, DOWN), SURVIVE_ABOUT, SURVI
 # -- metadata --------------------------------------------------------------------------------------
 
 METADATA_ABOUT = """\
-The metadata log of a real cluster: every epoch in words, who was a member and what was under way at
-one of them. Or two of a kind, compared: two logs, two directories, two views of the service.
+The metadata log of a real cluster: every epoch in words, and for any epoch the members and what was
+under way. Or two of a kind, compared: two logs, two directories, two views of the service.
 """
 METADATA_AFTER = """\
 FILE is what nodetool cms dumplog, dumpdirectory (with --tokens) or describe printed, or rows of
 system_views.cluster_metadata_log or cluster_metadata_directory as the table that cqlsh prints, as
 JSON or as CSV. Other forms of CQL output are not read.
 
-dumplog reads the distributed log at QUORUM: every node gives the same answer, and none once the CMS
-has lost its majority. So two logs are two times. Two nodes are compared by describe and, at the
-same epoch, by dumpdirectory, in all that it tells. What a transformation's text says is shown, and
-never compared; Is Member, LOCAL and REMOTE say only which node was asked.
+dumplog reads the distributed log at QUORUM: every node gives the same answer, and no node gives one
+after the CMS has lost its majority. So two logs are two moments. Two nodes are compared by describe
+and, at the same epoch, by dumpdirectory, in all that it tells. The text of a transformation is
+shown, and never compared; Is Member, LOCAL and REMOTE say only which node was asked.
 
 Ends with 0, with 1 when two files differ or an epoch is out of order, with 2 on bad input.
 
@@ -459,7 +459,7 @@ def _compared(
 
 LOG_WORDS = (
     Word("files", "FILE", "a log, a directory, or views", number="+"),
-    Word("--at", "EPOCH", "who and what was there then", read=int),
-    Word("--html", "OUT", "also one page to step through"),
+    Word("--at", "EPOCH", "which nodes and operations were there then", read=int),
+    Word("--html", "OUT", "also write one page to step through"),
 )
 METADATA = Command("metadata", _metadata, LOG_WORDS, METADATA_ABOUT, METADATA_AFTER)

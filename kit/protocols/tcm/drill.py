@@ -103,7 +103,7 @@ FORMS: tuple[Form, ...] = (
     *SERVERS.understood("SELECT"),
     Form(INSERT, "write a row, at QUORUM", SERVERS.insert),
     Form(f"grep {{pattern}} {LOG_FILE}", "some of this node's log", SERVERS.grep),
-    Form(f"cat {LOG_FILE}", "what this node's log says of barriers", SERVERS.grep),
+    Form(f"cat {LOG_FILE}", "what this node's log says about barriers", SERVERS.grep),
     Form("journalctl -u cassandra", "the same", SERVERS.grep, offered=False),
 )
 
@@ -131,9 +131,9 @@ def grade(now: DrillMoment, stopped: int) -> Grade:
         (
             judged("operations done", waits, "nothing is under way"),
             judged("one epoch", [f"{late}: an older epoch"] * bool(late), "all nodes are alike"),
-            judged("cluster whole", [*(f"{name} is no member" for name in out),
+            judged("cluster whole", [*(f"{name} is not a member" for name in out),
                                      *([f"{down}: down"] * bool(down))], "all are up, and members"),
-            judged("nobody stopped", [f"{name}: stopped, without need" for name in stops],
+            judged("nobody stopped", [f"{name}: stopped without need" for name in stops],
                    "no server was stopped"),
         )
     )  # fmt: skip
@@ -156,22 +156,24 @@ def _drill(title: str, task: str, begun: tuple[str, ...], stopped: int, steps: A
 
 STUCK = _drill(
     "An operation is stuck",
-    "X has been joining for an hour; its machine was restarted. Somebody wants to undo it, another "
-    "one to take out the node that doesn't answer. Get X in, and do no more than it takes.",
+    "X has been joining for an hour; its machine was restarted. Somebody wants to undo it; "
+    "somebody "
+    "else wants to remove the node that doesn't answer. Get X in, and do no more than it takes.",
     ("crash D", JOIN, GO_ON, "crash X"),
     2,
     {
-        "barrier": ("find in the log of the node that joins whom it waits for",
+        "barrier": ("in the log of the joining node, find which node it waits for",
                     lambda now: LOOKED in now.marks),
         "replica": ("start the server that has to answer",
                     lambda now: "D" not in now.state.tcm.down),
-        "driver": ("start the server that drives the operation: it goes on by itself",
+        "driver": ("start the server that drives the operation: it continues by itself",
                    lambda now: "X" not in now.state.tcm.down),
     },
 )  # fmt: skip
 LAG = _drill(
     "The epoch of a node lags",
-    "A has had an older epoch than the others all night, while no client came. Somebody wants it "
+    "A has had an older epoch than the others all night, and no client has called. Somebody wants "
+    "it "
     "to leave and join again. Find out what is wrong with A, and do no more than it takes.",
     (JOIN, "apply X", "commit X", "deliver 102 to A", GO_ON),
     0,

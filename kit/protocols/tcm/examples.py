@@ -208,7 +208,7 @@ SCENARIOS = (
     ),
     Scenario(
         "crash-and-resume",
-        "The joining node crashes between two epochs and goes on where it was",
+        "The joining node crashes between two epochs and continues where it was",
         {"crashes": 1, **_JOIN},
         script=(_X, "commit X", "crash X", "restart X"),
     ),
@@ -220,7 +220,7 @@ SCENARIOS = (
     ),
     Scenario(
         "stuck-operation",
-        "On the server a bootstrap waits for a replica that is down, and its driver is down, too",
+        "On the server a bootstrap waits for a replica that is down, and its driver is down too",
         {"nodes": 4, "dcs": 2, "rf": 3, "edition": "server", "crashes": 4, "cancels": 1}
         | {"epoch": 100, "operations": (_X, "assassinate D")},
         script=("crash D", _X),

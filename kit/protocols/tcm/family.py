@@ -45,7 +45,7 @@ FAMILY = Family(
     },
     commands={
         "plan": ("rehearse an operation on a ring (plan --help tells more)", "commands:plan"),
-        "metadata": ("tell what the metadata log of a cluster says", "commands:METADATA"),
+        "metadata": ("say what the metadata log of a cluster holds", "commands:METADATA"),
         "survive": ("say which nodes of a ring must stay up", "commands:SURVIVE"),
     },
     importers=(

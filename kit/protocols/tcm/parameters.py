@@ -172,7 +172,7 @@ _made = partial(_of, ring="generated")
 
 
 def _end(which: str) -> Meta:
-    words = f"the {which} token of a ring of one's own (null: Murmur3's)"
+    words = f"the {which} token of a ring of your own (null: Murmur3's)"
     return _of(None, words, ring="own", hidden=True)
 
 
@@ -215,10 +215,10 @@ class ClusterParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only
         ),
     ] = 1
     members: Annotated[
-        tuple[Node, ...], _of(None, "the nodes of a ring of one's own, in place of it", ring="own")
+        tuple[Node, ...], _of(None, "the nodes of a ring of your own, in place of it", ring="own")
     ] = ()
     keyspaces: Annotated[
-        tuple[Keyspace, ...], _of(None, "keyspaces of one's own, in place of ks", ring="own")
+        tuple[Keyspace, ...], _of(None, "keyspaces of your own, in place of ks", ring="own")
     ] = ()
     low: Annotated[int | None, _end("lowest")] = None
     high: Annotated[int | None, _end("highest")] = None
@@ -226,8 +226,8 @@ class ClusterParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only
         tuple[str, ...],
         _of(
             None,
-            "lines such as `bootstrap X --tokens 150`, also about nodes that others bring; none: "
-            "a bootstrap into the middle of the second range",
+            "lines such as `bootstrap X --tokens 150`, also about nodes that other lines bring "
+            "(not given: a bootstrap into the middle of the second range)",
             ring="own",
         ),
     ] = ()
@@ -246,7 +246,7 @@ class TcmParameters(ClusterParameters, frozen=True, forbid_unknown_fields=True, 
     """A ring with its keyspaces, the operations at hand, and how the protocol is played."""
 
     menu: Annotated[
-        bool, _of("offer every operation", "beside those given, all that one may try")
+        bool, _of("offer every operation", "any operation may be tried, besides those given")
     ] = False
     crashes: Annotated[
         int, _of("crashes", "how many nodes may crash", 0, MOST_FAULTS, **BUDGET)
@@ -269,7 +269,7 @@ class TcmParameters(ClusterParameters, frozen=True, forbid_unknown_fields=True, 
         ops.Level | Literal["own"],
         _of(
             "barrier level",
-            "whose answers it asks for: ALL, EACH_QUORUM (the server's own), QUORUM (the "
+            "which answers it asks for: ALL, EACH_QUORUM (the server's own), QUORUM (the "
             "documents'), LOCAL_QUORUM, ONE or NODE_LOCAL",
         ),
     ] = "own"
@@ -285,7 +285,7 @@ class TcmParameters(ClusterParameters, frozen=True, forbid_unknown_fields=True, 
         _of(None, "the part of the line that the worked example shows", ring="own"),
     ] = None
     stored: Annotated[
-        Stored | None, _of(None, "the bytes that somebody's own ring holds, as far as known")
+        Stored | None, _of(None, "the bytes that a ring of your own holds, as far as known")
     ] = None
 
 

@@ -123,7 +123,7 @@ class Tcm(Declared[TcmState]):
         "S-10", "What is proposed must make sense in the committed state", ("INV-VALID", "INV-RF")
     )
     replication_check: bool = safeguard(
-        "S-11", "No node may go when too few would be left", ("INV-RF",)
+        "S-11", "No node may leave when too few would remain", ("INV-RF",)
     )
     apply_in_order: bool = safeguard(
         "S-16", "Nodes apply epochs in order, without gaps", ("INV-SAMESTATE", "INV-LOG")
@@ -247,7 +247,7 @@ class Tcm(Declared[TcmState]):
         if event.after is not None:
             rest = f"Next: {ops.SENTENCES[event.after.next.name]}."
         elif event.before is None:
-            return verbatim(f"{opening}Epoch {event.epoch} does all of it, without streaming.")
+            return verbatim(f"{opening}Epoch {event.epoch} does it all, without streaming.")
         else:
             rest = self.came_to(events)
         title = event.operation.title
@@ -405,7 +405,7 @@ class Tcm(Declared[TcmState]):
         if len(names) == 1:
             what = "its data of the ranges that change hands"
             return f"{names[0]} streams to {action.target} {what}."
-        who = f"{' and '.join(names)} stream" if names else "Nobody has to stream"
+        who = f"{' and '.join(names)} stream" if names else "No node has to stream"
         return f"{who} to {action.target} the data of the ranges that change hands."
 
     def along_the_ring(self, before: TcmState, action: Any, after: TcmState) -> Iterator[Travel]:
@@ -451,7 +451,7 @@ class Tcm(Declared[TcmState]):
         says=lambda m, before, action, after: verbatim(m.streams_words(before, action)),
         travels=along_the_ring,
     )
-    @purpose("New owners need what was written before they got the writes.")
+    @purpose("New owners need what was written before they began to get the writes.")
     def stream(self, s: TcmState, node: str, displaced: Displaced, target: str) -> Next:
         """One streaming task of the operation of ``node`` completes.
 
@@ -545,7 +545,7 @@ class Tcm(Declared[TcmState]):
         each=cancellable,
         says=lambda m, before, action, after: m.in_words(after.events, "An operator cancels. "),
     )
-    @purpose("What is half done is undone by events too, so that all see it alike.")
+    @purpose("Events also undo what is half done, so that all nodes see it alike.")
     def cancel(self, s: TcmState, node: str) -> Next:
         """The operation of ``node`` is undone by compensation, as an operator asked.
 
@@ -590,7 +590,7 @@ class Tcm(Declared[TcmState]):
     def crashed(self, before: TcmState, action: Any, after: TcmState) -> str:
         """What is lost with the node, and what is not."""
         if action.node in after.forgotten:
-            return "{node} crashes, and nobody else knows what was left to do."
+            return "{node} crashes, and no other node knows what was left to do."
         if self.sequence(after, action.node) is not None:
             return "{node} crashes; the metadata says what it still has to commit."
         return "{node} crashes."
@@ -619,7 +619,7 @@ class Tcm(Declared[TcmState]):
         return (name for name in s.down if name in self.present(s) and name not in dead)
 
     @action(each=fallen)
-    @purpose("A driver goes on with what the metadata says.")
+    @purpose("A driver continues with what the metadata says.")
     def restart(self, s: TcmState, node: str) -> Next:
         """{node} is back; the metadata says what it has to do next."""
         return s.but(down=tuple(name for name in s.down if name != node))
@@ -706,7 +706,7 @@ class Tcm(Declared[TcmState]):
         """Nothing is left half done."""
         return self.verdict(_unsettled, s.events, frozenset(s.forgotten))
 
-    @always("INV-CANCEL", title="Nothing is undone that no operator cancelled")
+    @always("INV-CANCEL", title="Only what an operator cancelled is undone")
     @of_events
     def asked_for(self, events: Log) -> str | None:
         """Every operation that was undone was undone by an operator's command."""
@@ -716,7 +716,7 @@ class Tcm(Declared[TcmState]):
             return None
         node = [event.node for event in events if isinstance(event, rules.AutomaticCancel)][-1]
         undoing = f"undone: {undone}, cancelled by an operator: {commands}"
-        return f"{undoing}; nobody asked {node} to go back"
+        return f"{undoing}; nobody asked {node} to undo it"
 
     @sometimes()
     def in_transition(self, s: TcmState) -> bool:

@@ -31,8 +31,8 @@ SELECT JSON * FROM system.topology; or a snapshot of scylla-tablets, a folder or
 a journal, or a server's own log, with lines such as
 raft_topology - entered `write both read old` transition state.
 
-Ends with 0 when the coordinator can go on or has nothing to do, 1 when it waits for nodes or turns
-requests away (with all nodes up, where nothing tells who is down), 2 on bad input.
+Ends with 0 when the coordinator can go on or has nothing to do, 1 when it waits for nodes or
+rejects requests (taking all nodes as up when nothing says which are down), 2 on bad input.
 
 examples
   python -m kit topology topology.csv --status status.txt
@@ -173,7 +173,7 @@ def _cases(report: TopologyReport, short: Mapping[str, str]) -> Iterator[str]:
         yield f"next, with {_hosts(down, short)} down" if down else "next, with all nodes up"
         yield from _step(report.cases[0], short, GAP, is_any=False)
         return
-    yield "next; nothing tells who is up, so for each case (--status FILE or --down HOST says)"
+    yield "next; nothing says which nodes are up, so for each case (see --status and --down)"
     for step in report.cases:
         who = f"{_hosts(step.down, short)} down" if step.down else "all nodes up"
         yield f"{GAP}{'one of ' if len(step.down) > 1 else ''}{who}"
@@ -226,11 +226,11 @@ EDITION = Word(
     choices=EDITIONS,
     read=edition_today,
 )
-STATUS = Word("--status", "FILE", "the text of nodetool status: who is up")
+STATUS = Word("--status", "FILE", "the text of nodetool status: which nodes are up")
 ANONYMIZE = Word(
     "--anonymize",
     "",
-    "of snapshots: hosts, addresses, keyspaces, tables, datacenters and racks get pseudonyms of "
+    "for snapshots: hosts, addresses, keyspaces, tables, datacenters and racks get pseudonyms of "
     "this kit's own before anything is written or shown",
 )
 WORDS = (
@@ -253,6 +253,6 @@ WORDS = (
     ),
     EDITION,
     ANONYMIZE,
-    Word("--html", "OUT", "of journals: also one page to step through"),
+    Word("--html", "OUT", "for journals: also write one page to step through"),
 )
 TOPOLOGY = Command("topology", _topology, WORDS, ABOUT, AFTER)

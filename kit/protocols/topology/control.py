@@ -223,9 +223,7 @@ class Control(VotingModel[ControlState]):
 
     edition: Edition = parameter("documents", "the documents, or the published server")
     nodes: int = parameter(3, "how many members there are at first", ge=1, le=MOST_NODES)
-    names: tuple[str, ...] = hidden(
-        (), "the names of the members, where they have names of their own; else A, B, C"
-    )
+    names: tuple[str, ...] = hidden((), "the names of the members (not given: A, B, C)")
     operations: tuple[str, ...] = written(
         ("join D",),
         "what is asked for, in this order: join D (or bootstrap), replace D C, "
@@ -233,14 +231,14 @@ class Control(VotingModel[ControlState]):
         "new_cdc_generation, keyspace_rf_change ks dc1=3, truncate_table ks.t, balancing off, lock",
     )
     down: tuple[str, ...] | None = hidden(
-        None, "who is down at first; else the nodes that are removed or replaced"
+        None, "nodes that are down at first (not given: those that are removed or replaced)"
     )
     ignored: tuple[str, ...] = written((), "the nodes to ignore")
     zero_tokens: tuple[str, ...] = written(
         (), "the members that own no tokens", title="without tokens"
     )
     racks: tuple[str, ...] = written(
-        (), "the rack of each node, members first: dc1/r1 dc1/r2 dc2/r1; else dc1/r1"
+        (), "the rack of each node, members first: dc1/r1 dc1/r2 dc2/r1 (not given: dc1/r1)"
     )
     rf: int = parameter(
         0,
@@ -326,7 +324,7 @@ class Control(VotingModel[ControlState]):
     )
     continue_from_tables: bool = safeguard(
         "S-53",
-        "A new coordinator goes on from the tables",
+        "A new coordinator continues from the tables",
         ("INV-PROGRESS",),
         smallest={"nodes": 2, "changes": 1},
     )
@@ -496,9 +494,9 @@ class Serving(Control):
         )
 
     @action(kind="client", tag="begin", each=_takes_clients, spends="faults.clients", unasked=True)
-    @purpose("A node routes by its own topology version, be it old or new.")
+    @purpose("A node routes by its own topology version, old or new.")
     def begin_request(self, s: ControlState, node: Node) -> Next:
-        """A client's request begins at {node}, by the version that it goes by."""
+        """A client's request begins at {node}, by the version that it uses."""
         return s.but(client=node, client_version=view_of(s, node).version)
 
     def replicas(self, s: ControlState) -> int:
@@ -530,7 +528,7 @@ class Serving(Control):
         says=_serve_words,
         travels=_request_served,
     )
-    @purpose("A replica refuses what comes with a version below its fence.")
+    @purpose("A replica refuses whatever arrives with a version below its fence.")
     def serve_request(self, s: ControlState, replica: Node) -> Next:
         """The request reaches a replica, which serves it or finds it stale; then it is over."""
         if replica != s.client and s.apart & (1 << s.client | 1 << replica):
@@ -549,13 +547,13 @@ class Serving(Control):
             else "A part of the stream stays behind in the network."
         ),
     )
-    @purpose("What is slow may arrive when its operation is long over.")
+    @purpose("A slow message may arrive long after its operation is over.")
     def leave_behind(self, s: ControlState) -> Next:
         """A part of the stream that runs, or an RPC of a truncate, stays behind in the network."""
         if not (s.attempted.streaming or is_truncating(s, self.setting)):
             return None
         if s.leftover:
-            return refused("an RPC of a session was left behind already")
+            return refused("an RPC of a session was already left behind")
         return s.but(leftover=s.topology.session, leftover_at=cluster.NOBODY)
 
     def arrivals(self, s: ControlState) -> int:
@@ -582,7 +580,7 @@ class Serving(Control):
         ),
         travels=_late_work,
     )
-    @purpose("The permit of its session tells whether it may still act.")
+    @purpose("Its session's permit decides whether it may still act.")
     def late_arrival(self, s: ControlState, node: Node) -> Next:
         """What was left behind reaches a node, with the permit of its session."""
         if let_in(s, node, self.setting):

@@ -389,7 +389,7 @@ class Coordinator(Control):
         return f"{self.who(before)} decides on state {before.state_id}{why}: {said}."
 
     @action(tag="decide", says=_decision_words, by=by_leader)
-    @purpose("The tables alone say what is due, so any coordinator can go on.")
+    @purpose("The tables say everything that is due, so any coordinator can continue.")
     def take_decision(self, s: ControlState) -> Next:
         """The coordinator reads the tables under a guard and makes the command that is due."""
         # Taking the guard is a read barrier: the coordinator's node has applied all by then. Its
@@ -524,7 +524,7 @@ class Coordinator(Control):
         says=work_words,
         travels=_work_sent,
     )
-    @purpose("The state says what is to be done; the next state waits for it.")
+    @purpose("The state says what has to be done; the next state waits for it.")
     def do_work(self, s: ControlState) -> Next:
         """The coordinator does the next piece of a state's work, or begins to stream."""
         if blocked := self.busy(s):
@@ -568,7 +568,7 @@ class Coordinator(Control):
         yield Travel("answer", node, leader, "drained", answers, leg=1, stays=True)
 
     @action(tag="answer", each=unanswered, says=_answer_words, travels=_barrier_and_answer)
-    @purpose("The next step is safe once no node goes by an older version.")
+    @purpose("The next step is safe once no node uses an older version.")
     def answer_barrier(self, s: ControlState, node: Node) -> Next:
         """A node has applied all and answers the coordinator's barrier."""
         if not s.reachable >> node & 1:
@@ -619,7 +619,7 @@ class Coordinator(Control):
     def find_imbalance(self, s: ControlState) -> Next:
         """The load of tablets has become uneven."""
         if s.topology.tablets != "even":
-            return refused("it is uneven already")
+            return refused("it is already uneven")
         return s.but(topology=replace(s.topology, tablets="uneven"))
 
     @action(kind="tablets found", tag="resize", spends="faults.resizes", unasked=True)
@@ -661,7 +661,7 @@ class Coordinator(Control):
         relied=lambda m, s, action: action.placeless or fails_by_itself(s, m.task(s), m.setting),
         says=_failure_words,
     )
-    @purpose("Work can fail, so the tables know a way back.")
+    @purpose("Work can fail, so the tables have a way back.")
     def fail_work(self, s: ControlState, placeless: Placeless = False) -> Next:
         """The next piece of work fails."""
         # ``placeless``: a tablet that has to go has no place, which takes no fault; where that is

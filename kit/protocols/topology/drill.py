@@ -43,7 +43,7 @@ class BarrierServers(ClusterServers):
         """A node that joins has no server of the cluster yet."""
         name = super().server(now, given)
         if not self.is_member(now, now.number(name)):
-            raise Refused(f"{name} is no node of the cluster yet")
+            raise Refused(f"{name} is not a node of the cluster yet")
         return name
 
 
@@ -100,13 +100,13 @@ def _looked_at(name: str) -> Callable[[DrillMoment], bool]:
 
 FORMS: tuple[Form, ...] = (
     *SERVERS.understood("on", "ssh", "nodetool status", "SELECT", "grep"),
-    Form(f"cat {LOG_FILE}", "what the log says of barriers", SERVERS.grep),
+    Form(f"cat {LOG_FILE}", "what the log says about barriers", SERVERS.grep),
     *SERVERS.understood("restart", "systemctl restart"),
 )
 DRILL = DrillKind(
     title="A barrier does not pass",
-    task="D joins, and nothing has moved for an hour. All nodes are up. Somebody proposes a "
-    "rolling restart. Find out what holds the join up, and do no more than it takes. A is the "
+    task="D is joining, and nothing has moved for an hour. All nodes are up. Somebody proposes "
+    "a rolling restart. Find out what holds the join up, and do no more than it takes. A is the "
     "coordinator. help lists the commands.",
     forms=FORMS,
     slots=SERVERS.slots(),
@@ -115,9 +115,9 @@ DRILL = DrillKind(
     starts_at=lambda model: model.names[0],
     own_step=own_step,
     checklist=procedure({
-        "coordinator": ("find in the coordinator's log whom the barrier waits for",
+        "coordinator": ("in the coordinator's log, find which node the barrier waits for",
                         _looked_at("A")),
-        "node": ("find in that node's log what it waits for", _looked_at(HOLDS_UP)),
+        "node": ("in that node's log, find what it waits for", _looked_at(HOLDS_UP)),
         "restart": ("restart that node, and no other",
                     lambda now: {*_restarted(now)} == {HOLDS_UP}),
     }),

@@ -30,7 +30,7 @@ REASONS = {
     "cluster-name": "cluster name check failed: its configuration names another cluster",
     "snitch": "snitch name check failed: its configuration names another snitch",
     "unfinished": "it asked before and did not finish: its data directory must be cleared first",
-    "member": "its host id is a member already",
+    "member": "its host id is already a member",
     "removed": "its host id has already been removed from the cluster",
     "alive": "the node that it would replace is alive",
     "other-place": requests.OTHER_PLACE,
@@ -42,7 +42,7 @@ REASONS = {
     "features": "feature check failed: it lacks a feature that is enabled",
     "banned": "members refuse its host id in the handshake: it is banned",
     "lost": "its call was lost, and a join is not asked for twice",
-    "unanswered": "nobody answers any more: the operator shuts it down",
+    "unanswered": "no member answers any longer: the operator shuts it down",
     "not-accepted": "the call that accepts it failed: join is not accepted",
 }
 """Why a node does not get in, by the names that messages carry."""
@@ -233,7 +233,7 @@ ACCEPTED = "accepted"
 class JoinNodeQuery(Struct, frozen=True, tag="query", cache_hash=True):
     """How does one join this cluster?"""
 
-    why: ClassVar = "A joiner has to know first by which way this cluster lets nodes in."
+    why: ClassVar = "A joiner first has to know in which way this cluster lets nodes in."
     host: str
     call: int
 
@@ -272,14 +272,14 @@ class JoinNodeResponse(Struct, frozen=True, tag="response", cache_hash=True):
 class ResponseHandled(Struct, frozen=True, tag="handled", cache_hash=True):
     """The joiner goes on as accepted."""
 
-    why: ClassVar = "The coordinator goes on once the joiner knows that it is accepted."
+    why: ClassVar = "The coordinator continues once the joiner knows that it is accepted."
     host: str
 
 
 class BannedNotice(Struct, frozen=True, tag="banned", cache_hash=True):
     """The handshake failed: a host id that has left is heard no more."""
 
-    why: ClassVar = "A node that has left is not heard any more, and is told so."
+    why: ClassVar = "A node that has left is no longer heard, and is told so."
     host: str
 
 

@@ -112,12 +112,14 @@ class Join(NetworkModel):
     enabled: bool = parameter(True, f"feature {FEATURE} is enabled from the start")
     replaces: str = parameter("", "the member that the joiner replaces; empty: none")
     ignores: tuple[str, ...] = parameter(
-        (), "the other dead members that it says to ignore, as it replaces one", **WRITTEN
+        (), "the other dead members that it says to ignore while it replaces one", **WRITTEN
     )
     racks: tuple[str, ...] = parameter(
         (), "the rack of each, members first and the joiner next: dc1/r1 dc1/r2", **WRITTEN
     )
-    zero_tokens: tuple[str, ...] = parameter((), "who owns no tokens: members, or N", **WRITTEN)
+    zero_tokens: tuple[str, ...] = parameter(
+        (), "nodes that own no tokens: members, or N", **WRITTEN
+    )
     down: tuple[str, ...] = parameter((), "the members that are down", **WRITTEN)
     removed: bool = parameter(False, "the joiner's host id was removed from the cluster before")
     zombie: bool = parameter(False, "a removed node, Z, wakes up with an old write to A")
@@ -130,7 +132,7 @@ class Join(NetworkModel):
 
     join_message_order: bool = safeguard(
         "S-37",
-        "A joiner waits until it was told to, before it hears a verdict or group 0",
+        "A joiner hears a verdict or group 0 only after it was told to wait for them",
         ("INV-MEMBER",),
         smallest={"nodes": 1, "restarts": 1},
     )
@@ -308,7 +310,7 @@ class Join(NetworkModel):
                 stored = f" It has verified and stored: {row.verified}." * bool(row.verified)
                 return f"{queued} and tells it to wait.{stored}"
         [answer] = posted(before.network, action, after.network)
-        return f"{{node}} turns the request away: {because(answer.message.reason)}."
+        return f"{{node}} rejects the request: {because(answer.message.reason)}."
 
     @action(
         tag="place",
@@ -333,7 +335,7 @@ class Join(NetworkModel):
     def _take_words(self, before: ActorState, action: Any, after: ActorState) -> str:
         changed = next(row for row in tables(after).rows if row not in tables(before).rows)
         if changed.state == "left":
-            return f"{{lead}} turns {changed.host} away: {because(changed.reason)}."
+            return f"{{lead}} rejects {changed.host}: {because(changed.reason)}."
         return f"{{lead}} finds the request of {changed.host} and accepts it: join_group0."
 
     def _taken(self, before: ActorState, action: Any, after: ActorState) -> Iterator[Travel]:
@@ -352,7 +354,7 @@ class Join(NetworkModel):
         says=_take_words,
         travels=_taken,
     )
-    @purpose("A joiner that does not fit is turned away before anything changes.")
+    @purpose("A joiner that does not fit is rejected before anything changes.")
     def take_request(self, s: ActorState) -> Next:
         """The coordinator finds the request, checks the rest, and accepts or rejects it."""
         row = tables(s).pending
@@ -392,7 +394,7 @@ class Join(NetworkModel):
         return f"{{lead}} sends its verdict on {to}: {what}."
 
     @action(by=_led, label=lambda m, s, action: f"{lead(s)} sends its verdict", says=_verdict_words)
-    @purpose("The joiner waits for this answer before it goes on.")
+    @purpose("The joiner waits for this answer before it continues.")
     def respond(self, s: ActorState) -> Next:
         """The coordinator sends its verdict."""
         if not tables(s).coordinator:
@@ -414,7 +416,7 @@ class Join(NetworkModel):
         return f"{{lead}} knows that {row.host} is there; {ends}."
 
     @action(by=_led, label=lambda m, s, action: f"{lead(s)} ends the operation", says=_end_words)
-    @purpose("The coordinator goes on once it knows that the joiner does.")
+    @purpose("The coordinator continues once it knows that the joiner does.")
     def conclude(self, s: ActorState) -> Next:
         """The coordinator has the joiner's answer; the operation goes on and ends well."""
         # In the same step, the node that it replaces has left.
@@ -545,12 +547,12 @@ class Join(NetworkModel):
         says=_start_words,
         fault=True,
     )
-    @purpose("Nodes stop at any moment, and may start otherwise than before.")
+    @purpose("Nodes stop at any moment, and may start with other settings than before.")
     def start_again(self, s: ActorState, drop: Drop) -> Next:
         """The joiner crashes, if it runs, and starts again; some features may be disabled."""
         state = joiner(s)
         if state.status == "normal":
-            return refused("it has joined: its restarts are no part of the handshake")
+            return refused("it has joined: its restarts are not part of the handshake")
         if self.restarts + state.disk - state.boot <= 0:
             return refused("the budget of restarts is spent")
         state = state.but(boot=state.boot + 1, parked=(), reason="")
@@ -594,7 +596,7 @@ class Join(NetworkModel):
     )
     @purpose("Members stop at any moment; the tables keep what was asked.")
     def member_restarts(self, s: ActorState, node: Node) -> Next:
-        """{node} crashes and starts again; what it was at is forgotten."""
+        """{node} crashes and starts again; what it was doing is forgotten."""
         # A coordinator is none any more.
         if sum(each.outages for each in members(s)) >= self.outages:
             return refused("the budget of outages is spent")
@@ -635,7 +637,7 @@ class Join(NetworkModel):
 
     @always("INV-MEMBER")
     def attempt(self, s: ActorState) -> str | None:
-        """Accepted is who was checked."""
+        """Only a joiner that was checked is accepted."""
         # Who goes on as accepted is the process whose request the cluster took and checked.
         state = joiner(s)
         row = tables(s).row(state.host)
@@ -649,7 +651,7 @@ class Join(NetworkModel):
 
     @always("INV-MEMBER")
     def members(self, s: ActorState) -> str | None:
-        """In group 0 are those who were accepted."""
+        """Only joiners that were accepted are in group 0."""
         # And have not left.
         for host in tables(s).members:
             row = tables(s).row(host)
@@ -659,7 +661,7 @@ class Join(NetworkModel):
 
     @always("INV-MEMBER")
     def stays(self, s: ActorState) -> str | None:
-        """Who was accepted has not left."""
+        """A joiner that was accepted has not left."""
         row = tables(s).row(joiner(s).host)
         gone = row is not None and row.state == "left"
         # The published code gives a joiner up whose answer was lost; the joiner sees it in group 0.
@@ -668,7 +670,7 @@ class Join(NetworkModel):
 
     @step("INV-MEMBER")
     def left_final(self, before: ActorState, action: Any, after: ActorState) -> str | None:
-        """Who has left stays so."""
+        """A node that has left stays out."""
         for row in tables(before).rows:
             now = tables(after).row(row.host)
             if row.state == "left" and (now is None or now.state != "left"):
@@ -677,7 +679,7 @@ class Join(NetworkModel):
 
     @always("INV-SERVE")
     def in_service(self, s: ActorState) -> str | None:
-        """Who serves is normal."""
+        """A node that serves is normal."""
         row = tables(s).row(joiner(s).host)
         if joiner(s).status != "normal" or (row and row.state == "normal"):
             return None
@@ -685,7 +687,7 @@ class Join(NetworkModel):
 
     @always("INV-FEAT")
     def features(self, s: ActorState) -> str | None:
-        """Who hears group 0 supports what is enabled."""
+        """A node that hears group 0 supports what is enabled."""
         state = joiner(s)
         missing = set(tables(s).enabled) - set(state.features)
         receives = state.host in tables(s).members and self.runs_group0(state)
@@ -698,7 +700,7 @@ class Join(NetworkModel):
         """What a removed node writes is stored nowhere."""
         for then, now in zip(members(before), members(after), strict=True):
             if now.stored and not then.stored:
-                return f"{now.name} stores a write of a node that was removed"
+                return f"{now.name} stores a write from a node that was removed"
         return None
 
     @always("INV-NORES")
@@ -824,18 +826,18 @@ SCENARIOS = (
     Scenario("join-handshake", "N asks B, and A, which coordinates, lets it in"),
     Scenario(
         "other-cluster",
-        "N's configuration names another cluster: B turns it away at once",
+        "N's configuration names another cluster: B rejects it at once",
         {"cluster": "test"},
     ),
     Scenario(
         "feature-missing",
-        "N lacks a feature that is enabled: the coordinator turns it away, and it has left",
+        "N lacks a feature that is enabled: the coordinator rejects it, and it has left",
         {"supports": False},
     ),
     Scenario(
         "crash-and-wipe",
-        "N crashes midway. The published server gives its first attempt up, where the documents "
-        "try again for ever. N gets in with a cleared data directory only",
+        "N crashes midway. The published server gives up its first attempt, where the documents "
+        "try again forever. N gets in only with a cleared data directory",
         {"edition": "server", "restarts": 1, "wipes": 1},
         script=(
             *(*_ASKED, "start-again", "deliver B>N placed 1"),
@@ -847,7 +849,7 @@ SCENARIOS = (
     ),
     Scenario(
         "replace-a-live-node",
-        "N is to replace B, which is alive: refused",
+        "N wants to replace B, which is alive: refused",
         {"nodes": 3, "replaces": "B"},
     ),
     Scenario(

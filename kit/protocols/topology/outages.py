@@ -104,7 +104,7 @@ class Outages(control.Control):
         unasked=True,
         instructed=True,
     )
-    @purpose("Nobody should wait for a node that is dead for good.")
+    @purpose("No node should wait for one that is dead for good.")
     def exclude_node(self, s: control.ControlState, node: Node) -> control.Next:
         """{node} is excluded and banned: it counts as dead for good. Removals, replaces and
         tablets no longer wait for it; a join still does.

@@ -154,7 +154,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
         "One coordinator changes the cluster step by step, and waits for the nodes in between. "
         "The operator (op) makes requests. The coordinator wears the crown."
     )
-    about = "A cluster with what is asked of it, and the faults that there may be."
+    about = "A cluster, what is asked of it, and the faults that may happen."
     rests_at_goals = True
     first = (
         "make_request", "take_decision", "commit_decision", "do_work", "answer_barrier",
@@ -196,7 +196,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
     )
     @purpose("A request in the tables is not lost with the coordinator.")
     def make_request(self, s: ControlState, number: int) -> Next:
-        """Somebody makes the next request; it goes into the tables."""
+        """An operator or a client makes the next request; it goes into the tables."""
         asks = self.plan.requests[number]
         blocked = majority_refusal(s)
         given = s.topology, asks, s.reachable, self.setting, self.names
@@ -220,7 +220,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
         node = self.number(action.node)
         view, number = view_of(after, node), view_of(after, node).generation
         writes = f" It writes CDC logs by generation {number}."
-        said = f"{action.node} now goes by version {view.version}, fence {view.fence_version}."
+        said = f"{action.node} now works with version {view.version}, fence {view.fence_version}."
         return said + writes * (number != view_of(before, node).generation)
 
     def _version_sent(self, before: ControlState, action: Any, after: ControlState) -> Travels:
@@ -248,7 +248,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
         return majority_refusal(s) or with_topology(s, clean)
 
     @action(tag="publish", by=coordinator.Coordinator.by_leader)
-    @purpose("Those who read streams must know where to look next.")
+    @purpose("Readers of streams must know where to look next.")
     def publish_generation(self, s: ControlState) -> Next:
         """A CDC generation is published to those who read streams."""
         left = s.topology.unpublished
@@ -257,7 +257,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
         return self.may_lead(s) or with_topology(s, replace(s.topology, unpublished=left - 1))
 
     @action(tag="unlock", kind="request", by="op")
-    @purpose("While the lock is there, no other operation begins.")
+    @purpose("While the lock is set, no other operation begins.")
     def unlock_topology(self, s: ControlState) -> Next:
         """The lock is taken away."""
         if s.topology.transition != "lock":
@@ -314,7 +314,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
             return "no row yet"
         words = [entry.state, *(["asks to " + entry.request] if entry.request else [])]
         if node in nodes_in(s.topology.members):
-            words.append(f"goes by version {view_of(s, node).version}")
+            words.append(f"works with version {view_of(s, node).version}")
         words += ["down"] * (not s.up >> node & 1) + ["cut off"] * (s.cut >> node & 1)
         words += [f"is at {address_of(s, node)}"] * bool(s.addresses and s.addresses[node])
         words += ["not heard there"] * (s.unheard >> node & 1)
@@ -379,7 +379,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
 
     @step("INV-MEMBER")
     def left_final(self, before: ControlState, action: Any, after: ControlState) -> str | None:
-        """Who has left stays so."""
+        """A node that has left stays out."""
         if before.topology is after.topology:
             return None
         for old, new in zip(before.topology.nodes, after.topology.nodes, strict=True):
@@ -403,7 +403,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
 
     @always("INV-MEMBER")
     def left_silent(self, s: ControlState) -> str | None:
-        """Who was taken out serves nobody."""
+        """A node that was taken out serves nobody."""
         # A node that others took out is not up, and so serves no client any more.
         # Who leaves by itself knows of it, and is told to shut down.
         rows, requests = s.topology.nodes, s.topology.requests
@@ -414,7 +414,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
 
     @step("INV-NORES", on=COMMITS)
     def clean_first(self, before: ControlState, action: Any, after: ControlState) -> str | None:
-        """Who gets ranges back is clean."""
+        """A node that gets ranges back is clean."""
         # Nobody gets ranges back, by another's leaving, while it keeps data that it does not own.
         rows = before.topology.nodes
         dirty = any(
@@ -468,7 +468,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
 
     @step("INV-FENCE", on=(Serving.serve_request,))
     def live_versions(self, before: ControlState, action: Any, after: ControlState) -> str | None:
-        """No replica serves what is below its fence, nor what was below the last one but one."""
+        """No replica serves what is below its fence, nor what was below the last fence but one."""
         # What the last barrier asked for, or is still to ask for, may be in use: an operation ends,
         # and another begins, without one (as after a barrier that failed).
         version, replica = before.client_version, self.number(action.replica)
@@ -558,14 +558,14 @@ class Topology(Serving, coordinator.Coordinator, Outages):
 
     @sometimes(title="A request is carried out")
     def success(self, s: ControlState) -> bool:
-        """All was asked for, and something of it was carried out."""
+        """Everything was asked for, and something of it was carried out."""
         rows = s.topology.requests
         carried_out = any(row.done and not row.error for row in rows) or not rows
         return s.made == len(self.plan.requests) and carried_out
 
     @goal("INV-PROGRESS")
     def ends(self, s: ControlState) -> bool:
-        """Every operation can come to its end, unless a majority of group 0 is dead."""
+        """Every operation can end, unless a majority of group 0 is dead."""
         return self.is_over(s) or not has_living_majority(s)
 
 
@@ -617,7 +617,7 @@ SCENARIOS = (
     ),
     Scenario(
         "rebuild-with-coordinator",
-        "C fetches its data again; the cluster has no transition state meanwhile",
+        "C fetches its data again; the cluster has no transition state while it does",
         {"operations": ("rebuild C",)},
     ),
     Scenario(
@@ -628,15 +628,15 @@ SCENARIOS = (
     ),
     Scenario(
         "rack-would-be-empty",
-        "C is the only node of its rack: it may not leave, and is told why. Only the published "
-        "server checks racks",
+        "C is the only node of its rack: it may not leave, and the request says why. Only the "
+        "published server checks racks",
         {"edition": "server", "operations": ("leave C",), "rf": 3}
         | {"racks": ("dc1/r1", "dc1/r2", "dc1/r3")},
     ),
     Scenario(
         "five-of-seven-vote",
-        "Of seven members in two datacenters five vote; when one of them dies another one does. "
-        "So the published server has it; by the documents all seven vote",
+        "Of seven members in two datacenters five vote; when one of them dies, another takes its "
+        "vote. That is the published server; in the documents all seven vote",
         {
             "edition": "server",
             "nodes": 7,
@@ -648,7 +648,7 @@ SCENARIOS = (
     ),
     Scenario(
         "coordinator-dies",
-        "The coordinator dies between decision and commit; another goes on from the tables",
+        "The coordinator dies between decision and commit; another continues from the tables",
         {"operations": ("join D",), "crashes": 1},
         script=("join D", "decide", "commit", "work", "crash A", "elect B"),
     ),

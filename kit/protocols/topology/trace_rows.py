@@ -23,7 +23,7 @@ TRANSITIONS = schemas.of_steps(
     "fence_version bigint: the version below which requests are refused",
     "session bigint: the open session, null while there is none",
     "state_id bigint: the newest state id of group 0",
-    "coordinator string: the node that coordinates, null while nobody does",
+    "coordinator string: the node that coordinates, null while no node does",
 )
 QUEUE = schemas.of_steps(
     "request_queue",
@@ -51,7 +51,7 @@ HOST_IDS = schemas.of_steps(
     "node_state string: its state",
     "member boolean: whether it is in the configuration of group 0",
     "features array<string>: what it supports",
-    "reason string: why it was turned away, null where it was not",
+    "reason string: why it was rejected, null where it was not",
 )
 CALLS = schemas.of_steps(
     "join_calls",

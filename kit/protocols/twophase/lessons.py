@@ -59,11 +59,15 @@ TASKS = (
     run_task(
         "prepared-in-vain",
         "prepared in vain",
-        "Two-phase commit with three managers. Give a run, as verbs or as a Player, in which every "
-        "manager is heard to be prepared, and in the end every manager has aborted.",
-        "nothing forces the transaction manager to commit once it has heard everybody.",
+        "Two-phase commit with three managers. Give a run, as verbs or as a Player, in which the "
+        "transaction manager hears that every manager is prepared, and in the end every manager "
+        "has aborted.",
+        "nothing forces the transaction manager to commit, even after it has heard from everybody.",
         Ground("twophase", {"rms": RMS}),
-        ends(lambda s: s.heard.bit_count() == RMS, "Not every manager was heard to be prepared."),
+        ends(
+            lambda s: s.heard.bit_count() == RMS,
+            "The transaction manager did not hear that every manager is prepared.",
+        ),
         ends(lambda s: s.aborted.bit_count() == RMS, "Not every manager has aborted at the end."),
     ),
     function_task(
@@ -82,7 +86,7 @@ TASKS = (
         "an-invariant",
         "an invariant of your own",
         "Write disagree(managers). managers is a list of words, one per manager: working, "
-        "prepared, committed or aborted. Tell whether the promise of two-phase commit is broken.",
+        "prepared, committed or aborted. Say whether the promise of two-phase commit is broken.",
         "no manager may have committed while another one has aborted; what the others do does "
         "not matter.",
         disagree,
@@ -95,7 +99,8 @@ TASKS = (
         "Write steps(state) for the register of this lesson, with any number of clients. state is "
         "[epoch, seen, done], two lists with one entry per client (seen is -1 for nothing). Give "
         "all states that one step can lead to, as a sorted list. A client that is not done reads "
-        "the epoch if it has not seen this one. Otherwise it writes, which adds one to the epoch.",
+        "the epoch if it has not seen the current one. Otherwise it writes, which adds one to the "
+        "epoch.",
         "a client that is done does nothing more; a write leaves what was seen as it is. Build new "
         "lists, and leave those of the state as they are.",
         steps,

@@ -21,7 +21,7 @@ SENT = {"not sent": "", "in the network": ", its message is not read", "✓ read
 """What becomes of a manager's message *prepared*, in the table and in words."""
 TM, UNREAD = "n:TM", ", unread"
 Row: TypeAlias = tuple[str, str, str, str]
-"""A manager's name and state, its message, and how it stands to the decision, if there is one."""
+"""A manager's name and state, its message, and how it relates to the decision, if there is one."""
 
 
 def managers(scene: Scene) -> Iterator[Row]:

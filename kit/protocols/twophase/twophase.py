@@ -89,7 +89,7 @@ class TwoPhase(Declared[TwoPhaseState]):
         return s.but(prepared=s.prepared | 1 << rm)
 
     @action(each=unfinished, unasked=True)
-    @purpose("As long as it has promised nothing, each may still say no.")
+    @purpose("As long as it has promised nothing, each manager may still say no.")
     def give_up(self, s: TwoPhaseState, rm: RM) -> Next:
         """{rm} aborts on its own; it had promised nothing yet."""
         if s.prepared >> rm & 1:
@@ -110,11 +110,13 @@ class TwoPhase(Declared[TwoPhaseState]):
             return DECIDED
         if commit and s.heard != self.everybody:
             silent = 0 if s.aborted else self.everybody & ~s.heard  # who aborted is never heard
-            return refused("not every resource manager was heard to be prepared", managers(silent))
+            return refused(
+                "it has not heard that every resource manager is prepared", managers(silent)
+            )
         return s.but(tm=COMMITTED if commit else ABORTED)
 
     @action(each=unfinished, travels=[Travel("message", "TM", "{rm}", "{decision}")])
-    @purpose("Nobody who is prepared may decide alone: all follow one decision.")
+    @purpose("A prepared manager may not decide alone: all follow one decision.")
     def receive_decision(self, s: TwoPhaseState, rm: RM) -> Next:
         """{rm} reads the decision: {outcome}."""
         if not s.tm:
@@ -231,7 +233,7 @@ ENTRY = entry(
         Scenario("commit", "Three managers prepare and commit"),
         Scenario(
             "one-gives-up",
-            "One manager gives up, so that everybody aborts",
+            "One manager gives up, so all of them abort",
             script=("give-up RM0", "prepare RM1", "decide abort",
                     "receive-decision RM1", "receive-decision RM2"),
         ),

@@ -35,7 +35,7 @@ def upgrade_waits(timeline: Timeline, node: str) -> PosedQuestion:
     missing = model.named(model.awaited(timeline.state, model.number(node)))
     [row] = [each for each in facts.nodes(model, timeline.state) if each.name == node]
     others = tuple(name for name in model.names if name != node)
-    why = f"{node} waits: {row.waits}." if missing else f"{node} waits for nobody: it can go on."
+    why = f"{node} waits: {row.waits}." if missing else f"{node} waits for nobody: it can continue."
     return posed(
         f"For which nodes does {node} wait now?",
         (*others, NOBODY),
@@ -76,11 +76,10 @@ def missing_from_table(timeline: Timeline) -> PosedQuestion:
     model, state = model_of(timeline, TopologyUpgrade, "the topology upgrade"), timeline.state
     inside, missing = model.named(state.normal), model.named(state.unread)
     return posed(
-        "Whom would a node miss that took its ring from system.topology now?",
+        "Which members would be missing for a node that took its ring from system.topology now?",
         (*inside, NOBODY),
         missing or (NOBODY,),
-        f"Gossip tells of {listed(inside)}; the table lacks "
-        f"{listed(missing) if missing else NOBODY}.",
+        f"Gossip knows {listed(inside)}; the table lacks {listed(missing) if missing else NOBODY}.",
         still(timeline, "topology"),
     )
 
@@ -130,10 +129,10 @@ def _breaks(name: str) -> Callable[[Timeline], str | None]:
 TASKS = (
     run_task(
         "cut-and-ended",
-        "cut, and ended all the same",
+        "cut, and finished anyway",
         "One pair may lose its connection. Give a run, as verbs or as a Player, in which that "
         "happens while a node is in synchronize, and in the end every node has finished.",
-        "bring the nodes as far as synchronize, cut one pair, and heal it: the nodes go on from "
+        "bring the nodes as far as synchronize, cut one pair, and heal it: the nodes continue "
         "where they were.",
         Ground("raft_upgrade", {"nodes": 2, "cuts": 1}),
         takes(_cuts_short, "In your run no pair is cut while a node is in synchronize."),
@@ -154,7 +153,8 @@ TASKS = (
     run_task(
         "not-in-the-group",
         "not in the group",
-        "S-62 is off: a node goes on without those that it does not reach. One node may go down. "
+        "S-62 is off: a node carries on without those that it does not reach. One node may go "
+        "down. "
         "Give a run of two nodes after which they are not in one group 0: one has finished and "
         "the other one comes back without a group, or each has created a group of its own.",
         "the upgrade begins with the last restart. Let one node go down after it.",
@@ -165,7 +165,7 @@ TASKS = (
         "ring-without-a-member",
         "a ring without a member",
         "S-63 is off: the coordinator serves joins while it builds its table. Give a run of two "
-        "members in which C joins, and a member is missing from the table that C goes by.",
+        "members in which C joins, and a member is missing from the table that C uses.",
         "begin with POST, and do not build all rows.",
         Ground("topology_upgrade", {"nodes": 2, "joiners": 1}, ("requests-after-done",)),
         _breaks("in-table"),
@@ -175,8 +175,8 @@ TASKS = (
         "what a restart makes of the row",
         "Write state_at_start(value). value is what the row group0_upgrade_state holds, or None "
         "where there is no row. Give the state in which the node starts.",
-        "four values are known. Without a row the node has not begun; what it does not know it "
-        "takes for recovery.",
+        "four values are known. Without a row the node has not begun; any other value counts as "
+        "recovery.",
         state_at_start,
         ([None], ["synchronize"], ["use_raft"]),
         lambda chance: [chance.choice((None, *KNOWN, *SLIPS))],

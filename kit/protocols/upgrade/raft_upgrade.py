@@ -60,7 +60,7 @@ RUNS: dict[rules.UpgradeState, str] = {
 
 UPGRADE, GROUP0 = "raft_group0_upgrade", "raft_group0"
 SLOW_AT = 2
-"""Every so many retries a node also says that it takes long."""
+"""After some retries a node also says that this is taking long."""
 SLOW = "Raft upgrade procedure taking longer than expected"
 PEERS = "wait_for_peers_to_enter_synchronize_state"
 SYNC = "synchronize_schema"
@@ -97,7 +97,7 @@ class RaftUpgrade(NodeModel[Cluster]):
     )
     releases: Releases = parameter("5.1 to 5.2", "the release before, and the one with the option")
     schema_problem: bool = parameter(
-        False, "whether the last node has a definition that no other node can take over"
+        False, "whether the last node has a definition that no other node can copy"
     )
     changes: int = budget(0, "how many clients ask for", title="schema changes", le=MOST)
     crashes: int = budget(0, "how often a node may go down", le=MOST)
@@ -297,9 +297,9 @@ class RaftUpgrade(NodeModel[Cluster]):
             yield from (way for way in (pair, pair[::-1]) if s.to_pull(*way))
 
     @action(kind="gossip", each=pulls, travels=[Travel("data", "{source}", "{node}", "schema")])
-    @purpose("Without Raft, nodes take schema changes from each other.")
+    @purpose("Without Raft, nodes copy schema changes from each other.")
     def pull(self, s: Cluster, node: Node, source: Node) -> Next:
-        """{node} takes over what {source} knows of the schema."""
+        """{node} copies what {source} knows of the schema."""
         schema = s.nodes[node].schema | s.to_pull(node, source)
         return s.at(node, schema=schema, by_group0=False)  # the version is a hash again
 
@@ -330,7 +330,7 @@ class RaftUpgrade(NodeModel[Cluster]):
             upgrade_line("waits until every peer has joined", own=True),
         ),
     )
-    @purpose("All nodes have to be in one group before it rules the schema.")
+    @purpose("All nodes have to be in one group before the group owns the schema.")
     def join_group(self, s: Cluster, node: Node) -> Next:
         """A node joins the group of one that it reaches; where nobody has one, it creates one.
 
@@ -358,7 +358,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         number = self.number(act.node)
         if differing := self.named(self.mismatched(before, number)):
             those = ", ".join(differing)
-            return f"{{node}} goes on, although its schema differs from that of {those}."
+            return f"{{node}} carries on, although its schema differs from that of {those}."
         everybody = (1 << len(before.nodes)) - 1
         passed = self.named(everybody & ~(1 << number) & ~self.peers(before, number))
         without = f" It does not wait for {', '.join(passed)}." if passed else ""
@@ -423,7 +423,7 @@ class RaftUpgrade(NodeModel[Cluster]):
             upgrade_line("waits until all peers are in synchronize", own=True),
         ),
     )
-    @purpose("The schema must not change while it changes hands.")
+    @purpose("The schema must not change during the handover.")
     def synchronize(self, s: Cluster, node: Node) -> Next:
         """{node} enters synchronize: it refuses schema changes.
 
@@ -467,7 +467,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         ),
         travels=newest_schema,
     )
-    @purpose("A node that was away lacks what has changed meanwhile.")
+    @purpose("A node that was away lacks what has changed since.")
     def catch_up(self, s: Cluster, node: Node) -> Next:
         """The newest schema of the group, where a majority is within reach; else its own (Q-27)."""
         at = s.nodes[node]
@@ -520,7 +520,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         travels=asks_awaited,
         logs=logs_retry,
     )
-    @purpose("The upgrade needs every peer, so all one can do is ask again.")
+    @purpose("The upgrade needs every peer, so all a node can do is ask again.")
     def retry(self, s: Cluster, node: Node) -> Next:
         """A node that waits looks again, and says for whom it waits."""
         return s.at(node, tries=s.nodes[node].tries + 1)
@@ -577,7 +577,7 @@ class RaftUpgrade(NodeModel[Cluster]):
     @action(
         spends="turns", each=lambda m, s: s.where(lambda n: n.configured and n.status != "lost")
     )
-    @purpose("An option counts from the next start on.")
+    @purpose("An option takes effect at the next start.")
     def turn_off(self, s: Cluster, node: Node) -> Next:
         """The option is off in the configuration of {node}."""
         return s.at(node, configured=False)
@@ -591,15 +591,15 @@ class RaftUpgrade(NodeModel[Cluster]):
             for value in (rules.RECOVERY, SLIP)
             if s.nodes[i].row != value
         ),
-        says="group0_upgrade_state of {node} is now {value}; {node} runs on as before.",
+        says="group0_upgrade_state of {node} is now {value}; {node} keeps running as before.",
     )
-    @purpose("What is written by hand counts from the next start on.")
+    @purpose("What is written by hand takes effect at the next start.")
     def update(self, s: Cluster, node: Node, value: Value) -> Next:
         """An operator writes the row ``group0_upgrade_state`` by hand."""
         return s.at(node, row=value)
 
     @action(fault=True, spends="crashes", each=lambda m, s: s.up, hand=off_stage)
-    @purpose("The upgrade waits for every node, also for this one.")
+    @purpose("The upgrade waits for every node, including this one.")
     def crash(self, s: Cluster, node: Node) -> Next:
         """{node} goes down; its disk stays."""
         return s.at(node, status="down", compared=False, serves=False, tries=0)
@@ -630,7 +630,7 @@ class RaftUpgrade(NodeModel[Cluster]):
 
     @always("INV-ONEGROUP", title="One group 0; once one has finished, all are in it")
     def one_group(self, s: Cluster) -> str | None:
-        """There are no two groups, and nobody is outside who talks to a node that has finished."""
+        """There are no two groups, and no node outside talks to a node that has finished."""
         if len(s.entries) > 1:
             return f"{len(s.entries)} groups were created"
         for first, second in s.beside_finished():
@@ -672,7 +672,7 @@ class RaftUpgrade(NodeModel[Cluster]):
 
     @step(on=(synchronize, finish, restart), title="group0_upgrade_state goes in order")
     def in_order(self, before: Cluster, act: Any, after: Cluster) -> str | None:
-        """A node goes on by one state, or into RECOVERY mode."""
+        """A node moves on by one state, or into RECOVERY mode."""
         for name, was, now in zip(self.names, before.nodes, after.nodes, strict=True):
             if now.state in (was.state, rules.RECOVERY):
                 continue
@@ -778,7 +778,7 @@ ENTRY = entry(
         Scenario("into-raft", "Three nodes get the option one by one; the last restart starts it"),
         Scenario(
             "version-by-version",
-            "A rolling upgrade to the newer version turns the option on as well",
+            "A rolling upgrade to the newer version also turns the option on",
             {"beginning": "older version"},
         ),
         Scenario(
@@ -789,7 +789,8 @@ ENTRY = entry(
         ),
         Scenario(
             "node-dies-halfway",
-            "A node is lost before it enters synchronize: the others wait, schema changes are off",
+            "A node is lost before it enters synchronize: the others wait, and schema changes are "
+            "off",
             {"deaths": 1, "changes": 1, "retries": 4},
             script=(*ROLLING, *JOINED, "compare A", "synchronize A", "compare B", "synchronize B",
                     "die C", *["retry B"] * 4),

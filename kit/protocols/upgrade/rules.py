@@ -47,7 +47,7 @@ def diagnosis(value: str | None) -> str:
         return "Raft manages the schema"
     if value == RECOVERY:
         return "manual recovery is under way: it has to be finished"
-    return "unknown value, damage or a slip of the hand: the next restart takes it for recovery"
+    return "unknown value, damage or a slip of the hand: it counts as recovery at the next restart"
 
 
 TopologyUpgradeState = Literal["not_upgraded", "build_coordinator_state", "done"]
@@ -140,4 +140,4 @@ def questions(
 def next_step(in_order: Sequence[StuckQuestion]) -> str:
     """What to do first; nothing where every answer is good."""
     bad = (question.then for question in in_order if not question.is_good)
-    return next(bad, "nothing: the upgrade goes on by itself")
+    return next(bad, "nothing: the upgrade continues by itself")

@@ -120,7 +120,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
     name, title, State = "topology_upgrade", "The topology upgrade", Cluster
     premise = (
         "The topology moves from gossip into a table of group 0. "
-        "The coordinator (with the crown) copies what gossip tells, node by node."
+        "The coordinator (with the crown) copies what gossip knows, node by node."
     )
     about = "A cluster whose schema group 0 keeps already, and nodes that want to join it."
     rests_at_goals = True
@@ -195,7 +195,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
     )  # fmt: skip
     @purpose("The table takes over from gossip, so it must hold what gossip knew.")
     def build(self, s: Cluster, node: Node) -> Next:
-        """{leader} copies what gossip tells of {node} into system.topology."""
+        """{leader} copies what gossip knows of {node} into system.topology."""
         return s.but(rows=s.rows | 1 << node) if s.may_commit else NO_LEADER
 
     @action(label="insert a CDC generation",
@@ -223,7 +223,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
         kind="build",
         says="upgrade_state is done: {leader} serves topology requests from now on.",
     )
-    @purpose("The table, not gossip, now says who owns what.")
+    @purpose("The table, not gossip, now says which node owns what.")
     def end(self, s: Cluster) -> Next:
         """The coordinator sets ``upgrade_state`` to ``done``."""
         if s.upgrade_state != rules.BUILDING:
@@ -239,7 +239,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
         ),
         travels=[Travel("entry", "{leader}", "{node}", "{before.upgrade_state}")],
     )
-    @purpose("A node changes its ways when it has applied this.")
+    @purpose("A node changes its behaviour once it has applied this.")
     def apply_state(self, s: Cluster, node: Node) -> Next:
         """{node} applies what group 0 committed: upgrade_state is {state}."""
         return s.knows(node) if s.may_commit else NO_LEADER
@@ -262,7 +262,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
             Travel("request", "{node}", "{leader}", "{follows}"),
         ],
     )
-    @purpose("How a node joins depends on how far the upgrade is.")
+    @purpose("How a node joins depends on how far the upgrade has got.")
     def start_joining(self, s: Cluster, node: Node) -> Next:
         """A member answers by group 0's own state: the old way, or a request that is queued."""
         if not s.may_commit:
@@ -283,7 +283,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
     )
     @purpose("What began in the old way ends in the old way.")
     def finish(self, s: Cluster, node: Node) -> Next:
-        """{node} tells by gossip that it is normal, and joins group 0."""
+        """{node} says by gossip that it is normal, and joins group 0."""
         return s.at(node, standing="normal") if s.may_commit else NO_LEADER
 
     @action(
@@ -304,13 +304,13 @@ class TopologyUpgrade(NodeModel[Cluster]):
     # Leaders and nodes come and go
 
     @action(each=lambda m, s: s.answering if s.leader == NOBODY else 0)
-    @purpose("Its coordinator finds in group 0 how far the upgrade is.")
+    @purpose("Its coordinator finds in group 0 how far the upgrade has got.")
     def elect(self, s: Cluster, node: Node) -> Next:
-        """{node} leads group 0; its coordinator goes on with what it finds."""
+        """{node} leads group 0; its coordinator continues with what it finds."""
         return s.but(leader=node).knows(node) if s.has_majority else NO_MAJORITY
 
     @action(each=lambda m, s: s.where(lambda n: not n.is_up))
-    @purpose("It goes by what it had applied until the log brings more.")
+    @purpose("It uses what it had applied until the log brings more.")
     def restart(self, s: Cluster, node: Node) -> Next:
         """{node} comes back; it still knows upgrade_state {view}."""
         return s.at(node, is_up=True)
@@ -336,23 +336,23 @@ class TopologyUpgrade(NodeModel[Cluster]):
 
     @always("INV-MEMBER")
     def in_table(self, s: Cluster) -> str | None:
-        """Who goes by system.topology finds every member in it."""
+        """A node that uses system.topology finds every member in it."""
         reading = self.named(s.where(lambda n: n.reads_table))
         if not reading or not s.unread:
             return None
         gone = self.named(s.unread)[0]
-        return f"{reading[0]} goes by system.topology, and {gone} is missing from it"
+        return f"{reading[0]} uses system.topology, and {gone} is missing from it"
 
     @always("INV-SAMESTATE")
     def same_ring(self, s: Cluster) -> str | None:
-        """All members go by the same ring."""
+        """All members use the same ring."""
         normal = s.normal
         up = nodes_in(s.answering)
         rings = {s.rows if s.nodes[i].reads_table else normal: self.names[i] for i in up}
         if len(rings) < 2:
             return None
         first, second = [*rings.values()][:2]
-        return f"{first} and {second} go by different rings"
+        return f"{first} and {second} use different rings"
 
     @step("INV-RAFT", on=(post, build, generation, end, finish, serve, elect))
     def majority(self, before: Cluster, act: Any, after: Cluster) -> str | None:
@@ -371,7 +371,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
 
     @step(title="upgrade_state goes in order")
     def state_in_order(self, before: Cluster, act: Any, after: Cluster) -> str | None:
-        """The upgrade goes on by one state, or keeps the one that it is in."""
+        """The upgrade moves on by one state, or keeps the one that it is in."""
         if rules.follows(before.upgrade_state, after.upgrade_state):
             return None
         return f"upgrade_state went from {before.upgrade_state} to {after.upgrade_state}"
@@ -379,7 +379,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
     @goal("INV-PROGRESS", name="ends", title="The upgrade can end")
     @sometimes(name="done", title="The upgrade is done")
     def is_ended(self, s: Cluster) -> bool:
-        """All members know that it is done, and nobody waits to join."""
+        """All members know that it is done, and no node waits to join."""
         inside = [node for node in s.nodes if node.standing != "outside"]
         return all(n.standing == "normal" and n.is_up and n.view == rules.DONE for n in inside)
 
@@ -452,7 +452,8 @@ ENTRY = entry(
         ),
         Scenario(
             "coordinator-dies-halfway",
-            "The leader goes down during the build; the next one finds what is there, and goes on",
+            "The leader goes down during the build; the next one finds what is there, and "
+            "continues",
             {"crashes": 1, "joiners": 0},
             script=("post A", "build A", "build B", "crash A", "elect B"),
         ),

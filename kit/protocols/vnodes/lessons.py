@@ -17,7 +17,7 @@ from kit.protocols.storage.storage import LandLate, Serve, Storage
 from kit.protocols.vnodes.rules import ACKNOWLEDGEMENT
 from kit.protocols.vnodes.vnodes import AGAIN, ONE
 
-TAKES, TURNS_AWAY = "it takes the copy", "it turns the copy away"
+TAKES, TURNS_AWAY = "it takes the copy", "it rejects the copy"
 
 
 def refusers(timeline: Timeline, request: str) -> PosedQuestion:
@@ -36,7 +36,7 @@ def refusers(timeline: Timeline, request: str) -> PosedQuestion:
     )
     return posed(
         f"{request.capitalize()} was planned by version {m.epoch(s, s.requests[row.number].epoch)} "
-        "and is still on its way. Who refuses it, if it arrives now?",
+        "and is still on its way. Which nodes refuse it, if it arrives now?",
         answers,
         refuse,
         f"{said}.",
@@ -54,7 +54,7 @@ def late_copy(timeline: Timeline) -> PosedQuestion:
     known = {row.name: row.epoch for row in facts.replicas(m, s)}[late.target]
     state = "open" if takes else "closed"
     by_session = f"by that, session {late.session} is {state}"
-    why = by_session if m.history.sessions else "nobody asks for sessions here"
+    why = by_session if m.history.sessions else "sessions are not checked here"
     return posed(
         f"A copy from {late.source} reaches {late.target} with the permit of session "
         f"{late.session}. What does {late.target} do?",
@@ -85,7 +85,7 @@ def stays_deleted(timeline: Timeline) -> str | None:
     if broken(timeline):
         return "Your run breaks a promise."
     if model.newest(timeline.state).epoch < model.history.epochs[0].epoch + 4:
-        return "Your second attempt has not come to write_both_read_new."
+        return "Your second attempt has not reached write_both_read_new."
     return None
 
 
@@ -120,8 +120,9 @@ TASKS = (
     run_task(
         "bring-it-back",
         "the range comes back, and what was deleted with it",
-        "X joins, then X leaves again. One rule is off (S-41): before the next change, who lost a "
-        "range cleans it up. Give a run, as verbs or as a Player, in which a deletion succeeds and "
+        "X joins, then X leaves again. One safeguard is off (S-41): before the next change, a node "
+        "that lost a range cleans it up. Give a run, as verbs or as a Player, in which a deletion "
+        "succeeds and "
         "a later read finds the write.",
         "write first, so that B holds it; let X join to the end; delete, and collect the tombstone "
         "at X; then let X leave, and read at B.",
@@ -131,15 +132,15 @@ TASKS = (
     run_task(
         "wrong-permit",
         "the permit of a session that is closed",
-        "B is to leave, fails, and tries again; one copy may come late. Give a run, as verbs or as "
-        "a Player, in which a late copy is turned away, and the second attempt comes to the state "
+        "B should leave, fails, and tries again; one copy may arrive late. Give a run, as verbs or "
+        "as a Player, in which a late copy is rejected, and the second attempt reaches the state "
         "in which reads have moved (write_both_read_new) with every promise kept.",
         "read the copy before the rollback. C must apply the rollback, or the second session, "
         "before the late copy arrives; and C has to clean up before it may get the range again.",
         Ground("vnodes", _LATE),
         takes(
             lambda m, step: m.rejects_late(step.before, step.action),
-            "No copy of your run was turned away for its session.",
+            "No copy of your run was rejected for its session.",
         ),
         stays_deleted,
     ),
@@ -148,7 +149,7 @@ TASKS = (
         "refused, though enough are up",
         "The rules are those of the published server (edition server); RF is 3; two replicas may "
         "crash. Give a run, as verbs or as a Player, in which a write fails although a majority of "
-        "the old replicas is up, and a majority of the new ones as well.",
+        "the old replicas is up, and so is a majority of the new ones.",
         "in the state write_both_read_old there are four write replicas, one of them pending: how "
         "many answers are needed, and which two may be missing?",
         Ground("vnodes", _TWO_DOWN),
@@ -158,10 +159,10 @@ TASKS = (
         "acknowledged",
         "two ways to count",
         "Write acknowledged(edition, old, new, answered): the replicas of a range before and after "
-        "the operation, and who has answered a write at QUORUM. Edition 'documents' "
-        "wants a majority of old and a majority of new. Edition 'server' "
-        "counts the answers of old and new together: as many as a majority of old has, and one "
-        "more for each replica that is in new alone.",
+        "the operation, and which have answered a write at QUORUM. Edition 'documents' "
+        "wants a majority of old and a majority of new. Edition 'server' counts the answers of "
+        "old and new together: as many as a majority of old has, and one more for each replica "
+        "that is only in new.",
         "count the answers in each set for 'documents'; for 'server' count them once, in both sets "
         "together.",
         acknowledged,

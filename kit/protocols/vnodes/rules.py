@@ -103,7 +103,7 @@ def rings(operation: Operation, nodes: int) -> tuple[Ring, Ring]:
 
 def _changed(operation: Operation, nodes: int) -> _Change:
     if nodes < 2:
-        raise BadInput("nodes", nodes, f"2 to {MOST_NODES}, so that one may go")
+        raise BadInput("nodes", nodes, f"2 to {MOST_NODES}, so that one may leave")
     named = (Node(name, (STEP * (i + 1),)) for i, name in enumerate(_NAMES[:nodes]))
     ring = Ring.of(named, small(STEP * (nodes + 1)))
     if operation == "bootstrap":

@@ -16,7 +16,7 @@ class VnodesServers(StorageServers):
     lacks: Mapping[str, str] = {
         **Servers.lacks,
         "nodetool describecluster": "there is no schema version",
-        "nodetool ring": "the ring is told to programs alone",
+        "nodetool ring": "only programs are told the ring",
     }
 
     def space(self, now: DrillMoment) -> TokenSpace:

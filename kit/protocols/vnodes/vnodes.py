@@ -39,7 +39,7 @@ class Vnodes(Fenced):
     name, title = "vnodes", "Reads and writes while a range moves (topology coordinator)"
     premise = (
         "No acknowledged write may be lost while a range moves. "
-        "Clients (K) write and read. Each node holds a replica, and goes by one version."
+        "Clients (K) write and read. Each node holds a replica, and works with one version."
     )
     about = """
     A node operation on a generated ring, and the requests of clients on one of its ranges.
@@ -53,7 +53,7 @@ class Vnodes(Fenced):
     """
 
     operation: rules.Operation = parameter(
-        "bootstrap", "what the operator asks for: X joins, or B is replaced or goes"
+        "bootstrap", "what the operator asks for: X joins, or B is replaced or leaves"
     )
     edition: Edition = parameter("documents", "whose transition tables are played")
     nodes: int = parameter(4, "how many nodes the ring has", ge=2, le=rules.MOST_NODES)
@@ -63,7 +63,7 @@ class Vnodes(Fenced):
     version: int = FIRST_VERSION
     leaves: bool = parameter(
         False,
-        "then X leaves that has joined; or B, whose leaving failed, tries again",
+        "then X, which has joined, leaves; or B, whose leave failed, tries again",
         title="a second operation",
     )
     drain_fails: bool = parameter(
@@ -73,7 +73,7 @@ class Vnodes(Fenced):
     )
     barrier_fails: bool = parameter(
         False,
-        "edition server goes on after a pause where there is no way back",
+        "edition server continues after a pause where there is no way back",
         title="barriers may fail",
     )
     requests: tuple[str, ...] = storage.REQUESTS
@@ -126,13 +126,13 @@ class Vnodes(Fenced):
     )
     drain_before_leaving: bool = safeguard(
         "S-28",
-        "A node is shut down only when nobody writes to it any more",
+        "A node is shut down only when no node writes to it any longer",
         ("INV-AVAIL",),
         smallest={**ONE, "operation": "decommission"},
     )
     sessions: bool = safeguard(
         "S-24",
-        "What streams works under its session only",
+        "Streaming works only under its session",
         ("INV-SESSION", "INV-NORES"),
         smallest={**ONE, "operation": "decommission", **AGAIN, "late": 1},
     )
@@ -204,7 +204,7 @@ ENTRY = entry(
         Scenario("write-during-removenode", "A dead node is removed", {"operation": "removenode"}),
         Scenario(
             "fence-without-drain",
-            "A drain fails, and the published server goes on: the fence stands in for it",
+            "A drain fails, and the published server continues: the fence protects instead",
             {"edition": "server", "drain_fails": True},
         ),
     ),

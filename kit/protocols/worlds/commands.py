@@ -21,7 +21,7 @@ def side_by_side_rows(name: str | None = None) -> Answer:
     differ = sum(not met.row.alike for each in chosen for met in each.met)
     number = counted(len(chosen), "question")
     heading = (
-        f"{number}, {counted(rows, 'row')}: {differ} differ (≠), {rows - differ} are alike (=)"
+        f"{number}, {counted(rows, 'row')}: {differ} differ (≠), {rows - differ} are the same (=)"
     )
     return Answer({"pairs": [_data(each) for each in chosen]}, [heading], tuple(_parts(chosen)))
 
@@ -75,9 +75,9 @@ SIDE_BY_SIDE = Command(
     "side-by-side",
     _answer,
     (
-        Word("pair", "PAIR", "such as bootstrap: all pairs", number="?"),
+        Word("pair", "PAIR", "such as bootstrap (without it, all pairs)", number="?"),
         Word("--html", "OUT", "write the run of a pair as one HTML page instead"),
     ),
     "One question in two worlds: the epochs of CEP-21 beside the topology coordinator over Raft.\n"
-    "What is alike (=) and what differs (≠), at moments that are found in both models.",
+    "What is the same (=) and what differs (≠), at moments that both models have.",
 )

@@ -49,7 +49,7 @@ def goes_on_in(timeline: Timeline) -> PosedQuestion:
         "In which world is the barrier open by now?",
         TITLES.values(),
         [TITLES[world] for world, is_open in passes.items() if is_open],
-        "Each barrier says whom it asks, and who is missing.",
+        "Each barrier says which nodes it asks, and which are missing.",
         still(timeline, WORLDS[0]),
         reasons=[
             f"{TITLES['epochs']}: {epochs.says_barrier(a)}",
@@ -112,8 +112,8 @@ TASKS = (
         "dies-while-it-joins",
         "without C",
         "Epochs, in the server's edition: four nodes, three replicas, and E bootstraps. Give a "
-        "run, as verbs or as a Player, in which C is down when reads switch, and all is done in "
-        "the end while C is still down.",
+        "run, as verbs or as a Player, in which C is down when reads switch, and everything is "
+        "done in the end while C is still down.",
         "C may crash at any time. Let A, B, D and E apply each epoch: a majority of each range.",
         Ground("tcm", {**JOIN, "rf": 3, "operations": ("bootstrap E --tokens 150",)}),
         takes(_opened, "In your run reads do not switch while C is down."),
@@ -126,7 +126,7 @@ TASKS = (
         "back in time",
         "Over Raft, in the server's edition: four nodes, and E joins. Give a run, as verbs or as a "
         "Player, in which C dies in write_both_read_old, and E is normal in the end.",
-        "nobody ignores C, so the barrier needs it. Nodes may come back: restart C.",
+        "C is not ignored, so the barrier needs it. Nodes may come back: restart C.",
         Ground("topology", {**JOIN, "operations": ("join E",)}),
         takes(_crashed, "In your run C does not die in write_both_read_old."),
         ends(lambda s: _states(s)[-1] == "normal", "At the end of your run E is not normal."),

@@ -181,7 +181,7 @@ def world_panel(world: str, slot: str, title: str, tab: str = "") -> Panel:
     )  # fmt: skip
 
 
-# -- what is alike, and what differs ---------------------------------------------------------------
+# -- what is the same, and what differs ------------------------------------------------------------
 
 
 def _row(scene: Scene, number: int, met: Meeting) -> list[Frag]:
@@ -208,7 +208,7 @@ def _met(scene: Scene) -> Meeting | None:
 def _draw_rows(scene: Scene) -> Frag:
     rows = [_row(scene, number, met) for number, met in enumerate(scene.model.aligned.met)]
     head = heads("what happens", *TITLES.values())
-    return scroll("what is alike, and what differs", h("table", head, h("tbody", rows)))
+    return scroll("what is the same, and what differs", h("table", head, h("tbody", rows)))
 
 
 def _rows_text(scene: Scene) -> str:
@@ -223,7 +223,7 @@ def _rows_text(scene: Scene) -> str:
 
 SIGNS = {True: "=", False: "≠"}
 ROWS = Panel(
-    "rows", "What is alike (=), and what differs (≠)", _draw_rows, _rows_text, tab="Alike or not"
+    "rows", "What is the same (=), and what differs (≠)", _draw_rows, _rows_text, tab="Alike or not"
 )
 
 

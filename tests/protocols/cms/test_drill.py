@@ -43,10 +43,10 @@ WRONG: list[tuple[str, list[str], set[str], str]] = [
     (ALL, ["on B", *FILE], {"CMS whole"}, "address"),
     (ALL, [*FILE, RESTART], {"CMS whole"}, "somebody knows more of the log (C)"),
     (ALL, [*RETURN, *FILE, RESTART, THREE], {"CMS whole"}, ""),
-    (ALL, [*RETURN, *FILE, RESTART, RESTART], {"CMS whole"}, "take the option away first"),
+    (ALL, [*RETURN, *FILE, RESTART, RESTART], {"CMS whole"}, "remove the option first"),
     (ALL, [*RETURN, FILE[0], FILE[2]], {"CMS whole"}, "names D the only member"),
     (ALL, [*FILE[:2], *RETURN, FILE[2]], {"CMS whole"}, "no clustermetadata.dump of epoch 3"),
-    (ALL, [*FILE[:1], "on C", START, START], {"CMS whole"}, "C is up already"),
+    (ALL, [*FILE[:1], "on C", START, START], {"CMS whole"}, "C is already up"),
 ]
 
 

@@ -311,7 +311,7 @@ def test_a_joiner_asks_a_seed_and_fetches_the_log_from_the_cms() -> None:
     given = {**JOINING, "nodes": 3}
     timeline = played(given, (), "ask-seed X C")
     assert [(f.from_key, f.to_key, f.label) for f in travelled(timeline)] == [
-        ("n:X", "n:C", "who is the CMS?"), ("n:C", "n:X", "A")
+        ("n:X", "n:C", "which nodes are the CMS?"), ("n:C", "n:X", "A")
     ]  # fmt: skip
     fetches = [a for a in timeline.model.actions(timeline.state) if isinstance(a, Schema.catch_up)]
     assert fetches == [Schema.catch_up("X", "A")]

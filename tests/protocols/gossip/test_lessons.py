@@ -100,7 +100,7 @@ def test_a_version_costs_more_with_every_change() -> None:
     assert {tables for _, tables in counts[::2]} == {0}
     assert repr(digest_costs(40)).splitlines()[1:3] == [
         "cells hashed (legacy): 1 after none, 11 after 20, 21 after 40",
-        "tables there are at the end: 0",
+        "tables at the end: 0",
     ]
     assert digest_costs(40).png.startswith(b"\x89PNG")
 

@@ -269,7 +269,7 @@ def test_a_deposed_leader_reaches_nobody() -> None:
     """A has not heard of the election: it cannot read; its badge says that it is wrong."""
     driven = Driven(operations=ONE, elections=1).do(ONE[0], "elect B")
     assert driven.flows() == ["A → B: vote"]
-    assert "A takes itself for the leader" in driven.refused("barrier A")
+    assert "A believes that it leads" in driven.refused("barrier A")
     assert "A deposed" in driven.drawn("status").text()
     driven.do("step-down A", "barrier A")
     assert "deposed" not in driven.drawn("status").text()

@@ -225,7 +225,7 @@ def test_a_commit_opens_the_round_and_back(scenario: str) -> None:
         assert len(log) == count
         assert finer.timeline.model.verb(finer.timeline.forward().action).startswith("ballot ")  # type: ignore[union-attr]  # there is a step
         assert finer.zoom_out() is player
-    with pytest.raises(KitError, match="opened by itself"):
+    with pytest.raises(KitError, match="opened on its own"):
         player.zoom_out()
 
 

@@ -43,7 +43,7 @@ def test_an_older_term_on_a_majority_is_not_counted() -> None:
 def test_questions_need_a_moment_that_they_fit() -> None:
     """Without a leader, and of a server that there is not."""
     start = story("raft/election").timeline
-    with pytest.raises(BadInput, match="somebody leads"):
+    with pytest.raises(BadInput, match="a server leads"):
         known_to_commit(start)
     with pytest.raises(BadInput, match="one of A, B, C"):
         voters(start, "X")

@@ -30,12 +30,12 @@ WRONG: list[tuple[str, list[str], set[str], str]] = [
     (STUCK, ["nodetool abortbootstrap --ip X"], {EPOCHS, WHOLE}, ""),
     (STUCK, ["nodetool abortbootstrap --ip B"], {DONE, EPOCHS, WHOLE}, "nothing under way"),
     (STUCK, [STOP, *PASSING[STUCK]], {DONE, EPOCHS, WHOLE, STOPPED}, ""),
-    (STUCK, ["on X", STOP], {DONE, EPOCHS, WHOLE}, "X is down already"),
+    (STUCK, ["on X", STOP], {DONE, EPOCHS, WHOLE}, "X is already down"),
     (LAGS, [], {EPOCHS}, ""),
     (LAGS, ["on A", "systemctl restart cassandra"], {STOPPED}, ""),
     (LAGS, ["on B", "systemctl restart cassandra"], {EPOCHS, STOPPED}, ""),
     (LAGS, ["on A", "nodetool decommission"], {WHOLE}, ""),
-    (LAGS, ["on A", START], {EPOCHS}, "A is up already"),
+    (LAGS, ["on A", START], {EPOCHS}, "A is already up"),
 ]
 
 

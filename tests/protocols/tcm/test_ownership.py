@@ -138,7 +138,7 @@ def test_a_broken_promise_lights_its_range_and_nodes(name: str, off: str) -> Non
         " ".join(reads),
         " ".join(writes),
     ]
-    assert "have nobody in common" in ring_text(broken)
+    assert "have no node in common" in ring_text(broken)
     assert not classed(draw_ring(found[0]), "guilty")
     assert part(draw_ring(found[0]), "missed") is None
 

@@ -90,7 +90,7 @@ def test_majorities_that_miss_one_another_are_named() -> None:
     """With the order of steps switched off, one cell says *nobody*, and the lamp is out."""
     drive = watched("bootstrap", rf=1, off=("write-before-read",)).act(JOIN).commit("X")
     assert "nobody" in drive.drawn("majorities").text()
-    assert any(says(line, "share nobody") for line in drive.words("majorities"))
+    assert any(says(line, "share no node") for line in drive.words("majorities"))
     assert any(line.startswith("quorums") for line in drive.dark())
 
 

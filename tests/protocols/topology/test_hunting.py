@@ -34,7 +34,7 @@ def test_every_variant_is_broken_and_every_wrong_name_is_refuted(model: str, id_
         verdict = judged(variant, 1, other)
         assert verdict.passed == (other == id_)
         if other != id_:
-            assert f"{other} alone is missing" in " ".join(verdict.lines)
+            assert f"With only {other} missing" in " ".join(verdict.lines)
 
 
 def test_a_seed_draws_from_all_three_models() -> None:

@@ -192,7 +192,7 @@ def test_the_server_checks_a_replace(given: dict[str, Any], reason: str) -> None
     assert (tables(timeline.state).row("N1") is None) == bool(reason)
     if reason:
         said = " ".join(moment.say for moment in timeline.moments)
-        assert f"turns the request away: {because(reason)}." in said
+        assert f"rejects the request: {because(reason)}." in said
         assert shown(timeline, "checks", f"check:{reason}").endswith("!")
     assert joiner(played(**parameters, edition="documents").state).status == "normal"
 

@@ -88,7 +88,7 @@ def test_the_receiver_turns_away_whom_group_0_knows(
     """Who has asked before, who is a member (a copy of its request is late), who was removed."""
     copy = ["duplicate " + PLACED[2].removeprefix("deliver ")] if "copies" in given else []
     timeline = played(*PLACED[:2], *copy, *PLACED[2:], *verbs, **given)
-    assert timeline.now.say == f"B turns the request away: {REASONS[reason]}."
+    assert timeline.now.say == f"B rejects the request: {REASONS[reason]}."
 
 
 @pytest.mark.spec("D-062")

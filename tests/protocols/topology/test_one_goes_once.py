@@ -1,7 +1,7 @@
 """Two requests that would both take one node out: only one does, and the other ends with a reason.
 
 Whoever asks second is told at once where the tables say so already; else the coordinator turns the
-request down, once the node is not normal any more.
+request down, once the node is no longer normal.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def test_the_log_of_a_good_upgrade(node: str) -> None:
 @pytest.mark.spec("G-012")
 def test_the_log_of_a_node_that_is_stuck() -> None:
     """B is in ``synchronize``, A and C are not: it names both, tries again, and every second time
-    says that it takes long.
+    says that this is taking long.
     """
     verbs = [*STARTED, "compare B", "synchronize B", "die C", *["retry B"] * 4]
     timeline = raft({"deaths": 1, "retries": 4}, verbs)
@@ -102,7 +102,7 @@ def test_advice_is_a_tree_walked_in_order() -> None:
         ({"unrestarted": ["A", "B"], "mismatched": ["B"]}, "rolling restart: A, B"),
         ({"lost": ["D"], "unrestarted": ["A"], "mismatched": ["B"]}, "manual recovery: D"),
         ({"mismatched": ["B"]}, "the schema definitions have a problem on B: ask support"),
-        ({}, "nothing: the upgrade goes on by itself"),
+        ({}, "nothing: the upgrade continues by itself"),
     ],
     ids=str,
 )

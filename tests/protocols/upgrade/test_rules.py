@@ -42,7 +42,7 @@ def test_advice_comes_in_its_order() -> None:
             [none, none, none, none, ["D"]],
             "the schema definitions have a problem on D: ask support",
         ),
-        ([none, none, none, none, none], "nothing: the upgrade goes on by itself"),
+        ([none, none, none, none, none], "nothing: the upgrade continues by itself"),
     ]
     for given, said in orders:
         assert next_step(questions(*given)) == said

@@ -33,7 +33,7 @@ def test_who_lets_a_late_copy_in(name: str, answer: str) -> None:
     """Its target turns it away, unless nobody asks for sessions."""
     question = late_copy(before(name, "late copy of session 1, B to C")).question
     assert question.right == (answer,)
-    why = {TURNS_AWAY: "C has applied version 13", TAKES: "nobody asks for sessions here"}
+    why = {TURNS_AWAY: "C has applied version 13", TAKES: "sessions are not checked here"}
     assert why[answer] in question.because
 
 

@@ -107,7 +107,7 @@ def still_able(timeline: Timeline) -> PosedQuestion:
         able,
         [what for what, holds in able.items() if holds],
         f"{answering} of {newest.readers.bit_count()} members answer. The log needs a majority of "
-        "them, also to be read. Rows need a majority of their own replicas.",
+        "them, even to be read. Rows need a majority of their own replicas.",
         still(timeline, "members"),
     )
 
@@ -204,7 +204,8 @@ def recipients(timeline: Timeline, node: str) -> PosedQuestion:
     if node not in rows:
         raise BadInput("node", node, f"one of {', '.join(rows)}")
     return posed(
-        f"A client writes to ks.t, and {node} is the coordinator. To whom does it send the write?",
+        f"A client writes to ks.t, and {node} is the coordinator. Which nodes does it send the "
+        "write to?",
         rows,
         (*rows[node].owners, *rows[node].joining),
         f"By what each node knows: {'; '.join(map(said, rows.values()))}.",

@@ -196,8 +196,8 @@ TASKS = (
         f"Pass the drill {TYPED}. Give the lines that you typed, as a list, or board.typed of a "
         "DrillBoard on this drill.",
         "verbs",
-        "one server is only down. Look which node has the newest epoch before you make the file, "
-        "and take the option away when the node runs again. checklist shows the steps.",
+        "one server is only down. Check which node has the newest epoch before you make the file, "
+        "and remove the option when the node runs again. checklist shows the steps.",
         TypedJudge(TYPED, passing),
     ),
     function_task(

@@ -42,7 +42,7 @@ def _node(scene: Scene, row: StoreRow) -> Character:
         *(f"held {entry}" for entry in row.held[:1]),
         *(f"snap {epoch}" for epoch in row.snapshots[-1:]),
     ) or (f"log to {row.epoch}" if row.epoch else "empty log",)
-    what = "member of the CMS" if is_member else "no member of the CMS"
+    what = "member of the CMS" if is_member else "not a member of the CMS"
     return Character(
         row.name,
         m.spot(row.name),

@@ -230,7 +230,7 @@ VIEWS = staged(
     ),
     panel_of(
         "ring",
-        "The ring, and who of it is the CMS",
+        "The ring, and which of its nodes are the CMS",
         Drawn(_ring, lambda scene: map(facts.node_line, scene.of(facts.nodes))),
         Note(RING_SIGNS),
         tab="Ring",
@@ -266,7 +266,7 @@ VIEWS = staged(
             lambda scene: scene.of(facts.quorums).items(),
             "quorum:{0[0]}",
             _quorum_columns,
-            caption="Whom a quorum before the last change shares with one after it",
+            caption="Members that a quorum before the last change shares with one after it",
             line=_quorum_line,
         ),
         Table(

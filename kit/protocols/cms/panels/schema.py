@@ -55,7 +55,7 @@ def _cards(m: Schema, s: SchemaState) -> Iterator[Card]:
 
 
 def _character(m: Schema, s: SchemaState, node: SchemaNode, row: KnownRow) -> Character:
-    """A node with its epoch or version, what is in its schema, whom it writes to."""
+    """A node with its epoch or version, what is in its schema, and which nodes it writes to."""
     schema = schema_of(node.cells)
     names = ", ".join(titled(*each).rpartition(".")[2] for each in schema.named) or "no table"
     broken = tuple(f"! {orphan}" for orphan in schema.orphans)
@@ -121,7 +121,7 @@ VIEWS = staged(
         gates=None,
         meanings={
             "below a node": "its epoch, or its schema version",
-            "on a disk": "schema, whom it writes to",
+            "on a disk": "schema, and which nodes it writes to",
             "crown": "a member of the CMS",
         },
     ),
@@ -150,7 +150,7 @@ VIEWS = staged(
                 *("node", "state", "applied", "writes to", "joins", "CMS", "holds"),
                 Column("misses", lambda row: row.missing or None),
             ),
-            caption="What each node knows, and whom it would write to",
+            caption="What each node knows, and which nodes it would write to",
             of="{0.name}",
             line=facts.said,
         ),

@@ -77,7 +77,7 @@ def objection(metadata: Metadata, event: str) -> Objection | None:
         became = {"": "does not exist", "there": "exists"}.get(fact.state, f"is {fact.state}")
         return Objection(f"{thing} {became.replace('is left', 'has left')}", fact.epoch)
     if comes.state:
-        return Objection(f"{new} is in the cluster already", comes.epoch)
+        return Objection(f"{new} is already in the cluster", comes.epoch)
     return None
 
 

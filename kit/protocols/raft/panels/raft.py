@@ -108,7 +108,7 @@ VIEWS = staged(
         gates=_gates,
         meanings={
             "ballot": "it asks for votes",
-            "votes B": "whom it has voted for in its term",
+            "votes B": "the server it has voted for in its term",
             "≤1 of 2": "it knows entries up to index 1 as committed, its log ends at 2",
             "blue": "entries of its log that its state machine has applied",
         },
@@ -139,7 +139,7 @@ VIEWS = staged(
                 *("server", "role", "term", "has voted for"),
                 *("follows", "has waited", "members that it knows"),
             ),
-            caption="A server votes once a term, so a term has one leader at most",
+            caption="A server votes once a term, so a term has at most one leader",
             of="n:{0.name}",
         ),
         tab="Terms",

@@ -79,7 +79,7 @@ class LostServers(Servers):
 
         return super().slots(
             host_id=Slot("a host id", ids),
-            host_ids=Slot("host ids with commas between", ids, many=True),
+            host_ids=Slot("host ids, separated by commas", ids, many=True),
             addresses=Slot("addresses of dead nodes", self.dead, many=True),
             **more,
         )

@@ -353,7 +353,7 @@ def set_leader(now: DrillMoment, given: Given) -> CommandReply:
     m: Recovery = now.model
     leader, node = SERVERS.number(now, given), now.node
     if not now.state.nodes[leader].takes_part:
-        raise Refused(f"{m.names[leader]} is given up: a node that lives has to lead")
+        raise Refused(f"{m.names[leader]} is given up: a live node has to lead")
     chosen = () if leader == now.state.leader else (act.Choose(m.names[leader]),)
     if node.option == leader and not chosen:
         return CommandReply()
@@ -361,7 +361,9 @@ def set_leader(now: DrillMoment, given: Given) -> CommandReply:
         group = m.group_name(now.state.recoverable)
         raise Refused(f"{m.names[now.state.leader]} leads {group}, which can go on")
     if not chosen and node.group_id > now.state.abandoned:
-        raise Refused(f"{now.place} is in {m.group_name(node.group_id)}: it needs no leader to it")
+        raise Refused(
+            f"{now.place} is in {m.group_name(node.group_id)}: it needs no leader to get there"
+        )
     return CommandReply(actions=(*chosen, act.SetOption(now.place)))
 
 
@@ -450,7 +452,7 @@ FORMS: tuple[Form, ...] = (
     Form(DELETE_ID, "delete the persisted id of group 0", DELETED),
     *SERVERS.understood("grep", "journalctl", "cat"),
     Form(f"{OPTION} {{host_id}}", "set the option", set_leader, own=True),
-    Form(OPTION, "take the option away, and reload", unset_leader, own=True),
+    Form(OPTION, "remove the option, and reload", unset_leader, own=True),
     *SERVERS.understood("restart", "systemctl restart", "stop", "systemctl stop", "start",
                         "systemctl start"),
     Form(REMOVE, "remove a dead node", remove),
@@ -493,7 +495,7 @@ def grade(now: DrillMoment) -> Grade:
         for row in facts.effects(m, s)
         if not row.is_known and row.group
     )
-    whole = "every node that lives runs in one group, and nothing of another one is left"
+    whole = "every live node runs in one group, and nothing of another one is left"
     began = (step.action for step in now.run if isinstance(step.action, NEEDLESS))
     needless = [f"a majority of the voters lived: {m.verb(each)}" for each in began]
     kept = judged("no needless recovery", needless[:1], "the group that had its majority went on")
@@ -645,8 +647,8 @@ def own_step(model: Recovery, state: RecoveryState) -> Any:
 
 DRILL = DrillKind(
     title="Recover a group 0 that lost its majority",
-    task="The dead will not come back by themselves. Bring the cluster together in one new group "
-    "0, without them, and lose nothing that need not be lost. help lists the commands.",
+    task="The dead will not come back by themselves. Bring the live nodes together in one new "
+    "group 0, and lose nothing that need not be lost. help lists the commands.",
     forms=FORMS,
     slots=SLOTS,
     opened=opened,
@@ -661,8 +663,9 @@ DRILL = DrillKind(
 NODES_ARE_DEAD = replace(
     DRILL,
     title="Two of four nodes are dead",
-    task="C and D are dead for good, and somebody has already opened the page on recovery. Get the "
-    "cluster whole without them. Look before you act. help lists the commands.",
+    task="C and D are dead for good, and somebody has already opened the manual's page on "
+    "recovery. "
+    "Make the cluster whole without them. Look before you act. help lists the commands.",
 )
 
 

@@ -107,7 +107,7 @@ def update(now: drill.DrillMoment, given: Given) -> drill.CommandReply:
     if value == "recovery":
         return query(act.SetRecovery)(now, given)
     if now.node.value != "unknown" and not now.state.mistypes:
-        raise Refused("no other value is written here any more: write recovery")
+        raise Refused("no other value may be written here now: write recovery")
     mark = f"mistyped {number} {len(mistyped(now, number))} {value}"
     return replace(query(act.Mistype)(now, given), marks=(mark,))
 
@@ -185,7 +185,7 @@ def grade(now: drill.DrillMoment) -> drill.Grade:
     """The run, graded; the same run has the same grade, whatever was typed."""
     answered = union(step.state.answered for step in now.run)
     needed = drill.steps_needed(RecoveryMode(now.model.parameters), act.BY_OPERATOR)
-    whole = "every node that lives runs in one group 0, after the Raft upgrade"
+    whole = "every live node runs in one group 0, after the Raft upgrade"
     return drill.Grade(
         (
             drill.judged("cluster whole", list(_unfinished(now.model, now.state)), whole),

@@ -115,9 +115,10 @@ TASKS = (
         "one-more-dies",
         "one more dies",
         "Seven nodes, D to G are dead, and one more may die. Give a run, as verbs or as a Player, "
-        "in which a node dies for good when another one runs in RECOVERY mode already, and the "
+        "in which a node dies for good when another one already runs in RECOVERY mode, and the "
         "cluster is whole at the end.",
-        "who dies is removed as the others are: everybody who is left has to be in one group.",
+        "a node that dies is removed like the others: every node that is left has to be in one "
+        "group.",
         Ground("recovery_mode", {"commit_indexes": (2,) * 7, "dead": "D E F G", "deaths": 1}),
         takes(dies_inside, "In your run nobody dies when another node is in RECOVERY mode."),
         ends(lambda s: s.is_whole, "At the end of your run the cluster is not whole."),
@@ -128,7 +129,7 @@ TASKS = (
         "Write runs_as(value). `value` is what a node finds in group0_upgrade_state as it starts; "
         "'' means that there is no row. Answer 'recovery' for RECOVERY mode, 'group 0', 'upgrade' "
         "(the Raft upgrade begins) or 'synchronize' (its last state).",
-        "four values have a name of their own; what a node can't read, it takes for recovery.",
+        "four values have a name of their own; anything else counts as recovery.",
         runs_as,
         (["recovery"], [""], ["use_post_raft_procedures"], ["RECOVERY"]),
         _drawn,

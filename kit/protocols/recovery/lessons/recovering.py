@@ -39,15 +39,15 @@ def still_possible(timeline: Timeline) -> PosedQuestion:
     """
     m, s = _failed(timeline)
     if s.apart:
-        raise KitError("predict: nodes are cut off; ask this question on one side alone")
+        raise KitError("predict: nodes are cut off; this question needs a network that is whole")
     able = {SCHEMA: s.has_majority} | _data(facts.level_lines(m, s, s.up))
     up, voters = (s.up & s.voters).bit_count(), s.voters.bit_count()
     return posed(
         f"Down: {_down(m, s)}. What is still possible, for every range?",
         able,
         tuple(what for what, holds in able.items() if holds),
-        f"{up} of {voters} voters are up, and it takes {majority(voters)} to change the "
-        "schema. For data each range counts its own replicas.",
+        f"{up} of {voters} voters are up, and changing the schema takes {majority(voters)}. "
+        "For data, each range counts its own replicas.",
         still(timeline, "nodes", "ranges"),
     )
 
@@ -65,7 +65,7 @@ def must_return(timeline: Timeline) -> PosedQuestion:
         f"Down: {_down(m, s)}. How many voters must be back before the schema can be changed?",
         tuple(map(str, range(down.bit_count() + 1))),
         (str(facts.voters_missing(s)),),
-        f"{s.voters.bit_count()} vote, so that it takes {majority(s.voters.bit_count())}; "
+        f"{s.voters.bit_count()} vote, so it takes {majority(s.voters.bit_count())}; "
         f"up: {(s.up & s.voters).bit_count()}.",
         still(timeline, "nodes"),
     )
@@ -193,7 +193,7 @@ def may_lead(timeline: Timeline) -> PosedQuestion:
         "Which of the live nodes may lead the recovery?",
         indexes,
         right,
-        f"The state of the leader becomes that of all others. Commit indexes: {words}.",
+        f"The state of the leader becomes the state of all others. Commit indexes: {words}.",
         still(timeline, "nodes"),
     )
 
@@ -385,9 +385,9 @@ TASKS = (
         "majority-of-datacenters",
         "does group 0 keep its majority?",
         "Write has_majority(sizes, lost). `sizes` gives the number of nodes of each datacenter, "
-        "`lost` the numbers, from 0 on, of the datacenters that are lost. Every node votes. Answer "
+        "`lost` the numbers, from 0 up, of the datacenters that are lost. Every node votes. Answer "
         "whether the nodes that are left can still change the schema.",
-        "a majority is more than half of all voters, of those that are down as well.",
+        "a majority is more than half of all voters, including those that are down.",
         has_majority,
         ([[3, 3], [1]], [[3, 3, 3], [2]], [[3, 2], [1]], [[1, 1, 1, 1], [0, 1]]),
         _sizes,
@@ -398,7 +398,7 @@ TASKS = (
         "Write met_levels(replicas, down): those of ONE, TWO, THREE, QUORUM and ALL, in this "
         "order, that a range still meets. `replicas` are its nodes, `down` are nodes that are "
         "down.",
-        "a level counts the replicas of the range alone; QUORUM is more than half of them.",
+        "a level counts only the replicas of the range; QUORUM is more than half of them.",
         met_levels,
         (
             [["A", "B", "C"], ["C"]],
@@ -413,11 +413,11 @@ TASKS = (
         "a schema change with half of the nodes down",
         "Six nodes in two datacenters. Write the verbs, one after the other: column 1 is added at "
         "A, then dc2 is lost. Add a second column with as few starts as possible, and leave no "
-        "node that runs and has not caught up.",
+        "running node that has not caught up.",
         "the verb start D starts one node of dc2; look at how many voters are needed.",
         Ground("failures", {"datacenters": (3, 3)}),
         altered,
-        ends(all_serve, "At the end of your run some node runs that has not caught up."),
+        ends(all_serve, "At the end of your run a node is running that has not caught up."),
         few_started,
     ),
     Task(
@@ -427,7 +427,7 @@ TASKS = (
         "lines that you typed, as a list, or board.typed of a DrillBoard on this drill.",
         "verbs",
         "cut the dead off; read every index before an id goes; the leader restarts first; "
-        "recovery_leader is taken away before Raft's old rows are. help lists the commands.",
+        "recovery_leader is removed before Raft's old rows are. help lists the commands.",
         TypedJudge(TYPED, _solved),
     ),
     run_task(
@@ -435,7 +435,7 @@ TASKS = (
         "the leader dies, too",
         "Four nodes, C and D are dead, and one more may die. Give a run, as verbs or as a Player, "
         "in which the recovery leader dies once all live nodes are in its group, and the recovery "
-        "is done at the end all the same.",
+        "is still done at the end.",
         "the group of two has lost its majority: the last node is chosen, deletes the id of the "
         "new group, and leads itself.",
         Ground("recovery", {"commit_indexes": (1, 2, 2, 2), "dead": "C D", "deaths": 1}),
@@ -449,9 +449,10 @@ TASKS = (
         "entries-that-go-back",
         "what a leader costs",
         "Write entries_back(indexes, leader). `indexes` are the commit indexes of the live nodes, "
-        "`leader` is the place, from 0 on, of the one that leads. Answer with a list: by how many "
-        "entries each node's state goes back.",
-        "the leader's state becomes everybody's; who knows no more than the leader loses nothing.",
+        "`leader` is the position, from 0 up, of the one that leads. Answer with a list: by how "
+        "many entries each node's state goes back.",
+        "the leader's state becomes everybody's; a node that knows no more than the leader loses "
+        "nothing.",
         entries_back,
         ([[10, 11], 0], [[10, 11], 1], [[3, 3, 5], 0], [[7], 0]),
         _drawn,

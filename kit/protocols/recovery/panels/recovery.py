@@ -66,7 +66,7 @@ OPERATION_PANEL = state_panel(
 LEFT, RIGHT, TOP, HEIGHT = 34.0, 20.0, 34.0, 150.0
 STEP = 28.0
 WHAT = "Newest schema version that a driver sees. At step 0 the majority is lost."
-EXPECTED = "an effect outside of the recovery, no broken promise"
+EXPECTED = "an effect outside of the recovery, not a broken promise"
 
 
 class DriverPoint(Struct, frozen=True):
@@ -248,7 +248,7 @@ RANGES = panel_of(
     ),
     tab="Data",
 )
-"""A row for each range: its replicas, who is up, a lamp for each level."""
+"""A row for each range: its replicas, which are up, and a lamp for each level."""
 
 
 def _needs(row: EffectRow) -> str:
@@ -345,7 +345,7 @@ VIEWS = Views(
                 ),
                 caption="Data and the entries that they need",
                 line=lambda row: f"column {row.column} on {row.node} {_needs(row)}",
-                empty="No data depend on an entry yet.",
+                empty="No data depends on an entry yet.",
             ),
             tab="Causality",
         ),
@@ -421,7 +421,7 @@ MODE_VIEWS = Views(
                 of_state(facts.rows),
                 "row:{0.name}",
                 COLUMNS,
-                caption="What each node runs by and has persisted",
+                caption="What each node works with and has persisted",
                 of="{0.name}",
                 line=_tables,
             ),

@@ -252,9 +252,9 @@ class FailureRow(Struct, frozen=True):
 
 
 REPLACE = "restart them; replace what is dead"
-ONE_OF_TWO = "restart 1 of the 2 at least for a quorum; else recover by hand"
-ONE_OF_THREE = "restart 1 of the 3 for a quorum; else recover by hand"
-IF_BACK = "restart its nodes when it is back; else recover by hand"
+ONE_OF_TWO = "restart at least 1 of the 2 for a quorum; otherwise recover by hand"
+ONE_OF_THREE = "restart 1 of the 3 for a quorum; otherwise recover by hand"
+IF_BACK = "restart its nodes when it is back; otherwise recover by hand"
 NEW_REGION = "restart its nodes when it is back, or add 3 in a new region"
 BOTH_BACK = "restart the nodes when both are back; recover by hand if one stays lost"
 FAILURES = (

@@ -95,7 +95,7 @@ def choices(
         ),
         "recovery mode": (
             ("the published server has no RECOVERY mode", edition == "server"),
-            ("no node is lost: the upgrade goes on once all live", stuck),
+            ("no node is lost: the upgrade goes on once all are up", stuck),
             (ONLY_FOR, lost or quorum.holds),
             ("enough voters may come back", True),
         ),
@@ -136,7 +136,7 @@ ASK = ProcedureStep(
     "on live nodes, SELECT JSON group_id, disposition, server_id, can_vote FROM system.raft_state "
     "WHERE group_id = the raft_group0_id of system.scylla_local; give each answer as --raft-state",
 )
-"""How to learn who votes."""
+"""How to learn which nodes vote."""
 NEW = {
     "isolate": "make sure that {dead} cannot come back: cut them off from the live nodes, by a "
     "firewall",
@@ -152,7 +152,7 @@ NEW = {
     "check": "look for the new group id in the log of each node",
     "replace": "remove or replace {dead}, one by one; the other dead ones are named in "
     "ignore_dead_nodes or ignore_dead_nodes_for_replace",
-    "unset": "take recovery_leader out of every configuration, and reload it",
+    "unset": "remove recovery_leader from every configuration, and reload it",
     "clean": "delete the rows of the old group id in system.raft, raft_snapshots and "
     "raft_snapshot_config",
 }
@@ -190,7 +190,8 @@ NEW_STEPS: Mapping[Edition, tuple[ProcedureStep, ...]] = {
 Sources: Topology over Raft, "The procedure"; the published manual, which reads, then deletes.
 """
 KEPT_STEPS = _steps(
-    NEW | {"voters": "look in system.raft_state of a live node who votes: do more than half live?"},
+    NEW | {"voters": "look in system.raft_state of a live node for the voters: are more than half "
+        "of them alive?"},
     "voters", "replace",
 )  # fmt: skip
 """Where a majority of the voters lives: nothing is recovered."""

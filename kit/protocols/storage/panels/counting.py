@@ -8,7 +8,7 @@ from kit.protocols.storage.rules.view import Acknowledgement, View
 from kit.views.diagrams import Cell, table_source
 
 NAMES = "ABCX"
-"""A gives its place up, X takes it: so both groups are neighbours in this order."""
+"""A gives up its place and X takes it, so both groups are neighbours in this order."""
 ANSWERS = ("BC", "AB", "ABX")
 RULES: tuple[Acknowledgement, ...] = ("union", "joint")
 

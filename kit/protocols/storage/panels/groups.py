@@ -129,7 +129,8 @@ VIEWS = panel_of(
         "{0[0].key}",
         _columns,
         caption=lambda scene: (
-            f"Range {scene.model.history.label}; who knows no newer {scene.model.history.unit}"
+            f"Range {scene.model.history.label}; which nodes know no newer "
+            f"{scene.model.history.unit}"
         ),
         lines=lambda scene: map(_line, _pairs(scene)),
         kind=lambda pair: moved(pair[0].changed),

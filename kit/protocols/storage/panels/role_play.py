@@ -96,7 +96,7 @@ def _coordinator(scene: Scene, row: RequestRow) -> Frag:
 
 def _coordinator_lines(row: RequestRow) -> list[str]:
     if row.phase == "waiting":
-        return [f"I am to {row.title.split()[0]}. My table may be that of any epoch."]
+        return [f"I am to {row.title.split()[0]}. My table may be from any epoch."]
     if row.phase != "open":
         return [f"{row.title}: I said {row.result}."]
     lines = [f"{row.title}, planned at epoch {row.planned}. {level_line(row)}."]

@@ -334,7 +334,7 @@ def _legend(scene: Scene, drawing: Layout, words: str) -> Iterator[str]:
         yield legend()
         yield from ("+: becomes a replica",) * any(row.joins for row in scene.of(facts.replicas))
         yield from ("key: session",) * bool(facts.session(scene.model, scene.state))
-    yield f"@: {scene.model.history.unit} that the sender goes by"
+    yield f"@: {scene.model.history.unit} that the sender works with"
     yield from ("10–12?: by which it may ask",) * bool(re.search(r"\d–\d+\?", words))
     yield from ("✗: error",) * ("✗" in words)
     yield from ("black dots: copy",) * ("copy " in words)

@@ -98,9 +98,9 @@ def of_snapshots(
     held = f"{counted(len(moments), 'moment')}: {counted(len(rows), 'tablet')}"
     about = [
         f"{held}, of which {len(moving):,} changed or are in transition",
-        "assumed: nobody dies or comes back of whom that was not seen",
-        "assumed: no tablet goes by a place that no moment shows, or moves more than it must",
-        *(f"left out, as it was split or merged meanwhile: {name}" for name in left_out),
+        "assumed: no node dies or comes back unless that was seen",
+        "assumed: no tablet passes through a place that no moment shows, or moves without need",
+        *(f"left out, because it was split or merged in between: {name}" for name in left_out),
         *dict.fromkeys(line for moment in moments for line in moment.opened.warnings),
     ]
     questions = tuple(

@@ -331,7 +331,9 @@ def known_nodes(
     if loads is not None:
         _add_loads(known, loads)
     if not known.nodes:
-        known.warnings.append("nothing tells of nodes (--topology, --status): racks are not known")
+        known.warnings.append(
+            "nothing describes the nodes (--topology, --status): racks are not known"
+        )
         for host in shards:
             known.add(host, (None, None))
     elif topology is None:
@@ -571,7 +573,9 @@ def sizes_of(
         base = complete(names[table], maps)
         places = {tablet.last_token: tablet.sets.both for tablet in base.tablets}
         if not known.instant and tablets.keys() - places.keys():
-            what = f"{names[table]} has other tablets in {source}: it was split or merged meanwhile"
+            what = (
+                f"{names[table]} has other tablets in {source}: it was split or merged in between"
+            )
             known.warnings.append(f"{what}, so that its sizes are not known")
             continue
         for last, row in tablets.items():

@@ -233,7 +233,7 @@ def parameters_of(
         undone=min(MOST_FAULTS, len(requests)),
         dump=_dump(opened, nodes, names, bases),
     )
-    lines = (f"left out, as they take no tablets and have none: {out:,} nodes",) * bool(out)
+    lines = (f"left out, because they take no tablets and have none: {out:,} nodes",) * bool(out)
     return parameters, names, lines
 
 

@@ -50,7 +50,7 @@ def may_take(timeline: Timeline, tablet: str, source: str) -> PosedQuestion:
     refusals = {name: m.refusal(s, Balance.move(number, source, f"{name}:0")) for name in nodes}
     right = tuple(name for name, why in refusals.items() if why is None)
     return posed(
-        f"Tablet {tablet} is at {', '.join(places)}. Who may take the replica at {source}?",
+        f"Tablet {tablet} is at {', '.join(places)}. Which nodes may take the replica at {source}?",
         nodes,
         right,
         f"These may: {listed(right)}.",

@@ -21,7 +21,7 @@ from kit.views.static import Sheet
 KEPT_AWAY: Mapping[type[reasons.Misplaced], str] = {
     reasons.ReplicaThere: "has a replica",
     reasons.RackSpread: "rack would have one too many",
-    reasons.RackNamed: "other rack than the one that is named",
+    reasons.RackNamed: "not the rack that is named",
     reasons.TakesNone: "takes none",
     reasons.OtherDatacenter: "other datacenter",
 }
@@ -33,7 +33,7 @@ def takes_over(opened: OpenedTablets, host: str) -> PosedQuestion:
     report = what_if.drain(opened, _opened(opened).host(host, "host"))
     went = sum(report.targets.values())
     return posed(
-        f"{_short(report.host)} holds {counted(report.replicas, 'replica')} and is to be emptied. "
+        f"{_short(report.host)} holds {counted(report.replicas, 'replica')} and is being emptied. "
         "Which nodes take some of them?",
         tuple(_short(node.host) for node in opened.nodes if node.host != report.host),
         tuple(map(_short, report.targets)),
@@ -49,11 +49,11 @@ def worst_loss(opened: OpenedTablets) -> PosedQuestion:
         raise KitError("predict: no node is up")
     more = listed(f"{lost} without {_short(host)}" for host, lost in costs.items())
     return posed(
-        "One node more is lost. Without which one do most tablets have no majority?",
+        "One more node is lost. The loss of which one leaves most tablets without a majority?",
         tuple(map(_short, costs)),
         tuple(_short(host) for host, lost in costs.items() if lost == max(costs.values())),
-        f"{now.no_quorum} of {now.tablets} tablets have none as it is. With one node more it is "
-        f"{more}.",
+        f"{now.no_quorum} of {now.tablets} tablets already have none. With one more node lost it "
+        f"is {more}.",
     )
 
 

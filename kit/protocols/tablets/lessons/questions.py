@@ -116,7 +116,7 @@ def stage_fails(timeline: Timeline) -> PosedQuestion:
     lost = ", ".join(sorted(m.lost(timeline.state))) or "nobody"
     return posed(
         f"Tablet {now.tablet} is in {now.stage}, and {piece.replace('_', ' ')} fails. Gone for "
-        f"good: {lost}. Where does that lead?",
+        f"good: {lost}. Which stage comes next?",
         (*_choices(m, now), STAYS),
         (after,),
         f"With {lost} gone the table leads from {now.stage} to {after}."

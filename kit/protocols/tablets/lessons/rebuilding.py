@@ -28,7 +28,7 @@ def may_be_lost(timeline: Timeline) -> PosedQuestion:
     """Which node may be lost now, so that no further tablet loses its quorum?"""
     cost = dict(one_more(_model(timeline), timeline.state))
     return posed(
-        "One node more dies now. Which one may it be, so that every tablet keeps its quorum?",
+        "One more node dies now. Which one may it be, so that every tablet keeps its quorum?",
         cost,
         [host for host, tablets in cost.items() if not tablets],
         "Each loss has its price.",
@@ -58,7 +58,7 @@ def comes_from(timeline: Timeline) -> PosedQuestion:
     sent = flows(m, before, moment.action, moment.state)
     sources = dict.fromkeys(flow.text.partition(" → ")[0] for flow in sent)
     return posed(
-        f"A {ways[tablet].kind} of tablet {tablet} begins. From whom does the new replica get "
+        f"A {ways[tablet].kind} of tablet {tablet} begins. Which nodes send the new replica "
         "its data in streaming?",
         map(str, before.tablets[tablet].replicas),
         sources,
@@ -132,16 +132,16 @@ TASKS = (
     run_task(
         "one-loss-later",
         "when the next node may die",
-        "C is dead, and D replaces it. One node more may crash. Give a run, as verbs or as a "
+        "C is dead, and D replaces it. One more node may crash. Give a run, as verbs or as a "
         "Player, in which A, B or D dies after the tablets are rebuilt, so that every tablet "
         "keeps its quorum.",
         "the request is done long before the tablets are. Play on until the tablet track ends.",
         Ground("tablets", {**REPLACED, "crashes": 1}),
-        takes(dies_in_time, "In your run nobody dies at a moment when that harms no tablet."),
+        takes(dies_in_time, "In your run no node dies at a moment when that harms no tablet."),
     ),
     run_task(
         "rebuild-again",
-        "a rebuild that is begun twice",
+        "a rebuild that begins twice",
         "C is dead, and D replaces it. One piece of work on tablets may fail. Give a run, as verbs "
         "or as a Player, in which a rebuild is led back, and at the end no tablet has a replica on "
         "C and none is in a transition.",
@@ -158,8 +158,8 @@ TASKS = (
         f"the tablets 0 to {TABLETS - 1} that need a warning. `mode` is how tombstones are "
         "collected, 'timeout' or 'repair'. `repaired` gives the day of a tablet's last repair, by "
         "its number as text; a tablet that is not in it had none. `grace` is in days.",
-        "by repair, no tombstone goes before its range is repaired. By timeout, it goes when "
-        "grace days are over: a tablet needs a repair that is no older.",
+        "with repair, no tombstone goes before its range is repaired. With timeout, it goes "
+        "when the grace days are over: a tablet needs a repair that is no older.",
         to_be_warned_of,
         (
             ["timeout", {"0": 9, "1": 10, "2": 20}, 20, 10],

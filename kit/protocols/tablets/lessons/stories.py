@@ -91,7 +91,7 @@ TASKS = (
         "Write may_alter(now, wanted, nodes). A keyspace with tablets has `now` replicas in its "
         "only datacenter, which has `nodes` nodes, and ALTER KEYSPACE asks for `wanted`. Answer "
         "True if the request is carried out, False if it ends with an error.",
-        "one replica comes or goes in a request, each is on a node of its own, and one must be "
+        "a request adds or removes one replica, each is on a node of its own, and one must be "
         "left.",
         may_alter,
         ([2, 3, 3], [3, 1, 3], [3, 4, 3], [1, 0, 3]),
@@ -102,11 +102,14 @@ TASKS = (
         "a TRUNCATE with two coordinators",
         "Another coordinator may take over once, and one message may be late. Give a run, as verbs "
         "or as a Player, in which the coordinator changes once a replica has answered, and a "
-        "late message comes when new rows have been written, and does no harm.",
+        "late message arrives after new rows have been written, and does no harm.",
         "delay a message, elect after a send, and let the late one arrive after write.",
         Ground("truncate", {"late": 1, "changes": 1}),
-        takes(elected_while_sending, "In your run nobody takes over once a replica has answered."),
-        takes(refused_late, "In your run no late message comes behind new rows."),
+        takes(
+            elected_while_sending,
+            "In your run no coordinator takes over once a replica has answered.",
+        ),
+        takes(refused_late, "In your run no late message arrives after new rows."),
         lambda timeline: "Your run breaks a promise." if broken(timeline) else None,
     ),
     run_task(

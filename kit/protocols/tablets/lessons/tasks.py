@@ -46,7 +46,7 @@ def late_refused(timeline: Timeline) -> str | None:
         return "No late RPC was refused in your run."
     first, last = path[0].state.tablets[0], path[-1].state.tablets[0]
     if last.transitions or last.replicas == first.replicas:
-        return "At the end of your run the tablet has not come to new replicas for good."
+        return "At the end of your run the tablet is not on its new replicas for good."
     return None
 
 
@@ -81,7 +81,7 @@ def turned_away(timeline: Timeline) -> str | None:
         return "Your run breaks a promise."
     model: Any = timeline.model
     rejects = any(model.rejects_late(step.before, step.action) for step in timeline.passed())
-    return None if rejects else "No late stream of your run was turned away."
+    return None if rejects else "No late stream of your run was rejected."
 
 
 def evened(timeline: Timeline) -> str | None:
@@ -180,8 +180,8 @@ TASKS = (
         "One node may crash. Give a run, as verbs or as a Player, "
         "in which the tablet begins to move, is taken back, and has its first replicas and no "
         "transition at the end.",
-        "let the node die that is to get the tablet, then the work of the stage fail, and go on to "
-        "the end. From use_new on it is too late.",
+        "let the node that should get the tablet die, then let the work of the stage fail, and go "
+        "on to the end. From use_new on it is too late.",
         Ground("tablets", {"crashes": 1, "moves": 1}),
         taken_back,
     ),
@@ -197,12 +197,12 @@ TASKS = (
     ),
     function_task(
         "replicas-used",
-        "whom a request is for",
+        "which replicas a request is for",
         "Write replicas_used(stage, write, old, new): the hosts, as a sorted list, that a write "
         "(or a read) of a tablet is for in a stage of the documents. `old` and `new` are the "
         "hosts of its replicas before and after the transition.",
-        "writes go to both sets from write_both_read_old on; reads go to the new set from "
-        "write_both_read_new on; use_new is where writes leave the old one. On the way back it is "
+        "from write_both_read_old on, writes go to both sets; from write_both_read_new on, "
+        "reads go to the new set; use_new is where writes leave the old one. On the way back it is "
         "the other way round.",
         replicas_used,
         (
@@ -228,9 +228,9 @@ TASKS = (
     ),
     run_task(
         "turned-away",
-        "the stream that was turned away",
-        "The same with every safeguard on. Give a run, as verbs or as a Player, in which a late "
-        "stream is turned away by the node that it was for, and every promise is kept.",
+        "the stream that was rejected",
+        "The same with every safeguard on. Give a run, as verbs or as a Player, in which the node "
+        "that a late stream was for rejects it, and every promise is kept.",
         "roll back while a copy is on its way; the node must know that the stage is over before "
         "the late copy arrives.",
         Ground("tablet", DELETED),
@@ -243,7 +243,7 @@ TASKS = (
         "or as a Player, after which the planner has nothing to do. It may have no more moves than "
         "the planner itself makes.",
         "with equal loads each node has the mean. Which sizes, taken from A and from B, bring all "
-        "three to it?",
+        "three there?",
         Ground("balance/two-tables"),
         evened,
         in_few_moves,
@@ -264,11 +264,11 @@ TASKS = (
         "what is decided",
         "Write resize_decided(average, under_way, count, initial) by the documents: 'split', "
         "'merge' or 'none'. average is the average tablet in percent of the target size, "
-        "under_way what is decided until now, count how many tablets there are, initial how many "
-        "the schema asked for.",
+        "under_way the decision so far, count the number of tablets, initial the number that the "
+        "schema asked for.",
         "first ask what is under way: a split ends below 100 %, a merge above 50 %. With nothing "
         "under way compare with 50 % and 100 %; a table with no more tablets than its initial "
-        "count, or with one only, is not merged.",
+        "count, or with only one, is not merged.",
         resize_decided,
         (
             [210, "none", 4, 0],
@@ -286,8 +286,8 @@ TASKS = (
         "Write homes(host, replicas, racks, closed): the nodes, as a sorted list, that may take "
         "the replica on `host`. `replicas` are the nodes of the tablet, `racks` gives each node "
         "its rack, `closed` are nodes that take no tablets.",
-        "a node has one replica of a tablet at most. A replica may stay in its rack; in another "
-        "rack there may then be no more replicas than the fullest rack has now.",
+        "a node has at most one replica of a tablet. A replica may stay in its rack; another rack "
+        "may then have no more replicas than the fullest rack has now.",
         homes,
         (
             ["F", ["A", "C", "F"], RACKS, []],
@@ -301,8 +301,8 @@ TASKS = (
         "without-majority",
         "tablets without a majority",
         "Write without_majority(tablets, down). `tablets` is a list: for each tablet the nodes of "
-        "its replicas. Give the numbers of the tablets, from 0 on, of whose replicas not more than "
-        "half are up when the nodes in `down` are not.",
+        "its replicas. Give the numbers, from 0 up, of the tablets that have at most half of their "
+        "replicas up when the nodes in `down` are down.",
         "a majority is more than half of all replicas, of those that are down as well.",
         without_majority,
         (

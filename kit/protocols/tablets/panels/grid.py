@@ -443,7 +443,7 @@ def _legend(grid: TabletGrid, every: Sequence[HeldReplica], marks: frozenset[str
     leads = bool(grid.led_by) or any(host.leads for host in grid.hosts)
     yield from ("crown: coordinator",) * leads
     tags = {host.tag[:1] for host in grid.hosts}
-    yield from ("below a node: version it goes by",) * (VERSION in tags)
+    yield from ("below a node: the version it works with",) * (VERSION in tags)
     loads = any(host.fill is not None for host in grid.hosts)
     yield from ("below a node: its load; disk: by the largest one",) * loads
     yield from ("hollow: down",) * any(host.health == "down" for host in grid.hosts)
@@ -961,7 +961,7 @@ def _search(grid: TabletGrid) -> Frag:
         "div",
         h("label", "find a tablet, node or shard ", field),
         scroll("tablets found", places, searched=True),
-        h("p", f"{counted(more, 'further tablet')} not in this list.", class_="soft")
+        h("p", f"{counted(more, 'more tablet')} not in this list.", class_="soft")
         if more
         else None,
         k="search:tablets",

@@ -45,7 +45,7 @@ CLOCK = (
     f"come back in a tablet that is not repaired within {GRACE} days (gc_grace_seconds)."
 )
 MARKED = ("✓", "box", "on", "marked as repaired")
-PASSED_OVER = ("!", "wire", None, "passed over, not marked as repaired")
+PASSED_OVER = ("!", "wire", None, "skipped, not marked as repaired")
 """How a range looks: its sign, its shape, the look of the sign, in words."""
 NO_WARNING = "Every tablet was repaired within the grace."
 
@@ -271,7 +271,7 @@ def _draw_repairs(scene: Scene) -> Frag:
 
 def _summary(ranges: Sequence[RepairedRange]) -> str:
     skipped = sum(each.skipped for each in ranges)
-    return f"{counted(len(ranges) - skipped, 'range')} marked, {skipped} passed over"
+    return f"{counted(len(ranges) - skipped, 'range')} marked, {skipped} skipped"
 
 
 def _line(table: str, ranges: Sequence[RepairedRange]) -> Frag:
@@ -301,7 +301,7 @@ def _item(words: str, key: str) -> Frag:
 
 def _skipped(each: RepairedRange) -> str:
     return (
-        f"tablet {each.tablet}: its primary replica {each.primary} has left; nobody repairs the "
+        f"tablet {each.tablet}: its primary replica {each.primary} has left; no node repairs the "
         f"tokens after {each.first} up to {each.last}, and tombstones stay"
     )
 

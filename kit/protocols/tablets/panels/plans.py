@@ -36,7 +36,7 @@ from kit.views.parts import box, drawing, scroll, word
 LEFT, ROW, BAR = 50.0, 30.0, 24.0
 MOST_TIMES = 12
 MOST_SHARDS = 64  # shards that are drawn; the words say how many more there are
-DISABLED = "Balancing is disabled: nodes are emptied, nothing else is begun."
+DISABLED = "Balancing is disabled: nodes are emptied, and nothing else begins."
 
 
 class PlannedMove(Struct, frozen=True):
@@ -60,8 +60,8 @@ class PlanPriority(Struct, frozen=True):
 
 PRIORITIES: tuple[tuple[type, str, str], ...] = (
     (Drains, "empty nodes", "always"),
-    (EvensOut, "even out", "once 1 has nothing to do"),
-    (JoinsSibling, "bring siblings together", "once 1 and 2 have nothing to do"),
+    (EvensOut, "even out", "once 1 has nothing left to do"),
+    (JoinsSibling, "bring siblings together", "once 1 and 2 have nothing left to do"),
 )
 
 
@@ -175,7 +175,7 @@ def plan_panel(
             ),
             caption="the moves, and why",
             lines=unsaid,
-            empty="Nothing is to be moved.",
+            empty="There is nothing to move.",
             most=MOST_ROWS,
             thing="move",
             named=1,
@@ -267,7 +267,7 @@ def _spread(given: LoadHistory) -> str:
         return "no shard"
     least, most = min(now), max(now)
     rest = len(given.places) - MOST_SHARDS
-    more = f"; {counted(rest, 'shard')} more" if rest > 0 else ""
+    more = f"; {counted(rest, 'more shard')}" if rest > 0 else ""
     held = f"from {least} to {most} replicas" if least < most else counted(most, "replica")
     return f"now {held} on a shard{more}"
 

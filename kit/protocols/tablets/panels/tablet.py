@@ -468,7 +468,7 @@ def _compared(scene: Scene) -> Iterator[declared.Part]:
         caption="each write stands for its key",
         line=line,
     )
-    verdict = "All that is owed has to be there when write_both_read_new is entered."
+    verdict = "Everything that is owed has to be there when write_both_read_new begins."
     if kept.due:
         missing = [each.write for each in kept.writes if not each.kept]
         said = f"{', '.join(missing)} is missing" if missing else "all that is owed is there"
@@ -490,7 +490,7 @@ TABLET = replace(
         ),
         declared.panel_of(
             "strips",
-            "Who stands at which stage",
+            "Which node is at which stage",
             declared.Drawn(
                 lambda scene: [
                     h("p", bulb(sign, "drain"), f" {words}", class_="lamp")
@@ -527,7 +527,7 @@ TABLET = replace(
                 ),
                 "told:{0[0]}",
                 (declared.Column("step", "{0[0]}".format), declared.Column("what happened", _step)),
-                caption="Step by step, as the documents tell it",
+                caption="Step by step, as in the documents",
                 line="{0[0]}. {0[1]}",
             ),
             tab="Steps",

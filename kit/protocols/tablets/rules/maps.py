@@ -195,7 +195,7 @@ def faults(given: TabletMap) -> Iterator[MapFault]:
         yield from _replica_faults(index, "new_replicas", tablet.new_replicas)
         sets = tablet.sets
         if max(len(sets.pending), len(sets.leaving)) > 1:
-            said = "replicas of which one comes and one goes at most"
+            said = "replicas of which at most one comes and at most one goes"
             yield MapFault(index, "new_replicas", " ".join(map(str, sets.new)), said)
         if bool(tablet.transition) != bool(tablet.stage):
             allowed = "a stage with each transition, and none without"
@@ -298,7 +298,7 @@ def colocating(even: Tablet, odd: Tablet) -> tuple[tuple[TabletReplica, TabletRe
 
 def _check(given: TabletMap, least: int) -> None:
     if given.count < least:
-        allowed = f"a number from {least} on"
+        allowed = f"a number from {least} up"
         raise BadInput(f"{given.table} tablet_count", given.count, allowed)
     for index, tablet in enumerate(given.tablets):
         if tablet.transition:

@@ -43,7 +43,7 @@ AT_ONCE = ("UNSAFE_JOIN", "FORCE_SNAPSHOT", "ALTER_TOPOLOGY")
 """Entries that change the ring at once."""
 LEAST = (Keyspace("least", SimpleStrategy(1)),)
 """What locks the least and needs the fewest nodes: what it forbids, every keyspace does."""
-LEAST_KNOWN = "no file tells them; assumed: each range has one copy, which locks the least"
+LEAST_KNOWN = "no file names them; assumed: each range has one copy, which locks the least"
 ONE_EVENT_CANCEL = ("two-event-cancel",)
 """What the published server lacks: it undoes an operation at once, after the read switch too."""
 
@@ -110,7 +110,7 @@ def of_log(
         *([f"not judged: {others}"] if others else []),
         *_left_out(opened.history, steps, stretches),
         f"keyspaces: {known or LEAST_KNOWN}",
-        "assumed: nobody is down, and who leaves does so itself; a log tells neither",
+        "assumed: no node is down, and a leaving node drives its own leave; a log says neither",
         "the model counts only what is judged: its epochs are not those of the log",
         *opened.history.warnings,
     ]
@@ -234,7 +234,7 @@ def _left_out(
     left = [entry.epoch for entry in steps if entry.epoch not in judged]
     if left:
         what = f"{counted(len(left), 'event')} from epoch {left[0]} to {left[-1]}"
-        yield f"not judged: {what}, as the files do not tell the whole ring by then"
+        yield f"not judged: {what}, because the files do not describe the whole ring at that point"
 
 
 def _question(opened: Opened, stretch: Stretch, edition: Edition, last: bool) -> Question:

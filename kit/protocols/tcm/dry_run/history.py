@@ -219,7 +219,7 @@ def standstill(timeline: Timeline) -> Iterator[str]:
             yield f"{title} cannot begin: {planned.refusal.reason}"
         if planned.status == "under way":
             refusal = m.refusal(state, m.wrap["tcm"](Advance(planned.operation.node)))
-            yield f"{title} stands still: {refusal.reason if refusal else 'nobody goes on'}"
+            yield f"{title} has stopped: {refusal.reason if refusal else 'no node continues it'}"
 
 
 def outcome(timeline: Timeline) -> tuple[facts.Planned, ...]:

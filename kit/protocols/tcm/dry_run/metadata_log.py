@@ -272,7 +272,7 @@ class _Fold:
     def _registered(self, entry: metadata_log.LogEntry) -> Epoch:
         where = f" in {entry.dc}, {entry.rack}" if entry.dc else ""
         if entry.node is None:
-            what = f"{entry.address or 'a node'} registers{where}; the log does not tell its number"
+            what = f"{entry.address or 'a node'} registers{where}; the log does not say its number"
             return self._epoch(entry, what, "not known")
         name = self.name(entry.node)
         member = Member(entry.node, name, "REGISTERED", entry.dc, entry.rack, ())

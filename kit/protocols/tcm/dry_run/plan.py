@@ -152,7 +152,7 @@ def _accepted(
         if moment.milestone is not None
     )
     warnings = _warnings(metadata, planned.resolved) + tuple(
-        f"nobody who is alive holds {copy.keyspace} {label(copy.range)}: its data is lost"
+        f"no live node holds {copy.keyspace} {label(copy.range)}: its data is lost"
         for step in steps
         for copy in step.streams
         if not copy.sources
@@ -282,7 +282,7 @@ def _warnings(metadata: Metadata, given: operations.ResolvedOperation) -> tuple[
     if operation.kind == "assassinate":
         warnings.append("assassinate streams nothing: run a repair afterwards")
     if operation.force:
-        warnings.append("forced: the replication check was not made")
+        warnings.append("forced: the replication check was skipped")
     return tuple(warnings)
 
 

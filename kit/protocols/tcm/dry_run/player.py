@@ -127,7 +127,7 @@ def opened(ring: RingSource, keyspaces: str | Keyspace | Iterable[str | Keyspace
     """A ring from whatever holds one; BadInput when it is none, or no keyspace is known."""
     named = named_keyspaces(keyspaces)
     if named and isinstance(ring, ringfile.RingFile):
-        raise BadInput("keyspaces", named[0].name, "none beside a ring that was opened already")
+        raise BadInput("keyspaces", named[0].name, "none beside a ring that is already open")
     if isinstance(ring, Imported):
         imported = ring
     elif isinstance(ring, ringfile.RingFile):
@@ -202,7 +202,7 @@ def _down(ring: Imported) -> Iterator[str]:
         rest = len(ring.down) - MOST_NODES
         more = f" and {counted(rest, 'more node')}" if rest > 0 else ""
         down = f"{names}{more} {are(len(ring.down))} down"
-        yield f"{down}: nothing is streamed from there, nothing acknowledged"
+        yield f"{down}: nothing is streamed from there, and nothing acknowledged"
 
 
 def _cells(step: history.StepSummary) -> tuple[str, str, str, str, str]:

@@ -64,7 +64,7 @@ class RealLog(Record):
 
 
 _at = of_state(lambda m, s: m.history.at(m.epoch(s)))
-"""Everybody, and every operation under way, at the epoch that was read last."""
+"""Every node, and every operation under way, at the epoch that was read last."""
 
 
 def standing(scene: Scene) -> Standing | None:
@@ -115,9 +115,9 @@ NODES = Table(
         Column("Rack", "rack", "not known"),
         Column("Tokens", _tokens),
     ),
-    caption="Everybody at this epoch",
+    caption="Every node at this epoch",
     of="{0.name}",
-    empty="Nobody is known yet.",
+    empty="No node is known yet.",
     alike=Alike(lambda member: (member.state,)),
 )
 FLIGHTS = Table(
@@ -145,7 +145,7 @@ EPOCHS = Table(
 VIEWS = Views(
     (
         status(_badges, "badges", lambda scene: f"epoch {scene.model.epoch(scene.state)}"),
-        state_panel("states", "Operation", standing, "No operation was heard of yet."),
+        state_panel("states", "Operation", standing, "No operation has been read yet."),
         panel_of("nodes", "Nodes", FLIGHTS, NODES),
         panel_of("epochs", "Log", EPOCHS, still=True),
     ),
@@ -187,7 +187,7 @@ def ring_of(
     owners = [member for member in members if member.state in logs.OWNING]
     lacking = [m.name for m in owners if m.tokens is None or m.dc is None or m.rack is None]
     if lacking:
-        allowed = "an epoch at which everybody's tokens and place are known: give dumpdirectory "
+        allowed = "an epoch at which every node's tokens and place are known: give dumpdirectory "
         raise BadInput(f"epoch {epoch}: tokens of {lacking[0]}", None, allowed + "--tokens as well")
     nodes = [Node(m.name, m.tokens or (), m.dc or "", m.rack or "") for m in owners]
     ring = Ring.of(sorted(nodes, key=lambda node: name_order(node.name)), MURMUR3)

@@ -30,7 +30,7 @@ SEQUENCES: dict[str, Kind] = {
     "LEAVE": "decommission",
     "REPLACE": "replace",
 }
-"""What the log calls an operation; of a leave it does not say who streams."""
+"""What the log calls an operation; of a leave it does not say which nodes stream."""
 MEANWHILE = {"bootstrap": "BOOTSTRAPPING", "replace": "BOOT_REPLACING", "decommission": "LEAVING"}
 """A node's state from the start on; one that moves is MOVING from the preparation on."""
 PHASES = {

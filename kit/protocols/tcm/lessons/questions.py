@@ -163,8 +163,8 @@ def victims(timeline: Timeline, level: str) -> PosedQuestion:
     order = [node.name for node in facts.nodes(m, s) if node.up]
     counted_nodes = ", ".join(f"{n} ({counted(counts[n], 'range')})" for n in order if n in counts)
     return posed(
-        f"Epoch {facts.epoch(m, s)}. One more node dies. Whose death takes {level} from some "
-        "range?",
+        f"Epoch {facts.epoch(m, s)}. One more node dies. Which node's death takes {level} from "
+        "some range?",
         order,
         tuple(name for name in order if name in counts),
         f"{level} breaks with {counted_nodes or 'no single node'}.",

@@ -41,7 +41,7 @@ def state_at(history: MetadataHistory, node: str, epoch: int) -> PosedQuestion:
         f"What does the directory say of {node} at epoch {epoch}?",
         ALL_STATES,
         (states.get(node, ALL_STATES[-1]),),
-        f"The last that the log has of it is epoch {last[-1].epoch}: {last[-1].say}.",
+        f"The log's last entry about it is epoch {last[-1].epoch}: {last[-1].say}.",
     )
 
 
@@ -57,8 +57,8 @@ def behind(history: MetadataHistory, first: str | Path, second: str | Path) -> P
         (*epochs, "neither"),
         tuple(name for name, epoch in epochs.items() if epoch < max(epochs.values()))
         or ("neither",),
-        f"What differs: {said}. The log goes to epoch {history.entries[-1].epoch}; who shows a "
-        "smaller one has not applied it yet.",
+        f"What differs: {said}. The log goes to epoch {history.entries[-1].epoch}; a node that "
+        "shows a smaller one has not applied it yet.",
     )
 
 
@@ -124,9 +124,9 @@ TASKS = (
         "first-difference",
         "where two logs part",
         "Write first_difference(before, after). Both are logs, each a list of [epoch, entry id], "
-        "ascending. They are two times at which dumplog was asked. Give the first epoch that both "
-        "have, and with different entries; None where there is none.",
-        "a log that goes on further is only newer, and one that begins later was cut. Neither is "
+        "ascending. They are the answers of dumplog at two moments. Give the first epoch that both "
+        "have, with different entries; None if there is none.",
+        "a log that goes further is only newer, and one that begins later was cut. Neither is "
         "a difference.",
         first_difference,
         ([_MONDAY, [[8, 12], [9, 13], [10, 14]]], [_MONDAY, [[8, 12], [9, 99]]]),

@@ -52,14 +52,14 @@ def group_sizes(source: Any, token: int) -> Chart:
     axes.set_xticks(range(len(rows)), [f"epoch {epoch}" for epoch, _ in rows])
     axes.set_yticks(range(max(len(row.writes) for _, row in rows) + 2))
     axes.set_ylabel("nodes in the group")
-    axes.set_title(f"Who serves token {token}", loc="left")
+    axes.set_title(f"Which nodes serve token {token}", loc="left")
     figure.legend(loc="outside right upper", frameon=False)
     lines = []
     for epoch, row in rows:
         sides = (("reads", row.reads), ("writes", row.writes))
         sizes = "; ".join(f"{side} {len(group)} ({', '.join(group)})" for side, group in sides)
         lines.append(f"epoch {epoch}: {sizes}")
-    return chart(figure, "\n".join([f"Who serves token {token}, epoch by epoch", *lines]))
+    return chart(figure, "\n".join([f"Which nodes serve token {token}, epoch by epoch", *lines]))
 
 
 def step_table(*sources: Any) -> Chart:

@@ -37,7 +37,7 @@ def reaches(epoch: int) -> Callable[[Timeline], str | None]:
 
     def goal(timeline: Timeline) -> str | None:
         now = facts.epoch(cluster_of(timeline), timeline.state)
-        return None if now == epoch else f"Your run ends at epoch {now}; asked for is {epoch}."
+        return None if now == epoch else f"Your run ends at epoch {now}, not at epoch {epoch}."
 
     return goal
 
@@ -84,7 +84,7 @@ def as_without_the_crash(timeline: Timeline) -> str | None:
     calm = played_out(Timeline(m))
     if facts.rows(m, timeline.state) == facts.rows(m, calm.state):
         return None
-    return "The tables at the end are not those of a run without a crash."
+    return "The tables at the end differ from those of a run without a crash."
 
 
 def cancelled_after_the_read_switch(timeline: Timeline) -> str | None:
@@ -97,7 +97,7 @@ def cancelled_after_the_read_switch(timeline: Timeline) -> str | None:
             if any("X" in row.reads for row in facts.rows(m, then)):
                 return None
             return "You cancelled before reads were switched to X."
-    return "Nobody has cancelled anything."
+    return "Nothing has been cancelled."
 
 
 def as_before(timeline: Timeline) -> str | None:
@@ -107,7 +107,7 @@ def as_before(timeline: Timeline) -> str | None:
         return "At the end of your run something is still under way."
     if facts.rows(m, timeline.state) == facts.rows(m, timeline.moments[0].state):
         return None
-    return "The tables at the end are not those of the start."
+    return "The tables at the end differ from those at the start."
 
 
 _SECOND = 2
@@ -362,8 +362,8 @@ TASKS = (
         "as few steps as possible",
         "Bring the worked bootstrap to the epoch in which X gets its first writes, epoch "
         f"{_SECOND}. Give the verbs in order, and no step more than is needed.",
-        "not every node must apply epoch 1. In each locked row a majority of those who hold it "
-        "before or after must, and X as well, since it commits its own events.",
+        "not every node must apply epoch 1. In each locked row a majority of its replicas before "
+        "and after must, and so must X, which commits its own events.",
         Ground("bootstrap"),
         reaches(_SECOND),
         shortest_to(_SECOND),
@@ -372,17 +372,17 @@ TASKS = (
         "light-a-lamp",
         "break it yourself",
         "In the bootstrap with three replicas the safeguard S-06 is off: the old replica stops "
-        "taking writes in the very epoch in which reads leave it. Give a run, as verbs or as a "
+        "getting writes in the same epoch in which reads leave it. Give a run, as verbs or as a "
         "Player, at whose end a promise is broken.",
-        "let everybody follow, stream all there is to stream, and commit the read switch.",
+        "let all nodes follow, stream everything there is to stream, and commit the read switch.",
         Ground("rf3", off=("old-writer-stays",)),
         breaks_something,
     ),
     run_task(
         "crash-and-resume",
         "a crash in the middle",
-        "Let X crash after it was given writes and before it is given reads, and bring the "
-        "bootstrap to its end all the same. Give the verbs, or a Player that holds the run.",
+        "Let X crash after it was given writes and before it is given reads, and still bring "
+        "the bootstrap to its end. Give the verbs, or a Player that holds the run.",
         "build the Player with crashes=1, stop after the epoch that adds write replicas, use "
         "'crash X' and 'restart X', then go on as usual.",
         Ground("bootstrap", {"crashes": 1}),
@@ -397,9 +397,9 @@ TASKS = (
     run_task(
         "way-back",
         "a late way back",
-        "In the bootstrap with three replicas, cancel the bootstrap when X is read from already, "
+        "In the bootstrap with three replicas, cancel the bootstrap when X is already read from, "
         "so that in the end all tables are as they were. Give the verbs, or a Player.",
-        "cancel after the read switch; what comes then is one event more, after a barrier.",
+        "cancel after the read switch; then one more event follows, after a barrier.",
         Ground("cancel"),
         cancelled_after_the_read_switch,
         as_before,
@@ -408,8 +408,8 @@ TASKS = (
         "any-may-leave",
         "whichever node leaves",
         f"Give a ring with {DATACENTERS} datacenters and a keyspace that keeps {IN_EACH} replicas "
-        "in each (NetworkTopologyStrategy), such that whichever one node leaves, the decommission "
-        f"is accepted, and afterwards each range still has its replicas in {RACKS} racks of each "
+        "in each (NetworkTopologyStrategy), such that the decommission of any one node is "
+        f"accepted, and afterwards each range still has its replicas in {RACKS} racks of each "
         "datacenter. The first node of your ring is the public case, all others are hidden ones.",
         "ring",
         "count what is left of each rack, in each datacenter, when any one of its nodes is gone.",
@@ -434,7 +434,7 @@ TASKS = (
         "Write needed(before, after). before and after are the names of a range's replicas before "
         "and after an operation. Give the number of nodes that must have applied an event before "
         "the next one may be committed.",
-        "the barrier counts everybody who is a replica before or after, each once, and asks for "
+        "the barrier counts every node that is a replica before or after, each once, and asks for "
         "more than half of them.",
         needed,
         ([["A", "B", "C"], ["X", "B", "C"]], [["A", "B"], ["A", "X"]]),
@@ -444,7 +444,7 @@ TASKS = (
         "may-run-together",
         "two at once",
         "Write may_run_together(first, second). Each is a list of the ranges that an operation "
-        "locks; a range is [left, right], open on the left and closed on the right. Tell whether "
+        "locks; a range is [left, right], open on the left and closed on the right. Say whether "
         "the two operations may be under way at the same time.",
         "two ranges share a token when each begins before the other ends. Mind the open left end: "
         "ranges that only touch share nothing.",
@@ -473,7 +473,7 @@ TASKS = (
         "Write surviving(groups, racks, lost). groups holds the replicas of each range, as lists "
         "of names; racks maps a name to its rack; lost is a rack whose nodes are all down. Give "
         "the number of ranges that still have a majority of their replicas.",
-        "a majority is more than half of the whole group, and those who are down still count in "
+        "a majority is more than half of the whole group, and nodes that are down still count in "
         "the whole.",
         surviving,
         ([[_ABC], _RACKS, "r1"], [[_ABC, [*_ABC, "X"]], _RACKS, "r1"]),
@@ -481,7 +481,7 @@ TASKS = (
     ),
     function_task(
         "must-not-die",
-        "who must not die next",
+        "which nodes must not die next",
         "Write must_not_die(groups, down). `groups` are the replica groups of all ranges, each a "
         "list of nodes; `down` are nodes that are down already, and still count as replicas. Give "
         "the nodes, sorted by name, whose death would take QUORUM from a group that has it now.",

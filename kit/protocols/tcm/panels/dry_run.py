@@ -97,7 +97,7 @@ def _breaks(loss: facts.Loss) -> str:
 def _draw_traffic(scene: Scene) -> Frag:
     loads = scene.of(facts.traffic)
     if not loads:
-        return h("p", "Nothing has to be copied.", k="no-traffic", class_="soft")
+        return h("p", "There is nothing to copy.", k="no-traffic", class_="soft")
     total, done = sum(load.sends for load in loads), sum(load.sent for load in loads)
     bar = h("progress", max=total, value=done)
     shown = _shown(loads)
@@ -290,7 +290,7 @@ def _node(scene: Scene, name: str, sign: str = "") -> Frag:
 def _bytes(scene: Scene) -> Frag:
     loads = scene.of(facts.traffic)
     if not loads:
-        return h("p", "Nothing has to be copied.", k="rehearsed bytes", class_="soft")
+        return h("p", "There is nothing to copy.", k="rehearsed bytes", class_="soft")
 
     def weight(load: facts.Load) -> tuple[int, int]:
         moved = (load.sends_bytes or 0) + (load.receives_bytes or 0)

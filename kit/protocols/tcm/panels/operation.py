@@ -285,7 +285,7 @@ def _step(scene: Scene, operation: facts.OperationRow, i: int) -> Frag:
 
 def _held_back(scene: Scene, operation: facts.OperationRow, i: int, action: object) -> str | None:
     if operation.steps[i].status == "done":
-        return "This event is committed already."
+        return "This event is already committed."
     if operation.steps[i].status == "pending":
         return f"Event {i} comes first: {operation.steps[i - 1].text}."
     refusal = scene.refusal(action)
@@ -404,7 +404,7 @@ STREAMS = panel_of(
             f"[{'x' if pair[1].done else ' '}] {pair[1].keyspace} {pair[1].label} "
             f"{', '.join(pair[1].sources) or 'nobody'} -> {pair[1].target}"
         ),
-        empty="Nothing is to be streamed.",
+        empty="There is nothing to stream.",
         most=MOST,
         thing="range",
     ),

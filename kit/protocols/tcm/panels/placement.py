@@ -65,7 +65,7 @@ def missed_words(scene: Scene) -> str:
     _, (read_at, reads), (written_at, writes) = apart
     return (
         f"A read at epoch {read_at} from {', '.join(reads)} and a write at epoch {written_at} to "
-        f"{', '.join(writes)} have nobody in common."
+        f"{', '.join(writes)} have no node in common."
     )
 
 
@@ -88,7 +88,7 @@ def search(scene: Scene, keyspace: str, count: int) -> Frag:
         "div",
         h("label", "find a token, range or node ", box),
         scroll("ranges found", chunks, searched=True),
-        soft(f"{count - shown} further ranges are not in this list." if count > shown else ""),
+        soft(f"{count - shown} more ranges are not in this list." if count > shown else ""),
         k=f"search:{keyspace}",
         data_kept=True,
         data_sift=True,
@@ -475,7 +475,7 @@ def question(scene: Scene) -> Question | None:
     changed = "; ".join(become) or "no replicas change"
     return Question(
         f"Before you look: {scene.milestone}, {scene.model.label(scene.before, scene.action)}. "
-        "Whose replicas change?",
+        "Which ranges change replicas?",
         tuple(f"{side} of {line.row.label}" for line, side in offered),
         tuple(f"{side} of {line.row.label}" for line, side in right),
         f"In {scene.milestone}, {changed}.",

@@ -366,7 +366,7 @@ def draw_outside(scene: Scene) -> list[Frag]:
         drawn.append(
             h(
                 "g",
-                h("title", f"{row.node}: no part of the ring, epoch {row.epoch} applied"),
+                h("title", f"{row.node}: not part of the ring, epoch {row.epoch} applied"),
                 h("circle", r=DISC, class_="body"),
                 h("text", row.node, text_anchor="middle", dy=4, class_="on"),
                 _badge(box, epoch_words(row), x, y, is_new=row.node in new),

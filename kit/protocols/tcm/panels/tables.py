@@ -220,7 +220,7 @@ def _matrix(keyspace: str, row: Majorities) -> Frag:
 def _verdict(row: Majorities) -> str:
     if row.meet:
         return "every read majority meets every write majority"
-    return "! a read majority and a write majority share nobody"
+    return "! a read majority and a write majority share no node"
 
 
 # -- badges: the epoch, whether all is stable, whom a ring of one's own needs ----------------------

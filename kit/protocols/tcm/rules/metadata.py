@@ -512,7 +512,9 @@ def _last_node(metadata: Metadata, given: ops.ResolvedOperation) -> Refusal | No
     """The last node that stays cannot go: nobody would own the tokens."""
     alone = _members(metadata.ring, None, _leaving(metadata)) == 1
     if given.operation.kind in SHRINKS and alone:
-        return Refusal(f"{given.operation.node} is the last node: nobody is left to own its ranges")
+        return Refusal(
+            f"{given.operation.node} is the last node: no node is left to own its ranges"
+        )
     return None
 
 
@@ -650,5 +652,5 @@ def overlapping(sequences: tuple[Sequence, ...]) -> tuple[Sequence, Sequence, Ra
 def no_way_back(sequence: Sequence) -> Refusal | None:
     """Why an operation can no longer be cancelled: once writes were dropped, old replicas lag."""
     if any(step.drops for step in sequence.steps[: sequence.done]):
-        return Refusal("old write replicas are dropped already: there is no way back")
+        return Refusal("the old write replicas are already dropped: there is no way back")
     return None

@@ -259,7 +259,7 @@ LEVELS: dict[Level, str] = {
     "QUORUM": "a majority of the old and new replicas, over all datacenters",
     "LOCAL_QUORUM": "a majority of those in the datacenter of the operation's node",
     "ONE": "any one of the old and new replicas",
-    "NODE_LOCAL": "nobody else: the step does not wait",
+    "NODE_LOCAL": "no other node: the step does not wait",
 }
 """Whose answers a progress barrier asks for; each level falls back to the one behind it.
 

@@ -348,7 +348,7 @@ def covered(snapshot: Snapshot) -> str | None:
             keyspaces = ", ".join(snapshot.metadata.keyspaces_of(group))
             where = f"{keyspaces}, {side} table"
             if not len(table):
-                return f"{where}: nobody owns anything"
+                return f"{where}: no node owns anything"
             lefts, rights = table.lefts, table.rights
             if lefts[0] != space.low or rights.max() != space.high:
                 return f"{where}: an end of the line is not owned"

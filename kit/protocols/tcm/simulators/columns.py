@@ -154,9 +154,9 @@ class Columns:
         reach = space.low
         for left, right, group in rows:
             if left != reach or not group:
-                return f"tokens above {min(left, reach)} are {side} by nobody, or twice"
+                return f"tokens above {min(left, reach)} are {side} by no node, or twice"
             reach = right
-        return None if reach == space.high else f"tokens above {reach} are {side} by nobody"
+        return None if reach == space.high else f"tokens above {reach} are {side} by no node"
 
     def _replicated(self, rows: NamedRows, factors: simple.Factors) -> str | None:
         for left, right, group in rows:
@@ -210,7 +210,7 @@ def _differ(rows: NamedRows, plain: simple.Rows, side: int) -> str | None:
     odd = sorted(bounds ^ plain.keys())
     if odd:
         who = "the engine" if odd[0] in bounds else "the simple model"
-        return f"a row ends at {odd[0]} for {who} alone"
+        return f"a row ends at {odd[0]} only for {who}"
     for left, right, group in rows:
         theirs = plain[right][side]
         if theirs != frozenset(group):

@@ -276,7 +276,7 @@ class Simulation(Struct, frozen=True):
         size = self.size
         where = f" in each of {size.dcs} datacenters" if size.strategy == "network" else ""
         kept = "Every column is kept at every event" if self.ok else "Stopped: a column is not kept"
-        kept = "Nothing under way could go on" if self.verdict == STUCK else kept
+        kept = "Nothing under way could continue" if self.verdict == STUCK else kept
         return (
             f"At most {self.most_nodes} of {size.nodes} nodes, RF {size.rf}{where}; at most "
             f"{self.at_once} of {size.parallelism} operations at once; {len(self.turns)} events. "
@@ -351,7 +351,7 @@ class _Run:
             idle = idle + 1 if len(self.turns) == seen else 0
             seen = len(self.turns)
             if idle > MOST_IDLE:
-                self.failed = STUCK, "nothing that is under way can go on"
+                self.failed = STUCK, "nothing that is under way can continue"
             under_way = self._under_way()
             free = len(under_way) < self.size.parallelism
             if self.todo and free and (not under_way or self.chance.under(0.6)):

@@ -61,7 +61,7 @@ def of_journals(
     models = tuple(_models(stays, edition))
     about = (
         f"{len(seen):,} lines that name a state of {len(entries):,}",
-        f"how many nodes there are no journal says: {STAY} of the model stay",
+        f"no journal says how many nodes there are: {STAY} of the model stay",
     )
     return (Question("journals", seen, tuple((model, SIGHT) for model in models)),), about
 

@@ -29,7 +29,7 @@ from kit.protocols.topology.rules.machines import EDITIONS, IN_TRANSITION, NODE_
 
 PathLike = Readable
 UNTOLD = "unknown"
-"""The type of a pending request that the files do not tell."""
+"""The type of a pending request that the files do not give."""
 
 Row = TypeVar("Row", bound=Struct)
 _REQUEST_OF = {state: request for request, state in NODE_STATE_OF.items()}
@@ -196,7 +196,7 @@ def _without_id(named: Mapping[str, SystemTopologyRequest]) -> Iterator[str]:
     for each in named.values():
         if not each.id and len(named) > 1:
             kind, host = each.request_type, each.target_host
-            yield f"request_id of {host} is not told: its {kind} is taken as asked last"
+            yield f"no request_id of {host}: its {kind} is taken as asked last"
 
 
 def _named(table: SystemTopology) -> Iterator[tuple[str, SystemTopologyRequest]]:
@@ -253,7 +253,7 @@ def _not_up(
     down = {row.host_id for row in members if known.get(row.host_id) is False}
     untold = [row.host_id for row in members if known.get(row.host_id) is None]
     source = source_name(loads)
-    lines = (f"{source} does not tell whether {host} is up: taken as up" for host in untold)
+    lines = (f"{source} does not say whether {host} is up: taken as up" for host in untold)
     return frozenset(down | (dead or set())), tuple(lines)
 
 

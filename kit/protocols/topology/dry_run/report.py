@@ -64,13 +64,13 @@ def untold(opened: OpenedTopology, setting: Setting, rf: int) -> Iterator[str]:
     racks = {(row.datacenter, row.rack) for row in opened.table.rows if row.rack}
     if asks and len(racks) > 1 and not rf:
         yield (
-            "the dump does not tell whether a keyspace has to stay RF-rack-valid: --rf N has the "
+            "the dump does not say whether a keyspace has to stay RF-rack-valid: --rf N has the "
             f"racks checked before a {' or a '.join(sorted(asks))}"
         )
     for row in begins:
         if row.topology_request in ("leave", "remove"):
             yield (
-                f"the dump does not tell whether {row.host_id} has tablets: while it has any, its "
+                f"the dump does not say whether {row.host_id} has tablets: while it has any, its "
                 f"{row.topology_request} is paused"
             )
 

@@ -82,7 +82,7 @@ def of_dumps(
     about = [
         f"{held}, of which {len(still):,} stand still",
         "compared: the transition state, and of each node its state and its request",
-        "assumed: nobody dies but whom others remove or replace",
+        "assumed: no node dies except those that others remove or replace",
         *dict.fromkeys(line for each in opened for line in each.warnings),
     ]
     if all(not each.values["state"] for each in seen) and not moving:

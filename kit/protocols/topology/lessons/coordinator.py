@@ -58,7 +58,7 @@ def after_failure(timeline: Timeline) -> PosedQuestion:
     m, operation = _under_way(timeline)
     piece = work.task_of(timeline.state, m.setting).work
     if piece is None:
-        raise KitError("predict: the coordinator is at no work that could fail")
+        raise KitError("predict: the coordinator is doing no work that could fail")
     machine = machine_of(operation, m.setting)
     edge = failure(operation, piece, m.setting)
     if edge is not None:
@@ -96,7 +96,7 @@ def barrier_waits(timeline: Timeline) -> PosedQuestion:
     left = [name for name, _ in runs.refused]
     reasons = [f"{name}: {why}" for name, why in runs.refused if why]
     return posed(
-        f"The coordinator has sent {runs.command}. Whose answer is still missing?",
+        f"The coordinator has sent {runs.command}. Which answers are still missing?",
         m.names,
         left,
         ". ".join([f"It needs {', '.join(runs.needs)}", *reasons]) + ".",
@@ -119,7 +119,7 @@ def of_the_deposed(timeline: Timeline) -> PosedQuestion:
     choices = ("it takes effect", "it is in the log and has no effect", "group 0 refuses it")
     return posed(
         f"It was decided on state {s.deposed.new - 1}; the newest state is {s.state_id}. What "
-        "comes of it?",
+        "happens to it?",
         choices,
         (choices[0] if effective else choices[1],),
         "A command carries the state id that it was decided on, and does nothing on another one.",
@@ -289,23 +289,23 @@ TASKS = (
     ),
     run_task(
         "too-late",
-        "the command of somebody who was deposed",
+        "the command of a deposed coordinator",
         "A coordinator may be deposed twice. Give a run, as verbs or as a Player, in which one has "
-        "decided, another one takes over and commits first, the old command comes late and has no "
-        "effect, and D is normal at the end.",
+        "decided, another one takes over and commits first, the old command arrives late and has "
+        "no effect, and D is normal at the end.",
         "elect another one between decide and commit, let it begin, and then commit deposed.",
         Ground("topology", {"operations": ("join D",), "changes": 2}),
         two_coordinators,
     ),
     function_task(
         "may-begin",
-        "who must be up",
+        "which nodes must be up",
         "Write may_begin(kind, node, other, down, ignored): a request in a cluster of A to E, "
         "whose nodes are all normal. X joins, or replaces `other`; join, leave, remove, replace "
         "and rebuild. `down` and `ignored` are lists of names. True when the request may begin, by "
-        "edition server: only that one asks who is up before it begins.",
-        "a join or a leave needs every normal node. A removal or a replace passes over the "
-        "ignored ones and over the node that goes. A rebuild needs its own node alone.",
+        "edition server: only that edition asks which nodes are up before it begins.",
+        "a join or a leave needs every normal node. A removal or a replace does not need "
+        "the ignored nodes, nor the node that goes. A rebuild needs only its own node.",
         may_begin,
         (
             ["join", "X", "A", ["B"], []],
@@ -320,7 +320,7 @@ TASKS = (
         "somebody takes over",
         "A member may die once. Give a run, as verbs or as a Player, in which the coordinator dies "
         "while D is streaming, and in the end every node is normal, under another coordinator.",
-        "the barrier needs the dead member as well. Restart it before you let the barrier fail.",
+        "the barrier needs the dead member too. Restart it before you let the barrier fail.",
         GROUNDS["take-over"],
         takes(coordinator_dies, "In your run no coordinator dies while a stream runs."),
         ended_under_another,
@@ -332,7 +332,7 @@ TASKS = (
         "cut off once, and a client comes. Give a run, as verbs or as a Player, in which a replica "
         "refuses the client's request, and B has left at the end.",
         "cut a node off before it hears of the new version, and let the client's request begin "
-        "there. Give the barrier's drain up, so that the fence is committed. Then reconnect.",
+        "there. Give up the barrier's drain, so that the fence is committed. Then reconnect.",
         GROUNDS["below-the-fence"],
         takes(fence_refuses, "In your run no replica refuses a request."),
         ends(

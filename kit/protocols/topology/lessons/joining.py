@@ -26,7 +26,7 @@ from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.static import Sheet
 
 IN, NO_ANSWER = "it is let in", "nobody answers it"
-BANNED = "whoever it calls, before they listen: it is banned"
+BANNED = "any member, before it listens: the node is banned"
 BY = {
     "receiver": "the member that it asks, by its own configuration",
     "placing": "the member that it asks, by the tables of group 0",
@@ -45,7 +45,7 @@ def who_decides(timeline: Timeline) -> PosedQuestion:
     by = {check.reason: BY[check.by] for check in CHECKS} | {"banned": BANNED}
     right = IN if last.status == "normal" else by.get(last.reason, NO_ANSWER)
     return posed(
-        f"{last.host} asks to be let in. Who turns it away, or is it let in?",
+        f"{last.host} asks to be let in. Which node rejects it, or is it let in?",
         (IN, *BY.values(), BANNED, NO_ANSWER),
         (right,),
         f"{last.host} is {last.status}: {because(last.reason)}."
@@ -63,7 +63,7 @@ def checks_table(edition: Edition = "documents") -> Sheet:
     if edition not in EDITIONS:
         raise BadInput("edition", edition, " or ".join(EDITIONS))
     rows = [(because(check.reason), BY[check.by]) for check in CHECKS if check.is_made(edition)]
-    return Sheet(f"Who looks at what, edition {edition}", ("turned away", "by"), tuple(rows))
+    return Sheet(f"Which node checks what, edition {edition}", ("turned away", "by"), tuple(rows))
 
 
 WAYS_OF = ("", "bootstrapping", "normal", "left")
@@ -105,14 +105,14 @@ TASKS = (
         "second-try",
         "in at the second try",
         "The joiner N may crash once, and its data directory may be cleared once. Give a run, as "
-        "verbs or as a Player, in which N is turned away, and is a normal node at the end, under "
+        "verbs or as a Player, in which N is rejected, and is a normal node at the end, under "
         "another host id. The edition is server.",
         "start-again after the request was placed; the old host id has asked before. The "
-        "coordinator has to give the first attempt up before it takes the second one.",
+        "coordinator has to give up the first attempt before it takes the second one.",
         Ground("join", {"edition": "server", "restarts": 1, "wipes": 1}),
         takes(
             lambda m, step: joiner(step.before).status != "stopped" == joiner(step.after).status,
-            "In your run N is never turned away.",
+            "In your run N is never rejected.",
         ),
         ends(fresh_one_joins, "At the end of your run N is not normal under another host id."),
     ),
@@ -133,14 +133,14 @@ TASKS = (
     ),
     function_task(
         "who-turns-away",
-        "who turns it away?",
+        "which node rejects it?",
         f"Write turned_away(cluster, features, enabled, row). A node asks to join cluster "
         f"'{CLUSTER}', and its configuration names `cluster`. It supports `features`, the cluster "
         "has enabled `enabled`. `row` is what the row of its host id says: '' (there is none), "
         "'bootstrapping', 'normal' or 'left'. Answer 'member', 'coordinator', or '' if it may "
         "come in.",
-        "the member that is asked looks first: its own configuration, then the tables. Features "
-        "are the coordinator's.",
+        "the member that is asked checks first: its own configuration, then the tables. The "
+        "coordinator checks features.",
         turned_away,
         (
             [CLUSTER, [FEATURE], [FEATURE], ""],

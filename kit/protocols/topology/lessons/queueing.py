@@ -15,7 +15,7 @@ from kit.protocols.topology.rules.decide import queue
 from kit.protocols.topology.rules.machines import Edition
 from kit.protocols.topology.topology import Topology
 
-NOBODY_NEXT = "none: all of them wait"
+NOBODY_NEXT = "none: they all wait"
 
 
 def next_request(timeline: Timeline) -> PosedQuestion:
@@ -37,7 +37,7 @@ def next_request(timeline: Timeline) -> PosedQuestion:
         f"Waiting: {', '.join(named.values())}. Which one is next?",
         [*named.values(), NOBODY_NEXT],
         chosen or (NOBODY_NEXT,),
-        f"By edition {m.setting.edition} the queue is this.",
+        f"In edition {m.setting.edition} this is the queue.",
         still(timeline, "queue"),
         reasons=reasons,
     )
@@ -57,7 +57,7 @@ OF_CLUSTER = ("cleanup", "truncate_table")
 def queue_order(edition: Edition, kinds: list[str]) -> list[str]:
     """Requests of several kinds, given as they were made, in the order in which they are taken.
 
-    All nodes are up, no tablet is in the way, and nobody owes a cleanup. The truth is the
+    All nodes are up, no tablet is in the way, and no node owes a cleanup. The truth is the
     coordinator's own queue.
     """
     nodes = [cluster.NodeEntry(state="normal", tokens=True)] * 3
@@ -118,7 +118,7 @@ TASKS = (
             "topology",
             {"edition": "server", "operations": ("truncate_table ks.t", "join D"), "lag": False},
         ),
-        takes(overtakes, "In your run nobody joins while the truncate waits."),
+        takes(overtakes, "In your run no node joins while the truncate waits."),
         ends(
             lambda s: len(s.topology.requests) > 1 and all_done(s),
             "At the end of your run not both requests are done.",
@@ -151,9 +151,9 @@ TASKS = (
         "Write queue_order(edition, kinds). `kinds` are requests as they were made, the oldest "
         "first: join, leave, rebuild, cleanup, truncate_table, each at most once. Give them in the "
         "order in which the coordinator takes them, by edition 'documents' or 'server'. All nodes "
-        "are up, and nobody owes a cleanup.",
+        "are up, and no node owes a cleanup.",
         "the documents go by age. The server takes a join first, then a leave, then a rebuild; "
-        "what concerns the whole cluster comes after the nodes, by age.",
+        "requests of the whole cluster come after those of nodes, by age.",
         queue_order,
         (
             ["documents", ["rebuild", "join", "cleanup"]],

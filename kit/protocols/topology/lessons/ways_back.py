@@ -49,7 +49,7 @@ TASKS = (
         "a run, as verbs or as a Player, in which the first attempt is rolled back from "
         "write_both_read_old, and C has left at the end.",
         "fail is possible while the coordinator waits for the barrier, or streams. Let everything "
-        "come to rest before the second request, and see who has to clean up.",
+        "settle before the second request, and see which nodes have to clean up.",
         Ground(
             "topology",
             {"operations": ("decommission C", "decommission C"), "failures": 1, "lag": False},
@@ -62,10 +62,11 @@ TASKS = (
     ),
     run_task(
         "another-replacement",
-        "somebody else takes the place",
-        "C is dead. D is to replace it, and after D there is E. One piece of work may fail. Give a "
+        "another node takes the place",
+        "C is dead. D should replace it, and after D there is E. One piece of work may fail. Give "
+        "a "
         "run, as verbs or as a Player, in which D is rolled back from write_both_read_old, and E "
-        "has the place of C at the end.",
+        "has replaced C at the end.",
         "D's way back ends with D left; then the second request is next.",
         Ground(
             "topology",
@@ -82,8 +83,8 @@ TASKS = (
         "where does it lead back?",
         "Write where_back(operation, state), by the documents. `operation` is bootstrapping, "
         "replacing, decommissioning or removing, `state` a transition state that it goes through. "
-        "Answer with the state to which failed work leads, such as 'left_token_ring'; with '' "
-        "where failed work never leads back.",
+        "Answer with the state that failed work leads to, such as 'left_token_ring', or with '' "
+        "if failed work never leads back.",
         "two questions decide it: may reads use the new replicas already, and was the node in the "
         "ring before? A state on the way back has no way back of its own.",
         where_back,

@@ -131,7 +131,7 @@ QUEUE = declared.panel_of(
             "stands",
             declared.Column("why", lambda row: row[3], none=""),
         ),
-        caption="Requests that are not done, and why each stands where it stands",
+        caption="Requests that are not done, and why each is where it is",
         of="{0[5]}",
         line=_request,
         empty="The queue is empty.",
@@ -224,7 +224,7 @@ def _log(scene: Scene) -> tuple[LoggedLine, ...]:
 def _draw_log(scene: Scene) -> Frag:
     lines, last = [*enumerate(_log(scene))], len(scene.way()) - 1
     if not lines:
-        return h("p", "Nothing was logged yet.", k="no-log", class_="soft")
+        return h("p", "Nothing has been logged yet.", k="no-log", class_="soft")
     entries = [
         h(
             *("li", h("b", line.host), h("span", line.words)),
@@ -257,9 +257,9 @@ HISTORY = declared.panel_of(
                 f"{line.state_id or '-'} {line.creator or '-'}: {line.description}"
                 for line in _history(scene)
             ]
-            or ["Nothing was committed yet."]
+            or ["Nothing has been committed yet."]
         ),
-        empty="Nothing was committed yet.",
+        empty="Nothing has been committed yet.",
         kind=lambda line: None if line.state_id else "soft",
         most=LAST,
         thing="command",
@@ -278,7 +278,8 @@ LOG = declared.panel_of(
     declared.Drawn(
         _draw_log,
         lambda scene: (
-            [f"{line.host}: {line.words}" for line in _log(scene)] or ["nothing was logged yet"]
+            [f"{line.host}: {line.words}" for line in _log(scene)]
+            or ["nothing has been logged yet"]
         ),
     ),
     tab="Journal",

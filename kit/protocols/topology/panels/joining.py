@@ -43,7 +43,7 @@ def processes(m: Join, s: ActorState) -> tuple[tuple[str, str], ...]:
         f"{state.host}, start {state.boot}: {state.status}",
         f"features {', '.join(state.features) or 'none'}",
         "group 0 server runs" if m.runs_group0(state) else "no group 0 server",
-        "a response waits until it is told to wait for one" if state.parked else "",
+        "a response waits until the joiner is told to wait for one" if state.parked else "",
         handshake.because(state.reason) if state.reason else "",
     ]
     named = [(each.name, _member(s, each)) for each in handshake.members(s)]
@@ -262,11 +262,11 @@ VIEWS = Views(
         MESSAGES,
         panel_of(
             "processes",
-            "What each node is at",
+            "What each node is doing",
             Table(
                 of_state(processes),
                 "process:{0[0]}",
-                ("node", "what it is at"),
+                ("node", "what it is doing"),
                 of="{0[0]}",
                 line="{0[0]}: {0[1]}",
             ),
@@ -275,7 +275,7 @@ VIEWS = Views(
         ),
         panel_of(
             "checks",
-            "What is checked, and by whom",
+            "What is checked, and by which node",
             Table(
                 of_state(checks),
                 "check:{0[0]}",

@@ -256,7 +256,7 @@ def _lines(scene: Scene) -> list[str]:
     apart, _ = _apart(now, _before(scene))
     arcs = [_sentence(names, arc) for arc in apart]
     rest = len(now.arcs) - len(apart)
-    arcs += [f"{counted(rest, 'further range')}: read where they are written"] if rest else []
+    arcs += [f"{counted(rest, 'more range')}: read where they are written"] if rest else []
     return [f"reads use the {now.reads} ring, writes {_written(now)}", _known(now), *arcs]
 
 

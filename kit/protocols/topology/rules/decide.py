@@ -109,7 +109,7 @@ def _entry(
 
 
 Held = tuple[str, int]
-"""Why no request may begin now, and for whom all wait; the empty text: one may."""
+"""Why no request may begin now, and which nodes all wait for; the empty text: one may."""
 
 
 def _held(
@@ -238,7 +238,7 @@ def _go_on(
     topology: ClusterTopology, operation: TopologyOperation, alive: int, setting: Setting
 ) -> Decision:
     if operation.machine == "lock":
-        return Decision("wait", "the topology is locked until somebody unlocks it", operation)
+        return Decision("wait", "the topology is locked until an operator unlocks it", operation)
     if not goes_on(operation, setting):
         reason = f"{operation.machine} has no state {operation.state}: the tables contradict"
         return Decision("wait", f"{reason} each other", operation)
@@ -260,7 +260,7 @@ def _begin(topology: ClusterTopology, entry: QueueEntry, alive: int, setting: Se
     if kind == "keyspace_rf_change":
         refused = refused_change(topology, topology.requests[number - 1], setting)
     elif kind in OF_NORMAL and topology.nodes[node].state != "normal":
-        refused = "the node is not normal any more"
+        refused = "the node is no longer normal"
     elif setting.edition == "server" and kind in ("leave", "remove"):
         refused = invalid_racks(topology, leaves=1 << node)  # who joins: in ``join_group0``
     rejected = "" if node == NOBODY else rejection(topology, node)

@@ -129,8 +129,8 @@ class StateRow(Struct, frozen=True):
 USED: dict[tuple[Selector, Selector], str] = {
     ("old", "old"): "Reads and writes go to the old replicas.",
     ("old", "both"): "Writes go to old and new replicas now, and reads still ask the old ones.",
-    ("new", "both"): "Reads ask the new replicas now, and writes still go to the old ones as well.",
-    ("new", "new"): "Reads and writes go to the new replicas alone.",
+    ("new", "both"): "Reads ask the new replicas now, and writes still go to the old ones too.",
+    ("new", "new"): "Reads and writes go only to the new replicas.",
 }
 
 
@@ -149,9 +149,9 @@ def reason_for(before: StateRow | None, after: StateRow | None) -> str:
     if work.name == "stream" and after.writes == "both":
         return "New writes reach the new replicas, so now the older data is copied."
     if work.name == "cleanup_leaving":
-        return "Nobody asks the old replica any more, so its data can go."
+        return "The old replica is no longer asked, so its data can go."
     if work.barrier:
-        return "The next state waits until every node goes by this one."
+        return "The next state waits until every node has reached this one."
     return ""
 
 

@@ -146,7 +146,7 @@ def refused_change(
     if tables and not sum(map(number_of, after.values())):
         return "no replica would be left"
     if setting.edition == "documents" and not all(isinstance(each, int) for each in after.values()):
-        return "racks by name are not known to edition documents"
+        return "edition documents does not know racks by name"
     if before is not None:
         had = dict(before)
         changed = {dc: (had.get(dc, 0), each) for dc, each in after.items() if had.get(dc) != each}
@@ -171,7 +171,7 @@ def _conversion(old: Factor, new: Factor, *, tables: bool) -> str:
     if number_of(old) == 0 or number_of(new) == 0 or type(old) is type(new):
         return ""
     if not isinstance(old, int):
-        return "a list of racks does not become another number of replicas"
+        return "a list of racks cannot become another number of replicas"
     if number_of(new) != old:
         return f"a list of racks has to name as many as there are replicas, {old}"
     if not tables:

@@ -139,7 +139,7 @@ FORMS: tuple[Form, ...] = (
     by_verb(RaftUpgrade.install, "install the newer version on a node",
             unless=lambda node: node.installed and "has the newer version"),
     *SERVERS.understood("restart", "systemctl restart", "systemctl start"),
-    SERVERS.reading(QUERY, "how far this node is on the way into Raft",
+    SERVERS.reading(QUERY, "how far along this node is on its way into Raft",
                     columns=("*",), table="system.scylla_local", column="key", value=KEY),
     *SERVERS.understood("grep", "journalctl", "cat /var", "happen"),
     Form("happen {link} {node} {other}", "a pair loses its connection, or gets it back",
@@ -210,7 +210,7 @@ LOOKING = ("compare", "log", "query")
 def _unfinished(now: drill.DrillMoment) -> Iterator[str]:
     for name, node in zip(now.model.names, now.state.nodes, strict=True):
         if node.status == "lost":
-            yield f"{name} is lost for good: the upgrade needs every node, manual recovery is left"
+            yield f"{name} is lost for good: the upgrade needs every node; do manual recovery"
         elif not node.is_up:
             yield f"{name} is down"
         elif not node.has_finished:

@@ -76,7 +76,7 @@ class TopologyServers(Servers):
         """A node that has asked to join at least."""
         name = str(given["node"])
         if now.state.nodes[now.model.number(name)].standing == "outside":
-            raise Refused(f"{name} is no node of the cluster yet: start it")
+            raise Refused(f"{name} is not a node of the cluster yet: start it")
         return drill.CommandReply(place=name)
 
     def start(self, now: drill.DrillMoment, given: Given) -> drill.CommandReply:
@@ -84,7 +84,7 @@ class TopologyServers(Servers):
         name = str(given["node"])
         node = now.state.nodes[now.model.number(name)]
         if node.is_up and node.standing != "outside":
-            raise Refused(f"{name} is up already: there is nothing to start")
+            raise Refused(f"{name} is already up: there is nothing to start")
         kind = act.StartJoining if node.standing == "outside" else act.Restart
         return drill.CommandReply(actions=(kind(name),))
 
@@ -116,7 +116,7 @@ def wait(now: drill.DrillMoment, given: Given) -> drill.CommandReply:
     own = (*BY_OPERATOR, act.StartJoining, act.Restart, act.Crash)
     if (action := next((a for a in m.actions(now.state) if not isinstance(a, own)), None)) is None:
         held = [refusal for a, refusal in m.waiting(now.state) if not isinstance(a, own)]
-        raise Refused(drill.refusal_line(held[0]) if held else "nothing goes on by itself")
+        raise Refused(drill.refusal_line(held[0]) if held else "nothing more happens by itself")
     return drill.CommandReply(actions=(action,))
 
 
@@ -159,7 +159,7 @@ def grade(now: drill.DrillMoment) -> drill.Grade:
         (
             drill.judged("upgrade done", behind, "every member knows that it is done"),
             drill.judged(
-                "one topology", broken, "whoever reads the table found every member in it"
+                "one topology", broken, "every reader of the table found every member in it"
             ),
             drill.operator_steps(now, BY_OPERATOR, m.older + 1),
             drill.GradeRow("checklist", None, looked),
@@ -184,7 +184,7 @@ FORMS: tuple[Form, ...] = (
             unless=lambda node: node.is_new and "has the newer version"),
     *SERVERS.route("POST", ROUTE, "start the topology upgrade", post),
     *SERVERS.route("GET", ROUTE, "how far it is, as this node knows", get),
-    Form("wait", "the cluster goes on by a step", wait, own=True),
+    Form("wait", "the cluster takes a step", wait, own=True),
     SERVERS.reading(f"SELECT * FROM {TABLE}", "the table, as this node has it",
                     columns=("*",), table=TABLE),
     SERVERS.reading(f"SELECT JSON * FROM {TABLE}", "the same as JSON", offered=False,
@@ -195,9 +195,9 @@ FORMS: tuple[Form, ...] = (
 )  # fmt: skip
 DRILL = drill.DrillKind(
     title="Bring the topology into Raft",
-    task="The topology is told by gossip. Upgrade the nodes that run an older version, start the "
+    task="Gossip spreads the topology. Upgrade the nodes that run an older version, start the "
     "topology upgrade by its route, and watch it until every node is done. help lists the "
-    "commands; wait lets the cluster go on.",
+    "commands; wait lets the cluster take a step.",
     forms=FORMS,
     slots=SERVERS.slots(),
     opened=lambda model: TopologyUpgrade(replace(model.parameters, crashes=MOST)),

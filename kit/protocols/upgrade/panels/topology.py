@@ -176,8 +176,8 @@ VIEWS = staged(
         gates=gates,
         meanings={
             "crown": "the coordinator",
-            "on a disk": "version, state it knows, what it goes by",
-            "blue": "goes by the table",
+            "on a disk": "version, the state it knows, what it uses",
+            "blue": "uses the table",
         },
     ),
     UPGRADE,
@@ -196,7 +196,7 @@ VIEWS = staged(
                     key="topology:{0[0]}",
                 ),
             ),
-            caption="What gossip tells, and what system.topology has",
+            caption="What gossip says, and what system.topology has",
             of="{0[0]}",
             line=lambda row: (
                 f"{row[0]}: gossip {row[1] or NONE} | system.topology {row[2] or NONE}"

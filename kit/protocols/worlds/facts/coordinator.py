@@ -159,7 +159,7 @@ def says_streams(now: Now) -> str:
     topology = now.after.topology
     return (
         f"Streaming has the permit of session {topology.session}. "
-        f"Before it came fence {topology.fence_version}."
+        f"Fence {topology.fence_version} came before it."
     )
 
 
@@ -225,4 +225,4 @@ def leaders(now: Now) -> set[str]:
 
 def says_chosen(now: Now) -> str:
     """Who leads, and who else could."""
-    return f"{now.verb.split()[-1]} is to lead. Could have been: {_names(leaders(now))}."
+    return f"{now.verb.split()[-1]} will lead. Could have been: {_names(leaders(now))}."

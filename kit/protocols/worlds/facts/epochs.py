@@ -112,7 +112,7 @@ def says_streams(now: Now) -> str:
     """What was streamed, and whether it has a permit."""
     done = sum(row.done for each in under_way(now) for row in each.streams)
     whole = sum(len(each.streams) for each in under_way(now))
-    return f"{done} of {counted(whole, 'range')} streamed. The plan in the log says from whom."
+    return f"{done} of {counted(whole, 'range')} streamed. The plan in the log names the senders."
 
 
 def says_ended(now: Now) -> str:

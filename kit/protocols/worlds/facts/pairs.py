@@ -11,7 +11,7 @@ WRITTEN = Row(
     Side(e.commits("start"), e.says_committed),
     Side(c.enters("write_both_read_old"), c.says_state),
     alike=True,
-    claim="Whoever takes data over gets every write first. Reads stay where they were.",
+    claim="A node that takes over data gets every write first. Reads stay where they were.",
     holds=lambda a, b: _written(a) and b.after.topology.transition == "write_both_read_old",
 )
 SWITCHED = Row(
@@ -61,7 +61,7 @@ def _barrier(outside: str) -> Row:
         alike=False,
         claim=(
             "With epochs it asks a majority of the replicas of each locked range, in each "
-            "datacenter. Over Raft it asks every member: a join leaves nobody out."
+            "datacenter. Over Raft it asks every member: a join leaves none out."
         ),
         holds=lambda a, b: (
             e.is_majority_each(a)
@@ -86,8 +86,8 @@ JOIN = Pair(
             Side(c.opens, c.says_barrier),
             alike=False,
             claim=(
-                "With epochs one that was asked may still lag when the barrier opens. Over Raft "
-                "nobody does: the last answer opens it."
+                "With epochs a node that was asked may still lag when the barrier opens. Over "
+                "Raft no node does: the last answer opens it."
             ),
             holds=lambda a, b: bool(e.lacking(a)) and not c.lacking(b),
         ),
@@ -122,7 +122,7 @@ JOIN = Pair(
 )
 LEAVE = Pair(
     "decommission",
-    "How does a node go?",
+    "How does a node leave?",
     ("tcm/one-of-four-leaves", "topology/one-of-four-leaves"),
     (
         _drivers("C"),
@@ -211,7 +211,7 @@ MAJORITY = Pair(
             Side(lambda now: now.is_a("request"), e.says_served),
             Side(lambda now: now.is_a("write"), c.says_stored),
             alike=True,
-            claim="Data goes on without it: nodes serve by the metadata that they have.",
+            claim="Data does not need it: nodes serve by the metadata that they have.",
             holds=lambda a, b: not a.m.has_quorum(a.after) and not c.has_majority(b),
         ),
         Row(
@@ -220,8 +220,8 @@ MAJORITY = Pair(
             Side(lambda now: now.is_a("choose"), c.says_chosen),
             alike=False,
             claim=(
-                "With epochs any node that lives and knows the newest epoch may be forced, here "
-                "two. Over Raft a new group begins with the node with the latest commit index."
+                "With epochs any live node that knows the newest epoch may be forced, here two. "
+                "Over Raft a new group begins with the node that has the latest commit index."
             ),
             holds=lambda a, b: len(e.leaders(a)) > 1 == len(c.leaders(b)),
         ),
@@ -231,8 +231,8 @@ MAJORITY = Pair(
             Side(lambda now: now.is_a("alter"), c.says_voters),
             alike=False,
             claim=(
-                "With epochs the log goes on where it was, and nobody restarted. Over Raft there "
-                "is a new group 0, and every node that lives has restarted to join it."
+                "With epochs the log continues where it was, and no node restarted. Over Raft "
+                "there is a new group 0, and every live node has restarted to join it."
             ),
             holds=lambda a, b: (
                 a.m.has_quorum(a.after)
@@ -270,7 +270,7 @@ CANCEL = Pair(
             alike=False,
             claim=(
                 "With epochs the same node may begin again. Over Raft it has left: its host id "
-                "may not join any more."
+                "may never join again."
             ),
             holds=lambda a, b: e.committer(a) == "E" and c.status(b, "E") == "left",
         ),
@@ -300,7 +300,7 @@ CANCEL = Pair(
 )
 BOTH = Pair(
     "two-at-once",
-    "What if two want to come in at once?",
+    "What if two nodes want to come in at once?",
     ("tcm/two-joins-at-once", "topology/two-joins-at-once"),
     (
         _drivers("E"),
@@ -333,7 +333,7 @@ BOTH = Pair(
             Side(e.commits("start"), e.says_locks),
             Side(c.enters("write_both_read_old", "E"), c.says_queue),
             alike=True,
-            claim="E gets every write of what it is to take over. Nobody reads from it yet.",
+            claim="E gets every write to what it will take over. No client reads from it yet.",
             holds=lambda a, b: (
                 _written(a)
                 and b.after.topology.transition == "write_both_read_old"
@@ -346,7 +346,7 @@ BOTH = Pair(
             Side(c.becomes("E", "normal"), c.says_queue),
             alike=False,
             claim=(
-                "With epochs the other one is as far but for a step. Over Raft it has not even "
+                "With epochs the other one is just one step behind. Over Raft it has not even "
                 "begun."
             ),
             holds=lambda a, b: (

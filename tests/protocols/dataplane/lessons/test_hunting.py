@@ -50,7 +50,7 @@ def test_every_variant_is_broken_and_every_wrong_name_is_refuted(model: str, id_
         verdict = judged(variant, 3, guard.name)
         assert verdict.passed == (guard.id == id_)
         if not verdict.passed:
-            assert f"{guard.id} alone is missing" in " ".join(verdict.lines)
+            assert f"With only {guard.id} missing" in " ".join(verdict.lines)
             assert any(
                 word in verdict.lines[-1]
                 for word in ("is refused:", "does this:", "nothing breaks", "in the same way")

@@ -75,5 +75,5 @@ def lost_row(lines: list[str]) -> list[GradeRow]:
 def test_a_dead_node_is_no_leader() -> None:
     """One clear line; the option stays as it was."""
     drill = walked("documents", *ISOLATE, *READ, *DELETE, *lead("C"))
-    assert set(errors(drill)) == {"C is given up: a node that lives has to lead"}
+    assert set(errors(drill)) == {"C is given up: a live node has to lead"}
     assert drill.timeline.state.leader < 0

@@ -114,7 +114,7 @@ def test_tools_of_a_server_that_is_down_are_refused() -> None:
         "cqlsh on A: connection refused, the server is down",
         "ssh: connect to host 10.0.0.13: no route to host",
         "happen: got 'return A'; allowed: crash B, die A, die B, return C, return D, return E",
-        "A is up already: there is nothing to start",
+        "A is already up: there is nothing to start",
     ]
 
 

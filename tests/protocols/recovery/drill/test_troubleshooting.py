@@ -72,7 +72,7 @@ def test_nobody_reaches_a_node_in_maintenance() -> None:
 
 
 def test_only_a_node_that_lives_has_a_maintenance_mode() -> None:
-    """A dead one has nothing to start; one that is down already is not stopped again."""
+    """A dead one has nothing to start; one that is already down is not stopped again."""
     assert errors(walked("documents", "start C --maintenance-mode")) == [
         "C is dead: there is nothing to start"
     ]

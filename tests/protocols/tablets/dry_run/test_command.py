@@ -127,7 +127,7 @@ def test_a_size_that_does_not_decide_has_its_distances_all_the_same() -> None:
 def test_what_is_not_known_is_said() -> None:
     """Without files about nodes: racks, capacities, sizes."""
     answer = call("tablets", DUMP)
-    assert "nothing tells of nodes (--topology, --status)" in answer.out
+    assert "nothing describes the nodes (--topology, --status)" in answer.out
     assert "no capacities (--loads)" in answer.out
     assert "sizes are not known" in call("tablets", DUMP, "resize").out
 

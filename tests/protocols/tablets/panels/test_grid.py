@@ -301,7 +301,7 @@ def test_a_density_is_searched() -> None:
     places = ", ".join(map(str, last.replicas))
     assert lines[0] == f"tablet {number}: {places}; migration in streaming to A:0"
     assert lines[1] == "tablet 0: n0:0, n1:0, n2:0"
-    assert "5 further tablets not in this list" in drawn.text()
+    assert "5 more tablets not in this list" in drawn.text()
     assert not [one for one in draw_grid(many(4, 2, 16)).walk() if one.tag == "input"]
 
 
@@ -313,7 +313,7 @@ def test_nodes_have_heads_and_the_legend_explains_what_is_there() -> None:
     assert len(classed(quiet, "head")) == 5, "four nodes and a client"
     assert len(classed(quiet, "crown")) == 1
     said = classed(quiet, "legend")[0].text()
-    assert "crown: coordinator; below a node: version it goes by" in said
+    assert "crown: coordinator; below a node: the version it works with" in said
     assert "comes" not in said
     replicas = moved((A0, B0, C0), A0, D0)
     way = one(new_replicas=replicas, stage="streaming", transition="migration")

@@ -150,7 +150,7 @@ def test_a_map_without_pairs_is_not_resized() -> None:
     """Too few tablets, one in transition: each is refused by name."""
     for resize, least in ((split, 1), (merged, 2)):
         few = TabletMap("ks.t", four((A,)).tablets[: least - 1])
-        allowed = f"got {least - 1}; allowed: a number from {least} on"
+        allowed = f"got {least - 1}; allowed: a number from {least} up"
         with pytest.raises(BadInput, match=rf"ks\.t tablet_count: {allowed}"):
             resize(few)
     begun = replace(four((A,)).tablets[1], transition="migration", stage="streaming")

@@ -125,7 +125,7 @@ def test_a_range_whose_primary_has_left_is_not_marked() -> None:
     for tablet in range(4):
         rebuilt(timeline, tablet)
     panel, scene = seen(timeline, "repairs")
-    assert "4 ranges marked, 0 passed over" in panel.text(scene)
+    assert "4 ranges marked, 0 skipped" in panel.text(scene)
 
 
 @pytest.mark.spec("E-036")

@@ -350,7 +350,7 @@ def test_the_log_of_the_lesson(tmp_path: Path) -> None:
     assert answer.status == 0
     said = " ".join(answer.out.split())
     assert "43 epochs: 25 events of operations are judged" in said
-    assert "no file tells them; assumed: each range has one copy" in said
+    assert "no file names them; assumed: each range has one copy" in said
     assert "epochs 6 to 43: explained: " in said
     assert "replace 10.0.0.3 by 10.0.0.7" in call("play", str(path)).out
     assert kit.explain(FILES, bound=20).verdict == "unknown"

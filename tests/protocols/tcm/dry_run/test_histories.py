@@ -79,7 +79,7 @@ def test_what_stands_still_says_why() -> None:
     given = printed(hosts(6, n2="Down", n3="Down"))
     timeline = played(given, "decommission n1")
     [line] = standstill(timeline)
-    assert line.startswith("decommission n1 stands still: waiting at the barrier")
+    assert line.startswith("decommission n1 has stopped: waiting at the barrier")
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def test_without_a_directory_what_is_not_known_is_said() -> None:
     (epoch,) = [epoch for epoch in alone.epochs if epoch.epoch == 32]
     assert epoch.standing == "not known"
     assert epoch.say.startswith("10.0.0.5 registers")
-    assert "does not tell" in epoch.say
+    assert "does not say" in epoch.say
     assert {member.tokens for member in alone.at(31)[0]} == {None, ()}
     with pytest.raises(BadInput) as raised:
         what_if(alone, 41, KS)
@@ -369,4 +369,4 @@ def test_the_command(tmp_path: Path) -> None:
     assert says(bad("metadata", str(VIEW), str(VIEW), "--at", "3"), "--at | 3 | one log")
     assert says(bad("metadata", str(LOG), "--at", "99"), "epoch | 99 | 31 to 42")
     assert says(bad("metadata", str(DIRECTORY)), "log | a log among the files")
-    assert says(bad("metadata", str(LOG), "--html", str(LOG)), "--html | another file")
+    assert says(bad("metadata", str(LOG), "--html", str(LOG)), "--html | a different file")

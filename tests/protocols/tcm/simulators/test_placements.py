@@ -277,7 +277,7 @@ def test_sizes_have_limits(sizes: dict[str, Any], said: str) -> None:
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "1", None])
 def test_a_seed_is_a_whole_number(seed: Any) -> None:
-    """Seeds are whole numbers from 0 on."""
+    """Seeds are whole numbers from 0 up."""
     with pytest.raises(BadInput, match=like("seed |")):
         simulate(seed)
 

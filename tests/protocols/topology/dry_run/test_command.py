@@ -24,7 +24,7 @@ def test_words_of_a_dump() -> None:
     for words in (
         "bootstrapping of 00000004, write_both_read_old; version 14, fence version 13",
         "▶ write_both_read_old    reads old, writes both  then → write_both_read_new",
-        "nothing tells who is up",
+        "nothing says which nodes are up",
         "barrier, then stream; then write_both_read_new",
         "one of 00000001, 00000002, 00000003, 00000004 down",
         "barrier needs that node; without: rollback: left_token_ring",

@@ -65,6 +65,6 @@ def test_a_page_to_step_through(tmp_path: Path) -> None:
     page = tmp_path / "history.html"
     assert call("topology", *map(str, LOGS), "--html", str(page)).status == 0
     assert page.stat().st_size > 10_000
-    assert says(bad("topology", str(LOGS[0]), "--html", str(LOGS[0])), "--html | another file")
+    assert says(bad("topology", str(LOGS[0]), "--html", str(LOGS[0])), "--html | a different file")
     dump = str(FIXTURES / "topology.csv")
     assert says(bad("topology", dump, "--html", str(page)), "--html | journals")
