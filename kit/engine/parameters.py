@@ -53,7 +53,7 @@ class Parameter(Struct, frozen=True, kw_only=True):
             return "one of " + ", ".join(map(str, self.choices))
         if self.least is not None and self.most is not None:
             return f"a number from {self.least} to {self.most}"
-        return "" if self.least is None else f"a number from {self.least} on"
+        return "" if self.least is None else f"a number from {self.least} up"
 
     def value_in(self, given: Struct) -> Any:
         """Its value among the parameters of a model."""

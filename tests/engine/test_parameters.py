@@ -36,7 +36,7 @@ def test_a_field_says_what_its_parameter_is() -> None:
     assert (lid.title, set(lid.choices)) == ("lid", {"shut", "open"})
     assert (spare_keys.title, spare_keys.flags["hidden"]) == ("spare keys", True)
     assert spare_keys.allowed == ""
-    assert heat.allowed == "a number from 0 on"
+    assert heat.allowed == "a number from 0 up"
     assert (cups.title, cups.allowed) == ("cups left", "a number from 1 to 9")
 
 
@@ -132,7 +132,7 @@ def test_what_may_be_is_told_as_far_as_it_is_bounded() -> None:
     told = {each.name: each.allowed for each in parameters_of(OfAJug)}
     assert told == {
         "neither": "",
-        "below": "a number from 2 on",
+        "below": "a number from 2 up",
         "above": "",
         "both": "a number from 2 to 7",
     }

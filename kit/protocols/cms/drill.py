@@ -181,7 +181,7 @@ def grade(now: DrillMoment) -> Grade:
     known = [stored_by_somebody(step.state) for step in run]
     gone = sorted(set().union(*known) - known[-1])
     events = ", ".join(f"{event} of epoch {epoch}" for epoch, event in gone)
-    lost = f"no disk has it any more: {events}"
+    lost = f"no disk has it any longer: {events}"
     refused = sum(not m.serving(step.state) for step in run)
     return Grade(
         (
@@ -217,7 +217,7 @@ STEPS: dict[str, tuple[str, Callable[[DrillMoment], bool]]] = {
     "option": ("remove the option, and let quorums decide again",
                lambda now: not any(is_set(now, name) for name in up(now)) and FORCED(now)),
     "reconfigure": (f"ask for {WANTED} members", _did(Cms.reconfigure)),
-    "check": ("see that no change is under way any more", lambda now: CHECKED in now.marks),
+    "check": ("see that no change is still under way", lambda now: CHECKED in now.marks),
 }  # fmt: skip
 """The steps of all three drills: what is to be done, and whether the run shows it."""
 

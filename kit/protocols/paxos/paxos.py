@@ -104,9 +104,7 @@ class Paxos(MachineModel):
     refusals: bool = parameter(
         True, "whether an acceptor that refuses says so (off: it keeps silent)"
     )
-    tidy: bool = parameter(
-        False, "whether messages that can change nothing any more are taken away"
-    )
+    tidy: bool = parameter(False, "whether messages that can no longer change anything are removed")
     slow_disks: bool = parameter(
         False, "whether writing to disk is a step of its own, during which a node may crash"
     )

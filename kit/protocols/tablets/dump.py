@@ -96,7 +96,7 @@ class TabletDump(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
                 allowed = f"a tablet from 0 to {tablets - 1}"
                 raise BadInput("dump.transitions tablet", transition.tablet, allowed)
         if min(self.shards, default=1) < 1:
-            raise BadInput("dump.shards", min(self.shards), "a number from 1 on")
+            raise BadInput("dump.shards", min(self.shards), "a number from 1 up")
 
 
 def holders(table: Machine, stage: str, sets: ReplicaSets) -> tuple[Replicas, Replicas]:

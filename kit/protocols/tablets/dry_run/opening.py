@@ -482,7 +482,7 @@ def map_of(
     if resize is None:
         raise refused("resize_type", lines.resize_type, ", ".join(RESIZE_TYPES))
     if lines.resize_seq_number < 0:
-        raise refused("resize_seq_number", lines.resize_seq_number, "a number from 0 on")
+        raise refused("resize_seq_number", lines.resize_seq_number, "a number from 0 up")
     rows = sorted(lines.tablets, key=lambda row: row.last_token)
     # Without a merge of an odd count the column says nothing.
     alone = lines.isolated if resize == "merge" and len(rows) % 2 else None

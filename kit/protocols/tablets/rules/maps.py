@@ -34,7 +34,7 @@ def last_tokens(count: int) -> tuple[int, ...]:
     BadInput for a count below one.
     """
     if count < 1:
-        raise BadInput("tablet_count", count, "a number from 1 on")
+        raise BadInput("tablet_count", count, "a number from 1 up")
     return tuple(last_token(index, count) for index in range(count))
 
 
@@ -77,7 +77,7 @@ def siblings(count: int, isolated: int | None = None) -> tuple[tuple[int, int], 
     which no tablet of even number is isolated.
     """
     if count < 2:
-        raise BadInput("tablet_count", count, "a number from 2 on")
+        raise BadInput("tablet_count", count, "a number from 2 up")
     if count % 2 and (isolated is None or isolated % 2 or not 0 <= isolated < count):
         raise BadInput("isolated tablet", isolated, f"an even number below {count}")
     alone = isolated if count % 2 and isolated is not None else count

@@ -14,7 +14,7 @@ from kit.operators.importers.metadata_log import ServiceView, differences, read_
 from kit.protocols.tcm.dry_run.metadata_log import STEPS, MetadataHistory
 from kit.protocols.tcm.facts.tools import SEQUENCES
 
-ALL_STATES = ("REGISTERED", "BOOTSTRAPPING", "JOINED", "LEAVING", "LEFT", "not there any more")
+ALL_STATES = ("REGISTERED", "BOOTSTRAPPING", "JOINED", "LEAVING", "LEFT", "no longer there")
 
 
 def under_way_at(history: MetadataHistory, epoch: int) -> PosedQuestion:

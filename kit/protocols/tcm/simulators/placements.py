@@ -314,7 +314,7 @@ def simulate(
     ``sizes`` are fields of ``Size``, in place of ``size``; BadInput for one out of its limits.
     """
     if type(seed) is not int or seed < 0:
-        raise BadInput("seed", seed, "a whole number from 0 on")
+        raise BadInput("seed", seed, "a whole number from 0 up")
     wanted = size_of(sizes) if size is None else checked(size)
     return _Run(seed, wanted, safeguards_off(entry_of("tcm"), tuple(off))).run()
 

@@ -400,7 +400,7 @@ def impossible(table: SystemTopology, edition: machines.Edition) -> Iterator[Imp
         yield Impossible("upgrade_state", "", table.upgrade_state, ", ".join(UPGRADE_STATES))
     version, fence = table.version, table.fence_version
     if version is None or version < 1:
-        yield Impossible("version", "", version, "a number from 1 on")
+        yield Impossible("version", "", version, "a number from 1 up")
     elif fence is None or not 0 <= fence <= version:
         yield Impossible("fence_version", "", fence, f"0 to the version, {version}")
     moving = [row for row in table.rows if row.node_state in machines.IN_TRANSITION]

@@ -203,7 +203,7 @@ MAJORITY = Pair(
             Side(e.has_no_quorum, e.says_members),
             Side(lambda now: not c.has_majority(now), c.says_voters),
             alike=True,
-            claim="Nobody can change metadata any more, and nothing repairs that by itself.",
+            claim="Nobody can change metadata any longer, and nothing repairs that by itself.",
             holds=lambda a, b: not a.m.has_quorum(a.after) and not c.has_majority(b),
         ),
         Row(

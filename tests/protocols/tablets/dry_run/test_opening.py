@@ -217,7 +217,7 @@ def test_a_resize_number_is_none_below_0(tmp_path: Path) -> None:
     path.write_text(text.replace(",5,merge,", ",-5,merge,"), "utf-8")
     with pytest.raises(BadInput) as error:
         opened(tablets=path)
-    assert says(error.value, "resize_seq_number | -5 | a number from 0 on"), error.value
+    assert says(error.value, "resize_seq_number | -5 | a number from 0 up"), error.value
 
 
 def rows_of(text: str) -> list[dict[str, str]]:

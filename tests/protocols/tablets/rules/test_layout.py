@@ -39,7 +39,7 @@ def test_tablets_cut_the_line_into_equal_pieces(count: int) -> None:
 @pytest.mark.parametrize("wrong", [0, -1])
 def test_there_is_a_tablet_at_least(wrong: int) -> None:
     """A table without tablets covers no token."""
-    with pytest.raises(BadInput, match=r"^tablet_count: .*a number from 1 on"):
+    with pytest.raises(BadInput, match=r"^tablet_count: .*a number from 1 up"):
         last_tokens(wrong)
 
 
@@ -65,5 +65,5 @@ def test_siblings_are_pairs() -> None:
         if count > 1 and count % 2 == 0:
             assert siblings(count) == tuple((n, n + 1) for n in range(count) if n % 2 == 0)
         else:
-            with pytest.raises(BadInput, match=r"^(tablet_count: .*from 2 on|isolated tablet)"):
+            with pytest.raises(BadInput, match=r"^(tablet_count: .*from 2 up|isolated tablet)"):
                 siblings(count)

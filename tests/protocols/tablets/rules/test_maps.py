@@ -73,7 +73,7 @@ def test_siblings_are_pairs_by_number() -> None:
     """(0, 1), (2, 3); one tablet has none."""
     assert siblings(4) == ((0, 1), (2, 3))
     for count in (0, 1):
-        with pytest.raises(BadInput, match="a number from 2 on"):
+        with pytest.raises(BadInput, match="a number from 2 up"):
             siblings(count)
 
 

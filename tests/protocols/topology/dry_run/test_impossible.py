@@ -74,7 +74,7 @@ JOIN = {"transition_state": "join group0"}
         ),
         ([], {"upgrade_state": "half"}, "upgrade_state | 'half' | not_upgraded, build_coord"),
         ([], {"version": 3, "fence_version": 4}, "fence_version | 4 | 0 to the version, 3"),
-        ([], {"version": None}, "version | None | a number from 1 on"),
+        ([], {"version": None}, "version | None | a number from 1 up"),
         (
             [joining("replacing", replaced_id=uuid(77))],
             JOIN,
