@@ -182,9 +182,11 @@ def seated(
 
 def _cells(box: Box) -> list[tuple[int, int]]:
     out, up = box.width / 2, box.height / 2
-    rows = range(int((box.y - up) // CELL), int((box.y + up) // CELL) + 1)
-    columns = range(int((box.x - out) // CELL), int((box.x + out) // CELL) + 1)
-    return [(x, y) for x in columns for y in rows]
+    left, right = int((box.x - out) // CELL), int((box.x + out) // CELL)
+    top, bottom = int((box.y - up) // CELL), int((box.y + up) // CELL)
+    if left == right and top == bottom:  # most boxes are small
+        return [(left, top)]
+    return [(x, y) for x in range(left, right + 1) for y in range(top, bottom + 1)]
 
 
 _JOINT = re.compile(r"[.:_/-]")

@@ -255,8 +255,13 @@ class Labels:
         around is full, as near as there is room.
         """
         left = self.asked
-        for longest, around, near, nearer in ROUNDS if left else ():
-            texts = {key: _in_lines(each.words, longest) for key, each in left.items()}
+        for longest, around, near, nearer in ROUNDS:
+            tried = {key: _in_lines(each.words, LONGEST) for key, each in left.items()}
+            texts = {key: _in_lines(left[key].words, longest) for key in tried}
+            if longest != LONGEST:  # what is not in more lines had no room in the round before
+                texts = {key: lines for key, lines in texts.items() if lines != tried[key]}
+            if not texts:
+                continue
             wishes = (
                 (key, self._seats(key, lines, around, nearer, near=near))
                 for key, lines in texts.items()
