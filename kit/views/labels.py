@@ -33,6 +33,18 @@ class Box(Struct, frozen=True):
     width: float
     height: float = LINE
 
+    @property
+    def edges(self) -> tuple[float, float, float, float]:
+        """Left and right, top and bottom."""
+        out, up = self.width / 2, self.height / 2
+        return self.x - out, self.x + out, self.y - up, self.y + up
+
+    def holds(self, other: Box) -> bool:
+        """Whether all of another is inside."""
+        left, right, top, bottom = self.edges
+        start, end, high, low = other.edges
+        return left <= start and end <= right and top <= high and low <= bottom
+
     def meets(self, other: Box) -> bool:
         """Whether the two cover a common point."""
         return (
