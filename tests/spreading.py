@@ -9,12 +9,13 @@ from xdist.scheduler import LoadFileScheduling
 
 ROOT = Path(__file__).parents[1]
 SHARED = {
-    "spark": "spark: Any",
-    "syntax trees": "nodes(path)",
-    "JupyterLab": "lab_page: Page",
-    "pictures of runs": "in drawn(model",
+    "spark: Any": "spark",
+    "nodes(path)": "syntax trees",
+    "lab_page: Page": "JupyterLab",
+    "in drawn(model": "pictures of runs",
+    "in runs(model": "pictures of runs",
 }
-"""What files share that takes long to make, each with what a file says that uses it."""
+"""What files share that takes long to make, by what a file says that uses it."""
 
 
 @cache
@@ -24,7 +25,7 @@ def shared(file: str) -> str | None:
         return "spark"
     path = ROOT / file
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    return next((what for what, words in SHARED.items() if words in text), None)
+    return next((what for words, what in SHARED.items() if words in text), None)
 
 
 class SharedTogether(LoadFileScheduling):  # type: ignore[misc]  # xdist is untyped

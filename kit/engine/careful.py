@@ -8,12 +8,14 @@ with the line of its code.
 
 import dataclasses
 import linecache
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from functools import partial, wraps
 from inspect import signature
 from itertools import islice
 from math import isnan
+from operator import is_not
 from pathlib import Path
 from sysconfig import get_paths
 from types import CodeType, MethodType
@@ -34,7 +36,8 @@ LASTING = "values that never change: numbers, text, tuples, frozen structs"
 NO_CHANCE = "the same each time: no chance, no clock in a model; of a set, sorted() is in order"
 LONGEST_NUMBER = 10_000  # bits
 MOST_PARTS = 100_000  # of a state, an action or a memory
-_NO_NUMBERS = frozenset((str, bool, bytes, type(None)))  # nor has any of them parts
+_NO_NUMBERS = frozenset((str, bool, bytes, type(None), msgspec.UnsetType))  # nor any parts
+_PLAIN = _NO_NUMBERS | {int, float}
 
 
 def is_kits(function: Any) -> bool:
@@ -170,7 +173,7 @@ def _numbers(value: Any) -> list[int | float] | None:
             return None
         elif isinstance(item, Struct):
             todo += astuple(item)
-        elif is_dataclass(item) and not isinstance(item, type):
+        elif type(item) is not tuple and is_dataclass(item) and not isinstance(item, type):
             todo += [getattr(item, field.name) for field in fields(item)]
         elif isinstance(item, tuple | list | frozenset):
             todo += item[: MOST_PARTS + 1] if isinstance(item, tuple | list) else item
@@ -247,6 +250,8 @@ class _Backwards(frozenset[Any]):
 
 def twin_of(value: Any) -> Any:
     """The value with every set of several elements in it turned round; itself without any."""
+    if type(value) in _PLAIN:  # most are
+        return value
     if isinstance(value, frozenset):
         parts = _turned(tuple(value))
         return value if parts is None and len(value) < 2 else _Backwards(parts or value)
@@ -265,8 +270,7 @@ def twin_of(value: Any) -> Any:
 def _turned(values: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """The twins of the values; None when each is its own."""
     twins = tuple(map(twin_of, values))
-    same = all(twin is value for twin, value in zip(twins, values, strict=True))
-    return None if same else twins
+    return twins if any(map(is_not, twins, values)) else None
 
 
 def _named(names: tuple[str, ...], values: tuple[Any, ...]) -> dict[str, Any]:
@@ -362,6 +366,7 @@ def asked_twice(
 
     It raises BadInput, naming ``what`` and the function's line, when it does not.
     """
+    twins: dict[int, Callable[[Any], Any]] = defaultdict(lambda: _last(twin_of))  # by position
 
     @wraps(function)
     def repeated(*given: Any) -> Any:
@@ -369,7 +374,8 @@ def asked_twice(
         answer = answer_of(function, function(*given))
         if _contents(given) != before:
             raise BadInput(place(what, function), "a changed state", _LOOKS)
-        if answer_of(function, function(*map(twin_of, given))) != answer:
+        others = (twins[at](value) for at, value in enumerate(given))
+        if answer_of(function, function(*others)) != answer:
             raise BadInput(place(what, function), "another answer each time", NO_CHANCE)
         return answer
 

@@ -33,6 +33,18 @@ class Box(Struct, frozen=True):
     width: float
     height: float = LINE
 
+    @property
+    def edges(self) -> tuple[float, float, float, float]:
+        """Left and right, top and bottom."""
+        out, up = self.width / 2, self.height / 2
+        return self.x - out, self.x + out, self.y - up, self.y + up
+
+    def holds(self, other: Box) -> bool:
+        """Whether all of another is inside."""
+        left, right, top, bottom = self.edges
+        start, end, high, low = other.edges
+        return left <= start and end <= right and top <= high and low <= bottom
+
     def meets(self, other: Box) -> bool:
         """Whether the two cover a common point."""
         return (
@@ -182,9 +194,11 @@ def seated(
 
 def _cells(box: Box) -> list[tuple[int, int]]:
     out, up = box.width / 2, box.height / 2
-    rows = range(int((box.y - up) // CELL), int((box.y + up) // CELL) + 1)
-    columns = range(int((box.x - out) // CELL), int((box.x + out) // CELL) + 1)
-    return [(x, y) for x in columns for y in rows]
+    left, right = int((box.x - out) // CELL), int((box.x + out) // CELL)
+    top, bottom = int((box.y - up) // CELL), int((box.y + up) // CELL)
+    if left == right and top == bottom:  # most boxes are small
+        return [(left, top)]
+    return [(x, y) for x in range(left, right + 1) for y in range(top, bottom + 1)]
 
 
 _JOINT = re.compile(r"[.:_/-]")

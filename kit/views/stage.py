@@ -333,12 +333,6 @@ class _Set:
         beside = Box(at.real + HEAD + 4 + wide / 2, at.imag, _stepped(wide), high)
         return Body(at, HEAD, (beside,) if high else ())
 
-    def holds(self, box: Box) -> bool:
-        """Whether there is room for all of a box among the characters."""
-        x, y = box.width / 2, box.height / 2
-        inside = box.x >= x and box.x + x <= self.width
-        return inside and self.top <= box.y - y and box.y + y <= self.bottom
-
     def way(self, source: str, target: str) -> Way | None:
         """The wire between two parts; None: there is no such. Without a target nobody knows yet
         where it will arrive.
@@ -420,7 +414,9 @@ def draw_stage(
     ``before``, when ``then`` were the gates, is marked.
     """
     laid = _Set(stage, gates is not None, scene.half)
-    labels = Labels(laid.holds, laid.ground.taken())
+    high = laid.bottom - laid.top
+    inside = Box(laid.width / 2, laid.top + high / 2, laid.width, high)
+    labels = Labels(inside, laid.ground.taken())
     parked = [*_envelopes(laid, labels, before)]
     unheard = _unheard(scene, stage, before)
     added = _added(stage, before)

@@ -5,9 +5,12 @@ it carries; labels of other things find room by the same rules.
 
 import re
 from cmath import rect
+from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import product
 from math import tau
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -40,12 +43,12 @@ NEARER, SAME_LINE = 4.0, 12.0
 and how near two points are that are on one line.
 """
 ROUNDS = (
-    *((LONGEST, AROUND, True, 0.0), (SHORT, AROUND, True, 0.0)),
-    *((LONGEST, FURTHER, False, 0.0), (SHORT, FURTHER, False, 0.0)),
-    *((LONGEST, FURTHER, False, NEARER), (SHORT, FURTHER, False, NEARER)),
+    *((LONGEST, AROUND), (SHORT, AROUND)),
+    *((LONGEST, FURTHER), (SHORT, FURTHER)),
+    *((LONGEST, ()), (SHORT, ())),
 )
-"""How wide a label may be, where it may stand, whether that is near, and how much nearer it may be
-to another thing, in this order.
+"""How wide a label may be, and where it may stand, in this order: at last where it is ``NEARER`` to
+another thing.
 """
 PARKED, ENDING = (0.4, 0.58, 0.24, 0.74, 0.5, 0.32, 0.66, 0.16, 0.84), (0.85, 0.7, 0.55, 0.4)
 """Where on its wire an envelope stands."""
@@ -165,7 +168,7 @@ def travelled(
     """Draw what travelled between the parts of a drawing, round all others, with its words, which
     keep so much ``air`` to things where there is room; what came is ``seen`` of some kinds without.
     """
-    labels = Labels(there.ground.holds, there.ground.taken())
+    labels = Labels(there.ground.inside, there.ground.taken())
     if air:
         labels.wires += (
             replace(box, width=box.width + 2 * air, height=box.height + 2 * air)
@@ -201,12 +204,12 @@ class _Label(Struct, frozen=True):
 class Labels:
     """The words that stand beside things, the more important first, and what else needs room.
 
-    A picture ``holds`` a box or not; ``pinned`` is what is covered in it, words keep clear of the
+    All are ``inside`` of a picture; ``pinned`` is what is covered in it, words keep clear of the
     ``lines``, too, and of ``wires`` where there is room.
     """
 
-    def __init__(self, holds: Callable[[Box], bool], pinned: Iterable[Box]) -> None:
-        self.holds = holds
+    def __init__(self, inside: Box, pinned: Iterable[Box]) -> None:
+        self.inside = inside
         self.pinned = [*pinned]
         self.lines: list[Box] = []
         self.wires: list[Box] = []
@@ -245,7 +248,7 @@ class Labels:
         out = 1j * (way[3] - way[0]) / (abs(way[3] - way[0]) or 1)
         for place in (on(way, share) + far * out for far in beside for share in shares):
             box = envelope_box(place)
-            if self.holds(box) and not any(box.meets(other) for other in self.pinned):
+            if self.inside.holds(box) and not any(box.meets(other) for other in self.pinned):
                 self.pinned.append(box)
                 return place
         return None
@@ -254,14 +257,20 @@ class Labels:
         """Draw each as a whole where there is room for it, in lines where it is long; where all
         around is full, as near as there is room.
         """
-        left = self.asked
-        for longest, around, near, nearer in ROUNDS if left else ():
+        left, perhaps = self.asked, defaultdict[Any, list[Box]](list)
+        for longest, around in ROUNDS:
             texts = {key: _in_lines(each.words, longest) for key, each in left.items()}
-            wishes = (
-                (key, self._seats(key, lines, around, nearer, near=near))
+            if longest == SHORT:  # what is in the same lines had no room in the round before
+                longer = {key: _in_lines(left[key].words, LONGEST) for key in texts}
+                texts = {key: lines for key, lines in texts.items() if lines != longer[key]}
+            if not texts:
+                continue
+            wishes = [
+                (key, self._seats(key, lines, around, perhaps[key, lines]) if around
+                 else perhaps[key, lines])
                 for key, lines in texts.items()
-            )
-            wires = self.wires if near else ()
+            ]  # fmt: skip
+            wires = self.wires if around is AROUND else ()
             seats = seated(wishes, [*self.pinned, *self.lines, *wires])
             self.pinned += seats.values()
             left = {key: each for key, each in left.items() if key not in seats}
@@ -279,51 +288,52 @@ class Labels:
         key: str,
         lines: Sequence[str],
         around: Sequence[tuple[float, float]],
-        nearer: float,
-        *,
-        near: bool,
+        perhaps: list[Box],
     ) -> Iterator[Box]:
-        own = self.asked[key]
-        others = {
-            at
-            for each in (*self.asked.values(), *self.trails)
-            if each.words != own.words or (own in self.trails and each not in self.trails)
-            for at in (each.about if near else each.points)
-            if at in each.place or all(abs(at - mine) >= SAME_LINE for mine in own.about)
-        }
+        """Where a label stands nearer to what it is for than to others; ``perhaps`` learns where it
+        is a little nearer to these.
+
+        Thousands of places are tried for a label: so this is plain numbers, and who was in the way
+        last is asked first.
+        """
+        own, near = self.asked[key], around is AROUND
+        theirs = [
+            (at.real, at.imag)
+            for at in {
+                at
+                for each in (*self.asked.values(), *self.trails)
+                if each.words != own.words or (own in self.trails and each not in self.trails)
+                for at in (each.about if near else each.points)
+                if at in each.place or all(abs(at - mine) >= SAME_LINE for mine in own.about)
+            }
+        ]
+        (first, second), *more = [(at.real, at.imag) for at in own.points]
         wide, high = max(map(measured, lines)) + 4, LINE * len(lines)
-        right, down = own.gap + 1 + wide / 2, own.gap + 1 + (high - LINE) / 2
-        boxes = (
-            Box(at.real + x * right, at.imag + y * down, wide, high)
-            for at in (own.points if near else own.about)
-            for x, y in around
-        )
-        return filter(_nearer(own, others, nearer), filter(self.holds, boxes))
-
-
-def _nearer(own: _Label, others: Iterable[Place], nearer: float) -> Callable[[Box], bool]:
-    """Whether a box stands nearer to what it is for than to others.
-
-    Thousands of places are tried for a label: so this is plain numbers, and who was in the way last
-    is asked first.
-    """
-    (first, second), *more = [(at.real, at.imag) for at in own.points]
-    theirs = [(at.real, at.imag) for at in others]
-
-    def clear(box: Box) -> bool:
-        x, y, out, up = box.x, box.y, box.width / 2, box.height / 2
-        reach = max(abs(first - x) - out, abs(second - y) - up, 0.0)
-        for p, q in more:
-            reach = min(reach, max(abs(p - x) - out, abs(q - y) - up, 0.0))
-        least = reach * 0.8 if reach <= own.gap + 2 else reach - nearer
-        right, down = out + least, up + least
-        for at, (p, q) in enumerate(theirs if least > 0 else ()):
-            if abs(p - x) < right and abs(q - y) < down:
-                theirs.insert(0, theirs.pop(at))
-                return False
-        return True
-
-    return clear
+        out, up = wide / 2, high / 2
+        aside, below = own.gap + 1 + out, own.gap + 1 + (high - LINE) / 2
+        left, right, top, bottom = self.inside.edges
+        for at, (i, j) in product(own.points if near else own.about, around):
+            x, y = at.real + i * aside, at.imag + j * below
+            if x - out < left or x + out > right or y - up < top or y + up > bottom:
+                continue
+            reach = max(abs(first - x) - out, abs(second - y) - up, 0.0)
+            for p, q in more:
+                reach = min(reach, max(abs(p - x) - out, abs(q - y) - up, 0.0))
+            is_beside = reach <= own.gap + 2
+            least = reach * 0.8 if is_beside else reach
+            across, along = out + least, up + least
+            for who, (p, q) in enumerate(theirs if least > 0 else ()):
+                if abs(p - x) < across and abs(q - y) < along:
+                    theirs.insert(0, theirs.pop(who))
+                    break
+            else:
+                yield Box(x, y, wide, high)
+                continue
+            across, along = across - NEARER, along - NEARER
+            if near or is_beside or (abs(p - x) < across and abs(q - y) < along):
+                continue
+            if not any(abs(p - x) < across and abs(q - y) < along for p, q in theirs):
+                perhaps.append(Box(x, y, wide, high))
 
 
 @lru_cache(1 << 10)

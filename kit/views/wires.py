@@ -86,12 +86,6 @@ class Ground:
                 yield Box(x, y, 2 * reach + 4, 2 * reach + 2)
             yield from body.boxes
 
-    def holds(self, box: Box) -> bool:
-        """Whether all of a box is inside."""
-        corner = Place(box.width / 2, box.height / 2)
-        at = Place(box.x, box.y)
-        return _holds(self.inside, at - corner) and _holds(self.inside, at + corner)
-
     def way(self, start: Body, end: Body) -> Way:
         """The wire from one body to another: of those that cross nobody, the least bent one."""
         if (start, end) not in self.known:

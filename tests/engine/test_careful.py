@@ -345,3 +345,17 @@ def test_a_search_that_falls_over_is_blamed_on_what_raised() -> None:
     with pytest.raises(ValueError, match="own"), asking(model):
         raise ValueError("own")
     assert raised_at(ValueError("nowhere"), "mine") == "mine"
+
+
+def test_a_function_is_asked_again_about_sets_in_another_order() -> None:
+    """Whichever argument has the set, and also when a value was asked about before."""
+
+    def first(*given: frozenset[int]) -> int:
+        return next(iter(given[-1]))
+
+    judge = asked_twice("monitor m", first, lambda function, answer: answer)
+    one, several = frozenset((1,)), frozenset((1, 2, 3))
+    assert judge(several, one) == judge(several, one) == 1
+    for _ in range(2):
+        with pytest.raises(BadInput, match="another answer each time"):
+            judge(one, several)

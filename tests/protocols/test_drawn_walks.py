@@ -35,7 +35,7 @@ def test_the_moments_of_a_walk_are_drawn(name: str) -> None:
         timeline.run(walk.actions)
         last = len(timeline.moments) - 1
         for number in {*range(1, last, EVERY), last}:
-            drawn = frame(scene_of(timeline, number), views.panels, views.macros)
+            drawn = frame(scene_of(timeline, number), views.panels, views.macros, views)
             check_keys(drawn)
             cast = (part.key or "" for part in drawn.walk() if is_character(part))
             kinds = {kind for kind, colon, _ in (key.partition(":") for key in cast) if colon}

@@ -61,11 +61,19 @@ SOME_AND_OTHERS = pytest.mark.parametrize(
 )
 
 
-def runs(model: str) -> Iterator[tuple[str, Timeline]]:
-    """Every scenario of a model, registered or a file, played to its end."""
-    for scenario in entries()[model].scenarios:
-        yield scenario.name, open_named(f"{model}/{scenario.name}").timeline
-    yield from filed().get(model, ())
+@cache
+def runs(model: str) -> tuple[tuple[str, tuple[Scene, ...]], ...]:
+    """Every scenario of a model, registered or a file, played to its end: all its moments."""
+    registered = (
+        (scenario.name, open_named(f"{model}/{scenario.name}").timeline)
+        for scenario in entries()[model].scenarios
+    )
+    found = []
+    for name, timeline in (*registered, *filed().get(model, ())):
+        while len(timeline.moments) <= MOST_STEPS and timeline.forward() is not None:
+            pass
+        found.append((name, tuple(scene_of(timeline, moment.id) for moment in timeline.moments)))
+    return tuple(found)
 
 
 @cache
@@ -78,25 +86,22 @@ def filed() -> dict[str, list[tuple[str, Timeline]]]:
     return found
 
 
-@cache
-def drawn(model: str, others: bool) -> tuple[tuple[str, tuple[tuple[Scene, Frag], ...]], ...]:
+def drawn(model: str, others: bool) -> Iterator[tuple[str, tuple[tuple[Scene, Frag], ...]]]:
     """The picture of every moment of some runs of a model, or of its other ones."""
-    found = []
-    for at, (name, timeline) in enumerate(runs(model)):
-        if (at >= FEW and at % SHARE > 0) != others:
-            continue
-        while len(timeline.moments) <= MOST_STEPS and timeline.forward() is not None:
-            pass
-        scenes = (scene_of(timeline, moment.id) for moment in timeline.moments)
-        found.append((name, tuple((scene, pictured(scene)) for scene in scenes)))
-    return tuple(found)
+    for at, (name, scenes) in enumerate(runs(model)):
+        if (at >= FEW and at % SHARE > 0) == others:
+            yield name, tuple((scene, pictured(scene)) for scene in scenes)
 
 
 def pictured(scene: Scene) -> Frag:
     """What the panel in the slot of the picture shows, with what is a picture beside it."""
-    views, beside = for_model(scene.model), BESIDE.get(scene.model.name)
-    shown = [panel for panel in views.panels if panel.name in (views.picture, beside)]
-    return shown[0].draw(scene) if len(shown) == 1 else h("div", [p.draw(scene) for p in shown])
+
+    def work() -> Frag:
+        views, beside = for_model(scene.model), BESIDE.get(scene.model.name)
+        shown = [panel for panel in views.panels if panel.name in (views.picture, beside)]
+        return shown[0].draw(scene) if len(shown) == 1 else h("div", [p.draw(scene) for p in shown])
+
+    return scene.once(pictured, work)
 
 
 def picture(timeline: Timeline) -> Panel:

@@ -42,6 +42,7 @@ class ProposerRow(Struct, frozen=True):
     accepts: tuple[str, ...]
     missing: tuple[str, ...]
     needed: int
+    proposed: bool
 
 
 class EpochRow(Struct, frozen=True):
@@ -108,6 +109,7 @@ def proposers(m: Paxos, s: MachineState) -> tuple[ProposerRow, ...]:
                     m.named(mine.accepts),
                     m.named(voters & ~heard),
                     needed,
+                    bool(mine.entry),
                 )
             )
     return tuple(rows)

@@ -63,9 +63,8 @@ def _card(scene: Scene, row: EpochRow) -> Card:
 def _gates(scene: Scene) -> Iterator[Gate]:
     """A majority: each round waits for its promises, then for acceptances."""
     for row in scene.of(facts.proposers):
-        proposed = bool(row.why and row.accepts)
-        did, there = ("accepted", row.accepts) if proposed else ("promised", row.promises)
-        counted = f"accept {row.value} in" if proposed else "promises for"
+        did, there = ("accepted", row.accepts) if row.proposed else ("promised", row.promises)
+        counted = f"accept {row.value} in" if row.proposed else "promises for"
         what = f"{counted} {row.ballot}, epoch {row.epoch}"
         yield Gate(scene.model.spot(row.name), what, did, there, row.missing, row.needed)
 

@@ -16,9 +16,12 @@ from kit.errors import BadInput, KitError, Refusal
 from kit.masks import where
 from kit.protocols.paxos.paxos import Paxos
 from kit.protocols.paxos.rules import is_quorum
+from kit.views.gate import gates_of
+from kit.views.panel import scene_of
+from kit.views.registry import for_model
 from kit.widgets.player import Player
 from tests.commands.calling import call
-from tests.views.frames import after, go_on, panel_text
+from tests.views.frames import after, check_frame, go_on, panel_text
 
 BARE = {"spreads": False, "refusals": False, "tidy": True}
 STATES = [
@@ -287,3 +290,19 @@ def test_a_crash_between_writing_and_answering_loses_nothing() -> None:
         state = model.act(state, option[0])
     assert model.on_disk(state, 1).holds(1, "x")
     assert not [e for e in state.network.in_flight if e.source == "B"]
+
+
+def test_nobody_stands_before_the_gate_and_behind_it() -> None:
+    """A proposer may not accept its own value once it has promised a higher ballot: its gate waits
+    for those who accept from the proposal on, though nobody has done so.
+    """
+    verbs = ("ballot A", "ballot B", "deliver A>C prepare 1 1A", "deliver B>A prepare 1 1B")
+    timeline = after("paxos", {}, *verbs, "deliver C>A promise 1 1A")
+    scene = scene_of(timeline, timeline.at)
+    check_frame(scene)
+    [panel] = [each for each in for_model(timeline.model).panels if each.gates]
+    gates = {gate.thing: gate for gate in gates_of(scene, panel.gates or list)}
+    assert gates["n:A"].sentence == (
+        "the gate of accept x in 1A, epoch 1 is closed: 0 of 3 have accepted, 2 needed; "
+        "missing: A, B, C"
+    )
