@@ -419,7 +419,7 @@ class NetworkModel(NodeModel[ActorState]):
     def _known(self, s: ActorState) -> ActorState:
         return s.but(nodes=tuple(map(self.gist, s.nodes)), network=self.carrier.empty())
 
-    def asked(self, s: ActorState) -> Iterator[Any]:
+    def suggestible(self, s: ActorState) -> Iterator[Any]:
         """What may be suggested: no fault, nothing unasked; nothing on its way once settled."""
         acts = self.acts.items()
         out = [kind for kind, act in acts if act.said.unasked or act.said.fault]
@@ -435,7 +435,7 @@ class NetworkModel(NodeModel[ActorState]):
 
         A story ends where all is settled: what only repeats what nodes know is left alone.
         """
-        return next(self.asked(s), None)
+        return next(self.suggestible(s), None)
 
     def is_busy(self, s: ActorState) -> bool:
         """Whether something that brings news is in flight or held."""
