@@ -114,6 +114,11 @@ class Ground:
             if not crossed:
                 return
             least = min(least, crossed)
+        for curve in self._along_rows(start.at, end.at):  # only where it crosses nobody
+            crossed, first, last = self._seen(curve, start, end, others, 1)
+            if not crossed:
+                yield crossed, cut(curve, first, last)
+                return
 
     def _curves(self, start: Place, end: Place) -> Iterator[Way]:
         """Curves from the middle of a body to that of another: more and more bent, then angular."""
@@ -127,7 +132,6 @@ class Ground:
             yield start, near_start, near_end, end
         for corner in (Place(start.real, end.imag), Place(end.real, start.imag)):
             yield start, corner, corner, end
-        yield from self._along_rows(start, end)
 
     def _along_rows(self, start: Place, end: Place) -> Iterator[Way]:
         """Curves that leave and come straight up or down, and between run beside a row."""
