@@ -510,6 +510,24 @@ def test_words_are_whole_and_stand_at_what_they_say(model: str, others: bool) ->
 
 @SOME_AND_OTHERS
 @pytest.mark.parametrize("model", PORTED)
+def test_words_that_stand_away_have_a_line_to_their_own_thing(model: str, others: bool) -> None:
+    """It ends beside the thing, and runs over none on its way."""
+    for name, frames in drawn(model, others):
+        for at, (_, frag) in enumerate(frames):
+            things = [each for each in parts(frag) if not each.owner.startswith("gate:")]
+            for label in frag.walk():
+                for lead in label.kids if (label.key or "").startswith("label:") else ():
+                    if isinstance(lead, Frag) and lead.get("class") == "lead":
+                        pairs = re.findall(r"(-?\d+) (-?\d+)", lead.get("d") or "")
+                        start, end = (complex(*map(float, pair)) for pair in pairs)
+                        points = [start + (end - start) * i / 20 for i in range(1, 21)]
+                        over = [each.what for each in things for point in points
+                                if each.owner != label.key and covers(each, point)]  # fmt: skip
+                        assert not over, (name, at, label.key)
+
+
+@SOME_AND_OTHERS
+@pytest.mark.parametrize("model", PORTED)
 def test_nobody_who_is_dead_opens_a_letter(model: str, others: bool) -> None:
     """What is sent to who was down and stays so is lost, unless a network says that it came."""
     for _, frames in drawn(model, others):
