@@ -8,7 +8,7 @@ what a node does on its own accord is an action that ends in ``NetworkModel.turn
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, reduce
 from operator import or_
 from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
@@ -36,8 +36,8 @@ from kit.engine.network import (
 from kit.errors import BadInput, Refusal
 
 T = TypeVar("T")
-STILL = "nothing in flight"
-"""The milestone of a network that has delivered all."""
+STILL = "no news in flight"
+"""The milestone of a network that has delivered all that changes anything."""
 
 
 NO_NEWS = "It changes nothing here: what it brings is known already, or no longer needed."
@@ -398,22 +398,48 @@ class NetworkModel(NodeModel[ActorState]):
 
     # -- schedule ----------------------------------------------------------------------------------
 
+    def gist(self, node: Any) -> Any:
+        """What counts as news of a node where a message changes it: all, unless a model says."""
+        return node
+
+    def is_settled(self, s: ActorState) -> bool:
+        """Whether all that is on its way, received in turn, can only repeat what nodes know."""
+        for envelope in s.network.held:
+            s = s.but(network=self.carrier.release(s.network, envelope))
+        known, seen = self._known(s), set[ActorState]()
+        while s not in seen and self._known(s) == known:
+            seen.add(s)
+            ends = (self.comes_to(s, DeliverMessage(e)) for e in self.carrier.in_flight(s.network))
+            after = (end for end in ends if isinstance(end, ActorState) and end != s)
+            if (end := next(after, None)) is None:
+                return self.carrier.lasting or not s.network.in_flight
+            s = end
+        return s in seen
+
+    def _known(self, s: ActorState) -> ActorState:
+        return s.but(nodes=tuple(map(self.gist, s.nodes)), network=self.carrier.empty())
+
+    def suggestible(self, s: ActorState) -> Iterator[Any]:
+        """What may be suggested: no fault, nothing unasked; nothing on its way once settled."""
+        acts = self.acts.items()
+        out = [kind for kind, act in acts if act.said.unasked or act.said.fault]
+        if self.is_settled(s):
+            out += [DeliverMessage, ReleaseMessage]
+        enabled = (action for action in self.actions(s) if not isinstance(action, tuple(out)))
+        if self.carrier.lasting:
+            enabled = (action for action in enabled if self.apply(s, action) != s)
+        return enabled
+
     def suggest(self, s: ActorState) -> Any | None:
         """What can be received, then what the protocol adds; to heal and to release come last.
 
-        Where messages stay in flight for good, those that would change nothing are left alone.
+        A story ends where all is settled: what only repeats what nodes know is left alone.
         """
-        unasked = tuple(
-            kind for kind, act in self.acts.items() if act.said.unasked or act.said.fault
-        )
-        enabled = (action for action in self.actions(s) if not isinstance(action, unasked))
-        if self.carrier.lasting:
-            enabled = (action for action in enabled if self.apply(s, action) != s)
-        return next(enabled, None)
+        return next(self.suggestible(s), None)
 
     def is_busy(self, s: ActorState) -> bool:
-        """Whether a message is in flight or held."""
-        return bool(s.network.in_flight or s.network.held)
+        """Whether something that brings news is in flight or held."""
+        return bool(s.network.in_flight or s.network.held) and not self.is_settled(s)
 
     def milestone(self, before: ActorState, action: Any, after: ActorState) -> str | None:
         """The network splits, heals, or has delivered all."""
@@ -421,7 +447,7 @@ class NetworkModel(NodeModel[ActorState]):
             return "split"
         if isinstance(action, Heal):
             return "healed"
-        return STILL if before.network.in_flight and not self.is_busy(after) else None
+        return STILL if self.is_busy(before) and not self.is_busy(after) else None
 
 
 def _list(done: list[str]) -> str:

@@ -17,7 +17,7 @@ shown after it. Blank lines part them; lines that begin with ``#`` are comments:
 
 A parameter's value is JSON, or else plain text. A step is lines of verbs and of what to show, then
 ``----``. Verbs are the model's own (``apply B``; one that must wait shows why) and ``next``,
-``milestone``, ``quiet`` (on until nothing is in flight), ``back``, ``catch up``. Of every model can
+``milestone``, ``quiet`` (on until no news is in flight), ``back``, ``catch up``. Of every model can
 be shown ``verdicts``, ``waiting`` and ``enabled`` (after the last two the beginning of the verbs
 that are meant); ``rows``, ``log`` and so on of those whose registry entry has such output. A word
 of an earlier version is read as today's, and noted.

@@ -367,7 +367,7 @@ class Timeline:
         return self._until(lambda moved: moved.milestone is not None)
 
     def to_quiet(self) -> Moment | None:
-        """The same, but to where nothing is in flight on a network."""
+        """The same, but to where no news is in flight on a network."""
         return self._until(lambda moved: not self.model.is_busy(moved.state))
 
     def _until(self, reached: Callable[[Moment], bool]) -> Moment | None:

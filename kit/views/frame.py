@@ -68,14 +68,15 @@ class Slots(Struct, frozen=True, kw_only=True):
     """The names of the panels that fill the slots; the others are further tabs.
 
     ``picture`` is what one looks at, ``table`` what explains it, ``badges`` the status line. A
-    ``wide`` picture needs more width than height. ``gates`` says what the next step waits for,
-    ``named`` what a broken promise names.
+    ``wide`` picture needs more width than height, an ``even`` one has half of the board. ``gates``
+    says what the next step waits for, ``named`` what a broken promise names.
     """
 
     picture: str = ""
     table: str = ""
     badges: str = ""
     wide: bool = False
+    even: bool = False
     gates: Declared = awaited_gates
     named: Named = nothing
 
@@ -110,7 +111,7 @@ def frame(
     pages = [(panel, panel.draw(scene)) for panel in tabs]
     kind = " alone"
     if picture and pages:
-        kind = " wide" if slots.wide else " rail" * _is_short(pages[0][1])
+        kind = " even" * slots.even or " wide" * slots.wide or " rail" * _is_short(pages[0][1])
     declared = picture.gates if picture and picture.gates else slots.gates
     gates = gates_of(scene, declared)
     drawn = None if picture is None else _picture(scene, picture, declared)

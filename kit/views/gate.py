@@ -26,7 +26,9 @@ MOST_GATES = 3
 MOST_TOLD = 40
 """Refusals that are looked at."""
 MOST_MISSING, MOST_COME = 4, 5
-"""Nodes that stand before a gate and behind it one by one; of more, they are counted."""
+"""Nodes that stand before a gate and behind it one by one, where its name leaves no room for more;
+of more, they are counted.
+"""
 MOST_NAMED = 24
 """Nodes that the sentence of a gate names on each side."""
 MISSING, THERE = later("missing: {names}"), later("there: {names}")
@@ -193,15 +195,19 @@ def gate_below(
     post = min(300.0, width - 24 - behind - measured(gate.count, bold=True))
     room = width - post - 20 - measured(gate.count, bold=True)
     come = _some(gate.there, MOST_COME)
-    before = _BEFORE * len(_some(gate.missing, MOST_MISSING)) or measured(gate.untold)
-    what = shortened(gate.title, post - before - 16, bold=True)
+    fit = int((post - 16 - measured(gate.title, bold=True)) // _BEFORE)
+    missing = _some(gate.missing, max(MOST_MISSING, min(fit, MOST_COME)))
+    untold = "" if missing else gate.untold
+    what = shortened(
+        gate.title, post - 16 - (_BEFORE * len(missing) or measured(untold)), bold=True
+    )
     return h(
         "g",
         h("title", gate.sentence),
         h("path", d=f"M0 {bottom - HIGH + 1:.0f}H{width:.0f}", class_="rail"),
         h("text", what, x=2, y=y + 5, class_="strong"),
-        h("text", gate.untold, x=post - 12, y=y + 5, text_anchor="end") if gate.untold else None,
-        _crowd(scene, gate, cast, post, y, come),
+        h("text", untold, x=post - 12, y=y + 5, text_anchor="end") if untold else None,
+        _crowd(scene, gate, cast, post, y, (missing, come)),
         h("text", said, x=post + 12, y=y + 5)
         if gate.there and not come and measured(said) < room else None,
         h("text", gate.count, x=width - 2, y=y + 5, text_anchor="end", class_="strong"),
@@ -239,7 +245,8 @@ def _cast_of(picture: Frag) -> Iterator[tuple[str, str]]:
 
 def _above(scene: Scene, gate: Gate, cast: Cast, is_first: bool) -> Frag:
     come = _some(gate.there, MOST_COME)
-    post = _BEFORE * len(_some(gate.missing, MOST_MISSING)) + 8
+    missing = _some(gate.missing, MOST_MISSING)
+    post = _BEFORE * len(missing) + 8
     width, high = post + _BEHIND * len(come) + 8, 2 * _MIDDLE
     return h(
         "div",
@@ -247,7 +254,7 @@ def _above(scene: Scene, gate: Gate, cast: Cast, is_first: bool) -> Frag:
         h("span", gate.untold) if gate.untold else None,
         h(
             "svg",
-            _crowd(scene, gate, cast, post, _MIDDLE, come, pressed=is_first),
+            _crowd(scene, gate, cast, post, _MIDDLE, (missing, come), pressed=is_first),
             viewBox=f"0 0 {width:.0f} {high:.0f}",
             role="group",
             aria_label=gate.sentence,
@@ -271,14 +278,14 @@ def _crowd(
     cast: Cast,
     post: float,
     y: float,
-    come: Sequence[str],
+    sides: tuple[Sequence[str], Sequence[str]],
     *,
     pressed: bool = True,
 ) -> list[Frag]:
     """Draw the gate itself, who stands before it, and who has come. Of those who are missing a
     press does their next step, or opens their menu.
     """
-    missing = _some(gate.missing, MOST_MISSING)
+    missing, come = sides
     steps = _steps(scene, missing) if missing and pressed and not scene.closed else {}
     key, leaf = f"gate:{gate.thing}", 9 if gate.is_open else 0
     letters, health, new = cast.letters, cast.health, came(gate, cast.before)

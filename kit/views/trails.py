@@ -42,6 +42,8 @@ NEARER, SAME_LINE = 4.0, 12.0
 """How much nearer to another thing a label may be than to its own, where there is no other room;
 and how near two points are that are on one line.
 """
+AWAY, EDGE = 26.0, 12.0
+"""How far from what they are about words have a line that leads there, and where it ends."""
 ROUNDS = (
     *((LONGEST, AROUND), (SHORT, AROUND)),
     *((LONGEST, FURTHER), (SHORT, FURTHER)),
@@ -255,9 +257,10 @@ class Labels:
 
     def draw(self) -> Iterator[Frag]:
         """Draw each as a whole where there is room for it, in lines where it is long; where all
-        around is full, as near as there is room.
+        around is full, as near as there is room, with a line from there to what it is about.
         """
         left, perhaps = self.asked, defaultdict[Any, list[Box]](list)
+        placed: dict[str, tuple[Box, tuple[str, ...]]] = {}
         for longest, around in ROUNDS:
             texts = {key: _in_lines(each.words, longest) for key, each in left.items()}
             if longest == SHORT:  # what is in the same lines had no room in the round before
@@ -274,14 +277,42 @@ class Labels:
             seats = seated(wishes, [*self.pinned, *self.lines, *wires])
             self.pinned += seats.values()
             left = {key: each for key, each in left.items() if key not in seats}
-            for key, seat in seats.items():
-                top = seat.y + 4 - LINE * (len(texts[key]) - 1) / 2
-                lines = [
-                    h("text", line, x=round(seat.x), y=round(top + LINE * i), text_anchor="middle",
-                      class_="said")
-                    for i, line in enumerate(texts[key])
-                ]  # fmt: skip
-                yield h("g", lines, k=f"label:{key}")
+            placed |= {key: (seat, texts[key]) for key, seat in seats.items()}
+        for key, (seat, text) in placed.items():
+            top = seat.y + 4 - LINE * (len(text) - 1) / 2
+            lines = [
+                h("text", line, x=round(seat.x), y=round(top + LINE * i), text_anchor="middle",
+                  class_="said")
+                for i, line in enumerate(text)
+            ]  # fmt: skip
+            lead = self._lead(seat, self.asked[key].points)
+            shape = h("path", d=lead, class_="lead") if lead else None
+            yield h("g", shape, lines, k=f"label:{key}")
+
+    def _lead(self, seat: Box, points: Iterable[Place]) -> str:
+        """A line from words that stand away to the nearest thing that they are about, as a path;
+        empty where they stand beside it, or something is between.
+        """
+        x, y, out, up = seat.x, seat.y, seat.width / 2, seat.height / 2
+        ends = (
+            (Place(min(max(at.real, x - out), x + out), min(max(at.imag, y - up), y + up)), at)
+            for at in points
+        )
+        start, at = min(ends, key=lambda ends: abs(ends[1] - ends[0]))
+        far = abs(at - start)
+        if far <= AWAY:
+            return ""
+        end = at + EDGE * (start - at) / far
+        between = [start + (end - start) * i / 20 for i in range(1, 21)]
+        own = envelope_box(at)
+        if any(
+            box.meets(Box(p.real, p.imag, 2, 2))
+            for box in self.pinned
+            if box not in (seat, own)
+            for p in between
+        ):
+            return ""
+        return f"M{start.real:.0f} {start.imag:.0f}L{end.real:.0f} {end.imag:.0f}"
 
     def _seats(
         self,

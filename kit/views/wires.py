@@ -1,8 +1,8 @@
 """Wires: how they go round what stands in a picture, and where there is room beside them.
 
 A wire is a curve between two bodies. It begins and ends at their edges, and it bends so far that it
-crosses nobody else, if that can be done. What stands in a picture seldom moves, so each way is
-found once.
+crosses nobody else, if that can be done; where it cannot, it runs along a row of them. What stands
+in a picture seldom moves, so each way is found once.
 """
 
 from collections.abc import Iterable, Iterator
@@ -32,6 +32,10 @@ SHAPES = (
     *((1j, 0.8 - 1j), (0.2 + 1j, 1 - 1j), (0.2 + 1j, 0.8 + 0j), (0.2 + 0j, 0.8 + 1j)),
 )
 """Where the two points are that it bends to: how far along; how far out, in parts of the bend."""
+
+
+CLEAR = 8.0
+"""How far from a row a wire runs along it."""
 
 
 class Body(Struct, frozen=True):
@@ -104,6 +108,11 @@ class Ground:
             if not crossed:
                 return
             least = min(least, crossed)
+        for curve in self._along_rows(start.at, end.at):  # only where it crosses nobody
+            crossed, first, last = self._seen(curve, start, end, others, 1)
+            if not crossed:
+                yield crossed, cut(curve, first, last)
+                return
 
     def _curves(self, start: Place, end: Place) -> Iterator[Way]:
         """Curves from the middle of a body to that of another: more and more bent, then angular."""
@@ -117,6 +126,19 @@ class Ground:
             yield start, near_start, near_end, end
         for corner in (Place(start.real, end.imag), Place(end.real, start.imag)):
             yield start, corner, corner, end
+
+    def _along_rows(self, start: Place, end: Place) -> Iterator[Way]:
+        """Curves that leave and come straight up or down, and between run beside a row."""
+        levels = {
+            round(body.y + side * (body.height / 2 + CLEAR))
+            for _, body in self.bodies
+            for side in (-1, 1)
+        }
+        for level in sorted(levels, key=lambda y: abs(y - start.imag) + abs(y - end.imag)):
+            high = (8 * level - start.imag - end.imag) / 6  # so that its middle is there
+            for near, far in ((0, 0), (1, 1), (0, 1), (0, 0.5), (0.5, 1)):
+                first, last = (start.real + share * (end - start).real for share in (near, far))
+                yield start, Place(first, high), Place(last, high), end
 
     def _seen(
         self, curve: Way, start: Body, end: Body, others: list[tuple[Body, Box]], least: int

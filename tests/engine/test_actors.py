@@ -19,7 +19,7 @@ from kit.engine.declared import Node, action, parameter, refused
 from kit.engine.model import fingerprint
 from kit.engine.network import Envelope, Heal, NetworkOptions, Partition, line
 from kit.engine.registry import build, register
-from kit.engine.timeline import Timeline
+from kit.engine.timeline import Timeline, played_out
 from kit.engine.trace import dumps, loads
 from kit.errors import BadInput, Refused
 from tests.engine.counting import COUNTING, Add, Done, counting
@@ -194,15 +194,33 @@ def test_the_schedule_delivers_and_leaves_faults_alone() -> None:
         "A receives done 1 from B.",
     ]
     assert [m.milestone for m in timeline.moments if m.milestone] == [
-        "split", "healed", "nothing in flight",
+        "split", "healed", "no news in flight",
     ]  # fmt: skip
+
+
+def copied_once() -> Timeline:
+    """One addition, of which the network makes a copy, played out."""
+    return played_out(Timeline(counting(adds=1, duplicates=1), script=("duplicate A>B add 1",)))
+
+
+def test_a_story_ends_where_only_repetition_is_left() -> None:
+    """A copy is received where it changes a node; the answer that repeats another one is not."""
+    timeline = copied_once()
+    model, state = timeline.model, timeline.state
+    assert [moment.say for moment in timeline.moments[2:]] == [
+        "B receives add 1 from A and sends done 1 to A.",
+        "B receives add 1 from A and sends done 1 to A.",
+        "A receives done 1 from B.",
+    ]
+    assert [timeline.now.milestone, model.is_busy(state)] == ["no news in flight", False]
+    assert [*map(line, state.network.in_flight)] == ["B>A done 1"]
 
 
 def test_a_message_that_changes_nothing_is_told_so() -> None:
     """A copy of an answer reaches A, who knew it: the step says that there is nothing to do."""
-    timeline = Timeline(counting(adds=1, duplicates=1), script=("duplicate A>B add 1",))
-    while timeline.forward() is not None:
-        pass
+    timeline = copied_once()
+    (repeated,) = timeline.model.actions(timeline.state)
+    timeline.do(repeated)
     assert timeline.moments[-1].say == "A receives done 1 from B and has nothing to do."
 
 

@@ -79,7 +79,7 @@ class Paxos(MachineModel):
         "Each talks to the others by messages, which take any time, and any member may crash."
     )
     about = "The members, what they propose, what may go wrong."
-    first = ("persist", "deliver", "ballot")
+    first = ("persist", "deliver", "end_change", "ballot")
 
     members: int = parameter(3, "members, all of them acceptors: A, B, C, …", ge=1, le=5)
     values: tuple[str, ...] = parameter(

@@ -196,7 +196,7 @@ class RaftGroups(NetworkModel):
     def suggest(self, s: ActorState) -> Any | None:
         """What can be received, and an election where nobody leads; the rest is up to a story."""
         led = {group for of in s.nodes for group, each in zip(IDS, of, strict=True) if each.leader}
-        for each in self.actions(s):
+        for each in self.suggestible(s):
             if not isinstance(each, RaftGroups.happen):
                 return each
             if each.event == "campaign" and each.group not in led:

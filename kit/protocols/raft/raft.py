@@ -266,7 +266,11 @@ class Raft(MachineModel):
         leads = bool(name) and isinstance(s.nodes[self.index[name]].server.role, Leader)
         return name if leads and name in self.heard(s, node) else ""
 
-    def is_settled(self, s: MachineState) -> bool:
+    def gist(self, node: RaftNode) -> Any:
+        """All but what a leader notes of the others."""
+        return _watched(node)
+
+    def is_brought(self, s: MachineState) -> bool:
         """Whether a server leads that is not to hand over, and all members know what it has."""
         commits, leaders = {n.server.id: n.server.commit for n in s.nodes}, leading(s)
         return bool(leaders) and not any(
@@ -274,6 +278,10 @@ class Raft(MachineModel):
             for server, reign in leaders
             for name in server.configuration.members
         )
+
+    def is_settled(self, s: Any) -> bool:
+        """Whether all is brought, too: until then leaders have to know whom they still lack."""
+        return self.is_brought(s) and super().is_settled(s)
 
     # -- clients -----------------------------------------------------------------------------------
 
@@ -422,7 +430,7 @@ class Raft(MachineModel):
     def suggest(self, s: Any) -> Any | None:
         """As on any network; no timer, once a leader has brought all it has to everybody."""
         step = super().suggest(s)
-        return None if isinstance(step, MachineModel.tick) and self.is_settled(s) else step
+        return None if isinstance(step, MachineModel.tick) and self.is_brought(s) else step
 
     def milestone(self, before: Any, action: Any, after: Any) -> str | None:
         """Somebody leads a term, a command is committed; or what befalls a node or a link."""

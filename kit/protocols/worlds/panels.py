@@ -153,12 +153,12 @@ def _gates(own: Scene, drawn: Frag) -> Iterator[Frag]:
 
 
 def _waited_for(scene: Scene) -> Iterator[Gate]:
-    """The gates of both worlds: each draws its own in its picture."""
+    """The gates of both worlds, which say in which: each draws its own in its picture."""
     for world in WORLDS:
         own = part_scene(scene, world)
-        yield from gates_of(
-            own, _panel(scene, world, "picture").gates or for_model(own.model).gates
-        )
+        declared = _panel(scene, world, "picture").gates or for_model(own.model).gates
+        for gate in gates_of(own, declared):
+            yield replace(gate, what=f"{world}: {gate.what}")
 
 
 def _worded(world: str, slot: str) -> Callable[[Scene], str]:
@@ -248,6 +248,7 @@ VIEWS = Views(
     picture=EPOCHS,
     table=TOPOLOGY,
     badges="badges",
+    even=True,
     evidence=(EPOCHS, TOPOLOGY),
     may_ask=lambda scene: False,
 )

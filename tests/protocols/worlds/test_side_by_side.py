@@ -17,6 +17,7 @@ from kit.engine.scenario import file_named, open_file
 from kit.errors import BadInput, KitError
 from kit.lessons import goes_on_in, predict, who_is_asked
 from kit.playing import links
+from kit.playing.opening import open_named
 from kit.playing.stored import run_stored, stored_run
 from kit.protocols.worlds import commands
 from kit.protocols.worlds.alignment import WORLDS, Meeting, Pair, aligned, moments
@@ -26,7 +27,8 @@ from kit.protocols.worlds.facts.pairs import BOTH, JOIN, PAIRS
 from kit.protocols.worlds.panels import part_scene
 from kit.protocols.worlds.side_by_side import SideBySide
 from kit.views.fragment import keys
-from kit.views.panel import scene_at
+from kit.views.gate import gates_of
+from kit.views.panel import scene_at, scene_of
 from kit.views.registry import for_model
 
 runs = cache(side_by_side_run)
@@ -61,6 +63,24 @@ def test_rows_are_in_the_order_of_both_stories(pair: Pair) -> None:
     """No row comes before the one above it in either world."""
     for above, below in pairwise(aligned(pair).met):
         assert all(a < b for a, b in zip(above.steps, below.steps, strict=True))
+
+
+def test_both_pictures_say_who_is_missing() -> None:
+    """Five stand before a gate one by one where its name leaves room, and all gates that the board
+    tells of say in which world they are.
+    """
+    timeline = open_named("worlds/bootstrap-in-both").timeline
+    views = for_model(timeline.model)
+    [right] = [panel for panel in views.panels if panel.name == "topology"]
+    most = 0
+    while timeline.forward() is not None:
+        scene = scene_of(timeline, timeline.at)
+        assert right.gates is not None
+        shut = [gate for gate in gates_of(scene, right.gates) if gate.missing]
+        assert all(gate.title.startswith(("epochs: ", "topology: ")) for gate in shut)
+        heads = {key for key in keys(right.draw(scene)) if key.startswith("gate:barrier:")}
+        most = max(most, len(heads))
+    assert most == 5
 
 
 def test_whom_barriers_ask_is_what_the_models_need() -> None:
