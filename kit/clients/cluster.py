@@ -203,7 +203,7 @@ class ServedCluster:
         """Return once a program waits for its answer. Raises KitError when none does in time."""
         with self.lock:
             if not self._asked.wait_for(lambda: self.waiting, seconds):
-                raise KitError(f"no program has waited for an answer within {seconds:g} seconds")
+                raise KitError(f"no program has asked for an answer within {seconds:g} seconds")
 
     def value_of(self, number: int) -> str:
         """What a request wrote: what its client gave, or else its name."""

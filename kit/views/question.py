@@ -93,7 +93,7 @@ def receivers(scene: Scene, picture: Panel | None) -> Question | None:
     if not right <= things.keys() or not len(right) < len(things) <= MOST:
         return None
     return Question(
-        say("Next: {verb}. Which ones get {what}?", verb=verb, what=flows[0].label or say("it")),
+        say("Next: {verb}. Who gets {what}?", verb=verb, what=flows[0].label or say("it")),
         tuple(things),
         tuple(name for name in things if name in right),
         scene.say,
@@ -129,7 +129,7 @@ def changed_parts(scene: Scene, tabs: dict[str, bool] | None = None) -> Question
     offered = tuple(part for part in parts if part in kept)
     ask = later("Next: {verb}. Which of these change?")
     if all(part in names for part in offered):
-        ask = later("Next: {verb}. Which ones change?")
+        ask = later("Next: {verb}. Who changes?")
     return Question(
         say(ask, verb=scene.model.verb(scene.action)),
         offered,

@@ -175,7 +175,7 @@ class Migration(NodeModel[MigratingCluster]):
     )
     @purpose("Clients and operators go on while the cluster is upgraded.")
     def change(self, s: MigratingCluster, node: Node, kind: ChangeKind) -> Next:
-        """An old node changes metadata by itself and gossips it; with a log a majority commits."""
+        """An old node changes metadata and gossips that; with a log, a majority commits it."""
         at, bit = s.nodes[node], 1 << s.made
         if at.frozen:
             what = "schema change" if kind == "schema" else kind
@@ -530,7 +530,7 @@ class Migration(NodeModel[MigratingCluster]):
     )
     @purpose("Every node applies the same entries in the same order.")
     def catch_up(self, s: MigratingCluster, node: Node) -> Next:
-        """A node applies the log as far as another one has it; gossip no longer counts."""
+        """A node applies the log up to where another node has it; gossip no longer counts."""
         source = self.source(s, node)
         assert source is not None
         return s.learn(node, s.nodes[source].log, s.nodes[source].epoch)

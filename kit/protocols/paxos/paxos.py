@@ -101,9 +101,7 @@ class Paxos(MachineModel):
     spreads: bool = parameter(
         True, "whether all are told what was chosen (off: each of those messages is lost)"
     )
-    refusals: bool = parameter(
-        True, "whether an acceptor that refuses says so (off: it keeps silent)"
-    )
+    refusals: bool = parameter(True, "whether an acceptor that refuses says so (off: silence)")
     tidy: bool = parameter(False, "whether messages that can no longer change anything are removed")
     slow_disks: bool = parameter(
         False, "whether writing to disk is a step of its own, during which a node may crash"
@@ -373,7 +371,7 @@ class Paxos(MachineModel):
     )
     @purpose("What may have been chosen has to be known to every majority of the new members.")
     def repair(self, s: MachineState, node: Node) -> Next:
-        """A member brings to the new ones what was accepted, epoch by epoch."""
+        """A member brings what was accepted to the new ones, epoch by epoch."""
         if any(each.round.repairs and not each.round.higher for each in s.nodes):
             return refused("a repair is under way")
         return self._open(s, node, repairs=True)

@@ -81,7 +81,7 @@ class LostMajority(VotingModel[S]):
     dead: str = parameter(
         "C D",
         "the members that are given up: a majority, or half of them; in edition server "
-        "so many that no majority of the voters lives",
+        "so many that no majority of the voters is alive",
         written=True,
     )
     rf: int = parameter(3, "replicas of each range of data", ge=1, le=9)
@@ -123,9 +123,9 @@ class LostMajority(VotingModel[S]):
             ends = extremes(self.places, everybody, 0, dead, rules, together=True)
         quorum = ends[self.majority_lives]
         if self.majority_lives and not quorum.holds:
-            raise BadInput("dead", self.dead, "so few that a majority of voters lives")
+            raise BadInput("dead", self.dead, "so few that a majority of voters is alive")
         if self.edition == "server" and not (self.stuck or self.majority_lives) and quorum.holds:
-            allowed = "so many at once that no majority of voters lives"
+            allowed = "so many at once that no majority of voters is alive"
             raise BadInput("dead", " ".join(self.given_up), allowed)
         self.first_voters = (quorum.voters,) if self.edition == "server" else ()
 

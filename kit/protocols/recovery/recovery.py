@@ -194,7 +194,7 @@ class Recovery(LostMajority[RecoveryState]):
     @action()
     @purpose("Nodes that are given up must not disturb the others.")
     def isolate(self, s: RecoveryState) -> Next:
-        """A firewall lies between the nodes that are given up and the others."""
+        """A firewall separates the nodes that are given up from the others."""
         return None if s.isolated else s.but(isolated=True)
 
     @action(
@@ -625,7 +625,7 @@ class Recovery(LostMajority[RecoveryState]):
 
     @always("INV-SCHEMA")
     def one_schema(self, s: RecoveryState) -> str | None:
-        """Members of a new group have one schema."""
+        """All members of a new group have the same schema."""
         for group in range(OLD + 1, len(s.groups)):
             if len({s.nodes[i].columns for i in nodes_in(s.running(group))}) > 1:
                 return f"members of {self.group_name(group)} have different schemas"

@@ -206,7 +206,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     @action()
     @purpose("Nodes that are given up must not disturb the others.")
     def isolate(self, s: ModeState) -> Next:
-        """A firewall lies between the nodes that are given up and the others."""
+        """A firewall separates the nodes that are given up from the others."""
         return None if s.isolated or not s.dead else s.but(isolated=True)
 
     @action(
@@ -587,7 +587,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
 
     @always("INV-SCHEMA")
     def one_schema(self, s: ModeState) -> str | None:
-        """Members of a group 0 have one schema."""
+        """All members of a group 0 have the same schema."""
         for i, node in enumerate(s.nodes):
             if node.mode == "group 0" and s.may_commit(i):
                 for other in nodes_in(s.running(i)):

@@ -648,7 +648,7 @@ WORDS = (
     Word("--target", "SIZE", "the target size of a tablet (5G if not given)"),
     Word("--table", "count=N,...", "a table to imagine, for no dump"),
     ANONYMIZE,
-    Word("--html", "OUT", "of several snapshots: also write one page to step through"),
+    Word("--html", "OUT", "for several snapshots: also write one page to step through"),
     EDITION,
 )
 TABLETS = Command("tablets", _answer, WORDS, ABOUT, AFTER)

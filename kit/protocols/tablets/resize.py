@@ -344,11 +344,11 @@ class Resize(Hosts[ResizeState]):
     @action(tag="barrier", kind="work", travels=lambda m, before, action, after: barrier(m.asked))
     @purpose("No node may still use the old map when the next step begins.")
     def pass_barrier(self, s: ResizeState) -> Next:
-        """Every node has applied all, and nobody holds an older map."""
+        """Every node has applied everything, and none holds an older map."""
         if s.phase not in ("barrier", "after"):
             return None
         if behind := self.behind(s):
-            return refused("nodes have not applied all", self.named(behind))
+            return refused("nodes have not applied everything", self.named(behind))
         if s.repair is not None:
             return refused("a repair holds a map")
         return s.but(phase="commit" if s.phase == "barrier" else "")
@@ -548,7 +548,7 @@ class Resize(Hosts[ResizeState]):
     def end_move(self, s: ResizeState, tablet: int) -> Next:
         """A replica has moved, behind the barriers of its stages."""
         behind = self.behind(s)
-        late = refused("nodes have not applied all", self.named(behind)) if behind else None
+        late = refused("nodes have not applied everything", self.named(behind)) if behind else None
         return late or s.arrived(tablet)
 
     @action(verb="end track", kind="decide")

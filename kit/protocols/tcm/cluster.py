@@ -458,7 +458,7 @@ class TcmCluster(Product):
         when=keeps_barriers,
     )
     def one_step(self, before: Any, action: Any, after: Any) -> str | None:
-        """A majority of the old and new replicas of each range that moves knew the step before."""
+        """In each moving range a majority of old and new replicas knew the previous step."""
         event = action.action
         if not isinstance(event, Advance):
             return None

@@ -720,7 +720,7 @@ class Tcm(Declared[TcmState]):
 
     @sometimes()
     def in_transition(self, s: TcmState) -> bool:
-        """Some range is read and written by different groups."""
+        """Some range is read by one group and written by another."""
         return any(p.reads != p.writes for p in self.snapshot(s.events).placements)
 
     @sometimes()

@@ -570,7 +570,7 @@ class Coordinator(Control):
     @action(tag="answer", each=unanswered, says=_answer_words, travels=_barrier_and_answer)
     @purpose("The next step is safe once no node uses an older version.")
     def answer_barrier(self, s: ControlState, node: Node) -> Next:
-        """A node has applied all and answers the coordinator's barrier."""
+        """A node has applied everything and answers the coordinator's barrier."""
         if not s.reachable >> node & 1:
             return refused("it does not hear the barrier", (self.names[node],))
         if drains(s, self.task(s)) and (blocked := drain_refusal(s, node, self.setting)):
@@ -641,7 +641,7 @@ class Coordinator(Control):
         newest = len(s.views) - 1
         behind = tuple(self.names[i] for i in nodes_in(s.reachable) if s.applied[i] < newest)
         if behind:
-            return refused("a pause lasts until everyone has applied", behind)
+            return refused("a pause lasts until every node has applied everything", behind)
         if s.client != cluster.NOBODY and s.client_version < s.topology.version:
             return refused("a pause lasts until older requests are over")
         return advanced(next_step(s, task), self.setting)

@@ -371,7 +371,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
 
     @always()
     def tokenless(self, s: ControlState) -> str | None:
-        """A node without tokens owns none."""
+        """A node without tokens owns no ranges."""
         for row in s.topology.nodes:
             if row.zero_token and row.tokens:
                 return f"a node without tokens has some, in {row.state}"
@@ -450,7 +450,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
 
     @step("INV-RAFT")
     def majority(self, before: ControlState, action: Any, after: ControlState) -> str | None:
-        """Nothing is committed, and nobody elected, without a majority of group 0."""
+        """Nothing is committed, and no leader elected, without a majority of group 0."""
         elects = before.coordinator != after.coordinator != cluster.NOBODY
         voting = after if isinstance(action, RestartConfigured) else before  # it is up by then
         if (before.state_id == after.state_id and not elects) or has_majority(voting):
@@ -635,8 +635,8 @@ SCENARIOS = (
     ),
     Scenario(
         "five-of-seven-vote",
-        "Of seven members in two datacenters five vote; when one of them dies, another takes its "
-        "vote. That is the published server; in the documents all seven vote",
+        "Of seven members in two datacenters, five vote; when a voter dies, another member votes "
+        "instead. So it is in the published server; in the documents, all seven vote",
         {
             "edition": "server",
             "nodes": 7,

@@ -393,7 +393,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         travels=asks_reached,
         logs=logs_compared,
     )
-    @purpose("The group begins with one schema, so all must have the same.")
+    @purpose("The group begins with one schema, so all nodes must have the same one.")
     def compare(self, s: Cluster, node: Node) -> Next:
         """A node compares its schema version with that of its peers, and finds them equal (S-52).
 

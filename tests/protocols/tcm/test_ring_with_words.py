@@ -6,7 +6,7 @@ from kit.protocols.tcm.panels.images import pictures
 
 SAID = {
     "Ring": "the line ends at 400",
-    "Epoch": "the newest event of the log",
+    "Epoch": "the newest event in the log",
     "Apply": "C has applied epoch 1",
     "Replicas": "of (200, 300]: C, A",
     "Write group": "X gets writes, and no reads yet",

@@ -135,7 +135,7 @@ def test_a_pause_lasts_until_all_have_heard(edition: Edition) -> None:
         newest = len(s.views) - 1
         heard = [at for i, at in enumerate(s.applied) if s.reachable >> i & 1]
         behind = any(at < newest for at in heard)
-        expected = "a pause lasts until everyone has applied" if behind else ""
+        expected = "a pause lasts until every node has applied everything" if behind else ""
         assert why(model, s, act.PauseWork()) == expected
         said.add(expected)
         for version in (s.topology.version - 1, s.topology.version):

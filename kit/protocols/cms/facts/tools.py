@@ -363,7 +363,7 @@ class CommitServers(LoggingServers):
         "nodetool cms reconfigure": FIXED,
         "nodetool cms initialize": FIXED,
         "nodetool cms abort": FIXED,
-        "nodetool cms unregister": "whoever has left stays in the directory",
+        "nodetool cms unregister": "a node that has left stays in the directory",
     }
 
     def is_up(self, now: DrillMoment, at: int) -> bool:

@@ -244,7 +244,7 @@ TASKS = (
     run_task(
         "mended",
         "found and mended",
-        "By the server's edition, two nodes. Give a run, as verbs or as a Player, in which a "
+        "In the server's edition, with two nodes: give a run, as verbs or as a Player, in which a "
         "change by gossip is on one node only when the migration begins, the mismatch is found, "
         "and in the end both run by the log, which has the change.",
         "change the schema on an old node, don't let the two gossip, upgrade both, and let one "
@@ -256,7 +256,7 @@ TASKS = (
     function_task(
         "log-may-begin",
         "may the log begin",
-        "Write log_may_begin(nodes), by the documents. Each node is [version, switch, changes]: "
+        "Write log_may_begin(nodes), as in the documents. Each node is [version, switch, changes]: "
         "'old' or 'new', whether its switch is set, and the list of changes that it has. The first "
         "one is new, and all new nodes have answered it. True when it may begin the log.",
         "an old node without its switch may still change something. And all nodes have to have "

@@ -262,7 +262,7 @@ TASKS = (
     function_task(
         "resize-decided",
         "what is decided",
-        "Write resize_decided(average, under_way, count, initial) by the documents: 'split', "
+        "Write resize_decided(average, under_way, count, initial), as in the documents: 'split', "
         "'merge' or 'none'. average is the average tablet in percent of the target size, "
         "under_way the decision so far, count the number of tablets, initial the number that the "
         "schema asked for.",

@@ -48,7 +48,7 @@ TABLETS = table(
 RESIZES = table(
     "resizes",
     "a table, or a group of co-located ones, and what its resize is from now on",
-    "table int: the table; of a group its base table",
+    "table int: the table; for a group, its base table",
     "tables int: how many tables are in the group",
     "tablets int: how many tablets it has",
     "replicas int: the replication factor",

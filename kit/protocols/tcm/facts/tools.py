@@ -96,7 +96,7 @@ class TcmServers(MetadataServers):
         "nodetool cms initialize": NO_CMS,
         "nodetool cms abort": NO_CMS,
         "nodetool cms snapshot": "this log has no snapshots; that of model commit has",
-        "nodetool cms unregister": "whoever has left stays in the directory",
+        "nodetool cms unregister": "a node that has left stays in the directory",
     }
 
     def __init__(self) -> None:

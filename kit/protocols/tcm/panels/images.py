@@ -73,7 +73,7 @@ def _at_left(scene: Scene) -> Iterator[Said]:
     space = facts.space(scene.model)
     ends = f"the line ends at {space.label(space.high)}"
     yield Said("Ring", ends, (CENTRE[0] - 30, 28))
-    yield Said("Epoch", "the newest event of the log", (CENTRE[0] - 36, CENTRE[1]))
+    yield Said("Epoch", "the newest event in the log", (CENTRE[0] - 36, CENTRE[1]))
     rest = next(row for row in _rows(scene) if not row.locked_by)
     name, token = _owner(scene, rest.right)
     x, y = point(share(space, token), RADIUS + DISC)

@@ -196,7 +196,7 @@ def _without_id(named: Mapping[str, SystemTopologyRequest]) -> Iterator[str]:
     for each in named.values():
         if not each.id and len(named) > 1:
             kind, host = each.request_type, each.target_host
-            yield f"no request_id of {host}: its {kind} is taken as asked last"
+            yield f"no request_id of {host}: its {kind} counts as the latest request"
 
 
 def _named(table: SystemTopology) -> Iterator[tuple[str, SystemTopologyRequest]]:

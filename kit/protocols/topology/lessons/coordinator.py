@@ -302,7 +302,7 @@ TASKS = (
         "which nodes must be up",
         "Write may_begin(kind, node, other, down, ignored): a request in a cluster of A to E, "
         "whose nodes are all normal. X joins, or replaces `other`; join, leave, remove, replace "
-        "and rebuild. `down` and `ignored` are lists of names. True when the request may begin, by "
+        "and rebuild. `down` and `ignored` are lists of names. True when the request may begin, in "
         "edition server: only that edition asks which nodes are up before it begins.",
         "a join or a leave needs every normal node. A removal or a replace does not need "
         "the ignored nodes, nor the node that goes. A rebuild needs only its own node.",

@@ -150,7 +150,7 @@ TASKS = (
         "the order of the queue",
         "Write queue_order(edition, kinds). `kinds` are requests as they were made, the oldest "
         "first: join, leave, rebuild, cleanup, truncate_table, each at most once. Give them in the "
-        "order in which the coordinator takes them, by edition 'documents' or 'server'. All nodes "
+        "order in which the coordinator takes them, in edition 'documents' or 'server'. All nodes "
         "are up, and no node owes a cleanup.",
         "the documents go by age. The server takes a join first, then a leave, then a rebuild; "
         "requests of the whole cluster come after those of nodes, by age.",

@@ -81,7 +81,7 @@ TASKS = (
     function_task(
         "where-back",
         "where does it lead back?",
-        "Write where_back(operation, state), by the documents. `operation` is bootstrapping, "
+        "Write where_back(operation, state), as in the documents. `operation` is bootstrapping, "
         "replacing, decommissioning or removing, `state` a transition state that it goes through. "
         "Answer with the state that failed work leads to, such as 'left_token_ring', or with '' "
         "if failed work never leads back.",

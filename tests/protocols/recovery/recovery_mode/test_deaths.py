@@ -94,7 +94,7 @@ def test_three_voters_are_a_lost_majority_of_seven_nodes() -> None:
     to_the_end(timeline)
     assert timeline.state.is_whole
     assert refused(timeline, "alter D") == ""
-    with pytest.raises(BadInput, match="no majority of voters lives"):
+    with pytest.raises(BadInput, match="no majority of voters is alive"):
         build("recovery_mode", {**VOTERS, "dead": "F G"})
     with pytest.raises(BadInput, match="no majority"):
         build("recovery_mode", {**VOTERS, "edition": "documents"})

@@ -57,7 +57,7 @@ def test_finalization_has_a_barrier_before_the_map_and_no_move() -> None:
     state = played(model, *begun)
     assert refused(model, state, "move 0 A:0 B:0") == "a resize is being finalized"
     assert model.find(state, "commit map") is None
-    assert refused(model, state, "barrier") == "nodes have not applied all"
+    assert refused(model, state, "barrier") == "nodes have not applied everything"
     state = played(model, *begun, "apply A", "apply B")
     assert refused(model, state, "barrier") == "a repair holds a map"
     state = played(model, *begun, "apply A", "apply B", "end repair", "barrier", "commit map")
@@ -71,7 +71,9 @@ def test_co_located_siblings_move_together() -> None:
     given = {"tablets": ("A", "A"), "nodes": 2, "grows": 0, "shrinks": 1, "moves": 1}
     begun = ("shrink", "resize", "move 0 A:0 B:0")
     model = build("resize", given)
-    assert refused(model, played(model, *begun), "end move 0") == "nodes have not applied all"
+    assert (
+        refused(model, played(model, *begun), "end move 0") == "nodes have not applied everything"
+    )
     state = played(model, *begun, "apply A", "apply B", "end move 0", "end move 1")
     assert [str(each.replicas[0]) for each in state.map.tablets] == ["B:0", "B:0"]
     assert [(each.tablet, str(each.replica)) for each in state.stores] == [(0, "B:0"), (1, "B:0")]
