@@ -442,7 +442,7 @@ class NetworkModel(NodeModel[ActorState]):
         return bool(s.network.in_flight or s.network.held) and not self.is_settled(s)
 
     def milestone(self, before: ActorState, action: Any, after: ActorState) -> str | None:
-        """The network splits, heals, or has delivered all."""
+        """The network splits or heals, or nothing on its way brings news any longer."""
         if isinstance(action, Partition):
             return "split"
         if isinstance(action, Heal):

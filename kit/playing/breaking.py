@@ -139,9 +139,10 @@ class Breaks:
         off = tuple(name for name in model.off if name != chosen.name)
         restored = build(model.name, plainly(model.parameters), off)
         if restored.start() != timeline.moments[0].state:
-            words = say("With {name} on, the run begins differently: switch it on under "
-                "Safeguards.",
-                        name=chosen.id)  # fmt: skip
+            words = say(
+                "With {name} on, the run begins differently: switch it on under Safeguards.",
+                name=chosen.id,
+            )
             raise Refused(words)
         at, tip = timeline.at, timeline.tip
         left_out = timeline.again(restored, moment)

@@ -155,7 +155,7 @@ class Setup:
         return say("Started again with its own ring, model and safeguards.")
 
     def keep(self) -> None:
-        """Keep the history that is shown, for who comes back to its configuration."""
+        """Keep the history that is shown, for a return to its configuration."""
         timeline = self.session.timeline
         self.kept[configuration(timeline)] = timeline
 

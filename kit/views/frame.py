@@ -139,7 +139,7 @@ def frame(
 
 
 def readable_frame(scene: Scene, panels: Sequence[Panel], slots: Slots = PLAIN) -> Frag:
-    """Draw a frame for who has no scripts: every panel in full, nothing to press."""
+    """Draw a frame for readers without JavaScript: every panel in full, nothing to press."""
     picture, tabs = _filled(scene, panels, slots)
     shown = tabs if picture is None else [picture, *tabs]
     return h(

@@ -278,7 +278,7 @@ class Labels:
             self.pinned += seats.values()
             left = {key: each for key, each in left.items() if key not in seats}
             placed |= {key: (seat, texts[key]) for key, seat in seats.items()}
-        for key, (seat, text) in placed.items():
+        for key, (seat, text) in placed.items():  # lines keep clear of all words, so they are last
             top = seat.y + 4 - LINE * (len(text) - 1) / 2
             lines = [
                 h("text", line, x=round(seat.x), y=round(top + LINE * i), text_anchor="middle",

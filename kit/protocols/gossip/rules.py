@@ -314,9 +314,9 @@ class LegacySchema(Struct, frozen=True, cache_hash=True):
     """The schema that a node reads from its cells.
 
     ``keyspaces`` have their replication factor. ``named`` are all tables, types and the like, and
-    ``uses`` says which of them needs which other one. ``orphans`` are columns whose table is no
-    more, tables whose keyspace is no more, and what needs something that is no more: a node that
-    restarts cannot load them.
+    ``uses`` says which of them needs which other one. ``orphans`` are columns whose table is
+    gone, tables whose keyspace is gone, and what needs something that is gone: a node that restarts
+    cannot load them.
     """
 
     keyspaces: tuple[tuple[str, int], ...]
