@@ -29,7 +29,7 @@ from kit.protocols.tcm.spark.histories import History
 from kit.protocols.tcm.spark.pipelines import OnSpark, Pipeline
 
 TOKENS = 256
-TINY, SMALL, LARGE = 200, 2000, 20_000  # nodes
+TINY, SMALL, LARGE = 100, 1000, 10_000  # nodes
 TABLETS, OF_A_TABLE = {"nodes": 3000, "tables": 50}, 33_334
 AIM_SPEED, AIM_GROWTH, AIM_CORES, AIM_PEER = 5e6, 10.0, 1.6, 0.5
 ROUNDS = 2

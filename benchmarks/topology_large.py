@@ -23,7 +23,7 @@ from kit.views.rendered import RenderedTimeline
 from kit.widgets import Player
 
 NODES, SMALLER = 1000, 125
-JOINS, HELD = 20, 60
+JOINS, HELD = 20, 30
 FRAMES = 40
 AIM_FRAME = 0.150  # seconds per frame, 95 of 100
 MOST_GROWTH = 2.0

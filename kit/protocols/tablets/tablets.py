@@ -577,8 +577,7 @@ class Tablets(Plans, Stages):
     def one_per_host(self, s: TabletsState) -> str | None:
         """One replica on a node."""
         for tablet, row in enumerate(s.tablets):
-            hosts = [each.host for each in row.replicas]
-            if len(set(hosts)) < len(hosts):
+            if len({each.host for each in row.replicas}) < len(row.replicas):
                 return f"tablet {tablet} has two replicas on one node: {words(row.replicas)}"
         return None
 

@@ -222,11 +222,10 @@ def held_replicas(tablet: PlacedTablet, sizes: Sizes = UNKNOWN) -> Iterator[Held
         size = sizes.get((tablet.table, tablet.number, place))
         return HeldReplica(tablet, place, slot, part, size, twin)
 
+    going = {place for way in tablet.ways for place in way.sets.leaving}
     for slot, place in enumerate(tablet.replicas):
-        if place.host in tablet.unknown_to:
-            continue
-        goes = any(place in way.sets.leaving for way in tablet.ways)
-        yield held(place, slot, "leaving" if goes else "", to.get(place))
+        if place.host not in tablet.unknown_to:
+            yield held(place, slot, "leaving" if place in going else "", to.get(place))
     for slot, (place, source) in enumerate(come.items()):
         at = tablet.replicas.index(source) if source else len(tablet.replicas) + slot
         yield held(place, at, "pending", source)
