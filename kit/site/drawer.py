@@ -19,7 +19,7 @@ from kit.errors import BadInput, KitError
 from kit.playing.links import link_of
 from kit.playing.session import Session
 from kit.playing.setup import Field, Setup
-from kit.playing.verdicts import LARGEST_BOUND, MOST_STATES, outcome_box, stopped
+from kit.playing.verdicts import LARGEST_BOUND, MOST_STATES, outcome_box, stopped_box
 from kit.site.elsewhere import Elsewhere
 from kit.views.fragment import Frag, h
 from kit.views.parts import prose
@@ -139,7 +139,7 @@ class Drawer:
             self.work.search(self._trace(), said.most)
         elif isinstance(said, Stopped):
             self.work.is_searching = False
-            self.verdict = h("p", stopped(said.states), class_="kit-found", role="status").html()
+            self.verdict = stopped_box(self.session.model, said.states).html()
         else:
             self.work.is_searching = False
             if said.trace == self._trace():  # else a switch was used meanwhile
