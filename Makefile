@@ -14,23 +14,23 @@ lab: setup ## set up, then open JupyterLab on notebooks/00-start-here.ipynb (LAB
 setup: ## set up .venv/ in this checkout (PYTHON=/path/to/python3.12 names a Python)
 	@sh tools/setup.sh
 
-programs: setup ## bring the browser and the graphviz program that only the tests need
+programs: setup ## install the browser and the graphviz program that only the tests need
 	@$(PY) tools/programs.py
 
-test: setup programs ## set up, check style and types, run every test and notebook: what each landing must pass
+test: setup programs ## set up, check style and types, run every test and notebook: what each change must pass
 	@$(PY) tools/test.py
 
 test-deep: setup programs ## the same, and the long tests
 	@$(PY) tools/test.py --deep
 
-test-firefox: setup ## open the site in Firefox, which it brings on Debian (KIT_FIREFOX names another)
+test-firefox: setup ## open the site in Firefox, which it installs on Debian (KIT_FIREFOX names another)
 	@$(PY) tools/programs.py firefox
 	@$(PY) tools/test.py --only firefox
 
 bench: setup ## measure against the baselines, side by side (at most 10 minutes)
 	@$(PY) -m benchmarks
 
-spec: setup ## what is shown, partly shown (and what is missing), not yet; fails when a due one has no test
+spec: setup ## list what is shown, partly shown (with what is missing) and not shown yet; fails when a due one has no test
 	@$(PY) -m tests.spec
 
 lint: setup ## style, types and the storeys
@@ -39,18 +39,18 @@ lint: setup ## style, types and the storeys
 format: setup ## let ruff rewrite what it can
 	@$(PY) -m ruff check --fix . && $(PY) -m ruff format .
 
-reference: setup ## renew what documents show of the kit: families, rules, answers of commands, the page of three stories
+reference: setup ## renew what the documents show of the kit: families, rules, answers of commands, the page of three stories
 	@$(PY) -m tools.reference
 
 images: setup ## redraw images/ from the models
 	@$(PY) -m tools.images --write
 
-screenshots: setup ## photograph the player into build/screenshots/ and images/gallery/, film it for the README (needs a Chromium: `make programs`)
+screenshots: setup ## take pictures of the Player for build/screenshots/ and images/gallery/, film it for the README (needs a Chromium: `make programs`)
 	@$(PY) tools/screenshots.py
 	@$(PY) tools/clip.py
 	@$(PY) tools/gallery.py
 
-site: setup ## build the static page that needs nothing, build/site (fetches a Python for browsers, by npm and pip)
+site: setup ## build the static page that needs nothing, build/site (fetches a Python for browsers, with npm and pip)
 	@$(PY) tools/site.py
 
 cluster: setup ## start a Spark master with two workers on loopback, and say how to use it
