@@ -95,7 +95,10 @@ class Each(Struct, frozen=True):
 
     def of(self, model: Any) -> Sequence[Any]:
         """The values of a model."""
-        return self.values(model) if callable(self.values) else self.values
+        values = self.values(model) if callable(self.values) else self.values
+        if not isinstance(values, Sequence | Mapping):
+            raise BadType("Each", values, "a sequence of values, such as a range or a tuple")
+        return values
 
 
 class Travel(Struct, frozen=True):
@@ -328,6 +331,15 @@ class Act:
         """Whether a model may rely on such a step."""
         return self.relied(m, s, action) if callable(self.relied) else self.relied
 
+    def filled(self, template: str, words: Words) -> str:
+        """A text, filled in. Raises BadInput for one that names what is not there."""
+        try:
+            return template.format_map(words)
+        except Exception as error:
+            names = ", ".join(f"{{{name}}}" for name in words)
+            allowed = f"a text that format fills in from {names} ({type(error).__name__}: {error})"
+            raise BadInput(f"text of action {self.name}", template, allowed) from None
+
     def actor(self, m: Any, s: Any, action: Any) -> str:
         """Who takes such a step, where the declaration says so."""
         by = self.said.by
@@ -338,8 +350,8 @@ class Act:
         words, moved, travels = self.words(m, before, action, after), [], self.said.travels
         legs = travels(m, before, action, after) if callable(travels) else travels
         for place, leg in enumerate(legs):
-            ends = leg.source.format_map(words), leg.target.format_map(words)
-            label, text = leg.label.format_map(words), leg.text.format_map(words)
+            ends = self.filled(leg.source, words), self.filled(leg.target, words)
+            label, text = self.filled(leg.label, words), self.filled(leg.text, words)
             source, target = ends if text else map(m.spot, ends)
             text = text or f"{m.called(ends[0])} → {m.called(ends[1])}: {label}"
             number = place * (not callable(travels)) if leg.leg is None else leg.leg
@@ -351,7 +363,7 @@ class Act:
         """What servers write into their logs in a step."""
         words, logs = self.words(m, before, action, after), self.said.logs
         for line in logs(m, before, action, after) if callable(logs) else logs:
-            node, text = line.node.format_map(words), line.text.format_map(words)
+            node, text = self.filled(line.node, words), self.filled(line.text, words)
             yield line.__replace__(node=node, text=text)
 
 
@@ -413,6 +425,14 @@ class Given(Struct, frozen=True):
     field: str = ""
 
 
+def limited(**given: Any) -> Meta:
+    """What is said of a parameter, and its limits. Raises BadType for no such limit."""
+    try:
+        return Meta(**given)
+    except (TypeError, ValueError) as error:
+        raise BadType("parameter", given, f"limits as msgspec.Meta has them ({error})") from None
+
+
 def parameter(
     default: T,
     description: str,
@@ -432,7 +452,7 @@ def parameter(
     flags = {"written": written, "hidden": hidden, "budget": counts}
     if any(flags.values()):
         more["extra_json_schema"] = {name: True for name, is_so in flags.items() if is_so}
-    given: Any = Given(default, Meta(description=description, **more), field=field)
+    given: Any = Given(default, limited(description=description, **more), field=field)
     return given  # type: ignore[no-any-return]  # the class has it; a model has its value
 
 
@@ -443,7 +463,7 @@ def budget(default: int, description: str, *, le: int, own: bool = True, **more:
     down, and cannot happen when it is used up. One that is not the state's ``own`` is counted
     elsewhere, by a part of it.
     """
-    meta = Meta(description=description, ge=0, le=le, extra_json_schema=BUDGET, **more)
+    meta = limited(description=description, ge=0, le=le, extra_json_schema=BUDGET, **more)
     given: Any = Given(default, meta, budget=own)
     return given  # type: ignore[no-any-return]  # as above
 
@@ -575,6 +595,10 @@ class Declared(Model[S, Any]):
             for name, (_, given) in cls._given.items()
             if given.safeguard
         ]
+        for name in ("safeguards", "properties", "signs", "monitors", "faults"):
+            if not isinstance(getattr(cls, name), tuple):
+                allowed = "a tuple; a method or an action needs another name"
+                raise BadType(f"{name} of {cls.__name__}", getattr(cls, name), allowed)
         cls.safeguards = (*(each for each in cls.safeguards if each not in switches), *switches)
         if cls.acts:
             cls.Action = reduce(or_, cls.acts)
@@ -586,6 +610,10 @@ class Declared(Model[S, Any]):
 
         Raises BadInput for a parameter out of its limits, an unknown one, or an unknown safeguard.
         """
+        for needed in ("name", "title", "State"):
+            if not hasattr(self, needed):
+                allowed = "a name, a title and a State, as each model has them"
+                raise BadInput(f"{needed} of {type(self).__name__}", "nothing", allowed)
         unknown = next(
             (name for name in given if name not in self.Parameters.__struct_fields__), ""
         )
@@ -643,7 +671,7 @@ class Declared(Model[S, Any]):
         """The action as a line of a scenario file."""
         act = self.acts[type(action)]
         said = act.verb(self, action) if callable(act.verb) else act.verb
-        return said.format_map(act.words(self, None, action, None))
+        return act.filled(said, act.words(self, None, action, None))
 
     def label(self, s: S, action: Any) -> str:
         """The text of the action's button: its verb, unless it says more."""
@@ -652,13 +680,13 @@ class Declared(Model[S, Any]):
             return self.verb(action)
         label = act.said.label
         said = label(self, s, action) if callable(label) else label
-        return said.format_map(act.words(self, None, action, None))
+        return act.filled(said, act.words(self, None, action, None))
 
     def describe(self, before: S, action: Any, after: S) -> str:
         """What the step did, in a sentence."""
         act = self.acts[type(action)]
         said = act.says(self, before, action, after) if callable(act.says) else act.says
-        return said.format_map(act.words(self, before, action, after))
+        return act.filled(said, act.words(self, before, action, after))
 
     def things(self, action: Any) -> tuple[str, ...]:
         """What its parameters are called."""

@@ -17,7 +17,7 @@ from msgspec import Struct, to_builtins
 from msgspec import inspect as schema
 from msgspec.structs import fields, replace
 
-from kit.errors import BadInput
+from kit.errors import BadInput, BadType
 
 Choice = str | int | None
 
@@ -130,7 +130,11 @@ def is_within(parameter: Parameter, value: Any) -> bool:
 
 
 def _parameters(kind: type[Struct], above: tuple[str, ...]) -> Iterator[Parameter]:
-    info = schema.type_info(kind)
+    try:
+        info = schema.type_info(kind)
+    except (TypeError, NameError) as error:
+        allowed = f"types that fit their limits ({error})"
+        raise BadType(f"types of {kind.__name__}", kind.__annotations__, allowed) from None
     assert isinstance(info, schema.StructType)
     for field, own in zip(info.fields, fields(kind), strict=True):
         _, bare = _without_words(field.type)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 
 from kit.engine.check import check
-from kit.engine.declared import action, always, parameter
+from kit.engine.declared import Declared, Each, action, always, parameter
 from kit.engine.timeline import Timeline, held
 from kit.engine.trace import action_from
 from kit.errors import BadInput, BadType
@@ -75,6 +75,59 @@ def out_of_range() -> Any:
     return [*model.options(model.start())]
 
 
+def a_text_of_nobody() -> Any:
+    """A sentence that names what the step does not have."""
+
+    class Naming(Slots):
+        @action()
+        def look(self, s: SlotState, client: Client) -> SlotState:
+            """{nobody} looks."""
+            return s
+
+    model: Any = Naming()
+    return model.describe(model.start(), Naming.look(0), model.start())
+
+
+def a_hidden_list() -> Any:
+    """A method where every model has its properties."""
+
+    class Hiding(Slots):
+        def properties(self) -> None:  # type: ignore[override]  # the fault
+            """None."""
+
+    return Hiding
+
+
+def no_title() -> Any:
+    """A model without a title."""
+
+    class Bare(Declared[Any]):
+        name, State = "bare", SlotState
+
+    return Bare()
+
+
+def of_a_number() -> Any:
+    """An action whose parameter ranges over a number."""
+
+    class Counting(Slots):
+        @action()
+        def look(self, s: SlotState, client: Annotated[int, Each(7)]) -> SlotState:  # type: ignore[arg-type]  # the fault
+            """It looks."""
+            return s
+
+    return Counting()
+
+
+def of_anything() -> Any:
+    """A parameter whose type has no limits."""
+
+    class Loose(Slots):
+        most: object = parameter(1, "how many", ge=1)
+
+    return Loose()
+
+
 WRONG: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a class": (a_class, BadType, "^@action"),
     "a judge": (a_judge_that_is_a_class, BadType, "^@always"),
@@ -82,6 +135,12 @@ WRONG: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "an unknown name": (an_unknown_name, TypeError, "'Nobody' is not defined, which an annotation"),
     "without an end": (endless, BadInput, "^action wait: .*parameters with Each, or each="),
     "out of range": (out_of_range, BadInput, "^each of action look: got 7; allowed: one of .0, 1"),
+    "a text": (a_text_of_nobody, BadInput, "^text of action look: .*nobody.*fills in from .before"),
+    "a hidden list": (a_hidden_list, BadType, "^properties of Hiding: .*another name"),
+    "no title": (no_title, BadInput, "^title of Bare: got 'nothing'"),
+    "of a number": (of_a_number, BadType, "^Each: got 7; allowed: a sequence"),
+    "of anything": (of_anything, BadType, "^types of LooseParameters: .*numeric type"),
+    "limits": (lambda: parameter(1, "how many", ge="x"), BadType, "^parameter: .*`ge` must be"),
     "a parameter": (lambda: Slots(rooms=2), BadInput, "^parameter: got 'rooms'.*it takes none"),
     "a safeguard": (lambda: Slots(off=("no",)), BadInput, "^safeguard: got 'no'.*slots has none"),
 }
