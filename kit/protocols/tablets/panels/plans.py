@@ -134,7 +134,7 @@ def plan_panel(
         return "" if plan(scene).enabled else DISABLED
 
     def stuck(scene: Scene) -> list[str]:
-        return [f"! no node may take {each}" for each in plan(scene).stuck[:MOST_ROWS]]
+        return [f"! no node can take {each}" for each in plan(scene).stuck[:MOST_ROWS]]
 
     def moves(scene: Scene) -> list[tuple[PlanPriority, PlannedMove]]:
         return [(each, move) for each in plan(scene).priorities for move in each.moves]

@@ -194,7 +194,7 @@ def test_a_status_of_other_racks_is_of_another_cluster(tmp_path: Path) -> None:
 def test_sizes_of_no_replica_are_counted(tmp_path: Path) -> None:
     """As where sizes and replicas were read at different times."""
     cluster = opened(sizes=edited(tmp_path, "sizes", 3, replicas=f"{{{host(5)}: 7}}"))
-    assert cluster.warnings == ("sizes.csv has sizes where the dump has no replica: 1",)
+    assert cluster.warnings == ("sizes.csv has sizes for replicas that the dump does not have: 1",)
     assert table_size(cluster, "shop.orders").bytes is None
 
 
@@ -356,9 +356,9 @@ def test_a_tablet_that_is_restored(tmp_path: Path) -> None:
 
 def test_a_restore_is_not_modelled_elsewhere(tmp_path: Path) -> None:
     """The documents do not know it, and no Player plays it: both say so."""
-    with pytest.raises(BadInput, match="restore is a kind of edition server"):
+    with pytest.raises(BadInput, match="restore exists only in edition server"):
         open_tablets(restoring(tmp_path), topology=FILES["topology"], edition="documents")
-    with pytest.raises(BadInput, match="a restore is not modelled there"):
+    with pytest.raises(BadInput, match="a Player does not model a restore"):
         rehearse(restoring(tmp_path), topology=FILES["topology"])
 
 
