@@ -35,7 +35,7 @@ def host(number: int) -> str:
             (
                 "6 tablets of 2 tables; 1 migration",
                 "shop.orders 0  migration  streaming  reads old, writes both",
-                "5.0 GiB per tablet  no resize        with shop.orders_by_day",
+                "5.0 GiB per tablet    no resize        with shop.orders_by_day",
                 "00000005  dc1/r2  2 shards  1 tablet   0 to 1 per shard",
                 "00000001  dc1/r1  2 shards  4 tablets  2 per shard  ",
             ),
@@ -121,7 +121,7 @@ def test_a_size_that_does_not_decide_has_its_distances_all_the_same() -> None:
     assert "by size alone, 5.0 GiB more per tablet would split it, 2.5 GiB less would merge it" in said
     for target, does in (("50G", "merged"), ("1G", "split")):
         said = " ".join(call("tablets", DUMP, "resize", *ALL, "--target", target).out.split())
-        assert f"by size alone it would be {does}" in said
+        assert f"by size alone, it would be {does}" in said
 
 
 def test_what_is_not_known_is_said() -> None:
