@@ -122,7 +122,7 @@ def test_down_and_excluded_are_told_apart(
     cluster = open_tablets(FIXTURES / "tablets.csv", **files)  # type: ignore[arg-type]  # files
     node = next(node for node in cluster.nodes if node.host == host(1))
     assert (node.role, host(1) in cluster.down) == (role, down)
-    told = any("is excluded, and ignore_nodes does not" in each for each in cluster.warnings)
+    told = any("is excluded, but ignore_nodes does not" in each for each in cluster.warnings)
     assert told == (topology is not None and health == "X")
 
 

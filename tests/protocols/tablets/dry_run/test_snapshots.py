@@ -90,7 +90,7 @@ def test_the_topology_answers_who_is_down() -> None:
     answer = call("topology", SECOND)
     assert "next, with ea504e82 down" in answer.out
     assert "does not say whether" in answer.out
-    assert "taken as up" in " ".join(answer.out.split())
+    assert "so it counts as up" in " ".join(answer.out.split())
 
 
 def test_files_of_two_instants_are_said_so(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_anonymize_is_for_snapshots_alone() -> None:
     """Other files would keep their names, so that they are refused beside it."""
     dump = f"{FIRST}/{TABLETS}"
     for words in (("tablets", dump), ("tablets", FIRST, "--schema", dump), ("topology", dump)):
-        assert "snapshots alone" in bad(*words, "--anonymize")
+        assert "only snapshots" in bad(*words, "--anonymize")
 
 
 def test_snapshots_are_a_player_with_the_moves_between_them() -> None:
