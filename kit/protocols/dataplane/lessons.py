@@ -71,7 +71,7 @@ def sent_at(epoch: int, level: str = "QUORUM", **parameters: Any) -> Player:
 
 @checked
 def needed(epoch: int) -> Sheet:
-    """How many answers each level needs at an epoch, by the two ways to count pending replicas."""
+    """How many answers each level needs at an epoch, for both ways of counting pending replicas."""
     rows = []
     for level in LEVELS:
         players = (sent_at(epoch, level, acknowledgement=rule) for rule in RULES)
@@ -86,7 +86,7 @@ def _needs(row: RequestRow) -> str:
 
 
 def outcome(timeline: Timeline, verb: str) -> PosedQuestion:
-    """What comes of a step: what the client is told, what a replica makes of a message.
+    """What a step leads to: what the client hears, what a replica does with a message.
 
     ``verb`` names it: ``answer read 2``; else BadInput. KitError when there is nothing to ask.
     """
@@ -96,7 +96,7 @@ def outcome(timeline: Timeline, verb: str) -> PosedQuestion:
         raise BadInput("verb", verb, one_of(verb, [*map(model.verb, model.actions(ahead.state))]))
     action, refusal = option
     if refusal is not None:
-        raise KitError(f"predict: {verb} has to wait: {refusal_text(refusal)}")
+        raise KitError(f"predict: {verb} must wait: {refusal_text(refusal)}")
     ahead.do(action)
     if (question := for_model(model).question(scene_of(ahead))) is None:
         raise KitError(f"predict: there is nothing to ask about {verb}")
@@ -121,7 +121,7 @@ def holders(timeline: Timeline, cell: str) -> PosedQuestion:
 
 
 def not_owned(timeline: Timeline) -> PosedQuestion:
-    """When all is done, whose disk holds data of the range although it is no replica any more?"""
+    """At the end, which nodes hold data of the range although they are no longer replicas?"""
     ahead = played_out(copied(timeline))
     m, s = dataplane_of(ahead), ahead.state
     rows = facts.replicas(m, s)
@@ -331,7 +331,7 @@ TOLD = {
 
 
 def program_hears(timeline: Timeline, served: Served, request: str) -> PosedQuestion:
-    """What is a program told that now asks for this, such as ``K1 write QUORUM``?
+    """What answer does a program get that asks for this now, such as ``K1 write QUORUM``?
 
     Raises BadInput for a request that reads otherwise, or for a served cluster that shows another
     history.
@@ -421,8 +421,8 @@ TASKS = (
         "You are the replicas. Give a run of the real coordinator, as verbs or as a Player, in "
         "which its plan gets all the answers that it needs, but the request still fails because "
         "the plan has gone stale.",
-        "let it plan at epoch 100, and let the second answer come with an epoch in which the "
-        "write group has four members.",
+        "let it plan at epoch 100, and let the second answer carry an epoch in which the write "
+        "group has four members.",
         Ground("coordinator"),
         takes(plan_fails, "No request of your run failed because its plan had gone stale."),
     ),

@@ -485,7 +485,7 @@ class Resize(Hosts[ResizeState]):
         return self.blocked(s) or s.but(transition=TRACK)
 
     @action(kind="decide")
-    @purpose("The number of tablets changes at once, so none may be moving.")
+    @purpose("The number of tablets changes in one step, so none may be moving.")
     def finalize(self, s: ResizeState) -> Next:
         """The topology enters tablet_resize_finalization; no tablet is in transition."""
         if s.map.resize_type == "none":

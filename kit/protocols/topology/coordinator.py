@@ -535,7 +535,7 @@ class Coordinator(Control):
         task = self.task(s)
         piece = task.work
         if piece is None or piece.barrier or piece.name in rules.COMMANDS_OF_WORK:
-            return refused("no such work comes next")
+            return refused("no work of this kind comes next")
         if piece.name in TABLETS_WORK:
             return refused("tablets are still moving or still on the node")
         if missing := task.needs & ~s.reachable:

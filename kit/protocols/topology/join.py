@@ -691,7 +691,7 @@ class Join(NetworkModel):
 
     @always("INV-FEAT")
     def features(self, s: ActorState) -> str | None:
-        """A node that hears group 0 supports what is enabled."""
+        """A node that receives group 0's log supports every enabled feature."""
         state = joiner(s)
         missing = set(tables(s).enabled) - set(state.features)
         receives = state.host in tables(s).members and self.runs_group0(state)

@@ -21,7 +21,7 @@ TAKES, TURNS_AWAY = "it takes the copy", "it rejects the copy"
 
 
 def refusers(timeline: Timeline, request: str) -> PosedQuestion:
-    """Which replicas would refuse a request (``write 1``) if it reached them now, on its way?"""
+    """Which replicas would refuse a request on its way (``write 1``) if it reached them now?"""
     m, s = versions_of(timeline), timeline.state
     rows = {row.title: row for row in facts.requests(m, s) if row.on_the_way}
     if request not in rows:
@@ -45,7 +45,7 @@ def refusers(timeline: Timeline, request: str) -> PosedQuestion:
 
 
 def late_copy(timeline: Timeline) -> PosedQuestion:
-    """What does its target make of a copy that comes later than its session?"""
+    """What does its target do with a copy that arrives after its session?"""
     m, s = versions_of(timeline), timeline.state
     late = next((action for action in m.actions(s) if isinstance(action, LandLate)), None)
     if late is None:

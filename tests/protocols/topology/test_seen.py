@@ -289,7 +289,7 @@ def test_the_barrier_has_a_meter_per_node() -> None:
     assert "version 2" in seen(timeline)["Status"][1]
     refusal = timeline.model.refusal(timeline.state, act.DoWork())
     assert refusal is not None
-    assert refusal.reason == "no such work comes next"
+    assert refusal.reason == "no work of this kind comes next"
     leaves = until(starting("leave C"), in_state("left_token_ring"))
     told: list[str] = []
     while (moment := leaves.forward()) is not None:

@@ -113,7 +113,7 @@ def stage_fails(timeline: Timeline) -> PosedQuestion:
         raise KitError("predict: the stage has no work left that could fail")
     edge = m.error_edge(timeline.state, transition)
     after = STAYS if edge is None else _leads_to(edge)
-    lost = ", ".join(sorted(m.lost(timeline.state))) or "nobody"
+    lost = ", ".join(sorted(m.lost(timeline.state))) or "no node"
     return posed(
         f"Tablet {now.tablet} is in {now.stage}, and {piece.replace('_', ' ')} fails. Gone for "
         f"good: {lost}. Which stage comes next?",

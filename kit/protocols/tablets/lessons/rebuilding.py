@@ -72,7 +72,7 @@ def skipped_by_repair(timeline: Timeline) -> PosedQuestion:
     ranges = repair_map(_model(timeline), timeline.state, ())
     left = [each for each in ranges if each.skipped]
     return posed(
-        "Every node runs repair -pr now. Which tablets does nobody repair?",
+        "Every node runs repair -pr now. Which tablets does no node repair?",
         [str(each.tablet) for each in ranges],
         [str(each.tablet) for each in left],
         f"Skipped: {listed(f'tablet {each.tablet}' for each in left)}.",

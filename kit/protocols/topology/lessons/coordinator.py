@@ -105,7 +105,7 @@ def barrier_waits(timeline: Timeline) -> PosedQuestion:
 
 
 def of_the_deposed(timeline: Timeline) -> PosedQuestion:
-    """What comes of the command that the last coordinator had decided on?
+    """What happens to the command that the previous coordinator had decided on?
 
     Raises KitError when there is no such command.
     """
