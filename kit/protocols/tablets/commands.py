@@ -185,7 +185,7 @@ def _series(given: Namespace, snapshots: Sequence[str]) -> Answer:
             raise BadInput(
                 f"--{option}",
                 getattr(given, option),
-                ("nothing: it can't be combined with several snapshots"),
+                "nothing: it can't be combined with several snapshots",
             )
     if given.html is not None:
         check_place(given.html, "--html", inputs=tuple(snapshots))

@@ -213,14 +213,14 @@ class Resize(Hosts[ResizeState]):
     size: int = parameter(75, "the average tablet in percent of the target size", ge=1, le=10_000)
     initial: int = parameter(0, "the tablet count that the schema asks for", ge=0, le=1024)
     grows: int = budget(
-        1, ("how often the table can grow to four times its size"), title="growth", le=9
+        1, "how often the table can grow to four times its size", title="growth", le=9
     )
     shrinks: int = budget(0, "how often the table can shrink to a quarter", title="shrinking", le=9)
     moves: int = budget(0, "how many replicas the balancer can move to even out the load", le=9)
     repairs: int = budget(0, "how many repairs of a tablet can begin", le=9)
     ignored: tuple[str, ...] = parameter(
         (),
-        ("the nodes that are dead and ignored: nothing waits for them or moves to or from them"),
+        "the nodes that are dead and ignored: nothing waits for them or moves to or from them",
         **WRITTEN,
     )
 
@@ -251,7 +251,7 @@ class Resize(Hosts[ResizeState]):
         replicas = [replicas_in(text) for text in self.tablets]
         if not maps.is_power_of_two(len(replicas)):
             raise BadInput(
-                "tablets", len(replicas), ("a power of two, because tablets are merged in pairs")
+                "tablets", len(replicas), "a power of two, because tablets are merged in pairs"
             )
         hosts = (replica.host for each in replicas for replica in each)
         for field, names in (("tablets", hosts), ("ignored", self.ignored)):
@@ -637,9 +637,7 @@ class Resize(Hosts[ResizeState]):
             return None
         pairs = self.apart(before.map)
         return (
-            (f"tablets {pairs[0].even} and {pairs[0].odd} are merged while apart")
-            if pairs
-            else None
+            f"tablets {pairs[0].even} and {pairs[0].odd} are merged while apart" if pairs else None
         )
 
     @step("INV-MAP", on=(end_repair,))

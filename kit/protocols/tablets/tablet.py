@@ -184,7 +184,7 @@ class Tablet(Fenced):
                 "INV-ONESTAGE",
                 {"rf": 1},
                 3236,
-                ("a node that does not own a shard answers with an error"),
+                "a node that does not own a shard answers with an error",
             ),
         ),
     )

@@ -94,7 +94,7 @@ class Truncate(Hosts[TruncateState]):
     late: int = budget(1, "how many truncate RPCs may be late", title="late RPCs", le=9, own=False)
     changes: int = budget(
         0,
-        ("how often another coordinator can take over"),
+        "how often another coordinator can take over",
         title="coordinator changes",
         le=9,
         own=False,

@@ -259,7 +259,7 @@ class Control(VotingModel[ControlState]):
         "how often a coordinator that is up may be deposed", title="coordinator changes"
     )
     failures: int = faults(
-        ("how often a piece of work may fail on its own"), title="failures of work"
+        "how often a piece of work may fail on its own", title="failures of work"
     )
     cuts: int = faults("how often a node may be cut off")
     late: int = faults("how many streams may be left behind", title="streams left behind")

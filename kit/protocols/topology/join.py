@@ -122,11 +122,11 @@ class Join(NetworkModel):
     )
     down: tuple[str, ...] = parameter((), "the members that are down", **WRITTEN)
     removed: bool = parameter(
-        False, ("the joiner's host id has already been removed from the cluster")
+        False, "the joiner's host id has already been removed from the cluster"
     )
     zombie: bool = parameter(False, "a removed node, Z, wakes up with an old write to A")
     restarts: int = budget(
-        0, ("how often the joiner can crash and restart"), le=MOST_FAULTS, own=False
+        0, "how often the joiner can crash and restart", le=MOST_FAULTS, own=False
     )
     downgrades: bool = parameter(False, f"the joiner can restart without feature {FEATURE}")
     wipes: int = budget(0, "how often its data directory can be cleared", le=MOST_FAULTS, own=False)

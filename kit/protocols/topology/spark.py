@@ -241,7 +241,7 @@ def steps_of(rows: Any) -> pd.DataFrame:
         lengths = [len(walk[name]) for name in ("operations", "outcomes", "took")]
         if len(set(lengths)) > 1:
             raise BadInput(
-                "rows", lengths, ("as many operations as outcomes and step counts in each row")
+                "rows", lengths, "as many operations as outcomes and step counts in each row"
             )
     requests = [
         (words.split()[0], outcome, took)

@@ -669,7 +669,7 @@ def sorted_out(files: Sequence[PathLike]) -> dict[str, Any]:
             raise BadInput("file", second, f"one file of each kind; {first} already has one")
         of_kinds |= dumped
     if "dump" not in of_kinds:
-        raise BadInput("file", f'{len(files)} files", "one of them a dump of system.tablets')
+        raise BadInput("file", f"{len(files)} files", "one of them a dump of system.tablets")
     return {
         kind: tuple(several) if kind == "schema" else several[0]
         for kind, several in of_kinds.items()

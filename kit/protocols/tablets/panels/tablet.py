@@ -246,7 +246,7 @@ def _drain(scene: Scene) -> Iterator[tuple[str, str]]:
             if words in each.passed:
                 yield (
                     "·",
-                    (f"version {each.version} is held by {words}: excluded, so no barrier waits"),
+                    f"version {each.version} is held by {words}: excluded, so no barrier waits",
                 )
                 continue
             dead = ", whose coordinator is gone" * (words in each.orphans)

@@ -185,7 +185,7 @@ def faults(given: TabletMap) -> Iterator[MapFault]:
     if given.base_table:
         if given.tablets:
             yield MapFault(
-                None, "base_table", given.base_table, ("a table that has no rows of its own")
+                None, "base_table", given.base_table, "a table that has no rows of its own"
             )
         return
     if not given.tablets:
@@ -266,7 +266,7 @@ def merged(given: TabletMap) -> TabletMap:
     _check(given, least=2)
     for pair in apart(given):
         raise BadInput(
-            f"tablet {pair.odd}", "other replicas", (f"the replicas of tablet {pair.even}")
+            f"tablet {pair.odd}", "other replicas", f"the replicas of tablet {pair.even}"
         )
     gone = dict(siblings(given.count, given.isolated))
     ones = (

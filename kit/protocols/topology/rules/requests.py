@@ -259,7 +259,7 @@ def plan_of(parameters: Any) -> RequestPlan:
     for asks, text in zip(requests, parameters.operations, strict=True):
         if asks.kind == "rebuild" and asks.option and asks.option not in datacenters:
             raise BadInput(
-                "operations", text, (f"one of the datacenters {', '.join(sorted(datacenters))}")
+                "operations", text, f"one of the datacenters {', '.join(sorted(datacenters))}"
             )
     members = (1 << parameters.nodes) - 1
     said = (text.split() or [""] for text in parameters.keyspaces)
