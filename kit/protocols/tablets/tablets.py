@@ -133,7 +133,9 @@ class Tablets(Plans, Stages):
 
     @lifted(Topology.take_decision, says=decided)
     def take_decision(self, s: TabletsState) -> Next:
-        """The cluster's decision, with what an RF change begins; else the stages that are due."""
+        """The cluster's decision, with whatever an RF change begins; otherwise the stages that are
+        due.
+        """
         if s.command is not None:
             return coordinator.IN_HAND
         end = self.decided_in_cluster(s)
@@ -528,7 +530,7 @@ class Tablets(Plans, Stages):
 
     @always()
     def one_replica(self, s: TabletsState) -> str | None:
-        """One replica of a tablet comes, and one goes, at a time."""
+        """A tablet gains and loses at most one replica at a time."""
         for tablet, row in enumerate(s.tablets):
             for each in row.transitions:
                 if len(each.sets.pending) > 1 or len(each.sets.leaving) > 1:

@@ -204,7 +204,7 @@ class Truncate(Hosts[TruncateState]):
     )
     @purpose("A node accepts only the sessions that it knows from the log.")
     def learn_session(self, s: TruncateState, node: Node) -> Next:
-        """{node} applies what group 0 says of the session."""
+        """{node} applies what group 0 says about the session."""
         return s.but(views=(*s.views[:node], s.session, *s.views[node + 1 :]))
 
     @action(

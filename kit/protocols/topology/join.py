@@ -474,7 +474,7 @@ class Join(NetworkModel):
     )
     @purpose("The log tells each member how its join ended.")
     def learn_outcome(self, s: ActorState) -> Next:
-        """The accepted joiner sees in group 0 what has become of its join."""
+        """The accepted joiner sees in group 0 how its join ended."""
         state = joiner(s)
         row = tables(s).row(state.host)
         if row is None or row.state not in ("normal", "left") or state.status != "accepted":
@@ -618,7 +618,7 @@ class Join(NetworkModel):
     )
     @purpose("Everything it needs is in the tables, so any node can take over.")
     def take_the_lead(self, s: ActorState, node: Node) -> Next:
-        """{node} leads group 0 and coordinates, by what the tables say."""
+        """{node} leads group 0 and coordinates by what the tables say."""
         return with_tables(s, replace(tables(s), coordinator=self.names[node]))
 
     @action(
@@ -630,7 +630,7 @@ class Join(NetworkModel):
     )
     @purpose("A removed node may not know that it was removed.")
     def wake_up(self, s: ActorState) -> Next:
-        """The removed node hears the others again, and sends what it had not sent."""
+        """The removed node hears the others again and sends the write that it had not sent."""
         state = removed(s)
         if state is None or state.awake:
             return None

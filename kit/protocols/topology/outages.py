@@ -176,7 +176,7 @@ class Outages(control.Control):
     )
     @purpose("The others must know how many shards it has.")
     def restart_configured(self, s: control.ControlState, node: Node) -> control.Next:
-        """A node starts with another number of shards: its row says so, by a command of its own."""
+        """A node starts with another number of shards and commits that to its row."""
         s = restarted(self.stopped(s, node), node)
         if blocked := control.majority_refusal(s):
             return blocked

@@ -231,7 +231,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
     @action(tag="apply", each=lagging, says=_version_words, travels=_version_sent)
     @purpose("A node routes by the version that it has applied.")
     def apply_topology(self, s: ControlState, node: Node) -> Next:
-        """A node applies the next command that changes what it goes by."""
+        """A node applies the next command that changes its view."""
         return s.but(applied=(*s.applied[:node], s.applied[node] + 1, *s.applied[node + 1 :]))
 
     @action(
@@ -250,7 +250,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
     @action(tag="publish", by=coordinator.Coordinator.by_leader)
     @purpose("Stream readers must know where to look next.")
     def publish_generation(self, s: ControlState) -> Next:
-        """A CDC generation is published to those who read streams."""
+        """A CDC generation is published to stream readers."""
         left = s.topology.unpublished
         if not (self.publishing and left):
             return None
@@ -468,7 +468,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
 
     @step("INV-FENCE", on=(Serving.serve_request,))
     def live_versions(self, before: ControlState, action: Any, after: ControlState) -> str | None:
-        """No replica serves what is below its fence, nor what was below the last fence but one."""
+        """No replica serves a request below its fence, or below the last fence but one."""
         # What the last barrier asked for, or is still to ask for, may be in use: an operation ends,
         # and another begins, without one (as after a barrier that failed).
         version, replica = before.client_version, self.number(action.replica)
@@ -558,7 +558,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
 
     @sometimes(title="A request is carried out")
     def success(self, s: ControlState) -> bool:
-        """Everything was asked for, and something of it was carried out."""
+        """All requests were made, and at least one was carried out."""
         rows = s.topology.requests
         carried_out = any(row.done and not row.error for row in rows) or not rows
         return s.made == len(self.plan.requests) and carried_out

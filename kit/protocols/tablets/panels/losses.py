@@ -102,7 +102,7 @@ def _draw_boots(scene: Scene) -> list[Frag]:
 def _boot(each: Boot) -> str:
     tablets = f"{each.rebuilt} of {counted(each.total, 'tablet')} rebuilt"
     if each.over:
-        return f"{each.node} has booted and replaced {each.replaced}, {tablets}."
+        return f"{each.node} has booted and has replaced {each.replaced}: {tablets}."
     return f"{each.node} boots in place of {each.replaced}: {tablets}."
 
 
