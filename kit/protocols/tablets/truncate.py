@@ -83,8 +83,8 @@ class Truncate(Hosts[TruncateState]):
 
     name, title, State = "truncate", "A table of tablets is truncated", TruncateState
     premise = (
-        "TRUNCATE deletes the rows written before it and none of those written after it. A message "
-        "that arrives too late does no harm once its session is closed."
+        "TRUNCATE deletes only the rows that were written before it. A message that arrives too "
+        "late does no harm once its session is closed."
     )
     about = "A table with its replicas, and what can go wrong while it is truncated."
     rests_at_goals = True
