@@ -211,7 +211,7 @@ def test_play_takes_the_names_of_scenario_files() -> None:
     path = str(file_named("topology/another-address"))
     assert by_name.status == 0
     assert by_name.out == call("play", path).out
-    assert "the same host id, is at 10.1.0.3" in by_name.out
+    assert "with the same host id, is now at 10.1.0.3" in by_name.out
     assert says(bad("play", "topology/no-such"), "scenario | 'topology/no-such' | one of")
 
 

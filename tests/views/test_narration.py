@@ -139,7 +139,7 @@ def test_a_commit_says_whom_requests_ask_from_there_on() -> None:
         for name in ("tablets/one-tablet-moves", "vnodes/write-during-bootstrap")
         for timeline in [performed(name)]
     }
-    both = "Writes go to old and new replicas now, and reads still ask the old ones."
+    both = "Writes now go to old and new replicas; reads still ask the old ones."
     assert both in told["tablets/one-tablet-moves"]
     assert "From here on X is read, D is no longer read." in told["vnodes/write-during-bootstrap"]
 

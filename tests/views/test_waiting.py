@@ -64,17 +64,17 @@ ROWS = (
     ),
     Waits(
         "truncate/late-truncate", 3,
-        ("client: truncate", "B: rows of before, no session"), "B", "A",
+        ("client: truncate", "B: old rows, no session"), "B", "A",
         ("group 0 → A: session 1",),
     ),
     Waits(
         "truncate/late-truncate", 6,
-        ("on its way: g0 → A: late RPC (held)", "A: rows of before, session 1"), "A B", "",
+        ("on its way: g0 → A: late RPC (held)", "A: old rows, session 1"), "A B", "",
         ("coordinator → network: truncate for A",), ("has answered",),
     ),
     Waits(
         "truncate/late-truncate", 7,
-        ("A: no rows, session 1, has answered", "B: rows of before"), "B", "A",
+        ("A: no rows, session 1, has answered", "B: old rows"), "B", "A",
         ("coordinator → A: truncate", "A → coordinator: truncated"),
     ),
     Waits(

@@ -41,7 +41,7 @@ EPOCH_EXCHANGE = Safeguard(
 PLAN_REVALIDATION = Safeguard(
     "plan-revalidation",
     "S-03",
-    "A plan is validated again before success is answered",
+    "A plan is validated again before success is reported",
     ("INV-CL", "INV-VISIBLE"),
 )
 MEMBERSHIP_CHECK = Safeguard(
@@ -69,28 +69,28 @@ class Dataplane(storage.Storage):
 
     name, title = "dataplane", "Reads and writes while a range moves (CEP-21)"
     premise = (
-        "No acknowledged write may be lost while a range moves. "
-        "Clients (K) write and read. Each node holds a replica, and works with one epoch."
+        "No acknowledged write may be lost while a range moves. Clients (K) write and read. Each "
+        "node holds a replica and works with one epoch."
     )
     about = """
     A cluster and its operations, and the requests of clients on one of its ranges.
 
-    In mode ``gossip`` no epochs are compared, no plan is validated again and no step waits for
-    who knows the last one, only for ``ring_delay`` ticks.
+    In mode ``gossip`` no epochs are compared and no plan is validated again. A step waits for
+    ``ring_delay`` ticks, not until nodes know the step before it.
 
-    With ``repair`` a read writes the newest cell that it found back: ``answered`` to those
-    that answered, ``mismatch`` by the write plan of now, and waits for it, but only where
-    answers differ, ``blocking`` whenever no write quorum is known to hold it. Only the last
-    keeps a later read from missing what an earlier one saw.
+    With ``repair`` a read writes back the newest cell that it found. ``answered`` writes to the
+    replicas that answered. ``mismatch`` uses the current write plan and waits for it, but only
+    where answers differ. ``blocking`` does so whenever no write quorum is known to hold the cell.
+    Only ``blocking`` keeps a later read from missing what an earlier one saw.
     """
 
     cluster: ClusterParameters = CLUSTER
     token: int | None = parameter(
-        None, "picks the range (null: the one with the most replicas, old and new together)"
+        None, "picks the range (null: the one with the most old and new replicas)"
     )
     lag: Annotated[int, Meta(ge=0, le=100)] | None = parameter(
         None,
-        "how far nodes, messages and requests may lag (null: any number; 0: a request begins by "
+        "how far nodes, messages and requests may lag (null: any number; 0: a request starts at "
         "the newest epoch, and nodes are at most one behind)",
         title="epochs of lag",
     )
@@ -101,9 +101,9 @@ class Dataplane(storage.Storage):
     timeouts: bool = storage.TIMEOUTS
     repair: ReadRepair = storage.REPAIR
     retry: bool = storage.RETRY
-    mode: Literal["log", "gossip"] = parameter("log", "how nodes hear of changes")
+    mode: Literal["log", "gossip"] = parameter("log", "how nodes learn of changes")
     ring_delay: int = parameter(
-        1, "how long a step waits in mode gossip", title="ticks of RING_DELAY", ge=1, le=100
+        1, "how long a step waits in gossip mode", title="ticks of RING_DELAY", ge=1, le=100
     )
     crashes: int = storage.CRASHES
     cleaning: bool = parameter(False, "replicas may clean up after a move", title="cleanup")
@@ -187,7 +187,7 @@ ENTRY = entry(
     scenarios=(
         Scenario("write-and-read", "A write before a node joins, a read after it"),
         Scenario(
-            "two-replicas", "The same with two replicas, small enough to search at once", {"rf": 2}
+            "two-replicas", "The same with two replicas: small enough to search quickly", {"rf": 2}
         ),
         Scenario(
             "no-barrier",
@@ -234,7 +234,7 @@ class Coordinator(solo.Coordinator):
     exchange: Exchange = EXCHANGE
     request: str = parameter(
         "K1 write QUORUM",
-        "what the coordinator is asked, such as `K1 write QUORUM`",
+        "the request to the coordinator, such as `K1 write QUORUM`",
         title="request",
         written=True,
     )
@@ -250,7 +250,7 @@ class Coordinator(solo.Coordinator):
         asks = self.workload[0].coordinator
         if asks in history.replicas:
             names = ", ".join(history.replicas)
-            raise BadInput("request", asks, f"a coordinator that is none of {names}")
+            raise BadInput("request", asks, f"a coordinator other than {names}")
         return history
 
 
@@ -267,7 +267,7 @@ class Replica(solo.Replica):
         "the real coordinator (null: the first node that loses the range, else the first node)",
         field="replica",
     )
-    messages: int = parameter(3, "how many writes it may get", ge=1, le=8)
+    messages: int = parameter(3, "how many writes it may receive", ge=1, le=8)
 
     safeguards = (MEMBERSHIP_CHECK.seen_by("INV-OWN").shown_by({"rf": 1}),)
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 LEVELS = ("ONE", "TWO", "QUORUM", "ALL")
 RULES = ("union", "joint")
 MOVES = ("apply", "commit")
-WHOLE, BOTH = "of the whole group (union)", "of the old and of the new replicas (joint)"
+WHOLE, BOTH = "from the whole group (union)", "from the old and from the new replicas (joint)"
 
 
 @checked
@@ -63,7 +63,7 @@ def sent_at(epoch: int, level: str = "QUORUM", **parameters: Any) -> Player:
     while verb not in map(model.verb, model.actions(player.state)):
         step = next((a for a in model.actions(player.state) if model.kind(a) in MOVES), None)
         if step is None:
-            raise BadInput("epoch", epoch, "one that the bootstrap comes to")
+            raise BadInput("epoch", epoch, "one that the bootstrap reaches")
         player.act(step)
     player.act(verb)
     return player
@@ -71,7 +71,7 @@ def sent_at(epoch: int, level: str = "QUORUM", **parameters: Any) -> Player:
 
 @checked
 def needed(epoch: int) -> Sheet:
-    """How many answers each level needs at an epoch, by the two ways to count pending replicas."""
+    """How many answers each level needs at an epoch, for both ways of counting pending replicas."""
     rows = []
     for level in LEVELS:
         players = (sent_at(epoch, level, acknowledgement=rule) for rule in RULES)
@@ -86,7 +86,7 @@ def _needs(row: RequestRow) -> str:
 
 
 def outcome(timeline: Timeline, verb: str) -> PosedQuestion:
-    """What comes of a step: what the client is told, what a replica makes of a message.
+    """What a step leads to: what the client hears, what a replica does with a message.
 
     ``verb`` names it: ``answer read 2``; else BadInput. KitError when there is nothing to ask.
     """
@@ -96,7 +96,7 @@ def outcome(timeline: Timeline, verb: str) -> PosedQuestion:
         raise BadInput("verb", verb, one_of(verb, [*map(model.verb, model.actions(ahead.state))]))
     action, refusal = option
     if refusal is not None:
-        raise KitError(f"predict: {verb} has to wait: {refusal_text(refusal)}")
+        raise KitError(f"predict: {verb} must wait: {refusal_text(refusal)}")
     ahead.do(action)
     if (question := for_model(model).question(scene_of(ahead))) is None:
         raise KitError(f"predict: there is nothing to ask about {verb}")
@@ -121,12 +121,12 @@ def holders(timeline: Timeline, cell: str) -> PosedQuestion:
 
 
 def not_owned(timeline: Timeline) -> PosedQuestion:
-    """When all is done, whose disk holds data of the range although it is no replica any more?"""
+    """At the end, which nodes hold data of the range although they are no longer replicas?"""
     ahead = played_out(copied(timeline))
     m, s = dataplane_of(ahead), ahead.state
     rows = facts.replicas(m, s)
     return posed(
-        "The run goes on to its end. Which nodes hold data of the range without being replicas?",
+        "The run continues to its end. Which nodes hold data of the range without being replicas?",
         tuple(row.name for row in rows),
         tuple(row.name for row in rows if row.not_owned),
         "; ".join(f"{row.name} holds {row.cell}, {row.role}" for row in rows) + ".",
@@ -181,8 +181,8 @@ def crossed(timeline: Timeline, label: str) -> PosedQuestion:
     here.sort(key=lambda row: (row.apart, row.read_epoch, row.write_epoch))
     missed = [row for row in here if row.missed]
     return posed(
-        f"Every read and every write of {label} goes to a majority. At which of these epochs may "
-        "a read miss a write?",
+        f"Every read and every write of {label} goes to a majority. At which of these epochs can a "
+        "read miss a write?",
         tuple(map(_epochs_of, here)),
         tuple(map(_epochs_of, missed)),
         " ".join(f"{simulator.miss_text(row)}." for row in missed)
@@ -322,16 +322,16 @@ def _some_row(chance: random.Random) -> Arguments:
 
 TOLD = {
     "done": "it is done",
-    "unavailable": "unavailable: nothing was sent",
-    "timeout": "a timeout: too few answers came",
-    "failure": "a failure: the answers don't count",
-    "": "nothing yet: it waits",
+    "unavailable": "unavailable (nothing was sent)",
+    "timeout": "a timeout (too few answers arrived)",
+    "failure": "a failure (the answers don't count)",
+    "": "nothing yet (it waits)",
 }
 """What a program may be told, by the verdict of the model."""
 
 
 def program_hears(timeline: Timeline, served: Served, request: str) -> PosedQuestion:
-    """What is a program told that now asks for this, such as ``K1 write QUORUM``?
+    """What answer does a program get that asks for this now, such as ``K1 write QUORUM``?
 
     Raises BadInput for a request that reads otherwise, or for a served cluster that shows another
     history.
@@ -344,7 +344,8 @@ def program_hears(timeline: Timeline, served: Served, request: str) -> PosedQues
     verdict = answers[0].verdict if answers else ""
     waits = f"{ahead.timeline.now.say} Its messages are held."
     return posed(
-        f"A program asks {wish.coordinator} for a {wish.kind} at {wish.level}. What is it told?",
+        f"A program asks {wish.coordinator} for a {wish.kind} at {wish.level}. What answer does "
+        "it get?",
         TOLD.values(),
         (TOLD[verdict],),
         answers[0].why if answers else waits,
@@ -394,18 +395,18 @@ TASKS = (
         "lose it yourself",
         "The barrier (S-01) is off. Give a run, as verbs or as a Player, in which a write "
         "succeeds and a later read misses it.",
-        "let X alone follow; commit as far as the read switch. Then one coordinator writes at an "
-        "old epoch and another reads at a new one.",
+        "let only X keep up, and commit as far as the read switch. Then one coordinator writes at "
+        "an old epoch and another reads at a new one.",
         Ground("dataplane/no-barrier"),
         breaking("visible", "no read has missed a write."),
     ),
     function_task(
         "always-meet",
         "do they always meet?",
-        "Write always_meet(readers, writers): two groups of node names. True when every majority "
-        "of the one shares a node with every majority of the other.",
-        "a majority of a group of n is more than n / 2 of it. The groups need not be of equal "
-        "size; try every majority of both.",
+        "Write always_meet(readers, writers). Both are groups of node names. Return True when "
+        "every majority of one group shares a node with every majority of the other.",
+        "a majority of n nodes is more than n / 2 of them. The groups can differ in size; try "
+        "every majority of each.",
         always_meet,
         (
             [["A", "B", "C"], ["A", "B", "C", "X"]],
@@ -418,19 +419,19 @@ TASKS = (
         "stale-plan",
         "too late",
         "You are the replicas. Give a run of the real coordinator, as verbs or as a Player, in "
-        "which its plan gets all the answers that it asked for, and the request still fails, "
-        "because the plan has gone stale.",
-        "let it plan at epoch 100, and let the second answer come with an epoch in which the "
-        "write group has four members.",
+        "which its plan gets all the answers that it needs, but the request still fails because "
+        "the plan has gone stale.",
+        "let it plan at epoch 100, and let the second answer carry an epoch in which the write "
+        "group has four members.",
         Ground("coordinator"),
         takes(plan_fails, "No request of your run failed because its plan had gone stale."),
     ),
     function_task(
         "still-quorum",
         "validate the plan again",
-        "Write still_quorum(answered, group): who has answered, and the group by the newest epoch "
-        "that the coordinator knows. True when the answers are still a quorum.",
-        "an answer from a node outside the group does not count, and the majority is of the group, "
+        "Write still_quorum(answered, group): the nodes that have answered, and the group at the "
+        "newest epoch that the coordinator knows. Return True when the answers are still a quorum.",
+        "an answer from a node outside the group does not count. You need a majority of the group, "
         "not of the nodes that were asked.",
         still_quorum,
         (
@@ -443,22 +444,22 @@ TASKS = (
     Task(
         "find-the-bug",
         "find the bug, eight times",
-        "Name what each of the eight variants lacks: hunt.accuse(number, id) for each, then check "
-        "the hunt. Play the variant, search it, read the run that fails, and ask yourself which "
-        "safeguard would have stopped it, and at which step.",
+        "Name the safeguard that each of the eight variants lacks: call hunt.accuse(number, id) "
+        "for each, then check the hunt. Play the variant, search it, and read the run that fails. "
+        "Which safeguard would have stopped it, and at which step?",
         "names",
         "read the last step of the shortest run: what should have been refused, waited for or sent "
-        "along before it? A wrong name is answered by a run that your variant does not allow.",
+        "along before it? If a name is wrong, you get a run that your variant does not allow.",
         ListedJudge(all_named, names_of_hunts),
     ),
     function_task(
         "unaware",
         "which nodes need not know",
-        "Write unaware(group, asked, needed). A barrier has waited until needed of the nodes in "
-        "asked had applied an epoch. A coordinator that lags asks a majority of group. Say "
-        "whether it may meet a majority in which nobody knows that epoch.",
-        "choose the majority so that as few as possible of its members were asked. Count the "
-        "others that were asked: when they are as many as needed, they may be all that know.",
+        "Write unaware(group, asked, needed). A barrier has waited until `needed` of the nodes in "
+        "`asked` had applied an epoch. A coordinator that lags asks a majority of `group`. Say "
+        "whether it can pick a majority in which no node knows that epoch.",
+        "choose the majority with the fewest members that were asked. Count the asked nodes "
+        "outside it: if there are at least `needed` of them, they may be the only nodes that know.",
         unaware,
         (
             [["A", "B", "C"], ["A", "B", "C", "X"], 3],
@@ -470,9 +471,9 @@ TASKS = (
     function_task(
         "simple-model",
         "a simple model of your own",
-        "Write groups(before, after, done). before and after are the replicas of a row before "
-        "and after an operation, when nothing is under way; done is how many of its three events "
-        "are committed: new write replicas, read switch, old write replicas dropped. Give the read "
+        "Write groups(before, after, done). `before` and `after` are the replicas of a row before "
+        "the operation begins and after it ends; `done` is how many of its three events are "
+        "committed: new write replicas, read switch, old write replicas dropped. Return the read "
         "group and the write group, each sorted.",
         "the first event changes only writes, the second only reads, the third writes again.",
         groups,
@@ -485,10 +486,10 @@ TASKS = (
     ),
     run_task(
         "comes-back",
-        "it failed, and there it is",
-        "Give a run, as verbs or as a Player, in which a write is given up, so that its program "
-        "sees a timeout, and a later read returns that very write.",
-        "let one replica have the write, and give it up. Nobody removes it from that disk, and "
+        "it failed, yet there it is",
+        "Give a run, as verbs or as a Player, in which a write is given up, so its program sees a "
+        "timeout, and yet a later read returns that very write.",
+        "let one replica apply the write, then give it up. Nothing removes it from that disk, and "
         "the other messages are still on their way.",
         Ground("dataplane/timeouts"),
         takes(comes_back, "No read of your run returned a write that had been given up."),
@@ -497,8 +498,8 @@ TASKS = (
         "which-error",
         "which error is it?",
         "Write which_error(needed, live, answers): how many answers a level needs, how many "
-        "replicas live when the request comes, and how many of them answer in time. Give 'done', "
-        "'unavailable' or 'timeout'.",
+        "replicas are live when the request arrives, and how many of them answer in time. Return "
+        "'done', 'unavailable' or 'timeout'.",
         "a coordinator that sees too few live replicas sends nothing at all.",
         which_error,
         ([2, 3, 2], [2, 1, 1], [2, 3, 1]),

@@ -54,7 +54,7 @@ def tcm_of(given: ClusterParameters, off: tuple[str, ...] = ()) -> Tcm:
     tcm = Tcm(TcmParameters(**asdict(given)), off)
     first = tcm.cluster.keyspaces[0]
     if isinstance(first.replication, LocalStrategy):
-        raise BadInput("keyspaces", first.name, "a first keyspace that is replicated")
+        raise BadInput("keyspaces", first.name, "a replicated keyspace first")
     return tcm
 
 
@@ -124,9 +124,9 @@ class _Projection:
         meaning = len(self.states) if self.lag is None else self._meaning(state)
         if meaning not in self.numbers:
             if len(self.states) >= MOST_EPOCHS:
-                allowed = f"together at most {MOST_EPOCHS} futures"
+                allowed = f"at most {MOST_EPOCHS} futures in total"
                 if self.lag is None:
-                    allowed += ", or a bounded lag, so that runs that end alike count as one"
+                    allowed += ", or a bounded lag, so that runs with the same end count as one"
                 raise BadInput("operations, cancels", f"more than {MOST_EPOCHS}", allowed)
             self.numbers[meaning] = len(self.states)
             self.states.append(state)

@@ -118,7 +118,7 @@ class Crossings(Struct, frozen=True):
         if len(rows) > most:
             notes.append(f"Shown: {most} of {len(rows)} pairs of epochs.")
         return Sheet(
-            f"Quorums, pending replicas counted by {self.acknowledgement}",
+            f"Quorums (pending replicas: {self.acknowledgement})",
             tuple(COLUMNS),
             tuple(tuple(cell(row) for cell in COLUMNS.values()) for row in rows[:most]),
             tuple(notes),

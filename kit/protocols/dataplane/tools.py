@@ -1,4 +1,4 @@
-"""What ``nodetool``, ``cqlsh`` and programs are answered while a plan of CEP-21 moves a range."""
+"""What ``nodetool``, ``cqlsh`` and programs hear while a plan of CEP-21 moves a range."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -16,7 +16,7 @@ from kit.protocols.tcm.tcm import TcmState
 from kit.ring.replication import Keyspace
 from kit.ring.tokens import TokenSpace
 
-GOSSIPED = f"{NOT_MODELLED}where nodes only gossip there is no log"
+GOSSIPED = f"{NOT_MODELLED}there is no log where nodes only gossip"
 
 
 class DataplaneServers(StorageServers, MetadataServers):
@@ -24,7 +24,7 @@ class DataplaneServers(StorageServers, MetadataServers):
 
     lacks: Mapping[str, str] = {
         **TcmServers.lacks,
-        "nodetool decommission": "the events of a plan are steps of the model",
+        "nodetool decommission": "each event of a plan is a step of the model",
     }
 
     def hosts(self, now: DrillMoment) -> list[ServerHost]:

@@ -64,29 +64,29 @@ class Balance(Hosts[BalanceState]):
         "Tablets move until all shards carry about the same load. "
         "Each row of the picture is a node, and each number in it a tablet."
     )
-    about = "A cluster whose tablets may move, one replica at a time."
+    about = "A cluster whose tablets can move, one replica at a time."
 
     edition: Edition = parameter("documents", "the documents, or the published server")
     nodes: int = parameter(3, "how many nodes there are", ge=1, le=26)
     shards: int = parameter(1, "the shards of each node", ge=1, le=64)
     tablets: tuple[str, ...] = parameter(
         ("A", "A", "A"),
-        "each tablet's replicas, then if needed its size in percent of the target size, and its "
+        "each tablet's replicas, then (optional) its size in percent of the target size and its "
         "table: A:0 B:1, or A B 150 ks.users",
         **WRITTEN,
     )
     room: tuple[str, ...] = parameter(
         (),
-        "how many tablets of the target size each node's disk has room for (not given: four a "
+        "how many tablets of the target size each node's disk has room for (not given: four per "
         "shard)",
         **WRITTEN,
     )
     racks: tuple[str, ...] = parameter(
         (), "the rack of each node: dc1/r1 dc1/r2 (not given: all are in one)", **WRITTEN
     )
-    leaving: tuple[str, ...] = parameter((), "the nodes to be emptied", **WRITTEN)
+    leaving: tuple[str, ...] = parameter((), "the nodes to empty", **WRITTEN)
     excluded: tuple[str, ...] = parameter(
-        (), "the nodes that are given up: they take no tablets and give none away", **WRITTEN
+        (), "the nodes that are given up: they neither take nor give tablets", **WRITTEN
     )
 
     def set_up(self) -> None:
@@ -231,7 +231,7 @@ class Balance(Hosts[BalanceState]):
         travels=sent,
         hand=held,
     )
-    @purpose("Nodes should have about the same load, and shards within a node.")
+    @purpose("All nodes should have about the same load, and so should the shards of a node.")
     def move(self, s: BalanceState, tablet: int, source: str, target: str) -> Next:
         """A replica of a tablet goes to another shard; both are written ``A:0``."""
         forbids = self.loads(s).refusal(*self.place(s, tablet, source, target))
@@ -247,7 +247,9 @@ class Balance(Hosts[BalanceState]):
         ends = (self.names.index(replica_of(end).host) for end in (action.source, action.target))
         most, least = (loads[node] for node in ends)
         if max(loads) > min(loads) and (most, least) == (max(loads), min(loads)):
-            return "The node that gives has the most of all, and the one that gets has the least."
+            return (
+                "The source node has the highest load of all, and the target node has the lowest."
+            )
         return self.why(action)
 
     # What must hold
@@ -264,7 +266,9 @@ class Balance(Hosts[BalanceState]):
         was, now = (self.most_in_a_rack(s.replicas[action.tablet]) for s in (before, after))
         if now <= was:
             return None
-        return f"a rack has {now} replicas of tablet {self.labels[action.tablet]}, where {was} were"
+        return (
+            f"a rack now has {now} replicas of tablet {self.labels[action.tablet]}, up from {was}"
+        )
 
     def most_in_a_rack(self, replicas: Replicas) -> int:
         """How many of them the rack with the most holds."""
@@ -318,7 +322,7 @@ def given_tablet(text: str) -> tuple[str, int, Replicas]:
         else:
             raise BadInput("tablets", word, "replicas, a size in percent, a table: A:0 B:1 150")
     if not replicas or len({each.host for each in replicas}) < len(replicas):
-        raise BadInput("tablets", text, "at least one replica, and one on a host")
+        raise BadInput("tablets", text, "at least one replica, and no more than one per host")
     if not 1 <= percent <= MOST_PERCENT:
         raise BadInput("tablets", text, f"a size of 1 to {MOST_PERCENT} percent of the target")
     return table, percent, tuple(replicas)
@@ -329,8 +333,8 @@ ENTRY = entry(
     scenarios=(
         Scenario(
             "by-hand",
-            "Six tablets with two replicas, one node is new and empty: move them by hand. The load "
-            "is the used part of a disk, as in the published server",
+            "Six tablets with two replicas each, and a new, empty node: move them by hand. The "
+            "load is the used part of a disk, as in the published server",
             {
                 "edition": "server",
                 "nodes": 4,
@@ -340,8 +344,8 @@ ENTRY = entry(
         ),
         Scenario(
             "two-tables",
-            "One table is large, one is small: which tablet moves is a question of badness. Only "
-            "the published server looks at sizes",
+            "One table is large, one is small: the badness decides which tablet moves. Only the "
+            "published server looks at sizes",
             {
                 "edition": "server",
                 "nodes": 3,
@@ -353,12 +357,12 @@ ENTRY = entry(
         ),
         Scenario(
             "empty-a-node",
-            "C is leaving: each of its replicas goes to the least loaded node that may take it",
+            "C is leaving: each of its replicas goes to the least loaded node that can take it",
             {"nodes": 4, "tablets": ("A B", "A C", "B C", "C D"), "leaving": ("C",)},
         ),
         Scenario(
             "no-room-in-the-rack",
-            "F is leaving, and E in its rack is given up: three replicas are stuck",
+            "F is leaving, and E, in the same rack, is given up: three replicas are stuck",
             {
                 "nodes": 6,
                 "tablets": ("A C F", "B C F", "A D F", "B D E", "C F 50 ks.small"),

@@ -229,7 +229,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     State, of, part = TabletsState, Topology, "control"
 
     edition: machines.Edition = parameter("documents", "the documents, or the published server")
-    nodes: int = parameter(4, "how many members there are at first", ge=1, le=MOST_NODES)
+    nodes: int = parameter(4, "how many members there are at the start", ge=1, le=MOST_NODES)
     names: tuple[str, ...] = parameter(
         (), "the names of the members (not given: A, B, C)", **HIDDEN
     )
@@ -244,32 +244,32 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     )
     keyspaces: tuple[str, ...] = parameter(
         (),
-        "keyspaces with the racks that have a replica each, as in ks dc1=r1,r2 (not given: "
-        "each datacenter has as many replicas as its tablets have)",
+        "keyspaces with the racks that have one replica each, as in ks dc1=r1,r2 (not given: each "
+        "datacenter has as many replicas as its tablets have)",
         **WRITTEN,
     )
     shards: int = parameter(1, "the shards of each node", ge=1, le=64)
     kinds: tuple[BalancingKind, ...] = parameter(
         ("migration",),
-        "what may begin: migration, intranode_migration, repair, add_tablet_replica",
+        "which transitions can begin: migration, intranode_migration, repair, add_tablet_replica",
         **WRITTEN,
     )
     rebuild: Literal["rebuild", "rebuild_v2"] = parameter(
-        "rebuild_v2", "how a replica of a dead node is made again, and how one is added"
+        "rebuild_v2", "how a dead node's replica is rebuilt, and how a replica is added"
     )
-    balancing: bool = parameter(True, "tablet_balancing_enabled: loads may be evened out")
+    balancing: bool = parameter(True, "tablet_balancing_enabled: whether loads may be evened out")
     moves: int = budget(
-        1, "how many transitions the balancer begins to even out the load", le=MOST_FAULTS
+        1, "how many transitions the balancer can begin to even out the load", le=MOST_FAULTS
     )
     operations: tuple[str, ...] = parameter(
         (),
-        "what is asked for, in this order: bootstrap E, replace E C, decommission C, removenode C, "
+        "requests, in this order: bootstrap E, replace E C, decommission C, removenode C, "
         "keyspace_rf_change ks dc1=3 (or racks: dc1=r1,r2), truncate_table ks.t",
         **WRITTEN,
     )
     down: tuple[str, ...] | None = parameter(
         None,
-        "nodes that are down at first (not given: those that are removed or replaced)",
+        "nodes that are down at the start (not given: those that are removed or replaced)",
         **HIDDEN,
     )
     ignored: tuple[str, ...] = parameter((), "the nodes to ignore", **WRITTEN)
@@ -278,7 +278,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         "the rack of each node, members first: dc1/r1 dc1/r2 (not given: all are in one)",
         **WRITTEN,
     )
-    answering: bool = parameter(False, "nodes apply stages, and answer barriers, one by one")
+    answering: bool = parameter(False, "nodes apply stages and answer barriers one by one")
     crashes: int = budget(0, "how often a node may crash", **FAULTS)
     changes: int = budget(
         0,
@@ -288,7 +288,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     )
     failures: int = budget(
         0,
-        "how often a piece of work on tablets may fail by itself",
+        "how often a piece of work on tablets may fail on its own",
         title="failures of work",
         le=MOST_FAULTS,
     )
@@ -300,24 +300,24 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     )
     undone: int = budget(
         0,
-        "how often other work of an operation may fail; a drain without a place fails anyway",
+        "how often other work of an operation may fail; a drain that finds no place always fails",
         title="failures of operations",
         **FAULTS,
     )
-    exclusions: int = budget(0, "how often an operator excludes a node that is dead", **FAULTS)
+    exclusions: int = budget(0, "how often an operator can exclude a dead node", **FAULTS)
     late: int = budget(
         0,
-        "how many RPCs of stages may be late, and how many of truncates",
+        "how many RPCs of stages may be late, and how many of truncations",
         title="late RPCs",
         **FAULTS,
     )
     dump: TabletDump | None = parameter(
-        None, "what a cluster's own tables say beside its tablets; its balancer plans", **HIDDEN
+        None, "what a cluster's own tables say besides its tablets; its balancer plans", **HIDDEN
     )
 
     sessions: bool = safeguard(
         "S-24",
-        "Work of a stage runs while its session is open, and no barrier passes it",
+        "Work of a stage runs only while its session is open, and no barrier passes it",
         ("INV-SESSION", "INV-TABL-1", "INV-STREAM"),
         smallest={"nodes": 2, "tablets": ("A",), "moves": 1, "late": 1},
         wider={"INV-TABL-1": {"moves": 2}, "INV-STREAM": {"moves": 2}},
@@ -343,7 +343,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     )
     commit_with_guard: bool = safeguard(
         "S-59",
-        "A command names the state that it was decided on",
+        "A command names the state that it was based on",
         ("INV-ONCE", "INV-EXCL"),
         smallest={"nodes": 2, "tablets": ("A",), "moves": 1, "changes": 1},
     )
@@ -563,10 +563,10 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         verb="alter-co-location {table}",
         each=lambda m, s: m.tables[1:],
     )
-    @purpose("Co-located tables share the places of their tablets.")
+    @purpose("Co-located tables keep their tablets in the same places.")
     def alter_base(self, s: TabletsState, table: str) -> Next:
         """A client alters with which table another one is co-located."""
-        return refused("co-location is set when a table is created, and cannot be altered")
+        return refused("co-location is set when a table is created and cannot be altered")
 
     # What follows every step
 
@@ -611,7 +611,7 @@ def removed_nodes(topology: cluster.ClusterTopology) -> int:
 
 @lru_cache(1 << 10)
 def gone_nodes(topology: cluster.ClusterTopology) -> int:
-    """The nodes that have left without a successor: none has a replica any more (a mask)."""
+    """The nodes that have left without a successor: none has a replica any longer (a mask)."""
     succeeded = {entry.replaced for entry in topology.nodes} - {cluster.NOBODY}
     return cluster.in_state(topology, "left") & ~sum(1 << node for node in succeeded)
 

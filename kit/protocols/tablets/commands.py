@@ -52,13 +52,13 @@ FLAGS = ("--json", "--help", "--anonymize", "--")
 FILES = ("topology", "status", "sizes", "loads", "schema")
 ABOUT = """\
 A dump of system.tablets: which node holds what, what the balancer would do next
-and why, and what would happen if.
+and why, and what would happen if you changed something.
 
   show           nodes, tables and transitions (the default);
-                 with --schema also keyspaces, and the tablets whose replicas differ from theirs
+                 with --schema also keyspaces, and the tablets whose replicas don't match them
   balance        the next plan of the balancer: each move and its reason, loads before and after
-  drain HOST     whether every tablet of a node has a place to go to, which have none, and why
-  resize         whether tables are to be split or merged, and how far they are from it
+  drain HOST     whether every tablet of a node has a place to go, which ones have none, and why
+  resize         whether tables will be split or merged, and how far they are from that
   repair [MOMENT]
                  which tablets a primary-range repair skips, because their node has left, and
                  which were not repaired within gc_grace_seconds, now or at 2026-01-31T10:00:00Z
@@ -78,8 +78,8 @@ order of time. Without a dump, --table imagines a
 table: count (tablets), rf, size (bytes of all replicas), shards, target; K, M, G, T are powers of
 1024. A HOST is a host id, its beginning, or an address of --status.
 
-Ends with 0; with 1 when a tablet has no place to go to or loses its quorum, a drain would wait for
-a node that is down, an RF change is refused, or a repair leaves some out; 2 on bad input.
+Ends with 0; with 1 when a tablet has no place to go or loses its quorum, a drain would wait for a
+node that is down, an RF change is refused, or a repair leaves tablets out; with 2 on bad input.
 
 examples
   python -m kit tablets tablets.csv --topology topology.csv balance --json
@@ -146,7 +146,7 @@ def _tokens(table: ImaginedTable) -> Iterator[Part]:
         replicas, shards = table.count * table.rf, table.shards
         yield f"{replicas:,} replicas on {shards:,} shards: {replicas / shards:,.2f} each"
     if table.size is not None:
-        yield f"{bytes_said(table.size // table.rf // table.count)} a tablet"
+        yield f"{bytes_said(table.size // table.rf // table.count)} per tablet"
 
 
 def _answer(given: Namespace) -> Answer:
@@ -159,7 +159,7 @@ def _answer(given: Namespace) -> Answer:
     if len(several) > 1:
         return _series(given, several)
     if given.html is not None:
-        raise BadInput("--html", given.html, "several snapshots; one is one moment")
+        raise BadInput("--html", given.html, "several snapshots; one snapshot is only one moment")
     dump, *words = given.words
     action, *rest = words or ["show"]
     if action not in ACTIONS:
@@ -183,7 +183,9 @@ def _series(given: Namespace, snapshots: Sequence[str]) -> Answer:
     for option in (*FILES, "target"):
         if getattr(given, option):
             raise BadInput(
-                f"--{option}", getattr(given, option), "nothing beside several snapshots"
+                f"--{option}",
+                getattr(given, option),
+                "nothing: it can't be combined with several snapshots",
             )
     if given.html is not None:
         check_place(given.html, "--html", inputs=tuple(snapshots))
@@ -208,7 +210,7 @@ def _series(given: Namespace, snapshots: Sequence[str]) -> Answer:
     data = {moment.opened.source: changed for moment, changed in steps}
     warnings = dict.fromkeys(line for moment in model.moments for line in moment.opened.warnings)
     first = model.moments[0]
-    heading = [f"{first.opened.source}, version {first.version}: then, in the order of time"]
+    heading = [f"starting from {first.opened.source}, version {first.version}, in order of time"]
     return Answer(marked(data, given.anonymize), heading, parts, tuple(warnings))
 
 
@@ -244,7 +246,7 @@ def _show_parts(report: TabletsReport) -> Iterator[Rows]:
             table.table,
             counted(table.tablets, "tablet"),
             listed((f"{dc} {count}" for dc, count in table.replicas.items()), "no replica"),
-            "size unknown" if table.average is None else f"{bytes_said(table.average)} a tablet",
+            "size unknown" if table.average is None else f"{bytes_said(table.average)} per tablet",
             "no resize"
             if table.resize_type == "none"
             else f"{table.resize_type}, number {table.resize_seq_number}",
@@ -294,11 +296,11 @@ def _keyspaces(keyspaces: Sequence[TabletKeyspace]) -> Iterator[Rows]:
             line.keyspace,
             _factors(line.replication),
             f"{counted(len(line.tables), 'table')}, {counted(line.tablets, 'tablet')}",
-            "racks are not known"
+            "racks unknown"
             if not line.replication
             else f"{len(line.differing):,} differ"
             if line.differing
-            else "all as the schema has it",
+            else "all match the schema",
             listed((f"{view} is a view of {base}" for view, base in line.views.items()), ""),
             f"without tablets: {listed(line.without_tablets)}" if line.without_tablets else "",
         )
@@ -311,7 +313,7 @@ def _keyspaces(keyspaces: Sequence[TabletKeyspace]) -> Iterator[Rows]:
         for each in line.differing
     ]
     if differing:
-        yield Rows(differing, "tablets", "not as the schema has it")
+        yield Rows(differing, "tablets", "don't match the schema")
 
 
 def _factors(factors: Mapping[str, Factor]) -> str:
@@ -358,7 +360,7 @@ def _drain(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     heading = [f"{held}: {goes}; {bytes_said(report.bytes)} to copy"]
     if report.in_transition:
         moving = counted(report.in_transition, "tablet")
-        heading.append(f"{GAP}{moving} of it in transition, judged as if that were over")
+        heading.append(f"{GAP}{moving} of it in transition, judged as if the transition were over")
     heading += [f"{GAP}the request would be refused: {report.refused}"] * bool(report.refused)
     waits = report.stalled_by if report.replicas else ()
     heading += _waiting(waits, report.targets, short)
@@ -372,11 +374,11 @@ def _waiting(hosts: Sequence[str], takes: Mapping[str, int], short: Short) -> It
     """Who is down and not excluded, and what that keeps from moving."""
     if hosts:
         are = f"{few([short[host] for host in hosts], MOST_HOSTS)}: down, not excluded"
-        yield f"{GAP}{are}. Barriers wait for that, so moves stall."
+        yield f"{GAP}{are}. Barriers wait for it, so moves stall."
         given = sum(takes.get(host, 0) for host in hosts)
         if given:
-            yield f"{GAP}{counted(given, 'replica')} would go there: a drain skips no node."
-        yield f"{GAP}Bring it up, or exclude it for good: nodetool excludenode."
+            yield f"{GAP}{counted(given, 'replica')} would go there, because a drain skips no node."
+        yield f"{GAP}Start it again, or exclude it for good: nodetool excludenode."
 
 
 def _stuck(stuck: Sequence[what_if.StuckTablet], short: Short, edition: Edition) -> Iterator[Rows]:
@@ -394,7 +396,7 @@ def _stuck(stuck: Sequence[what_if.StuckTablet], short: Short, edition: Edition)
         for tablet in stuck
     ]
     if rows:
-        yield Rows(rows, "tablets", "no node may take")
+        yield Rows(rows, "tablets", "no node can take")
 
 
 def _resized(
@@ -424,31 +426,31 @@ def _reasons(row: ResizeLine) -> Iterator[str]:
     asking for a resize, and which of all rules asks for the most.
     """
     if isinstance(row.reason, CountCompared) and row.average is not None:
-        yield f"{bytes_said(row.average)} a tablet"  # what a decision by count does not tell
+        yield f"{bytes_said(row.average)} per tablet"  # what a decision by count does not tell
     yield resize_said(row.reason, sizes_said)
     if row.later is not None:
         taken, needs, limit = (
             f"{n:,}" for n in (row.later.taken, row.later.needs, row.later.limit)
         )
         why_later = {
-            "requests": f"{taken} begin in this one, as many as may",
+            "requests": f"{taken} begin in this one, the most that can",
             "turn": "behind one with larger tablets, which waits",
-            "shards": f"{taken} of {limit} shards are in use, it needs {needs}",
+            "shards": f"{taken} of {limit} shards are in use, and it needs {needs}",
         }
         yield f"begins in a later round: {why_later[row.later.waits_for]}"
     alone = ""
     if row.target is not None:
         largest, count = max(row.target.rules.items(), key=lambda rule: rule[1])
-        yield f"of all rules {largest} asks for the most, {count:,}"
-        alone = "by size alone "
+        yield f"of all rules, {largest} asks for the most: {count:,}"
+        alone = "by size alone, "
     if row.to_split is None or row.to_merge is None:
         return
     if row.decision == row.was and row.to_revoke:
         which = "less" if row.was == "split" else "more"
-        yield f"{alone}{bytes_said(row.to_revoke)} {which} a tablet would cancel it"
+        yield f"{alone}{bytes_said(row.to_revoke)} {which} per tablet would cancel it"
     elif row.to_split and row.to_merge:
         grow, shrink = bytes_said(row.to_split), bytes_said(row.to_merge)
-        yield f"{alone}{grow} more a tablet would split it, {shrink} less would merge it"
+        yield f"{alone}{grow} more per tablet would split it, {shrink} less would merge it"
     elif alone:
         yield f"{alone}it would be {'merged' if row.to_split else 'split'}"
 
@@ -462,10 +464,10 @@ def _repair(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     skipped = sum(len(line.skipped) for line in report.tables)
     late = sum(len(line.late) for line in report.tables)
     passed = f"a primary-range repair on all nodes skips {counted(skipped, 'tablet')}"
-    heading = [f"{passed}; {late:,} not repaired within the grace at {report.at}"]
+    heading = [f"{passed}; {late:,} not repaired within the grace period at {report.at}"]
     if report.left:
         left = listed(short[host] for host in report.left)
-        heading.append(f"{GAP}have left, with replicas: {left}")
+        heading.append(f"{GAP}left, but still listed with replicas: {left}")
     rows = [
         (
             line.table,
@@ -481,10 +483,10 @@ def _repair(opened: OpenedTablets, words: Sequence[str]) -> Answer:
 
 
 def _late(line: what_if.RepairLine) -> str:
-    mode = line.gc_mode or "unknown, judged as timeout"
+    mode = line.gc_mode or "unknown, treated as timeout"
     if not line.late:
         return f"tombstone mode {mode}"
-    grace = f"within {line.gc_grace_seconds:,} s, after which tombstones go"
+    grace = f"within {line.gc_grace_seconds:,} s, after which tombstones are dropped"
     return f"not repaired {grace}{_numbers(line.late)} (tombstone mode {mode})"
 
 
@@ -511,7 +513,7 @@ def _rf(opened: OpenedTablets, words: Sequence[str]) -> Answer:
         for each in report.tablets
     ]
     parts = (
-        f"{counted(len(report.tablets), 'tablet')} of the keyspace change; {copied}",
+        f"{counted(len(report.tablets), 'tablet')} of the keyspace to change; {copied}",
         Rows(hosts, "nodes"),
         Rows(rows, "tablets", "one replica at a time"),
     )
@@ -528,7 +530,7 @@ def _lose(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     without = listed(short.get(host, host) for host in report.down)
     local = listed((f"{count:,} in {dc}" for dc, count in report.no_local_quorum.items()), "none")
     lost = f"{_have(report.no_quorum)} no quorum, {_have(report.no_replica)} no replica"
-    head = f"without {without}: of {counted(report.tablets, 'tablet')} {lost}"
+    head = f"without {without}: of {counted(report.tablets, 'tablet')}, {lost}"
     rows = [
         (
             f"{tablet.table} {tablet.tablet}",
@@ -557,7 +559,7 @@ def _have(number: int) -> str:
 def _shard(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     """Who serves a token in each table."""
     if not re.fullmatch(r"-?[0-9]{1,19}", words[0], re.ASCII):
-        raise BadInput("TOKEN", words[0], "a token: a signed 64-bit integer")
+        raise BadInput("TOKEN", words[0], "a token, a signed 64-bit integer")
     answers = what_if.serving(opened, int(words[0]))
     short = short_names(dict.fromkeys(host.host for answer in answers for host in answer.hosts))
     lines = [f"token {int(words[0])}"]
@@ -591,7 +593,7 @@ def _why(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     move = _way(answer.source, answer.target, _short(opened))
     verdict = "in the next plan" if answer.moves else "not in the next plan"
     reason = reason_said(answer.reason, opened.edition)
-    return Answer(answer, wrap(f"{move}: {verdict}: {reason}"), warnings=opened.warnings)
+    return Answer(answer, wrap(f"{move} is {verdict}: {reason}"), warnings=opened.warnings)
 
 
 def _short(opened: OpenedTablets) -> Short:
@@ -625,7 +627,7 @@ ACTIONS: dict[str, tuple[int, int, str, Question]] = {
         lambda opened, _: _resized(rows := resizes(opened), opened.edition, rows, opened.warnings),
     ),
     "lose": (1, ANY_NUMBER, "names of nodes", _lose),
-    "repair": (0, 1, "a moment at most, such as 2026-01-31T10:00:00Z", _repair),
+    "repair": (0, 1, "at most one moment, such as 2026-01-31T10:00:00Z", _repair),
     "rf": (2, ANY_NUMBER, "KEYSPACE DC=REPLICAS...", _rf),
     "shard": (1, 1, "TOKEN", _shard),
     "why": (3, 3, "TABLE TABLET HOST:SHARD", _why),
@@ -634,7 +636,7 @@ ACTIONS: dict[str, tuple[int, int, str, Question]] = {
 
 
 WORDS = (
-    Word("words", "DUMP ACTION", "a dump or a snapshot, what to answer", number="*"),
+    Word("words", "DUMP ACTION", "a dump or a snapshot, then what to answer", number="*"),
     Word("--topology", "FILE", "a dump of system.topology"),
     Word("--status", "FILE", "the text of nodetool status"),
     Word("--sizes", "FILE", "a dump of system.tablet_sizes"),
@@ -642,13 +644,13 @@ WORDS = (
     Word(
         "--schema",
         "FILE",
-        "DESCRIBE SCHEMA, or a dump of a table of system_schema; may be given several times",
+        "DESCRIBE SCHEMA, or a dump of a table of system_schema; can be given several times",
         several=True,
     ),
     Word("--target", "SIZE", "the target size of a tablet (5G if not given)"),
-    Word("--table", "count=N,...", "a table to imagine, for no dump"),
+    Word("--table", "count=N,...", "an imaginary table instead of a dump"),
     ANONYMIZE,
-    Word("--html", "OUT", "for several snapshots: also write one page to step through"),
+    Word("--html", "OUT", "with several snapshots: also write a page to step through"),
     EDITION,
 )
 TABLETS = Command("tablets", _answer, WORDS, ABOUT, AFTER)

@@ -4,7 +4,7 @@ from kit.engine.family import Family, FileKind, HuntGround, TimedSearch
 
 FAMILY = Family(
     "tablets",
-    "Tablets: replicas that move by stages",
+    "Tablets: replicas that move in stages",
     order=80,
     models={
         "tablets": "tablets:ENTRY",
@@ -104,7 +104,7 @@ FAMILY = Family(
     ),
     commands={
         "tablets": (
-            "say what the balancer would do next on a dump of system.tablets, and what if",
+            "say what the balancer would do next with a dump of system.tablets, and what if",
             "commands:tablets",
         )
     },

@@ -53,8 +53,8 @@ from kit.protocols.topology.rules.machines import BOUNDARY, Edition
 TARGET = 100  # the target size: sizes are in hundredths of it
 GROWTH = 4  # how much a table grows, or shrinks, in one step
 BUSY = refused("a resize is being finalized")
-NOT_POLLED = refused("the coordinator has not polled the replicas since they are ready")
-NOT_DUE = refused("a resize is ready: the track is left for its finalization")
+NOT_POLLED = refused("the coordinator has not polled the replicas since they became ready")
+NOT_DUE = refused("a resize is ready: only its finalization can end the track")
 MOVING = refused("tablets are in transition")
 OVERDUE = "The decision is no longer due: the map stays"
 TRACK, FINALIZATION = "tablet_migration", "tablet_resize_finalization"
@@ -197,44 +197,48 @@ class Resize(Hosts[ResizeState]):
     revision = 2
     name, title, State = "resize", "A table's tablets are split and merged", ResizeState
     premise = (
-        "A table that grows or shrinks gets more or fewer tablets. "
-        "First the replicas get ready, then all nodes take the new map. Each row is a node."
+        "A table that grows or shrinks gets more or fewer tablets. First the replicas get ready, "
+        "then all nodes adopt the new map. Each row is a node."
     )
-    about = "A table of a few tablets, and what may happen to its size and its replicas."
+    about = "A table with a few tablets, and what can happen to its size and its replicas."
     rests_at_goals = True
 
     edition: Edition = parameter("documents", "the documents, or the published server")
     tablets: tuple[str, ...] = parameter(
         ("A B", "A B"),
-        "the replicas of each tablet, a power of two of them: A B, or A:0 B:1",
+        "the replicas of each tablet (the number of tablets is a power of two): A B, or A:0 B:1",
         **WRITTEN,
     )
     nodes: int = parameter(3, "how many nodes there are", ge=1, le=26)
     size: int = parameter(75, "the average tablet in percent of the target size", ge=1, le=10_000)
     initial: int = parameter(0, "the tablet count that the schema asks for", ge=0, le=1024)
-    grows: int = budget(1, "how often the table grows to four times its size", title="growth", le=9)
-    shrinks: int = budget(0, "how often the table shrinks to a quarter", title="shrinking", le=9)
-    moves: int = budget(0, "how many replicas the balancer moves to even out the load", le=9)
-    repairs: int = budget(0, "how many repairs of a tablet begin", le=9)
+    grows: int = budget(
+        1, "how often the table can grow to four times its size", title="growth", le=9
+    )
+    shrinks: int = budget(0, "how often the table can shrink to a quarter", title="shrinking", le=9)
+    moves: int = budget(0, "how many replicas the balancer can move to even out the load", le=9)
+    repairs: int = budget(0, "how many repairs of a tablet can begin", le=9)
     ignored: tuple[str, ...] = parameter(
-        (), "the nodes that are dead and ignored: nothing waits for them, or moves", **WRITTEN
+        (),
+        "the nodes that are dead and ignored: nothing waits for them or moves to or from them",
+        **WRITTEN,
     )
 
     split_readiness: bool = safeguard(
         "S-43",
-        "A split waits until each replica shows its number",
+        "A split waits until every replica shows its number",
         ("INV-VISIBLE",),
         smallest={"tablets": ("A B",), "nodes": 2, "grows": 1},
     )
     barrier_before_map: bool = safeguard(
         "S-44",
-        "A new map waits until nobody holds the former one",
+        "A new map waits until no node holds the previous one",
         ("INV-MAP",),
         smallest={"tablets": ("A",), "nodes": 1, "grows": 1, "repairs": 1},
     )
     colocation_test: bool = safeguard(
         "S-45",
-        "Siblings are merged once they have the same replicas",
+        "Siblings are merged only when they have the same replicas",
         ("INV-COLOC", "INV-VISIBLE"),
         smallest={"tablets": ("A B", "A C"), "nodes": 3, "grows": 0, "shrinks": 1},
     )
@@ -246,7 +250,9 @@ class Resize(Hosts[ResizeState]):
         self.names = tuple(ascii_uppercase[: self.nodes])
         replicas = [replicas_in(text) for text in self.tablets]
         if not maps.is_power_of_two(len(replicas)):
-            raise BadInput("tablets", len(replicas), "a power of two: they are merged in pairs")
+            raise BadInput(
+                "tablets", len(replicas), "a power of two, because tablets are merged in pairs"
+            )
         hosts = (replica.host for each in replicas for replica in each)
         for field, names in (("tablets", hosts), ("ignored", self.ignored)):
             for name in names:
@@ -367,7 +373,7 @@ class Resize(Hosts[ResizeState]):
             f"{OVERDUE if after.map.count == before.map.count else 'The new map'} ({{count}})."
         ),
     )
-    @purpose("The log gives every node the same map.")
+    @purpose("The log makes sure that every node gets the same map.")
     def commit_map(self, s: ResizeState) -> Next:
         """The coordinator commits the new map, if the sizes still ask for it."""
         if s.phase != "commit":
@@ -442,7 +448,7 @@ class Resize(Hosts[ResizeState]):
             Travel("answer", name, "coordinator", f"number {after.polled}") for name in m.asked
         ],
     )
-    @purpose("The map may change once every replica has split its tablet.")
+    @purpose("The map can change only when every replica has split its tablet.")
     def poll(self, s: ResizeState) -> Next:
         """The coordinator polls the split statuses: every replica shows {after.polled}."""
         if s.map.resize_type != "split" or not self.split_readiness:
@@ -452,13 +458,13 @@ class Resize(Hosts[ResizeState]):
         return waits or s.but(polled=s.map.resize_seq_number)
 
     @action(each=lambda m, s: ((tablet, str(replica)) for tablet, replica in m.unready(s)))
-    @purpose("Each replica splits its own data, in its own time.")
+    @purpose("Each replica splits its own data when it gets to it.")
     def divide(self, s: ResizeState, tablet: int, replica: str) -> Next:
         """{replica} has split tablet {tablet}; its decision is {after.map.resize_seq_number}."""
         place, number = replica_of(replica), s.map.resize_seq_number
         view = s.views[self.number(place.host)]
         if view.resize_type != "split" or view.number != number:
-            return refused("its node does not know of the split yet")
+            return refused("its node does not know about the split yet")
         left, right = (self.parts_of(2 * tablet + side, 2 * s.map.count) for side in (0, 1))
         stores = tuple(
             each.but(groups=(sum(each.groups) & left, sum(each.groups) & right), number=number)
@@ -479,7 +485,7 @@ class Resize(Hosts[ResizeState]):
         return self.blocked(s) or s.but(transition=TRACK)
 
     @action(kind="decide")
-    @purpose("The number of tablets changes at once, so none may be moving.")
+    @purpose("The number of tablets changes in one step, so none may be moving.")
     def finalize(self, s: ResizeState) -> Next:
         """The topology enters tablet_resize_finalization; no tablet is in transition."""
         if s.map.resize_type == "none":
@@ -487,8 +493,10 @@ class Resize(Hosts[ResizeState]):
         if s.phase:
             return BUSY
         if (s.transition, FINALIZATION) not in self.ways:
-            left = "the track of migrations has to end first"
-            return self.blocked(s) or refused(left if s.transition else "the track comes first")
+            left = "the migration track must end first"
+            return self.blocked(s) or refused(
+                left if s.transition else "the track must begin first"
+            )
         phase: Phase = "barrier" if self.barrier_before_map else "commit"
         return self.blocked(s) or s.but(transition=FINALIZATION, phase=phase)
 
@@ -527,9 +535,9 @@ class Resize(Hosts[ResizeState]):
         travels=sent,
         hand=held,
     )
-    @purpose("Replicas may move until the number of tablets changes.")
+    @purpose("Replicas can move until the number of tablets changes.")
     def move(self, s: ResizeState, tablet: int, source: str, target: str) -> Next:
-        """A replica begins to move, on the track; where siblings are co-located, both do."""
+        """A replica begins to move on the track; co-located siblings move together."""
         if s.phase:
             return BUSY
         sibling = s.sibling_of(tablet)
@@ -544,15 +552,15 @@ class Resize(Hosts[ResizeState]):
         each=lambda m, s: s.moving,
         says="The migration of tablet {tablet} has ended.",
     )
-    @purpose("Its stages are over: only the new replica is in use.")
+    @purpose("All stages are done: only the new replica is in use.")
     def end_move(self, s: ResizeState, tablet: int) -> Next:
-        """A replica has moved, behind the barriers of its stages."""
+        """A replica has moved, after the barriers of its stages."""
         behind = self.behind(s)
         late = refused("nodes have not applied everything", self.named(behind)) if behind else None
         return late or s.arrived(tablet)
 
     @action(verb="end track", kind="decide")
-    @purpose("Nothing moves, so the topology can turn to other things.")
+    @purpose("Nothing moves now, so the topology is free for other work.")
     def end_track(self, s: ResizeState) -> Next:
         """No tablet is in transition: the topology leaves tablet_migration."""
         if s.transition != TRACK:
@@ -563,7 +571,7 @@ class Resize(Hosts[ResizeState]):
         return NOT_DUE if due and self.blocked(s) is None else s.but(transition="")
 
     @action(verb="end repair", kind="repair")
-    @purpose("The replicas of this range now have the same data.")
+    @purpose("The replicas of this range now hold the same data.")
     def end_repair(self, s: ResizeState) -> Next:
         """The repair of tablet {before.repair.tablet} of {before.repair.count} ends; its range is
         marked repaired.
@@ -584,13 +592,13 @@ class Resize(Hosts[ResizeState]):
         return BUSY if view.finalizing else s.but(repair=RepairRun(node, tablet, view.count))
 
     @action(kind="size", spends="grows")
-    @purpose("Data comes in by itself, and the balancer follows.")
+    @purpose("Data arrives at any time, and the balancer must keep up.")
     def grow(self, s: ResizeState) -> Next:
         """The average tablet is now at {after.average} % of the target size."""
         return s.but(size=s.size * GROWTH)
 
     @action(kind="size", spends="shrinks")
-    @purpose("Data goes away by itself, and the balancer follows.")
+    @purpose("Data is deleted at any time, and the balancer must keep up.")
     def shrink(self, s: ResizeState) -> Next:
         """The average tablet is now at {after.average} % of the target size."""
         return s.but(size=s.size // GROWTH)
@@ -612,7 +620,7 @@ class Resize(Hosts[ResizeState]):
             host = store.replica.host
             own = self.parts_of(store.tablet, s.views[self.number(host)].count)
             if sum(store.groups) & own != own and host in self.asked:
-                return f"{store.replica} does not find all data of tablet {store.tablet}"
+                return f"{store.replica} does not find all the data of tablet {store.tablet}"
         return None
 
     @always("INV-EXCL")
@@ -628,7 +636,9 @@ class Resize(Hosts[ResizeState]):
         if after.map.count >= before.map.count:
             return None
         pairs = self.apart(before.map)
-        return f"tablets {pairs[0].even} and {pairs[0].odd} are merged apart" if pairs else None
+        return (
+            f"tablets {pairs[0].even} and {pairs[0].odd} are merged while apart" if pairs else None
+        )
 
     @step("INV-MAP", on=(end_repair,))
     def repair_map(self, before: ResizeState, action: Any, after: ResizeState) -> str | None:
@@ -636,7 +646,7 @@ class Resize(Hosts[ResizeState]):
         run, count = before.repair, before.map.count
         if run is None or run.count == count:
             return None
-        return f"tablet {run.tablet} of {run.count} is marked repaired in a map of {count}"
+        return f"tablet {run.tablet} of {run.count} is marked repaired in a map with {count}"
 
     @step()
     def numbers(self, before: ResizeState, action: Any, after: ResizeState) -> str | None:
@@ -678,7 +688,7 @@ class Resize(Hosts[ResizeState]):
         """How many tablets there are after a step, and which a move takes along."""
         words = {"count": counted(after.map.count, "tablet"), "remaps": ""}
         if isinstance(action, Resize.apply_map) and before.stores != after.stores:
-            words["remaps"] = ", and remaps its compaction groups"
+            words["remaps"] = " and remaps its compaction groups"
         if isinstance(action, Resize.move):
             tablet, sibling = action.tablet, before.sibling_of(action.tablet)
             both = "tablets {} and {}".format
@@ -735,17 +745,17 @@ ENTRY = entry(
     scenarios=(
         Scenario(
             "table-splits",
-            "A table grows: its replicas divide their storage, then each tablet becomes two",
+            "A table grows: its replicas split their storage, then each tablet becomes two",
             {"tablets": ("A B",), "nodes": 2},
         ),
         Scenario(
             "table-merges",
-            "A table shrinks: the odd sibling follows the even one, then both become one",
+            "A table shrinks: the odd sibling joins the even one, then both become one",
             {"tablets": ("A B", "A C"), "grows": 0, "shrinks": 1},
         ),
         Scenario(
             "split-is-revoked",
-            "A table grows, and shrinks again before it is split: the decision is revoked",
+            "A table grows and then shrinks before it is split: the decision is revoked",
             {"tablets": ("A B",), "nodes": 2, "shrinks": 1},
             script=("grow", "resize", "shrink", "resize"),
         ),

@@ -45,7 +45,7 @@ from kit.protocols.topology.rules.cluster import NOBODY, in_state
 from kit.protocols.topology.rules.machines import BOUNDARY, NODE_STATE_OF, EdgeRow, WorkRow
 
 MOST_SHOWN = 60  # ways that are shown of a step in which very much travels
-NO_SOURCE = refused("nobody is left to stream from")
+NO_SOURCE = refused("no replica is left to stream from")
 LATE_SAID = "coordinator → network: {after.late.work} of tablet {after.late.tablet}"
 
 
@@ -236,7 +236,7 @@ class Stages(TabletCluster):
         says=lambda m, before, a, after: m.work_words(before, a.tablet, "{} is done"),
         travels=lambda m, before, a, after: m.sent(before, m.piece_of(before, a.tablet)),
     )
-    @purpose("Each stage has its work, and the next stage waits for it.")
+    @purpose("Each stage has its work, which the next stage waits for.")
     def work_on(self, s: TabletsState, tablet: int) -> Next:
         """The next piece of a stage's work on a tablet is done: a stream, a repair, a cleanup."""
         if blocked := self.busy(s):
@@ -244,7 +244,7 @@ class Stages(TabletCluster):
         piece = self.piece_of(s, tablet)
         missing = piece.hosts & ~s.control.reachable
         if missing:
-            return refused("a replica is not heard", self.named(missing))
+            return refused("a replica does not respond", self.named(missing))
         return s.with_rows({tablet: self.worked_row(s, piece)}) if piece.possible else NO_SOURCE
 
     def done_pieces(self, before: TabletsState, after: TabletsState) -> list[Piece]:
@@ -260,7 +260,7 @@ class Stages(TabletCluster):
         done = Counter(piece.work.name for piece in self.done_pieces(before, after))
         words = (f"{name} (tablets: {number:,})" for name, number in sorted(done.items()))
         left = len(self.data_pieces(before)) - done.total()
-        rest = f"; tablets that cannot go on: {left:,}" if left else ""
+        rest = f"; tablets that cannot continue: {left:,}" if left else ""
         return f"Done: {', '.join(words)}{rest}."
 
     def sent_for_all(
@@ -277,9 +277,9 @@ class Stages(TabletCluster):
         says=done_on_all,
         travels=sent_for_all,
     )
-    @purpose("Each stage has its work, and the next stage waits for it.")
+    @purpose("Each stage has its work, which the next stage waits for.")
     def work_on_all(self, s: TabletsState) -> Next:
-        """The next piece of work is done on every tablet whose replicas for it are heard."""
+        """The next piece of work is done on every tablet whose replicas respond."""
         pieces = self.data_pieces(s)
         if not pieces:
             return None
@@ -289,7 +289,7 @@ class Stages(TabletCluster):
         if rows:
             return s.with_rows(rows)
         missing = union(piece.hosts for piece in pieces) & ~s.control.reachable
-        return refused("a replica is not heard", self.named(missing)) if missing else NO_SOURCE
+        return refused("a replica does not respond", self.named(missing)) if missing else NO_SOURCE
 
     # The barrier
 
@@ -301,9 +301,9 @@ class Stages(TabletCluster):
             m.named(barrier_nodes(before)), m.leader_spot(before)
         ),
     )
-    @purpose("No node may still use an older stage when the next one begins.")
+    @purpose("When the next stage begins, no node may still use an older one.")
     def pass_barrier(self, s: TabletsState) -> Next:
-        """All nodes have applied the stages, and no request of an older stage is left."""
+        """All nodes have applied the stages, and no request from an older stage is left."""
         pieces = self.barriers(s)
         if not pieces:
             return None
@@ -329,7 +329,7 @@ class Stages(TabletCluster):
         return barrier_nodes(s) & ~s.answered if any(self.barriers(s)) else 0
 
     @action(when=lambda m: m.answering, kind="answer", verb="answer stages {node}", each=awaited)
-    @purpose("The next stage may begin once all nodes have reached this one.")
+    @purpose("The next stage can begin once all nodes have reached this one.")
     def answer_stages(self, s: TabletsState, node: Node) -> Next:
         """{node} has applied all stages and answers the barrier."""
         if blocked := self.busy(s):
@@ -349,7 +349,7 @@ class Stages(TabletCluster):
         verb="apply stages {node}",
         each=lambda m, s: sum((at < len(s.views) - 1) << i for i, at in enumerate(s.applied)),
     )
-    @purpose("The stage that a node knows says which replicas it reads and writes.")
+    @purpose("The stage that a node knows determines which replicas it reads and writes.")
     def apply_stages(self, s: TabletsState, node: Node) -> Next:
         """{node} moves to the next stage."""
         return s.but(applied=(*s.applied[:node], s.applied[node] + 1, *s.applied[node + 1 :]))
@@ -470,11 +470,9 @@ class Stages(TabletCluster):
         if blocked := self.busy(s):
             return blocked
         if self.error_edge(s, piece.transition) is None:
-            return refused("it is tried again until it succeeds")
+            return refused("it is retried until it succeeds")
         return (
-            None
-            if not piece.goes(s) or s.failures
-            else refused("no work may fail by itself any more")
+            None if not piece.goes(s) or s.failures else refused("no more work may fail on its own")
         )
 
     def failed(self, s: TabletsState, *pieces: Piece) -> TabletsState:
@@ -492,7 +490,7 @@ class Stages(TabletCluster):
         fault=True,
         relied=lambda m, s, a: not all(piece.goes(s) for piece in m.barriers(s)),
     )
-    @purpose("Not every node has answered, so the next stage may not begin.")
+    @purpose("Not every node has answered, so the next stage must not begin.")
     def fail_barrier(self, s: TabletsState) -> Next:
         """The barrier of the tablets fails."""
         edges = [(piece, self.error_edge(s, piece.transition)) for piece in self.barriers(s)]
@@ -523,7 +521,7 @@ class Stages(TabletCluster):
         relied=lambda m, s, a: not m.piece_of(s, a.tablet).goes(s),
         says=lambda m, before, a, after: m.work_words(before, a.tablet, "{} fails"),
     )
-    @purpose("Work can fail, so each stage has a way back or tries again.")
+    @purpose("Work can fail, so each stage has a way back or a retry.")
     def fail_tablet(self, s: TabletsState, tablet: int) -> Next:
         """The next piece of a stage's work on a tablet fails."""
         piece = self.piece_of(s, tablet)
@@ -542,7 +540,7 @@ class Stages(TabletCluster):
             before, a.tablet, "{} fails: the target's disk is full"
         ),
     )
-    @purpose("A full disk takes no copy.")
+    @purpose("A full disk has no room for a copy.")
     def fill_disk(self, s: TabletsState, tablet: int) -> Next:
         """The disk that a tablet is streamed to is full."""
         if blocked := self.busy(s):
@@ -559,7 +557,7 @@ class Stages(TabletCluster):
         each=lambda m, s: m.data_tablets(s) if s.late is None else (),
         fault=True,
         says=lambda m, before, a, after: m.work_words(
-            before, a.tablet, "the coordinator gives up the {} RPC; it is still on its way"
+            before, a.tablet, "the coordinator gives up on the {} RPC, which is still on its way"
         ),
         travels=lambda m, before, a, after: [
             Travel(
@@ -569,9 +567,9 @@ class Stages(TabletCluster):
             )
         ],
     )
-    @purpose("A message that was given up may still arrive.")
+    @purpose("A message that was given up on can still arrive.")
     def delay_rpc(self, s: TabletsState, tablet: int) -> Next:
-        """The coordinator gives the RPC of a tablet's stage up, but it is still on its way."""
+        """The coordinator gives up on an RPC of a tablet's stage, but it is still on its way."""
         if blocked := self.busy(s):
             return blocked
         piece = self.piece_of(s, tablet)
@@ -587,9 +585,9 @@ class Stages(TabletCluster):
         assert late is not None
         what = f"The late RPC ({late.work} of tablet {late.tablet}, sent in {late.stage})"
         if late.runs:
-            return f"{what} has run to its end."
+            return f"{what} has finished."
         if after.late is None:
-            return f"{what} is refused: a barrier has passed since its stage was over."
+            return f"{what} is refused: a barrier has passed since its stage ended."
         over = "; its stage is over, but no barrier has passed since"
         return f"{what} is let in{over * (before.is_over(late) and not late.sealed)}."
 
@@ -605,9 +603,9 @@ class Stages(TabletCluster):
             yield Travel(kind, NETWORK, self.chip(before, late.tablet, target), label, text)
 
     @action(kind="late", tag="arrive", verb="arrive late", says=late_words, travels=arrived)
-    @purpose("Its session decides whether it may still do its work.")
+    @purpose("Its session decides whether its work may still run.")
     def arrive_late(self, s: TabletsState) -> Next:
-        """That RPC arrives: it is let in, or refused for its permit (S-24)."""
+        """The late RPC arrives: its permit decides whether it is let in or refused (S-24)."""
         late = s.late
         if late is None or late.runs:
             return None
@@ -616,9 +614,9 @@ class Stages(TabletCluster):
         return self.with_late_effect(s, late).but(late=late.but(runs=True))
 
     @action(kind="late", tag="end-late-rpc", verb="end late", says=late_words)
-    @purpose("What is over can no longer change anything.")
+    @purpose("Once finished, the RPC can no longer change anything.")
     def end_late(self, s: TabletsState) -> Next:
-        """What was let in late has run to its end."""
+        """The late RPC that was let in has finished."""
         late = s.late
         if late is None or not late.runs:
             return None

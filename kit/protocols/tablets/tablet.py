@@ -76,42 +76,42 @@ class Tablet(Fenced):
 
     name, title = "tablet", "Reads and writes of one tablet, stage by stage"
     premise = (
-        "No acknowledged write may be lost while a tablet moves. "
-        "Clients (K) write and read. Each node holds a replica, and works with one version."
+        "No acknowledged write may be lost while a tablet moves. Clients (K) write and read. Each "
+        "node holds a replica and works with one version."
     )
     about = """
     One tablet, the transitions that the coordinator plans for it, and the requests of clients.
 
     ``edition`` chooses the table of stages and what acknowledges a write while a replica is
-    pending: ``documents``, the level in the old and in the new set; ``server``, the level and
-    one more for each pending replica, of both sets together.
+    pending: in ``documents``, the level in the old set and in the new set; in ``server``, the level
+    plus one more for each pending replica, counted over both sets together.
 
-    Replicas that crash are excluded from then on. ``excluded`` is a node that is put into
+    A replica that crashes is excluded afterwards. ``excluded`` is a node that is put into
     ``ignore_nodes`` during the transition although it is alive.
     """
 
     transition: PlayedKind = parameter(
         "migration",
-        "A moves to D, or to another shard of its node; A is dead and rebuilt on D; or all are "
-        "repaired",
+        "A moves to D or to another shard of its node; A is dead and rebuilt on D; or all replicas "
+        "are repaired",
         field="kind",
     )
-    edition: Edition = parameter("documents", "whose stages are played")
+    edition: Edition = parameter("documents", "the edition whose stages are played")
     rf: int = parameter(
         3, "replicas of the tablet: A, B, C", title="replication factor", ge=1, le=3
     )
     version: int = FIRST_VERSION
     second: Second = parameter(
         "none",
-        "again: what failed is tried again; other: another replica moves to E",
+        "again: what failed is retried; other: another replica moves to E",
         title="a second transition",
     )
     repaired: bool = parameter(
-        False, "at the end the tablet is repaired", title="a repair afterwards"
+        False, "whether the tablet is repaired at the end", title="a repair afterwards"
     )
     row_key: str = parameter(
         "the key",
-        "the name of the one key that requests are about",
+        "the name of the one key that requests use",
         field="key",
         min_length=1,
         max_length=20,
@@ -120,7 +120,7 @@ class Tablet(Fenced):
     excluded: str = parameter(
         "",
         "a replica or coordinator that barriers stop waiting for",
-        title="excluded though it lives",
+        title="excluded though alive",
         max_length=20,
     )
     requests: tuple[str, ...] = REQUESTS
@@ -136,21 +136,21 @@ class Tablet(Fenced):
 
     fencing: bool = safeguard(
         "S-20",
-        "Replicas refuse requests of versions below fence_version",
+        "Replicas refuse requests from versions below fence_version",
         ("INV-FENCE", "INV-TABL-1", "INV-VISIBLE"),
         smallest={**SERVER, "timeouts": True},
         wider={"INV-VISIBLE": {"timeouts": False, "excluded": "K1"}},
     )
     barrier_drains: bool = safeguard(
         "S-21",
-        "A barrier waits until requests of older versions are over",
+        "A barrier waits until requests from older versions are over",
         ("INV-STAGE", "INV-STREAM", "INV-VISIBLE"),
         # From node to node the fence alone is enough: what it bars no replica takes.
         smallest={**ONE, "kind": WITHIN_NODE, "slow": True},
     )
     allow_stage: bool = safeguard(
         "S-22",
-        "New replicas know that they are replicas before anybody writes to them",
+        "New replicas know that they are replicas before any node writes to them",
         ("INV-STAGE", "INV-AVAIL"),
         smallest=ONE,
     )
@@ -181,27 +181,30 @@ class Tablet(Fenced):
         smallest=ONE,
         kept=(
             KeptAnyhow(
-                "INV-ONESTAGE", {"rf": 1}, 3236, "a node that disowns a shard answers with an error"
+                "INV-ONESTAGE",
+                {"rf": 1},
+                3236,
+                "a node that does not own a shard answers with an error",
             ),
         ),
     )
     stream_from_leaving: bool = safeguard(
         "S-57",
-        "Data comes from the replica whose place is taken",
+        "Data comes from the replica that is replaced",
         ("INV-STREAM", "INV-VISIBLE"),
         # What one write can show; that a client misses it needs a read.
         smallest={"edition": "server", "losses": 1, "requests": USUAL_REQUESTS[:1]},
         wider={"INV-VISIBLE": {"requests": USUAL_REQUESTS}},
     )
     fallback_stage: bool = safeguard(
-        "S-61", "Reads go back before writes do", ("INV-ONESTAGE", "INV-VISIBLE"),
+        "S-61", "On the way back, reads return first, then writes", ("INV-ONESTAGE", "INV-VISIBLE"),
         smallest={**SERVER, "excluded": "D"},
         kept=(
             KeptAnyhow(
                 "INV-STAGE",
                 {"rf": 1, "edition": "server", "excluded": "D"},
                 28_400,
-                "what the stages ask for is asked on the way forward",
+                "the stages' conditions are checked only on the way forward",
             ),
         ),
     )  # fmt: skip
@@ -261,7 +264,7 @@ class Tablet(Fenced):
 
     @step("INV-STAGE", on=(Fenced.commit,), sign=lambda m: m.is_sign("stage-asks"))
     def stage_asks(self, before: StorageState, action: Any, after: StorageState) -> str | None:
-        """A stage is committed when what it asks for is true.
+        """A stage is committed only when its condition holds.
 
         What ``write_both_read_new`` asks for is the promise of streaming (``INV-STREAM``).
         """
@@ -292,17 +295,16 @@ class Tablet(Fenced):
         if ours.read_at == theirs.read_at or ours.written_at == theirs.written_at:
             return None
         return (
-            f"{action.replica}, at {self.epoch_text(before, known)}, does "
-            f"{self.title_of(number)}, planned at {self.epoch_text(before, planned)}: more than "
-            f"one stage apart"
+            f"{action.replica}, at {self.epoch_text(before, known)}, does {self.title_of(number)}, "
+            f"planned at {self.epoch_text(before, planned)}: they are more than one stage apart"
         )
 
     @step("INV-TABL-2", on=(Fenced.land_late,), sign=lambda m: m.is_sign("over-is-over"))
     def over_is_over(self, before: StorageState, action: Any, after: StorageState) -> str | None:
-        """Nothing that a transition has begun has effects once it is over."""
+        """Nothing that a transition began takes effect once it is over."""
         if before.cells == after.cells or stage_of(self.newest(before)) != NO_TRANSITION:
             return None
-        return f"a copy of a transition that is over changes what {action.target} holds"
+        return f"a copy from a finished transition changes what {action.target} holds"
 
     @always("INV-TABL-1", sign=lambda m: m.is_sign("replicas-hold"))
     def replicas_hold(self, s: StorageState) -> str | None:
@@ -359,7 +361,7 @@ class Tablet(Fenced):
                     if acked & ~view.writes or not enough(wanted, acked) or enough(level, acked):
                         continue
                     said = f"{self.listing(acked)} is enough for {self.title_of(number)}"
-                    return f"{said}, and no {ask.level} of {self.listing(group)}"
+                    return f"{said}, but is no {ask.level} of {self.listing(group)}"
         return None
 
     def reads_old_set(self, before: StorageState, after: StorageState) -> str | None:
@@ -513,18 +515,18 @@ ENTRY = entry(
         Scenario("tablet-moves", "A write before a tablet's replica moves, a read after it"),
         Scenario(
             "small-tablet-moves",
-            "The same with one replica, small enough to search at once",
+            "The same with one replica: small enough to search quickly",
             {"rf": 1},
         ),
         Scenario(
             "requests-within-a-node",
-            "From shard to shard: only the node says which shard reads and which ones write",
+            "From shard to shard: only the node knows which shard reads and which ones write",
             {"kind": WITHIN_NODE, "rf": 2, "slow": True},
         ),
         Scenario(
             "tablet-rebuilt", "A dead replica is rebuilt on another node", {"kind": "rebuild_v2"}
         ),
-        Scenario("tablet-repaired", "All replicas are made equal", {"kind": "repair"}),
+        Scenario("tablet-repaired", "All replicas are made identical", {"kind": "repair"}),
         Scenario(
             "tablet-move-fails",
             "The target is excluded after the read switch: the published server reads old first",

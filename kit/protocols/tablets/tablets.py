@@ -55,7 +55,7 @@ from kit.protocols.topology.rules.requests import stored_words
 from kit.protocols.topology.rules.work import tablets_placed, under_way
 from kit.protocols.topology.topology import Topology, row_name
 
-NOTHING_MOVES = refused("nothing could be moved")
+NOTHING_MOVES = refused("there is nothing to move")
 DISABLED = refused("balancing is disabled")
 RUNNING = refused("tablets are still in transition")
 
@@ -82,10 +82,10 @@ class Tablets(Plans, Stages):
     revision = 2
     name, title = "tablets", "Tablets under the topology coordinator"
     premise = (
-        "A tablet moves in small stages, so that reads and writes always meet. "
-        "Each row of the picture is a node, and each number in it a tablet."
+        "A tablet moves in small stages, so reads and writes always meet. Each row of the picture "
+        "is a node, and each number in it a tablet."
     )
-    about = "A cluster with tablets, what is asked of it, and the faults that may happen."
+    about = "A cluster with tablets, its requests, and the faults that can happen."
     rests_at_goals = True
     faults = ("fault", "late fault")
     first = (
@@ -133,7 +133,9 @@ class Tablets(Plans, Stages):
 
     @lifted(Topology.take_decision, says=decided)
     def take_decision(self, s: TabletsState) -> Next:
-        """The cluster's decision, with what an RF change begins; else the stages that are due."""
+        """The cluster's decision, with whatever an RF change begins; otherwise the stages that are
+        due.
+        """
         if s.command is not None:
             return coordinator.IN_HAND
         end = self.decided_in_cluster(s)
@@ -186,11 +188,11 @@ class Tablets(Plans, Stages):
             else None
         ),
     )
-    @purpose("A replica moves in stages, so that reads and writes still meet.")
+    @purpose("A replica moves in stages, so reads and writes still meet.")
     def begin_transition(
         self, s: TabletsState, tablet: int, kind: TransitionKind, source: str = "", target: str = ""
     ) -> Next:
-        """The coordinator decides on a transition: a replica from one shard to another one.
+        """The coordinator decides on a transition: a replica goes from one shard to another.
 
         ``source`` and ``target`` are written ``A:0``; a rebuild that only adds or a repair lacks
         one.
@@ -244,10 +246,10 @@ class Tablets(Plans, Stages):
     def in_log_words(self, s: TabletsState, command: TabletCommand) -> str:
         """What a command of tablets has done."""
         if command.stale and self.commit_with_guard:
-            return "Group 0 has changed since the command was decided: no effect."
+            return "Group 0 has changed since the command was decided, so it has no effect."
         names = self.named(self.failed_drains(s, command))
         more = f" Draining {' and '.join(names)} has failed." if names else ""
-        return f"Group 0 holds it: {self.said(s, command)}.{more}"
+        return f"Group 0 stores it: {self.said(s, command)}.{more}"
 
     def into_log(
         self, before: TabletsState, command: TabletCommand | None, after: TabletsState
@@ -289,7 +291,7 @@ class Tablets(Plans, Stages):
         Topology.commit_deposed,
         label=lambda m, s, a: f"commit deposed: {m.briefly(s, s.deposed)}" if s.deposed else "",
         says=lambda m, before, a, after: (
-            "What an earlier coordinator had decided is committed late. "
+            "An earlier coordinator's decision is committed late. "
             + m.in_log_words(before, before.deposed)
             if before.deposed
             else ""
@@ -326,7 +328,7 @@ class Tablets(Plans, Stages):
         end: Next = self.in_part(Topology.move_tablets, s, on, more)
         if end is None or isinstance(end, Refusal):
             return end
-        return refused("tablets have to move first") if self.unfinished(s) else end
+        return refused("tablets must move first") if self.unfinished(s) else end
 
     @lifted(Topology.find_imbalance)
     def find_imbalance(self, s: TabletsState) -> Next:
@@ -357,7 +359,7 @@ class Tablets(Plans, Stages):
 
     @lifted(Topology.fail_work, each=lambda m, s: (m.is_placeless(s),), says=drain_failed)
     def fail_work(self, s: TabletsState, placeless: bool) -> Next:
-        """Draining fails by itself where a replica has no place; in ``documents`` at any time."""
+        """Draining fails where a replica has no place; in ``documents``, at any time."""
         end: Next = self.in_part(Topology.fail_work, s, placeless)
         if end is None or isinstance(end, Refusal):
             return end
@@ -369,7 +371,7 @@ class Tablets(Plans, Stages):
         if work.on_failure == "retry" and s.in_transition:
             return RUNNING
         if any(self.completions(s)):
-            return refused("the RF change goes on")
+            return refused("the RF change is not over")
         is_drain = not self.paused and work.on_failure != "retry"
         if (is_drain and not placeless) or self.is_placeless(s):
             return end
@@ -477,7 +479,7 @@ class Tablets(Plans, Stages):
                 read = way.sets.chosen(self.table(way).state(way.stage).reads)
             lacking = tuple(each for each in read if each not in row.whole)
             if lacking:
-                return f"{words(lacking)} is read and lacks data of tablet {tablet}"
+                return f"{words(lacking)} is read but lacks data of tablet {tablet}"
         return None
 
     @always("INV-TABL-1")
@@ -489,7 +491,7 @@ class Tablets(Plans, Stages):
                 continue
             stray = tuple(r for r in row.some if r not in row.replicas and r.host not in lost)
             if stray:
-                return f"{words(stray)} has data of tablet {tablet} and is not a replica"
+                return f"{words(stray)} has data of tablet {tablet} but is not a replica"
         return None
 
     @always("INV-AVAIL")
@@ -523,12 +525,12 @@ class Tablets(Plans, Stages):
         for tablet, row in enumerate(s.tablets) if zero else ():
             for replica in (*row.replicas, *(r for t in row.transitions for r in t.new)):
                 if nodes[self.number(replica.host)].zero_token:
-                    return f"tablet {tablet} has a replica on {replica.host}, without tokens"
+                    return f"tablet {tablet} has a replica on {replica.host}, which has no tokens"
         return None
 
     @always()
     def one_replica(self, s: TabletsState) -> str | None:
-        """One replica of a tablet comes, and one goes, at a time."""
+        """A tablet gains and loses at most one replica at a time."""
         for tablet, row in enumerate(s.tablets):
             for each in row.transitions:
                 if len(each.sets.pending) > 1 or len(each.sets.leaving) > 1:
@@ -541,7 +543,7 @@ class Tablets(Plans, Stages):
     ) -> str | None:
         """An RF change ends with all replicas for which there is a place."""
         left = next(self.completions(after), None)
-        return None if left is None else f"the track ends, tablet {left[0]} lacks its replicas"
+        return None if left is None else f"the track ends but tablet {left[0]} lacks replicas"
 
     @always("INV-ONESTAGE", when=lambda m: m.answering)
     def one_stage(self, s: TabletsState) -> str | None:
@@ -559,7 +561,7 @@ class Tablets(Plans, Stages):
                         f"{name} reads {words(reads, ' ')} and writes {words(writes, ' ')}"
                         for name, (reads, writes) in ((first, a), (second, b))
                     )
-                    return f"of tablet {tablet} {reader}, {other}"
+                    return f"tablet {tablet}: {reader}, but {other}"
         return None
 
     @always("INV-SESSION")
@@ -768,12 +770,12 @@ SCENARIOS = (
     ),
     Scenario(
         "decommission-drains-first",
-        "C leaves: its two tablets move to D first, in tablet_draining",
+        "C leaves: in tablet_draining, its two tablets move to D first",
         {"tablets": ("A B C", "B C A"), "moves": 0, "operations": ("decommission C",)},
     ),
     Scenario(
         "removenode-rebuilds",
-        "C is dead and is removed: its tablet is repaired and rebuilt on D first",
+        "C is dead and is being removed: its tablet is first repaired and rebuilt on D",
         {"moves": 0, "operations": ("removenode C",)},
     ),
     Scenario(
@@ -783,24 +785,24 @@ SCENARIOS = (
     ),
     Scenario(
         "rf-change-adds-a-replica",
-        "ALTER KEYSPACE to three replicas: every tablet gets one more, each in its own stages",
+        "ALTER KEYSPACE to three replicas: each tablet gets one more, in stages of its own",
         {"nodes": 4, "tablets": ("A B", "B C"), "moves": 0}
         | {"operations": ("keyspace_rf_change ks dc1=3",)},
     ),
     Scenario(
         "rf-change-refused",
-        "ALTER KEYSPACE to four replicas on three nodes: the request ends with its reason",
+        "ALTER KEYSPACE to four replicas on three nodes: the request ends with an error",
         {"nodes": 3, "moves": 0, "operations": ("keyspace_rf_change ks dc1=4",)},
     ),
     Scenario(
         "truncate-waits-for-a-move",
-        "A table is truncated while a tablet moves: the request waits, then has its session",
+        "A TRUNCATE while a tablet moves: the request waits, then gets its session",
         {"tablets": ("A B",), "operations": ("truncate_table ks.t",)},
         script=("imbalance", "migrate 0 A:0 D:0", "commit", "truncate_table ks.t"),
     ),
     Scenario(
         "nowhere-to-go",
-        "C may not leave: no other node may take its replica, and the request ends with an error",
+        "C cannot leave: no other node can take its replica, so the request ends with an error",
         {"nodes": 3, "moves": 0, "operations": ("decommission C",), "undone": 1},
         script=("decommission C", "decide", "commit", "fail"),
     ),

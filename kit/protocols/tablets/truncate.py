@@ -37,11 +37,11 @@ UNDER_WAY = ("opened", "sending", "closed")
 
 OLD_ROWS, NEW_ROWS = 1, 2
 """Rows from before the truncate, and rows that clients wrote once it was reported as done."""
-ROWS = ("no rows", "rows of before", "new rows", "old rows and new rows")
+ROWS = ("no rows", "old rows", "new rows", "old rows and new rows")
 CLIENT = "client"
 SESSION = 1  # the request's id names its session
 MOVING = refused("tablets are in transition")
-EXCLUDED = refused("a truncate is asked for or under way")
+EXCLUDED = refused("a TRUNCATE is requested or under way")
 
 
 class TruncateState(State, frozen=True, cache_hash=True, kw_only=True):
@@ -83,23 +83,27 @@ class Truncate(Hosts[TruncateState]):
 
     name, title, State = "truncate", "A table of tablets is truncated", TruncateState
     premise = (
-        "TRUNCATE deletes the rows written before it, and none written after it. "
-        "A message that arrives too late does no harm once its session is closed."
+        "TRUNCATE deletes only the rows that were written before it. A message that arrives too "
+        "late does no harm once its session is closed."
     )
-    about = "A table with its replicas, and what may go wrong while it is truncated."
+    about = "A table with its replicas, and what can go wrong while it is truncated."
     rests_at_goals = True
 
     nodes: int = parameter(3, "how many nodes there are", ge=1, le=26)
     replicas: str = parameter("A B", "the nodes that hold replicas of the table", **WRITTEN)
     late: int = budget(1, "how many truncate RPCs may be late", title="late RPCs", le=9, own=False)
     changes: int = budget(
-        0, "how often another coordinator takes over", title="coordinator changes", le=9, own=False
+        0,
+        "how often another coordinator can take over",
+        title="coordinator changes",
+        le=9,
+        own=False,
     )
-    moves: int = budget(0, "how often tablets begin to move", le=9, own=False)
+    moves: int = budget(0, "how often tablets can begin to move", le=9, own=False)
 
     truncate_session: bool = safeguard(
         "S-42",
-        "A truncate has effect only within its session",
+        "A TRUNCATE takes effect only within its session",
         ("INV-SESSION", "INV-VISIBLE"),
         smallest={"nodes": 1, "replicas": "A", "late": 1},
     )
@@ -131,9 +135,9 @@ class Truncate(Hosts[TruncateState]):
         return s.but(phase="asked") if s.phase == "idle" else None
 
     @action(tag="open", verb="open session", kind="commit")
-    @purpose("The replicas obey only messages of a session that is open.")
+    @purpose("Replicas accept only messages from an open session.")
     def open_session(self, s: TruncateState) -> Next:
-        """The coordinator takes the request up: its session is open in group 0."""
+        """The coordinator takes up the request: its session is open in group 0."""
         if s.phase != "asked":
             return None
         return MOVING if s.moving else s.but(phase="opened", session=SESSION)
@@ -150,9 +154,9 @@ class Truncate(Hosts[TruncateState]):
         ),
         travels=lambda m, before, action, after: barrier(m.names),
     )
-    @purpose("All must know the session before its first message arrives.")
+    @purpose("All nodes must know the session before its first message arrives.")
     def pass_barrier(self, s: TruncateState) -> Next:
-        """Every node goes by the sessions of group 0."""
+        """Every node knows the sessions of group 0."""
         if s.phase not in ("opened", "closed"):
             return None
         if behind := self.behind(s):
@@ -160,7 +164,7 @@ class Truncate(Hosts[TruncateState]):
         return s.but(phase="sending" if s.phase == "opened" else "done")
 
     @action(tag="close", verb="close session", kind="commit")
-    @purpose("Once it is closed, a late message should delete nothing more.")
+    @purpose("Once the session is closed, late messages must not delete anything.")
     def close_session(self, s: TruncateState) -> Next:
         """All replicas have answered: the session is closed."""
         if s.phase != "sending":
@@ -181,7 +185,7 @@ class Truncate(Hosts[TruncateState]):
             Travel("answer", "host:{node}", LOG, "done", "{node} → coordinator: truncated"),
         ],
     )
-    @purpose("Each replica has to delete its own rows.")
+    @purpose("Each replica must delete its own rows.")
     def send(self, s: TruncateState, node: Node) -> Next:
         """{node} gets the RPC within the session, deletes its rows and answers."""
         return s.but(rows=s.kept(node), answered=s.answered | 1 << node)
@@ -198,9 +202,9 @@ class Truncate(Hosts[TruncateState]):
             )
         ],
     )
-    @purpose("A node obeys the sessions that it has learned from the log.")
+    @purpose("A node accepts only the sessions that it knows from the log.")
     def learn_session(self, s: TruncateState, node: Node) -> Next:
-        """{node} applies what group 0 says of the session."""
+        """{node} applies what group 0 says about the session."""
         return s.but(views=(*s.views[:node], s.session, *s.views[node + 1 :]))
 
     @action(
@@ -209,9 +213,9 @@ class Truncate(Hosts[TruncateState]):
             Travel("data", CLIENT, name, "new rows") for name in m.named(m.holders)
         ],
     )
-    @purpose("Rows that are written after a truncate must stay.")
+    @purpose("Rows that are written after a TRUNCATE must stay.")
     def write(self, s: TruncateState) -> Next:
-        """A client that saw the truncate done writes new rows."""
+        """A client that saw the TRUNCATE finish writes new rows."""
         if s.phase != "done" or s.written:
             return None
         rows = (has | NEW_ROWS * (self.holders >> i & 1) for i, has in enumerate(s.rows))
@@ -226,7 +230,7 @@ class Truncate(Hosts[TruncateState]):
     def met(self, before: TruncateState, action: Any, after: TruncateState) -> str:
         """How a late RPC is received."""
         inside = self.let_in(before, self.number(action.node))
-        said = "deletes the rows" if inside else "knows no such session and refuses it"
+        said = "deletes the rows" if inside else "does not know that session and refuses it"
         return f"The late RPC reaches {{node}}, which {said}."
 
     def arrived(self, before: TruncateState, action: Any, after: TruncateState) -> Iterator[Travel]:
@@ -238,9 +242,9 @@ class Truncate(Hosts[TruncateState]):
         yield Travel(kind, LOG, "host:{node}", words, text)
 
     @action(kind="late", each=lambda m, s: s.late, says=met, travels=arrived)
-    @purpose("Its session decides whether it is obeyed, however late it arrives.")
+    @purpose("Its session decides whether it is accepted, however late it arrives.")
     def arrive(self, s: TruncateState, node: Node) -> Next:
-        """The late RPC reaches the node, which knows its session or not."""
+        """The late RPC reaches the node, which may or may not know its session."""
         rows = s.kept(node) if self.let_in(s, node) else s.rows
         return s.but(late=s.late & ~(1 << node), rows=rows)
 
@@ -261,19 +265,19 @@ class Truncate(Hosts[TruncateState]):
         return s.but(late=s.late | 1 << node)
 
     @action(spends="changes", unasked=True)
-    @purpose("The new coordinator finds in the tables what is left to do.")
+    @purpose("The new coordinator learns from the tables what is left to do.")
     def elect(self, s: TruncateState) -> Next:
         """Another coordinator takes over and sends again in the same session."""
         return s.but(answered=0)
 
     @action(verb="end move", kind="tablets")
-    @purpose("The rows have settled where they belong.")
+    @purpose("The rows are now where they belong.")
     def end_move(self, s: TruncateState) -> Next:
         """The tablets have moved."""
         return s.but(moving=False) if s.moving else None
 
     @action(kind="tablets found", spends="moves", unasked=True)
-    @purpose("Tablets that move change who has the rows.")
+    @purpose("When tablets move, other nodes get their rows.")
     def move(self, s: TruncateState) -> Next:
         """Tablets of the table begin to move."""
         if s.moving:
@@ -284,36 +288,36 @@ class Truncate(Hosts[TruncateState]):
 
     @always("INV-VISIBLE")
     def rows_kept(self, s: TruncateState) -> str | None:
-        """Rows written after the truncate stay."""
+        """Rows written after the TRUNCATE stay."""
         lost = self.named(self.holders & ~s.having(NEW_ROWS)) if s.written else ()
-        return f"rows written after the truncate are lost on {', '.join(lost)}" if lost else None
+        return f"rows written after the TRUNCATE are lost on {', '.join(lost)}" if lost else None
 
     @always()
     def rows_gone(self, s: TruncateState) -> str | None:
-        """A truncate deletes all rows from before."""
+        """A TRUNCATE deletes all older rows."""
         left = self.named(s.having(OLD_ROWS)) if s.phase in ("closed", "done") else ()
-        return f"{', '.join(left)} still has rows from before the truncate" if left else None
+        return f"{', '.join(left)} still has rows from before the TRUNCATE" if left else None
 
     @always("INV-EXCL")
     def moves_apart(self, s: TruncateState) -> str | None:
-        """Nothing moves during a truncate."""
+        """Nothing moves during a TRUNCATE."""
         both = s.moving and s.phase in UNDER_WAY
-        return "tablets move while the table is truncated" if both else None
+        return "tablets move while the table is being truncated" if both else None
 
     @step("INV-SESSION", on=(arrive,))
     def in_session(self, before: TruncateState, action: Any, after: TruncateState) -> str | None:
-        """A truncate has effect only in its session."""
+        """A TRUNCATE takes effect only in its session."""
         late = before.rows != after.rows and before.phase == "done"
-        return "a truncate has effect after its session's barrier" if late else None
+        return "a TRUNCATE takes effect after its session's barrier" if late else None
 
     @sometimes()
     def done(self, s: TruncateState) -> bool:
-        """The truncate is done."""
+        """The TRUNCATE is done."""
         return s.phase == "done"
 
     @goal("INV-PROGRESS")
     def ends(self, s: TruncateState) -> bool:
-        """The truncate can end."""
+        """The TRUNCATE can end."""
         return s.phase == "done" and not s.moving
 
     # How it is told
@@ -321,9 +325,11 @@ class Truncate(Hosts[TruncateState]):
     def why_here(self, before: TruncateState, action: Any, after: TruncateState) -> str:
         """Of the second barrier, what it is for; of a late RPC, why it is obeyed or not."""
         if isinstance(action, Truncate.pass_barrier) and not after.session:
-            return "From now on no node obeys a message of that session, however late it arrives."
+            return (
+                "From now on, no node accepts a message from that session, however late it arrives."
+            )
         if isinstance(action, Truncate.arrive) and not self.truncate_session:
-            return "Nobody checks the session of a message, so this one is obeyed too."
+            return "No node checks the session of a message, so even this one is accepted."
         return self.why(action)
 
     def milestone(self, before: TruncateState, action: Any, after: TruncateState) -> str | None:
@@ -349,7 +355,7 @@ ENTRY = entry(
     scenarios=(
         Scenario(
             "late-truncate",
-            "A truncate RPC is late and arrives after new rows were written: its session is closed",
+            "A late truncate RPC arrives after new rows were written: its session is closed",
             {"nodes": 2, "replicas": "A B"},
             script=(
                 *("truncate", "open session", "apply A", "apply B", "barrier"),

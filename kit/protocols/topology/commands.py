@@ -22,8 +22,8 @@ SHORT = 8  # letters of a host id, or as many more as tell nodes apart
 MOST_NAMED = 6
 EDGES = {"happy": "then", "rollback": "fails", "rejected": "rejected"}
 ABOUT = """\
-A dump of system.topology: the state it is in, what the coordinator would do next and what it waits
-for, the queue of requests with the reason for each. Or the journals of coordinators, as a history.
+A dump of system.topology: its state, what the coordinator would do next, what it waits for, and the
+queue of requests with the reason for each. Or coordinators' journals, as a history.
 """
 AFTER = """\
 DUMP is what cqlsh writes for COPY system.topology TO 'file' WITH HEADER = TRUE, or shows for
@@ -31,8 +31,8 @@ SELECT JSON * FROM system.topology; or a snapshot of scylla-tablets, a folder or
 a journal, or a server's own log, with lines such as
 raft_topology - entered `write both read old` transition state.
 
-Ends with 0 when the coordinator can go on or has nothing to do, 1 when it waits for nodes or
-rejects requests (taking all nodes as up when nothing says which are down), 2 on bad input.
+Ends with 0 when the coordinator can continue or has nothing to do, 1 when it waits for nodes or
+rejects requests (all nodes count as up when nothing says which are down), 2 on bad input.
 
 examples
   python -m kit topology topology.csv --status status.txt
@@ -48,9 +48,9 @@ def _topology(given: Namespace) -> Answer:
     if texts and len(texts) == len(given.files) and all(map(is_journal, texts)):
         return _history(given)
     if given.html is not None:
-        raise BadInput("--html", given.html, "journals; a dump is one moment")
+        raise BadInput("--html", given.html, "journals; a dump is only one moment")
     if len(given.files) > 1:
-        raise BadInput("DUMP|LOG", given.files[1], "one dump, or journals alone")
+        raise BadInput("DUMP|LOG", given.files[1], "one dump, or only journals")
     files = {"requests": given.requests, "status": given.status}
     rest = {"down": given.down, "rf": given.rf, "edition": given.edition}
     rest["anonymize"] = given.anonymize
@@ -164,7 +164,7 @@ def _parts(report: TopologyReport, short: Mapping[str, str]) -> Iterator[Part]:
             (name, "null" if value is None else shorten(value))
             for name, value in report.unknown_columns.items()
         ]
-        yield Rows(rows, "columns", "columns that this kit does not know")
+        yield Rows(rows, "columns", "columns unknown to this kit")
 
 
 def _cases(report: TopologyReport, short: Mapping[str, str]) -> Iterator[str]:
@@ -173,13 +173,15 @@ def _cases(report: TopologyReport, short: Mapping[str, str]) -> Iterator[str]:
         yield f"next, with {_hosts(down, short)} down" if down else "next, with all nodes up"
         yield from _step(report.cases[0], short, GAP, is_any=False)
         return
-    yield "next; nothing says which nodes are up, so for each case (see --status and --down)"
+    yield "next, for each case, as nothing says which nodes are up (see --status and --down)"
     for step in report.cases:
         who = f"{_hosts(step.down, short)} down" if step.down else "all nodes up"
         yield f"{GAP}{'one of ' if len(step.down) > 1 else ''}{who}"
         yield from _step(step, short, GAP * 2, is_any=True)
     if report.indifferent:
-        yield from wrap(f"no difference: {_hosts(report.indifferent, short)} down", GAP, GAP * 2)
+        yield from wrap(
+            f"makes no difference: {_hosts(report.indifferent, short)} down", GAP, GAP * 2
+        )
 
 
 def _step(step: NextStep, short: Mapping[str, str], indent: str, *, is_any: bool) -> list[str]:
@@ -187,9 +189,9 @@ def _step(step: NextStep, short: Mapping[str, str], indent: str, *, is_any: bool
     waits_for = _hosts(step.waits_for, short)
     if step.waits_for and step.work:
         who = "that node" if is_any and step.waits_for == step.down else waits_for
-        said = f"{step.work[0]} needs {who}; without: {step.otherwise}"
+        said = f"{step.work[0]} needs {who}; otherwise: {step.otherwise}"
     elif step.work:
-        said = f"{', then '.join(step.work)}; then {step.leads_to or 'the same again'}"
+        said = f"{', then '.join(step.work)}; then {step.leads_to or 'the same step again'}"
     else:
         leads = f" → {step.leads_to}" if step.leads_to else ""
         waits = f"; waits for {waits_for}" if step.waits_for else ""
@@ -221,7 +223,7 @@ def _hosts(hosts: tuple[str, ...], short: Mapping[str, str]) -> str:
 EDITION = Word(
     "--edition",
     "",
-    "server: the published server; documents: as they say (server if not given)",
+    "server: as in the published server; documents: as they say (server if not given)",
     "server",
     choices=EDITIONS,
     read=edition_today,
@@ -230,29 +232,29 @@ STATUS = Word("--status", "FILE", "the text of nodetool status: which nodes are 
 ANONYMIZE = Word(
     "--anonymize",
     "",
-    "for snapshots: hosts, addresses, keyspaces, tables, datacenters and racks get pseudonyms of "
-    "this kit's own before anything is written or shown",
+    "for snapshots: hosts, addresses, keyspaces, tables, datacenters and racks get this kit's "
+    "pseudonyms before anything is written or shown",
 )
 WORDS = (
-    Word("files", "DUMP|LOG", "a dump or a snapshot, or journals", number="+"),
+    Word("files", "DUMP|LOG", "a dump, a snapshot or journals", number="+"),
     Word("--requests", "FILE", "a dump of system.topology_requests"),
     STATUS,
     Word(
         "--down",
         "HOST",
         "a node that is down: a host id, its beginning, or an address of --status; the others are "
-        "up as far as --status does not say (repeatable)",
+        "up unless --status says otherwise (repeatable)",
         several=True,
     ),
     Word(
         "--rf",
         "N",
-        "replicas in each datacenter of a keyspace that has to stay RF-rack-valid",
+        "replicas in each datacenter of a keyspace that must stay RF-rack-valid",
         0,
         read=int,
     ),
     EDITION,
     ANONYMIZE,
-    Word("--html", "OUT", "for journals: also write one page to step through"),
+    Word("--html", "OUT", "with journals: also write a page to step through"),
 )
 TOPOLOGY = Command("topology", _topology, WORDS, ABOUT, AFTER)

@@ -222,16 +222,16 @@ class Control(VotingModel[ControlState]):
     State = ControlState
 
     edition: Edition = parameter("documents", "the documents, or the published server")
-    nodes: int = parameter(3, "how many members there are at first", ge=1, le=MOST_NODES)
+    nodes: int = parameter(3, "how many members there are at the start", ge=1, le=MOST_NODES)
     names: tuple[str, ...] = hidden((), "the names of the members (not given: A, B, C)")
     operations: tuple[str, ...] = written(
         ("join D",),
-        "what is asked for, in this order: join D (or bootstrap), replace D C, "
+        "requests, in this order: join D (or bootstrap), replace D C, "
         "leave C (or decommission), remove C (or removenode), rebuild C, cleanup, "
         "new_cdc_generation, keyspace_rf_change ks dc1=3, truncate_table ks.t, balancing off, lock",
     )
     down: tuple[str, ...] | None = hidden(
-        None, "nodes that are down at first (not given: those that are removed or replaced)"
+        None, "nodes that are down at the start (not given: those that are removed or replaced)"
     )
     ignored: tuple[str, ...] = written((), "the nodes to ignore")
     zero_tokens: tuple[str, ...] = written(
@@ -242,8 +242,8 @@ class Control(VotingModel[ControlState]):
     )
     rf: int = parameter(
         0,
-        "replicas in each datacenter of a keyspace that has to stay RF-rack-valid "
-        "(0: there is none)",
+        "replicas in each datacenter of a keyspace that must stay RF-rack-valid (0: no such "
+        "keyspace)",
         title="replicas",
         ge=0,
         le=MOST_NODES,
@@ -252,13 +252,15 @@ class Control(VotingModel[ControlState]):
         (), "the keyspaces with tablets and their replicas: ks dc1=3 dc2=1"
     )
     newer: tuple[str, ...] = written(
-        (), "the nodes of a newer release, which supports one more cluster feature"
+        (), "the nodes with a newer release, which supports one more cluster feature"
     )
     crashes: int = faults("how often a node may crash")
     changes: int = faults(
         "how often a coordinator that is up may be deposed", title="coordinator changes"
     )
-    failures: int = faults("how often a piece of work may fail by itself", title="failures of work")
+    failures: int = faults(
+        "how often a piece of work may fail on its own", title="failures of work"
+    )
     cuts: int = faults("how often a node may be cut off")
     late: int = faults("how many streams may be left behind", title="streams left behind")
     addresses: int = faults(
@@ -267,16 +269,16 @@ class Control(VotingModel[ControlState]):
     configurations: int = faults(
         "how often a node may be restarted with more shards", title="configuration changes"
     )
-    exclusions: int = faults("how often an operator excludes a node that is dead")
-    clients: int = faults("how many clients make a request", title="client requests")
-    tablets: int = faults("how often the balancer finds something to move", title="tablet plans")
-    resizes: int = faults("how many tables' resizes become ready", title="resizes of tables")
+    exclusions: int = faults("how often an operator can exclude a dead node")
+    clients: int = faults("how many clients can make a request", title="client requests")
+    tablets: int = faults("how often the balancer can find something to move", title="tablet plans")
+    resizes: int = faults("how many tables' resizes can become ready", title="resizes of tables")
     on_tablets: tuple[str, ...] = written(
         (), "the nodes that have tablets", title="nodes with tablets"
     )
-    placing: bool = hidden(False, "which nodes have tablets after a move is open")
-    publishing: bool = parameter(False, "CDC generations are published in steps of their own")
-    lag: bool = parameter(True, "nodes apply commands in steps of their own, not at once")
+    placing: bool = hidden(False, "whether it is open which nodes have tablets after a move")
+    publishing: bool = parameter(False, "CDC generations are published in separate steps")
+    lag: bool = parameter(True, "nodes apply commands in separate steps, not immediately")
 
     fencing: bool = safeguard(
         "S-20",
@@ -287,14 +289,14 @@ class Control(VotingModel[ControlState]):
     )
     barrier_drains: bool = safeguard(
         "S-21",
-        "A barrier waits for requests of older versions",
+        "A barrier waits for requests from older versions",
         ("INV-STREAM", "INV-FENCE"),
         smallest={"nodes": 2, "clients": 1},
         wider={"INV-FENCE": {"operations": ("leave B",)}},
     )
     sessions: bool = safeguard(
         "S-24",
-        "Work of an operation runs under its session only",
+        "Work of an operation runs only under its session",
         ("INV-SESSION",),
         smallest={"nodes": 1, "late": 1},
     )
@@ -306,7 +308,7 @@ class Control(VotingModel[ControlState]):
     )
     drain_before_leaving: bool = safeguard(
         "S-28",
-        "A node is shut down once nobody writes to it",
+        "A node is shut down only when no node writes to it",
         ("INV-AVAIL",),
         smallest={"nodes": 3, "operations": ("leave C",)},
     )
@@ -330,7 +332,7 @@ class Control(VotingModel[ControlState]):
     )
     refuse_left: bool = safeguard(
         "S-56",
-        "A host id that has left may not join again",
+        "A host id that has left cannot join again",
         ("INV-MEMBER",),
         smallest={"nodes": 2, "operations": ("leave B", "join B")},
     )
@@ -344,13 +346,13 @@ class Control(VotingModel[ControlState]):
                 "INV-ONCE",
                 {"changes": 1},
                 4415,
-                "of two commands that were built on one state, one takes effect (S-59)",
+                "of two commands built on the same state, only one takes effect (S-59)",
             ),
         ),
     )
     commit_with_guard: bool = safeguard(
         "S-59",
-        "A command names the state that it was decided on",
+        "A command names the state that it was based on",
         ("INV-ONCE", "INV-EXCL"),
         smallest={"nodes": 2, "changes": 1},
     )
@@ -444,9 +446,9 @@ def drain_refusal(s: ControlState, node: int, setting: cluster.Setting) -> Refus
     """Why a node does not answer a barrier yet: older requests, or work of a closed session."""
     view = cluster.local_view(s.topology)
     if s.client == node and not cluster.is_drained(s.client_version, view, setting.safeguards):
-        return refused("a request by an older version still runs here")
+        return refused("a request at an older version still runs here")
     if s.leftover_at == node and not cluster.is_open(s.leftover, view, setting.safeguards):
-        return refused("work of a session that is closed still runs here")
+        return refused("work of a closed session still runs here")
     return None
 
 
@@ -496,7 +498,7 @@ class Serving(Control):
     @action(kind="client", tag="begin", each=_takes_clients, spends="faults.clients", unasked=True)
     @purpose("A node routes by its own topology version, old or new.")
     def begin_request(self, s: ControlState, node: Node) -> Next:
-        """A client's request begins at {node}, by the version that it uses."""
+        """A client's request begins at {node}, at the version that the node uses."""
         return s.but(client=node, client_version=view_of(s, node).version)
 
     def replicas(self, s: ControlState) -> int:
@@ -506,13 +508,13 @@ class Serving(Control):
     def _serve_words(self, before: ControlState, action: Any, after: ControlState) -> str:
         ok = served(before, self.number(action.replica), self.setting)
         said = "serves" if ok else "refuses"
-        return f"{action.replica} {said} a request by version {before.client_version}."
+        return f"{action.replica} {said} a request at version {before.client_version}."
 
     def _request_served(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         name, version = self.names[before.client], before.client_version
         there, back = self.spot(name), self.spot(action.replica)
         label = f"version {version}"
-        said = f"{name} → {action.replica}: a request by {label}"
+        said = f"{name} → {action.replica}: a request at {label}"
         yield Travel("request", there, back, label, said, stays=True)
         ok = served(before, self.number(action.replica), self.setting)
         word = "done" if ok else "stale"
@@ -528,28 +530,28 @@ class Serving(Control):
         says=_serve_words,
         travels=_request_served,
     )
-    @purpose("A replica refuses whatever arrives with a version below its fence.")
+    @purpose("A replica refuses any request with a version below its fence.")
     def serve_request(self, s: ControlState, replica: Node) -> Next:
-        """The request reaches a replica, which serves it or finds it stale; then it is over."""
+        """The request reaches a replica, which serves it or finds it stale; that ends it."""
         if replica != s.client and s.apart & (1 << s.client | 1 << replica):
-            return refused("one of the two is not heard")
+            return refused("one of the two is cut off")
         return s.but(client=cluster.NOBODY, client_version=0)
 
     @action(
         kind="late fault",
         verb="leave behind",
-        label="this RPC is late: it stays behind",
+        label="this RPC is late and is left behind",
         spends="faults.late",
         fault=True,
         says=lambda m, before, action, after: (
-            "The coordinator waits no longer for an RPC of the truncate: it stays behind."
+            "The coordinator stops waiting for an RPC of the TRUNCATE, which is left behind."
             if is_truncating(before, m.setting)
-            else "A part of the stream stays behind in the network."
+            else "A part of the stream is left behind in the network."
         ),
     )
-    @purpose("A slow message may arrive long after its operation is over.")
+    @purpose("A slow message can arrive long after its operation is over.")
     def leave_behind(self, s: ControlState) -> Next:
-        """A part of the stream that runs, or an RPC of a truncate, stays behind in the network."""
+        """A part of the running stream, or an RPC of a TRUNCATE, is left behind in the network."""
         if not (s.attempted.streaming or is_truncating(s, self.setting)):
             return None
         if s.leftover:
@@ -564,33 +566,33 @@ class Serving(Control):
     def _late_work(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         label = f"session {before.leftover}"
         ok = let_in(before, self.number(action.node), self.setting)
-        said = f"network → {action.node}: late work of {label}{'' if ok else ' (refused)'}"
+        said = f"network → {action.node}: late work from {label}{'' if ok else ' (refused)'}"
         yield Travel("data", NETWORK, self.spot(action.node), label, said)
 
     @action(
         tag="late",
         each=arrivals,
         says=lambda m, before, action, after: (
-            f"A late part of session {before.leftover} reaches {action.node}, which "
+            f"Late work from session {before.leftover} reaches {action.node}, which "
             + (
                 "accepts it."
                 if let_in(before, m.number(action.node), m.setting)
-                else "knows no such session and refuses it."
+                else "does not know that session and refuses it."
             )
         ),
         travels=_late_work,
     )
-    @purpose("Its session's permit decides whether it may still act.")
+    @purpose("The permit of its session decides whether it may still act.")
     def late_arrival(self, s: ControlState, node: Node) -> Next:
-        """What was left behind reaches a node, with the permit of its session."""
+        """Work that was left behind reaches a node, with the permit of its session."""
         if let_in(s, node, self.setting):
             return s.but(leftover_at=node)
         return s.but(leftover=0, sealed=False)
 
     @action(kind="late", tag="end-late", verb="end leftover")
-    @purpose("What is over can no longer change anything.")
+    @purpose("Once finished, it can no longer change anything.")
     def end_leftover(self, s: ControlState) -> Next:
-        """What was let in late has run to its end."""
+        """The late work that was let in has finished."""
         if s.leftover_at == cluster.NOBODY:
             return None
         return s.but(leftover=0, leftover_at=cluster.NOBODY, sealed=False)

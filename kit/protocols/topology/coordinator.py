@@ -41,10 +41,10 @@ from kit.protocols.topology.rules.decide import Decision, decide, outcome, queue
 from kit.protocols.topology.rules.machines import StateRow, WorkRow, reason_for
 
 LOG = "group0"
-NO_COORDINATOR = refused("there is no coordinator that the others hear")
-IN_HAND = refused("a command was decided and is not committed yet")
-BEGINS = refused("a new coordinator begins with a command of its own: that comes first")
-HAS_FAILED = refused("that work has failed")
+NO_COORDINATOR = refused("there is no coordinator that the other nodes hear")
+IN_HAND = refused("a command was decided but is not committed yet")
+BEGINS = refused("a new coordinator must first commit a command of its own")
+HAS_FAILED = refused("this work has failed")
 HAS_PLACES = refused("there is a place for every tablet")
 HELD = refused("a node operation holds the state machine")
 
@@ -79,7 +79,7 @@ def _decision(
 ) -> Decision:
     """S-53: with the safeguard off it goes on only with what it began itself."""
     if heir and not setting.safeguards.continue_from_tables and rules.under_way(topology):
-        return Decision("wait", "nothing tells this coordinator what is under way")
+        return Decision("wait", "this coordinator does not know what is under way")
     return decide(topology, alive, setting)
 
 
@@ -305,11 +305,11 @@ PLAIN = {
     r"session = (.*)": r"session \1 is open",
     r"(\w+)\.node_state = left": r"\1 has left",
     r"(\w+)\.node_state = (.*)": r"\1 is \2",
-    r"(\w+)\.cleanup_status = needed": r"\1 has to clean up",
-    r"(\w+)\.topology_request = null": r"\1 has no request waiting",
+    r"(\w+)\.cleanup_status = needed": r"\1 must clean up",
+    r"(\w+)\.topology_request = null": r"\1 has no waiting request",
     r"(\w+)\.tokens = (?!null).*": r"\1 has its tokens",
     r"new_cdc_generation_data_uuid = (?!null)(.*)": r"CDC generation \1 is prepared",
-    r"unpublished_cdc_generations = \{(?:.*, )?(\w+)\}": r"CDC generation \1 is to be published",
+    r"unpublished_cdc_generations = \{(?:.*, )?(\w+)\}": r"CDC generation \1 will be published",
     r"unpublished_cdc_generations = null": "all CDC generations are published",
     r"(?:new|committed)_cdc_generation.*": "",
     r"(\w+)\.(\w+) = null": r"\1 has no \2",
@@ -320,7 +320,7 @@ PLAIN = {
 """What cells of the tables say, in words: the first pattern that fits. Of a CDC generation it is
 said once how far it is.
 """
-CLEANS = " has to clean up"
+CLEANS = " must clean up"
 
 
 def _plainly(cells: Iterable[str]) -> str:
@@ -332,7 +332,7 @@ def _plainly(cells: Iterable[str]) -> str:
     cleaners = [each.removesuffix(CLEANS) for each in said if each.endswith(CLEANS)]
     if len(cleaners) > 1:
         said = [each for each in said if not each.endswith(CLEANS)]
-        said.append(f"{', '.join(cleaners[:-1])} and {cleaners[-1]} have to clean up")
+        said.append(f"{', '.join(cleaners[:-1])} and {cleaners[-1]} must clean up")
     return ", ".join(filter(None, said))
 
 
@@ -386,12 +386,12 @@ class Coordinator(Control):
         command, decision = after.attempted.command, decision_of(before, self.setting)
         said = "" if command is None else verbatim(self.sets(before, command))
         why = f" ({decision.reason})" if decision.kind == "refuse" else ""
-        return f"{self.who(before)} decides on state {before.state_id}{why}: {said}."
+        return f"{self.who(before)} decides at state {before.state_id}{why}: {said}."
 
     @action(tag="decide", says=_decision_words, by=by_leader)
-    @purpose("The tables say everything that is due, so any coordinator can continue.")
+    @purpose("The tables hold everything that is due, so any coordinator can continue.")
     def take_decision(self, s: ControlState) -> Next:
-        """The coordinator reads the tables under a guard and makes the command that is due."""
+        """The coordinator reads the tables under a guard and builds the command that is due."""
         # Taking the guard is a read barrier: the coordinator's node has applied all by then. Its
         # state id is the next one: creators differ, and none sees the other's before it is
         # committed.
@@ -419,7 +419,10 @@ class Coordinator(Control):
         assert command is not None
         if after.state_id == before.state_id:
             built = command.new - 1
-            return f"The command was decided on state {built}, not on {before.state_id}: no effect."
+            return (
+                f"The command was based on state {built}, not on {before.state_id}, so it has no "
+                "effect."
+            )
         return f"State {after.state_id}: {verbatim(self.sets(before, command))}."
 
     def state_used(self, s: Any) -> StateRow | None:
@@ -433,7 +436,7 @@ class Coordinator(Control):
         if self.kind(action) == "commit":
             reason = reason_for(self.state_used(before), self.state_used(after))
             if before.topology.fence_version != after.topology.fence_version:
-                reason = "The fence is there to keep out requests by an older version."
+                reason = "The fence keeps out requests from older versions."
         return reason or super().why_here(before, action, after)
 
     def _into_the_log(self, before: ControlState, action: Any, after: ControlState) -> Travels:
@@ -460,9 +463,9 @@ class Coordinator(Control):
         ),
         travels=_into_the_log,
     )
-    @purpose("It counts only if no other command has come in between.")
+    @purpose("The command counts only if no other one got in between.")
     def commit_decision(self, s: ControlState) -> Next:
-        """A majority stores the coordinator's command, which takes effect if no other came first.
+        """A majority stores the coordinator's command, which takes effect if no other was first.
 
         Its own node has applied it by then.
         """
@@ -524,7 +527,7 @@ class Coordinator(Control):
         says=work_words,
         travels=_work_sent,
     )
-    @purpose("The state says what has to be done; the next state waits for it.")
+    @purpose("The state says what must be done; the next state waits for it.")
     def do_work(self, s: ControlState) -> Next:
         """The coordinator does the next piece of a state's work, or begins to stream."""
         if blocked := self.busy(s):
@@ -532,9 +535,9 @@ class Coordinator(Control):
         task = self.task(s)
         piece = task.work
         if piece is None or piece.barrier or piece.name in rules.COMMANDS_OF_WORK:
-            return refused("no such work comes next")
+            return refused("no work of this kind comes next")
         if piece.name in TABLETS_WORK:
-            return refused("tablets are still moving, or still on the node")
+            return refused("tablets are still moving or still on the node")
         if missing := task.needs & ~s.reachable:
             return refused(f"{piece.name} cannot reach a node", self.named(missing))
         if piece.name == "check_drained" and has_tablets(s, task):
@@ -554,8 +557,8 @@ class Coordinator(Control):
     def _answer_words(self, before: ControlState, action: Any, after: ControlState) -> str:
         # A plain barrier asks no more than that its node has caught up.
         waits = drains(before, self.task(before)) and self.barrier_drains
-        older = ", nothing older runs there" if waits else ""
-        return f"{action.node} has applied all{older}: it answers the barrier."
+        older = ", and nothing older runs there" if waits else ""
+        return f"{action.node} has applied everything{older}: it answers the barrier."
 
     def _barrier_and_answer(
         self, before: ControlState, action: Any, after: ControlState
@@ -572,7 +575,7 @@ class Coordinator(Control):
     def answer_barrier(self, s: ControlState, node: Node) -> Next:
         """A node has applied everything and answers the coordinator's barrier."""
         if not s.reachable >> node & 1:
-            return refused("it does not hear the barrier", (self.names[node],))
+            return refused("it does not receive the barrier", (self.names[node],))
         if drains(s, self.task(s)) and (blocked := drain_refusal(s, node, self.setting)):
             return refused(blocked.reason, (self.names[node],))
         attempted = s.attempted.but(answered=s.attempted.answered | 1 << node)
@@ -596,7 +599,7 @@ class Coordinator(Control):
     def move_tablets(
         self, s: ControlState, on: tuple[str, ...] | None = None, more: bool = False
     ) -> Next:
-        """Tablet transitions that are under way come to their end."""
+        """Tablet transitions that are under way end."""
         # ``on`` are the nodes that have tablets then, where that is open; without it who is to
         # leave has none any more, and all else is as before. ``more``: other transitions go on.
         # What others go on after may have been decided by an earlier coordinator.
@@ -623,15 +626,15 @@ class Coordinator(Control):
         return s.but(topology=replace(s.topology, tablets="uneven"))
 
     @action(kind="tablets found", tag="resize", spends="faults.resizes", unasked=True)
-    @purpose("The number of tablets follows the size of the table.")
+    @purpose("The number of tablets depends on the size of the table.")
     def find_resize(self, s: ControlState) -> Next:
-        """The split or merge of a table is ready: the balancer may finalize it."""
+        """The split or merge of a table is ready: the balancer can finalize it."""
         return s.but(topology=replace(s.topology, resizes=s.topology.resizes + 1))
 
     @action(kind="work", tag="pause", by=by_leader)
-    @purpose("Requests that began earlier have to end first.")
+    @purpose("Requests that began earlier must end first.")
     def pause_work(self, s: ControlState) -> Next:
-        """The coordinator pauses until old requests are over, and goes on."""
+        """The coordinator pauses until old requests are over, then continues."""
         # A pause follows a failure behind which it goes on all the same.
         if not s.attempted.failed or s.coordinator == cluster.NOBODY:
             return None
@@ -670,15 +673,15 @@ class Coordinator(Control):
             return blocked
         task = self.task(s)
         if task.work is None or not leads_somewhere(s, task, self.setting):
-            return refused("no work could fail now and change anything")
+            return refused("no work can fail now in a way that matters")
         if fence_is_due(s, task):  # drain, fence, plain barrier: in this order
-            return refused("the drain is over: the fence is committed next")
+            return refused("the drain is over, and the fence is committed next")
         if placeless:
             if not self.placing or task.work.name not in TABLETS_WORK:
                 return HAS_PLACES
         elif not fails_by_itself(s, task, self.setting):
             if not s.faults.failures:
-                return refused("no work may fail by itself any more")
+                return refused("no more work may fail on its own")
             s = s.spend("faults.failures")
         return advanced(failed(s, task, self.setting), self.setting)
 
@@ -689,12 +692,12 @@ class Coordinator(Control):
             f"commit deposed: {verbatim(m.sets(s, s.deposed))}" if s.deposed else "commit deposed"
         ),
         says=lambda m, before, action, after: (
-            "What an earlier coordinator had decided is committed late. "
+            "An earlier coordinator's decision is committed late. "
             + m.commit_words(before.deposed, before, after)
         ),
         travels=_into_the_log,
     )
-    @purpose("A coordinator may be replaced without knowing it; its guard tells.")
+    @purpose("A coordinator may be replaced without knowing it, but its guard shows it.")
     def commit_deposed(self, s: ControlState) -> Next:
         """A majority stores what an earlier coordinator had decided."""
         if s.deposed is None:
@@ -713,7 +716,7 @@ class Coordinator(Control):
         return others if s.coordinator == cluster.NOBODY else others & ~(1 << s.coordinator)
 
     @action(tag="elect", each=electable, unasked=True, relied=lambda m, s, action: not leads(s))
-    @purpose("All it needs is in the tables, so any node can take over.")
+    @purpose("Everything it needs is in the tables, so any node can take over.")
     def elect_coordinator(self, s: ControlState, node: Node) -> Next:
         """{node} leads group 0 and starts a coordinator, which reads the tables."""
         # It knows what the tables say and no more. S-58: with the safeguard off it begins without a

@@ -85,11 +85,11 @@ def grade(now: DrillMoment) -> Grade:
     waits = [f"the join waits in {topology.transition}"] if topology.transition else []
     waits += [] if topology.nodes[-1].state == "normal" else ["D is not normal"]
     others = [name for name in _restarted(now) if name != HOLDS_UP]
-    held = [f"{', '.join(others)}: restarted, and held nothing up"] if others else []
+    held = [f"{', '.join(others)}: restarted without holding anything up"] if others else []
     return Grade(
         (
             judged("operation done", waits, "D has joined"),
-            judged("one node", held, "only the node that held the barrier up was restarted"),
+            judged("one node", held, "only the node that held up the barrier was restarted"),
         )
     )
 
@@ -105,9 +105,9 @@ FORMS: tuple[Form, ...] = (
 )
 DRILL = DrillKind(
     title="A barrier does not pass",
-    task="D is joining, and nothing has moved for an hour. All nodes are up. Somebody proposes "
-    "a rolling restart. Find out what holds the join up, and do no more than it takes. A is the "
-    "coordinator. help lists the commands.",
+    task="D is joining, but nothing has happened for an hour. All nodes are up. Somebody suggests "
+    "a rolling restart. Find out what is holding up the join, and do no more than you must. A is "
+    "the coordinator. help lists the commands.",
     forms=FORMS,
     slots=SERVERS.slots(),
     opened=lambda model: Topology(replace(model.parameters, crashes=MOST_RESTARTS)),
@@ -118,7 +118,7 @@ DRILL = DrillKind(
         "coordinator": ("in the coordinator's log, find which node the barrier waits for",
                         _looked_at("A")),
         "node": ("in that node's log, find what it waits for", _looked_at(HOLDS_UP)),
-        "restart": ("restart that node, and no other",
+        "restart": ("restart only that node",
                     lambda now: {*_restarted(now)} == {HOLDS_UP}),
     }),
     grade=grade,

@@ -67,7 +67,7 @@ def nodes(m: Topology, s: ControlState) -> tuple[NodeFacts, ...]:
         if row.state == NO_ROW:
             continue
         bit, member = 1 << i, bool(s.topology.members >> i & 1)
-        unheard = "not heard at its new address" if s.unheard & bit else ""
+        unheard = "not reached at its new address" if s.unheard & bit else ""
         node = NodeFacts(
             m.names[i],
             row,
@@ -107,7 +107,7 @@ def barrier(m: Topology, s: ControlState) -> BarrierFacts | None:
         refusal = drain_refusal(s, node, m.setting) if drains else None
         why = refusal.reason if refusal else ""
         hears = s.reachable >> node & 1
-        refused.append((m.names[node], why if hears else "it does not hear the barrier"))
+        refused.append((m.names[node], why if hears else "it does not receive the barrier"))
     answered = m.named(task.needs & ~left)
     return BarrierFacts(command_sent(drains), m.named(task.needs), answered, tuple(refused))
 

@@ -74,7 +74,7 @@ FAMILY = Family(
     drills={"topology/stuck-barrier": "drill:DRILL"},
     commands={
         "topology": (
-            "say what a coordinator would do next on a dump of system.topology",
+            "say what a coordinator would do next with a dump of system.topology",
             "commands:TOPOLOGY",
         )
     },

@@ -29,7 +29,7 @@ FEATURE = "f"
 REASONS = {
     "cluster-name": "cluster name check failed: its configuration names another cluster",
     "snitch": "snitch name check failed: its configuration names another snitch",
-    "unfinished": "it asked before and did not finish: its data directory must be cleared first",
+    "unfinished": "it asked before but did not finish: its data directory must be cleared first",
     "member": "its host id is already a member",
     "removed": "its host id has already been removed from the cluster",
     "alive": "the node that it would replace is alive",
@@ -41,9 +41,9 @@ REASONS = {
     "not-normal": "the node that it would replace is not normal",
     "features": "feature check failed: it lacks a feature that is enabled",
     "banned": "members refuse its host id in the handshake: it is banned",
-    "lost": "its call was lost, and a join is not asked for twice",
-    "unanswered": "no member answers any longer: the operator shuts it down",
-    "not-accepted": "the call that accepts it failed: join is not accepted",
+    "lost": "its call was lost, and it cannot ask to join twice",
+    "unanswered": "no member answers any longer, so the operator shuts it down",
+    "not-accepted": "the call that accepts it failed, so the join is not accepted",
 }
 """Why a node does not get in, by the names that messages carry."""
 
@@ -108,7 +108,7 @@ class JoinNodeRequest(Struct, frozen=True, tag="request", cache_hash=True):
     ``ignores`` are the dead nodes that a replacing node names beside the one that it ``replaces``.
     """
 
-    why: ClassVar = "A member has to put the request into the queue, which is in group 0."
+    why: ClassVar = "A member must put the request into the queue, which is in group 0."
     host: str
     call: int
     cluster: str
@@ -233,7 +233,7 @@ ACCEPTED = "accepted"
 class JoinNodeQuery(Struct, frozen=True, tag="query", cache_hash=True):
     """How does one join this cluster?"""
 
-    why: ClassVar = "A joiner first has to know in which way this cluster lets nodes in."
+    why: ClassVar = "A joiner must first learn how this cluster lets nodes in."
     host: str
     call: int
 
@@ -241,7 +241,7 @@ class JoinNodeQuery(Struct, frozen=True, tag="query", cache_hash=True):
 class ModeReply(Struct, frozen=True, tag="mode", cache_hash=True):
     """By a request that goes through group 0 (``raft``)."""
 
-    why: ClassVar = "The joiner knows the way now, and makes its request."
+    why: ClassVar = "The joiner now knows how, and makes its request."
     call: int
     mode: str
 
@@ -249,7 +249,7 @@ class ModeReply(Struct, frozen=True, tag="mode", cache_hash=True):
 class PlacedReply(Struct, frozen=True, tag="placed", cache_hash=True):
     """Your request is in the queue: start your group 0 server and wait for a response."""
 
-    why: ClassVar = "The request is in the queue: a verdict is for this attempt from now on."
+    why: ClassVar = "The request is in the queue. From now on, a verdict is for this attempt."
     call: int
 
 
@@ -264,7 +264,7 @@ class RejectedReply(Struct, frozen=True, tag="rejected", cache_hash=True):
 class JoinNodeResponse(Struct, frozen=True, tag="response", cache_hash=True):
     """The coordinator's verdict on a host id: accepted, or the reason why not."""
 
-    why: ClassVar = "The coordinator has decided, and the joiner has to know."
+    why: ClassVar = "The coordinator has decided, and the joiner must be told."
     host: str
     verdict: str
 
@@ -279,14 +279,14 @@ class ResponseHandled(Struct, frozen=True, tag="handled", cache_hash=True):
 class BannedNotice(Struct, frozen=True, tag="banned", cache_hash=True):
     """The handshake failed: a host id that has left is heard no more."""
 
-    why: ClassVar = "A node that has left is no longer heard, and is told so."
+    why: ClassVar = "No node listens to a node that has left, and it is told so."
     host: str
 
 
 class OldWrite(Struct, frozen=True, tag="write", cache_hash=True):
     """Store this: a write from before its sender was removed; what it wrote is long deleted."""
 
-    why: ClassVar = "The write of a removed node may still arrive: its data is long deleted."
+    why: ClassVar = "A write from a removed node may still arrive, long after its data was deleted."
     host: str
 
 

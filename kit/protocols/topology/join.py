@@ -94,16 +94,16 @@ class Join(NetworkModel):
 
     shared = (GROUP0,)
     revision = 2
-    name, title = "join", "The join handshake: a node asks to be let in"
+    name, title = "join", "The join handshake: a node asks to join"
     premise = (
-        "A new node asks to be let in, and the coordinator checks it. "
-        "Group 0 (g0) keeps the table of nodes. The coordinator wears the crown."
+        "A new node asks to join, and the coordinator checks it. Group 0 (g0) keeps the table of "
+        "nodes. The coordinator wears the crown."
     )
-    about = "Members A, B and so on, of which A coordinates, the joiner N, and what may go wrong."
+    about = "Members A, B and so on (A coordinates), the joiner N, and what can go wrong."
     rests_at_goals = True
 
     edition: Edition = parameter("documents", "the documents, or the published server")
-    nodes: int = parameter(2, "how many members there are at first", ge=1, le=MOST_MEMBERS)
+    nodes: int = parameter(2, "how many members there are at the start", ge=1, le=MOST_MEMBERS)
     cluster: str = parameter(
         CLUSTER, f"the cluster that the joiner's configuration names ({CLUSTER})"
     )
@@ -112,33 +112,37 @@ class Join(NetworkModel):
     enabled: bool = parameter(True, f"feature {FEATURE} is enabled from the start")
     replaces: str = parameter("", "the member that the joiner replaces; empty: none")
     ignores: tuple[str, ...] = parameter(
-        (), "the other dead members that it says to ignore while it replaces one", **WRITTEN
+        (), "the other dead members that it wants ignored while it replaces one", **WRITTEN
     )
     racks: tuple[str, ...] = parameter(
-        (), "the rack of each, members first and the joiner next: dc1/r1 dc1/r2", **WRITTEN
+        (), "the rack of each node, the members first and then the joiner: dc1/r1 dc1/r2", **WRITTEN
     )
     zero_tokens: tuple[str, ...] = parameter(
         (), "nodes that own no tokens: members, or N", **WRITTEN
     )
     down: tuple[str, ...] = parameter((), "the members that are down", **WRITTEN)
-    removed: bool = parameter(False, "the joiner's host id was removed from the cluster before")
+    removed: bool = parameter(
+        False, "the joiner's host id has already been removed from the cluster"
+    )
     zombie: bool = parameter(False, "a removed node, Z, wakes up with an old write to A")
-    restarts: int = budget(0, "how often the joiner crashes and starts", le=MOST_FAULTS, own=False)
-    downgrades: bool = parameter(False, f"the joiner may start again without feature {FEATURE}")
-    wipes: int = budget(0, "how often its data directory is cleared", le=MOST_FAULTS, own=False)
-    outages: int = budget(0, "how often a member crashes and starts", le=MOST_FAULTS, own=False)
-    losses: int = budget(0, "how often a message is lost", le=MOST_FAULTS, own=False)
-    copies: int = budget(0, "how often a message is copied", le=MOST_FAULTS, own=False)
+    restarts: int = budget(
+        0, "how often the joiner can crash and restart", le=MOST_FAULTS, own=False
+    )
+    downgrades: bool = parameter(False, f"the joiner can restart without feature {FEATURE}")
+    wipes: int = budget(0, "how often its data directory can be cleared", le=MOST_FAULTS, own=False)
+    outages: int = budget(0, "how often a member can crash and restart", le=MOST_FAULTS, own=False)
+    losses: int = budget(0, "how often a message can be lost", le=MOST_FAULTS, own=False)
+    copies: int = budget(0, "how often a message can be duplicated", le=MOST_FAULTS, own=False)
 
     join_message_order: bool = safeguard(
         "S-37",
-        "A joiner hears a verdict or group 0 only after it was told to wait for them",
+        "A joiner accepts a verdict or group 0's log only after it was told to wait",
         ("INV-MEMBER",),
         smallest={"nodes": 1, "restarts": 1},
     )
     features_with_joins: bool = safeguard(
         "S-38",
-        "A feature is enabled between joins only",
+        "A feature is enabled only between joins",
         ("INV-FEAT",),
         smallest={"nodes": 1, "supports": False, "enabled": False},
     )
@@ -150,7 +154,7 @@ class Join(NetworkModel):
     )
     refuse_left: bool = safeguard(
         "S-56",
-        "A host id that has left may not join again",
+        "A host id that has left cannot join again",
         ("INV-MEMBER",),
         smallest={"edition": "documents", "nodes": 1, "removed": True},
     )
@@ -318,7 +322,7 @@ class Join(NetworkModel):
         label="{node} checks the request with group 0",
         says=_place_words,
     )
-    @purpose("A request in the tables outlives the node that placed it.")
+    @purpose("A request in the tables outlives the node that put it there.")
     def place_request(self, s: ActorState, node: Node) -> Next:
         """A member checks a request with group 0, queues it, and answers the joiner."""
         asks, *others = s.nodes[node].handling
@@ -354,7 +358,7 @@ class Join(NetworkModel):
         says=_take_words,
         travels=_taken,
     )
-    @purpose("A joiner that does not fit is rejected before anything changes.")
+    @purpose("An unsuitable joiner is rejected before anything changes.")
     def take_request(self, s: ActorState) -> Next:
         """The coordinator finds the request, checks the rest, and accepts or rejects it."""
         row = tables(s).pending
@@ -391,7 +395,7 @@ class Join(NetworkModel):
     def _verdict_words(self, before: ActorState, action: Any, after: ActorState) -> str:
         to, verdict = verdict_due(before)
         what = ACCEPTED if verdict == ACCEPTED else f"rejected: {because(verdict)}"
-        return f"{{lead}} sends its verdict on {to}: {what}."
+        return f"{{lead}} sends its verdict to {to}: {what}."
 
     @action(by=_led, label=lambda m, s, action: f"{lead(s)} sends its verdict", says=_verdict_words)
     @purpose("The joiner waits for this answer before it continues.")
@@ -410,15 +414,15 @@ class Join(NetworkModel):
     def _end_words(self, before: ActorState, action: Any, after: ActorState) -> str:
         row = tables(before).joining
         assert row is not None
-        ends = "its bootstrap ends well"
+        ends = "its bootstrap succeeds"
         if row.replaces:
-            ends = f"its replace ends well, and {', '.join(row.replaces)} has left"
-        return f"{{lead}} knows that {row.host} is there; {ends}."
+            ends = f"its replace succeeds, and {', '.join(row.replaces)} has left"
+        return f"{{lead}} knows that {row.host} was told; {ends}."
 
     @action(by=_led, label=lambda m, s, action: f"{lead(s)} ends the operation", says=_end_words)
-    @purpose("The coordinator continues once it knows that the joiner does.")
+    @purpose("The coordinator continues once it knows that the joiner has its answer.")
     def conclude(self, s: ActorState) -> Next:
-        """The coordinator has the joiner's answer; the operation goes on and ends well."""
+        """The coordinator has the joiner's answer; the operation continues and succeeds."""
         # In the same step, the node that it replaces has left.
         row = tables(s).joining
         if not tables(s).coordinator:
@@ -470,7 +474,7 @@ class Join(NetworkModel):
     )
     @purpose("The log tells each member how its join ended.")
     def learn_outcome(self, s: ActorState) -> Next:
-        """The accepted joiner sees in group 0 what has become of its join."""
+        """The accepted joiner sees in group 0 how its join ended."""
         state = joiner(s)
         row = tables(s).row(state.host)
         if row is None or row.state not in ("normal", "left") or state.status != "accepted":
@@ -485,9 +489,9 @@ class Join(NetworkModel):
         label=lambda m, s, action: f"{joiner(s).host} gives up",
         says=_outcome_words,
     )
-    @purpose("An answer that is lost will never come.")
+    @purpose("A lost answer will never arrive.")
     def stop_waiting(self, s: ActorState) -> Next:
-        """The joiner's call was lost, or nobody answers it any more: it stops."""
+        """The joiner's call was lost, or no node answers it any longer: it stops."""
         # It waits for what cannot come: then its operator, or a timeout, ends it.
         state, why = joiner(s), "lost"
         is_handled = any(each.handling for each in members(s))
@@ -507,9 +511,9 @@ class Join(NetworkModel):
         says=f"Every normal node supports feature {FEATURE}: {{lead}} enables it.",
         unasked=True,
     )
-    @purpose("A feature may be used once no node lacks it.")
+    @purpose("A feature can be used once every node has it.")
     def enable_feature(self, s: ActorState) -> Next:
-        """The coordinator enables the feature, once nobody joins who lacks it."""
+        """The coordinator enables the feature when no node that lacks it is joining."""
         if FEATURE in tables(s).enabled:
             return None
         if not tables(s).coordinator:
@@ -533,8 +537,8 @@ class Join(NetworkModel):
 
     def _start_words(self, before: ActorState, action: Any, after: ActorState) -> str:
         less = f" without feature {FEATURE}" if action.drop else ""
-        stored = ", from what it has stored" if joiner(after).attempt else ""
-        return f"{joiner(after).host} starts again{less}{stored}: start {joiner(after).boot}."
+        stored = " from its stored state" if joiner(after).attempt else ""
+        return f"{joiner(after).host} restarts{less}{stored}: start {joiner(after).boot}."
 
     @action(
         kind="crash",
@@ -542,17 +546,17 @@ class Join(NetworkModel):
         verb="start-again{drop}",
         each=_features_kept,
         label=lambda m, s, action: (
-            f"{joiner(s).host} starts again" + f" without feature {FEATURE}" * action.drop
+            f"{joiner(s).host} restarts" + f" without feature {FEATURE}" * action.drop
         ),
         says=_start_words,
         fault=True,
     )
-    @purpose("Nodes stop at any moment, and may start with other settings than before.")
+    @purpose("Nodes can stop at any moment, and may restart with different settings.")
     def start_again(self, s: ActorState, drop: Drop) -> Next:
-        """The joiner crashes, if it runs, and starts again; some features may be disabled."""
+        """The joiner crashes, if it runs, and restarts; some features may be disabled."""
         state = joiner(s)
         if state.status == "normal":
-            return refused("it has joined: its restarts are not part of the handshake")
+            return refused("it has joined, so its restarts are not part of the handshake")
         if self.restarts + state.disk - state.boot <= 0:
             return refused("the budget of restarts is spent")
         state = state.but(boot=state.boot + 1, parked=(), reason="")
@@ -591,12 +595,12 @@ class Join(NetworkModel):
         kind="outage",
         each=able,
         when=lambda m: m.outages > 0,
-        label="{node} crashes and starts again",
+        label="{node} crashes and restarts",
         fault=True,
     )
-    @purpose("Members stop at any moment; the tables keep what was asked.")
+    @purpose("Members can stop at any moment; the tables keep the requests.")
     def member_restarts(self, s: ActorState, node: Node) -> Next:
-        """{node} crashes and starts again; what it was doing is forgotten."""
+        """{node} crashes and restarts; what it was doing is forgotten."""
         # A coordinator is none any more.
         if sum(each.outages for each in members(s)) >= self.outages:
             return refused("the budget of outages is spent")
@@ -612,9 +616,9 @@ class Join(NetworkModel):
         each=lambda m, s: 0 if tables(s).coordinator else m.able(s),
         label="{node} takes the lead",
     )
-    @purpose("All it needs is in the tables, so any node can take over.")
+    @purpose("Everything it needs is in the tables, so any node can take over.")
     def take_the_lead(self, s: ActorState, node: Node) -> Next:
-        """{node} leads group 0 and coordinates, by what the tables say."""
+        """{node} leads group 0 and coordinates by what the tables say."""
         return with_tables(s, replace(tables(s), coordinator=self.names[node]))
 
     @action(
@@ -626,7 +630,7 @@ class Join(NetworkModel):
     )
     @purpose("A removed node may not know that it was removed.")
     def wake_up(self, s: ActorState) -> Next:
-        """The removed node hears the others again, and sends what it had not sent."""
+        """The removed node hears the others again and sends the write that it had not sent."""
         state = removed(s)
         if state is None or state.awake:
             return None
@@ -645,8 +649,8 @@ class Join(NetworkModel):
         if not state.attempt or state.attempt == taken:
             return None
         return (
-            f"start {state.attempt} of {state.host} goes on as accepted, "
-            f"and the cluster took the request of start {taken}"
+            f"start {state.attempt} of {state.host} continues as accepted, but the cluster took "
+            f"the request of start {taken}"
         )
 
     @always("INV-MEMBER")
@@ -656,7 +660,7 @@ class Join(NetworkModel):
         for host in tables(s).members:
             row = tables(s).row(host)
             if row is None or row.state not in (*JOINING, "normal"):
-                return f"{host} is in group 0, and its row says {row.state if row else 'nothing'}"
+                return f"{host} is in group 0, but its row says {row.state if row else 'nothing'}"
         return None
 
     @always("INV-MEMBER")
@@ -666,7 +670,7 @@ class Join(NetworkModel):
         gone = row is not None and row.state == "left"
         # The published code gives a joiner up whose answer was lost; the joiner sees it in group 0.
         lost = self.edition == "documents" and gone and joiner(s).attempt
-        return "it was accepted, and has left" if lost else None
+        return "it was accepted but has left" if lost else None
 
     @step("INV-MEMBER")
     def left_final(self, before: ActorState, action: Any, after: ActorState) -> str | None:
@@ -687,17 +691,17 @@ class Join(NetworkModel):
 
     @always("INV-FEAT")
     def features(self, s: ActorState) -> str | None:
-        """A node that hears group 0 supports what is enabled."""
+        """A node that receives group 0's log supports every enabled feature."""
         state = joiner(s)
         missing = set(tables(s).enabled) - set(state.features)
         receives = state.host in tables(s).members and self.runs_group0(state)
         if not missing or not receives:
             return None
-        return f"{state.host} receives group 0 commands, and lacks feature {min(missing)}"
+        return f"{state.host} receives group 0 commands but lacks feature {min(missing)}"
 
     @step("INV-OWN")
     def owners_store(self, before: ActorState, action: Any, after: ActorState) -> str | None:
-        """What a removed node writes is stored nowhere."""
+        """No node stores what a removed node writes."""
         for then, now in zip(members(before), members(after), strict=True):
             if now.stored and not then.stored:
                 return f"{now.name} stores a write from a node that was removed"
@@ -707,9 +711,9 @@ class Join(NetworkModel):
     def no_return(self, s: ActorState) -> str | None:
         """Deleted data stays away."""
         names = [each.name for each in members(s) if each.stored]
-        return f"{names[0]} has stored what was deleted long ago" if names else None
+        return f"{names[0]} has stored data that was deleted long ago" if names else None
 
-    @goal("INV-PROGRESS", name="ends", title="Every join can come to its end")
+    @goal("INV-PROGRESS", name="ends", title="Every join can end")
     @sometimes()
     def over(self, s: ActorState) -> bool:
         """The joiner is in, or knows why not."""
@@ -773,8 +777,8 @@ SAID: dict[type, tuple[str, str]] = {
     JoinNodeRequest: ("request of {0.host}", ""),
     JoinNodeResponse: ("{0.verdict}", ""),
     PlacedReply: ("wait", "the answer to wait for JOIN_NODE_RESPONSE"),
-    RejectedReply: ("rejected: {0.reason}", "the answer that it is rejected ({0.reason})"),
-    ResponseHandled: ("handled", "the answer that {0.host} goes on as accepted"),
+    RejectedReply: ("rejected: {0.reason}", "the rejection ({0.reason})"),
+    ResponseHandled: ("handled", "the answer that {0.host} continues as accepted"),
     BannedNotice: ("{0.host} is banned", "the notice that {0.host} is banned"),
     OldWrite: ("old write", "an old write of {0.host}"),
 }
@@ -823,7 +827,7 @@ _ASKED = (
     *("deliver N>B request N1 1 prod simple f -", "place B"),
 )
 SCENARIOS = (
-    Scenario("join-handshake", "N asks B, and A, which coordinates, lets it in"),
+    Scenario("join-handshake", "N asks B, and the coordinator A lets it in"),
     Scenario(
         "other-cluster",
         "N's configuration names another cluster: B rejects it at once",
@@ -836,8 +840,8 @@ SCENARIOS = (
     ),
     Scenario(
         "crash-and-wipe",
-        "N crashes midway. The published server gives up its first attempt, where the documents "
-        "try again forever. N gets in only with a cleared data directory",
+        "N crashes midway. The published server gives up the first attempt; the documents retry "
+        "forever. N gets in only after its data directory is cleared",
         {"edition": "server", "restarts": 1, "wipes": 1},
         script=(
             *(*_ASKED, "start-again", "deliver B>N placed 1"),
@@ -849,17 +853,18 @@ SCENARIOS = (
     ),
     Scenario(
         "replace-a-live-node",
-        "N wants to replace B, which is alive: refused",
+        "N wants to replace B, which is alive, so it is refused",
         {"nodes": 3, "replaces": "B"},
     ),
     Scenario(
         "replace-a-dead-node",
-        "N takes the place of C, which is dead: as it becomes normal, C has left",
+        "N replaces C, which is dead: when N becomes normal, C has left",
         {"nodes": 3, "down": ("C",), "replaces": "C"},
     ),
     Scenario(
         "new-coordinator",
-        "The coordinator restarts while its response is on its way; the next one sends it again",
+        "The coordinator restarts while its response is on its way; the next coordinator sends it "
+        "again",
         {"outages": 1},
         script=(*_ASKED, "take", "add", "respond", "restart-member A", "elect B"),
     ),

@@ -58,7 +58,7 @@ class Outages(control.Control):
         return shut_down(s, node)
 
     @action(tag="restart", each=lambda m, s: m.has_a_place(s) & ~s.up, unasked=True, relied=False)
-    @purpose("It still knows what is on its disk; the log brings the rest.")
+    @purpose("It still has what is on its disk; the log provides the rest.")
     def restart_member(self, s: control.ControlState, node: Node) -> control.Next:
         """{node} comes back and catches up if it can."""
         return restarted(s, node)
@@ -66,7 +66,7 @@ class Outages(control.Control):
     @action(kind="restart", each=lambda m, s: s.cut & ~in_state(s.topology, "left"), unasked=True)
     @purpose("Messages pass again, so the node can catch up.")
     def reconnect(self, s: control.ControlState, node: Node) -> control.Next:
-        """The network between {node} and the others is whole again."""
+        """The network between {node} and the others works again."""
         return s.but(cut=s.cut & ~(1 << node))
 
     def mortal(self, s: control.ControlState) -> Iterator[int]:
@@ -89,7 +89,7 @@ class Outages(control.Control):
         fault=True,
         hand=off_stage,
     )
-    @purpose("Nodes stop at any moment, also in the middle of an operation.")
+    @purpose("Nodes can stop at any moment, even in the middle of an operation.")
     def crash_member(self, s: control.ControlState, node: Node) -> control.Next:
         """{node} dies; its disk stays."""
         return self.died(s, node)
@@ -124,7 +124,7 @@ class Outages(control.Control):
         fault=True,
         hand=lambda m, s, a: ((a.node,), tuple(n for n in m.names if n != a.node)),
     )
-    @purpose("A node that nobody hears may still be alive.")
+    @purpose("A node that no other node hears may still be alive.")
     def cut_off(self, s: control.ControlState, node: Node) -> control.Next:
         """{node} is cut off from the others."""
         return s.but(cut=s.cut | 1 << node)
@@ -139,7 +139,7 @@ class Outages(control.Control):
         node = self.number(action.node)
         old, new = address_of(before, node), address_of(after, node)
         stay = f"Its host id and its row ({after.topology.nodes[node].state}) stay"
-        moved = f"{action.node} is restarted: it was at {old}, and is at {new}"
+        moved = f"{action.node} is restarted: it was at {old} and is now at {new}"
         return f"{moved}. {stay}; the others still look for it at {old}."
 
     @action(
@@ -150,7 +150,7 @@ class Outages(control.Control):
         unasked=True,
         says=_move_words,
     )
-    @purpose("A node is known by its host id, and its address may change.")
+    @purpose("A node is known by its host id, so its address may change.")
     def restart_elsewhere(self, s: control.ControlState, node: Node) -> control.Next:
         """A node stops, if it ran, and starts at another address; its host id stays."""
         s = self.stopped(s, node)
@@ -162,7 +162,7 @@ class Outages(control.Control):
         self, before: control.ControlState, action: Any, after: control.ControlState
     ) -> str:
         row = after.topology.nodes[self.number(action.node)]
-        begins = f"{action.node} is restarted with {row.shards} shards, and stores that in its row"
+        begins = f"{action.node} is restarted with {row.shards} shards and stores this in its row"
         return f"{begins} (state {after.state_id}). Its host id and its tokens stay ({row.state})."
 
     @action(
@@ -174,14 +174,14 @@ class Outages(control.Control):
         unasked=True,
         says=_shard_words,
     )
-    @purpose("The others have to know how many shards it has.")
+    @purpose("The others must know how many shards it has.")
     def restart_configured(self, s: control.ControlState, node: Node) -> control.Next:
-        """A node starts with another number of shards: its row says so, by a command of its own."""
+        """A node starts with another number of shards and commits that to its row."""
         s = restarted(self.stopped(s, node), node)
         if blocked := control.majority_refusal(s):
             return blocked
         if s.apart >> node & 1:
-            return refused("it does not hear group 0, which stores its configuration")
+            return refused("it cannot reach group 0, which stores its configuration")
         row = s.topology.nodes[node]
         return control.with_topology(s, with_node(s.topology, node, shards=row.shards + 1))
 
@@ -199,14 +199,14 @@ class Outages(control.Control):
         label="gossip {node}: the others hear where {node} is",
         each=lambda m, s: s.up & s.unheard & ~in_state(s.topology, "left"),
         says=lambda m, before, action, after: (
-            f"The others hear that {action.node}, the same host id, is at "
-            f"{address_of(after, m.number(action.node))} now."
+            f"The others hear that {action.node}, with the same host id, is now at "
+            f"{address_of(after, m.number(action.node))}."
         ),
         travels=_gossiped,
     )
     @purpose("The others need its address to reach it.")
     def hear_address(self, s: control.ControlState, node: Node) -> control.Next:
-        """The others hear at which address a host id is now."""
+        """The others hear the new address of a host id."""
         if s.cut >> node & 1:
             return refused("it is cut off from the others")
         return restarted(s.but(unheard=s.unheard & ~(1 << node)), node)

@@ -62,7 +62,7 @@ def size_of(given: Mapping[str, Any]) -> ClusterSize:
     """
     size = bounds_of(ClusterSize, "size", given, "numbers of nodes, requests and faults")
     if size.least > size.most:
-        raise BadInput("least", size.least, f"at most {size.most}, the most")
+        raise BadInput("least", size.least, f"at most {size.most}, the value of most")
     return size
 
 
@@ -118,16 +118,16 @@ STEPS = 600
 CLUSTERS = table(
     "clusters",
     "a walk over a whole cluster",
-    "seed bigint: the seed that the cluster and the walk were drawn from",
-    "edition string: whose transition tables it uses",
-    "nodes int: the nodes, joining ones included",
-    "operations array<string>: what is asked for, in order",
+    "seed bigint: the seed of the random cluster and walk",
+    "edition string: the edition whose transition tables it uses",
+    "nodes int: the number of nodes, including joining ones",
+    "operations array<string>: the requests, in order",
     "outcomes array<string>: the outcome of each: done, failed, queued or not asked",
-    "took array<int>: the steps from asking to the end, null where it has none",
+    "took array<int>: the steps from each request to its end, null where it did not end",
     "faults array<string>: the faults that it met, in order, as verbs",
     "steps int: how many steps it took",
     "verdict string: clean, or the name of what its last step breaks",
-    "witness string: what is wrong there",
+    "witness string: what is wrong in its last step",
     "coverage array<string>: the edges of the transition tables that it took",
     "trace string: the run as a trace, in JSON",
 )
@@ -225,7 +225,7 @@ def coverage_of(rows: Any) -> pd.DataFrame:
     for walk in walks:
         for name in walk["coverage"]:
             if name not in counts:
-                raise BadInput("rows", name, "edges of the tables of the rows' editions")
+                raise BadInput("rows", name, "edges from the tables of the rows' editions")
             counts[name] += 1
     return pd.DataFrame({"transition": list(counts), "walks": list(counts.values())})
 
@@ -240,7 +240,9 @@ def steps_of(rows: Any) -> pd.DataFrame:
     for walk in walks:
         lengths = [len(walk[name]) for name in ("operations", "outcomes", "took")]
         if len(set(lengths)) > 1:
-            raise BadInput("rows", lengths, "as many operations as outcomes and steps in a row")
+            raise BadInput(
+                "rows", lengths, "as many operations as outcomes and step counts in each row"
+            )
     requests = [
         (words.split()[0], outcome, took)
         for walk in walks

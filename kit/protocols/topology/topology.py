@@ -151,10 +151,10 @@ class Topology(Serving, coordinator.Coordinator, Outages):
     revision = 2
     name, title = "topology", "Topology over group 0: the coordinator"
     premise = (
-        "One coordinator changes the cluster step by step, and waits for the nodes in between. "
-        "The operator (op) makes requests. The coordinator wears the crown."
+        "One coordinator changes the cluster step by step and waits for the nodes in between. The "
+        "operator (op) makes requests. The coordinator wears the crown."
     )
-    about = "A cluster, what is asked of it, and the faults that may happen."
+    about = "A cluster, its requests, and the faults that can happen."
     rests_at_goals = True
     first = (
         "make_request", "take_decision", "commit_decision", "do_work", "answer_barrier",
@@ -194,7 +194,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
         ),
         travels=_request_sent,
     )
-    @purpose("A request in the tables is not lost with the coordinator.")
+    @purpose("A request in the tables survives the loss of the coordinator.")
     def make_request(self, s: ControlState, number: int) -> Next:
         """An operator or a client makes the next request; it goes into the tables."""
         asks = self.plan.requests[number]
@@ -219,7 +219,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
     def _version_words(self, before: ControlState, action: Any, after: ControlState) -> str:
         node = self.number(action.node)
         view, number = view_of(after, node), view_of(after, node).generation
-        writes = f" It writes CDC logs by generation {number}."
+        writes = f" It writes CDC logs for generation {number}."
         said = f"{action.node} now works with version {view.version}, fence {view.fence_version}."
         return said + writes * (number != view_of(before, node).generation)
 
@@ -231,7 +231,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
     @action(tag="apply", each=lagging, says=_version_words, travels=_version_sent)
     @purpose("A node routes by the version that it has applied.")
     def apply_topology(self, s: ControlState, node: Node) -> Next:
-        """A node applies the next command that changes what it goes by."""
+        """A node applies the next command that changes its view."""
         return s.but(applied=(*s.applied[:node], s.applied[node] + 1, *s.applied[node + 1 :]))
 
     @action(
@@ -243,14 +243,14 @@ class Topology(Serving, coordinator.Coordinator, Outages):
     def report_clean(self, s: ControlState, node: Node) -> Next:
         """{node} has deleted what it does not own."""
         if not s.reachable >> node & 1:
-            return refused("it is not heard", (self.names[node],))
+            return refused("it is cut off", (self.names[node],))
         clean = cluster.with_node(s.topology, node, cleanup="clean")
         return majority_refusal(s) or with_topology(s, clean)
 
     @action(tag="publish", by=coordinator.Coordinator.by_leader)
-    @purpose("Readers of streams must know where to look next.")
+    @purpose("Stream readers must know where to look next.")
     def publish_generation(self, s: ControlState) -> Next:
-        """A CDC generation is published to those who read streams."""
+        """A CDC generation is published to stream readers."""
         left = s.topology.unpublished
         if not (self.publishing and left):
             return None
@@ -259,7 +259,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
     @action(tag="unlock", kind="request", by="op")
     @purpose("While the lock is set, no other operation begins.")
     def unlock_topology(self, s: ControlState) -> Next:
-        """The lock is taken away."""
+        """The lock is removed."""
         if s.topology.transition != "lock":
             return None
         return majority_refusal(s) or with_topology(s, replace(s.topology, transition=""))
@@ -322,20 +322,20 @@ class Topology(Serving, coordinator.Coordinator, Outages):
             s.topology.ignored >> node & 1
         )
         words += [f"cleanup {entry.cleanup}"] * (entry.cleanup != "clean")
-        words += [f"a request by version {s.client_version} runs"] * (s.client == node)
+        words += [f"a request at version {s.client_version} runs"] * (s.client == node)
         return ", ".join(words)
 
     @step("INV-MEMBER", on=MOVES, when=lambda m: m.addresses + m.configurations > 0)
     def identity(self, before: ControlState, action: Any, after: ControlState) -> str | None:
-        """A node with another address or configuration is the same node."""
+        """A node with another address or configuration is still the same node."""
         # No row (but the cell of what changed), no member and no command changes.
         old, new = before.topology, after.topology
         node, stores = self.number(action.node), isinstance(action, RestartConfigured)
         rows = cluster.with_node(new, node, shards=old.nodes[node].shards).nodes
         if (old.nodes, old.members) != (rows, new.members):
-            return f"{action.node} has another place after a change of its own"
+            return f"{action.node} has a different place after its own change"
         moved = after.state_id - before.state_id
-        return None if moved == stores else f"{action.node} moved group 0 on by {moved}"
+        return None if moved == stores else f"{action.node} advanced group 0 by {moved}"
 
     @always("INV-EXCL")
     def one_operation(self, s: ControlState) -> str | None:
@@ -374,7 +374,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
         """A node without tokens owns no ranges."""
         for row in s.topology.nodes:
             if row.zero_token and row.tokens:
-                return f"a node without tokens has some, in {row.state}"
+                return f"a zero-token node has tokens, in {row.state}"
         return None
 
     @step("INV-MEMBER")
@@ -403,14 +403,14 @@ class Topology(Serving, coordinator.Coordinator, Outages):
 
     @always("INV-MEMBER")
     def left_silent(self, s: ControlState) -> str | None:
-        """A node that was taken out serves nobody."""
+        """A node that was taken out serves no requests."""
         # A node that others took out is not up, and so serves no client any more.
         # Who leaves by itself knows of it, and is told to shut down.
         rows, requests = s.topology.nodes, s.topology.requests
         gone = [request.node for request in requests if request.kind == "remove"]
         gone += [rows[request.node].replaced for request in requests if request.kind == "replace"]
         heard = any(rows[node].state == "left" and s.reachable >> node & 1 for node in gone)
-        return "a node that was taken out is up and heard" if heard else None
+        return "a node that was taken out is up and reachable" if heard else None
 
     @step("INV-NORES", on=COMMITS)
     def clean_first(self, before: ControlState, action: Any, after: ControlState) -> str | None:
@@ -435,18 +435,18 @@ class Topology(Serving, coordinator.Coordinator, Outages):
         if operation and operation.state == "left_token_ring" and operation.node == s.leftover_at:
             return None
         if s.sealed and s.leftover_at != cluster.NOBODY:
-            return f"work of session {s.leftover} runs after a barrier that followed its end"
+            return f"work of session {s.leftover} still runs after a barrier that followed its end"
         return None
 
     @step("INV-ONCE", on=COMMITS)
     def guarded(self, before: ControlState, action: Any, after: ControlState) -> str | None:
-        """A command takes effect on the state it was decided on."""
+        """A command takes effect only on the state that it was based on."""
         deposed = isinstance(action, CommitDeposed)
         command = before.deposed if deposed else before.attempted.command
         if command is None or after.state_id in (before.state_id, command.new):
             return None
         built = command.new - 1
-        return f"a command decided on state {built} took effect on state {before.state_id}"
+        return f"a command based on state {built} took effect on state {before.state_id}"
 
     @step("INV-RAFT")
     def majority(self, before: ControlState, action: Any, after: ControlState) -> str | None:
@@ -460,7 +460,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
 
     @step("INV-FENCE")
     def versions(self, before: ControlState, action: Any, after: ControlState) -> str | None:
-        """Versions only grow, the fence follows."""
+        """Versions only grow, and the fence follows."""
         old, new = before.topology, after.topology
         if new.version < old.version or new.fence_version < old.fence_version:
             return "a version went back"
@@ -468,7 +468,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
 
     @step("INV-FENCE", on=(Serving.serve_request,))
     def live_versions(self, before: ControlState, action: Any, after: ControlState) -> str | None:
-        """No replica serves what is below its fence, nor what was below the last fence but one."""
+        """No replica serves a request below its fence, or below the last fence but one."""
         # What the last barrier asked for, or is still to ask for, may be in use: an operation ends,
         # and another begins, without one (as after a barrier that failed).
         version, replica = before.client_version, self.number(action.replica)
@@ -496,7 +496,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
             if cluster.is_served(
                 before.client_version, view_of(before, replica), self.setting.safeguards
             ):
-                said = "streaming began" if streams else "the operation went on"
+                said = "streaming began" if streams else "the operation continued"
                 return f"{said} while {self.names[replica]} still serves an older request"
         return None
 
@@ -504,7 +504,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
     def shut_down_unused(
         self, before: ControlState, action: Any, after: ControlState
     ) -> str | None:
-        """Nobody writes to a node that is told to shut down."""
+        """No node writes to a node that is told to shut down."""
         operation = under_way(before.topology)
         if operation is None or operation.state != "left_token_ring":
             return None
@@ -519,7 +519,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
         if older:
             return f"{self.names[older[0]]} still writes to a node that is shut down"
         if before.client not in (cluster.NOBODY, operation.node) and before.client_version < newest:
-            return f"a request of {self.names[before.client]} still writes to it"
+            return f"a request from {self.names[before.client]} still writes to it"
         return None
 
     @step("INV-STREAM")
@@ -558,7 +558,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
 
     @sometimes(title="A request is carried out")
     def success(self, s: ControlState) -> bool:
-        """Everything was asked for, and something of it was carried out."""
+        """All requests were made, and at least one was carried out."""
         rows = s.topology.requests
         carried_out = any(row.done and not row.error for row in rows) or not rows
         return s.made == len(self.plan.requests) and carried_out
@@ -592,51 +592,51 @@ TopologyParameters = Topology.Parameters
 SCENARIOS = (
     Scenario(
         "join-with-coordinator",
-        "D joins: four transition states, a barrier in three of them (Topology over Raft)",
+        "D joins: four transition states, three of them with a barrier (Topology over Raft)",
         {"operations": ("join D",)},
     ),
     Scenario(
         "stuck-barrier",
-        "D joins while a client's request may run on: a barrier waits until it has ended",
+        "D joins while a client's request may still run: a barrier waits for its end",
         {"operations": ("join D",), "clients": 1, "lag": False},
     ),
     Scenario(
         "replace-with-coordinator",
-        "D takes the place of C, which is dead",
+        "D replaces C, which is dead",
         {"operations": ("replace D C",)},
     ),
     Scenario(
         "decommission-with-coordinator",
-        "C leaves, and is told to shut down once nobody writes to it",
+        "C leaves, and is told to shut down once no node writes to it",
         {"operations": ("leave C",)},
     ),
     Scenario(
         "removenode-with-coordinator",
-        "C is dead and is removed; the others stream",
+        "C is dead and is being removed; the others stream",
         {"operations": ("remove C",)},
     ),
     Scenario(
         "rebuild-with-coordinator",
-        "C fetches its data again; the cluster has no transition state while it does",
+        "C fetches its data again; meanwhile the cluster has no transition state",
         {"operations": ("rebuild C",)},
     ),
     Scenario(
         "queue-of-requests",
-        "Three requests at once; the coordinator takes one after the other",
+        "Three requests at once; the coordinator takes them one by one",
         {"operations": ("rebuild A", "leave C", "join D")},
         script=("rebuild A", "leave C", "join D"),
     ),
     Scenario(
         "rack-would-be-empty",
-        "C is the only node of its rack: it may not leave, and the request says why. Only the "
+        "C is the only node in its rack: it cannot leave, and the request says why. Only the "
         "published server checks racks",
         {"edition": "server", "operations": ("leave C",), "rf": 3}
         | {"racks": ("dc1/r1", "dc1/r2", "dc1/r3")},
     ),
     Scenario(
         "five-of-seven-vote",
-        "Of seven members in two datacenters, five vote; when a voter dies, another member votes "
-        "instead. So it is in the published server; in the documents, all seven vote",
+        "Five of seven members in two datacenters vote; if a voter dies, another member votes "
+        "instead. This is the published server; in the documents, all seven vote",
         {
             "edition": "server",
             "nodes": 7,
@@ -654,7 +654,7 @@ SCENARIOS = (
     ),
     Scenario(
         "resize-follows-the-track",
-        "A table is ready to be split while tablets move: the map waits for the end of the track",
+        "A table is ready to be split while tablets move: the map waits until the track ends",
         {"operations": (), "tablets": 1, "resizes": 1},
         script=("imbalance", "resize"),
     ),

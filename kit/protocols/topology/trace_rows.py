@@ -17,7 +17,7 @@ from kit.spark import schemas
 
 TRANSITIONS = schemas.of_steps(
     "transitions",
-    "the cells of system.topology that belong to all nodes, after a step",
+    "the cells of system.topology that all nodes share, after a step",
     "transition_state string: the transition state, null while there is none",
     "version bigint: the topology version",
     "fence_version bigint: the version below which requests are refused",
@@ -29,9 +29,9 @@ QUEUE = schemas.of_steps(
     "request_queue",
     "a request that is not done, after a step",
     "request int: its number, from 1",
-    "title string: what is asked for",
+    "title string: what is requested",
     "standing string: running, next, waits, paused or cancelled",
-    "reason string: why it stands there",
+    "reason string: the reason for its standing",
     "waits_for array<string>: the nodes that it waits for",
 )
 GLOBAL_BARRIERS = schemas.of_steps(
@@ -40,8 +40,8 @@ GLOBAL_BARRIERS = schemas.of_steps(
     "operation string: the operation that waits, null where none is under way",
     "command string: what was sent, barrier or barrier_and_drain",
     "version bigint: the version that must be applied",
-    "needed array<string>: whose answers it needs",
-    "answered array<string>: who has answered",
+    "needed array<string>: the nodes whose answers it needs",
+    "answered array<string>: the nodes that have answered",
 )
 
 HOST_IDS = schemas.of_steps(
@@ -55,7 +55,7 @@ HOST_IDS = schemas.of_steps(
 )
 CALLS = schemas.of_steps(
     "join_calls",
-    "how often each call of a join was made, by the end of a step",
+    "how often each call of a join has been made, after a step",
     "queries int: JOIN_NODE_QUERY",
     "requests int: JOIN_NODE_REQUEST",
     "responses int: JOIN_NODE_RESPONSE",

@@ -21,7 +21,7 @@ TAKES, TURNS_AWAY = "it takes the copy", "it rejects the copy"
 
 
 def refusers(timeline: Timeline, request: str) -> PosedQuestion:
-    """Which replicas would refuse a request (``write 1``) if it reached them now, on its way?"""
+    """Which replicas would refuse a request on its way (``write 1``) if it reached them now?"""
     m, s = versions_of(timeline), timeline.state
     rows = {row.title: row for row in facts.requests(m, s) if row.on_the_way}
     if request not in rows:
@@ -35,8 +35,8 @@ def refusers(timeline: Timeline, request: str) -> PosedQuestion:
         for name in answers
     )
     return posed(
-        f"{request.capitalize()} was planned by version {m.epoch(s, s.requests[row.number].epoch)} "
-        "and is still on its way. Which nodes refuse it, if it arrives now?",
+        f"{request.capitalize()} was planned at version {m.epoch(s, s.requests[row.number].epoch)} "
+        "and is still on its way. Which nodes would refuse it if it arrived now?",
         answers,
         refuse,
         f"{said}.",
@@ -45,7 +45,7 @@ def refusers(timeline: Timeline, request: str) -> PosedQuestion:
 
 
 def late_copy(timeline: Timeline) -> PosedQuestion:
-    """What does its target make of a copy that comes later than its session?"""
+    """What does its target do with a copy that arrives after its session?"""
     m, s = versions_of(timeline), timeline.state
     late = next((action for action in m.actions(s) if isinstance(action, LandLate)), None)
     if late is None:
@@ -53,7 +53,7 @@ def late_copy(timeline: Timeline) -> PosedQuestion:
     takes = m.lets_in(s, m.code[late.target], late.session)
     known = {row.name: row.epoch for row in facts.replicas(m, s)}[late.target]
     state = "open" if takes else "closed"
-    by_session = f"by that, session {late.session} is {state}"
+    by_session = f"there, session {late.session} is {state}"
     why = by_session if m.history.sessions else "sessions are not checked here"
     return posed(
         f"A copy from {late.source} reaches {late.target} with the permit of session "
@@ -119,24 +119,23 @@ def _answers(chance: random.Random) -> Arguments:
 TASKS = (
     run_task(
         "bring-it-back",
-        "the range comes back, and what was deleted with it",
-        "X joins, then X leaves again. One safeguard is off (S-41): before the next change, a node "
-        "that lost a range cleans it up. Give a run, as verbs or as a Player, in which a deletion "
-        "succeeds and "
-        "a later read finds the write.",
-        "write first, so that B holds it; let X join to the end; delete, and collect the tombstone "
-        "at X; then let X leave, and read at B.",
+        "the range comes back with its deleted data",
+        "X joins, then X leaves again. One safeguard is off (S-41): nodes that lost a range need "
+        "not clean it up before the next change. Give a run, as verbs or as a Player, in which a "
+        "deletion succeeds and a later read finds the write.",
+        "write first, so that B holds the row; let X's join finish; delete, and collect the "
+        "tombstone at X; then let X leave, and read at B.",
         Ground("vnodes", _TWICE, ("cleanup-first",)),
         breaking("no-resurrection", "no read has found what was deleted."),
     ),
     run_task(
         "wrong-permit",
-        "the permit of a session that is closed",
-        "B should leave, fails, and tries again; one copy may arrive late. Give a run, as verbs or "
-        "as a Player, in which a late copy is rejected, and the second attempt reaches the state "
-        "in which reads have moved (write_both_read_new) with every promise kept.",
+        "the permit of a closed session",
+        "B tries to leave, fails, and tries again; one copy may arrive late. Give a run, as verbs "
+        "or as a Player, in which a late copy is rejected, and the second attempt reaches "
+        "write_both_read_new, where reads have moved, with every promise kept.",
         "read the copy before the rollback. C must apply the rollback, or the second session, "
-        "before the late copy arrives; and C has to clean up before it may get the range again.",
+        "before the late copy arrives, and C must clean up before it may get the range again.",
         Ground("vnodes", _LATE),
         takes(
             lambda m, step: m.rejects_late(step.before, step.action),
@@ -147,11 +146,11 @@ TASKS = (
     run_task(
         "refused-though-alive",
         "refused, though enough are up",
-        "The rules are those of the published server (edition server); RF is 3; two replicas may "
-        "crash. Give a run, as verbs or as a Player, in which a write fails although a majority of "
-        "the old replicas is up, and so is a majority of the new ones.",
-        "in the state write_both_read_old there are four write replicas, one of them pending: how "
-        "many answers are needed, and which two may be missing?",
+        "The rules are those of the published server (edition server), RF is 3, and two replicas "
+        "may crash. Give a run, as verbs or as a Player, in which a write fails although a "
+        "majority of the old replicas and a majority of the new ones are up.",
+        "in write_both_read_old there are four write replicas, one of them pending. How many "
+        "answers are needed, and which two can be missing?",
         Ground("vnodes", _TWO_DOWN),
         refused_though_alive,
     ),
@@ -159,12 +158,12 @@ TASKS = (
         "acknowledged",
         "two ways to count",
         "Write acknowledged(edition, old, new, answered): the replicas of a range before and after "
-        "the operation, and which have answered a write at QUORUM. Edition 'documents' "
-        "wants a majority of old and a majority of new. Edition 'server' counts the answers of "
-        "old and new together: as many as a majority of old has, and one more for each replica "
-        "that is only in new.",
-        "count the answers in each set for 'documents'; for 'server' count them once, in both sets "
-        "together.",
+        "the operation, and those that have answered a write at QUORUM. Edition 'documents' needs "
+        "a majority of `old` and a majority of `new`. Edition 'server' counts the answers of both "
+        "together: it needs as many as a majority of `old`, plus one for each replica that is only "
+        "in `new`.",
+        "for 'documents', count the answers in each set; for 'server', count them once over both "
+        "sets.",
         acknowledged,
         (
             ["documents", ["A", "B", "C"], ["B", "C", "D"], ["B", "C"]],

@@ -103,7 +103,7 @@ def rings(operation: Operation, nodes: int) -> tuple[Ring, Ring]:
 
 def _changed(operation: Operation, nodes: int) -> _Change:
     if nodes < 2:
-        raise BadInput("nodes", nodes, f"2 to {MOST_NODES}, so that one may leave")
+        raise BadInput("nodes", nodes, f"2 to {MOST_NODES}, so that one can leave")
     named = (Node(name, (STEP * (i + 1),)) for i, name in enumerate(_NAMES[:nodes]))
     ring = Ring.of(named, small(STEP * (nodes + 1)))
     if operation == "bootstrap":
@@ -111,7 +111,7 @@ def _changed(operation: Operation, nodes: int) -> _Change:
         return _Change(ring, after, nodes, True, f"bootstrap {_NEWCOMER}")
     if operation == "replace":
         after = ring.join(Node(_NEWCOMER, ())).replace(_SUBJECT, nodes)
-        title = f"replace {ring.names[_SUBJECT]} by {_NEWCOMER}"
+        title = f"replace {ring.names[_SUBJECT]} with {_NEWCOMER}"
         return _Change(ring, after, nodes, True, title, (_SUBJECT,))
     dead = (_SUBJECT,) if operation == "removenode" else ()
     return _leaving(ring, _SUBJECT, operation, dead)

@@ -16,7 +16,7 @@ class VnodesServers(StorageServers):
     lacks: Mapping[str, str] = {
         **Servers.lacks,
         "nodetool describecluster": "there is no schema version",
-        "nodetool ring": "only programs are told the ring",
+        "nodetool ring": "only programs can read the ring",
     }
 
     def space(self, now: DrillMoment) -> TokenSpace:

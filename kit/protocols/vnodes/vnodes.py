@@ -38,24 +38,24 @@ class Vnodes(Fenced):
 
     name, title = "vnodes", "Reads and writes while a range moves (topology coordinator)"
     premise = (
-        "No acknowledged write may be lost while a range moves. "
-        "Clients (K) write and read. Each node holds a replica, and works with one version."
+        "No acknowledged write may be lost while a range moves. Clients (K) write and read. Each "
+        "node holds a replica and works with one version."
     )
     about = """
     A node operation on a generated ring, and the requests of clients on one of its ranges.
 
     ``edition`` chooses the transition tables and what acknowledges a write while replicas are
-    pending: ``documents``, the level in the old and in the new set; ``server``, the level and
-    one more for each pending replica, of both sets together.
+    pending: in ``documents``, the level in the old set and in the new set; in ``server``, the level
+    plus one more for each pending replica, counted over both sets together.
 
-    With ``leaves`` a second operation follows the first: nodes clean up before one that gives
-    them back a range.
+    With ``leaves`` a second operation follows the first. Nodes clean up before an operation that
+    gives them back a range.
     """
 
     operation: rules.Operation = parameter(
-        "bootstrap", "what the operator asks for: X joins, or B is replaced or leaves"
+        "bootstrap", "the operator's request: X joins, or B is replaced or leaves"
     )
-    edition: Edition = parameter("documents", "whose transition tables are played")
+    edition: Edition = parameter("documents", "the edition whose transition tables are played")
     nodes: int = parameter(4, "how many nodes the ring has", ge=2, le=rules.MOST_NODES)
     rf: int = parameter(
         3, "replicas of each range", title="replication factor", ge=1, le=rules.MOST_NODES
@@ -63,17 +63,17 @@ class Vnodes(Fenced):
     version: int = FIRST_VERSION
     leaves: bool = parameter(
         False,
-        "then X, which has joined, leaves; or B, whose leave failed, tries again",
+        "afterwards X, which has joined, leaves; or B, whose leave failed, tries again",
         title="a second operation",
     )
     drain_fails: bool = parameter(
         False,
-        "edition server sets fence_version although older requests are left",
+        "edition server sets fence_version although older requests still run",
         title="drains may fail",
     )
     barrier_fails: bool = parameter(
         False,
-        "edition server continues after a pause where there is no way back",
+        "edition server continues after a pause when there is no way back",
         title="barriers may fail",
     )
     requests: tuple[str, ...] = storage.REQUESTS
@@ -94,12 +94,12 @@ class Vnodes(Fenced):
     )
     old_writer_stays: bool = safeguard(
         "S-06",
-        "The old replica keeps getting writes until all know the read switch",
+        "The old replica keeps getting writes until all nodes know of the read switch",
         ("INV-QI", "INV-VISIBLE"),
         smallest=ONE,
     )
     streams_before_switch: bool = safeguard(
-        "S-07", "Reads move only when the data has moved", _LOST, smallest=ONE
+        "S-07", "Reads move only after the data has moved", _LOST, smallest=ONE
     )
     known_before_streams: bool = safeguard(
         "S-08",
@@ -109,7 +109,7 @@ class Vnodes(Fenced):
     )
     stream_from_displaced: bool = safeguard(
         "S-57",
-        "Data comes from the replica whose place is taken",
+        "Data comes from the replica that is replaced",
         _LOST,
         # What one write can show; that a client misses it needs a read.
         smallest={"nodes": 4, "rf": 3, "losses": 1, "requests": storage.USUAL_REQUESTS[:1]},
@@ -117,12 +117,12 @@ class Vnodes(Fenced):
     )
     fencing: bool = safeguard(
         "S-20",
-        "Replicas refuse requests of versions below fence_version",
+        "Replicas refuse requests from versions below fence_version",
         ("INV-FENCE", "INV-VISIBLE"),
         smallest={**ONE, "edition": "server", "drain_fails": True},
     )
     barrier_drains: bool = safeguard(
-        "S-21", "A barrier waits until requests of older versions are over", _LOST, smallest=ONE
+        "S-21", "A barrier waits until requests from older versions are over", _LOST, smallest=ONE
     )
     drain_before_leaving: bool = safeguard(
         "S-28",
@@ -150,7 +150,7 @@ class Vnodes(Fenced):
         """The versions of the operation's table, as one range sees them."""
         for name in ("drain_fails", "barrier_fails"):
             if getattr(self, name) and self.edition != "server":
-                raise BadInput(name, True, "true with edition server only: the documents try again")
+                raise BadInput(name, True, "true only with edition server: the documents retry")
         self.cleaning = self.leaves
         switches = switched_off(rules.VnodeSafeguards, self.off)
         fails = self.drain_fails, self.barrier_fails
@@ -196,7 +196,7 @@ ENTRY = entry(
         Scenario("write-during-bootstrap", "A write before a node bootstraps, a read after it"),
         Scenario(
             "write-during-small-bootstrap",
-            "The same with two replicas, small enough to search at once",
+            "The same with two replicas: small enough to search quickly",
             {"nodes": 3, "rf": 2},
         ),
         Scenario("write-during-replace", "A dead node is replaced", {"operation": "replace"}),
@@ -204,7 +204,7 @@ ENTRY = entry(
         Scenario("write-during-removenode", "A dead node is removed", {"operation": "removenode"}),
         Scenario(
             "fence-without-drain",
-            "A drain fails, and the published server continues: the fence protects instead",
+            "A drain fails but the published server continues: the fence protects instead",
             {"edition": "server", "drain_fails": True},
         ),
     ),

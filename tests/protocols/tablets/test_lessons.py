@@ -107,13 +107,13 @@ def test_the_table_of_stages_is_the_table() -> None:
     assert sheet.rows[0][-1] == "end_repair"
     aside = {row[0]: row[-1] for row in stage_table("migration", "server").rows}
     assert aside["streaming"] == (
-        "cleanup_target if a replica's node is excluded; else tried again"
+        "cleanup_target if a replica's node is excluded; else retried"
     )
     seed = {row[0]: row[-1] for row in stage_table().rows}
     assert seed["streaming"] == "cleanup_target"
     assert seed["write_both_read_new"] == (
-        "use_new if as many new as old replicas are left, or more; "
-        "cleanup_target if more old replicas are left"
+        "use_new if at least as many new as old replicas are left; "
+        "cleanup_target if more old than new replicas are left"
     )
     assert len(stage_table().rows) == len(TRANSITIONS["documents"]["migration"].states)
     for given, field in ((("move", "documents"), "kind"), (("repair", "mine"), "edition")):

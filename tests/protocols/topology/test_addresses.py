@@ -34,7 +34,7 @@ def test_the_address_changes_and_the_identity_stays() -> None:
     assert not any("10.1.0.3" in line for line in seen(timeline)["system.topology"])
     [card] = [line for line in seen(timeline)["Nodes"] if line.startswith("  C:")]
     assert "at 10.1.0.3" in card
-    assert "not heard" in card
+    assert "not reached" in card
     press(timeline, "gossip C")
     [card] = [line for line in seen(timeline)["Nodes"] if line.startswith("  C:")]
     assert card.endswith("at 10.1.0.3")
@@ -109,7 +109,7 @@ def test_the_configuration_changes_and_the_identity_stays(
     node = "ABCD".index(name)
     assert with_node(new.topology, node, shards=1) == old.topology
     assert (new.state_id, new.reachable) == (old.state_id + 1, old.reachable)
-    assert "with 2 shards, and stores that in its row" in timeline.now.say
+    assert "with 2 shards and stores this in its row" in timeline.now.say
     assert f"stay ({old.topology.nodes[node].state})." in timeline.now.say
     while timeline.forward() is not None:
         pass
@@ -124,7 +124,7 @@ def test_the_configuration_changes_and_the_identity_stays(
         (
             {"nodes": 3, "cuts": 1},
             0b001,
-            "it does not hear group 0, which stores its configuration",
+            "it cannot reach group 0, which stores its configuration",
         ),
     ],
 )

@@ -15,7 +15,7 @@ from kit.protocols.topology.rules.machines import GLOBAL_REQUESTS
 from kit.protocols.topology.topology import MakeRequest
 
 DOWN_TOO = "another node is down: restart it, or exclude it if it is dead for good"
-IGNORED_LIVES = "an ignored node is up: ignoring it bans it for good"
+IGNORED_LIVES = "an ignored node is up, and ignoring it bans it for good"
 LAST = "it is the last node that owns tokens"
 PLACE = "it is in another datacenter or rack than the node that it would replace"
 OWNER_FOR_ZERO = "a token owner does not replace a zero-token node"
@@ -110,5 +110,5 @@ def test_members_without_tokens_are_members() -> None:
 @pytest.mark.parametrize("rest", ["", " ks"])
 def test_what_is_not_modelled_gets_that_answer(name: str, rest: str) -> None:
     """A request that published servers take, and that no model plays, is no unknown word."""
-    with pytest.raises(BadInput, match=f"{name}.*a request that is modelled, unlike this one"):
+    with pytest.raises(BadInput, match=f"{name}.*a modelled request, unlike this one"):
         build("topology", {"operations": (name + rest,)})

@@ -155,7 +155,7 @@ def test_bad_input_is_told_before_any_task(given: dict[str, Any], said: str) -> 
     ("report", "column", "value", "said"),
     [
         (coverage_of, "edition", "1999.1", "rows | '1999.1' | an edition | documents, server"),
-        (coverage_of, "coverage", ["node: a → b"], "rows | node: a | edges of the tables"),
+        (coverage_of, "coverage", ["node: a → b"], "rows | node: a | edges from the tables"),
         (steps_of, "outcomes", [], "rows | 0 | as many operations as outcomes"),
     ],
     ids=["edition", "edge", "lists"],

@@ -172,7 +172,7 @@ def test_refusals_say_why() -> None:
     both = cluster(LEAVE)
     reasons = {
         "there is already a request for this node": refusal(both, LEAVE, ALL, CODE),
-        "the node is up: decommission it": refusal(cluster(), REMOVE, ALL, CODE),
+        "the node is up, so decommission it": refusal(cluster(), REMOVE, ALL, CODE),
         "the node is down": refusal(cluster(), LEAVE, 0b1011, CODE),
         "the node is not normal": refusal(
             cluster(nodes=(*cluster().nodes[:3], NodeEntry(state="bootstrapping"))),

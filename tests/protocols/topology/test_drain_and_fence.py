@@ -14,7 +14,7 @@ from kit.protocols.topology import topology as act
 from kit.protocols.topology.coordinator import task_of
 from tests.outcomes import why
 
-FENCE_NEXT = "the drain is over: the fence is committed next"
+FENCE_NEXT = "the drain is over, and the fence is committed next"
 
 # asked for, the state whose barrier is played, and where a plain barrier that fails leads to
 BARRIERS = (
@@ -77,5 +77,5 @@ def test_a_drain_that_all_have_answered_does_not_fail(words: str, where: str, ed
         state = until(model, state, act.AnswerBarrier)
     assert state.topology.fence_version < state.topology.version
     for_ever = edition == "documents" and where in ("write_both_read_new", "left_token_ring")
-    tried_again = "no work could fail now and change anything"
+    tried_again = "no work can fail now in a way that matters"
     assert why(model, state, act.FailWork()) == (tried_again if for_ever else FENCE_NEXT)

@@ -69,7 +69,7 @@ def test_its_player_says_the_cause_and_for_whom() -> None:
     scene = scene_at(timeline, timeline.at, None, timeline.suggest())
     assert scene.suggested is None
     head, awaited, *_ = (part.text() for part in draw_actions(scene))
-    assert "a request by an older version still runs here" in head
+    assert "a request at an older version still runs here" in head
     assert awaited == "answer B waits for B"
     [decide] = [why for action, why in scene.options() if scene.model.verb(action) == "decide"]
     assert decide is not None

@@ -141,5 +141,5 @@ def test_a_joiner_knows_the_token_of_a_node_that_is_down(edition: Any) -> None:
     assert "B" not in known.known
     [b] = [node for node in known.nodes if node.name == "B"]
     assert b.place in {arc.right for arc in known.arcs} & {arc.left for arc in known.arcs}
-    assert "down, and known by its token: B" in words
+    assert "down, but its token is known: B" in words
     assert "D" in words.split("known to ")[1].split(";")[0]

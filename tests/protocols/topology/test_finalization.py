@@ -63,7 +63,7 @@ def test_its_barrier_comes_before_the_new_map(edition: Edition) -> None:
     lines = seen(timeline)
     assert way(timeline)[-1] == FINALIZATION
     assert "  barrier_and_drain: 2 of 3 have answered" in lines["Barrier by node"]
-    assert "  rebuild C: waits (the tablet track has to end first)" in lines["Request queue"]
+    assert "  rebuild C: waits (the tablet track must end first)" in lines["Request queue"]
     assert timeline.state.topology.resizes == 1
     press(timeline, "serve B")
     until(timeline, lambda state: state.topology.resizes == 0)

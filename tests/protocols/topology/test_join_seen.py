@@ -139,7 +139,7 @@ def test_no_row_of_whom_the_receiver_turns_away(
     assert shown(timeline, "hosts", "asked:N1") == "N1 1 –"
     assert shown(timeline, "checks", f"check:{failing}").endswith("✓")
     timeline = played(*PLACED[:2], PLACED[2].replace(right, wrong), edition=edition, **given)
-    assert timeline.now.say.endswith(f"rejected ({failing}) to N.")
+    assert timeline.now.say.endswith(f"the rejection ({failing}) to N.")
     assert shown(timeline, "checks", f"check:{failing}").endswith("!")
     assert tables(timeline.state).row("N1") is None
 
@@ -164,7 +164,7 @@ def test_a_rejected_node_has_left_before_it_gets_the_response() -> None:
 def test_nothing_is_handled_before_the_joiner_was_told_to_wait() -> None:
     """A response that overtakes the answer waits for it; so does the group 0 server."""
     timeline = played(*PLACED, "take", "add", "respond", "deliver A>N response N1 accepted")
-    assert "no group 0 server; a response waits" in shown(timeline, "processes", "process:N")
+    assert "no group 0 server; a response is held" in shown(timeline, "processes", "process:N")
     do(timeline, "deliver B>N placed 1")
     words = shown(timeline, "processes", "process:N")
     assert "accepted" in words
@@ -182,7 +182,7 @@ def test_a_response_to_an_old_attempt_is_dropped() -> None:
         edition="server",
         restarts=1,
     )
-    assert "no group 0 server; a response waits" in shown(timeline, "processes", "process:N")
+    assert "no group 0 server; a response is held" in shown(timeline, "processes", "process:N")
     assert joiner(timeline.state).parked
     do(timeline, "place B", "deliver B>N rejected 2 unfinished")
     words = shown(timeline, "processes", "process:N")

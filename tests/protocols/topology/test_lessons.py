@@ -50,8 +50,8 @@ def test_what_comes_next(state: str, answer: str) -> None:
     ("state", "edition", "answer"),
     [
         ("write_both_read_old", "server", "left_token_ring"),
-        ("write_both_read_new", "server", "it goes on anyway"),
-        ("write_both_read_new", "documents", "it tries again"),
+        ("write_both_read_new", "server", "it continues anyway"),
+        ("write_both_read_new", "documents", "it retries"),
         ("commit_cdc_generation", "documents", "left_token_ring"),
     ],
 )
@@ -76,7 +76,7 @@ def test_the_command_of_the_deposed() -> None:
     after(timeline, (act.MakeRequest, act.TakeDecision, act.ElectCoordinator))
     assert of_the_deposed(timeline).question.right == ("it takes effect",)
     after(timeline, (act.TakeDecision, act.CommitDecision))
-    assert of_the_deposed(timeline).question.right == ("it is in the log and has no effect",)
+    assert of_the_deposed(timeline).question.right == ("it is in the log but has no effect",)
 
 
 def test_questions_that_do_not_fit() -> None:

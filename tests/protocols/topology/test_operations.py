@@ -248,12 +248,12 @@ def test_a_live_node_is_not_removed() -> None:
     given = {"operations": ("remove C",), "down": ()}
     model: Any = build("topology", given)
     asks = act.MakeRequest(0)
-    assert dict(model.waiting(model.start()))[asks].reason == "the node is up: decommission it"
+    assert dict(model.waiting(model.start()))[asks].reason == "the node is up, so decommission it"
     with pytest.raises(Refused, match="decommission it"):
         model.act(model.start(), asks)
     assert (
         why_not(Timeline(model), "remove C: nodetool removenode")
-        == "the node is up: decommission it."
+        == "the node is up, so decommission it."
     )
     leaves: Any = build("topology", {"operations": ("leave C",)})
     assert asks in set(leaves.actions(leaves.start()))

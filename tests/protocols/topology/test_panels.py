@@ -245,7 +245,7 @@ def test_a_majority_is_one_of_those_who_vote() -> None:
     for name in ("C", "D", "B"):
         scene = scene_at(timeline, timeline.tip)
         reached = (voting(timeline.state) & timeline.state.reachable).bit_count()
-        words = f"{reached} of 3 voters reached, 2 are a majority"
+        words = f"{reached} of 3 voters reached; 2 make a majority"
         assert words in CONFIGURATION.draw(scene).text()
         assert words in CONFIGURATION.text(scene)
         assert has_majority(timeline.state) == (reached >= 2)

@@ -28,7 +28,7 @@ READ: dict[str, Any] = {
     "dc1=999999999": (("dc1", 999_999_999),),
 }
 UNREAD = {
-    "": "the replicas in at least one datacenter",
+    "": "replicas in at least one datacenter",
     "=3": "a datacenter and its replicas",
     "dc1": "a datacenter and its replicas",
     "dc1=": "a datacenter and its replicas",
@@ -75,10 +75,10 @@ CHANGES: tuple[Change, ...] = (
     ("dc1=1 dc2=1", "dc1=0", "server", 0, ""),
     ("", "dc1=1", "server", 0, "there is no keyspace ks"),
     ("dc1=1", "dc9=1", "server", 0, "dc9 has 0 nodes for 1 replicas"),
-    ("dc1=1", "dc2=r1", "documents", 0, "edition documents does not know racks by name"),
+    ("dc1=1", "dc2=r1", "documents", 0, "edition documents does not know rack names"),
     ("dc1=1", "dc2=r1", "server", 0, ""),
-    ("dc1=1", "dc1=r1", "server", 0, "a list of racks by a conversion of its own, not modelled"),
-    ("dc1=2", "dc1=r1", "server", 0, "has to name as many as there are replicas, 2"),
+    ("dc1=1", "dc1=r1", "server", 0, "a list of racks is a conversion of its own, not modelled"),
+    ("dc1=2", "dc1=r1", "server", 0, "must name as many racks as there are replicas, 2"),
     ("dc1=r1", "dc1=1", "server", 0, ""),
     ("dc1=r1", "dc1=2", "server", 0, "list of racks cannot become another number of replicas"),
     # The sum of all changes counts, unless all replicas are by racks and each is 0 to N or N to 0.

@@ -114,7 +114,7 @@ def test_a_node_that_is_cut_off_neither_asks_nor_answers(cut: str) -> None:
         option = model.find(state, verb)
         assert option is not None
         state = model.act(state, option[0])
-    assert model.refusal(state, ServeRequest("B")).reason == "one of the two is not heard"
+    assert model.refusal(state, ServeRequest("B")).reason == "one of the two is cut off"
     assert model.refusal(state, ServeRequest("A")) is None
     assert model.refusal(state, ServeRequest("C")) is None or cut == "A"
 

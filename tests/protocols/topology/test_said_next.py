@@ -12,8 +12,8 @@ from kit.protocols.topology import topology as act
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.outcomes import why
 
-BEGINS = "a new coordinator begins with a command of its own: that comes first"
-IN_HAND = "a command was decided and is not committed yet"
+BEGINS = "a new coordinator must first commit a command of its own"
+IN_HAND = "a command was decided but is not committed yet"
 
 
 def until(model: Any, state: Any, work: str) -> Any:

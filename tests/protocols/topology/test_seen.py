@@ -175,7 +175,7 @@ def test_a_press_that_fails_the_step_lights_the_way_back(words: str) -> None:
     switched = until(starting(words, failures=1), in_state("write_both_read_new"))
     refusal = switched.model.refusal(switched.state, act.FailWork())
     assert refusal is not None
-    assert refusal.reason == "no work could fail now and change anything"
+    assert refusal.reason == "no work can fail now in a way that matters"
 
 
 @pytest.mark.spec("D-003")
@@ -260,7 +260,7 @@ def test_a_prepared_generation_is_committed_and_used(edition: Edition, words: st
     assert not any("new_cdc_generation_data_uuid = 2" in line for line in table)
     for name in "BC":
         press(timeline, f"apply {name}")
-        assert timeline.now.say.endswith("It writes CDC logs by generation 2.")
+        assert timeline.now.say.endswith("It writes CDC logs for generation 2.")
         assert name in rows()[1].rpartition("committed")[2]
 
 
@@ -285,11 +285,11 @@ def test_the_barrier_has_a_meter_per_node() -> None:
     until(timeline, lambda s: in_state("write_both_read_old")(s) and s.attempted.answered)
     lines = seen(timeline)["Barrier by node"]
     assert "  barrier_and_drain: 1 of 4 have answered" in lines
-    assert any("B: version 1, 1 request by version 1; a request by an" in line for line in lines)
+    assert any("B: version 1, 1 request at version 1; a request at an" in line for line in lines)
     assert "version 2" in seen(timeline)["Status"][1]
     refusal = timeline.model.refusal(timeline.state, act.DoWork())
     assert refusal is not None
-    assert refusal.reason == "no such work comes next"
+    assert refusal.reason == "no work of this kind comes next"
     leaves = until(starting("leave C"), in_state("left_token_ring"))
     told: list[str] = []
     while (moment := leaves.forward()) is not None:
@@ -308,7 +308,7 @@ def test_a_barrier_passes_over_the_ignored_and_fails_for_the_dead() -> None:
     assert any("B: normal" in line and "ignored" in line for line in seen(timeline)["Nodes"])
     dies = until(starting("join D", crashes=1, failures=1), in_state("write_both_read_old"))
     press(dies, "crash C")
-    assert "  C: version 1; it does not hear the barrier" in seen(dies)["Barrier by node"]
+    assert "  C: version 1; it does not receive the barrier" in seen(dies)["Barrier by node"]
 
 
 @pytest.mark.spec("D-023", "D-027", "D-031", "D-033", "D-034")

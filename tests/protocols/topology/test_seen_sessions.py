@@ -24,7 +24,7 @@ def test_guards_are_counted_per_session_and_node() -> None:
     assert _sessions(timeline) == {"D": f"session {session} closed, 1 topology_guard"}
     refusal = timeline.model.refusal(timeline.state, act.AnswerBarrier("D"))
     assert refusal is not None
-    assert refusal.reason == "work of a session that is closed still runs here"
+    assert refusal.reason == "work of a closed session still runs here"
     late = until(starting("join D", late=1), lambda s: s.attempted.streaming)
     press(late, "leave behind")
     until(late, in_state("write_both_read_new"))
@@ -48,13 +48,13 @@ def test_reads_of_the_version_before_end_first(edition: str) -> None:
     assert in_state("write_both_read_new")(timeline.state)
     lines = seen(timeline)["Barrier by node"]
     assert "  barrier_and_drain: 3 of 4 have answered" in lines
-    waits = "a request by an older version still runs here"
-    assert f"  B: version 3, 1 request by version 2; {waits}" in lines
+    waits = "a request at an older version still runs here"
+    assert f"  B: version 3, 1 request at version 2; {waits}" in lines
     refusals = {
         timeline.model.verb(a): str(why) for a, why in timeline.model.waiting(timeline.state)
     }
     assert "barrier comes next" in refusals["decide"]
-    assert "a request by an older version still runs here" in refusals["answer B"]
+    assert "a request at an older version still runs here" in refusals["answer B"]
     press(timeline, "serve B")
     assert "  B: version 3; not yet" in seen(timeline)["Barrier by node"]
     until(timeline, lambda state: state.topology.nodes[3].state == "normal")

@@ -90,7 +90,9 @@ def of_snapshots(
             rows[table, at] = [each[last] for each in each_time]
     moving = {place: lines for place, lines in rows.items() if not _still(lines)}
     if len(moving) > MOST_SEARCHED:
-        allowed = f"at most {MOST_SEARCHED} tablets that changed: fewer snapshots, closer together"
+        allowed = (
+            f"at most {MOST_SEARCHED} tablets that changed; try fewer snapshots, closer together"
+        )
         raise BadInput("snapshots", f"{len(moving):,} tablets", allowed)
     names = names_in(moments)
     if len(names) > MOST_NODES:
@@ -98,9 +100,9 @@ def of_snapshots(
     held = f"{counted(len(moments), 'moment')}: {counted(len(rows), 'tablet')}"
     about = [
         f"{held}, of which {len(moving):,} changed or are in transition",
-        "assumed: no node dies or comes back unless that was seen",
+        "assumed: no node dies or comes back unless a moment shows it",
         "assumed: no tablet passes through a place that no moment shows, or moves without need",
-        *(f"left out, because it was split or merged in between: {name}" for name in left_out),
+        *(f"left out because it was split or merged in between: {name}" for name in left_out),
         *dict.fromkeys(line for moment in moments for line in moment.opened.warnings),
     ]
     questions = tuple(

@@ -71,14 +71,18 @@ def opened_moments(
     else:
         for file in files:
             if is_snapshot(file):
-                allowed = "snapshots alone, or dumps of system.tablets alone"
+                allowed = "only snapshots, or only dumps of system.tablets"
                 raise BadInput("files", str(file), allowed)
             moments.append(_moment(open_tablets(file, edition=edition, anonymize=anonymize), file))
     hosts = [{node.host for node in moment.opened.nodes} for moment in moments]
     for at in range(1, len(moments)):
         if not hosts[at - 1] & hosts[at]:
             before, own = moments[at - 1].opened.source, moments[at].opened.source
-            raise BadInput("snapshot", own, f"one of the cluster of {before}: no node is in both")
+            raise BadInput(
+                "snapshot",
+                own,
+                f"a snapshot of the same cluster as {before}; they have no node in common",
+            )
     return tuple(moments)
 
 

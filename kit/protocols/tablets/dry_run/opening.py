@@ -51,7 +51,7 @@ from kit.protocols.topology.rules.machines import EDITIONS, Edition
 PathLike = Readable
 SOMEWHERE = "unknown"  # the datacenter and rack of a node of which nothing tells
 
-STRANGE = "a host that the other files name; are they of one cluster?"
+STRANGE = "a host that the other files name; are they from one cluster?"
 Place = tuple[str | None, str | None]  # a datacenter and a rack, as far as a file tells
 MOST_HOSTS = 5  # that a line names
 BYTES_A_SHARD = 250  # columns of loads, and what is made of them on the way
@@ -157,7 +157,7 @@ class OpenedTablets(Struct, frozen=True):
         hosts = [node.host for node in self.nodes]
         fitting = [host for host in hosts if name and host.startswith(name.lower())]
         if len(fitting) != 1:
-            allowed = f"a name of one node only; it fits {few(fitting)}"
+            allowed = f"a name that only one node has; it fits {few(fitting)}"
             raise BadInput(field, name, allowed if fitting else one_of(name, hosts))
         return fitting[0]
 
@@ -201,7 +201,7 @@ def opened_snapshot(
     """Open a snapshot with other files beside it. BadInput also for two files of a kind."""
     twice = next((name for name in snapshot.files if files.get(name) is not None), None)
     if twice is not None:
-        allowed = f"one file of a kind: {snapshot.files[twice].name} is one, too"
+        allowed = f"one file of each kind; {snapshot.files[twice].name} is already one"
         raise BadInput(f"--{twice}", source_name(files[twice]), allowed)
     opened = _open({**files, **snapshot.files}, edition, target_size, instant=False)
     return replace(opened, warnings=(*snapshot.warnings, *opened.warnings))
@@ -301,7 +301,7 @@ class KnownNodes(Struct):
         said = (("datacenter", place[0], node.datacenter), ("rack", place[1], node.rack))
         for what, said_, others in said:
             if said_ and SOMEWHERE not in (said_, others) and said_ != others:
-                allowed = f"{others}, as in the other files; are they of one cluster?"
+                allowed = f"{others}, as in the other files; are they from one cluster?"
                 raise BadInput(f"{field} {host} {what}", said_, allowed)
 
 
@@ -332,19 +332,21 @@ def known_nodes(
         _add_loads(known, loads)
     if not known.nodes:
         known.warnings.append(
-            "nothing describes the nodes (--topology, --status): racks are not known"
+            "no file describes the nodes (--topology, --status): racks are unknown"
         )
         for host in shards:
             known.add(host, (None, None))
     elif topology is None:
-        known.warnings.append("no --topology: a node has as many shards as its replicas show")
+        known.warnings.append(
+            "no --topology: each node is given as many shards as its replicas show"
+        )
     total = sum(node.shards for node in known.nodes.values())
     check_room(table.source, f"{total} shards", total * BYTES_A_SHARD)
     without = [host for host, node in sorted(known.nodes.items()) if not node.capacity]
     if without:
         which = "capacities" if len(without) == len(known.nodes) else f"capacity of {few(without)}"
         known.warnings.append(
-            f"no {which} (--loads): 100% is one tablet a shard, of the target size"
+            f"no {which} (--loads): 100% is one tablet of the target size per shard"
         )
     return known
 
@@ -369,8 +371,8 @@ def _add_topology(known: KnownNodes, opened: OpenedTopology) -> None:
         if row.ignore_msb is not None:
             known.ignore_msb[row.host_id] = row.ignore_msb
     if untold:
-        which = f"shard_count of {few(untold)}: as many as the replicas show"
-        known.warnings.append(f"{opened.source} does not tell the {which}")
+        which = f"shard_count of {few(untold)}; it is taken from the replicas"
+        known.warnings.append(f"{opened.source} does not give the {which}")
 
 
 def _role(row: SystemTopologyRow, down: bool, ignored: bool) -> cluster.NodeRole:
@@ -401,7 +403,7 @@ def _add_status(known: KnownNodes, listed: Iterable[Seen], source: str) -> None:
                 known.check(f"{source} node", host, place)
                 known.stands(host, node.health == "excluded")
         elif host is None:
-            known.warnings.append(f"{source} does not tell the host id of {node.name}")
+            known.warnings.append(f"{source} does not give the host id of {node.name}")
         else:
             known.down |= {host} if node.health in ("down", "excluded") else set()
             known.add(host, place, _STATES.get(node.state or "", "normal"))
@@ -419,7 +421,7 @@ def _add_loads(known: KnownNodes, loads: PathLike) -> None:
         place = (load.datacenter, load.rack)
         if listed and not known.instant and load.host not in known.nodes:
             said = "it joined after the other table was read" if load.up else "it may have left"
-            known.warnings.append(f"{source_name(loads)} alone has {load.host}: {said}")
+            known.warnings.append(f"only {source_name(loads)} has {load.host}: {said}")
             continue
         if listed:
             known.check(f"{source_name(loads)} node", load.host, place)
@@ -437,8 +439,8 @@ def _add_loads(known: KnownNodes, loads: PathLike) -> None:
         if listed and not known.instant and load.draining is not None and drains != load.draining:
             is_, other = ("draining", "not") if load.draining else ("not draining", "draining")
             known.warnings.append(
-                f"{source_name(loads)} has {load.host} {is_}, and the topology has it {other}: "
-                "they were read at two instants"
+                f"{load.host} is {is_} in {source_name(loads)} but {other} in the topology: they "
+                "were read at different times"
             )
         known.nodes[load.host] = replace(node, capacity=load.capacity or 0)
 
@@ -487,7 +489,7 @@ def map_of(
     # Without a merge of an odd count the column says nothing.
     alone = lines.isolated if resize == "merge" and len(rows) % 2 else None
     if alone is not None and (alone % 2 or not 0 <= alone < len(rows)):
-        allowed = f"an even number below {len(rows)}, the tablets of {name}"
+        allowed = f"an even number below {len(rows)}, the tablet count of {name}"
         raise refused("isolated_tablet_for_merge", alone, allowed)
     given = TabletMap(
         name,
@@ -502,7 +504,7 @@ def map_of(
         raise refused(fault.column, fault.value, f"{fault.allowed} (table {name})", where)
     counted = lines.tablet_count
     if not lines.base_table and counted is not None and counted != given.count:
-        allowed = f"{given.count}, as many as there are rows; are some missing? (table {name})"
+        allowed = f"{given.count}, the number of rows; are some missing? (table {name})"
         raise refused("tablet_count", counted, allowed)
     return given
 
@@ -514,7 +516,7 @@ def _tablet(
     if row.transition and kind is None:
         allowed = one_of(row.transition, list(TRANSITIONS[edition]))
         if row.transition in TRANSITIONS["server"]:
-            allowed += f"; {row.transition} is a kind of edition server"
+            allowed += f"; {row.transition} exists only in edition server"
         raise BadInput(f"{row.line} transition", row.transition, allowed)
     if kind is not None:
         stages = [state.name for state in TRANSITIONS[edition][kind].states]
@@ -544,8 +546,8 @@ def ahead(maps: Mapping[str, TabletMap], known: KnownNodes) -> Iterator[str]:
     if known.topology is not None and moving and not known.topology.table.transition_state:
         version = known.topology.table.version
         yield (
-            f"{counted(moving, 'tablet')} in transition, and none at version {version} of the "
-            "topology: they were read at two instants"
+            f"{counted(moving, 'tablet')} in transition, but none at version {version} of the "
+            "topology: they were read at different times"
         )
 
 
@@ -567,16 +569,19 @@ def sizes_of(
     for table, tablets in given.items():
         if table not in names:
             if not known.instant:
-                known.warnings.append(f"{source} alone has table {table}: read at another instant")
+                known.warnings.append(
+                    f"only {source} has table {table}: it was read at another time"
+                )
                 continue
             raise BadInput(f"{source} table_id", table, "a table of the dump of system.tablets")
         base = complete(names[table], maps)
         places = {tablet.last_token: tablet.sets.both for tablet in base.tablets}
         if not known.instant and tablets.keys() - places.keys():
             what = (
-                f"{names[table]} has other tablets in {source}: it was split or merged in between"
+                f"{names[table]} has other tablets in {source}: the table was split or merged in "
+                "between"
             )
-            known.warnings.append(f"{what}, so that its sizes are not known")
+            known.warnings.append(f"{what}, so its sizes are unknown")
             continue
         for last, row in tablets.items():
             if last not in places:
@@ -588,7 +593,9 @@ def sizes_of(
             of_none += len(row.keys() - {place.host for place in places[last]})
         sizes[names[table]] = [tablets.get(last, {}) for last in base.last_tokens]
     if of_none:
-        known.warnings.append(f"{source} has sizes where the dump has no replica: {of_none:,}")
+        known.warnings.append(
+            f"{source} has sizes for replicas that the dump does not have: {of_none:,}"
+        )
     return sizes
 
 
@@ -601,12 +608,12 @@ def check_schema(schema: ClusterSchema, maps: Mapping[str, TabletMap], edition: 
         keyspace = schema.keyspaces[name]
         field = f"{keyspace.line} keyspace {name}"
         if keyspace.tablets is False:
-            raise BadInput(field, "no tablets", "tablets, of which the dump has some")
+            raise BadInput(field, "no tablets", "tablets, because the dump has some")
         if keyspace.strategy != "NetworkTopologyStrategy":
             raise BadInput(f"{field} class", keyspace.strategy, "NetworkTopologyStrategy")
         for factor in keyspace.factors.values():
             if edition == "documents" and not isinstance(factor, int):
-                allowed = "a number in edition documents; edition server has rack lists"
+                allowed = "a number in edition documents; only edition server has rack lists"
                 raise BadInput(field, ", ".join(factor), allowed)
 
 
@@ -614,11 +621,14 @@ def strangers(schema: ClusterSchema, maps: Mapping[str, TabletMap]) -> Iterator[
     """Lines on what the dump has and the schema lacks."""
     unknown = sorted({keyspace_of(table) for table in maps} - {"", *schema.keyspaces})
     if unknown:
-        yield f"{schema.source} does not tell the keyspace of {len(unknown):,}: {unknown[0]}"
+        yield (
+            f"keyspaces that {schema.source} does not describe: {len(unknown):,}, first "
+            f"{unknown[0]}"
+        )
     described = [table for table in maps if keyspace_of(table) in schema.keyspaces]
     missing = [table for table in described if table not in schema.tables]
     if schema.tables and missing:
-        yield f"{schema.source} does not have the table {missing[0]} ({len(missing):,} in all)"
+        yield f"tables that {schema.source} does not describe: {len(missing):,}, first {missing[0]}"
 
 
 # -- files, each known by what is in it --------------------------------------------------------
@@ -633,7 +643,7 @@ FILE_KINDS: Mapping[str, Callable[[str], bool]] = {
     "status": lambda text: LEGEND.search(text) is not None,
     "schema": lambda text: is_schema(text) or is_schema_rows(text),
 }
-ALLOWED = "a dump of a table of system, what nodetool status prints, a schema"
+ALLOWED = "a dump of a system table, the output of nodetool status, or a schema"
 
 
 def sorted_out(files: Sequence[PathLike]) -> dict[str, Any]:
@@ -651,15 +661,15 @@ def sorted_out(files: Sequence[PathLike]) -> dict[str, Any]:
     for kind, several in of_kinds.items():
         if kind != "schema" and len(several) > 1:
             first, second = (source_name(each) for each in several[:2])
-            raise BadInput("file", second, f"one file of a kind: {first} is one, too")
+            raise BadInput("file", second, f"one file of each kind; {first} is already one")
     if "snapshot" in of_kinds:
         dumped = {"dump": of_kinds.pop("snapshot")}
         for kind in dumped.keys() & of_kinds.keys():
             first, second = source_name(dumped[kind][0]), source_name(of_kinds[kind][0])
-            raise BadInput("file", second, f"one file of a kind: {first} has one, too")
+            raise BadInput("file", second, f"one file of each kind; {first} already has one")
         of_kinds |= dumped
     if "dump" not in of_kinds:
-        raise BadInput("file", f"{len(files)} files", "a dump of system.tablets among them")
+        raise BadInput("file", f"{len(files)} files", "one of them a dump of system.tablets")
     return {
         kind: tuple(several) if kind == "schema" else several[0]
         for kind, several in of_kinds.items()

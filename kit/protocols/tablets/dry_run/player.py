@@ -79,7 +79,7 @@ def rehearse(  # noqa: PLR0913  # each file by its own name
     dumps = {"dump": dump} if isinstance(dump, Readable) else sorted_out(dump)
     for name in dumps:
         if files.get(name) is not None:
-            raise BadInput(name, "two files", "one file of a kind")
+            raise BadInput(name, "two files", "one file of each kind")
     options: dict[str, Any] = {"edition": edition, "target_size": target_size}
     opened = open_tablets(**{**files, **dumps}, **options, anonymize=anonymize)
     check_under_way(opened)
@@ -117,7 +117,7 @@ def _wanted(
         if word == "balance":
             balance = True
         elif word != RF_CHANGE and host in (*lost, *(each for _, each in requests)):
-            raise BadInput("operation", line, "each node once; requests of the dump count")
+            raise BadInput("operation", line, "each node once; the dump's own requests count")
         elif word == "lose":
             lost.append(host)
         else:
@@ -162,8 +162,8 @@ def check_under_way(opened: OpenedTablets) -> None:
     for row in given.table.rows:
         draining = row.node_state in DRAINED and state == "tablet_draining"
         if row.node_state in IN_TRANSITION and not draining:
-            allowed = "normal, none or left, or a node whose tablets are draining: a rehearsal of "
-            allowed += "tablets begins where no other operation of a node is under way"
+            allowed = "normal, none or left, or a node whose tablets are draining; a rehearsal of "
+            allowed += "tablets starts only when no other node operation is under way"
             raise BadInput(f"{given.source} node_state of {row.host_id}", row.node_state, allowed)
     if state not in ("", "tablet_migration", "tablet_draining"):
         allowed = "null, tablet_migration or tablet_draining for a rehearsal of tablets"
@@ -173,17 +173,17 @@ def check_under_way(opened: OpenedTablets) -> None:
 def not_played(opened: OpenedTablets) -> Iterator[str]:
     """Lines that say what a cluster has asked for, and has set, that changes what is played."""
     if not opened.enabled:
-        yield "balancing is disabled (tablet_balancing_enabled): nothing evens out loads"
+        yield "balancing is disabled (tablet_balancing_enabled): loads are not evened out"
     if opened.topology is None:
         return
     table = opened.topology.table
     for row in table.rows:
         if row.topology_request and row.topology_request not in ("leave", "remove"):
-            yield f"left out: the request {row.topology_request} of {row.host_id} that waits"
+            yield f"left out: the waiting request {row.topology_request} of {row.host_id}"
     if table.global_topology_request:
-        yield f"left out: the request {table.global_topology_request} that waits"
+        yield f"left out: the waiting request {table.global_topology_request}"
     elif table.global_requests:
-        yield f"left out: global requests that wait, {len(table.global_requests):,}"
+        yield f"left out: {len(table.global_requests):,} waiting global requests"
 
 
 def parameters_of(
@@ -210,7 +210,7 @@ def parameters_of(
     names = short_names(opened, [node.host for node in nodes])
     bases = opened.bases
     if any(tablet.transition == "restore" for t in bases.values() for tablet in t.tablets):
-        allowed = f"{', '.join(KINDS)} in a Player: a restore is not modelled there"
+        allowed = f"{', '.join(KINDS)}; a Player does not model a restore"
         raise BadInput(f"{opened.source} transition", "restore", allowed)
     gone = opened.down | {host for word, host in requests if word == "removenode"}
     parameters = Tablets.Parameters(
@@ -233,7 +233,7 @@ def parameters_of(
         undone=min(MOST_FAULTS, len(requests)),
         dump=_dump(opened, nodes, names, bases),
     )
-    lines = (f"left out, because they take no tablets and have none: {out:,} nodes",) * bool(out)
+    lines = (f"left out because they take no tablets and have none: {out:,} nodes",) * bool(out)
     return parameters, names, lines
 
 

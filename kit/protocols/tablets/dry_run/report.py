@@ -347,7 +347,7 @@ def resize_line(
 # -- a table that is imagined on the command line --------------------------------------------------
 
 MOST = {"count": 2**20, "rf": 1000, "shards": 10**6, "size": 2**62, "target": 2**62}
-FORM = "NAME=NUMBER pairs with commas between them: count=8,rf=3,size=400G,shards=16,target=5G"
+FORM = "NAME=NUMBER pairs separated by commas: count=8,rf=3,size=400G,shards=16,target=5G"
 _POWERS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 _SIZE = re.compile(r"([0-9]{1,19}(?:\.[0-9]{1,6})?)([KMGT]?)(?:i?B)?", re.ASCII)
 
@@ -410,7 +410,7 @@ def imagined(given: str, edition: Edition) -> ImaginedTable:
             raise BadInput(f"--table {name}", value, "each name once")
         values[name] = _value(name, value)
     if "count" not in values:
-        raise BadInput("--table", given, "also count, the number of tablets")
+        raise BadInput("--table", given, "count as well, the number of tablets")
     return ImaginedTable(edition, **values)
 
 

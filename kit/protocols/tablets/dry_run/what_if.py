@@ -458,7 +458,7 @@ def rf_change(opened: OpenedTablets, keyspace: str, words: Sequence[str]) -> RfR
         raise BadInput("KEYSPACE", keyspace, one_of(keyspace, known))
     places = opened.places
     if SOMEWHERE in {place for each in places.values() for place in each}:
-        raise BadInput("--topology", None, "a dump of system.topology: racks have to be known")
+        raise BadInput("--topology", None, "a dump of system.topology: racks must be known")
     there = {datacenter for datacenter, _ in places.values()}
     stated = None
     if keyspace in described:

@@ -50,10 +50,10 @@ def may_take(timeline: Timeline, tablet: str, source: str) -> PosedQuestion:
     refusals = {name: m.refusal(s, Balance.move(number, source, f"{name}:0")) for name in nodes}
     right = tuple(name for name, why in refusals.items() if why is None)
     return posed(
-        f"Tablet {tablet} is at {', '.join(places)}. Which nodes may take the replica at {source}?",
+        f"Tablet {tablet} is at {', '.join(places)}. Which nodes can take the replica at {source}?",
         nodes,
         right,
-        f"These may: {listed(right)}.",
+        f"These can: {listed(right)}.",
         still(timeline, "grid"),
         reasons=tuple(f"{name}: {why.reason}" for name, why in refusals.items() if why is not None),
     )
@@ -95,7 +95,7 @@ def against_planner(source: Any) -> Sheet:
         )
         rows.append(row)
     heads = ("who", "moves", "copied", "fullest node", "emptiest node", "moves still planned")
-    return Sheet("The same start, moved twice", heads, tuple(rows))
+    return Sheet("The same start, balanced twice", heads, tuple(rows))
 
 
 def moves_judged(source: Any) -> Sheet:
@@ -131,7 +131,7 @@ def candidates_judged(source: Any) -> Sheet:
         )
         rows.append(row)
     heads = ("tablet", "table", "size", giver, taker, "badness", "in the plan")
-    title = f"What may go from {giver} to {taker}, and the loads of both afterwards"
+    title = f"What can go from {giver} to {taker}, and the load of each afterwards"
     return Sheet(title, heads, tuple(rows))
 
 
@@ -169,7 +169,7 @@ def resize_wanted(timeline: Timeline) -> PosedQuestion:
     now = facts.line(m, timeline.state)
     count = counted(timeline.state.map.count, "tablet")
     return posed(
-        f"{count}, on average at {now.average} % of the target size; under way: "
+        f"{count} with an average of {now.average} % of the target size; under way: "
         f"{SAID[now.decided]}. What does the planner decide now?",
         tuple(SAID.values()),
         (SAID[now.asks],),
@@ -187,7 +187,7 @@ def waits_for(timeline: Timeline) -> PosedQuestion:
     choices = [f"tablets {even} and {even + 1}" for even in range(0, s.map.count - 1, 2)]
     if s.map.resize_type == "split":
         choices = [f"tablet {store.tablet} on {store.replica}" for store in s.stores]
-    because = "Nothing: it may be finalized." if blocked is None else f"{blocked.reason}."
+    because = "Nothing: it can be finalized." if blocked is None else f"{blocked.reason}."
     return posed(
         f"{SAID[s.map.resize_type].capitalize()} is decided. What does it still wait for?",
         choices,
@@ -242,6 +242,6 @@ def decisions(
         (f"{average} %", each.resize_type, resize.resize_said(each.reason))
         for average, each in zip(averages, made, strict=True)
     )
-    first = f", {initial} at first" if initial else ""
+    first = f", {initial} initially" if initial else ""
     title = f"{counted(count, 'tablet')}{first}; under way: {SAID[under_way]}"
     return Sheet(title, ("average", "decision", "because"), rows)

@@ -21,7 +21,7 @@ from kit.views.static import Sheet
 KEPT_AWAY: Mapping[type[reasons.Misplaced], str] = {
     reasons.ReplicaThere: "has a replica",
     reasons.RackSpread: "rack would have one too many",
-    reasons.RackNamed: "not the rack that is named",
+    reasons.RackNamed: "not a rack that is named",
     reasons.TakesNone: "takes none",
     reasons.OtherDatacenter: "other datacenter",
 }
@@ -34,7 +34,7 @@ def takes_over(opened: OpenedTablets, host: str) -> PosedQuestion:
     went = sum(report.targets.values())
     return posed(
         f"{_short(report.host)} holds {counted(report.replicas, 'replica')} and is being emptied. "
-        "Which nodes take some of them?",
+        "Which nodes take replicas from it?",
         tuple(_short(node.host) for node in opened.nodes if node.host != report.host),
         tuple(map(_short, report.targets)),
         f"{went} can go, {report.replicas - went} cannot{_stalled(report)}.",
@@ -49,18 +49,18 @@ def worst_loss(opened: OpenedTablets) -> PosedQuestion:
         raise KitError("predict: no node is up")
     more = listed(f"{lost} without {_short(host)}" for host, lost in costs.items())
     return posed(
-        "One more node is lost. The loss of which one leaves most tablets without a majority?",
+        "One more node is lost. Which loss leaves the most tablets without a majority?",
         tuple(map(_short, costs)),
         tuple(_short(host) for host, lost in costs.items() if lost == max(costs.values())),
-        f"{now.no_quorum} of {now.tablets} tablets already have none. With one more node lost it "
-        f"is {more}.",
+        f"{now.no_quorum} of {now.tablets} tablets already have none. Losing one more node makes "
+        f"it {more}.",
     )
 
 
 def to_resize(opened: OpenedTablets, kind: ResizeType) -> PosedQuestion:
     """Which tables are to be split, or to be merged, or to stay? BadInput for another kind."""
     lines = resizes(_opened(opened))
-    word = {"split": "are to be split", "merge": "are to be merged", "none": "stay as they are"}
+    word = {"split": "will be split", "merge": "will be merged", "none": "stay as they are"}
     if kind not in list(word):
         raise BadInput("kind", kind, one_of(str(kind), list(word)))
     return posed(
@@ -90,7 +90,7 @@ def drain_table(opened: OpenedTablets, host: str) -> Sheet:
     )
     went = sum(report.targets.values())
     title = (
-        f"{_short(report.host)} is emptied: of {counted(report.replicas, 'replica')} {went} can "
+        f"{_short(report.host)} is emptied: of {counted(report.replicas, 'replica')}, {went} can "
         f"go, {report.replicas - went} cannot{_stalled(report)}; {volume(report.bytes)} to copy"
     )
     return Sheet(title, ("node", "rack", "takes", *(KEPT_AWAY[kind] for kind in seen)), rows)
@@ -99,7 +99,7 @@ def drain_table(opened: OpenedTablets, host: str) -> Sheet:
 def losses_table(opened: OpenedTablets) -> Sheet:
     """What the loss of each node that is up costs, beside those that are down already."""
     reports = _losses(_opened(opened))
-    names = ["nobody more", *map(_short, _up(opened))]
+    names = ["no more", *map(_short, _up(opened))]
     rows = tuple(
         (name, str(report.no_quorum), str(report.no_replica))
         for name, report in zip(names, reports, strict=True)

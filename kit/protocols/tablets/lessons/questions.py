@@ -21,12 +21,12 @@ from kit.views.static import Sheet
 
 HEADS = ("stage", "reads", "writes", "work", "then", "if it cannot be done")
 END = "the end"
-AGAIN = "tried again"
-STAYS = "it stays there, and the work is tried again"
+AGAIN = "retried"
+STAYS = "it stays there and the work is retried"
 WHEN = {
     "excluded": "if a replica's node is excluded",
-    "more_old": "if more old replicas are left",
-    "more_new": "if as many new as old replicas are left, or more",
+    "more_old": "if more old than new replicas are left",
+    "more_new": "if at least as many new as old replicas are left",
     "more_new_excluded": "if more new replicas are excluded than old ones",
 }
 """What an error edge asks for, in words, by the names that the tables use."""
@@ -97,7 +97,7 @@ def _used(timeline: Timeline, what: str, does: str) -> PosedQuestion:
     is_write = what == "write"
     selector, chosen = (now.writes, now.written_to) if is_write else (now.reads, now.read_from)
     return posed(
-        f"Tablet {now.tablet} is in {now.stage}. Which replicas may a {what} be for?",
+        f"Tablet {now.tablet} is in {now.stage}. Which replicas does a {what} use?",
         map(str, transition.sets.both),
         map(str, chosen),
         f"In {now.stage} a {what} {does} {selector} replicas: {words(chosen)}.",
@@ -113,13 +113,13 @@ def stage_fails(timeline: Timeline) -> PosedQuestion:
         raise KitError("predict: the stage has no work left that could fail")
     edge = m.error_edge(timeline.state, transition)
     after = STAYS if edge is None else _leads_to(edge)
-    lost = ", ".join(sorted(m.lost(timeline.state))) or "nobody"
+    lost = ", ".join(sorted(m.lost(timeline.state))) or "no node"
     return posed(
         f"Tablet {now.tablet} is in {now.stage}, and {piece.replace('_', ' ')} fails. Gone for "
         f"good: {lost}. Which stage comes next?",
         (*_choices(m, now), STAYS),
         (after,),
-        f"With {lost} gone the table leads from {now.stage} to {after}."
+        f"With {lost} gone, the table leads from {now.stage} to {after}."
         if edge is not None
         else f"No edge leads out of {now.stage} with {lost} gone: the coordinator tries again.",
         still(timeline, "stages"),

@@ -28,7 +28,7 @@ def may_be_lost(timeline: Timeline) -> PosedQuestion:
     """Which node may be lost now, so that no further tablet loses its quorum?"""
     cost = dict(one_more(_model(timeline), timeline.state))
     return posed(
-        "One more node dies now. Which one may it be, so that every tablet keeps its quorum?",
+        "One more node dies now. Which could it be without costing any tablet its quorum?",
         cost,
         [host for host, tablets in cost.items() if not tablets],
         "Each loss has its price.",
@@ -58,11 +58,11 @@ def comes_from(timeline: Timeline) -> PosedQuestion:
     sent = flows(m, before, moment.action, moment.state)
     sources = dict.fromkeys(flow.text.partition(" → ")[0] for flow in sent)
     return posed(
-        f"A {ways[tablet].kind} of tablet {tablet} begins. Which nodes send the new replica "
-        "its data in streaming?",
+        f"A {ways[tablet].kind} of tablet {tablet} begins. Which nodes send the new replica its "
+        "data in stage streaming?",
         map(str, before.tablets[tablet].replicas),
         sources,
-        f"In streaming the data comes from {listed(sources)}.",
+        f"In stage streaming, the data comes from {listed(sources)}.",
         still(ahead, "grid"),
     )
 
@@ -72,7 +72,7 @@ def skipped_by_repair(timeline: Timeline) -> PosedQuestion:
     ranges = repair_map(_model(timeline), timeline.state, ())
     left = [each for each in ranges if each.skipped]
     return posed(
-        "Every node runs repair -pr now. Which tablets does nobody repair?",
+        "Every node runs repair -pr now. Which tablets does no node repair?",
         [str(each.tablet) for each in ranges],
         [str(each.tablet) for each in left],
         f"Skipped: {listed(f'tablet {each.tablet}' for each in left)}.",
@@ -131,21 +131,22 @@ REPLACED = {
 TASKS = (
     run_task(
         "one-loss-later",
-        "when the next node may die",
+        "when the next node can die",
         "C is dead, and D replaces it. One more node may crash. Give a run, as verbs or as a "
         "Player, in which A, B or D dies after the tablets are rebuilt, so that every tablet "
         "keeps its quorum.",
-        "the request is done long before the tablets are. Play on until the tablet track ends.",
+        "the request is done long before the tablets are. Keep playing until the tablet track "
+        "ends.",
         Ground("tablets", {**REPLACED, "crashes": 1}),
-        takes(dies_in_time, "In your run no node dies at a moment when that harms no tablet."),
+        takes(dies_in_time, "In your run no node dies at a moment when its loss harms no tablet."),
     ),
     run_task(
         "rebuild-again",
         "a rebuild that begins twice",
         "C is dead, and D replaces it. One piece of work on tablets may fail. Give a run, as verbs "
-        "or as a Player, in which a rebuild is led back, and at the end no tablet has a replica on "
-        "C and none is in a transition.",
-        "fail work on 0 in streaming or in the repair before it; the coordinator then plans "
+        "or as a Player, in which a rebuild is rolled back, yet at the end no tablet has a replica "
+        "on C and none is in transition.",
+        "fail work on 0 in stage streaming or in the repair before it; the coordinator then plans "
         "the same rebuild again.",
         Ground("tablets", {**REPLACED, "failures": 1}),
         takes(taken_back, "In your run no rebuild goes through cleanup_target."),
@@ -153,13 +154,14 @@ TASKS = (
     ),
     function_task(
         "to-be-warned-of",
-        "whose deleted rows may come back",
-        "Write to_be_warned_of(mode, repaired, today, grace): the numbers, as a sorted list, of "
-        f"the tablets 0 to {TABLETS - 1} that need a warning. `mode` is how tombstones are "
-        "collected, 'timeout' or 'repair'. `repaired` gives the day of a tablet's last repair, by "
-        "its number as text; a tablet that is not in it had none. `grace` is in days.",
-        "with repair, no tombstone goes before its range is repaired. With timeout, it goes "
-        "when the grace days are over: a tablet needs a repair that is no older.",
+        "whose deleted rows can come back",
+        f"Write to_be_warned_of(mode, repaired, today, grace). Of tablets 0 to {TABLETS - 1}, "
+        "return the numbers, as a sorted list, of those that need a warning. `mode` is how "
+        "tombstones are collected, 'timeout' or 'repair'. `repaired` gives the day of each "
+        "tablet's last repair, with the tablet's number (as text) as the key. A tablet that is not "
+        "in it was never repaired. `grace` is in days.",
+        "with repair, no tombstone is dropped before its range is repaired. With timeout, it is "
+        "dropped once the grace days are over: the last repair must not be older than that.",
         to_be_warned_of,
         (
             ["timeout", {"0": 9, "1": 10, "2": 20}, 20, 10],

@@ -13,7 +13,7 @@ from kit.protocols.tablets.truncate import Truncate
 from kit.protocols.topology.rules import cluster
 from kit.protocols.topology.rules.replication import refused_change
 
-DONE, FAILS, WAITS = "it is done", "it ends with an error", "it waits, and nobody ends it"
+DONE, FAILS, WAITS = "it is done", "it ends with an error", "it waits, and nothing ends it"
 
 
 def how_it_ends(timeline: Timeline) -> PosedQuestion:
@@ -89,10 +89,10 @@ TASKS = (
         "may-alter",
         "one replica at a time",
         "Write may_alter(now, wanted, nodes). A keyspace with tablets has `now` replicas in its "
-        "only datacenter, which has `nodes` nodes, and ALTER KEYSPACE asks for `wanted`. Answer "
+        "only datacenter, which has `nodes` nodes, and ALTER KEYSPACE asks for `wanted`. Return "
         "True if the request is carried out, False if it ends with an error.",
-        "a request adds or removes one replica, each is on a node of its own, and one must be "
-        "left.",
+        "a request adds or removes one replica, each replica is on its own node, and at least one "
+        "must be left.",
         may_alter,
         ([2, 3, 3], [3, 1, 3], [3, 4, 3], [1, 0, 3]),
         _drawn,
@@ -101,24 +101,24 @@ TASKS = (
         "truncate-twice",
         "a TRUNCATE with two coordinators",
         "Another coordinator may take over once, and one message may be late. Give a run, as verbs "
-        "or as a Player, in which the coordinator changes once a replica has answered, and a "
-        "late message arrives after new rows have been written, and does no harm.",
-        "delay a message, elect after a send, and let the late one arrive after write.",
+        "or as a Player, in which the coordinator changes after a replica has answered, and a late "
+        "message arrives after new rows have been written but does no harm.",
+        "delay a message, elect after a send, and let the late message arrive after write.",
         Ground("truncate", {"late": 1, "changes": 1}),
         takes(
             elected_while_sending,
-            "In your run no coordinator takes over once a replica has answered.",
+            "In your run no coordinator takes over after a replica has answered.",
         ),
-        takes(refused_late, "In your run no late message arrives after new rows."),
+        takes(refused_late, "In your run no late message arrives after new rows are written."),
         lambda timeline: "Your run breaks a promise." if broken(timeline) else None,
     ),
     run_task(
         "published-in-time",
-        "told before reads move",
-        "D joins, and generations are published in steps of their own. Give a run, as verbs or as "
+        "published before reads move",
+        "D joins, and each generation is published in a separate step. Give a run, as verbs or as "
         "a Player, in which generation 2 is published while D is in write_both_read_old, and D is "
         "normal at the end.",
-        "publish is possible as soon as the generation is in the table.",
+        "you can publish as soon as the generation is in the table.",
         Ground("topology", {"operations": ("bootstrap D",), "publishing": True, "lag": False}),
         takes(published_early, "In your run nothing is published in write_both_read_old."),
         ends(

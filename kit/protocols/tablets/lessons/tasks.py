@@ -34,7 +34,7 @@ def taken_back(timeline: Timeline) -> str | None:
         return "Your run never went through cleanup_target."
     first, last = states[0].tablets[0], states[-1].tablets[0]
     if last.transitions or last.replicas != first.replicas:
-        return "At the end of your run the tablet is not back on its first replicas for good."
+        return "At the end of your run the tablet is not settled on its first replicas again."
     return None
 
 
@@ -46,7 +46,7 @@ def late_refused(timeline: Timeline) -> str | None:
         return "No late RPC was refused in your run."
     first, last = path[0].state.tablets[0], path[-1].state.tablets[0]
     if last.transitions or last.replicas == first.replicas:
-        return "At the end of your run the tablet is not on its new replicas for good."
+        return "At the end of your run the tablet is not settled on its new replicas."
     return None
 
 
@@ -106,9 +106,9 @@ def split_after_all(timeline: Timeline) -> str | None:
     seen = {(s.map.resize_seq_number, s.map.resize_type) for s in states if s.map.count == first}
     for number, kind in ((1, "split"), (2, "none"), (3, "split")):
         if (number, kind) not in seen:
-            return f"Before the first split takes effect, decision {number} has to be {kind!r}."
+            return f"Before the first split takes effect, decision {number} must be {kind!r}."
     if states[-1].map.count <= first:
-        return "At the end of your run there are no more tablets than at first."
+        return "At the end of your run there are no more tablets than at the start."
     return None
 
 
@@ -177,11 +177,10 @@ TASKS = (
     run_task(
         "take-it-back",
         "a tablet that comes back",
-        "One node may crash. Give a run, as verbs or as a Player, "
-        "in which the tablet begins to move, is taken back, and has its first replicas and no "
-        "transition at the end.",
-        "let the node that should get the tablet die, then let the work of the stage fail, and go "
-        "on to the end. From use_new on it is too late.",
+        "One node may crash. Give a run, as verbs or as a Player, in which the tablet begins to "
+        "move but is rolled back: at the end it has its first replicas and no transition.",
+        "let the node that should get the tablet die, then let the work of the stage fail, and "
+        "play to the end. From use_new on, it is too late.",
         Ground("tablets", {"crashes": 1, "moves": 1}),
         taken_back,
     ),
@@ -189,9 +188,9 @@ TASKS = (
         "knock-too-late",
         "an RPC that comes too late",
         "One RPC of a stage may be late. Give a run, as verbs or as a Player, in which it arrives "
-        "and is refused, and the tablet has new replicas and no transition at the end.",
-        "delay 0 while the stage's work is still to be done; the coordinator does it once more. "
-        "Every node refuses it once a barrier has passed since the stage's end.",
+        "and is refused, and at the end the tablet has new replicas and no transition.",
+        "delay 0 while the stage's work is not done yet; the coordinator then sends it once more. "
+        "Every node refuses the late RPC once a barrier has passed after the end of the stage.",
         Ground("tablets", {"moves": 1, "late": 1}),
         late_refused,
     ),
@@ -199,11 +198,11 @@ TASKS = (
         "replicas-used",
         "which replicas a request is for",
         "Write replicas_used(stage, write, old, new): the hosts, as a sorted list, that a write "
-        "(or a read) of a tablet is for in a stage of the documents. `old` and `new` are the "
+        "(or a read) of a tablet uses in a stage, as in the documents. `old` and `new` are the "
         "hosts of its replicas before and after the transition.",
-        "from write_both_read_old on, writes go to both sets; from write_both_read_new on, "
-        "reads go to the new set; use_new is where writes leave the old one. On the way back it is "
-        "the other way round.",
+        "from write_both_read_old on, writes go to both sets; from write_both_read_new on, reads "
+        "go to the new set; from use_new on, writes leave the old set. On the way back it is the "
+        "other way round.",
         replicas_used,
         (
             ["streaming", True, ["A", "B", "C"], ["B", "C", "D"]],
@@ -217,20 +216,20 @@ TASKS = (
     run_task(
         "row-that-came-back",
         "the row that came back",
-        "Sessions (S-24) are off. A migration may fail and be tried again, one stream may be late. "
+        "Sessions (S-24) are off. A migration may fail and be retried, and one stream may be late. "
         "Give a run, as verbs or as a Player, in which a deletion succeeds and a later read finds "
         "what was deleted.",
-        "write; let the first attempt fail while its stream is on the way; delete; let the second "
-        "attempt stream the deletion and D collect it; then let the first stream land, and read "
-        "at D.",
+        "write; let the first attempt fail while its stream is on its way; delete; let the second "
+        "attempt stream the deletion and let D collect it; then let the first stream arrive, and "
+        "read at D.",
         Ground("tablet", DELETED, ("sessions",)),
         breaking("no-resurrection", "no read has found what was deleted."),
     ),
     run_task(
         "turned-away",
         "the stream that was rejected",
-        "The same with every safeguard on. Give a run, as verbs or as a Player, in which the node "
-        "that a late stream was for rejects it, and every promise is kept.",
+        "The same with every safeguard on. Give a run, as verbs or as a Player, in which a node "
+        "rejects a late stream that was sent to it, and every promise is kept.",
         "roll back while a copy is on its way; the node must know that the stage is over before "
         "the late copy arrives.",
         Ground("tablet", DELETED),
@@ -240,10 +239,10 @@ TASKS = (
         "even-by-hand",
         "as good as the planner",
         "In the cluster of section 3 (scenario balance/two-tables), give a run of moves, as verbs "
-        "or as a Player, after which the planner has nothing to do. It may have no more moves than "
-        "the planner itself makes.",
-        "with equal loads each node has the mean. Which sizes, taken from A and from B, bring all "
-        "three there?",
+        "or as a Player, after which the planner has nothing to do. Use no more moves than the "
+        "planner itself makes.",
+        "when loads are equal, each node has the mean. Which sizes, taken from A and from B, bring "
+        "all three nodes there?",
         Ground("balance/two-tables"),
         evened,
         in_few_moves,
@@ -251,24 +250,24 @@ TASKS = (
     run_task(
         "split-after-all",
         "a split that is revoked and decided again",
-        "A table may grow twice and shrink once. Give a run, as verbs or as a Player, in which a "
+        "A table can grow twice and shrink once. Give a run, as verbs or as a Player, in which a "
         "split is decided, is revoked before it takes effect, and is decided again. At the end the "
         "table has more tablets.",
-        "grow, resize, shrink, resize: that was the first half. The second split has number 3, and "
-        "every replica has to show it.",
+        "grow, resize, shrink, resize is the first half. The second split is decision 3, and every "
+        "replica must report it.",
         Ground("resize", {"tablets": ("A B",), "nodes": 2, "grows": 2, "shrinks": 1}),
         split_after_all,
     ),
     function_task(
         "resize-decided",
         "what is decided",
-        "Write resize_decided(average, under_way, count, initial), as in the documents: 'split', "
-        "'merge' or 'none'. average is the average tablet in percent of the target size, "
-        "under_way the decision so far, count the number of tablets, initial the number that the "
-        "schema asked for.",
-        "first ask what is under way: a split ends below 100 %, a merge above 50 %. With nothing "
-        "under way compare with 50 % and 100 %; a table with no more tablets than its initial "
-        "count, or with only one, is not merged.",
+        "Write resize_decided(average, under_way, count, initial), as in the documents. Return "
+        "'split', 'merge' or 'none'. `average` is the average tablet in percent of the target "
+        "size, `under_way` is the decision so far, `count` is the number of tablets, and `initial` "
+        "is the number that the schema asked for.",
+        "first look at what is under way: a split is revoked below 100 %, a merge above 50 %. With "
+        "nothing under way, compare with 50 % and 100 %. Do not merge a table with only one "
+        "tablet, or with no more tablets than its initial count.",
         resize_decided,
         (
             [210, "none", 4, 0],
@@ -282,12 +281,12 @@ TASKS = (
     ),
     function_task(
         "homes",
-        "where a replica may go",
-        "Write homes(host, replicas, racks, closed): the nodes, as a sorted list, that may take "
-        "the replica on `host`. `replicas` are the nodes of the tablet, `racks` gives each node "
-        "its rack, `closed` are nodes that take no tablets.",
-        "a node has at most one replica of a tablet. A replica may stay in its rack; another rack "
-        "may then have no more replicas than the fullest rack has now.",
+        "where a replica can go",
+        "Write homes(host, replicas, racks, closed): the nodes, as a sorted list, that can take "
+        "the replica on `host`. `replicas` are the nodes that hold the tablet, `racks` gives each "
+        "node's rack, and `closed` are the nodes that take no tablets.",
+        "a node has at most one replica of a tablet. A replica may stay in its rack. If it goes to "
+        "another rack, that rack must then have no more replicas than the fullest rack has now.",
         homes,
         (
             ["F", ["A", "C", "F"], RACKS, []],
@@ -300,10 +299,10 @@ TASKS = (
     function_task(
         "without-majority",
         "tablets without a majority",
-        "Write without_majority(tablets, down). `tablets` is a list: for each tablet the nodes of "
-        "its replicas. Give the numbers, from 0 up, of the tablets that have at most half of their "
-        "replicas up when the nodes in `down` are down.",
-        "a majority is more than half of all replicas, of those that are down as well.",
+        "Write without_majority(tablets, down). `tablets` lists the nodes of each tablet's "
+        "replicas. Return the numbers, counted from 0, of the tablets that have at most half of "
+        "their replicas up when the nodes in `down` are down.",
+        "a majority is more than half of all replicas, including those that are down.",
         without_majority,
         (
             [[["A", "B", "C"], ["A", "D", "E"]], ["A"]],

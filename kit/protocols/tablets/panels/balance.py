@@ -91,7 +91,7 @@ def gates(scene: Scene) -> Iterator[Gate]:
     stuck = scene.of(next_plan).stuck
     if stuck:
         named = "; ".join(some_of(stuck, MOST_STUCK))
-        yield Gate("plan", "drain", "", (), (), 1, f"no node may take {named}")
+        yield Gate("plan", "drain", "", (), (), 1, f"no node can take {named}")
 
 
 LOADS = Table(

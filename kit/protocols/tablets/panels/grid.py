@@ -439,13 +439,13 @@ def _legend(grid: TabletGrid, every: Sequence[HeldReplica], marks: frozenset[str
     """What the marks mean that are there now."""
     parts, ways = {each.part for each in every}, [way for t in grid.moving for way in t.ways]
     yield "number: tablet"
-    yield from ("0/1: tablet 0 of 1, by an older map",) * any(t.count for t in grid.tablets)
+    yield from ("0/1: tablet 0 of 1, in an older map",) * any(t.count for t in grid.tablets)
     leads = bool(grid.led_by) or any(host.leads for host in grid.hosts)
     yield from ("crown: coordinator",) * leads
     tags = {host.tag[:1] for host in grid.hosts}
     yield from ("below a node: the version it works with",) * (VERSION in tags)
     loads = any(host.fill is not None for host in grid.hosts)
-    yield from ("below a node: its load; disk: by the largest one",) * loads
+    yield from ("below a node: its load; disk: load relative to the highest",) * loads
     yield from ("hollow: down",) * any(host.health == "down" for host in grid.hosts)
     yield from ("ban: excluded",) * any(host.is_banned for host in grid.hosts)
     yield from ("+ at a node: joins",) * any(host.health == "joining" for host in grid.hosts)
@@ -453,13 +453,13 @@ def _legend(grid: TabletGrid, every: Sequence[HeldReplica], marks: frozenset[str
     if marks:
         yield f"{legend()}; disk: what has arrived"
     yield from ("+ comes, − goes",) * bool({"pending", "leaving"} & parts)
-    yield from ("?: data without being a replica",) * ("stray" in parts)
+    yield from ("?: data but no replica",) * ("stray" in parts)
     yield from ("key: session",) * any(way.session for way in ways)
     work = {each for way in ways for each in way.work}
     yield from (f"{sign}: work is {name}" for name, sign in PIPS.items() if name in work)
     stands = {host.barrier for host in grid.hosts}
     yield from (f"{sign}: {name}" for name, sign in BARRIER_SIGNS.items() if name in stands)
-    yield from ("line through: the split is ready",) * bool(grid.divided)
+    yield from ("crossed out: the split is ready",) * bool(grid.divided)
 
 
 def asked_tablet(grid: TabletGrid, room: Room = PICTURE) -> PlacedTablet | None:
@@ -788,9 +788,9 @@ def said(held: HeldReplica) -> str:
         "": "",
         "pending": f": comes{twin}",
         "leaving": f": goes{twin}",
-        "stray": ": data, but no replica",
+        "stray": ": data but no replica",
     }
-    of = f" of {held.tablet.count}, by an older map," * bool(held.tablet.count)
+    of = f" of {held.tablet.count}, in an older map," * bool(held.tablet.count)
     what = f"tablet {held.tablet.number}{of} of {held.tablet.table} at {held.place}"
     used = (held.tablet.is_used(held.place, write=write) for write in (False, True))
     return f"{what}{size}{how[held.part]}; {asked_words(*used)}"
@@ -911,7 +911,7 @@ def _draw_nodes(grid: TabletGrid) -> Frag:
         if source.host != target.host
     )
     aspects = [
-        Aspect("replicas a shard", {name: stands(load) for name, load in loads.items()}),
+        Aspect("replicas per shard", {name: stands(load) for name, load in loads.items()}),
         Aspect(
             "tablets in transition",
             {name: str(moves[name] or "none") for name in loads},
@@ -925,7 +925,7 @@ def _draw_nodes(grid: TabletGrid) -> Frag:
         said + "; ".join(heat_lines(aspects)),
         ways,
     )
-    legend = f"a mark per node; arcs: the ways of tablets; {summary(grid)}"
+    legend = f"a mark per node; arcs: tablets that move; {summary(grid)}"
     return h("div", picture.kids, h("p", h("small", legend), class_="legend"), _search(grid))
 
 
@@ -946,7 +946,7 @@ def _cells(grid: TabletGrid, across: int) -> tuple[Sequence[tuple[str, Sequence[
         return single, "a cell per shard"
     nodes = list(shards.items())
     some = [nodes[first : first + across] for first in range(0, len(nodes), across)]
-    return [(row[0][0], row) for row in some], "a cell per node, its bar the mean of its shards"
+    return [(row[0][0], row) for row in some], "a cell per node; its bar is the mean of its shards"
 
 
 def _search(grid: TabletGrid) -> Frag:
@@ -986,6 +986,6 @@ def summary(grid: TabletGrid) -> str:
         return "no shard"
     mean = sum(counts) / len(counts)
     return (
-        f"{counted(len(grid.tablets), 'tablet')}; replicas of a shard: least {counts[0]:,}, "
-        f"mean {mean:,.1f}, most {counts[-1]:,}"
+        f"{counted(len(grid.tablets), 'tablet')}; replicas per shard: least {counts[0]:,}, mean "
+        f"{mean:,.1f}, most {counts[-1]:,}"
     )

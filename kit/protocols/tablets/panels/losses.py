@@ -41,13 +41,13 @@ MOST_NAMED = 6  # tablets that a line names
 HEIGHT, EDGE, BAR, BOOT = 48.0, 6.0, 26.0, 10.0
 MOST_RANGES = 48  # that are drawn; the words have all
 CLOCK = (
-    "A step is a day, and all was repaired on day 0. In tombstone mode timeout deleted rows may "
-    f"come back in a tablet that is not repaired within {GRACE} days (gc_grace_seconds)."
+    "Each step is a day, and everything was repaired on day 0. In tombstone mode timeout, deleted "
+    f"rows can come back in a tablet that is not repaired within {GRACE} days (gc_grace_seconds)."
 )
 MARKED = ("✓", "box", "on", "marked as repaired")
 PASSED_OVER = ("!", "wire", None, "skipped, not marked as repaired")
 """How a range looks: its sign, its shape, the look of the sign, in words."""
-NO_WARNING = "Every tablet was repaired within the grace."
+NO_WARNING = "Every tablet was repaired within the grace period."
 
 
 class Boot(Struct, frozen=True):
@@ -102,7 +102,7 @@ def _draw_boots(scene: Scene) -> list[Frag]:
 def _boot(each: Boot) -> str:
     tablets = f"{each.rebuilt} of {counted(each.total, 'tablet')} rebuilt"
     if each.over:
-        return f"{each.node} has booted, {tablets}: {each.replaced} is replaced."
+        return f"{each.node} has booted and has replaced {each.replaced}: {tablets}."
     return f"{each.node} boots in place of {each.replaced}: {tablets}."
 
 
@@ -118,7 +118,7 @@ class TabletLosses(Struct, frozen=True):
     @property
     def fate(self) -> str:
         """What becomes of it, in words."""
-        return {1: "lives", 0: "no replica to spare", -1: "no quorum"}[max(-1, min(1, self.spare))]
+        return {1: "alive", 0: "no replica to spare", -1: "no quorum"}[max(-1, min(1, self.spare))]
 
 
 def left_hosts(m: Tablets, s: TabletsState) -> frozenset[str]:
@@ -177,7 +177,7 @@ def _tablets(scene: Scene) -> list[Table]:
         lambda scene: losses(scene.model, scene.state),
         "losses:{0.tablet}",
         _columns,
-        caption="replicas: ✓ lives, ✗ is gone, + is being made",
+        caption="replicas: ✓ alive, ✗ lost, + being made",
         of=lambda each: f"tablet {scene.model.parameters.tables[0]} {each.tablet}",
         line=_tablet,
         alike=Alike(
@@ -302,7 +302,7 @@ def _item(words: str, key: str) -> Frag:
 def _skipped(each: RepairedRange) -> str:
     return (
         f"tablet {each.tablet}: its primary replica {each.primary} has left; no node repairs the "
-        f"tokens after {each.first} up to {each.last}, and tombstones stay"
+        f"tokens above {each.first} up to {each.last}, and its tombstones stay"
     )
 
 
@@ -324,7 +324,7 @@ def _repair_words(scene: Scene) -> Iterator[str]:
 
 LOSSES = panel_of(
     "losses",
-    "Availability, and one more loss",
+    "Availability after one more loss",
     Drawn(_draw_boots, lambda scene: map(_boot, boots(scene.model, scene.state))),
     Several(_tablets),
     Table(

@@ -36,7 +36,7 @@ from kit.views.parts import box, drawing, scroll, word
 LEFT, ROW, BAR = 50.0, 30.0, 24.0
 MOST_TIMES = 12
 MOST_SHARDS = 64  # shards that are drawn; the words say how many more there are
-DISABLED = "Balancing is disabled: nodes are emptied, and nothing else begins."
+DISABLED = "Balancing is disabled: nodes are still emptied, but nothing else begins."
 
 
 class PlannedMove(Struct, frozen=True):
@@ -128,13 +128,13 @@ def plan_panel(
     """Make the panel of the next plan; ``calls`` counts how often there was one so far."""
 
     def so_far(scene: Scene) -> str:
-        return f"The balancer was asked {counted(calls(scene), 'time')}." if calls else ""
+        return f"The balancer has been asked {counted(calls(scene), 'time')}." if calls else ""
 
     def disabled(scene: Scene) -> str:
         return "" if plan(scene).enabled else DISABLED
 
     def stuck(scene: Scene) -> list[str]:
-        return [f"! no node may take {each}" for each in plan(scene).stuck[:MOST_ROWS]]
+        return [f"! no node can take {each}" for each in plan(scene).stuck[:MOST_ROWS]]
 
     def moves(scene: Scene) -> list[tuple[PlanPriority, PlannedMove]]:
         return [(each, move) for each in plan(scene).priorities for move in each.moves]
@@ -173,7 +173,7 @@ def plan_panel(
                 Column("from, to", "{0[1].source} → {0[1].target}".format),
                 Column("why", lambda row: row[1].why),
             ),
-            caption="the moves, and why",
+            caption="the moves and their reasons",
             lines=unsaid,
             empty="There is nothing to move.",
             most=MOST_ROWS,
@@ -211,7 +211,7 @@ def load_panel(loads_of: Callable[[Scene], LoadHistory]) -> Panel:
     """Make the panel of loads over time."""
     return Panel(
         "load",
-        "Replicas of each shard over time",
+        "Replicas per shard over time",
         lambda scene: draw_loads(loads_of(scene)),
         lambda scene: "\n".join(f"  {line}" for line in load_lines(loads_of(scene))),
         optional=True,
@@ -223,7 +223,7 @@ def draw_loads(given: LoadHistory) -> Frag:
     """Draw a row for each shard: a bar for each time that loads changed, the last one is now."""
     shown = range(len(given.places[:MOST_SHARDS]))
     picture = drawing(
-        "replicas of each shard: " + "; ".join(load_lines(given)),
+        "replicas per shard: " + "; ".join(load_lines(given)),
         SLOT,
         18 + ROW * len(shown),
         word("time →", LEFT, 12, "soft", None),
@@ -269,7 +269,7 @@ def _spread(given: LoadHistory) -> str:
     rest = len(given.places) - MOST_SHARDS
     more = f"; {counted(rest, 'more shard')}" if rest > 0 else ""
     held = f"from {least} to {most} replicas" if least < most else counted(most, "replica")
-    return f"now {held} on a shard{more}"
+    return f"now {held} per shard{more}"
 
 
 def load_lines(given: LoadHistory) -> Iterator[str]:

@@ -28,7 +28,7 @@ from kit.views.registry import Views
 PHASES = {
     "": "not begun",
     "barrier": "the barrier before the new map",
-    "commit": "the new map may be committed",
+    "commit": "the new map can be committed",
     "after": "the barrier after the new map",
 }
 HEIGHT, EDGE = 96.0, 12.0
@@ -43,7 +43,7 @@ def _words(scene: Scene) -> Iterator[tuple[str, str]]:
     now = scene.of(facts.line)
     size = now.size
     total, table, tablet = map(volume, (size.bytes, size.average_table, size.average_tablet))
-    yield "one copy", f"{total} in all ÷ {counted(size.replicas, 'replica')} = {table}"
+    yield "one copy", f"{total} in total ÷ {counted(size.replicas, 'replica')} = {table}"
     yield "one tablet", f"{table} ÷ {counted(size.count, 'tablet')} = {tablet}"
     yield "average", f"{now.average} % of the target size"
     kept = f"on: not merged until there are more than {counted(size.initial, 'tablet')}"
@@ -57,8 +57,8 @@ def _words(scene: Scene) -> Iterator[tuple[str, str]]:
         ready = sum(each.is_ready for each in now.readiness)
         awaited = sum(not each.is_ignored for each in now.readiness)
         yield "ready", f"{ready} of {counted(awaited, 'replica')}"
-        seen = f"the coordinator has seen {now.number} of each replica"
-        yield "polled", seen if now.polled == now.number else "not seen of each replica yet"
+        seen = f"every replica has shown {now.number} to the coordinator"
+        yield "polled", seen if now.polled == now.number else "not every replica has shown it yet"
     if now.decided == "merge":
         every = pairs(scene)
         yield "pairs apart", f"{sum(bool(pair.moves) for pair in every)} of {len(every)}"
@@ -117,8 +117,8 @@ def _waited_for(scene: Scene) -> str:
     """What replicas have to show; a split alone waits for them."""
     now = scene.of(facts.line)
     if now.decided == "split":
-        return f"the split waits until each replica shows number {now.number}"
-    return "no split is decided: no replica is waited for"
+        return f"the split waits until every replica shows number {now.number}"
+    return "no split is decided, so no replica is waited for"
 
 
 def _look(each: Readiness) -> tuple[str, ...]:
@@ -198,7 +198,7 @@ def pairs(scene: Scene) -> list[SiblingPair]:
     lasts, tablets = given.last_tokens, given.tablets
     return [
         SiblingPair(
-            *(even, odd, f"after {maps.first_token(even, lasts)} up to {lasts[odd]}"),
+            *(even, odd, f"above {maps.first_token(even, lasts)} up to {lasts[odd]}"),
             (tablets[even].replicas, tablets[odd].replicas),
             maps.colocating(tablets[even], tablets[odd]),
         )
@@ -352,12 +352,12 @@ RESIZE = Views(
                     declared.Column("siblings", "{0.even}, {0.odd}".format),
                     declared.Column("even", lambda pair: " ".join(map(str, pair.replicas[0]))),
                     declared.Column("odd", lambda pair: " ".join(map(str, pair.replicas[1]))),
-                    declared.Column("stands", "standing"),
+                    declared.Column("state", "standing"),
                 ),
-                caption="what a merge makes one",
+                caption="pairs that a merge combines",
                 of=lambda pair: f"tablet ks.t {pair.odd}",
                 line="{0.said}",
-                empty="There are no pairs: tablets are paired from two on, and by powers of two.",
+                empty="There are no pairs: that takes two or more tablets, and a power of two.",
                 alike=declared.Alike(
                     lambda pair: ("apart" if pair.moves else "together",),
                     lambda scene, pair: bool(pair.moves),

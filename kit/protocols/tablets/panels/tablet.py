@@ -244,13 +244,16 @@ def _drain(scene: Scene) -> Iterator[tuple[str, str]]:
     for each in held:
         for words in each.requests:
             if words in each.passed:
-                yield "·", f"version {each.version} is held by {words}: excluded, no barrier waits"
+                yield (
+                    "·",
+                    f"version {each.version} is held by {words}: excluded, so no barrier waits",
+                )
                 continue
             dead = ", whose coordinator is gone" * (words in each.orphans)
             yield "!", f"a barrier waits: version {each.version} is held by {words}{dead}"
     shards = tuple(awaited_shards(scene.model, scene.state))
     for title, at in shards:
-        yield "!", f"a barrier waits: {title} began by an older stage, on {' and '.join(at)}"
+        yield "!", f"a barrier waits: {title} began in an older stage, on {' and '.join(at)}"
     if not (held or shards):
         yield "✓", FREE
 
@@ -305,11 +308,11 @@ def story(m: Tablet, way: Sequence[PassedStep]) -> tuple[str, ...]:
             case storage.Commit(verb) if verb.startswith(FAILS):
                 late = set(m.late_copies(step.after)) - set(m.late_copies(step.before))
                 left = ", ".join(sorted({f"s{each.session}" for each in late}))
-                lines.append(f"It fails{f', and leaves a stream behind: {left}' if left else ''}.")
+                lines.append(f"It fails{f' and leaves a stream behind: {left}' if left else ''}.")
                 begun.append("")
             case storage.Commit(verb) if verb.startswith("plan "):
                 what = f"{'A' if verb == 'plan repair' else 'The'} {verb.removeprefix('plan ')}"
-                lines.append(f"{what} {'is tried again' if what in begun else 'begins'}.")
+                lines.append(f"{what} {'is retried' if what in begun else 'begins'}.")
                 begun.append(what)
             case storage.Commit() if begun[-1] and stage_of(m.newest(step.after)) == NO_TRANSITION:
                 last = _taken(lines, begun[-1])
@@ -362,7 +365,7 @@ def _landed(m: Tablet, step: PassedStep) -> str:
         stays = f": {m.row_key} stays deleted" if deleted else ""
         return f"{KEPT}{to} rejects {name}, whose session is closed{stays}."
     if before.cells == step.after.cells:
-        return f"{name} is applied to {to}, which has nothing to gain from it."
+        return f"{name} is applied to {to}, which already has everything in it."
     return (
         f"{HARM}{name} is applied to {to}: {m.row_key} is back."
         if deleted
@@ -441,7 +444,7 @@ def _compared(scene: Scene) -> Iterator[declared.Part]:
     kept = _kept(scene)
     if not kept.begun or not (kept.leaving or kept.coming):
         yield declared.Note(
-            NONE_LEAVES if kept.begun else "The comparison begins with the stage streaming."
+            NONE_LEAVES if kept.begun else "The comparison begins with stage streaming."
         )
         return
     then, now = f"{', '.join(kept.leaving)} then", f"{', '.join(kept.coming)} now"
@@ -449,8 +452,8 @@ def _compared(scene: Scene) -> Iterator[declared.Part]:
     def stands(each: KeptWrite) -> tuple[str, str]:
         """A sign and words."""
         if each.kept:
-            return "✓", "it, or a later one, is there" if each.had else "not owed"
-        return ("!", "is missing") if kept.due else ("…", "is still to come")
+            return "✓", "this write or a later one is there" if each.had else "not owed"
+        return ("!", "is missing") if kept.due else ("…", "still to come")
 
     def line(each: KeptWrite) -> str:
         had, has = (", ".join(names) or declared.NONE for names in (each.had, each.has))
@@ -463,15 +466,15 @@ def _compared(scene: Scene) -> Iterator[declared.Part]:
             declared.Column("write", "write"),
             declared.Column(then, "had"),
             declared.Column(now, "has"),
-            declared.Column("stands", lambda each: [bulb(*stands(each)), f" {stands(each)[1]}"]),
+            declared.Column("state", lambda each: [bulb(*stands(each)), f" {stands(each)[1]}"]),
         ),
-        caption="each write stands for its key",
+        caption="each write represents its key",
         line=line,
     )
-    verdict = "Everything that is owed has to be there when write_both_read_new begins."
+    verdict = "Everything that is owed must be there when write_both_read_new begins."
     if kept.due:
         missing = [each.write for each in kept.writes if not each.kept]
-        said = f"{', '.join(missing)} is missing" if missing else "all that is owed is there"
+        said = f"{', '.join(missing)} is missing" if missing else "everything that is owed is there"
         verdict = f"Reads were switched: {said}."
     yield declared.Note(verdict, "kept:verdict", None)
 

@@ -54,7 +54,7 @@ ANSWERS = {
     "answered": ("✓", "has answered"),
     "asked": ("…", "is asked"),
     "unheard": ("!", "does not hear it"),
-    "passed over": ("–", "is ignored: it is not asked"),
+    "passed over": ("–", "is ignored and not asked"),
 }
 """How a node stands in a barrier: a sign and words."""
 NO_TRANSITION = "No tablet is in transition."
@@ -163,7 +163,7 @@ def _transition(scene: Scene, each: facts.StageFacts, place: int, before: str) -
 def _choice(choice: StageChoice) -> str:
     """A diamond with both counts, and where they lead."""
     pair = f"{choice.old} of old {choice.counts}, {choice.new} of new {choice.counts}"
-    return f"◇ {pair} → {choice.target or 'tried again'}"
+    return f"◇ {pair} → {choice.target or 'retried'}"
 
 
 def _work(words: str, standing: str) -> Frag:
@@ -219,9 +219,9 @@ def diagrams() -> Iterator[StateDiagram]:
 MEANINGS: dict[TransitionKind, str] = {
     "migration": "A replica moves to a shard of another node.",
     "intranode_migration": "A replica moves to another shard of its node, by hard links.",
-    "rebuild": "A new replica is made from all that stay; an old one may be dropped afterwards.",
-    "rebuild_v2": "The replicas are made equal; then a new one is streamed from one of them.",
-    "repair": "The replicas are made equal; none comes or goes.",
+    "rebuild": "A new replica is built from all that stay; an old one may be dropped afterwards.",
+    "rebuild_v2": "The replicas are made identical; then a new one is streamed from one of them.",
+    "repair": "The replicas are made identical; none is added or removed.",
 }
 STAGES = (
     Column("stage", "name"),
@@ -341,7 +341,7 @@ def _sessions(scene: Scene) -> Iterator[tuple[str, str, str]]:
         permit = f"session {late.session}" if late.session else f"stage {late.stage}"
         how = "runs" if late.runs else "is on its way"
         over = ", which is over for every node" if late.sealed else ""
-        words = f"{late.work} of tablet {late.tablet} {how}; its frozen_topology_guard is of "
+        words = f"{late.work} of tablet {late.tablet} {how}; its frozen_topology_guard is from "
         yield "late", "!" if late.sealed else "…", f"{words}{permit}{over}"
         for host in dict.fromkeys(each.host for each in late.targets) if late.runs else ():
             waits = ": a barrier waits" * scene.state.is_over(late)
@@ -393,7 +393,7 @@ def _draw_barrier(scene: Scene) -> Frag:
 # -- which shard has a key: by the map, by the sharder, statically ---------------------------------
 
 SHARDERS = {"holding": "holding its map", "auto_refreshing": "auto-refreshing"}
-NO_VERSION = "Two sharders are compared once there is a second map."
+NO_VERSION = "The two sharders are compared once there is a second map."
 
 
 def _differs(answer: tuple[Any, ...]) -> str:
@@ -465,7 +465,7 @@ def _sharders(scene: Scene, host: str) -> Iterator[Part]:
         Column(
             "a barrier",
             lambda each: (
-                "does not wait: a guard is needed"
+                "doesn't wait (a guard is needed)"
                 if each.holds is None
                 else f"! waits for map {each.holds}"
             ),
@@ -475,7 +475,7 @@ def _sharders(scene: Scene, host: str) -> Iterator[Part]:
         lambda scene: facts.both_kinds(m, maps, host),
         lambda each: f"sharder:{host}:{each.kind}",
         columns,
-        caption=f"two sharders of {host}, made of map {len(maps) - 1}, asked for {key.key}",
+        caption=f"two sharders of {host}, made from map {len(maps) - 1}, asked for {key.key}",
         line=lambda each: (
             f"{host}, {key.key}, {SHARDERS[each.kind]}: {_cells(columns[1:-1], each)}; "
             f"{_cells(columns[-1:], each)}"

@@ -67,14 +67,14 @@ def _stage(scene: Scene) -> Stage:
 
 def _client(s: TruncateState) -> Character:
     """Who asks for the truncate, and writes once it is done."""
-    tag = "wrote new rows" if s.written else "is told: done" if s.phase == "done" else "truncate"
+    tag = "wrote new rows" if s.written else "hears: done" if s.phase == "done" else "truncate"
     tag = "" if s.phase == "idle" else tag
     return Character("cl", host_spot(CLIENT), tag=tag, title=f"client: {tag}", kind="client")
 
 
 def _character(m: Truncate, s: TruncateState, node: int) -> Character:
     """A node: the session that it knows, its rows, what it has to do with the RPC."""
-    rows = ["rows of before"] * bool(s.rows[node] & OLD_ROWS)
+    rows = ["old rows"] * bool(s.rows[node] & OLD_ROWS)
     rows += ["new rows"] * bool(s.rows[node] & NEW_ROWS)
     none = "no rows" if m.holders >> node & 1 else "no replica"
     name, session = m.names[node], _session(s.views[node])
@@ -98,7 +98,7 @@ def gates(scene: Scene) -> Iterator[Gate]:
     if s.phase in ("opened", "closed"):
         behind, all_of = m.behind(s), (1 << m.nodes) - 1
         verb = m.verb(Truncate.pass_barrier())
-        yield Gate(LOG, verb, f"applied that it is {s.phase}", m.named(all_of & ~behind),
+        yield Gate(LOG, verb, f"applied: session {s.phase}", m.named(all_of & ~behind),
                    m.named(behind), m.nodes)  # fmt: skip
     elif s.phase == "sending":
         there, missing = m.named(m.holders & s.answered), m.named(m.holders & ~s.answered)

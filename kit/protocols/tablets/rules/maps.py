@@ -184,7 +184,9 @@ def faults(given: TabletMap) -> Iterator[MapFault]:
     """Every fault of a map: tokens that no tablet covers or two do, two replicas on one host."""
     if given.base_table:
         if given.tablets:
-            yield MapFault(None, "base_table", given.base_table, "a table without rows of its own")
+            yield MapFault(
+                None, "base_table", given.base_table, "a table that has no rows of its own"
+            )
         return
     if not given.tablets:
         yield MapFault(None, "last_token", "no tablet", "tablets that cover all tokens")
@@ -195,10 +197,10 @@ def faults(given: TabletMap) -> Iterator[MapFault]:
         yield from _replica_faults(index, "new_replicas", tablet.new_replicas)
         sets = tablet.sets
         if max(len(sets.pending), len(sets.leaving)) > 1:
-            said = "replicas of which at most one comes and at most one goes"
+            said = "replicas with at most one added and at most one removed"
             yield MapFault(index, "new_replicas", " ".join(map(str, sets.new)), said)
         if bool(tablet.transition) != bool(tablet.stage):
-            allowed = "a stage with each transition, and none without"
+            allowed = "a stage in a transition, and none outside"
             yield MapFault(index, "stage", tablet.stage or None, allowed)
         elif tablet.new_replicas and not tablet.transition:
             said = "no new replicas outside a transition"
@@ -211,11 +213,11 @@ def _kind_fault(kind: str, sets: ReplicaSets) -> str:
     """What the new replicas may be by the kind of their transition; nothing where they are."""
     come, go = ({place.host for place in each} for each in (sets.pending, sets.leaving))
     if kind in ("repair", "restore") and (come or go):
-        return f"the same replicas as now: a {kind} moves none"
+        return f"the same replicas as now, because a {kind} moves none"
     if kind == "intranode_migration" and come != go:
-        return "a replica on another shard of its host: so says the kind, intranode_migration"
+        return "a replica on another shard of its host, as the kind is intranode_migration"
     if kind not in ("", "intranode_migration") and come == go != set():
-        return f"a replica on another host: within one its kind is not {kind}"
+        return f"a replica on another host; within a host the kind cannot be {kind}"
     return ""
 
 
@@ -224,9 +226,9 @@ def _token_faults(lasts: Sequence[int]) -> Iterator[MapFault]:
         yield MapFault(0, "last_token", lasts[0], f"a token above {INT64_LOW}")
     for index, (token, other) in enumerate(pairwise(lasts), 1):
         if other <= token:
-            yield MapFault(index, "last_token", other, f"a token above {token}: each once")
+            yield MapFault(index, "last_token", other, f"a token above {token}, each one once")
     if lasts[-1] != INT64_HIGH:
-        allowed = f"{INT64_HIGH} as the last token: the tokens after it are in no tablet"
+        allowed = f"{INT64_HIGH} as the last token, or no tablet has the tokens above it"
         yield MapFault(len(lasts) - 1, "last_token", lasts[-1], allowed)
 
 
@@ -263,7 +265,9 @@ def merged(given: TabletMap) -> TabletMap:
     """
     _check(given, least=2)
     for pair in apart(given):
-        raise BadInput(f"tablet {pair.odd}", "other replicas", f"those of tablet {pair.even}")
+        raise BadInput(
+            f"tablet {pair.odd}", "other replicas", f"the replicas of tablet {pair.even}"
+        )
     gone = dict(siblings(given.count, given.isolated))
     ones = (
         replace(tablet, last_token=given.tablets[gone.get(number, number)].last_token)

@@ -50,7 +50,7 @@ def replicas_in(text: str) -> Replicas:
             raise BadInput("tablets", text, "hosts and shards, as in A:0 B:1")
     replicas = tuple(map(replica_of, words))
     if not replicas or len({each.host for each in replicas}) < len(replicas):
-        raise BadInput("tablets", text, "at least one replica, and one on a host")
+        raise BadInput("tablets", text, "at least one replica, and no more than one per host")
     return replicas
 
 

@@ -255,13 +255,13 @@ def not_final(given: TabletMap, local: LocalNumbers) -> Refusal | None:
     equal replica sets, both for the end of all transitions.
     """
     if given.resize_type == "none":
-        return Refusal(f"{given.table} is not to be resized")
+        return Refusal(f"no resize is decided for {given.table}")
     begun = [f"tablet {i}: {t.transition}" for i, t in enumerate(given.tablets) if t.transition]
     if begun:
         return Refusal("tablets are in transition", tuple(begun))
     if given.resize_type == "split":
         waits = [f"tablet {index} on {replica}" for index, replica in unready(given, local)]
-        reason = f"replicas do not show {given.resize_seq_number}, the number of the split"
+        reason = f"replicas do not yet show {given.resize_seq_number}, the number of the split"
     else:
         waits = [f"tablets {pair.even} and {pair.odd}" for pair in apart(given)]
         reason = "siblings have different replica sets"

@@ -118,7 +118,7 @@ def _repaired_first(states: str, edges: str, rebuild: str) -> tuple[str, str]:
         x for x in edges.splitlines() if [c.strip() for c in x.split("|")][1:2] == ["streaming"]
     ]
     if len(into) != 1:
-        raise ValueError(f"edges: one has to lead into streaming, not {len(into)}")
+        raise ValueError(f"edges: exactly one must lead into streaming, not {len(into)}")
     before = into[0].partition("|")[0].strip()
     repair = "rebuild_repair | old | both | repair:rollback\n    streaming  "
     rebuild = rebuild.replace("write_both_read_old |", f"{before} |", 1)

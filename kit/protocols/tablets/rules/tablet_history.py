@@ -106,7 +106,7 @@ def plans(
     BadInput when a dead replica is to be rebuilt and no other holds the data.
     """
     if kind.startswith("rebuild") and rf < 2:
-        raise BadInput("rf", rf, "2 or more, so that a dead replica can be rebuilt")
+        raise BadInput("rf", rf, "2 or more, or a dead replica cannot be rebuilt")
     beside = TabletReplica(FIRST[0], OTHER_SHARD)
     target = beside if kind == WITHIN_NODE else TabletReplica(TARGET)
     first = TransitionPlan(kind, 0, target)

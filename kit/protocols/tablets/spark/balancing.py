@@ -124,7 +124,7 @@ def plans(given: BalancerInput, edition: Edition) -> Iterator[tuple[BalancerInpu
             return
         given = after(given, step.moves)
         yield given, step
-    raise BadInput("plans", MOST_PLANS, "a cluster in which nothing is left to move then")
+    raise BadInput("plans", MOST_PLANS, "a cluster in which nothing is left to move at the end")
 
 
 def needed(given: BalancerInput) -> int:

@@ -46,7 +46,7 @@ def size_histogram(
     axes.set_xticks(PLACES, [str(part) for part in PARTS])
     axes.set_xlim(0, len(PARTS) + 1)
     axes.yaxis.get_major_locator().set_params(integer=True)
-    axes.set_xlabel(f"average tablet, 1 = the target of {bytes_said(limits.target)}")
+    axes.set_xlabel(f"average tablet (1 = the target, {bytes_said(limits.target)})")
     axes.set_ylabel("tables")
     axes.set_title("Average tablet sizes", loc="left")
     figure.legend(loc="outside right upper", frameon=False)

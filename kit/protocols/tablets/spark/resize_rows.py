@@ -29,14 +29,14 @@ TABLET_SIZES = of_steps(
 )
 DECISIONS = of_steps(
     "resize_decisions",
-    "what is decided on a table after a step, and what its sizes ask for",
+    "what is decided for a table after a step, and what its sizes ask for",
     TABLE,
     TABLETS,
-    "average bigint: the size of one replica of one tablet, on average",
+    "average bigint: the average size of a replica of a tablet",
     "asks string: none, split or merge, by the sizes",
-    "decided string: what is stored, likewise",
+    "decided string: what is stored: none, split or merge",
     "resize_seq_number int: the number of what is stored",
-    "waits string: why it may not take effect yet, empty where it may or nothing is decided",
+    "waits string: why it cannot take effect yet; empty where it can, or where nothing is decided",
 )
 BY = ["tablets"]
 SPREAD = {"least": "min", "mean": "mean", "most": "max"}

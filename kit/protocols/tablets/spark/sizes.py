@@ -43,52 +43,52 @@ TABLETS = table(
     "tablet int: its number in the table",
     "nodes array<int>: the nodes that hold its replicas",
     "shards array<int>: the shard of each replica on its node",
-    "bytes array<bigint>: the size of each replica, -1 where it is not known",
+    "bytes array<bigint>: the size of each replica, -1 where unknown",
 )
 RESIZES = table(
     "resizes",
-    "a table, or a group of co-located ones, and what its resize is from now on",
+    "a table, or a group of co-located tables, and its resize decision from now on",
     "table int: the table; for a group, its base table",
     "tables int: how many tables are in the group",
     "tablets int: how many tablets it has",
     "replicas int: the replication factor",
-    "bytes bigint: the size of all replicas of the group, null where some are not known",
-    "average bigint: the size of one replica of one tablet, null likewise",
+    "bytes bigint: the size of all replicas of the group, null where some are unknown",
+    "average bigint: the average size of a replica of a tablet, null where unknown",
     "before string: what was decided until now: none, split or merge",
     "decision string: what is decided from now on",
     "resize_seq_number int: the number of the decision",
-    "reason string: why, by its name",
+    "reason string: the name of the reason",
 )
 AVERAGES = table(
     "averages",
-    "tables whose average tablet sizes lie together and on which the same is decided",
-    "bucket int: the number of the bucket, from 0 on, null where sizes are not known",
-    "least bigint: the smallest average in it, null likewise",
-    "below bigint: where the next bucket begins, null at the last one and where none is known",
+    "tables that share a bucket of average tablet sizes and a decision",
+    "bucket int: the number of the bucket, from 0, null where sizes are unknown",
+    "least bigint: the smallest average in it, null where unknown",
+    "below bigint: where the next bucket begins, null for the last one and where unknown",
     "decision string: what is decided from now on",
-    "tables bigint: how many tables, each of a group counted",
+    "tables bigint: how many tables, counting each one in a group",
 )
 LOSSES = table(
     "losses",
     "a loss of one or two nodes that takes the quorum from tablets, where no smaller loss does",
     "first int: a node",
     "second int: the other node, null where the first alone is enough",
-    "tablets bigint: how many tablets have no quorum then",
+    "tablets bigint: how many tablets then have no quorum",
 )
 BALANCING = table(
     "balancing",
-    "a plan of the balancer on a drawn cluster",
-    "seed bigint: the seed that the cluster was drawn from",
-    "edition string: by which edition it is balanced",
+    "a plan of the balancer for a random cluster",
+    "seed bigint: the seed of the random cluster",
+    "edition string: the edition that balances it",
     "nodes int: how many nodes there are",
     "shards int: how many shards there are",
-    "replicas int: how many replicas all tablets have together",
+    "replicas int: how many replicas all tablets have in total",
     "plan int: the number of the plan, 0 before the first",
     "moves int: how many replicas it moves",
     "bytes bigint: how many bytes it copies",
-    "least double: the load of the least loaded shard after it, by the mean",
-    "most double: the load of the most loaded shard after it, by the mean",
-    "needed int: the least moves after it to the mean number of replicas on every shard",
+    "least double: the load of the least loaded shard after it, divided by the mean",
+    "most double: the load of the most loaded shard after it, divided by the mean",
+    "needed int: the fewest moves after it that give every shard the mean number of replicas",
 )
 TABLET_TABLES = (TABLETS, RESIZES, AVERAGES, LOSSES, BALANCING)
 
@@ -139,11 +139,11 @@ def size_of(given: Mapping[str, Any]) -> TabletsSize:
     """The size from plain values. BadInput for an unknown one, one out of its limits, too few racks
     or nodes for replicas.
     """
-    size = bounds_of(TabletsSize, "size", given, "whole numbers of a cluster's parts")
+    size = bounds_of(TabletsSize, "size", given, "whole numbers for the parts of a cluster")
     if size.racks < size.replicas:
         raise BadInput("racks", size.racks, f"at least {size.replicas}, one for each replica")
     if size.nodes - size.empty < size.racks:
-        allowed = f"at least {size.racks} that are not empty, one in each rack"
+        allowed = f"at least {size.racks} non-empty ones, one in each rack"
         raise BadInput("nodes", size.nodes, allowed)
     return size
 
@@ -203,7 +203,7 @@ SUMS = table(
     TABLE,
     "replicas bigint: how many replicas there are",
     "bytes bigint: their bytes",
-    "least bigint: the bytes of the smallest, -1 where some are not known",
+    "least bigint: the bytes of the smallest, -1 where some are unknown",
 )
 
 

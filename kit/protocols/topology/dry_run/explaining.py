@@ -49,19 +49,19 @@ def of_journals(
     """
     if anonymize:
         raise BadInput(
-            "anonymize", "journals", "snapshots alone: lines of a journal stay as they are"
+            "anonymize", "journals", "only snapshots; lines of a journal stay as they are"
         )
     entries = read_journals([str(each) for each in files])
     named = (each for each in entries if each.kind == "entered")
     seen = tuple(_seen(each, at == 0) for at, each in enumerate(named))
     if not seen:
         allowed = "journals with lines such as entered `write both read old` transition state"
-        raise BadInput("journals", "no line that names a state", allowed)
+        raise BadInput("journals", "no line with a state", allowed)
     stays = [stay for stay in passages(entries, edition) if stay.state]
     models = tuple(_models(stays, edition))
     about = (
-        f"{len(seen):,} lines that name a state of {len(entries):,}",
-        f"no journal says how many nodes there are: {STAY} of the model stay",
+        f"{len(seen):,} of {len(entries):,} lines name a state",
+        f"no journal gives the number of nodes; in the model, {STAY} stay",
     )
     return (Question("journals", seen, tuple((model, SIGHT) for model in models)),), about
 

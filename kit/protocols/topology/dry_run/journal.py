@@ -82,7 +82,7 @@ def draw_lines(scene: Scene) -> Frag:
     read = scene.state.read
     stays = [*enumerate(scene.model.entries[:read])]
     if not stays:
-        return h("p", "Nothing is read yet.", k="no-lines", class_="soft")
+        return h("p", "Nothing has been read yet.", k="no-lines", class_="soft")
     entries = [
         h(
             "li",
@@ -104,7 +104,7 @@ def lines_text(scene: Scene) -> str:
     for stay in scene.model.entries[: scene.state.read]:
         lines.append(f"  {stay.time} {stay.host}: {stay.state or 'before any state'}")
         lines += [f"      {words}" for words in stay.said]
-    return "\n".join(lines) or "  nothing is read yet"
+    return "\n".join(lines) or "  nothing has been read yet"
 
 
 def _badges(scene: Scene) -> Badges:
@@ -114,7 +114,7 @@ def _badges(scene: Scene) -> Badges:
 VIEWS = Views(
     (
         status(_badges, "badges", lambda scene: f"{scene.state.read} read"),
-        state_panel("states", "Transition", standing, "No state that is modelled was entered."),
+        state_panel("states", "Transition", standing, "No modelled state was entered."),
         Panel("lines", "Journal", draw_lines, lines_text, still=True),
     ),
     picture="states",

@@ -88,7 +88,7 @@ def check_anonymous(dump: PathLike, other: PathLike | None, anonymize: bool) -> 
     """Check that all names come from a snapshot. Raises BadInput for another file."""
     strange = other if is_snapshot(dump) else dump
     if anonymize and strange is not None:
-        allowed = "snapshots alone, folders or archives: names of other files are not renamed"
+        allowed = "only snapshots (folders or archives); names in other files are not replaced"
         raise BadInput("anonymize", source_name(strange), allowed)
 
 
@@ -115,7 +115,7 @@ def _open(
         more = (*more, *unsaid)
     # Such a node is passed over by nothing.
     strangers = sorted(set(table.ignore_nodes) - {row.host_id for row in table.rows})
-    ignored = (f"ignore_nodes names {host}, which is no node of the dump" for host in strangers)
+    ignored = (f"ignore_nodes names {host}, which is not in the dump" for host in strangers)
     doubtful = (*warnings, *ignored, *more)
     return OpenedTopology(given.source, table, rows, dead, _unknown(given), doubtful)
 
@@ -174,15 +174,15 @@ def _requests(
     named = dict(_named(table))
     if given is None:
         untold = [id_ for id_, request in named.items() if request.request_type == UNTOLD]
-        which = f"the type of pending request {untold[0]} is not told" if untold else ""
+        which = f"the type of pending request {untold[0]} is unknown" if untold else ""
         doubtful = (f"{which}; --requests FILE gives it",) if untold else ()
         return _in_time(named.values()), (*doubtful, *_without_id(named))
     rows = [_struct(SystemTopologyRequest, cells) for cells in given.rows.values()]
     missing = _in_time(each for name, each in named.items() if name not in given.rows)
     for each in missing:
         if each.request_type == UNTOLD:
-            raise BadInput(f"{given.source} id", each.id, "a row of each request that is pending")
-    warnings = [f"{given.source} has no row of request {each.id}" for each in missing if each.id]
+            raise BadInput(f"{given.source} id", each.id, "a row for each pending request")
+    warnings = [f"{given.source} has no row for request {each.id}" for each in missing if each.id]
     return _in_time((*rows, *missing)), (*warnings, *_without_id(named))
 
 
@@ -225,20 +225,22 @@ def _down(
         source = source_name(status)
         for node in parse_status_text(read_text(status, "--status", LARGEST_FILE), source).nodes:
             if node.host_id is None:
-                warnings.append(f"{source} does not tell the host id of {node.name}")
+                warnings.append(f"{source} does not give the host id of {node.name}")
                 continue
             if node.host_id not in hosts:
-                raise BadInput(f"{source} host id of {node.name}", node.host_id, "one of the dump")
+                raise BadInput(
+                    f"{source} host id of {node.name}", node.host_id, "a host id from the dump"
+                )
             addresses[node.name] = node.host_id
             if node.health in ("down", "excluded"):
                 dead.add(node.host_id)
             if node.health == "excluded" and node.host_id not in table.ignore_nodes:
-                said = f"{source} says that {node.name} is excluded, and ignore_nodes does not"
+                said = f"{source} says that {node.name} is excluded, but ignore_nodes does not"
                 warnings.append(said)
         for row in table.rows:
             taking_part = row.node_state in ("normal", *IN_TRANSITION)
             if taking_part and row.host_id not in addresses.values():
-                warnings.append(f"{source} does not name {row.host_id}: taken as down")
+                warnings.append(f"{source} does not name {row.host_id}, which counts as down")
                 dead.add(row.host_id)
     dead |= {_host(name, hosts, addresses) for name in names}
     return (frozenset(dead) if names or status is not None else None), tuple(warnings)
@@ -253,7 +255,7 @@ def _not_up(
     down = {row.host_id for row in members if known.get(row.host_id) is False}
     untold = [row.host_id for row in members if known.get(row.host_id) is None]
     source = source_name(loads)
-    lines = (f"{source} does not say whether {host} is up: taken as up" for host in untold)
+    lines = (f"{source} does not say whether {host} is up, so it counts as up" for host in untold)
     return frozenset(down | (dead or set())), tuple(lines)
 
 
@@ -262,6 +264,8 @@ def _host(name: str, hosts: list[str], addresses: Mapping[str, str]) -> str:
         return addresses[name]
     fitting = [host for host in hosts if name and host.startswith(name.lower())]
     if len(fitting) != 1:
-        allowed = one_of(name, [*addresses, *hosts]) if not fitting else "a name of one node only"
+        allowed = (
+            one_of(name, [*addresses, *hosts]) if not fitting else ("a name that only one node has")
+        )
         raise BadInput("--down", name, allowed)
     return fitting[0]

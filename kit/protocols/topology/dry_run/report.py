@@ -64,8 +64,8 @@ def untold(opened: OpenedTopology, setting: Setting, rf: int) -> Iterator[str]:
     racks = {(row.datacenter, row.rack) for row in opened.table.rows if row.rack}
     if asks and len(racks) > 1 and not rf:
         yield (
-            "the dump does not say whether a keyspace has to stay RF-rack-valid: --rf N has the "
-            f"racks checked before a {' or a '.join(sorted(asks))}"
+            "the dump does not say whether a keyspace must stay RF-rack-valid: --rf N checks the "
+            f"racks before a {' or a '.join(sorted(asks))}"
         )
     for row in begins:
         if row.topology_request in ("leave", "remove"):
@@ -76,7 +76,7 @@ def untold(opened: OpenedTopology, setting: Setting, rf: int) -> Iterator[str]:
 
 
 MOST_REPLICAS = 1000  # of a datacenter
-GOES_ON = "goes on anyway"
+GOES_ON = "continues anyway"
 STUCK: tuple[str, ...] = ("cancel", "reject", "refuse", "wait")
 """Decisions after which no operation goes on by itself."""
 
@@ -320,7 +320,7 @@ class _Asking:
         entries = queue(self.topology, alive, self.setting)
         if not self.held_by:
             return entries
-        reason = f"{self.held_by} ({NOT_MODELLED}) has to end first"
+        reason = f"{self.held_by} ({NOT_MODELLED}) must end first"
         return tuple(
             replace(entry, standing="waits", reason=reason, waits_for=0) for entry in entries
         )
@@ -410,4 +410,4 @@ def _otherwise(operation: rules.TopologyOperation, work: machines.WorkRow, setti
     if edge is not None:
         return f"{edge.kind}: {_target(edge)}"
     words = {"proceed": GOES_ON, "finish": "ends with an error"}
-    return words.get(work.on_failure, "tries again")
+    return words.get(work.on_failure, "retries")

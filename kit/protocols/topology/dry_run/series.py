@@ -80,8 +80,8 @@ def of_dumps(
     seen = tuple(_seen(each, played, at, names) for at, each in enumerate(opened))
     held = f"{counted(len(opened), 'dump')}: {counted(len(every), 'node')}"
     about = [
-        f"{held}, of which {len(still):,} stand still",
-        "compared: the transition state, and of each node its state and its request",
+        f"{held}, of which {len(still):,} do not change",
+        "compared: the transition state, and each node's state and request",
         "assumed: no node dies except those that others remove or replace",
         *dict.fromkeys(line for each in opened for line in each.warnings),
     ]
@@ -97,11 +97,11 @@ def _check_order(opened: Sequence[OpenedTopology]) -> None:
     for before, after in pairwise(opened):
         old, new = before.table.version, after.table.version
         if old is not None and new is not None and new < old:
-            allowed = f"dumps in the order of time: {before.source} has version {old}"
+            allowed = f"dumps in order of time; {before.source} has version {old}"
             raise BadInput(f"{after.source} version", new, allowed)
         ids = [{row.host_id for row in each.table.rows} for each in (before, after)]
         if not ids[0] & ids[1]:
-            allowed = f"one of the cluster of {before.source}: no node is in both"
+            allowed = f"a dump of the same cluster as {before.source}; they have no node in common"
             raise BadInput("dump", after.source, allowed)
 
 
@@ -121,7 +121,7 @@ def _seen(
     stored = opened.table.transition_state
     state = transition_state(stored) if stored else None
     if stored and (state is None or not state.played):
-        raise BadInput(f"{opened.source} transition_state", stored, "one that is modelled")
+        raise BadInput(f"{opened.source} transition_state", stored, "a modelled state")
     values = {"state": state.name if state else ""}
     for each in played:
         row, name = each.rows[at], names[each.host]
@@ -152,7 +152,7 @@ def _ways(
         if "join" in kinds:
             return joins
         if "replace" in kinds and not replaces:
-            raise BadInput(f"replaced_id of {each.host}", None, "the node whose place it takes")
+            raise BadInput(f"replaced_id of {each.host}", None, "the node that it replaces")
         return replaces if replaced or "replace" in kinds else [*joins, *replaces]
     if kinds or each.states[-1] == "normal":
         return [tuple(f"{kind} {name}" for kind in kinds)]
@@ -186,7 +186,9 @@ def _models(
     members = [each for each in played if each.begins == "normal"]
     moving = sorted((each for each in played if not each.stands_still), key=_begun)
     if len(moving) > MOST_OPERATIONS:
-        allowed = f"dumps in which at most {MOST_OPERATIONS} nodes change: closer together"
+        allowed = (
+            f"dumps in which at most {MOST_OPERATIONS} nodes change; take them closer together"
+        )
         raise BadInput("dumps", f"{len(moving)} nodes", allowed)
     gone = [names[each.host] for each in members if each.states[-1] != "normal"]
     failed = (

@@ -25,8 +25,8 @@ from kit.protocols.topology.topology import Topology
 from kit.views.static import Sheet
 
 NULL = "null: nothing is under way"
-ON = "it goes on anyway"
-AGAIN = "it tries again"
+ON = "it continues anyway"
+AGAIN = "it retries"
 
 
 def next_transition(timeline: Timeline) -> PosedQuestion:
@@ -42,7 +42,7 @@ def next_transition(timeline: Timeline) -> PosedQuestion:
     after = ahead.state.topology.transition or NULL
     names = [row.name for row in machine_of(operation, m.setting).states]
     return posed(
-        f"{operation_title(m, operation)} is in {state}. Nothing fails. Which state is next?",
+        f"{operation_title(m, operation)} is in {state}. Nothing fails. Which state comes next?",
         [*(name for name in names if name != state), NULL],
         (after,),
         f"The table of {operation.machine} leads from {state} to {after}.",
@@ -68,7 +68,7 @@ def after_failure(timeline: Timeline) -> PosedQuestion:
         answer = ON if piece.on_failure == "proceed" else AGAIN
         back = [row.name for row in machine.states if machine.edge(row.name, "rollback")]
         rolls = f"only {', '.join(back)}" if back else "nothing"
-        because = f"there is no edge for it: of {machine.name} {rolls} can be rolled back"
+        because = f"there is no edge for it: in {machine.name}, {rolls} can be rolled back"
     targets = [_leads(each) for each in machine.edges if each.kind != "happy"]
     return posed(
         f"{operation_title(m, operation)} is in {operation.state}, and {piece.name} fails. What "
@@ -105,7 +105,7 @@ def barrier_waits(timeline: Timeline) -> PosedQuestion:
 
 
 def of_the_deposed(timeline: Timeline) -> PosedQuestion:
-    """What comes of the command that the last coordinator had decided on?
+    """What happens to the command that the previous coordinator had decided on?
 
     Raises KitError when there is no such command.
     """
@@ -116,13 +116,13 @@ def of_the_deposed(timeline: Timeline) -> PosedQuestion:
     action = next(a for a in m.actions(s) if m.verb(a) == "commit deposed")
     ahead.do(action)
     effective = ahead.state.state_id != s.state_id
-    choices = ("it takes effect", "it is in the log and has no effect", "group 0 refuses it")
+    choices = ("it takes effect", "it is in the log but has no effect", "group 0 refuses it")
     return posed(
-        f"It was decided on state {s.deposed.new - 1}; the newest state is {s.state_id}. What "
-        "happens to it?",
+        f"The command was based on state {s.deposed.new - 1}; the newest state is {s.state_id}. "
+        "What happens to the command?",
         choices,
         (choices[0] if effective else choices[1],),
-        "A command carries the state id that it was decided on, and does nothing on another one.",
+        "A command carries the state id that it was based on, and does nothing on any other state.",
         still(ahead, "history"),
     )
 
@@ -252,7 +252,7 @@ def ended_under_another(timeline: Timeline) -> str | None:
     if s.topology.transition or any(entry.state != "normal" for entry in s.topology.nodes):
         return "At the end of your run not every node is normal, or something is under way."
     if s.coordinator in (cluster.NOBODY, first.coordinator):
-        return "At the end of your run the coordinator is the one that it was at first, or none."
+        return "At the end of your run there is no coordinator, or it is the first one again."
     return None
 
 
@@ -279,33 +279,34 @@ GROUNDS = {
 TASKS = (
     run_task(
         "roll-it-back",
-        "a join that does not end well",
+        "a join that is rolled back",
         "One piece of work may fail. Give a run, as verbs or as a Player, in which D begins to "
-        "bootstrap, is rolled back, and has left at the end.",
-        "let the work of a state fail for which the table has a rollback; then go on to the end. "
-        "In write_both_read_new it is too late.",
+        "bootstrap, is rolled back, and at the end has left.",
+        "let work fail in a state for which the table has a rollback; then play to the end. In "
+        "write_both_read_new it is too late.",
         Ground("topology", {"operations": ("join D",), "failures": 1}),
         rolled_back,
     ),
     run_task(
         "too-late",
         "the command of a deposed coordinator",
-        "A coordinator may be deposed twice. Give a run, as verbs or as a Player, in which one has "
-        "decided, another one takes over and commits first, the old command arrives late and has "
-        "no effect, and D is normal at the end.",
-        "elect another one between decide and commit, let it begin, and then commit deposed.",
+        "A coordinator may be deposed twice. Give a run, as verbs or as a Player, in which one "
+        "coordinator decides, another takes over and commits first, the old command arrives late "
+        "and has no effect, and D is normal at the end.",
+        "elect another coordinator between decide and commit, let it begin, and then commit "
+        "deposed.",
         Ground("topology", {"operations": ("join D",), "changes": 2}),
         two_coordinators,
     ),
     function_task(
         "may-begin",
         "which nodes must be up",
-        "Write may_begin(kind, node, other, down, ignored): a request in a cluster of A to E, "
-        "whose nodes are all normal. X joins, or replaces `other`; join, leave, remove, replace "
-        "and rebuild. `down` and `ignored` are lists of names. True when the request may begin, in "
-        "edition server: only that edition asks which nodes are up before it begins.",
-        "a join or a leave needs every normal node. A removal or a replace does not need "
-        "the ignored nodes, nor the node that goes. A rebuild needs only its own node.",
+        "Write may_begin(kind, node, other, down, ignored) for a request in a cluster of A to E, "
+        "where all nodes are normal. `kind` is join, leave, remove, replace or rebuild; X joins or "
+        "replaces `other`. `down` and `ignored` are lists of names. Return True when the request "
+        "may begin in edition server: only that edition checks first which nodes are up.",
+        "a join or a leave needs every normal node. A removal or a replace does not need the "
+        "ignored nodes or the node that goes. A rebuild needs only its own node.",
         may_begin,
         (
             ["join", "X", "A", ["B"], []],
@@ -319,7 +320,7 @@ TASKS = (
         "take-over",
         "somebody takes over",
         "A member may die once. Give a run, as verbs or as a Player, in which the coordinator dies "
-        "while D is streaming, and in the end every node is normal, under another coordinator.",
+        "while D is streaming, and at the end every node is normal under another coordinator.",
         "the barrier needs the dead member too. Restart it before you let the barrier fail.",
         GROUNDS["take-over"],
         takes(coordinator_dies, "In your run no coordinator dies while a stream runs."),
@@ -329,10 +330,10 @@ TASKS = (
         "below-the-fence",
         "below the fence",
         "Edition server commits the fence although a drain has failed. B leaves; a member may be "
-        "cut off once, and a client comes. Give a run, as verbs or as a Player, in which a replica "
-        "refuses the client's request, and B has left at the end.",
-        "cut a node off before it hears of the new version, and let the client's request begin "
-        "there. Give up the barrier's drain, so that the fence is committed. Then reconnect.",
+        "cut off once, and a client may make a request. Give a run, as verbs or as a Player, in "
+        "which a replica refuses the client's request, and at the end B has left.",
+        "cut a node off before it learns of the new version, and let the client's request begin "
+        "there. Give up the barrier's drain so that the fence is committed. Then reconnect.",
         GROUNDS["below-the-fence"],
         takes(fence_refuses, "In your run no replica refuses a request."),
         ends(
@@ -343,10 +344,10 @@ TASKS = (
     run_task(
         "two-late-parts",
         "two late parts",
-        "Two parts of streams may stay behind, and one step may fail. Give a run, as verbs or as a "
-        "Player, in which one late part is let in and another one is refused.",
-        "what arrives while its session is open is let in; let it run to its end. Leave another "
-        "part behind, and let the stream fail; the session is closed with the next command.",
+        "Two parts of streams may be left behind, and one step may fail. Give a run, as verbs or "
+        "as a Player, in which one late part is let in and another is refused.",
+        "a part that arrives while its session is open is let in; let it finish. Leave another "
+        "part behind, and let the stream fail: the next command closes the session.",
         GROUNDS["two-late-parts"],
         partial(late_part, True),
         partial(late_part, False),

@@ -25,8 +25,8 @@ from kit.protocols.topology.join import Join
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.static import Sheet
 
-IN, NO_ANSWER = "it is let in", "nobody answers it"
-BANNED = "any member, before it listens: the node is banned"
+IN, NO_ANSWER = "it is let in", "no node answers it"
+BANNED = "any member, before it even listens: the node is banned"
 BY = {
     "receiver": "the member that it asks, by its own configuration",
     "placing": "the member that it asks, by the tables of group 0",
@@ -45,7 +45,7 @@ def who_decides(timeline: Timeline) -> PosedQuestion:
     by = {check.reason: BY[check.by] for check in CHECKS} | {"banned": BANNED}
     right = IN if last.status == "normal" else by.get(last.reason, NO_ANSWER)
     return posed(
-        f"{last.host} asks to be let in. Which node rejects it, or is it let in?",
+        f"{last.host} asks to join. Which node rejects it, or is it let in?",
         (IN, *BY.values(), BANNED, NO_ANSWER),
         (right,),
         f"{last.host} is {last.status}: {because(last.reason)}."
@@ -103,12 +103,12 @@ def moves_while_waited_for(m: Any, step: PassedStep) -> bool:
 TASKS = (
     run_task(
         "second-try",
-        "in at the second try",
+        "in on the second try",
         "The joiner N may crash once, and its data directory may be cleared once. Give a run, as "
-        "verbs or as a Player, in which N is rejected, and is a normal node at the end, under "
+        "verbs or as a Player, in which N is rejected but at the end is a normal node, under "
         "another host id. The edition is server.",
-        "start-again after the request was placed; the old host id has asked before. The "
-        "coordinator has to give up the first attempt before it takes the second one.",
+        "start-again after the request is in the queue, because then the old host id has already "
+        "asked. The coordinator must give up the first attempt before it takes the second one.",
         Ground("join", {"edition": "server", "restarts": 1, "wipes": 1}),
         takes(
             lambda m, step: joiner(step.before).status != "stopped" == joiner(step.after).status,
@@ -122,8 +122,8 @@ TASKS = (
         "D joins, and C may be restarted once with another address. Give a run, as verbs or as a "
         "Player, in which C moves while the barrier of write_both_read_old has no fence yet, and "
         "D is normal at the end.",
-        "readdress C, before C has answered or after it. Then the others have to hear of it "
-        "(gossip C).",
+        "readdress C before or after C has answered. Then the others must hear about it (gossip "
+        "C).",
         Ground("topology", {"operations": ("join D",), "addresses": 1, "lag": False}),
         takes(moves_while_waited_for, "In your run no node moves while that barrier waits."),
         ends(
@@ -134,13 +134,13 @@ TASKS = (
     function_task(
         "who-turns-away",
         "which node rejects it?",
-        f"Write turned_away(cluster, features, enabled, row). A node asks to join cluster "
-        f"'{CLUSTER}', and its configuration names `cluster`. It supports `features`, the cluster "
-        "has enabled `enabled`. `row` is what the row of its host id says: '' (there is none), "
-        "'bootstrapping', 'normal' or 'left'. Answer 'member', 'coordinator', or '' if it may "
-        "come in.",
-        "the member that is asked checks first: its own configuration, then the tables. The "
-        "coordinator checks features.",
+        "Write turned_away(cluster, features, enabled, row). A node asks to join cluster "
+        f"'{CLUSTER}', but its configuration names `cluster`. It supports `features`, and the "
+        "cluster has enabled `enabled`. `row` is the state in the row of its host id: '' (there is "
+        "no row), 'bootstrapping', 'normal' or 'left'. Return 'member' or 'coordinator', whichever "
+        "rejects it, or '' if it may join.",
+        "the member that it asks checks first: its own configuration, then the tables. The "
+        "coordinator then checks features.",
         turned_away,
         (
             [CLUSTER, [FEATURE], [FEATURE], ""],

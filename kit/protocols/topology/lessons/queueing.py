@@ -111,25 +111,25 @@ TASKS = (
         "overtaken-truncate",
         "asked first, served last",
         "The edition is server. A client truncates ks.t, and D joins. Give a run, as verbs or as a "
-        "Player, in which the truncate is asked for first, D begins to join before it, and both "
-        "are done at the end.",
+        "Player, in which the TRUNCATE is requested first, D begins to join before it starts, and "
+        "both are done at the end.",
         "make both requests before the coordinator decides anything.",
         Ground(
             "topology",
             {"edition": "server", "operations": ("truncate_table ks.t", "join D"), "lag": False},
         ),
-        takes(overtakes, "In your run no node joins while the truncate waits."),
+        takes(overtakes, "In your run no node joins while the TRUNCATE waits."),
         ends(
             lambda s: len(s.topology.requests) > 1 and all_done(s),
-            "At the end of your run not both requests are done.",
+            "At the end of your run at least one request is not done.",
         ),
     ),
     run_task(
         "paused-leave",
         "a leave that is paused",
         "The edition is server, and C has tablets. Give a run, as verbs or as a Player, in which "
-        "C's leave is paused while D joins, and in the end D is normal and C has left.",
-        "the leave is paused as long as C has tablets. Once D is there, they can move.",
+        "C's leave is paused while D joins, and at the end D is normal and C has left.",
+        "the leave is paused while C has tablets. Once D is in, they can move.",
         Ground(
             "topology",
             {
@@ -148,12 +148,12 @@ TASKS = (
     function_task(
         "queue-order",
         "the order of the queue",
-        "Write queue_order(edition, kinds). `kinds` are requests as they were made, the oldest "
-        "first: join, leave, rebuild, cleanup, truncate_table, each at most once. Give them in the "
-        "order in which the coordinator takes them, in edition 'documents' or 'server'. All nodes "
-        "are up, and no node owes a cleanup.",
-        "the documents go by age. The server takes a join first, then a leave, then a rebuild; "
-        "requests of the whole cluster come after those of nodes, by age.",
+        "Write queue_order(edition, kinds). `kinds` are the requests, oldest first: join, leave, "
+        "rebuild, cleanup, truncate_table, each at most once. Return them in the order in which "
+        "the coordinator takes them in edition 'documents' or 'server'. All nodes are up, and no "
+        "node owes a cleanup.",
+        "the documents go by age. The server takes a join first, then a leave, then a rebuild. "
+        "Requests for the whole cluster come after those of nodes, oldest first.",
         queue_order,
         (
             ["documents", ["rebuild", "join", "cleanup"]],

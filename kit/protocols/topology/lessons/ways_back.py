@@ -44,12 +44,12 @@ NOT_BACK = "In your run nothing is rolled back from write_both_read_old."
 TASKS = (
     run_task(
         "leave-again",
-        "a leave that is tried again",
+        "a leave that is retried",
         "Three nodes, and C leaves. One piece of work may fail, and two requests may be made. Give "
         "a run, as verbs or as a Player, in which the first attempt is rolled back from "
-        "write_both_read_old, and C has left at the end.",
-        "fail is possible while the coordinator waits for the barrier, or streams. Let everything "
-        "settle before the second request, and see which nodes have to clean up.",
+        "write_both_read_old, yet C has left at the end.",
+        "you can fail a step while the coordinator waits for the barrier or streams. Let "
+        "everything settle before the second request, and see which nodes must clean up.",
         Ground(
             "topology",
             {"operations": ("decommission C", "decommission C"), "failures": 1, "lag": False},
@@ -62,12 +62,11 @@ TASKS = (
     ),
     run_task(
         "another-replacement",
-        "another node takes the place",
-        "C is dead. D should replace it, and after D there is E. One piece of work may fail. Give "
-        "a "
-        "run, as verbs or as a Player, in which D is rolled back from write_both_read_old, and E "
-        "has replaced C at the end.",
-        "D's way back ends with D left; then the second request is next.",
+        "another node takes C's place",
+        "C is dead. D should replace it, or else E. One piece of work may fail. Give a run, as "
+        "verbs or as a Player, in which D is rolled back from write_both_read_old, and at the end "
+        "E has replaced C.",
+        "D's way back ends when D has left; then the second request is next.",
         Ground(
             "topology",
             {"operations": ("replace D C", "replace E C"), "failures": 1, "lag": False},
@@ -82,10 +81,10 @@ TASKS = (
         "where-back",
         "where does it lead back?",
         "Write where_back(operation, state), as in the documents. `operation` is bootstrapping, "
-        "replacing, decommissioning or removing, `state` a transition state that it goes through. "
-        "Answer with the state that failed work leads to, such as 'left_token_ring', or with '' "
-        "if failed work never leads back.",
-        "two questions decide it: may reads use the new replicas already, and was the node in the "
+        "replacing, decommissioning or removing, and `state` is one of its transition states. "
+        "Return the state that failed work leads to, such as 'left_token_ring', or '' if failed "
+        "work never leads back.",
+        "two questions decide it: may reads already use the new replicas, and was the node in the "
         "ring before? A state on the way back has no way back of its own.",
         where_back,
         (

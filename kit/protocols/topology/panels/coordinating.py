@@ -56,7 +56,7 @@ def _members(scene: Scene) -> Iterator[Member]:
     for node in scene.of(facts.nodes):
         if node.view:
             is_at_work = s.client != NOBODY and m.names[s.client] == node.name
-            client = f"1 request by version {s.client_version}" if is_at_work else ""
+            client = f"1 request at version {s.client_version}" if is_at_work else ""
             answer = answers.get(node.name, ("", "not asked"))
             sessions = tuple(_sessions(scene, node.name, node.view.session))
             yield node, f"version {node.view.version}", client, sessions, answer
@@ -131,7 +131,7 @@ QUEUE = declared.panel_of(
             "stands",
             declared.Column("why", lambda row: row[3], none=""),
         ),
-        caption="Requests that are not done, and why each is where it is",
+        caption="Unfinished requests, and why each stands where it does",
         of="{0[5]}",
         line=_request,
         empty="The queue is empty.",
@@ -198,7 +198,7 @@ def _quorum(scene: Scene) -> str:
     vote = voting(scene.state)
     reached = (vote & scene.state.reachable).bit_count()
     count = vote.bit_count()
-    return f"{reached} of {count} voters reached, {majority(count)} are a majority"
+    return f"{reached} of {count} voters reached; {majority(count)} make a majority"
 
 
 def _role(scene: Scene, node: int) -> str:

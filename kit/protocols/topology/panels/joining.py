@@ -43,7 +43,7 @@ def processes(m: Join, s: ActorState) -> tuple[tuple[str, str], ...]:
         f"{state.host}, start {state.boot}: {state.status}",
         f"features {', '.join(state.features) or 'none'}",
         "group 0 server runs" if m.runs_group0(state) else "no group 0 server",
-        "a response waits until the joiner is told to wait for one" if state.parked else "",
+        "a response is held until the joiner is told to wait for one" if state.parked else "",
         handshake.because(state.reason) if state.reason else "",
     ]
     named = [(each.name, _member(s, each)) for each in handshake.members(s)]
@@ -246,7 +246,7 @@ VIEWS = Views(
                 ASKED_BY,
                 caption="Who has asked to join",
                 of="{0[0].host}",
-                empty="Nobody has asked to join yet.",
+                empty="No node has asked to join yet.",
                 line=partial(_in_line, ASKED_BY),
                 titled=True,
             ),
@@ -275,7 +275,7 @@ VIEWS = Views(
         ),
         panel_of(
             "checks",
-            "What is checked, and by which node",
+            "Which node checks what",
             Table(
                 of_state(checks),
                 "check:{0[0]}",
@@ -284,7 +284,7 @@ VIEWS = Views(
                     "made by",
                     Column("joiner", lambda row: lamp(not row[2], "passes", "fails")),
                 ),
-                caption="as they would end if they were made now",
+                caption="the results if the checks were made now",
                 line=lambda row: f"{row[0]} ({row[1]}): {'fails' if row[2] else 'passes'}",
             ),
             tab="Checks",

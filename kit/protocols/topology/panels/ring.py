@@ -130,7 +130,7 @@ def _rings(t: ClusterTopology) -> tuple[int, int]:
     return stay, stay
 
 
-LEGEND = "inside: read; outside: only written; dashed: comes or goes"
+LEGEND = "inside: read; outside: only written; dashed: joins or leaves"
 STEP = 16
 SIDE = 304
 """Of the square that has room for the ring and two letters outside of it."""
@@ -215,7 +215,7 @@ def _arc(places: int, arc: RingArc, sentence: str, is_new: bool) -> Frag:
 def _node(places: int, node: RingNode, takes_over: bool) -> Frag:
     """A disc at the node's token; one that takes another's place stands within the ring."""
     x, y = circle.point(node.place / places, circle.RADIUS - takes_over * 2 * (circle.DISC + 2))
-    words = (" comes" * node.comes, " goes" * node.goes, " is down" * node.down)
+    words = (" joins" * node.comes, " leaves" * node.goes, " is down" * node.down)
     return h(
         "g",
         h("title", f"{node.name}{','.join(filter(None, words))}"),
@@ -232,8 +232,8 @@ def _known(now: TokenRing) -> str:
     if len(now.known) > MOST_SINGLE:
         return f"known to {counted(len(now.known), 'node')}"
     down = ", ".join(node.name for node in now.nodes if node.down)
-    away = f"; down, and known by its token: {down}" if down else ""
-    return f"known to {', '.join(now.known) or 'nobody'}{away}"
+    away = f"; down, but its token is known: {down}" if down else ""
+    return f"known to {', '.join(now.known) or 'no node'}{away}"
 
 
 def _written(now: TokenRing) -> str:
@@ -256,7 +256,7 @@ def _lines(scene: Scene) -> list[str]:
     apart, _ = _apart(now, _before(scene))
     arcs = [_sentence(names, arc) for arc in apart]
     rest = len(now.arcs) - len(apart)
-    arcs += [f"{counted(rest, 'more range')}: read where they are written"] if rest else []
+    arcs += [f"{counted(rest, 'more range')}, read where they are written"] if rest else []
     return [f"reads use the {now.reads} ring, writes {_written(now)}", _known(now), *arcs]
 
 

@@ -199,7 +199,7 @@ STAGE = stage_panel(
     meanings={
         "crown": "the coordinator",
         "below a node": "its version, and its state if that is not normal",
-        "on a disk": "what runs, or has to be done",
+        "on a disk": "what runs, or what must be done",
         "blue": "streamed",
     },
 )

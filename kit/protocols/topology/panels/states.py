@@ -96,9 +96,9 @@ def node_standing(scene: Scene) -> Standing | None:
     return Standing(node_diagram(), tuple(path))
 
 
-STATES = state_panel("states", "Transition", standing, "No operation was asked for.", tab="States")
+STATES = state_panel("states", "Transition", standing, "No operation was requested.", tab="States")
 NODE_STATES = state_panel(
-    "node", "States of the node", node_standing, "No node is asked about.", tab="Node"
+    "node", "States of the node", node_standing, "No request names a node.", tab="Node"
 )
 
 
@@ -127,8 +127,8 @@ LEGEND = panel_of(
         "legend:{0[0]}",
         (
             "transition_state",
-            "operations and tracks that pass it",
-            Column("state of now", itemgetter(2)),
+            "operations and tracks that use it",
+            Column("current state", itemgetter(2)),
         ),
         of="state:{0[0]}",
     ),

@@ -168,7 +168,7 @@ def _cdc(scene: Scene) -> Iterator[tuple[str, str, str, str]]:
 
 def _read_as(scene: Scene) -> str:
     printed = _type(scene, "supported_features") == "set<uuid>"
-    names = "The documents print supported_features as UUIDs. Here they are read as names (Q-22)."
+    names = "The documents print supported_features as UUIDs. Here they are shown as names (Q-22)."
     return names if printed else ""
 
 
@@ -202,7 +202,7 @@ TABLE = panel_of(
         _hosts,
         "host:{0[host_id]}",
         _columns,
-        caption="A row for each node",
+        caption="One row per node",
         of="{0[host_id]}",
         lines=unsaid,
         alike=Alike(_look),
@@ -232,7 +232,7 @@ CDC = panel_of(
         line=lambda row: ", ".join(filter(None, row)),
         most=SHOWN,
     ),
-    Note("Each node writes the logs of CDC by the newest generation that it has applied."),
+    Note("Each node writes CDC logs for the newest generation that it has applied."),
     optional=True,
     tab="CDC",
 )
@@ -292,7 +292,7 @@ REQUESTS = panel_of(
         ),
         caption="All requests, newest first",
         of="{0.target_host}",
-        empty="Nothing has been asked for.",
+        empty="Nothing has been requested.",
         most=SHOWN,
         titled=True,
     ),
@@ -300,13 +300,13 @@ REQUESTS = panel_of(
         _joined,
         "joined:{0[1]}",
         ("column of system.topology", "id", "request_type", Column("parameters", itemgetter(3))),
-        caption="Joined by id: what waits for the whole cluster, and what is under way",
+        caption="Joined by id: waiting requests for the whole cluster, and the one under way",
         line="{0[0]} {0[1]}: {0[2]} {0[3]}",
-        empty="No request of the whole cluster waits.",
+        empty="No request for the whole cluster waits.",
         named=1,
         titled=True,
     ),
-    Note("The model does not say which node took a request: initiating_host is left out."),
+    Note("The model does not say which node took a request, so initiating_host is left out."),
     optional=True,
     tab="Requests",
 )
@@ -314,7 +314,7 @@ REQUESTS = panel_of(
 
 # -- what a driver reads: the tables of nodes that drivers have always read, and CDC's -------------
 
-NOBODY_ANSWERS = "No node takes the driver's connection."
+NOBODY_ANSWERS = "No node accepts the driver's connection."
 READ = ("peer", "host_id", "data_center", "rack", "tokens")
 
 
@@ -373,9 +373,7 @@ DRIVER = panel_of(
             "table",
             *(Column(name, itemgetter(at), none=columns.NULL) for at, name in enumerate(READ, 1)),
         ),
-        caption=lambda scene: (
-            f"system.local and system.peers, by a connection to {_driver(scene).contact}"
-        ),
+        caption=lambda scene: f"system.local and system.peers, read from {_driver(scene).contact}",
         of="{0[2]}",
         line=lambda row: (
             f"{row[0]}: "
@@ -403,7 +401,7 @@ def _keyspaces(scene: Scene) -> Iterator[tuple[str, str, str]]:
     known = dict(topology.keyspaces)
     for name in sorted({*known, *wanted}):
         has, wants = (" ".join(replication_words(each.get(name, ()))) for each in (known, wanted))
-        yield name, has or "not told", wants or "nothing"
+        yield name, has or "unknown", wants or "nothing"
 
 
 SCHEMA = panel_of(
@@ -414,11 +412,11 @@ SCHEMA = panel_of(
         "keyspace:{0[0]}",
         (
             "keyspace",
-            Column("replicas", itemgetter(1), none="not told"),
-            Column("asked for", itemgetter(2), none="nothing"),
+            Column("replicas", itemgetter(1), none="unknown"),
+            Column("requested", itemgetter(2), none="nothing"),
         ),
         caption="Keyspaces with tablets",
-        line="{0[0]}: replicas {0[1]}; asked for: {0[2]}",
+        line="{0[0]}: replicas {0[1]}; requested: {0[2]}",
         empty="No keyspace is named.",
     ),
     optional=True,

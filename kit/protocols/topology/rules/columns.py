@@ -415,14 +415,14 @@ def impossible(table: SystemTopology, edition: machines.Edition) -> Iterator[Imp
         yield from _request(row)
         replaces = row.node_state == "replacing" or row.topology_request == "replace"
         if replaces and row.replaced_id not in hosts:
-            allowed = "the host id of another node of this table, which this one replaces"
+            allowed = "the host id of another node in this table, which this node replaces"
             yield Impossible("replaced_id", row.host_id, row.replaced_id, allowed)
     owners: dict[str, str] = {}
     for row in table.rows:
         if row.request_id and (row.topology_request or row.node_state in machines.IN_TRANSITION):
             owner = owners.setdefault(row.request_id, row.host_id)
             if owner != row.host_id:
-                allowed = f"the id of a request of its own; {owner} has this one"
+                allowed = f"a request id of its own; {owner} already has this one"
                 yield Impossible("request_id", row.host_id, row.request_id, allowed)
 
 
@@ -443,7 +443,7 @@ def _transition(
         allowed = f"with {who}: {words.removeprefix(' or ')}"
         other: machines.Edition = "documents" if edition == "server" else "server"
         if moving is not None and name in _states_with(moving, other):
-            allowed = f"{allowed} (edition {other} has it)"
+            allowed = f"{allowed} (only edition {other} allows it)"
         yield Impossible("transition_state", "", given or None, allowed)
 
 
@@ -465,12 +465,12 @@ def _tokens(table: SystemTopology) -> Iterator[Impossible]:
     for row in table.rows:
         if row.tokens and row.node_state in OWNERLESS:
             few = ", ".join(row.tokens[:3]) + (" …" if len(row.tokens) > 3 else "")
-            allowed = f"no tokens, since the node is {row.node_state}"
+            allowed = f"no tokens, because the node is {row.node_state}"
             yield Impossible("tokens", row.host_id, few, allowed)
         for token in row.tokens:
             other = owners.setdefault(token, row)
             if other is not row and not _replaces(row, other) and not _replaces(other, row):
-                allowed = f"each token with one node; {other.host_id} has it"
+                allowed = f"each token on one node; {other.host_id} already has it"
                 yield Impossible("tokens", row.host_id, token, allowed)
                 break
 
@@ -486,6 +486,6 @@ def _request(row: SystemTopologyRow) -> Iterator[Impossible]:
     asked_in = "none" if request in ("join", "replace") else "normal"
     if going and row.node_state not in (asked_in, going):
         allowed = (
-            f"null for a node that is {row.node_state}; a {request} is asked for in {asked_in}"
+            f"null for a node that is {row.node_state}; a {request} is requested in {asked_in}"
         )
         yield Impossible("topology_request", row.host_id, request, allowed)

@@ -122,7 +122,7 @@ def _held(
         return "the topology is locked", 0
     if operation.machine == "tablets":
         excludes = setting.safeguards.tablet_track_excludes
-        return "the tablet track has to end first" if excludes else "", 0
+        return "the tablet track must end first" if excludes else "", 0
     own = 0 if operation.node == NOBODY else 1 << operation.node
     return f"another operation is under way ({operation.machine})", own
 
@@ -167,7 +167,7 @@ def _standings(
             off: Standing = "cancelled" if stuck else "waits"
             yield number, (off, "nodes that it needs are down", missing[number])
         elif number in paused:
-            yield number, ("paused", "its tablets move away first", 1 << requests[number].node)
+            yield number, ("paused", "its tablets must move away first", 1 << requests[number].node)
         elif requests[number].node == NOBODY and (ready or stuck):
             yield number, ("waits", "requests of nodes come first", 0)
         else:
@@ -324,7 +324,7 @@ def _clean_up(topology: ClusterTopology, number: int, alive: int, setting: Setti
     if topology.fence_version == topology.version:
         return Decision("commit", "cleanup begins", operation, number, edge)
     needs = addressees(topology, operation, work[0])
-    reason = "older writes have to end before cleanup"
+    reason = "older writes must end before cleanup"
     return Decision("work", reason, operation, number, edge, work, needs, missing=needs & ~alive)
 
 

@@ -56,7 +56,7 @@ TRANSITION_STATES = (
     Known("tablet_migration"),
     Known(
         "tablet_resize_finalization",
-        about="No tablet is in transition. Behind the barrier the coordinator commits the new map "
+        about="No tablet is in transition. After the barrier, the coordinator commits the new map "
         "of each table that is ready to be split or merged.",
     ),
     Known("left_token_ring"),
@@ -128,8 +128,8 @@ class StateRow(Struct, frozen=True):
 
 USED: dict[tuple[Selector, Selector], str] = {
     ("old", "old"): "Reads and writes go to the old replicas.",
-    ("old", "both"): "Writes go to old and new replicas now, and reads still ask the old ones.",
-    ("new", "both"): "Reads ask the new replicas now, and writes still go to the old ones too.",
+    ("old", "both"): "Writes now go to old and new replicas; reads still ask the old ones.",
+    ("new", "both"): "Reads now ask the new replicas; writes still go to old and new ones.",
     ("new", "new"): "Reads and writes go only to the new replicas.",
 }
 
@@ -139,7 +139,7 @@ def reason_for(before: StateRow | None, after: StateRow | None) -> str:
     if before == after:
         return ""
     if after is None:
-        return "This change is over, so the next one may begin."
+        return "This change is over, so the next one can begin."
     use = after.reads, after.writes
     if use != (("old", "old") if before is None else (before.reads, before.writes)):
         return USED.get(use, "")
@@ -147,7 +147,7 @@ def reason_for(before: StateRow | None, after: StateRow | None) -> str:
     if work is None:
         return ""
     if work.name == "stream" and after.writes == "both":
-        return "New writes reach the new replicas, so now the older data is copied."
+        return "New writes reach the new replicas, so it is time to copy the older data."
     if work.name == "cleanup_leaving":
         return "The old replica is no longer asked, so its data can go."
     if work.barrier:

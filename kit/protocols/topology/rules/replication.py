@@ -54,7 +54,10 @@ def replication_in(words: Sequence[str], field: str) -> Replication:
         datacenter, _, text = word.partition("=")
         racks = tuple(rack for rack in text.split(",") if rack)
         if not datacenter or not racks:
-            allowed = "a datacenter and its replicas, or its racks with one each: dc1=3, dc1=r1,r2"
+            allowed = (
+                "a datacenter and its replicas, or its racks with one replica each: dc1=3, "
+                "dc1=r1,r2"
+            )
             raise BadInput(field, word, allowed)
         if datacenter in factors:
             raise BadInput(field, word, "each datacenter once")
@@ -66,7 +69,7 @@ def replication_in(words: Sequence[str], field: str) -> Replication:
             raise BadInput(field, word, allowed + not_modelled(text))
         factors[datacenter] = int(text) if is_number else racks
     if not factors:
-        raise BadInput(field, "", "the replicas in at least one datacenter, as in dc1=3")
+        raise BadInput(field, "", "replicas in at least one datacenter, as in dc1=3")
     return tuple(sorted(factors.items()))
 
 
@@ -146,7 +149,7 @@ def refused_change(
     if tables and not sum(map(number_of, after.values())):
         return "no replica would be left"
     if setting.edition == "documents" and not all(isinstance(each, int) for each in after.values()):
-        return "edition documents does not know racks by name"
+        return "edition documents does not know rack names"
     if before is not None:
         had = dict(before)
         changed = {dc: (had.get(dc, 0), each) for dc, each in after.items() if had.get(dc) != each}
@@ -173,10 +176,12 @@ def _conversion(old: Factor, new: Factor, *, tables: bool) -> str:
     if not isinstance(old, int):
         return "a list of racks cannot become another number of replicas"
     if number_of(new) != old:
-        return f"a list of racks has to name as many as there are replicas, {old}"
+        return f"a list of racks must name as many racks as there are replicas, {old}"
     if not tables:
         return ""
-    return "a number of replicas becomes a list of racks by a conversion of its own, not modelled"
+    return (
+        "changing a number of replicas to a list of racks is a conversion of its own, not modelled"
+    )
 
 
 def _steps(old: Factor, new: Factor) -> int:

@@ -74,10 +74,10 @@ def refusal(
     elif entry.state != "normal":
         against = "the node is not normal", 0
     elif replacing := replacers(topology, asks.node):
-        against = "another node takes its place", replacing
+        against = "another node is replacing it", replacing
     elif asks.kind == "remove":
         live = alive >> asks.node & 1 and setting.safeguards.refuse_live_removal
-        against = "the node is up: decommission it" if live else "", 0
+        against = "the node is up, so decommission it" if live else "", 0
     else:
         against = "" if alive >> asks.node & 1 else "the node is down", 0
     if not against[0] and setting.edition == "server":
@@ -124,7 +124,7 @@ def _against_joining(
 OTHER_PLACE = "it is in another datacenter or rack than the node that it would replace"
 OWNER_FOR_ZERO = "a token owner does not replace a zero-token node"
 ZERO_FOR_OWNER = "a zero-token node does not replace a token owner"
-IGNORED_LIVES = "an ignored node is up: ignoring it bans it for good"
+IGNORED_LIVES = "an ignored node is up, and ignoring it bans it for good"
 DOWN_TOO = "another node is down: restart it, or exclude it if it is dead for good"
 LAST_OWNER = "it is the last node that owns tokens"
 
@@ -189,9 +189,8 @@ MOST_NODES = 2000
 ALLOWED = (
     "join N, join N --zero-token, join N --initial-token=150, replace N OLD, leave N, remove N, "
     "rebuild N, rebuild N --source-dc=dc1, cleanup, balancing off, balancing on, "
-    "new_cdc_generation, keyspace_rf_change KEYSPACE DC=REPLICAS (or DC=RACK,RACK), "
-    "truncate_table KEYSPACE.TABLE or lock; "
-    "or as operators say: bootstrap N, decommission N, removenode N"
+    "new_cdc_generation, keyspace_rf_change KEYSPACE DC=REPLICAS (or DC=RACK,RACK), truncate_table "
+    "KEYSPACE.TABLE or lock; or in operators' words: bootstrap N, decommission N, removenode N"
 )
 REQUEST_OF = {
     "bootstrap": "join",
@@ -201,7 +200,7 @@ REQUEST_OF = {
 }
 """What operators call a request, where the tables have another word."""
 COMMANDS = {
-    "join": "the new node is started, to bootstrap",
+    "join": "the new node is started to bootstrap",
     "replace": "the new node is started with replace_node_first_boot",
     "leave": "nodetool decommission",
     "remove": "nodetool removenode",
@@ -254,12 +253,14 @@ def plan_of(parameters: Any) -> RequestPlan:
     names = _members(parameters)
     requests = [_request(text, names, parameters) for text in parameters.operations]
     if len(names) > MOST_NODES:
-        raise BadInput("operations", len(names), f"at most {MOST_NODES} nodes in all")
+        raise BadInput("operations", len(names), f"at most {MOST_NODES} nodes in total")
     racks = racks_of(parameters.racks, len(names))
     datacenters = {rack.partition("/")[0] for rack in racks} - {""} or {"dc1"}
     for asks, text in zip(requests, parameters.operations, strict=True):
         if asks.kind == "rebuild" and asks.option and asks.option not in datacenters:
-            raise BadInput("operations", text, f"a datacenter of {', '.join(sorted(datacenters))}")
+            raise BadInput(
+                "operations", text, f"one of the datacenters {', '.join(sorted(datacenters))}"
+            )
     members = (1 << parameters.nodes) - 1
     said = (text.split() or [""] for text in parameters.keyspaces)
     keyspaces = sorted((name, replication_in(words, "keyspaces")) for name, *words in said)
@@ -305,9 +306,7 @@ def _request(text: str, names: list[str], parameters: Any) -> OperationRequest:
     flags = {word for word in words if word.startswith("--")}
     said, *nodes = [word for word in words if word not in flags] or [""]
     if said in GLOBAL_REQUEST and not GLOBAL_REQUEST[said].played:
-        raise BadInput(
-            "operations", said, f"a request that is modelled, unlike this one: {ALLOWED}"
-        )
+        raise BadInput("operations", said, f"a modelled request, unlike this one: {ALLOWED}")
     kind = REQUEST_OF.get(said, said)
     if (kind in _CLUSTER and not nodes and not flags) or " ".join(words) in BALANCING:
         return OperationRequest(" ".join([kind, *nodes]))

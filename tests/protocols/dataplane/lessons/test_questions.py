@@ -44,7 +44,7 @@ def test_a_step_that_must_wait_is_no_question() -> None:
     with pytest.raises(BadInput, match="one of"):
         predict(player, outcome, "answer read 9")
     player.act("bootstrap X --tokens 150")
-    with pytest.raises(KitError, match="has to wait: waiting at the barrier"):
+    with pytest.raises(KitError, match="must wait: waiting at the barrier"):
         predict(player, outcome, "commit X")
     with pytest.raises(KitError, match="nothing to ask"):
         predict(player, outcome, "apply A")

@@ -102,7 +102,7 @@ def test_hand_and_planner_are_compared() -> None:
     assert (mine[1], planner[1], planner[-1]) == ("4", "3", "0")
     judged = moves_judged(line).rows
     assert [row[0] for row in judged][-1] == "move 3 C:1 D:0"
-    assert "then the target would have" in judged[-1][-1]
+    assert "the target would then have" in judged[-1][-1]
     own = moves_judged(led(at("by-hand"))).rows
     assert [row[1] for row in own] == ["✓"] * 3
 
@@ -140,7 +140,7 @@ def test_questions_are_answered_by_the_planner() -> None:
 def test_what_cannot_leave_is_told() -> None:
     """With as many nodes as replicas a drain has nowhere to go."""
     line = at("", **STUCK)
-    assert "no node may take tablet 0 at B:0" in panel(line, "plan")
+    assert "no node can take tablet 0 at B:0" in panel(line, "plan")
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def host(number: int) -> str:
             (
                 "6 tablets of 2 tables; 1 migration",
                 "shop.orders 0  migration  streaming  reads old, writes both",
-                "5.0 GiB a tablet    no resize        with shop.orders_by_day",
+                "5.0 GiB per tablet    no resize        with shop.orders_by_day",
                 "00000005  dc1/r2  2 shards  1 tablet   0 to 1 per shard",
                 "00000001  dc1/r1  2 shards  4 tablets  2 per shard  ",
             ),
@@ -43,7 +43,7 @@ def host(number: int) -> str:
         (["balance"], 0, ("5 moves", "loads of nodes, storage", "evens out 1.98% and 0.20%")),
         (["balance", "--edition", "documents"], 0, ("loads of shards, tablets: from 0 to 3",)),
         (["drain", "00000001"], 0, ("has 4 replicas: 4 can go, 0 cannot",)),
-        (["drain", "00000003"], 1, ("2 can go, 3 cannot", "have 2 of its replicas; none has more")),
+        (["drain", "00000003"], 1, ("2 can go, 3 cannot", "have 2 of its replicas; no rack has more")),
         (
             ["resize"],
             0,
@@ -63,7 +63,7 @@ def host(number: int) -> str:
         (
             ["why", "shop.orders", "1", "00000005:1"],
             0,
-            ("not in the next plan: others go first: here 1.98% and 0.29%",),
+            ("not in the next plan: others go first: source 1.98%, target 0.29%",),
         ),
         (["why", "shop.orders_by_day", "1", "00000003:1"], 0, ("has a replica of the tablet",)),
         (["shard", "5"], 0, ("shop.orders: tablet 2, (-1, 4611686018427387903]",)),
@@ -110,7 +110,7 @@ def test_who_is_down_counts() -> None:
 def test_a_resize_under_way_says_what_would_cancel_it() -> None:
     """In edition ``documents`` its size alone decides: 256 MiB are to be 2.5 GiB and one byte."""
     answer = call("tablets", DUMP, "resize", "--edition", "documents", *ALL)
-    assert "2.3 GiB more a tablet would cancel it" in " ".join(answer.out.split())
+    assert "2.3 GiB more per tablet would cancel it" in " ".join(answer.out.split())
 
 
 def test_a_size_that_does_not_decide_has_its_distances_all_the_same() -> None:
@@ -118,16 +118,16 @@ def test_a_size_that_does_not_decide_has_its_distances_all_the_same() -> None:
     merge; with a target of 50 GiB they would be merged, with one of 1 GiB split.
     """
     said = " ".join(call("tablets", DUMP, "resize", *ALL).out.split())
-    assert "by size alone 5.0 GiB more a tablet would split it, 2.5 GiB less would merge it" in said
+    assert "by size alone, 5.0 GiB more per tablet would split it, 2.5 GiB less would merge it" in said
     for target, does in (("50G", "merged"), ("1G", "split")):
         said = " ".join(call("tablets", DUMP, "resize", *ALL, "--target", target).out.split())
-        assert f"by size alone it would be {does}" in said
+        assert f"by size alone, it would be {does}" in said
 
 
 def test_what_is_not_known_is_said() -> None:
     """Without files about nodes: racks, capacities, sizes."""
     answer = call("tablets", DUMP)
-    assert "nothing describes the nodes (--topology, --status)" in answer.out
+    assert "no file describes the nodes (--topology, --status)" in answer.out
     assert "no capacities (--loads)" in answer.out
     assert "sizes are not known" in call("tablets", DUMP, "resize").out
 
@@ -157,7 +157,7 @@ def test_a_table_is_imagined() -> None:
         ([DUMP, "drain"], "words after drain | nothing | HOST"),
         ([DUMP, "show", "more"], "words after show | 'more' | nothing more"),
         ([DUMP, "drain", "9"], "HOST | '9' | one of"),
-        ([DUMP, "drain", "0"], f"HOST | '0' | a name of one node only; it fits {host(1)}"),
+        ([DUMP, "drain", "0"], f"HOST | '0' | a name that only one node has; it fits {host(1)}"),
         ([DUMP, "shard", "x"], "TOKEN | 'x' | a signed 64-bit integer"),
         ([DUMP, "shard", "9223372036854775808"], "token | an integer from"),
         ([DUMP, "why", "t", "0"], "words after why | 't 0' | TABLE TABLET HOST:SHARD"),
@@ -171,7 +171,7 @@ def test_a_table_is_imagined() -> None:
         (["--table", "count=0", "tokens"], "--table count | '0' | a number from 1"),
         (["--table", "count", "tokens"], "--table | 'count' | NAME=NUMBER"),
         (["--table", "cuont=8", "tokens"], "--table | 'cuont' | one of count"),
-        (["--table", "rf=3", "tokens"], "--table | 'rf=3' | also count"),
+        (["--table", "rf=3", "tokens"], "--table | 'rf=3' | count as well"),
         (["--table", "count=8,count=8", "tokens"], "--table count | each name once"),
         ([DUMP, "--edition", "sever"], "edition | 'sever' | nearest: server"),
         (["/dev/null"], "a readable file (this is a device)"),

@@ -122,30 +122,30 @@ def test_down_and_excluded_are_told_apart(
     cluster = open_tablets(FIXTURES / "tablets.csv", **files)  # type: ignore[arg-type]  # files
     node = next(node for node in cluster.nodes if node.host == host(1))
     assert (node.role, host(1) in cluster.down) == (role, down)
-    told = any("is excluded, and ignore_nodes does not" in each for each in cluster.warnings)
+    told = any("is excluded, but ignore_nodes does not" in each for each in cluster.warnings)
     assert told == (topology is not None and health == "X")
 
 
 @pytest.mark.parametrize(
     ("name", "where", "columns", "said"),
     [
-        ("tablets", 1, {}, "tablet_count | 4 | 3, as many as there are rows"),
+        ("tablets", 1, {}, "tablet_count | 4 | 3, the number of rows"),
         ("tablets", 6, {"base_table": ORDERS_BY_DAY}, "base_table | tablets of its own"),
         (
             "tablets",
             0,
             {"new_replicas": TWO_COME},
-            "new_replicas | at most one comes and at most one goes",
+            "new_replicas | at most one added and at most one removed",
         ),
-        ("tablets", 3, {}, "last_token | are in no tablet"),
-        ("tablets", 2, {"last_token": -1}, "last_token | -1 | each once"),
+        ("tablets", 3, {}, "last_token | or no tablet has the tokens"),
+        ("tablets", 2, {"last_token": -1}, "last_token | -1 | each one once"),
         ("tablets", 1, {"replicas": f"[({host(9)}, 0)]"}, "line 3 replicas | a host that"),
         ("tablets", 1, {"replicas": f"[({host(1)}, 7)]"}, "replicas | 7 | a shard from 0 to 1"),
         ("tablets", 1, {"replicas": f"[({host(1)}, -1)]"}, "replicas | -1 | a shard from 0 to 1"),
         ("tablets", 1, {"replicas": ""}, "replicas | one or more replicas"),
         ("tablets", 0, {"stage": "streamin"}, "line 2 stage | 'streamin' | one of streaming"),
         ("tablets", 0, {"transition": "move"}, "line 2 transition | 'move' | one of"),
-        ("tablets", 0, {"transition": ""}, "line 2 stage | 'streaming' | a stage with each"),
+        ("tablets", 0, {"transition": ""}, "line 2 stage | 'streaming' | a stage in a transition"),
         ("tablets", 6, {"base_table": host(9)}, "base_table | a table of this dump"),
         ("tablets", 0, {"transition": "restore"}, "line 2 stage | 'streaming' | restore"),
         (
@@ -194,7 +194,7 @@ def test_a_status_of_other_racks_is_of_another_cluster(tmp_path: Path) -> None:
 def test_sizes_of_no_replica_are_counted(tmp_path: Path) -> None:
     """As where sizes and replicas were read at different times."""
     cluster = opened(sizes=edited(tmp_path, "sizes", 3, replicas=f"{{{host(5)}: 7}}"))
-    assert cluster.warnings == ("sizes.csv has sizes where the dump has no replica: 1",)
+    assert cluster.warnings == ("sizes.csv has sizes for replicas that the dump does not have: 1",)
     assert table_size(cluster, "shop.orders").bytes is None
 
 
@@ -228,7 +228,7 @@ def rows_of(text: str) -> list[dict[str, str]]:
 @pytest.mark.parametrize(
     ("name", "columns", "said"),
     [
-        ("topology", {"shard_count": ""}, f"does not tell the shard_count of {host(2)}: as many"),
+        ("topology", {"shard_count": ""}, f"does not give the shard_count of {host(2)}; it is taken"),
         ("loads", {"storage_capacity": 0}, f"no capacity of {host(2)} (--loads)"),
         ("loads", {}, f"no capacity of {host(2)} (--loads)"),
     ],
@@ -296,7 +296,7 @@ def test_a_schema_names_the_tables_and_their_counts() -> None:
     rules = {line.table: line.target.rules for line in resizes(cluster) if line.target}
     assert rules["shop.orders"]["min_tablet_count"] == 8
     assert rules["shop.items"]["initial"] == 4
-    assert cluster.warnings == ("schema.cql does not have the table shop.items (1 in all)",)
+    assert cluster.warnings == ("tables that schema.cql does not describe: 1, first shop.items",)
 
 
 def test_a_schema_names_tables_of_a_dump_without_names(tmp_path: Path) -> None:
@@ -356,9 +356,9 @@ def test_a_tablet_that_is_restored(tmp_path: Path) -> None:
 
 def test_a_restore_is_not_modelled_elsewhere(tmp_path: Path) -> None:
     """The documents do not know it, and no Player plays it: both say so."""
-    with pytest.raises(BadInput, match="restore is a kind of edition server"):
+    with pytest.raises(BadInput, match="restore exists only in edition server"):
         open_tablets(restoring(tmp_path), topology=FILES["topology"], edition="documents")
-    with pytest.raises(BadInput, match="a restore is not modelled there"):
+    with pytest.raises(BadInput, match="a Player does not model a restore"):
         rehearse(restoring(tmp_path), topology=FILES["topology"])
 
 

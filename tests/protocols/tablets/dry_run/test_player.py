@@ -75,9 +75,9 @@ def test_who_has_no_tablets_and_takes_none_is_left_out(
     m: Any = made.timeline.model
     assert (host(6)[:8] in m.names) == takes_part
     left = [
-        line for line in made.warnings if line.startswith("left out, because they take no tablets")
+        line for line in made.warnings if line.startswith("left out because they take no tablets")
     ]
-    assert left == ["left out, because they take no tablets and have none: 1 nodes"] * (
+    assert left == ["left out because they take no tablets and have none: 1 nodes"] * (
         not takes_part
     )
 
@@ -220,8 +220,8 @@ def test_files_that_do_not_go_together(tmp_path: Path) -> None:
     stray = tmp_path / "stray.txt"
     stray.write_text("nothing of a cluster\n", "utf-8")
     for files, named, said in (
-        ([DUMP, stray], {}, "file | stray.txt | nodetool status prints, a schema"),
-        ([DUMP, FILES["sizes"], FILES["sizes"]], {}, "file | one file of a kind"),
+        ([DUMP, stray], {}, "file | stray.txt | the output of nodetool status, or a schema"),
+        ([DUMP, FILES["sizes"], FILES["sizes"]], {}, "file | one file of each kind"),
         ([DUMP, FILES["sizes"]], {"sizes": FILES["sizes"]}, "sizes | two files"),
     ):
         with pytest.raises(BadInput) as caught:
@@ -295,7 +295,7 @@ def test_requests_that_are_left_out_are_said(tmp_path: Path) -> None:
     """What waits and is not played stands among the warnings."""
     topology = edited(tmp_path, "topology", 4, topology_request="rebuild")
     assert (
-        f"left out: the request rebuild of {host(5)} that waits"
+        f"left out: the waiting request rebuild of {host(5)}"
         in rehearsed(topology=topology).warnings
     )
 

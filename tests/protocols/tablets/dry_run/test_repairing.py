@@ -62,7 +62,7 @@ def test_words_of_a_repair() -> None:
     """The moment is told, and what nothing tells of; a moment that is none is refused."""
     answer = call("tablets", DUMP, "repair", "2026-01-31T12:00:00Z", *TOPOLOGY)
     assert answer.status == 1
-    assert "10 not repaired within the grace at 2026-01-31T12:00:00+00:00" in answer.out
+    assert "10 not repaired within the grace period at 2026-01-31T12:00:00+00:00" in answer.out
     assert f"{GRACE:,} s" in answer.out
     assert "MOMENT" in bad("tablets", DUMP, "repair", "soon", *TOPOLOGY)
 
@@ -79,6 +79,6 @@ def test_resizes_that_wait_for_a_later_round(tmp_path: Path) -> None:
     assert waits is not None
     assert (waits.waits_for, waits.taken, waits.needs, waits.limit) == ("shards", 12, 4, 10)
     answer = call("tablets", str(dump), "resize", *TOPOLOGY, *SIZES)
-    said = "begins in a later round: 12 of 10 shards are in use, it needs 4"
+    said = "begins in a later round: 12 of 10 shards are in use, and it needs 4"
     assert said in " ".join(answer.out.split())
     assert all(line.later is None for line in resizes(opened(tablets=dump, edition="documents")))

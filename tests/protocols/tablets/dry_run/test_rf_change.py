@@ -84,7 +84,7 @@ def test_a_rack_that_is_dropped_loses_its_replica(orders: Path, tmp_path: Path) 
     ("words", "why"),
     [
         (["dc1=5"], "one replica at a time: dc1 from 3 to 5"),
-        (["dc1=r1,r2"], "has to name as many as there are replicas, 3"),
+        (["dc1=r1,r2"], "must name as many racks as there are replicas, 3"),
         (["dc1=r1,r2,r3"], "a conversion of its own, not modelled"),
     ],
 )
@@ -207,7 +207,7 @@ def test_a_schema_with_racks_binds_the_balancer(orders: Path, tmp_path: Path) ->
         ("dc1=2", ""),
         ("dc1=3", "one replica at a time: dc1 from 1 to 3"),
         ("dc1=r2", ""),
-        ("dc1=r1,r2", "has to name as many as there are replicas, 1"),
+        ("dc1=r1,r2", "must name as many racks as there are replicas, 1"),
     ],
 )
 def test_a_keyspace_without_tables(words: str, refused: str, orders: Path, tmp_path: Path) -> None:

@@ -45,4 +45,4 @@ def test_reasons_use_it() -> None:
     assert resize_said(AboveSplit(101, 100)) == "an average of 101 % is above 100 %"
     assert sizes_said(GIB, 5 * GIB) == ("1.0 GiB", "5.0 GiB")
     assert load_said(3.0, "documents") == "3"
-    assert "A is to be emptied first" in reason_said(DrainsFirst("A"), "documents")
+    assert "A must be emptied first" in reason_said(DrainsFirst("A"), "documents")

@@ -107,13 +107,13 @@ CHOICES: dict[tuple[str, tuple[str, ...]], str] = {
     ("documents", ("crash A",)): "2 of old left, 3 of new left → use_new",
     ("documents", ("crash D",)): "3 of old left, 2 of new left → cleanup_target",
     ("documents", ("crash B",)): "2 of old left, 2 of new left → use_new",
-    ("server", ()): "0 of old excluded, 0 of new excluded → tried again",
-    ("server", ("crash D",)): "0 of old excluded, 0 of new excluded → tried again",
+    ("server", ()): "0 of old excluded, 0 of new excluded → retried",
+    ("server", ("crash D",)): "0 of old excluded, 0 of new excluded → retried",
     ("server", ("crash D", "exclude D")): (
         "0 of old excluded, 1 of new excluded → write_both_read_old_fallback_cleanup"
     ),
-    ("server", ("crash A", "exclude A")): "1 of old excluded, 0 of new excluded → tried again",
-    ("server", ("crash B", "exclude B")): "1 of old excluded, 1 of new excluded → tried again",
+    ("server", ("crash A", "exclude A")): "1 of old excluded, 0 of new excluded → retried",
+    ("server", ("crash B", "exclude B")): "1 of old excluded, 1 of new excluded → retried",
 }
 
 

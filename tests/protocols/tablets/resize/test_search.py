@@ -69,7 +69,7 @@ def test_siblings_merged_apart_lose_data() -> None:
     only = tuple(prop for prop in model.properties if prop.name == "finds-all")
     found = check(model, only).violation
     assert found is not None
-    assert "B:0 does not find all data" in found.witness
+    assert "B:0 does not find all the data" in found.witness
 
 
 @pytest.mark.parametrize("edition", EDITIONS)

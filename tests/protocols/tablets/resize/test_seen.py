@@ -164,10 +164,10 @@ def test_numbers_are_copied_one_by_one_and_the_last_lets_a_split_end() -> None:
             assert (f"tablet {tablet} on {place}" in waits) == (at >= done)
         assert is_offered(scene, "poll") == (done == len(places))
         assert not is_offered(scene, "finalize")
-        assert lines(scene, "resize")["polled"] == "not seen of each replica yet"
+        assert lines(scene, "resize")["polled"] == "not every replica has shown it yet"
     polled = last(given, "grow", "resize", *APPLY, *verbs, "poll")
     assert is_offered(polled, "finalize")
-    assert lines(polled, "resize")["polled"] == "the coordinator has seen 1 of each replica"
+    assert lines(polled, "resize")["polled"] == "every replica has shown 1 to the coordinator"
 
 
 def _final(
@@ -420,8 +420,8 @@ def test_the_average_is_worked_out_with_the_numbers_of_now() -> None:
         for scene in walked(given, "grow")
     ]
     assert formulas == [
-        ("16.0 GiB in all ÷ 2 replicas = 8.0 GiB", "8.0 GiB ÷ 2 tablets = 4.0 GiB"),
-        ("64.0 GiB in all ÷ 2 replicas = 32.0 GiB", "32.0 GiB ÷ 2 tablets = 16.0 GiB"),
+        ("16.0 GiB in total ÷ 2 replicas = 8.0 GiB", "8.0 GiB ÷ 2 tablets = 4.0 GiB"),
+        ("64.0 GiB in total ÷ 2 replicas = 32.0 GiB", "32.0 GiB ÷ 2 tablets = 16.0 GiB"),
     ]
     four = {"tablets": ("A", "A", "B", "B"), "size": 75, "shrinks": 1}
     quarters = last(four, "shrink")
@@ -429,7 +429,7 @@ def test_the_average_is_worked_out_with_the_numbers_of_now() -> None:
     for scene in walked({"tablets": ("A B C",), "size": 80}):
         formula = drawn(scene, "resize", "resize:one copy")
         assert formula is not None
-        assert "12.0 GiB in all ÷ 3 replicas = 4.0 GiB" in formula.text()
+        assert "12.0 GiB in total ÷ 3 replicas = 4.0 GiB" in formula.text()
 
 
 @pytest.mark.spec("E-050")

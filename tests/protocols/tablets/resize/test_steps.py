@@ -37,13 +37,13 @@ def test_a_split_monitor_divides_once_its_node_knows_of_the_split() -> None:
     """
     model = build("resize", {"tablets": ("A B",), "nodes": 2})
     state = played(model, "grow", "resize")
-    assert refused(model, state, "divide 0 A:0") == "its node does not know of the split yet"
+    assert refused(model, state, "divide 0 A:0") == "its node does not know about the split yet"
     state = played(model, "grow", "resize", "apply A", "divide 0 A:0")
     a, b = state.stores
     assert (a.names, a.number) == (("0 left", "0 right"), 1)
     assert (b.names, b.number) == (("0",), 0)
-    assert "do not show 1" in refused(model, state, "poll")
-    assert "do not show 1" in refused(model, state, "finalize")
+    assert "do not yet show 1" in refused(model, state, "poll")
+    assert "do not yet show 1" in refused(model, state, "finalize")
 
 
 @pytest.mark.spec("E-046", "E-047")
@@ -107,17 +107,17 @@ WAYS: tuple[Way, ...] = (
      "end move 0", "divide 0 B:0", "poll", "end track", "finalize"), [TRACK, "", FINAL]),
 )  # fmt: skip
 NO_WAY: tuple[tuple[Edition, dict[str, Any], tuple[str, ...], str, str], ...] = (
-    ("documents", {}, SPLIT, "finalize", "the track comes first"),
+    ("documents", {}, SPLIT, "finalize", "the track must begin first"),
     ("documents", {}, (*SPLIT, "begin track"), "end track",
-     "a resize is ready: the track is left for its finalization"),
+     "a resize is ready: only its finalization can end the track"),
     ("documents", MOVES, (*SPLIT, "begin track", "move 0 A:0 B:0"), "finalize",
      "tablets are in transition"),
     ("server", MOVES, ("move 0 A:0 B:0",), "end track", "tablets are in transition"),
     ("server", MOVES, ("move 0 A:0 B:0", "end move 0", "grow", "resize", "apply A", "apply B",
-     "divide 0 B:0", "poll"), "finalize", "the track of migrations has to end first"),
+     "divide 0 B:0", "poll"), "finalize", "the migration track must end first"),
     ("server", MOVES, (*SPLIT, "finalize"), "move 0 A:0 B:0", "a resize is being finalized"),
     ("server", {}, SPLIT[:-1], "finalize",
-     "the coordinator has not polled the replicas since they are ready"),
+     "the coordinator has not polled the replicas since they became ready"),
 )  # fmt: skip
 
 
@@ -150,7 +150,7 @@ def test_a_node_that_has_not_split_its_storage_lacks_the_right_half() -> None:
         ends = ("barrier", "commit map", "apply A", "apply B")[: 2 + later]
         s = played(model, *begun, *ends)
         broken.append([p.check(s) for p in model.properties if p.name == "finds-all"])
-    assert broken == [[None], [None], ["B:0 does not find all data of tablet 1"]]
+    assert broken == [[None], [None], ["B:0 does not find all the data of tablet 1"]]
 
 
 @pytest.mark.parametrize("edition", EDITIONS)

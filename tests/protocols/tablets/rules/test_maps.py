@@ -137,7 +137,7 @@ def test_a_merge_waits_for_siblings_in_the_same_places(table: TabletMap) -> None
     tablets = list(table.tablets)
     pairs = list(apart(table))
     if pairs:
-        with pytest.raises(BadInput, match="those of tablet"):
+        with pytest.raises(BadInput, match="the replicas of tablet"):
             merged(table)
     for pair in pairs:
         for source, target in pair.moves:
@@ -181,13 +181,13 @@ def test_a_colocated_table_names_its_base() -> None:
     ("table", "said"),
     [
         (TabletMap("t"), "last_token | no tablet | cover all tokens"),
-        (TabletMap("t", four((A,)).tablets[:3]), "last_token | are in no tablet"),
+        (TabletMap("t", four((A,)).tablets[:3]), "last_token | or no tablet has the tokens"),
         (TabletMap("t", four((A,)).tablets[::-1]), "last_token | a token above"),
         (TabletMap("t", four((A, B, A)).tablets), "replicas | A | each host once"),
         (TabletMap("t", four(()).tablets), "replicas | no replica | at least one"),
-        (TabletMap("t", four((A,)).tablets, base_table="u"), "base_table | u | without rows"),
+        (TabletMap("t", four((A,)).tablets, base_table="u"), "base_table | u | that has no rows"),
         (TabletMap("t", (Tablet(INT64_LOW, (A,)),)), "last_token | a token above"),
-        (TabletMap("t", (Tablet(INT64_HIGH, (A,), (B,), "", "repair"),)), "stage | a stage with"),
+        (TabletMap("t", (Tablet(INT64_HIGH, (A,), (B,), "", "repair"),)), "stage | a stage in a transition"),
     ],
 )
 def test_what_no_map_can_hold(table: TabletMap, said: str) -> None:

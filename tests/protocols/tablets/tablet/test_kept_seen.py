@@ -83,7 +83,7 @@ def test_each_write_of_the_leaving_replica_stands_beside_the_new_one(edition: Ed
                 assert row[2].startswith("✓")
                 assert not had or has
                 owed += had
-            assert "all that is owed is there" in panel(model).text(moment)
+            assert "everything that is owed is there" in panel(model).text(moment)
     assert owed
 
 
@@ -114,7 +114,7 @@ def test_nothing_is_compared_where_nothing_is_copied() -> None:
     """Before streaming, and in a repair, a line says so."""
     model = built({})
     start = model.start()
-    assert "begins with the stage streaming" in panel(model).text(Scene(model, start))
+    assert "begins with stage streaming" in panel(model).text(Scene(model, start))
     assert not kept_writes(model, start, ()).begun
 
 

@@ -19,7 +19,7 @@ def asked(timeline: Timeline) -> int:
     """The counter of the plan's tab."""
     line = drawn(timeline, "plan", "plan:asked")
     assert line is not None
-    return int(line.text().split()[4])
+    return int(line.text().split()[5])
 
 
 def yields(timeline: Timeline) -> bool:
@@ -78,7 +78,7 @@ def length(timeline: Timeline, boot: Boot) -> float:
     """The length of D's bar, which says the same as its words."""
     bar = drawn(timeline, "losses", "boot:D")
     assert bar is not None
-    assert ("C is replaced." in bar.text()) == boot.over
+    assert ("has replaced C" in bar.text()) == boot.over
     assert ("D boots in place of C" in bar.text()) != boot.over
     wide = [float(each.get("width") or 0) for each in bar.walk() if each.tag == "rect"]
     full, done = (*wide, 0.0)[:2]
@@ -109,4 +109,4 @@ def test_a_boot_ends_with_the_last_rebuild(edition: Edition) -> None:
     assert lengths == sorted(lengths)
     assert len(set(lengths)) == 5
     panel, scene = seen(timeline, "losses")
-    assert "D has booted, 4 of 4 tablets rebuilt: C is replaced." in panel.text(scene)
+    assert "D has booted and has replaced C: 4 of 4 tablets rebuilt." in panel.text(scene)

@@ -38,7 +38,7 @@ def test_a_migration_passes_over_the_ignored(edition: Edition) -> None:
         assert answers(timeline) == [
             *(f"✓ {name} has answered" for name in "ABC"[:done]),
             *(f"… {name} is asked" for name in "ABC"[done:]),
-            "– D is ignored: it is not asked",
+            "– D is ignored and not asked",
         ]
         timeline.forward()
     asked = {flow.to_key for flow in last_flows(timeline)}

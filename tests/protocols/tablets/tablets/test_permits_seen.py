@@ -73,20 +73,20 @@ def sessions(timeline: Timeline) -> list[str]:
 
 
 OVER = (
-    "stream of tablet 0 is on its way; its frozen_topology_guard is of session 1, which is over "
+    "stream of tablet 0 is on its way; its frozen_topology_guard is from session 1, which is over "
     "for every node"
 )
 ENDS = ("work on 0", "decide", "commit")
 GUARDED: tuple[tuple[tuple[str, ...], list[str]], ...] = (
     ((), ["session 1: tablet 0 in streaming, 0 topology_guards",
-          "stream of tablet 0 is on its way; its frozen_topology_guard is of session 1"]),
+          "stream of tablet 0 is on its way; its frozen_topology_guard is from session 1"]),
     (("arrive late",), ["session 1: tablet 0 in streaming, 0 topology_guards",
-                        "stream of tablet 0 runs; its frozen_topology_guard is of session 1",
+                        "stream of tablet 0 runs; its frozen_topology_guard is from session 1",
                         "session 1 on D, 1 topology_guard"]),
-    (("arrive late", *ENDS), ["stream of tablet 0 runs; its frozen_topology_guard is of session 1",
+    (("arrive late", *ENDS), ["stream of tablet 0 runs; its frozen_topology_guard is from session 1",
                               "session 1 on D, 1 topology_guard: a barrier waits"]),
     (("arrive late", *ENDS, "end late"), []),
-    (ENDS, ["stream of tablet 0 is on its way; its frozen_topology_guard is of session 1"]),
+    (ENDS, ["stream of tablet 0 is on its way; its frozen_topology_guard is from session 1"]),
     ((*ENDS, "barrier"), [OVER]),
     ((*ENDS, "barrier", "arrive late"), []),
 )  # fmt: skip

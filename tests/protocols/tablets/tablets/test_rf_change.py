@@ -210,7 +210,7 @@ def test_a_datacenter_that_is_added_with_racks_fills_replica_by_replica() -> Non
     ("words", "given", "why"),
     [
         ("dc1=r1,r9", {"keyspaces": ("ks dc1=r1",), "tablets": ("A",)}, "no node in rack r9"),
-        ("dc1=r1,r2", {"tablets": ("A",)}, "has to name as many as there are replicas, 1"),
+        ("dc1=r1,r2", {"tablets": ("A",)}, "must name as many racks as there are replicas, 1"),
         ("dc1=r1", {"tablets": ("A",)}, "a conversion of its own, not modelled"),
         ("dc1=2", {"keyspaces": ("ks dc1=r1",), "tablets": ("A",)}, "a list of racks cannot"),
         ("dc1=r2", {"keyspaces": ("ks dc1=r1",), "tablets": ("A",)}, "dc1 from r1 to r2"),

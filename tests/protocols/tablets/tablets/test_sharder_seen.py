@@ -141,7 +141,7 @@ def test_two_sharders_stand_side_by_side() -> None:
     until(timeline, "write_both_read_new")
     both = _kinds(timeline, "A")
     assert both["holding"] == ["4", "0", "0, 1", "! waits for map 4"]
-    assert both["auto_refreshing"] == ["5", "1", "0, 1", "does not wait: a guard is needed"]
+    assert both["auto_refreshing"] == ["5", "1", "0, 1", "doesn't wait (a guard is needed)"]
     assert _kinds(timeline, "B")["holding"][1:3] == ["1", "1"]
     panel, scene = seen(timeline)
     own = next(each.key for each in keys(2) if each.tablet == 0)

@@ -75,10 +75,10 @@ def test_the_phase_is_lit_and_rows_go() -> None:
     nodes = {name: part(drawn(scene, "nodes"), host_spot(name)) for name in "ABC"}
     said = [str(nodes[name] and nodes[name].text()) for name in "ABC"]
     assert [words.rpartition("session 1 ")[2] for words in said] == [
-        *("no rows", "rows of before", "no replica")
+        *("no rows", "old rows", "no replica")
     ]
     assert "A: no rows, session 1, has answered" in text(scene, "nodes")
-    assert "B: rows of before, session 1" in text(scene, "nodes")
+    assert "B: old rows, session 1" in text(scene, "nodes")
     assert "C: no replica, session 1" in text(scene, "nodes")
     assert "1 of 2 have answered" in text(scene, "nodes")
 
@@ -98,7 +98,7 @@ def test_a_node_that_is_behind_has_no_key_and_stands_before_the_gate() -> None:
         before = part(drawn(scene, "nodes"), f"gate:{host_spot('group0')}:{name}")
         assert before is not None
         assert bool(classed(before, "missing")) == behind
-    assert "B: rows of before, no session (not up to date)" in text(scene, "nodes")
+    assert "B: old rows, no session (not up to date)" in text(scene, "nodes")
 
 
 @pytest.mark.spec("F-014")

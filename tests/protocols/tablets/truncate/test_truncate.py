@@ -55,7 +55,7 @@ def test_a_truncate_waits_for_moves_and_moves_wait_for_it() -> None:
     assert model.find(state, "open session")[1].reason == "tablets are in transition"
     state = played(model, "move", "truncate", "end move")
     assert model.find(state, "open session")[1] is None
-    assert "asked for or under way" in model.find(state, "move")[1].reason
+    assert "requested or under way" in model.find(state, "move")[1].reason
 
 
 @pytest.mark.spec("F-014")

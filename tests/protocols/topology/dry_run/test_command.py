@@ -27,7 +27,7 @@ def test_words_of_a_dump() -> None:
         "nothing says which nodes are up",
         "barrier, then stream; then write_both_read_new",
         "one of 00000001, 00000002, 00000003, 00000004 down",
-        "barrier needs that node; without: rollback: left_token_ring",
+        "barrier needs that node; otherwise: rollback: left_token_ring",
         "another operation is under way (bootstrapping): 00000004",
         "intended_storage_mode",
     ):
@@ -67,10 +67,10 @@ def test_journals() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "got 'nothing'; allowed: a dump or a snapshot, or journals"),
+        ([], "got 'nothing'; allowed: a dump, a snapshot or journals"),
         (["nope"], "DUMP|LOG: got 'nope'; allowed: a readable file"),
-        ([DUMP, DUMP], "| one dump, or journals alone"),
-        ([DUMP, LOGS[0]], "| one dump, or journals alone"),
+        ([DUMP, DUMP], "| one dump, or only journals"),
+        ([DUMP, LOGS[0]], "| one dump, or only journals"),
         ([LOGS[0], "--down", "x"], "--down | nothing beside journals"),
         ([DUMP, "--edition", "sever"], "edition | 'sever' | nearest: server"),
         ([DUMP, "--jsn"], "arguments | --jsn | nearest: --json"),

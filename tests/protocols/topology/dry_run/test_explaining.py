@@ -95,7 +95,7 @@ def test_what_cannot_be_explained_is_refused(tmp_path: Path) -> None:
     assert "a snapshot of scylla-tablets" in bad("explain", str(FIXTURES / "requests.csv"))
     many = journal(tmp_path, *LEAVE * 10)
     assert "at most 8 operations" in bad("explain", many)
-    assert "snapshots alone" in bad("explain", str(A), "--anonymize")
+    assert "only snapshots" in bad("explain", str(A), "--anonymize")
     assert "states to visit" in bad("explain", str(A), "--bound", "0")
     with pytest.raises(BadInput, match="files: got 'no-file'"):
         kit.explain("no-file")

@@ -29,7 +29,7 @@ JOIN = {"transition_state": "join group0"}
         ),
         ([node(9, node_state="left")], {}, f"tokens of node {uuid(9)} | '-9000, 9000' | is left"),
         ([joining("none", tokens=["5"])], {}, f"tokens of node {X} | '5' | is none"),
-        ([node(4, tokens=["5", "1000"])], {}, f"tokens of node {X} | '1000' | {uuid(1)} has"),
+        ([node(4, tokens=["5", "1000"])], {}, f"tokens of node {X} | '1000' | {uuid(1)} already has"),
         (
             [node(4, node_state="sleeping")],
             {},
@@ -55,7 +55,7 @@ JOIN = {"transition_state": "join group0"}
         (
             [joining("none", 5), joining("none")],
             {},
-            f"request_id of node {uuid(5)} | {timeuuid(0x20)} | {X} has this one",
+            f"request_id of node {uuid(5)} | {timeuuid(0x20)} | {X} already has this one",
         ),
         ([node(4, cleanup_status="dirty")], {}, f"cleanup_status of node {X} | 'dirty' | needed"),
         ([], {"transition_state": "sleeping"}, "transition_state | 'sleeping' | join_group0"),
@@ -65,7 +65,7 @@ JOIN = {"transition_state": "join group0"}
         (
             [leaving("removing")],
             {"transition_state": "tablet draining"},
-            "transition_state | 'tablet_draining' | edition documents has it",
+            "transition_state | 'tablet_draining' | only edition documents allows it",
         ),
         (
             [leaving("rebuilding")],
@@ -78,7 +78,7 @@ JOIN = {"transition_state": "join group0"}
         (
             [joining("replacing", replaced_id=uuid(77))],
             JOIN,
-            f"replaced_id of node {X} | another node of this table",
+            f"replaced_id of node {X} | another node in this table",
         ),
         ([joining("none", topology_request="replace")], {}, f"replaced_id of node {X} | None"),
     ],

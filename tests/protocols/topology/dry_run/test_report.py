@@ -91,7 +91,7 @@ def test_who_is_up_comes_from_nodetool(tmp_path: Path) -> None:
     ("asking", "words"),
     [
         ({"down": "x"}, "--down | 'x' | one of"),
-        ({"down": "0000"}, "--down | '0000' | one node only"),
+        ({"down": "0000"}, "--down | '0000' | only one node has"),
         ({"down": ""}, "--down | ''"),
         ({"down": uuid(9)}, "--down |"),
         ({"status": "nope"}, "--status | 'nope' | readable"),
@@ -108,7 +108,7 @@ def test_bad_questions(asking: dict[str, Any], words: str) -> None:
 
 def test_status_of_another_cluster(tmp_path: Path) -> None:
     """A node that the dump does not have is no node of this cluster."""
-    with pytest.raises(BadInput, match=like("host id of 10.0.0.8 | one of the dump")):
+    with pytest.raises(BadInput, match=like("host id of 10.0.0.8 | a host id from the dump")):
         coordinator(DUMP, status=status(tmp_path, ("UN", 8)))
 
 
@@ -233,7 +233,7 @@ def test_editions_differ(tmp_path: Path) -> None:
         coordinator(path, down=uuid(1), edition=edition).cases[0].otherwise
         for edition in ("server", "documents")
     ]
-    assert otherwise == ["goes on anyway", "tries again"]
+    assert otherwise == ["continues anyway", "retries"]
 
 
 def test_a_queue_that_cannot_begin(tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ def test_what_is_asked_as_an_operation_begins_is_not_asked_again(tmp_path: Path)
     assert said(tmp_path, leaving("decommissioning", rack="r9"), **OLD).warnings == ()
     joins = joining("bootstrapping", rack="r9", tokens=None)
     (warning,) = said(tmp_path, joins, transition_state="join group0").warnings
-    assert warning.endswith("racks checked before a join")
+    assert warning.endswith("checks the racks before a join")
     assert said(tmp_path, {**BOOT, "rack": "r9"}, **NEW).warnings == ()
 
 
@@ -312,7 +312,7 @@ def test_an_ignored_node_without_a_row_is_told(tmp_path: Path) -> None:
     """It is no part of the cluster, and nothing is lost of what the dump says."""
     answer = said(tmp_path, ignore_nodes=[uuid(1), uuid(77)])
     assert [line for line in answer.warnings if "ignore_nodes" in line] == [
-        f"ignore_nodes names {uuid(77)}, which is no node of the dump"
+        f"ignore_nodes names {uuid(77)}, which is not in the dump"
     ]
 
 

@@ -150,7 +150,7 @@ def test_another_cluster_is_refused(tmp_path: Path) -> None:
     files = series(tmp_path, ([], {}))
     other = tmp_path / "other.csv"
     other.write_text(as_csv(table([node(7), node(8)])), "utf-8")
-    with pytest.raises(BadInput, match="no node is in both"):
+    with pytest.raises(BadInput, match="they have no node in common"):
         kit.explain([*files, str(other)])
 
 

@@ -29,20 +29,20 @@ class EvensOut(ToldReason, frozen=True):
 
 
 class Drains(ToldReason, frozen=True):
-    """Its node is {role}; the target has {load}, the least of those that fit."""
+    """Its node is {role}; of the places that fit, the target has the lowest load: {load}."""
 
     role: NodeRole
     load: float
 
 
 class JoinsSibling(ToldReason, frozen=True):
-    """Follows its sibling, tablet {even}: both are to be one."""
+    """Follows its sibling, tablet {even}: the two will be merged."""
 
     even: int
 
 
 class InTransition(ToldReason, frozen=True):
-    """The tablet is in transition already.
+    """The tablet is already in transition.
 
     Or it is in the plan: one at a time.
     """
@@ -76,7 +76,7 @@ class ReplicaThere(ToldReason, frozen=True):
 
 
 class RackSpread(ToldReason, frozen=True):
-    """Rack {rack} would have {after} of its replicas; none has more than {most} now."""
+    """Rack {rack} would have {after} of its replicas; no rack has more than {most} now."""
 
     rack: str
     after: int
@@ -88,7 +88,7 @@ class RackNamed(_FromTo, frozen=True):
 
 
 class StreamsFull(ToldReason, frozen=True):
-    """A shard {does} {counted} already; {weight} more would pass its limit of {limit}.
+    """A shard already {does} {counted}; {weight} more would pass its limit of {limit}.
 
     It ``reads`` for some streams, or takes them.
     """
@@ -115,7 +115,7 @@ class NotEmptier(ToldReason, frozen=True):
 
 
 class WouldInvert(ToldReason, frozen=True):
-    """Then the target would have {target_after}, the source {source_after}.
+    """The target would then have {target_after}, the source {source_after}.
 
     So the tablet would come back.
     """
@@ -125,7 +125,7 @@ class WouldInvert(ToldReason, frozen=True):
 
 
 class NoGain(ToldReason, frozen=True):
-    """Then the target would have {target_after}, no less than the source now: {source}.
+    """The target would then have {target_after}, no less than the source has now: {source}.
 
     So the fullest place would be no emptier. With less than that a move is worth it in edition
     ``server``, though the target may then be fuller than what is left of the source.
@@ -136,8 +136,8 @@ class NoGain(ToldReason, frozen=True):
 
 
 class EvenByRack(_FromTo, frozen=True):
-    """A keyspace names its racks, so loads are evened out within each: nothing goes from {source}
-    to {target} for that.
+    """A keyspace names its racks, so loads are evened out within each rack: no move from {source}
+    to {target} does that.
     """
 
 
@@ -149,7 +149,7 @@ class MovesElsewhere(ToldReason, frozen=True):
 
 
 class OthersFirst(ToldReason, frozen=True):
-    """Others go first: here {source} and {target}, loads reach from {least} to {most}.
+    """Others go first: source {source}, target {target}; loads range from {least} to {most}.
 
     Nothing forbids it, but a plan is an increment: fuller sources or emptier targets go first, and
     of one source the tablet that is least bad for the spread of its table.
@@ -162,7 +162,7 @@ class OthersFirst(ToldReason, frozen=True):
 
 
 class DrainsFirst(ToldReason, frozen=True):
-    """Node {host} is to be emptied first: nothing else moves in its datacenter."""
+    """Node {host} must be emptied first: nothing else moves in its datacenter."""
 
     host: str
 
@@ -170,7 +170,7 @@ class DrainsFirst(ToldReason, frozen=True):
 class Disabled(ToldReason, frozen=True):
     """Balancing is disabled.
 
-    Nodes are drained all the same.
+    Nodes are still drained.
     """
 
 
@@ -201,7 +201,7 @@ def bytes_said(size: float, digits: int = 1) -> str:
 
 
 def load_said(load: float, edition: Edition, digits: int = 2) -> str:
-    """A load: tablets in edition ``documents``, in ``server`` the part of the capacity in use."""
+    """A load: tablets in edition ``documents``; in ``server``, the part of the capacity in use."""
     if edition == "documents":
         return f"{load:,.{2 + digits}g}"
     return f"{load:,.{digits}%}" if load < HUGE else f"{load * 100:.{digits}e}%"
