@@ -110,7 +110,7 @@ def test_nodes_talk_once_at_a_time_and_few_at_once() -> None:
     assert why("gossip A C") == why("gossip C B") == few.format(1)
     go_on(timeline, "partition A | B C")
     for verb in ("gossip A B", "gossip C A"):
-        assert why(verb).endswith("the network is cut")
+        assert why(verb).endswith("the network is partitioned")
     assert why("gossip C B") == ""
     two = after("gossip", {**given, "at_once": 2}, *changes, "gossip A B", "gossip C B")
     assert two.model.find(two.state, "gossip A C")[1].reason == few.format(2)
