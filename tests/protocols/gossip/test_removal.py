@@ -90,9 +90,9 @@ def test_who_has_to_answer() -> None:
     assert refusal(timeline, "restore A") == "C, which takes the place of Z, does not answer"
     verbs = ("removenode A Z", "crash A", "removenode B Z", "crash B", "removenode C Z")
     timeline = after("gossip_join", given, *verbs)
-    assert refusal(timeline, "restore C") == "no replica is up that C could copy from"
+    assert refusal(timeline, "restore C") == "no replica that C could copy from is up"
     timeline = after("gossip_join", given, "removenode C Z", "cut-off A")
-    assert refusal(timeline, "restore C") == "C does not reach A, which it is to copy from"
+    assert refusal(timeline, "restore C") == "C cannot reach A, which it must copy from"
 
 
 def test_views_part_while_a_removal_travels() -> None:
