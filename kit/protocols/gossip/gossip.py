@@ -190,9 +190,7 @@ class Gossip(NetworkModel):
         """
         names = tuple(ascii_uppercase[: self.nodes])
         if len(self.clocks) > self.nodes:
-            raise BadInput(
-                "clocks", self.clocks, f"at most one number per node ({self.nodes} nodes)"
-            )
+            raise BadInput("clocks", self.clocks, f"at most {self.nodes} numbers, one per node")
         self.planned = parse_changes("changes", self.changes, names)
         self.ahead = (*self.clocks, *[0] * (self.nodes - len(self.clocks)))
         self.cells = _done_before(parse_changes("earlier", self.earlier, names), names)

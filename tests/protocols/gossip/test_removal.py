@@ -58,7 +58,7 @@ def test_what_ring_delay_is_for() -> None:
 def test_one_node_drives_at_a_time() -> None:
     """No second call while the first driver lives; when it is dead, and back, each may drive."""
     timeline = after("gossip_join", {**REMOVAL, "crashes": 1}, *ANNOUNCED)
-    assert refusal(timeline, "removenode B Z") == "A drives the removal"
+    assert refusal(timeline, "removenode B Z") == "A is already driving the removal"
     timeline = after("gossip_join", {**REMOVAL, "crashes": 1}, *ANNOUNCED, "crash A")
     assert refusal(timeline, "removenode B Z") == ""
     assert timeline.model.find(timeline.state, "removenode A Z") is None
@@ -99,7 +99,7 @@ def test_views_part_while_a_removal_travels() -> None:
     """Who has heard writes to C, too; who has heard the end reads from C."""
     timeline = after("gossip_join", REMOVAL, *ANNOUNCED[:2])
     text = panel_text(timeline, "views")
-    assert "  A: has heard Z REMOVING 2; reads from Z, A, B, writes to C, too" in text
+    assert "  A: has heard Z REMOVING 2; reads from Z, A, B, also writes to C" in text
     assert "  C: has heard Z NORMAL 1; reads from Z, A, B" in text.splitlines()
     assert "1 not heard" in panel_text(timeline, "badges")
     timeline = after("gossip_join", REMOVAL, *ANNOUNCED, "restore A", "removed A")

@@ -81,7 +81,7 @@ def test_the_newest_timestamp_wins_and_the_other_is_lost() -> None:
         ({"changes": ("drop table ks.t add c int at A",)}, "drop table KS.T at NODE"),
         ({"changes": RIVALS[:1] * 2}, "each change once"),
         ({"earlier": ("create table ks.t at A",)}, "keyspace ks does not exist"),
-        ({"clocks": (1, 2, 3, 4)}, "at most one number per node (3 nodes)"),
+        ({"clocks": (1, 2, 3, 4)}, "at most 3 numbers, one per node"),
     ],
 )
 def test_bad_parameters_are_told_in_one_line(given: dict[str, object], words: str) -> None:

@@ -152,7 +152,7 @@ def test_who_may_found_a_group(name: str, group: str, joining: str) -> None:
             lowest = min(peers.known if closure else peers.answered)
             expected: str | None = None
             if group or joining:
-                expected = f"{name} has found a group"
+                expected = f"{name} already has a group"
             elif closure and lacking:
                 expected = f"{name} is waiting for an answer from {lacking}"
             elif lowest != name:

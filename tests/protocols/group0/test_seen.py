@@ -111,7 +111,9 @@ def test_the_history_is_sorted_by_ids_that_grow() -> None:
     shown = [timeuuid(state_id, 3) for state_id in range(40)]
     assert shown == sorted(shown)
     assert shown[2] == "00000002-0000-1000-8000-000000000002"
-    assert driven.drawn("history").text().endswith(f"TIMEUUID: 2 for {shown[2]}.")
+    assert (
+        driven.drawn("history").text().endswith(f"State id 2 stands for the TIMEUUID {shown[2]}.")
+    )
 
 
 @pytest.mark.spec("C-029")
@@ -163,7 +165,7 @@ def test_the_second_of_two_commands_on_one_state_is_a_no_op() -> None:
     driven = raced().do("apply A")
     assert line_with(driven.scene.say, "A applies create table ks.t", "1", "4")
     driven.do("replicate A" if driven.state.indexes[0].commit < 3 else "apply A")
-    assert line_with(driven.scene.say, "state 1", "4", "does nothing")
+    assert line_with(driven.scene.say, "state 1", "4", "no-op")
     second = driven.part("history", "history:3")
     assert second.get("class") == "no-op moved"
     assert second.text() == "2 create table ks.t by B 1 no-op on A"
@@ -213,7 +215,7 @@ def test_a_failure_leaves_the_outcome_unknown(fails: str, committed: bool) -> No
         driven.do("elect B")
     else:
         driven.do("lose 2")
-        assert line_with(driven.scene.say, "lost", "nobody is told")
+        assert line_with(driven.scene.say, "lost", "no node is told")
     assert waits in driven.drawn("guards").text()
     assert "create table ks.t; no answer: outcome unknown" in driven.words("guards")
     assert line_with(driven.refused("look-up B"), "B", "not applied")
@@ -306,11 +308,11 @@ def test_every_panel_says_what_it_draws() -> None:
     for words in (
         "stores 3",
         "scylla_local, key group0_schema_version",
-        "8 look the outcome up",
+        "8 look up the outcome",
         "(no-op)",
     ):
         assert words in text
-    assert "term 1 of A" in text
+    assert "term 1 led by A" in text
 
 
 @pytest.mark.parametrize(
