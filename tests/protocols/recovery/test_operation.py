@@ -1,4 +1,4 @@
-"""The operation that was under way when the majority died is ended by the new coordinator."""
+"""The operation that was in progress when the majority died is ended by the new coordinator."""
 
 from __future__ import annotations
 

@@ -147,8 +147,8 @@ GOSSIP = [
     ((0, 1), (-1, -1), (0, 0), False, "the ids differ"),
     ((0, 1), (-1, 0), (0, 0), True, "recovery_leader is set"),
     ((0, 1), (0, 0), (0, 0), True, "recovery_leader is set"),
-    ((0, 1), (0, 1), (0, 0), False, "their recovery_leader differs"),
-    ((1, 1), (0, 1), (0, 0), False, "their recovery_leader differs"),
+    ((0, 1), (0, 1), (0, 0), False, "their recovery_leader options differ"),
+    ((1, 1), (0, 1), (0, 0), False, "their recovery_leader options differ"),
     ((1, 1), (0, -1), (0, 0), True, "one group id"),
     ((0, 1), (-1, 0), (1, 0), False, "firewall"),
     ((0, 1), (-1, 0), (1, 1), True, "recovery_leader is set"),
@@ -238,7 +238,7 @@ def test_bad_parameters(given: dict[str, Any], said: str) -> None:
 @pytest.mark.parametrize("racks", [("dc1/r1",), ("dc1/r1",) * 6])
 def test_each_node_has_a_rack_or_none(racks: tuple[str, ...]) -> None:
     """Of five nodes, five racks or none are given."""
-    with pytest.raises(BadInput, match=r"^racks: .*none, or one for each of 5 nodes"):
+    with pytest.raises(BadInput, match=r"^racks: .*none, or one for each of the 5 nodes"):
         build("recovery", {**FIVE, "racks": racks})
     build("recovery", {**FIVE, "racks": ("dc1/r1",) * 5})
 

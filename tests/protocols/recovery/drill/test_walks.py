@@ -98,8 +98,8 @@ def test_an_option_that_is_not_set_cannot_be_taken_away() -> None:
 def test_what_is_done_already_is_told_in_plain_words() -> None:
     """Rows that are gone, an option on a node that has its group, one that the documents leave."""
     drill = walked("documents", *WHOLE["documents"], *CLEAN, *UNSET[:2], *lead("A", "B")[1:])
-    stays = "in these documents' procedure recovery_leader stays set"
-    assert errors(drill) == [stays, "B leads group 2, which can go on"]
+    stays = "in the procedure of these documents, recovery_leader stays set"
+    assert errors(drill) == [stays, "B leads group 2, which can carry on"]
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -125,7 +125,7 @@ def test_one_may_recover_a_second_time() -> None:
     """The leader dies with its group's majority: A is named, deletes the new id, leads itself."""
     begun = [*BEGUN, *lead(), *RESTARTS, "happen die B", "on A"]
     drill = walked("documents", *begun, DELETE_HERE[0])
-    said = "group 2 is not given up: name another recovery leader first"
+    said = "group 2 is not given up: set another recovery leader first"
     assert errors(drill) == [said]
     drill = walked("documents", *begun, *lead("A", "A"), *DELETE_HERE, "restart A")
     assert errors(drill) == []
@@ -136,7 +136,7 @@ def test_one_may_recover_a_second_time() -> None:
 def test_removing_needs_the_others_ignored() -> None:
     """The option is typed: without it the request fails, with it it succeeds."""
     drill = walked("documents", *BEGUN, *lead(), *RESTARTS, removal(*DEAD, ignore=False)[0])
-    assert errors(drill) == ["other nodes are dead, and not ignored (D, E)"]
+    assert errors(drill) == ["other nodes are dead but not ignored (D, E)"]
     assert drill.enter(removal(*DEAD)[0]).said == ("C is removed; other dead nodes are ignored.",)
 
 
@@ -147,7 +147,7 @@ def test_replacing_needs_the_others_ignored() -> None:
     begun = [*BEGUN, *lead(), *RESTARTS]
     word = f"new-node --replace-node-first-boot {c}"
     drill = walked("documents", *begun, word)
-    assert errors(drill) == ["other nodes are dead, and not ignored (D, E)"]
+    assert errors(drill) == ["other nodes are dead but not ignored (D, E)"]
     drill.enter(f"{word} --ignore-dead-nodes-for-replace {d}, {e}")
     assert "A new node takes the place of C" in drill.transcript[-1].said[0]
     drill.enter("nodetool status")
@@ -160,8 +160,8 @@ def test_replacing_needs_the_others_ignored() -> None:
         ("A", "", "a node to ignore is alive (A)"),
         ("DEB", "", "a node to ignore is alive (B)"),
         ("DAB", "", "a node to ignore is alive (A)"),
-        ("DEB", "stop B", "B is counted on: start it, or let it die first"),
-        ("D", "", "other nodes are dead, and not ignored (D, E)"),
+        ("DEB", "stop B", "B is not given up: start it, or let it die first"),
+        ("D", "", "other nodes are dead but not ignored (D, E)"),
     ],
 )
 @pytest.mark.parametrize("replaces", [False, True])

@@ -76,8 +76,8 @@ def test_a_stuck_upgrade_with_a_lost_node_needs_the_old_procedure() -> None:
         (of("uul", upgrade="stuck"), True, "stuck, and needs nodes that are lost"),
         (of("uud", upgrade="stuck"), False, "no node is lost"),
         (of("ull"), True, "on servers that have no recovery_leader"),
-        (of("udd"), False, "enough voters may come back"),
-        (of("uul"), False, "only for a stuck Raft upgrade with lost nodes, or a lost majority"),
+        (of("udd"), False, "enough voters can come back"),
+        (of("uul"), False, "only for a stuck Raft upgrade with lost nodes, or for a lost majority"),
         (of("ull", "server"), False, "the published server has no RECOVERY mode"),
     ],
 )
@@ -171,7 +171,7 @@ def test_words(tmp_path: Path) -> None:
     answer = call("recover", written(tmp_path, FIVE))
     assert (answer.status, answer.err) == (1, "")
     for words in (
-        "recovery leader: a majority of group 0's voters does not come back",
+        "recovery leader: a majority of group 0's voters cannot come back",
         "no quorum: 2 of 5 voters live, 3 are needed",
         "replace, do not remove, in dc1: 2 left, shop has RF 3",
         "QUORUM            of some ranges",
@@ -228,7 +228,10 @@ def test_a_dump_with_options(tmp_path: Path) -> None:
         ({"keyspaces": {"shop": {"dc2": 3}}}, "keyspaces.shop | 'dc2' | one of dc1"),
         ({"deaths": [["A"]]}, "deaths[0] | 'A' | a node that is down or lost"),
         ({"deaths": [["C"], ["C"]]}, "deaths[1] | 'C' | each node once"),
-        ({"keyspaces": {"shop": {}}}, "keyspaces.shop | {} | a replica in one datacenter"),
+        (
+            {"keyspaces": {"shop": {}}},
+            "keyspaces.shop | {} | at least one replica in some datacenter",
+        ),
         ({"keyspaces": {"shop": {"dc1": 0}}}, "keyspaces.shop | {'dc1': 0} | a replica"),
         ({"keyspaces": {f"k{at}": {} for at in range(101)}}, "FILE.keyspaces | length <= 100"),
         ({"upgrade": "half"}, "FILE.upgrade | 'half'"),
@@ -262,10 +265,13 @@ def test_bad_words(tmp_path: Path, words: list[str], said: str) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--lost", "0"], "--lost | '0' | a name of one node only"),
+        (["--lost", "0"], "--lost | '0' | a name that fits only one node"),
         (["--lost", "00000001", "--down", "00000001"], "--down | '00000001' | not --lost as well"),
         (["--commit", "00000001=1", "--commit", "00000001-=2"], "--commit | '00000001-' | once"),
-        (["--rf", "dc1=0"], "keyspaces.keyspace | {'dc1': 0} | a replica in one datacenter"),
+        (
+            ["--rf", "dc1=0"],
+            "keyspaces.keyspace | {'dc1': 0} | at least one replica in some datacenter",
+        ),
         (["--leader", "00000009"], "--leader | '00000009' | one of 00000001-"),
     ],
 )
@@ -282,7 +288,7 @@ def test_no_leader_is_named_while_no_index_is_told() -> None:
     advice = advise(parse_cluster(json.dumps({"nodes": nodes})), "x")
     assert (advice.leader, advice.order) == (None, ())
     said = {step.name: step.what for step in advice.steps}
-    assert said["choose"].endswith(": the node to be chosen")
+    assert said["choose"].endswith(": the chosen node")
     assert said["restart others"].endswith(": all but the leader")
     nobody = of("lll")
     assert (nobody.procedure, nobody.steps, nobody.leader) == ("recovery leader", (), None)
@@ -327,7 +333,7 @@ def test_the_documents_tables_stand_beside_the_truth() -> None:
     assert all(row["row"]["advice"] in text for row in rows)
     assert {row["row"]["data"] for row in rows} == {True}
     assert says(bad("recover"), "FILE | 'nothing' | --documented")
-    assert says(bad("recover", "--documented", "x"), "FILE | 'x' | nothing beside --documented")
+    assert says(bad("recover", "--documented", "x"), "FILE | 'x' | no FILE with --documented")
 
 
 def test_a_thousand_nodes() -> None:

@@ -159,5 +159,5 @@ def test_a_lost_node_that_answers_is_warned_of(tmp_path: Path) -> None:
     path = dumped(tmp_path, *["normal"] * 3, transition="")
     _, warnings = open_cluster(path, status=status, lost=[host(1), host(2)])
     assert warnings == (
-        f"{host(2)} is --lost, and up by nodetool status: make sure that it is dead",
+        f"{host(2)} is --lost but up in nodetool status: make sure that it is dead",
     )
