@@ -79,7 +79,7 @@ def test_merge_in_words(tmp_path: Path) -> None:
     out = call("plan", written(tmp_path, ring_of()), "decommission", "n3", *CEP).out
     assert "  − (200, 300]  n4, n5, n6  n4, n5, n6\n  − (300, 400]  n4" in out
     assert "  + (200, 400]  n4, n5, n6  n4, n5, n6\n  9 other ranges unchanged\n" in out
-    assert "in all: 4 ranges to copy (--sizes FILE tells how many bytes)\n" in out
+    assert "in all: 4 ranges to copy (use --sizes FILE to see how many bytes)\n" in out
     assert "  n4 receives  2 ranges  from n3 (2)\n" in out
 
 
@@ -101,7 +101,7 @@ def test_nothing_to_do(tmp_path: Path) -> None:
     assert answer.status == 0
     assert "locks nothing\n" in answer.out
     assert "epoch 1: merge\n  changes no range\n" in answer.out
-    assert answer.out.endswith("in all: nothing is copied\n")
+    assert answer.out.endswith("in total: nothing is copied\n")
 
 
 def test_unknown_sizes(tmp_path: Path) -> None:

@@ -132,4 +132,4 @@ def test_every_run_ends_it_one_way(edition: str, past: bool) -> None:
 
 def test_no_operation_has_no_machine() -> None:
     """The tab says so."""
-    assert "No operation was under way" in panel_text(after(FIVE), "operation")
+    assert "No operation was in progress" in panel_text(after(FIVE), "operation")

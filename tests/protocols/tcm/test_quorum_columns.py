@@ -198,9 +198,9 @@ def test_reads_where_nobody_is_written_to_are_told(said: str) -> None:
         return reads_in_writes(Snapshot(metadata, (Placement(reads, writes),)))
 
     faulty = Table.of(FAULTY[said])
-    assert told(WHOLE, faulty) == f"ks0 {UNSERVED[said]} serves reads, gets no writes"
+    assert told(WHOLE, faulty) == f"ks0 {UNSERVED[said]} serves reads but gets no writes"
     assert told(faulty, WHOLE) is None
     assert told(faulty, faulty) is None
     late = Table.of([(10, 50, (1,)), (50, 100, (2,))])
-    assert told(WHOLE, late) == "ks0 (0, 50]: B serves reads, gets no writes"
+    assert told(WHOLE, late) == "ks0 (0, 50]: B serves reads but gets no writes"
     assert told(late, WHOLE) is None

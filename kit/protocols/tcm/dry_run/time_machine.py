@@ -169,7 +169,7 @@ def _read(log: LogSource) -> logs.MetadataHistory:
 
 @checked
 def replay_log(log: LogSource) -> Rehearsal:
-    """A Player on the history that the files of a real log tell, with what is missing in it.
+    """Open a Player on the history in a real log's files, and say what is missing from it.
 
     Raises BadInput for files that ``metadata_history`` does not take.
     """
@@ -187,7 +187,9 @@ def ring_of(
     owners = [member for member in members if member.state in logs.OWNING]
     lacking = [m.name for m in owners if m.tokens is None or m.dc is None or m.rack is None]
     if lacking:
-        allowed = "an epoch at which every node's tokens and place are known: give dumpdirectory "
+        allowed = (
+            "an epoch at which every node's tokens and place are known: also give dumpdirectory "
+        )
         raise BadInput(f"epoch {epoch}: tokens of {lacking[0]}", None, allowed + "--tokens as well")
     nodes = [Node(m.name, m.tokens or (), m.dc or "", m.rack or "") for m in owners]
     ring = Ring.of(sorted(nodes, key=lambda node: name_order(node.name)), MURMUR3)
@@ -201,7 +203,7 @@ def what_if(
     keyspaces: str | Keyspace | Iterable[str | Keyspace],
     operations: str | Iterable[str] = (),
 ) -> Rehearsal:
-    """A Player on the tcm model as the cluster was at an epoch: go on from there, or cancel.
+    """Open a Player on the tcm model with the cluster at an epoch: continue from there, or cancel.
 
     Each operation that was under way stands at the step that it had reached; ``operations`` are
     others to try, such as ``decommission 10.0.0.3``. ``keyspaces`` are those of the cluster, which

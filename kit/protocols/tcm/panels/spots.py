@@ -448,7 +448,7 @@ def draw_nodes(scene: Scene) -> Frag:
                 Column("place", _place),
                 Column("state", _standing),
             ),
-            caption="Nodes: choose one in the ring",
+            caption="Nodes: choose one to show in the ring",
             of="{0.name}",
             marked=False,
         ).draw(scene)

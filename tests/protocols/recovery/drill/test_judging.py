@@ -64,7 +64,7 @@ def test_what_died_with_a_node_is_no_loss_of_the_operator() -> None:
     )
     [row] = lost_row([*begun, *lead("A"), "restart A", "restart B", "happen die B"])
     assert row.holds is False
-    assert "no live node has these entries any more: 11" in row.why
+    assert "no live node has these entries any longer: 11" in row.why
 
 
 def lost_row(lines: list[str]) -> list[GradeRow]:

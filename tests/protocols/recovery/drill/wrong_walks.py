@@ -42,7 +42,7 @@ WRONG: dict[str, WrongWalk] = {
     "the wrong leader": WrongWalk(
         "documents",
         [*BEGUN, *lead("A"), "restart A", "restart B", *removal(*DEAD), *CLEAN],
-        {"nothing lost": "entries any more: 11; B has data in column 11"},
+        {"nothing lost": "entries any longer: 11; B has data in column 11"},
     ),
     "the leader restarts last": WrongWalk(
         "documents",
@@ -135,13 +135,13 @@ MODE_WRONG: dict[str, WrongWalk] = {
     "nodes are not restarted": WrongWalk(
         "mode",
         [*ISOLATE, *ENTER, *removal(*DEAD)],
-        {NOT_WHOLE: "dead, and not removed: C, D, E; group 0 has no majority"},
+        {NOT_WHOLE: "dead, but not removed: C, D, E; group 0 has no majority"},
         "group 0 has no majority to take the node out of its members",
     ),
     "the dead are not removed": WrongWalk(
         "mode",
         [*IN_MODE, *CHECK, *TRUNCATE, *LEAVE, *MODE_RESTARTS],
-        {NOT_WHOLE: "dead, and not removed: C, D, E; A, B: upgrade"},
+        {NOT_WHOLE: "dead, but not removed: C, D, E; A, B: upgrade"},
     ),
     "one node stays in RECOVERY mode": WrongWalk(
         "mode",
@@ -156,7 +156,7 @@ MODE_WRONG: dict[str, WrongWalk] = {
     "a live node is removed": WrongWalk(
         "mode",
         [*IN_MODE, *removal("B")],
-        {NOT_WHOLE: "dead, and not removed: C, D, E; A, B: recovery"},
+        {NOT_WHOLE: "dead, but not removed: C, D, E; A, B: recovery"},
         "B is counted on: it is not removed",
     ),
 }

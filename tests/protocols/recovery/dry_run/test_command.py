@@ -73,7 +73,7 @@ def test_a_stuck_upgrade_with_a_lost_node_needs_the_old_procedure() -> None:
 @pytest.mark.parametrize(
     ("advice", "offered", "why"),
     [
-        (of("uul", upgrade="stuck"), True, "stuck, and needs nodes that are lost"),
+        (of("uul", upgrade="stuck"), True, "stuck because it needs nodes that are lost"),
         (of("uud", upgrade="stuck"), False, "no node is lost"),
         (of("ull"), True, "on servers that have no recovery_leader"),
         (of("udd"), False, "enough voters can come back"),
@@ -121,7 +121,9 @@ def test_an_unknown_status_is_answered_with_those_that_there_are() -> None:
 def test_a_factor_above_the_nodes_is_warned_of() -> None:
     """Levels count the replicas that a small datacenter lacks."""
     advice = of("uu", keyspaces={"shop": {"dc1": 3}})
-    assert "shop has RF 3 in dc1, which has fewer nodes (2): levels count" in advice.warnings[0]
+    assert (
+        "shop has RF 3 in dc1, which has fewer nodes (2): levels still count" in advice.warnings[0]
+    )
 
 
 def test_who_may_be_restarted_is_asked_before_a_leader_is_chosen() -> None:
@@ -130,7 +132,7 @@ def test_who_may_be_restarted_is_asked_before_a_leader_is_chosen() -> None:
     assert advice.procedure == "recovery leader"
     assert advice.leader == "D"
     assert advice.order == ("D", "A")
-    assert "restart first D" in advice.steps[0].what
+    assert "first restart D" in advice.steps[0].what
 
 
 def test_of_equal_indexes_one_that_lives_leads() -> None:
@@ -173,7 +175,7 @@ def test_words(tmp_path: Path) -> None:
     for words in (
         "recovery leader: a majority of group 0's voters cannot come back",
         "no quorum: 2 of 5 voters live, 3 are needed",
-        "replace, do not remove, in dc1: 2 left, shop has RF 3",
+        "in dc1, replace nodes instead of removing them: 2 left, but shop has RF 3",
         "QUORUM            of some ranges",
         "may lead: B",
         "8   restart leader   restart B first",
@@ -211,8 +213,8 @@ def test_a_dump_with_options(tmp_path: Path) -> None:
     assert found["procedure"] == "recovery leader"
     assert found["leader"].startswith("00000003")
     assert [one["keyspace"] for one in found["keyspaces"]] == ["keyspace"]
-    assert any("have to be normal first" in warning for warning in found["warnings"])
-    assert any("is rolled back, or finished" in worst for worst in found["worst"])
+    assert any("must be normal first" in warning for warning in found["warnings"])
+    assert any("is rolled back or finished" in worst for worst in found["worst"])
     assert call("recover", DUMP).status == 0
 
 
@@ -247,7 +249,7 @@ def test_bad_descriptions(tmp_path: Path, change: dict[str, Any], said: str) -> 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--lost", "A"], "--lost | nothing beside a description"),
+        (["--lost", "A"], "--lost | no such option with a description"),
         (["--leader", "C"], "--leader | 'C' | one of A, B"),
         (["--commit", "A"], "--commit | 'A' | HOST=NUMBER"),
         (["--commit", "A=1", "--commit", "A=2"], "--commit | 'A=2' | each HOST once"),
@@ -266,7 +268,7 @@ def test_bad_words(tmp_path: Path, words: list[str], said: str) -> None:
     ("words", "said"),
     [
         (["--lost", "0"], "--lost | '0' | a name that fits only one node"),
-        (["--lost", "00000001", "--down", "00000001"], "--down | '00000001' | not --lost as well"),
+        (["--lost", "00000001", "--down", "00000001"], "--down | '00000001' | not also --lost"),
         (["--commit", "00000001=1", "--commit", "00000001-=2"], "--commit | '00000001-' | once"),
         (
             ["--rf", "dc1=0"],
@@ -297,8 +299,8 @@ def test_no_leader_is_named_while_no_index_is_told() -> None:
 
 def test_what_is_taken_for_granted_is_told(tmp_path: Path) -> None:
     """A dump alone does not tell who is dead; replicas above the number of nodes are dead."""
-    assert "all nodes are taken to live" in " ".join(call("recover", DUMP).out.split())
-    assert "taken to live" not in call("recover", DUMP, "--lost", "00000001").out
+    assert "all nodes are assumed to be alive" in " ".join(call("recover", DUMP).out.split())
+    assert "assumed to be alive" not in call("recover", DUMP, "--lost", "00000001").out
     many = {"nodes": NODES[:2], "keyspaces": {"shop": {"dc1": 4}}}
     said = " ".join(call("recover", written(tmp_path, many)).out.split())
     assert "shop has RF 4 in dc1, which has fewer nodes (2)" in said
@@ -309,7 +311,7 @@ def test_what_is_no_description(tmp_path: Path) -> None:
     assert "a description of a cluster in JSON" in bad("recover", written(tmp_path, "no"))
     assert says(bad("recover", DUMP, "--lost", "x"), "--lost | 'x' | one of")
     plain = written(tmp_path, {"nodes": [{"name": "A"}, *LOST_TWO]})
-    assert says(bad("recover", plain, "--leader", "A"), "--leader | 'A' | commit index is told")
+    assert says(bad("recover", plain, "--leader", "A"), "--leader | 'A' | commit index is given")
     answer = call("recover", plain)
     assert "no leader" in answer.out
 
@@ -321,7 +323,7 @@ def test_the_documents_tables_stand_beside_the_truth() -> None:
     assert (answer.status, answer.err) == (0, "")
     text = " ".join(answer.out.split())
     for words in (
-        "2 datacenters, 6 nodes: 3 nodes down documents schema changes impossible, 1 has to",
+        "2 datacenters, 6 nodes: 3 nodes down documents schema changes impossible, 1 must",
         "never where all vote; of a few voters sometimes when they die at once, always one after",
         "3 datacenters, 9 nodes: 2 datacenters down documents schema changes impossible, 6 have",
         "1 datacenter, 3 nodes: 1 node down",

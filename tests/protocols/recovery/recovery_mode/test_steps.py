@@ -44,7 +44,7 @@ def test_a_stuck_upgrade_is_recovered_as_well() -> None:
     """One of three died in it: the others wait for it, until it is removed in RECOVERY mode."""
     timeline = after({"commit_indexes": (1, 1, 1), "dead": "C", "stuck": True})
     assert refused(timeline, "finish A") == "members are not in synchronize yet C"
-    assert "waits until the Raft upgrade" in refused(timeline, "removenode C")
+    assert "must wait until the Raft upgrade" in refused(timeline, "removenode C")
     while (action := timeline.model.suggest(timeline.state)) is not None:
         timeline.do(action)
     assert timeline.state.is_whole
@@ -74,7 +74,7 @@ def test_dead_nodes_are_removed_in_recovery_mode_alone() -> None:
     assert refused(entered, "removenode C") == "some nodes that are not ignored are down B"
     assert refused(after(FOUR, *ENTER), "removenode C") == ""
     upgrading = after(FOUR, *ENTER, "unset A", *RESTART_A, "unset B", "stop B", "start B")
-    assert "waits until the Raft upgrade" in refused(upgrading, "removenode C")
+    assert "must wait until the Raft upgrade" in refused(upgrading, "removenode C")
     given = {**FOUR, "returns": 1}
     back = after(given, *ENTER[1:], "return C")
     assert refused(back, "removenode C") == "the node is alive C"

@@ -53,4 +53,4 @@ def test_a_stuck_upgrade_with_a_lost_node_is_not_restarted() -> None:
         if each.procedure == "restart"
     ]
     assert not row.offered
-    assert "not those that are lost" in row.why
+    assert "not nodes that are lost" in row.why

@@ -232,7 +232,7 @@ def test_a_log_with_every_sort_of_entry() -> None:
 @pytest.mark.parametrize(
     ("kinds", "odd"),
     [
-        (["PREPARE_JOIN", "MID_JOIN"], "mid: switch reads; start was to come next"),
+        (["PREPARE_JOIN", "MID_JOIN"], "mid: switch reads; start was due next"),
         (["PREPARE_JOIN", "START_JOIN", "START_JOIN"], "mid was to come next"),
         (["START_JOIN", "MID_JOIN", "FINISH_JOIN"], ""),
         (["FINISH_JOIN", "PREPARE_JOIN", "START_JOIN"], ""),
@@ -368,5 +368,5 @@ def test_the_command(tmp_path: Path) -> None:
     assert "Epoch" in call("metadata", str(VIEW)).out
     assert says(bad("metadata", str(VIEW), str(VIEW), "--at", "3"), "--at | 3 | one log")
     assert says(bad("metadata", str(LOG), "--at", "99"), "epoch | 99 | 31 to 42")
-    assert says(bad("metadata", str(DIRECTORY)), "log | a log among the files")
+    assert says(bad("metadata", str(DIRECTORY)), "log | at least one log among the files")
     assert says(bad("metadata", str(LOG), "--html", str(LOG)), "--html | a different file")
