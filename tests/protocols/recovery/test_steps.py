@@ -223,7 +223,7 @@ def test_one_more_death_may_need_the_whole_procedure_again() -> None:
     [
         ({"commit_indexes": (1, 1, 1), "dead": "C"}, "the others are no majority"),
         ({"commit_indexes": (1, 1, 1), "dead": "A B C"}, "the others are no majority"),
-        ({"commit_indexes": (1, 1, 1), "dead": "X Y"}, "so many of A, B, C"),
+        ({"commit_indexes": (1, 1, 1), "dead": "X Y"}, "members of A, B, C"),
         ({"commit_indexes": (1, 99), "dead": "B"}, "commit_indexes"),
         ({"commit_indexes": (1, -1), "dead": "B"}, "commit_indexes"),
     ],

@@ -154,7 +154,7 @@ def test_whose_loss_takes_a_quorum(
 WHOLE = Table.of([(0, 50, (1,)), (50, 100, (2,))])
 FAULTY = {
     "no node owns anything": [],
-    "an end of the line is not owned": [(0, 50, (1,))],
+    "one end of the line is not owned": [(0, 50, (1,))],
     "follows a gap": [(0, 50, (1,)), (60, 100, (2,))],
     "is owned twice": [(0, 50, (1,)), (40, 100, (2,))],
     "has no replica": [(0, 50, (1,)), (50, 100, ())],
@@ -182,7 +182,7 @@ def test_a_table_that_does_not_cover_the_line_is_told(side: str, said: str) -> N
 
 UNSERVED = {
     "no node owns anything": "(0, 50]: B",
-    "an end of the line is not owned": "(50, 100]: C",
+    "one end of the line is not owned": "(50, 100]: C",
     "follows a gap": "(50, 100]: C",
     "has no replica": "(50, 100]: C",
 }

@@ -157,7 +157,7 @@ MODE_WRONG: dict[str, WrongWalk] = {
         "mode",
         [*IN_MODE, *removal("B")],
         {NOT_WHOLE: "dead, but not removed: C, D, E; A, B: recovery"},
-        "B is counted on: it is not removed",
+        "B is not given up: it is not removed",
     ),
 }
 """The same in the drill by RECOVERY mode."""

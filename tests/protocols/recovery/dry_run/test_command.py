@@ -234,7 +234,7 @@ def test_a_dump_with_options(tmp_path: Path) -> None:
             {"keyspaces": {"shop": {}}},
             "keyspaces.shop | {} | at least one replica in some datacenter",
         ),
-        ({"keyspaces": {"shop": {"dc1": 0}}}, "keyspaces.shop | {'dc1': 0} | a replica"),
+        ({"keyspaces": {"shop": {"dc1": 0}}}, "keyspaces.shop | {'dc1': 0} | at least one replica"),
         ({"keyspaces": {f"k{at}": {} for at in range(101)}}, "FILE.keyspaces | length <= 100"),
         ({"upgrade": "half"}, "FILE.upgrade | 'half'"),
         ({"upgrade": "\ud800"}, "FILE | surrogates not allowed"),

@@ -126,10 +126,10 @@ def test_who_skips_the_others_history_skips_what_they_commit() -> None:
     ("given", "said"),
     [
         ({"commit_indexes": (1, 1, 1), "dead": "C"}, "the others are no majority"),
-        ({"commit_indexes": (1, 1, 1), "dead": "X Y"}, "so many of A, B, C"),
+        ({"commit_indexes": (1, 1, 1), "dead": "X Y"}, "members of A, B, C"),
         ({"commit_indexes": (1, 99), "dead": "B"}, "commit_indexes"),
         ({"commit_indexes": (1, 1), "dead": "A B", "stuck": True}, "not all of them are"),
-        ({"commit_indexes": (1, 1), "dead": "", "stuck": True}, "so many of A, B"),
+        ({"commit_indexes": (1, 1), "dead": "", "stuck": True}, "members of A, B"),
     ],
 )
 def test_bad_parameters(given: dict[str, Any], said: str) -> None:

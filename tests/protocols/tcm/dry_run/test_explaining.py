@@ -202,7 +202,7 @@ def test_a_log_whose_beginning_is_gone_is_explained(
         verdict = explained(folder, cut, directory=listed(m, s)).verdict
     except BadInput as error:
         verdict = str(error)
-    assert verdict == "explained" or "give dumpdirectory --tokens as well" in verdict
+    assert verdict == "explained" or "also give dumpdirectory --tokens" in verdict
 
 
 @examples(12)
@@ -292,7 +292,7 @@ LOCKED = (
         ("finish before start", 1, "10.0.0.11 goes on with START_JOIN"),
         ("finish before all", 0, "10.0.0.11 has nothing under way"),
         ("overlap", 1, LOCKED),
-        ("claimed", 2, "token 4500 is about to be owned by 10.0.0.12"),
+        ("claimed", 2, "token 4500 will be owned by 10.0.0.12"),
         ("twice", 2, "10.0.0.11 goes on with MID_JOIN"),
         ("cancelled late", 5, "10.0.0.11 has nothing under way"),
         ("no member", 0, "node: got '10.0.0.13'; allowed: one of 10.0.0.1, 10.0.0.2"),
@@ -416,5 +416,5 @@ def test_files_that_do_not_tell_enough_get_one_line(tmp_path: Path) -> None:
     assert "snapshots alone" in bad("explain", FILES[0], "--anonymize")
     cut = tmp_path / "cut.txt"
     cut.write_text("\n".join(lines[lines.index("Epoch: 42") :]), "utf-8")
-    assert "give dumpdirectory --tokens as well" in bad("explain", str(cut))
+    assert "also give dumpdirectory --tokens" in bad("explain", str(cut))
     assert call("explain", str(cut), FILES[1]).status == 0
