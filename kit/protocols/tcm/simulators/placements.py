@@ -278,7 +278,7 @@ class Simulation(Struct, frozen=True):
         kept = (
             "Every property holds at every event"
             if self.ok
-            else ("Stopped: a property does not hold")
+            else "Stopped: a property does not hold"
         )
         kept = "No operation under way could continue" if self.verdict == STUCK else kept
         return (

@@ -324,8 +324,8 @@ def test_the_documents_tables_stand_beside_the_truth() -> None:
     text = " ".join(answer.out.split())
     for words in (
         "2 datacenters, 6 nodes: 3 nodes down documents schema changes impossible, 1 must",
-        "never where all vote; of a few voters sometimes when they die at once, always one after",
-        "3 datacenters, 9 nodes: 2 datacenters down documents schema changes impossible, 6 have",
+        "never if all vote; with few voters sometimes if they die at once, always if one after",
+        "3 datacenters, 9 nodes: 2 datacenters down documents schema changes impossible, 6 must",
         "1 datacenter, 3 nodes: 1 node down",
         "data not always available at QUORUM, LOCAL_QUORUM dc1",
     ):

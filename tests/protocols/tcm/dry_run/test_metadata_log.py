@@ -85,7 +85,7 @@ def test_without_a_directory_what_is_not_known_is_said() -> None:
     (epoch,) = [epoch for epoch in alone.epochs if epoch.epoch == 32]
     assert epoch.standing == "not known"
     assert epoch.say.startswith("10.0.0.5 registers")
-    assert "does not say" in epoch.say
+    assert "does not give" in epoch.say
     assert {member.tokens for member in alone.at(31)[0]} == {None, ()}
     with pytest.raises(BadInput) as raised:
         what_if(alone, 41, KS)
