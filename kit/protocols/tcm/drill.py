@@ -130,11 +130,10 @@ def grade(now: DrillMoment, stopped: int) -> Grade:
     return Grade(
         (
             judged("operations done", waits, "nothing is under way"),
-            judged("one epoch", [f"{late}: an older epoch"] * bool(late), "all nodes have the same "
-                "epoch"),
+            judged("one epoch", [f"{late}: an older epoch"] * bool(late), "all have the same epoch"),
             judged("cluster whole", [*(f"{name} is not a member" for name in out),
-                                     *([f"{down}: down"] * bool(down))], "all nodes are up and "
-                                         "members"),
+                                     *([f"{down}: down"] * bool(down))],
+                   "all are up and members"),
             judged("nobody stopped", [f"{name}: stopped needlessly" for name in stops],
                    "no server was stopped"),
         )
@@ -159,8 +158,8 @@ def _drill(title: str, task: str, begun: tuple[str, ...], stopped: int, steps: A
 STUCK = _drill(
     "An operation is stuck",
     "X has been joining for an hour, and its machine was restarted. Someone wants to "
-        "undo the join; someone else wants to remove the node that doesn't answer. Get X in, and "
-        "do no more than necessary.",
+    "undo the join; someone else wants to remove the node that doesn't answer. Get X in, and do "
+    "no more than necessary.",
     ("crash D", JOIN, GO_ON, "crash X"),
     2,
     {
@@ -175,8 +174,8 @@ STUCK = _drill(
 LAG = _drill(
     "A node's epoch lags behind",
     "A has been at an older epoch than the others all night, and no client has "
-        "called. Someone wants it to leave and join again. Find out what is wrong with A, and do "
-        "no more than necessary.",
+    "called. Someone wants it to leave and join again. Find out what is wrong with A, and do no "
+    "more than necessary.",
     (JOIN, "apply X", "commit X", "deliver 102 to A", GO_ON),
     0,
     {

@@ -443,7 +443,7 @@ def _newcomer(ring: Ring) -> ops.Operation:
     if not tokens:
         raise BadInput(
             "tokens",
-            "a gap of at least one free token between neighbours",
+            "no free token between neighbours",
             "operations of your own",
         )
     return ops.Operation("bootstrap", "X", tuple(tokens[:wanted]))

@@ -419,10 +419,8 @@ def maintain(now: DrillMoment, given: Given) -> CommandReply:
     stops = (act.Crash(name),) if node.status == "up" else ()
     return CommandReply(
         (
-            (
-                f"{name} is in maintenance mode: its tables can be read on it, but no other "
-                "node reaches it"
-            ),
+            f"{name} is in maintenance mode: its tables can be read on it, "
+            "but no other node reaches it",
         ),
         actions=stops,
         marks=(maintenance(now, number, len(stops)),),

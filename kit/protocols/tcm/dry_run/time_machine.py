@@ -187,9 +187,7 @@ def ring_of(
     owners = [member for member in members if member.state in logs.OWNING]
     lacking = [m.name for m in owners if m.tokens is None or m.dc is None or m.rack is None]
     if lacking:
-        allowed = (
-            "an epoch at which every node's tokens and place are known: also give dumpdirectory "
-        )
+        allowed = "an epoch at which every node's tokens and place are known: give dumpdirectory "
         raise BadInput(f"epoch {epoch}: tokens of {lacking[0]}", None, allowed + "--tokens as well")
     nodes = [Node(m.name, m.tokens or (), m.dc or "", m.rack or "") for m in owners]
     ring = Ring.of(sorted(nodes, key=lambda node: name_order(node.name)), MURMUR3)
