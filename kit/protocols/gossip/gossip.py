@@ -526,7 +526,7 @@ def lost_updates(m: Gossip) -> Monitor:
 
     return Monitor(
         "lost-update",
-        "Nobody overwrites a change that they have not heard of",
+        "No node overwrites a change that it has not heard of",
         lambda: ((), ""),
         step,
         lambda memory: memory[1] or None,

@@ -130,7 +130,7 @@ def grade(now: DrillMoment, stopped: int) -> Grade:
     return Grade(
         (
             judged("operations done", waits, "nothing is under way"),
-            judged("one epoch", [f"{late}: an older epoch"] * bool(late), "all have the same epoch"),
+            judged("one epoch", [f"{late}: an older epoch"] * bool(late), "all have one epoch"),
             judged("cluster whole", [*(f"{name} is not a member" for name in out),
                                      *([f"{down}: down"] * bool(down))],
                    "all are up and members"),

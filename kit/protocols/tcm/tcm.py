@@ -707,7 +707,7 @@ class Tcm(Declared[TcmState]):
         """No operation is left half done."""
         return self.verdict(_unsettled, s.events, frozenset(s.forgotten))
 
-    @always("INV-CANCEL", title="Only what an operator cancelled is undone")
+    @always("INV-CANCEL", title="Only operations that an operator cancelled are undone")
     @of_events
     def asked_for(self, events: Log) -> str | None:
         """Operations are only ever undone by an operator's command."""

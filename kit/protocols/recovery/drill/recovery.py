@@ -418,10 +418,7 @@ def maintain(now: DrillMoment, given: Given) -> CommandReply:
         raise Refused(f"{name} is {node.status}: there is nothing to start")
     stops = (act.Crash(name),) if node.status == "up" else ()
     return CommandReply(
-        (
-            f"{name} is in maintenance mode: its tables can be read on it, "
-            "but no other node reaches it",
-        ),
+        (f"{name} is in maintenance mode: its tables can be read there, but no node reaches it",),
         actions=stops,
         marks=(maintenance(now, number, len(stops)),),
     )

@@ -123,7 +123,7 @@ TASKS = (
     ),
     function_task(
         "first-difference",
-        "where two logs part",
+        "where two logs diverge",
         "Write first_difference(before, after). Both are logs: lists of [epoch, entry "
         "id] in ascending order, as dumplog answers at two moments. Return the first epoch "
         "that is in both with different entries, or None if there is none.",

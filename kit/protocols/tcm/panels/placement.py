@@ -470,7 +470,7 @@ def question(scene: Scene) -> Question | None:
         kept = [*right, *others[: MOST - len(right)]]
         offered = [pair for pair in offered if pair in kept]
     become = (
-        f"{side} of {line.row.label} become {getattr(line, side).text()}" for line, side in right
+        f"{side} of {line.row.label} now go to {getattr(line, side).text()}" for line, side in right
     )
     changed = "; ".join(become) or "no replicas change"
     return Question(
