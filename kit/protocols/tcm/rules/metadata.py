@@ -652,5 +652,5 @@ def overlapping(sequences: tuple[Sequence, ...]) -> tuple[Sequence, Sequence, Ra
 def no_way_back(sequence: Sequence) -> Refusal | None:
     """Why an operation can no longer be cancelled: once writes were dropped, old replicas lag."""
     if any(step.drops for step in sequence.steps[: sequence.done]):
-        return Refusal("the old write replicas are already dropped, so it is too late to go back")
+        return Refusal("the old write replicas are already dropped: it is too late to go back")
     return None
