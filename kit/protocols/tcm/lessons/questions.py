@@ -95,7 +95,7 @@ def events(timeline: Timeline) -> PosedQuestion:
     played_out(ahead)
     log = facts.log(m, ahead.state)[known:]
     if not log:
-        raise KitError("predict: there is no next operation here")
+        raise KitError("predict: no operation follows here")
     ours = [line for line in log if line.operation == log[0].operation]
     offered = [SENTENCES[name] for name, _ in EDITIONS[m.parameters.edition]]
     texts = tuple(line.text for line in ours)
