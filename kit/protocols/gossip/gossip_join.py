@@ -339,7 +339,7 @@ class GossipJoin(NodeModel[RingState]):
 
     @action(tag="normal", each=so_far("streamed"), when=lambda m: m.newcomers)
     @purpose(
-        "Each node starts reading from it when it hears this, so they do not all start at once."
+        "Each node starts reading from the newcomer when it hears this, so not all start at once."
     )
     def announce_normal(self, s: RingState, node: Node) -> Next:
         """{node} gossips NORMAL: nodes that hear this read from {node}."""
@@ -511,7 +511,7 @@ class GossipJoin(NodeModel[RingState]):
         ),
         fault=True,
     )
-    @purpose("No log records what it was driving, so no other node takes over.")
+    @purpose("No log records what the node was driving, so no other node takes over.")
     def crash_driver(self, s: RingState, node: Node) -> Next:
         """The operation starts from scratch later: none of the work done can be reused.
 

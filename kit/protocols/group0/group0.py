@@ -235,7 +235,7 @@ class Group0(Guards, raft.RaftLog, Serving):
 
     @always("INV-ONCE")
     def once(self, s: Group0State) -> str | None:
-        """A change takes effect exactly as often as its client is told: once or never.
+        """A change takes effect once if its client hears success, and never if it hears an error.
 
         At most once; once if its client was told of success, and never if it was told of an error.
         What was done before the run is no client's.

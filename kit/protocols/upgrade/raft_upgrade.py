@@ -607,7 +607,7 @@ class RaftUpgrade(NodeModel[Cluster]):
     @action(fault=True, spends="crashes", each=lambda m, s: s.up, hand=off_stage)
     @purpose("The upgrade waits for every node, including this one.")
     def crash(self, s: Cluster, node: Node) -> Next:
-        """{node} goes down; its disk stays."""
+        """{node} goes down but keeps its disk."""
         return s.at(node, status="down", compared=False, serves=False, tries=0)
 
     def expendable(self, s: Cluster) -> int:

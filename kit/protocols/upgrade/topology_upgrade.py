@@ -320,7 +320,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
         spends="crashes",
         each=lambda m, s: s.where(lambda n: n.is_up and n.standing != "outside"),
         says=lambda m, before, action, after: (
-            "{node} goes down; its disk stays{leads_no_more}."
+            "{node} goes down but keeps its disk{leads_no_more}."
             if before.nodes[m.number(action.node)].standing == "normal"
             else "{node} goes down before it has joined: it has to start from scratch."
         ),
