@@ -57,7 +57,7 @@ ks | reads writes
 (100, 150] X, B X, B, −C
 (300, max] A, X A, X, −B
 2 | unchanged
-in all | 3 ranges | 2,500 bytes
+in total | 3 ranges | 2,500 bytes
 X receives 3 ranges 2,500 bytes from B (2), C (1)
 """
 
@@ -79,7 +79,7 @@ def test_merge_in_words(tmp_path: Path) -> None:
     out = call("plan", written(tmp_path, ring_of()), "decommission", "n3", *CEP).out
     assert "  − (200, 300]  n4, n5, n6  n4, n5, n6\n  − (300, 400]  n4" in out
     assert "  + (200, 400]  n4, n5, n6  n4, n5, n6\n  9 other ranges unchanged\n" in out
-    assert "in all: 4 ranges to copy (--sizes FILE tells how many bytes)\n" in out
+    assert "in total: 4 ranges to copy (--sizes FILE shows how many bytes)\n" in out
     assert "  n4 receives  2 ranges  from n3 (2)\n" in out
 
 
@@ -101,7 +101,7 @@ def test_nothing_to_do(tmp_path: Path) -> None:
     assert answer.status == 0
     assert "locks nothing\n" in answer.out
     assert "epoch 1: merge\n  changes no range\n" in answer.out
-    assert answer.out.endswith("in all: nothing is copied\n")
+    assert answer.out.endswith("in total: nothing is copied\n")
 
 
 def test_unknown_sizes(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_unknown_sizes(tmp_path: Path) -> None:
     path = written(tmp_path, ring_of())
     sizes = written(tmp_path, {"ranges": {"ks": [[None, 100, 7]]}}, "sizes.json")
     out = call("plan", path, "decommission", "n3", "--sizes", sizes).out
-    assert "in all: 4 ranges to copy, at least 7 bytes\n" in out
+    assert "in total: 4 ranges to copy, at least 7 bytes\n" in out
     assert "  n4 receives  2 ranges  at least 7 bytes  from n3 (2)\n" in out
     assert "  n5 receives  1 range   bytes unknown     from n3 (1)\n" in out
 
@@ -166,7 +166,7 @@ def test_help() -> None:
     """The help of plan needs no ring, and explains both kinds of files and the statuses."""
     answer = call("plan", "--help")
     assert answer.status == 0
-    for word in ("bootstrap NODE --tokens", "--while", "--sizes", '"keyspaces"', "Ends with 0"):
+    for word in ("bootstrap NODE --tokens", "--while", "--sizes", '"keyspaces"', "Exits with 0"):
         assert word in answer.out
     assert max(map(len, answer.out.splitlines())) <= WIDTH
     assert answer.out.isascii()

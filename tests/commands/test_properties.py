@@ -64,7 +64,7 @@ WORDS = {
     "busy": "already takes part in an operation",
     "last": "is the last node",
     "few": " left",
-    "taken": "is about to be owned by",
+    "taken": "will be owned by",
     "locked": "locked by an operation in flight",
 }
 

@@ -85,6 +85,6 @@ def test_a_command_that_prints_nothing_says_what_it_did() -> None:
     line = "TRUNCATE TABLE system.discovery"
     drill = typed(WITH_SERVERS, line, line)
     assert [each.lines for each in drill.transcript] == [
-        (f"(done on {drill.place}: delete the state of discovery)",),
+        (f"(done on {drill.place}: delete the discovery state)",),
         ("(nothing changed: it was already so)",),
     ]

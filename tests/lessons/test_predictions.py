@@ -257,7 +257,7 @@ def test_a_still_keeps_what_was_to_be_seen() -> None:
 def test_without_the_split_one_promise_breaks_and_no_other() -> None:
     """S-54 off: tokens are owned twice; rows that two tables share are not called half done."""
     asked = predict("tcm", breaks, "S-54").posed
-    assert asked.question.right == ("Every token is owned, exactly once",)
+    assert asked.question.right == ("Every token is owned exactly once",)
 
 
 def test_a_stored_question_can_tell_its_answer() -> None:

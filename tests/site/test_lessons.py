@@ -96,7 +96,7 @@ def test_what_stands_above_a_player_is_read_beside_it() -> None:
     """The warnings of a rehearsal stay when its Player comes to life."""
     html = paged(lesson("rehearse-your-own-cluster")).html
     above, _, first = html.partition('<div class="kit-player"')
-    caption = "Every epoch, and what holds when it is committed"
+    caption = "Every epoch and the state when it is committed"
     assert caption in above.rpartition('<div class="shown">')[2]
     assert caption not in first.partition('<details class="code">')[0]
 

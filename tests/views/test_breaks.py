@@ -119,8 +119,8 @@ def test_facts_are_the_halves_of_a_witness_or_all_of_it() -> None:
     """However the witness is built, all facts are what it says."""
     for witness, wanted in (
         (
-            "A has finished, and B has another schema",
-            ("A has finished", "B has another schema"),
+            "A has finished, but B has a different schema",
+            ("A has finished", "B has a different schema"),
         ),
         (
             "streaming began while B still serves an older request",

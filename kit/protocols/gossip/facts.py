@@ -205,14 +205,14 @@ def _changes(m: Gossip, s: ActorState, _: str) -> str:
         for row in changes(m, s)
         if row.timestamp is not None
     )
-    return "\n".join(lines) or "nothing was asked for"
+    return "\n".join(lines) or "no change was requested"
 
 
 def _views(m: GossipJoin, s: RingState, _: str) -> str:
     return "\n".join(
         f"{row.name}: reads {', '.join(row.reads) or '–'}"
-        + (f", writes to {', '.join(row.pending)}, too" if row.pending else "")
-        + (f", holds write {', '.join(map(str, row.holds))}" if row.holds else "")
+        + (f", also writes to {', '.join(row.pending)}" if row.pending else "")
+        + (f", has write {', '.join(map(str, row.holds))}" if row.holds else "")
         for row in views(m, s)
     )
 

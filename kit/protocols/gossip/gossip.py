@@ -102,14 +102,14 @@ class LegacyNode(State, frozen=True, cache_hash=True):
 class Syn(Struct, frozen=True, tag="syn", cache_hash=True):
     """This is how much I know of each endpoint."""
 
-    why: ClassVar = "Nodes first compare how much they know, so that only news travels."
+    why: ClassVar = "Nodes first compare how much they know, so only newer states are sent."
     digests: Digests
 
 
 class Ack(Struct, frozen=True, tag="ack", cache_hash=True):
     """I know less of these endpoints; of those I know this, which is newer."""
 
-    why: ClassVar = "News goes both ways: what is newer here, and a question for the rest."
+    why: ClassVar = "News goes both ways: it sends what is newer here and asks for the rest."
     lacking: Digests
     newer: View
 
@@ -124,14 +124,14 @@ class Ack2(Struct, frozen=True, tag="ack2", cache_hash=True):
 class PullRequest(Struct, frozen=True, tag="pull", cache_hash=True):
     """Send me all cells of your schema; I heard of this version of it."""
 
-    why: ClassVar = "A schema version that is unknown here may hold cells that this node lacks."
+    why: ClassVar = "An unknown schema version may contain cells that this node lacks."
     version: str
 
 
 class PullAnswer(Struct, frozen=True, tag="cells", cache_hash=True):
     """These are all cells of my schema, whose hash is ``version``; you heard of ``wanted``."""
 
-    why: ClassVar = "Cells merge to the same schema in any order, and merging twice does no harm."
+    why: ClassVar = "Cells merge into the same schema in any order, and merging twice does no harm."
     wanted: str
     version: str
     cells: Mutations
@@ -146,41 +146,41 @@ Change = Annotated[int, Each(lambda m: range(len(m.planned)))]
 class Gossip(NetworkModel):
     """Nodes that change the schema on their own and gossip about its version."""
 
-    name, title = "gossip", "A schema by gossip: the newest timestamp wins"
+    name, title = "gossip", "A schema spread by gossip: the newest timestamp wins"
     premise = (
         "Nobody leads: changes spread from node to node, and the newest timestamp wins. "
         "Clients (squares) change the schema at different nodes."
     )
-    about = "The nodes, what clients ask of them, how wrong their clocks are, what may go wrong."
+    about = "The nodes, the changes clients request, the clock errors, and what can go wrong."
     rests_at_goals = True
 
     nodes: int = parameter(3, "nodes of the cluster, named A, B, C, …", ge=2, le=MOST_NODES)
     changes: tuple[str, ...] = parameter(
         ("create table ks.t at A",),
-        "what clients ask for, each of one node: create table ks.t at B",
+        "the changes clients request, each at one node: create table ks.t at B",
         title="schema changes",
         written=True,
     )
     earlier: tuple[str, ...] = parameter(
         ("create keyspace ks at A",),
-        "what was asked for before, and is known to every node",
+        "earlier changes that every node already knows",
         title="done before",
         written=True,
     )
     clocks: tuple[Annotated[int, Meta(ge=0, le=MOST_AHEAD)], ...] = parameter(
         (),
-        "how far each node's clock is ahead, A first; the other clocks are right",
+        "how far each node's clock is ahead, starting with A; clocks not listed are right",
         title="clocks ahead by",
         written=True,
     )
     at_once: int = parameter(
         1,
-        "rounds and pulls under way at once (those stopped by a split do not count)",
+        "rounds and pulls in flight at once (those blocked by a network partition do not count)",
         title="messages at once",
         ge=1,
         le=MOST_FAULTS,
     )
-    partitions: int = budget(0, "how often the network splits", le=MOST_FAULTS, own=False)
+    partitions: int = budget(0, "how often the network is partitioned", le=MOST_FAULTS, own=False)
     losses: int = budget(0, "how often a message is lost", le=MOST_FAULTS, own=False)
 
     def set_up(self) -> None:
@@ -190,14 +190,14 @@ class Gossip(NetworkModel):
         """
         names = tuple(ascii_uppercase[: self.nodes])
         if len(self.clocks) > self.nodes:
-            raise BadInput("clocks", self.clocks, f"a number for each of {self.nodes} nodes")
+            raise BadInput("clocks", self.clocks, f"at most {self.nodes} numbers, one per node")
         self.planned = parse_changes("changes", self.changes, names)
         self.ahead = (*self.clocks, *[0] * (self.nodes - len(self.clocks)))
         self.cells = _done_before(parse_changes("earlier", self.earlier, names), names)
         self.view = begun(names, self.cells)
         self.connect(names, NetworkOptions(drops=self.losses, partitions=self.partitions))
         self.monitors = (split_brain(self), lost_updates(self))
-        why = f"at_once={self.at_once}: no more rounds and pulls may be under way"
+        why = f"at_once={self.at_once}: no more rounds and pulls can be in flight"
         self.bounds = (refused(why),)
 
     # -- a node and its messages -------------------------------------------------------------------
@@ -243,11 +243,11 @@ class Gossip(NetworkModel):
         """Two nodes talk when they reach one another, once at a time, and few at once do."""
         ends = mine, theirs = self.names[node], self.names[other]
         if self.carrier.cut(s.network, mine, theirs):
-            return refused(f"{mine} does not reach {theirs}: the network is cut")
+            return refused(f"{mine} cannot reach {theirs}: the network is partitioned")
         under_way: set[tuple[str, str]] = set()
         for e in s.network.in_flight:
             if e.source in ends and e.target in ends and isinstance(e.message, kinds):
-                said = f"{self.in_short(e.message)} is under way"
+                said = f"{self.in_short(e.message)} is in flight"
                 return refused(f"{mine} and {theirs} are busy: {said}")
             if not self.carrier.cut(s.network, e.source, e.target):
                 under_way.add((e.source, e.target))
@@ -262,9 +262,9 @@ class Gossip(NetworkModel):
                     yield place, self.index[state.endpoint]
 
     @action(tag="pull", each=pulls)
-    @purpose("Different versions mean that one lacks something, so it asks.")
+    @purpose("A different version may contain cells that this node lacks, so it asks.")
     def pull_cells(self, s: ActorState, node: Node, source: Node) -> Next:
-        """{node} has version {mine}, {source} gossips {theirs}: {node} pulls its schema."""
+        """{node} has version {mine} and {source} gossips {theirs}, so {node} pulls its schema."""
         if why := self.may_talk(s, node, source, OF_A_PULL):
             return why
         asks = PullRequest(self.heard_version(s, node, source))
@@ -302,9 +302,9 @@ class Gossip(NetworkModel):
         by=lambda m, s, action: m.names[m.planned[action.number].node],
         verb=lambda m, a: m.planned[a.number].text,
     )
-    @purpose("Any node may change the schema at once; nobody puts changes in order.")
+    @purpose("Any node can change the schema at any time; nobody orders the changes.")
     def make_change(self, s: ActorState, number: Change) -> Next:
-        """{name} runs {what} with timestamp {timestamp} and says so; its version is {version}, a
+        """{name} runs {what} with timestamp {timestamp} and gossips its new version {version}, a
         hash of {count}.
         """
         planned = self.planned[number]
@@ -325,7 +325,7 @@ class Gossip(NetworkModel):
 
     @always()
     def one_side(self, s: ActorState) -> str | None:
-        """Of a split network one side has all the newest changes.
+        """During a network partition, one side has all the newest changes.
 
         It is broken by two nodes of different sides of which each has what the other one lacks.
         """
@@ -340,7 +340,7 @@ class Gossip(NetworkModel):
 
     @always()
     def one_id(self, s: ActorState) -> str | None:
-        """A name stands for one table on all nodes."""
+        """A table name means the same table on all nodes."""
         ids: dict[str, tuple[str, str]] = {}
         for node in s.nodes:
             for name, words in definitions(node.cells).items():
@@ -351,10 +351,10 @@ class Gossip(NetworkModel):
 
     @always()
     def loadable(self, s: ActorState) -> str | None:
-        """No table lacks its keyspace, no column its table."""
+        """No table lacks its keyspace, and no column lacks its table."""
         for node in s.nodes:
             for orphan in schema_of(node.cells).orphans:
-                return f"{node.name} has {orphan}, and not what it belongs to"
+                return f"{node.name} has {orphan} but not what it belongs to"
         return None
 
     @sometimes()
@@ -364,12 +364,12 @@ class Gossip(NetworkModel):
 
     @sometimes()
     def again(self, s: ActorState) -> bool:
-        """All have one version, after another one."""
+        """All nodes share a version again after a change."""
         return agreed(s) and all(node.past for node in s.nodes)
 
     @goal()
     def agreement(self, s: ActorState) -> bool:
-        """All nodes can come to one version."""
+        """All nodes can still reach one version."""
         return agreed(s)
 
     def milestone(self, before: ActorState, action: Any, after: ActorState) -> str | None:
@@ -478,7 +478,7 @@ def agreed(s: ActorState) -> bool:
 
 def _states(newer: View) -> list[str]:
     said = [f"{each.endpoint} has {each.says(SCHEMA)}" for each in newer if each.says(SCHEMA)]
-    return [f"tells that {', '.join(said)}"] if said else []
+    return [f"says that {', '.join(said)}"] if said else []
 
 
 # -- what only a whole run tells -------------------------------------------------------------------
@@ -504,7 +504,7 @@ def lost_updates(m: Gossip) -> Monitor:
     def lost(kept: Acknowledged, node: LegacyNode) -> str:
         for number, cell in kept:
             if is_dominated(cell, node):
-                return f"{m.planned[number].text} was done, and is overwritten on {node.name}"
+                return f"{m.planned[number].text} was done but is overwritten on {node.name}"
         return ""
 
     def step(
@@ -526,7 +526,7 @@ def lost_updates(m: Gossip) -> Monitor:
 
     return Monitor(
         "lost-update",
-        "Nobody overwrites a change without knowing it",
+        "No node overwrites a change that it has not heard of",
         lambda: ((), ""),
         step,
         lambda memory: memory[1] or None,
@@ -548,12 +548,14 @@ def split_brain(m: Gossip) -> Monitor:
         [side] = ({node.name for node in half} for half in halves if name in {n.name for n in half})
         others = [each for each in changers if each not in side]
         if others:
-            return (), f"{others[0]} and {name} changed the schema, and did not reach one another"
+            return (), (
+                f"{others[0]} and {name} changed the schema while they could not reach each other"
+            )
         return changers[:1] or (name,), ""
 
     return Monitor(
         "split-brain",
-        "Only one side of a split network changes the schema",
+        "Only one side of a network partition changes the schema",
         lambda: ((), ""),
         step,
         lambda memory: memory[1] or None,
@@ -566,13 +568,13 @@ SCENARIOS = (
     Scenario("one-change", "A creates a table; B and C hear of another version and pull it"),
     Scenario(
         "both-sides",
-        "The network splits and both sides create the same table; the newer one stays",
+        "The network is partitioned and both sides create the same table; the newer one wins",
         {"changes": RIVALS, "partitions": 1},
         script=("partition A B | C", *RIVALS, "heal"),
     ),
     Scenario(
         "clock-is-behind",
-        "A's clock is ahead: what C does later, and knowing A's change, has no effect",
+        "A's clock is ahead: C's later change has no effect, though C knew of A's change",
         {
             "changes": ("alter keyspace ks rf 2 at A", "alter keyspace ks rf 3 at B"),
             "clocks": (9,),

@@ -133,14 +133,17 @@ def _copy_travels(m: GossipJoin, before: RingState, a: Any, after: RingState) ->
 def _stream_says(m: GossipJoin, before: RingState, a: Any, after: RingState) -> str:
     if source := m.source(before, m.number(a.node)):
         return f"{{node}} copies the key from {source}, whose place it takes."
-    return "{node} takes nobody's place for this key and streams nothing of it."
+    return "{node} replaces no replica of this key, so it streams nothing."
 
 
 def _restore_says(m: GossipJoin, before: RingState, a: Any, after: RingState) -> str:
     taker, sources = m.taker(before, m.number(a.node)), m.sources(before, m.number(a.node))
     if not sources:
-        return f"{{node}} finds no replica left but the dead one: {taker} copies nothing."
-    return f"{{node}} has {taker} copy the key from {sources[0]}, and {taker} answers."
+        return f"{{node}} finds no replica other than the dead one: {taker} copies nothing."
+    return (
+        f"{{node}} tells {taker} to copy the key from {sources[0]}, and {taker} reports "
+        "that it has."
+    )
 
 
 class GossipJoin(NodeModel[RingState]):
@@ -149,16 +152,16 @@ class GossipJoin(NodeModel[RingState]):
     name, title = "gossip_join", "A join or a removal by gossip: no coordinator drives it"
     premise = (
         "Nobody leads: each node learns only by gossip which nodes join and leave. "
-        "Until all have heard of it, they do not agree on which nodes hold the data."
+        "Until all have heard, they disagree on which nodes hold the data."
     )
-    about = "The cluster, which nodes join or are removed, what clients write, what may go wrong."
+    about = "The cluster, the nodes that join or are removed, the writes, and what can go wrong."
     State = RingState
     rests_at_goals = True
 
     operation: Literal["join", "removenode"] = parameter(
         "join",
-        "nodes join (join), or a further member Z, which is dead and next to the key, is removed "
-        "by a neighbour (removenode)",
+        "join: nodes join; removenode: a neighbour removes Z, an extra member next to "
+        "the key that is dead",
     )
     nodes: int = parameter(3, "nodes of the cluster, named A, B, C, …", ge=1, le=5)
     joiners: int = parameter(1, "nodes that join, X and Y, next to the key (join)", ge=1, le=2)
@@ -169,13 +172,14 @@ class GossipJoin(NodeModel[RingState]):
 
     ring_delay: bool = safeguard(
         "S-08",
-        "Streaming begins once all reachable nodes know which node joins or is removed",
+        "Streaming begins only when all reachable nodes know which node is joining or "
+        "being removed",
         ("INV-STREAM", "INV-VISIBLE"),
         smallest={"nodes": 2},
     )
     one_at_a_time: bool = safeguard(
         "S-09",
-        "A node begins to join once all know that the one before it has joined",
+        "A node begins to join only when all nodes know that the previous one has joined",
         ("INV-LOCK", "INV-VISIBLE"),
         smallest={"joiners": 2, "nodes": 2},
     )
@@ -186,7 +190,7 @@ class GossipJoin(NodeModel[RingState]):
         Raises BadInput for more replicas than members.
         """
         if self.rf > self.nodes:
-            raise BadInput("rf", self.rf, f"a number from 1 to {self.nodes}, the members")
+            raise BadInput("rf", self.rf, f"a number from 1 to {self.nodes}, the number of members")
         joins = self.operation == "join"
         self.members = tuple("ABCDE"[: self.nodes])
         self.newcomers: tuple[str, ...] = tuple("XY"[: self.joiners]) if joins else ()
@@ -238,9 +242,9 @@ class GossipJoin(NodeModel[RingState]):
             leg("message", "{target}", "{node}", "gossip", "what is newer", 1),
         ],
     )
-    @purpose("News spreads from node to node: each acts on what it has heard.")
+    @purpose("News spreads from node to node, and each node acts on what it has heard.")
     def exchange(self, s: RingState, node: Node, target: Node) -> Next:
-        """{node} and {target} gossip; both know the newer of what each knew."""
+        """{node} and {target} gossip; now both have the newest of what either knew."""
         a, b = s.nodes[node], s.nodes[target]
         if not self.reaches(s, a.name, b.name):
             return refused(f"{s.cut_off} is cut off")
@@ -269,7 +273,7 @@ class GossipJoin(NodeModel[RingState]):
     )
     @purpose("A newcomer must know the ring before it shows itself.")
     def shadow_round(self, s: RingState, node: Node, contact: Node) -> Next:
-        """{node} asks {contact} what there is, and says nothing of itself.
+        """{node} asks {contact} about the ring and says nothing about itself.
 
         It learns what the contact knows. Its generation is a new one.
         """
@@ -277,7 +281,9 @@ class GossipJoin(NodeModel[RingState]):
         if not self.reaches(s, name, self.names[contact]):
             return refused(f"{s.cut_off} is cut off")
         if self.one_at_a_time and (other := self.unsettled(s, name)):
-            return refused(f"{other} has begun to join, and not all know it as joined")
+            return refused(
+                f"{other} has begun to join, and not every node knows yet that it has joined"
+            )
         generation = s.nodes[node].generation + (s.nodes[node].phase == "out")
         view = s.nodes[contact].view
         return s.at(node, phase="shadow", generation=generation, view=view, data=0, drives="")
@@ -294,9 +300,10 @@ class GossipJoin(NodeModel[RingState]):
         return ""
 
     @action(tag="boot", each=so_far("shadow"), when=lambda m: m.newcomers)
-    @purpose("Writes should reach the newcomer from each node that has heard of it.")
+    @purpose("Every node that has heard of the newcomer should send it writes.")
     def announce_boot(self, s: RingState, node: Node) -> Next:
-        """{node} says BOOT in generation {generation}: nodes that hear that also write to {node}.
+        """{node} gossips BOOT in generation {generation}: nodes that hear this also write to
+        {node}.
 
         The published codes refuse to join beside another one that is known to join.
         """
@@ -318,12 +325,12 @@ class GossipJoin(NodeModel[RingState]):
         says=_stream_says,
         travels=_range_travels,
     )
-    @purpose("New writes do not bring the older ones: these have to be copied.")
+    @purpose("New writes do not bring older data, which has to be copied.")
     def stream_range(self, s: RingState, node: Node) -> Next:
-        """The joining node copies what the replica holds whose place it takes."""
+        """The joining node copies the data of the replica that it replaces."""
         mine, source = s.nodes[node], self.source(s, node)
         if source and not self.reaches(s, mine.name, source):
-            return refused(f"{mine.name} does not reach {source}, whose place it takes")
+            return refused(f"{mine.name} cannot reach {source}, whose place it takes")
         if why := self.too_early(s, mine, mine.name):
             return why
         copied = self.node(s, source).data if source else 0
@@ -331,9 +338,11 @@ class GossipJoin(NodeModel[RingState]):
         return s.but(streams=s.streams + bool(source))
 
     @action(tag="normal", each=so_far("streamed"), when=lambda m: m.newcomers)
-    @purpose("Each node begins to read there when it hears of it, so not all at once.")
+    @purpose(
+        "Each node starts reading from the newcomer when it hears this, so not all start at once."
+    )
     def announce_normal(self, s: RingState, node: Node) -> Next:
-        """{node} says NORMAL: nodes that hear that read from {node}."""
+        """{node} gossips NORMAL: nodes that hear this read from {node}."""
         view = rules.saying(s.nodes[node].view, self.names[node], STATUS=rules.NORMAL)
         return s.at(node, phase="member", view=view)
 
@@ -363,14 +372,14 @@ class GossipJoin(NodeModel[RingState]):
             yield from ((at, dead) for at, node in enumerate(s.nodes) if node.phase == "member")
 
     @action(tag="removenode", each=calls, when=lambda m: m.dead)
-    @purpose("A dead node cannot leave by itself: another one drives its removal.")
+    @purpose("A dead node cannot leave on its own: another node drives its removal.")
     def begin_removal(self, s: RingState, node: Node, dead: Node) -> Next:
-        """The operator calls removenode of {dead} on {node}: it says REMOVING.
+        """The operator runs removenode {dead} on {node}, which gossips REMOVING.
 
         An endpoint alone writes of itself; of a dead one its driver does, a generation later.
         """
         if driver := next((each.name for each in s.nodes if each.drives), ""):
-            return refused(f"{driver} drives the removal")
+            return refused(f"{driver} is already driving the removal")
         view, gone = s.nodes[node].view, self.names[dead]
         view = rules.started(
             view, gone, rules.endpoint_of(view, gone).generation + 1, STATUS=rules.REMOVING
@@ -384,17 +393,17 @@ class GossipJoin(NodeModel[RingState]):
         says=_restore_says,
         travels=_copy_travels,
     )
-    @purpose("The copy of the dead node is gone, so the new owner needs another one.")
+    @purpose("The dead node's copy is gone, so the new replica needs one from another node.")
     def restore_replica(self, s: RingState, node: Node) -> Next:
-        """The driver has the new owner copy from a live replica, and hears that it did."""
+        """The driver tells the new replica to copy from a live one, and hears that it has."""
         name, taker, sources = self.names[node], self.taker(s, node), self.sources(s, node)
         owner, dead = self.node(s, taker), self.dead[0]
         if owner.phase != "member" or not self.reaches(s, name, taker):
             return refused(f"{taker}, which takes the place of {dead}, does not answer")
         if self.rf > 1 and not sources:
-            return refused(f"no replica is up that {taker} could copy from")
+            return refused(f"no replica that {taker} could copy from is up")
         if sources and not self.reaches(s, taker, sources[0]):
-            return refused(f"{taker} does not reach {sources[0]}, which it is to copy from")
+            return refused(f"{taker} cannot reach {sources[0]}, which it must copy from")
         if why := self.too_early(s, s.nodes[node], dead):
             return why
         copied = self.node(s, sources[0]).data if sources else 0
@@ -402,9 +411,9 @@ class GossipJoin(NodeModel[RingState]):
         return s.but(streams=s.streams + bool(sources))
 
     @action(tag="removed", each=so_far("restored"), when=lambda m: m.dead)
-    @purpose("Only a node that hears this stops counting on the dead one.")
+    @purpose("Only nodes that hear this stop counting on the dead node.")
     def announce_removed(self, s: RingState, node: Node) -> Next:
-        """{node} says REMOVED: nodes that hear that no longer ask {gone} for anything."""
+        """{node} gossips REMOVED: nodes that hear this stop sending requests to {gone}."""
         view = rules.saying(s.nodes[node].view, self.dead[0], STATUS=rules.REMOVED)
         return s.at(node, view=view, drives="")
 
@@ -413,9 +422,9 @@ class GossipJoin(NodeModel[RingState]):
         each=lambda m, s: where(node.phase == "down" for node in s.nodes[: len(m.members)]),
         when=lambda m: m.dead,
     )
-    @purpose("No log keeps the plan, so the removal has to begin again.")
+    @purpose("No log keeps the plan, so the removal has to start again from the beginning.")
     def restart_driver(self, s: RingState, node: Node) -> Next:
-        """{node} is up again with its data; it does not know that it drove a removal.
+        """{node} is up again with its data, but does not remember driving a removal.
 
         It knows what it knew of others, and says of itself that it is back.
         """
@@ -459,9 +468,9 @@ class GossipJoin(NodeModel[RingState]):
         ],
         unasked=True,
     )
-    @purpose("A coordinator writes to the nodes that its own view names.")
+    @purpose("A coordinator writes to the replicas in its own view.")
     def write_key(self, s: RingState, coordinator: Node, by: Replicas) -> Next:
-        """{coordinator} writes to {targets} by its own view; {by} acknowledged it: it
+        """{coordinator} writes to {targets}, following its own view; {by} acknowledged, and it
         needed {needed}.
         """
         bit = 1 << s.written
@@ -479,9 +488,9 @@ class GossipJoin(NodeModel[RingState]):
         )
 
     @action(tag="forget", each=forgotten)
-    @purpose("Silence is the only sign by which gossip knows that a node is gone.")
+    @purpose("In gossip, silence is the only sign that a node is gone.")
     def forget_joiner(self, s: RingState, node: Node) -> Next:
-        """{node} was silent for too long: the others drop it from what they know."""
+        """{node} was silent for too long: the others forget it."""
         name = self.names[node]
         return s.but(nodes=tuple(n.but(view=rules.forgetting(n.view, name)) for n in s.nodes))
 
@@ -497,14 +506,14 @@ class GossipJoin(NodeModel[RingState]):
         says=lambda m, s, a, _: (
             "{node} dies while it joins. Nobody can finish its join: it has to start from scratch."
             if a.node in m.newcomers
-            else "{node} dies while it drives the removal. Nobody knows how far it was: "
+            else "{node} dies while it drives the removal. Nobody knows how far it got: "
             "the operator starts from scratch on another node."
         ),
         fault=True,
     )
-    @purpose("What it was driving is in no log, so no other node takes it over.")
+    @purpose("No log records what the node was driving, so no other node takes over.")
     def crash_driver(self, s: RingState, node: Node) -> Next:
-        """The operation starts from scratch later: nothing of what was done is of use to anybody.
+        """The operation starts from scratch later: none of the work done can be reused.
 
         A member keeps its data, and its place in the ring.
         """
@@ -526,7 +535,7 @@ class GossipJoin(NodeModel[RingState]):
         return s.but(cut_off=self.names[node])
 
     @action(tag="reconnect", each=lambda m, s: int(bool(s.cut_off)))
-    @purpose("Messages pass again, so views can become equal.")
+    @purpose("Messages get through again, so the views can become equal.")
     def heal_cut(self, s: RingState) -> Next:
         """The network is whole again."""
         return s.but(cut_off="")
@@ -542,7 +551,7 @@ class GossipJoin(NodeModel[RingState]):
             for some in combinations(up, majority(len(owners))):
                 if missed := s.acknowledged & ~union(data[name] for name in some):
                     write = missed.bit_length()
-                    yield f"{node.name} reads {', '.join(some)}, and misses write {write}"
+                    yield f"{node.name} reads from {', '.join(some)} and misses write {write}"
 
     def is_at_rest(self, s: RingState) -> bool:
         """Whether all nodes but the dead one are members, and know the same."""
@@ -550,12 +559,12 @@ class GossipJoin(NodeModel[RingState]):
 
     @always("INV-VISIBLE")
     def kept(self, s: RingState) -> str | None:
-        """Once all have heard, each read sees each acknowledged write."""
+        """Once all nodes have heard, every read sees every acknowledged write."""
         return next(self.misses(s), None) if is_settled(s) else None
 
     @always(sign=lambda m: True)
     def seen(self, s: RingState) -> str | None:
-        """Each read, at any moment, sees each acknowledged write.
+        """At any moment, every read sees every acknowledged write.
 
         That is what gossip does not promise, while news travel.
         """
@@ -563,32 +572,32 @@ class GossipJoin(NodeModel[RingState]):
 
     @always("INV-STREAM", when=lambda m: m.dead)
     def restored(self, s: RingState) -> str | None:
-        """Before a dead node is removed, the node that takes its place holds each write."""
+        """Before a dead node is removed, the node that takes its place has every write."""
         for place, node in enumerate(s.nodes):
             if node.drives == "restored":
                 taker = self.taker(s, place)
                 if lacks := s.acknowledged & ~self.node(s, taker).data:
                     number = lacks.bit_length()
-                    return f"{taker} takes the place of {self.dead[0]}, and lacks write {number}"
+                    return f"{taker} takes the place of {self.dead[0]} but lacks write {number}"
         return None
 
     @step("INV-STREAM", on=(announce_normal,), when=lambda m: m.newcomers and not m.cuts)
     def streamed(self, before: RingState, action: Any, after: RingState) -> str | None:
-        """When a node takes a place, no quorum of the new owners lacks an acknowledged write."""
+        """When a node becomes a replica, no quorum of replicas lacks an acknowledged write."""
         owners = rules.replicas(self.node(after, action.node).view, self.walk, self.rf)
         for write in range(before.acknowledged.bit_length()):
             lack = [name for name in owners if not self.node(after, name).data >> write & 1]
             owed = before.acknowledged >> write & 1
             if owed and action.node in lack and len(lack) >= majority(len(owners)):
                 without = f"{', '.join(lack)} lack{'s' * (len(lack) == 1)} write {write + 1}"
-                return f"{action.node} takes a place, and {without}"
+                return f"{action.node} becomes a replica, but {without}"
         return None
 
     @always("INV-LOCK", when=lambda m: m.newcomers)
     def one_joins(self, s: RingState) -> str | None:
-        """No two nodes join at once."""
+        """No two nodes join at the same time."""
         joining = [node.name for node in s.nodes if node.phase in ("boot", "streamed")]
-        return f"{' and '.join(joining)} join at once" if len(joining) > 1 else None
+        return f"{' and '.join(joining)} join at the same time" if len(joining) > 1 else None
 
     @sometimes(when=lambda m: m.dead)
     def removed(self, s: RingState) -> bool:
@@ -597,7 +606,7 @@ class GossipJoin(NodeModel[RingState]):
 
     @goal(when=lambda m: m.dead)
     def all_out(self, s: RingState) -> bool:
-        """The dead node can still be removed, and all can hear of it."""
+        """The dead node can still be removed, and every node can hear of it."""
         return self.is_through(s) and self.is_at_rest(s)
 
     @sometimes(when=lambda m: m.newcomers)
@@ -607,7 +616,7 @@ class GossipJoin(NodeModel[RingState]):
 
     @goal(when=lambda m: m.newcomers)
     def all_in(self, s: RingState) -> bool:
-        """All can still join, and all can hear of it."""
+        """All newcomers can still join, and every node can hear of it."""
         return self.is_at_rest(s)
 
     # -- words -------------------------------------------------------------------------------------
@@ -638,26 +647,26 @@ SCENARIOS = (
     Scenario("one-join", "X joins: shadow round, BOOT, RING_DELAY, streaming, NORMAL"),
     Scenario(
         "death-of-the-joiner",
-        "X dies after it has streamed: it starts from scratch, and streams again",
+        "X dies after it has streamed, starts from scratch and streams again",
         {"crashes": 1},
         script=("shadow X A", "boot X", *_HEARD, "stream X", "crash X"),
     ),
     Scenario(
         "cut-off-meanwhile",
-        "C does not hear of X while it is cut off: RING_DELAY passes anyway",
+        "C is cut off and does not hear of X: RING_DELAY passes anyway",
         {"cuts": 1},
         script=("shadow X A", "boot X", "gossip A X", "gossip A B", "cut-off C", "stream X"),
     ),
     Scenario(
         "two-shadow-rounds",
-        "X and Y begin at once: neither hears of the other before both join",
+        "X and Y begin at the same time: neither hears of the other before both join",
         {"joiners": 2, "rf": 3},
         off=("one-at-a-time",),
         script=("shadow X A", "shadow Y A", "boot X", "boot Y"),
     ),
     Scenario(
         "death-of-a-neighbour",
-        "A dies while it drives the removal of Z: the operator starts from scratch on B",
+        "A dies while driving the removal of Z: the operator starts from scratch on B",
         {"operation": "removenode", "rf": 3, "crashes": 1},
         script=(
             "removenode A Z",

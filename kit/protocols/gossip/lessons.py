@@ -67,7 +67,7 @@ def hashed_after(changes: int) -> list[tuple[int, int]]:
 
 @checked
 def digest_costs(changes: int = 100) -> Chart:
-    """Cells that a version is hashed from, after each of so many changes; tables, beside them.
+    """Draw how many cells a version is hashed from after each change, next to the tables.
 
     Every second change drops the table that the one before it created: no table stays, and each
     leaves its tombstone.
@@ -79,7 +79,7 @@ def digest_costs(changes: int = 100) -> Chart:
     counts = hashed_after(changes)
     figure, axes = empty_figure(6.4, 2.8)
     axes.plot([cells for cells, _ in counts], "--", color=OUTLINE, label="cells hashed (legacy)")
-    axes.plot([tables for _, tables in counts], "-", color=OUTLINE, label="tables there are")
+    axes.plot([tables for _, tables in counts], "-", color=OUTLINE, label="tables that exist")
     axes.plot([1] * len(counts), ":", color=OUTLINE, label="timestamps made (group 0)")
     axes.set_xlabel("schema changes so far")
     axes.set_ylabel("count")
@@ -97,18 +97,18 @@ def digest_costs(changes: int = 100) -> Chart:
 
 @checked
 def service_level_delays(poll: float = POLL_SECONDS) -> Chart:
-    """Seconds until a node's view has a changed service level: polled, and with group 0.
+    """Draw the seconds until a node sees a changed service level, polled and with group 0.
 
     Raises BadInput for an interval that is not above 0, or longer than a day.
     """
     if not 0 < poll <= DAY:
         raise BadInput("poll", poll, f"seconds above 0, up to {DAY}")
     figure, axes = empty_figure(6.4, 1.8)
-    lines = ["Seconds until a node's view has a changed service level"]
+    lines = ["Seconds until a node sees a changed service level"]
     for at, mode in enumerate(MODES):
         least, most = rebuild_delay(mode, poll)
         axes.barh(at, most, color=FILLS[mode], edgecolor=OUTLINE)
-        said = f"{least:g} to {most:g}" if most else "at once, with the entry"
+        said = f"{least:g} to {most:g}" if most else "at once, when the entry is applied"
         axes.text(most, at, f"  {said}", va="center", fontsize=8)
         lines.append(f"{mode}: {said}")
     axes.set_yticks(range(len(MODES)), MODES)
@@ -124,7 +124,7 @@ APART = 10  # between the tokens of two nodes
 
 @checked
 def same_split(apart: str = "C", nodes: int = 3, rf: int = 3) -> Sheet:
-    """One split in both worlds: who may change the schema, and in how many ranges QUORUM is met.
+    """Draw one partition in both worlds: who can change the schema, and where QUORUM is met.
 
     ``apart`` are the nodes on the side without A: ``B C``. In group 0 a side is a group whose
     other members do not answer.
@@ -144,7 +144,7 @@ def same_split(apart: str = "C", nodes: int = 3, rf: int = 3) -> Sheet:
         said = _by_gossip(name, here, there), _in_group0(name, side, names)
         rows.append((name, " ".join(side), *said, data))
     heads = ("node", "its side", "schema by gossip", "schema in group 0", f"QUORUM of RF {rf}")
-    return Sheet("The same split in both worlds", heads, tuple(rows))
+    return Sheet("The same partition in both worlds", heads, tuple(rows))
 
 
 def _by_gossip(name: str, here: tuple[str, ...], there: tuple[str, ...]) -> str:
@@ -181,7 +181,7 @@ def _met(names: tuple[str, ...], side: tuple[str, ...], rf: int) -> tuple[int, i
 
 @checked
 def same_crash() -> Sheet:
-    """One crash in both worlds: whoever drives a join or a removal dies once data are streamed.
+    """One crash in both worlds: the node driving a join or a removal dies once data is streamed.
 
     By gossip that is the joining node, or the neighbour on which the operator calls removenode;
     what it had passed is passed again. In the other world the next coordinator reads the tables and
@@ -196,7 +196,7 @@ def same_crash() -> Sheet:
         ("removenode in group 0", "A, coordinator", *_by_coordinator(remove)),
     )
     heads = (
-        *("operation", "drives it, dies", "passed before", "passed after", "passed twice"),
+        *("operation", "driver that dies", "passed before", "passed after", "passed twice"),
         "streams begun",
     )
     return Sheet("The same crash in both worlds", heads, rows)
@@ -250,7 +250,7 @@ def _entered(timeline: Timeline, stage: Any, since: int = 0) -> list[str]:
 
 @checked
 def logins(down: str = "A", nodes: int = 3, rf: int = 1) -> Sheet:
-    """Who can log in while nodes are down: roles in a keyspace of factor ``rf``, and in group 0.
+    """Show who can log in while nodes are down: roles in a keyspace of RF ``rf``, and in group 0.
 
     There is a role in the range of each node; a client reaches some node that is up.
 
@@ -302,14 +302,14 @@ def overwritten(timeline: Timeline) -> PosedQuestion:
     ahead = copied(timeline)
     while not agreed(ahead.state):
         if ahead.forward() is None:
-            raise KitError("predict: from here the nodes do not reach one version")
+            raise KitError("predict: from here, the nodes do not reach one version")
     rows = [row for row in facts.changes(model, ahead.state) if row.timestamp is not None]
     said = ", ".join(f"{row.text} has timestamp {row.timestamp}" for row in rows)
     return posed(
-        "Gossip goes on until all nodes have one version. Which changes are overwritten then?",
+        "Gossip continues until all nodes have one version. Which changes are then overwritten?",
         tuple(row.text for row in rows),
         tuple(row.text for row in rows if row.overwritten),
-        f"The newer timestamp stays: {said}." if rows else "No change has been done.",
+        f"The newer timestamp wins: {said}." if rows else "No change has been made.",
         still(ahead, "schemas"),
     )
 
@@ -326,21 +326,22 @@ TASKS = (
     run_task(
         "done-and-lost",
         "done, and lost",
-        "Two clients create ks.t, one at A and one at C, and nothing is cut. Give a run, as verbs "
-        "or as a Player, in which both are told that it is done, a change is overwritten, and in "
-        "the end all nodes have one version.",
-        "let both clients ask before anybody gossips. Then gossip and pull until all agree.",
+        "Two clients create ks.t, one at A and one at C, and the network is whole. "
+        "Give a run, as verbs or as a Player, in which both changes are made, one of them is "
+        "overwritten, and all nodes end with one version.",
+        "let both clients make their change before any node gossips. Then gossip and "
+        "pull until all nodes agree.",
         Ground("gossip", {"changes": ("create table ks.t at A", "create table ks.t at C")}),
         breaking("lost-update", "no change was overwritten."),
-        ends(agreed, "At the end of your run the nodes have different versions."),
+        ends(agreed, "At the end of your run, the nodes have different versions."),
     ),
     function_task(
         "what-stays",
         "what stays",
-        "Write what_stays(definitions). Nodes have defined the same thing, each by itself: "
-        "definitions is a list of [timestamp, text] with one for each node, and an empty text says "
-        "that it was dropped. Give the text that all nodes have once they have gossiped.",
-        "the newest stays. With equal timestamps a drop wins, and otherwise the greater text.",
+        "Write what_stays(definitions). Each node has defined the same thing on its "
+        "own: definitions is a list with one [timestamp, text] per node, and an empty text "
+        "means that it was dropped. Return the text that all nodes have after gossiping.",
+        "the newest wins. If timestamps are equal, a drop wins, otherwise the greater text.",
         what_stays,
         ([[[2, "id 2 of A"], [4, "id 4 of C"]]], [[[3, "id 3 of A"], [3, ""]]]),
         lambda chance: [

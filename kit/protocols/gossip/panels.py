@@ -125,7 +125,7 @@ SIDE_BY_SIDE = Table(
     of_state(facts.schemas),
     "defined:{0[1]}",
     lambda scene: ("same", "what", *scene.model.names),
-    caption="The schema on each node (≠: they differ)",
+    caption="The schema on each node (≠: nodes differ)",
     lines=lambda scene: facts.schemas_shown(scene.model, scene.state).splitlines(),
     named=1,
 )
@@ -138,13 +138,13 @@ VIEWS = staged(
         gates=None,
         meanings={
             "below a node": "its schema version, with a short name",
-            "on a disk": "what it heard of B: schema version, generation:version",
-            "blue": "it has all cells; a white disk is behind",
+            "on a disk": "heard of B: schema version, generation:version",
+            "blue": "has all cells; white disk: behind",
         },
     ),
     panel_of(
         "versions",
-        "Versions, said and heard",
+        "Versions: own and heard",
         Table(
             of_state(facts.versions),
             "version:{0.name}",
@@ -175,7 +175,7 @@ VIEWS = staged(
                 Column("known to", "known"),
                 Column("state", _state),
             ),
-            caption="What clients asked for",
+            caption="What clients requested",
             line=_change,
         ),
         tab="Schemas",
@@ -258,7 +258,7 @@ def _view_lines(scene: Scene) -> Iterator[str]:
     for row in scene.of(facts.views):
         pairs = zip(scene.model.changing, row.says, strict=True)
         said = ", ".join(f"{name} {status}" for name, status in pairs if status)
-        more = f", writes to {', '.join(row.pending)}, too" if row.pending else ""
+        more = f", also writes to {', '.join(row.pending)}" if row.pending else ""
         heard = f"has heard {said}; " if said else ""
         yield f"{row.name}: {heard}reads from {', '.join(row.reads) or NONE}{more}"
 
@@ -279,9 +279,9 @@ JOIN_VIEWS = staged(
         _ring,
         gates=gates,
         meanings={
-            "on a disk": "data, what it heard, whom it asks",
+            "on a disk": "its data, what it heard, which nodes it asks",
             "blue": "share of the writes",
-            "eye": "somebody reads from it; pencil: somebody writes to it",
+            "eye": "a node reads from it; pencil: a node writes to it",
         },
     ),
     panel_of(

@@ -106,9 +106,9 @@ def obstacle(peers: Peers, *, closure: bool = True) -> str | None:
     id before they answer: it compares itself with those that have answered.
     """
     if peers.group or peers.joining:
-        return f"{peers.name} has found a group"
+        return f"{peers.name} already has a group"
     if closure and peers.awaited:
-        return f"{peers.name} waits for the answer of {', '.join(peers.awaited)}"
+        return f"{peers.name} is waiting for an answer from {', '.join(peers.awaited)}"
     lowest = lowest_known(peers, closure)
     return None if lowest == peers.name else f"{lowest} has a lower Raft id than {peers.name}"
 
@@ -147,62 +147,60 @@ MOST_NAMED = 4
 class PeerRequest(Struct, frozen=True, tag="ask", cache_hash=True):
     """Whom do you know? These are the nodes that I know."""
 
-    why: ClassVar = "A new node asks if there is already a group, and which other nodes to ask."
+    why: ClassVar = "A new node asks whether a group already exists, and which other nodes to ask."
     peers: Names
 
 
 class PeerReply(Struct, frozen=True, tag="peers", cache_hash=True):
     """I have no group; these are the nodes that I know."""
 
-    why: ClassVar = "Nodes pool the names that they know, until all know the same ones."
+    why: ClassVar = "Nodes share the names that they know until all know the same ones."
     peers: Names
 
 
 class GroupReply(Struct, frozen=True, tag="group", cache_hash=True):
     """There is a group 0; ask its founder to let you in."""
 
-    why: ClassVar = "Where there is a group, no node may found another one: this node joins it."
+    why: ClassVar = "If a group exists, no node may found another one: this node joins it."
     group: str
 
 
 class JoinRequest(Struct, frozen=True, tag="join", cache_hash=True):
     """Add me to the configuration of your group."""
 
-    why: ClassVar = "A node is a member once the group's configuration has it."
+    why: ClassVar = "A node is a member once it is in the group's configuration."
 
 
 class JoinReply(Struct, frozen=True, tag="joined", cache_hash=True):
     """You are a member of this group."""
 
-    why: ClassVar = "The node is in, and need not ask any longer."
+    why: ClassVar = "The node is in the group and no longer needs to ask."
     group: str
 
 
 class Discovery(NetworkModel):
     """Nodes without a group that find one another. A node's state is what it knows: ``Peers``."""
 
-    name, title = "discovery", "Discovery: one group 0 out of contact points"
+    name, title = "discovery", "Discovery: one group 0 from contact points"
     premise = (
-        "Nodes that know few others must found one group, not two. "
-        "Each node asks its peers for theirs. The one with the lowest id founds the group."
+        "Nodes that know few others must found one group, not two. Each node asks its "
+        "peers for their peers. The node with the lowest id founds the group."
     )
-    about = "The contact points of each node, and what may go wrong."
+    about = "The contact points of each node, and what can go wrong."
     rests_at_goals = True
 
     seeds: tuple[str, ...] = parameter(
         ("A", "A", "A"),
-        "for each node (A has the lowest Raft id) the contact points in its configuration: A B",
+        "the contact points in each node's configuration: A B (A has the lowest Raft id)",
         title="seeds",
         written=True,
     )
-    restarts: int = budget(
-        0, "how often a node crashes and starts again", le=MOST_RESTARTS, own=False
-    )
+    restarts: int = budget(0, "how often a node crashes and restarts", le=MOST_RESTARTS, own=False)
     losses: int = budget(0, "how often a message is lost", le=MOST_RESTARTS, own=False)
 
     transitive_closure: bool = safeguard(
         "S-36",
-        "A node hears everybody that it knows before it founds a group",
+        "A node hears from every node that it knows before it founds a group",
         ("INV-ONEGROUP",),
         smallest={"seeds": ("A", "A B")},
     )
@@ -290,27 +288,27 @@ class Discovery(NetworkModel):
         """
         peers, name = s.nodes[node], self.names[node]
         if no_founder(peers, self.transitive_closure) is None:
-            return refused(f"{name} has everybody's answer and the lowest Raft id")
+            return refused(f"{name} has an answer from every node, and has the lowest Raft id")
         under_way = _under_way(s.network.in_flight)
         if all((name, target) in under_way for target in asked_again(peers)):
-            return refused(f"requests of {name} or their answers are on their way")
+            return refused(f"requests from {name}, or answers to them, are on their way")
         return self.turned(s, node, (peers, requests(peers, asked_again(peers))))
 
     @action(
         kind="crash",
         each=lambda m, s: (1 << len(m.names)) - 1 if m.restarts else 0,
-        label="{node} crashes and starts again",
+        label="{node} crashes and restarts",
         says=lambda m, before, a, after: (
-            "{node} starts again, finds its group 0 id and runs no discovery."
+            "{node} restarts, finds its group 0 id and skips discovery."
             if boot(m.peers(after, a.node)) == "saved state"
-            else "{node} starts again without a group; it has stored that it knows {known}."
+            else "{node} restarts without a group; on its disk, it knows {known}."
         ),
         fault=True,
         relied=True,  # whoever waits in vain is started again
     )
-    @purpose("What it had stored must be enough to go on.")
+    @purpose("What it had stored must be enough to continue.")
     def crash_and_start(self, s: ActorState, node: Node) -> Next:
-        """A node crashes and starts again, with what it had stored."""
+        """A node crashes and restarts with what it had stored."""
         if sum(peers.crashes for peers in s.nodes) >= self.restarts:
             return refused("the budget of restarts is spent")
         return self.turned(s, node, _started_again(s.nodes[node]))
@@ -332,7 +330,7 @@ class Discovery(NetworkModel):
                 return f"{peers.name} is not in the group of {peers.group}"
         return None
 
-    @goal(name="member", title="Everybody can still get into a group")
+    @goal(name="member", title="Every node can still get into a group")
     @sometimes()
     def everybody(self, s: ActorState) -> bool:
         """Every node is in a group."""
@@ -373,9 +371,9 @@ class Discovery(NetworkModel):
 
 SAID: dict[type, tuple[str, str]] = {
     PeerRequest: ("ask: {0}", "a request for peers (it knows {0})"),
-    PeerReply: ("knows {0}", "the answer with peers {0}"),
+    PeerReply: ("knows {0}", "the answer with its peers {0}"),
     GroupReply: ("group {1}", "the answer that there is group {1}"),
-    JoinRequest: ("let me in", "a request to be let in"),
+    JoinRequest: ("let me in", "a request to join the group"),
     JoinReply: ("in group {1}", "the answer that it is in group {1}"),
 }
 """Messages in short, where names that an arrow has no room for are counted, and in full."""
@@ -463,21 +461,23 @@ def table_line(peers: Peers) -> str:
 ENTRY = entry(
     Discovery,
     scenarios=(
-        Scenario("three-nodes", "Three nodes, all with A as their contact point, make one group"),
+        Scenario(
+            "three-nodes", "Three nodes that all have A as their contact point form one group"
+        ),
         Scenario(
             "chain",
-            "Each node knows one other: they keep asking until all are found",
+            "Each node knows one other: they keep asking until they know all of them",
             {"seeds": ("B", "C", "D", "D")},
         ),
         Scenario(
             "two-groups",
-            "A and B know nobody but themselves: seeds that make two groups",
+            "A and B know only themselves: with these seeds, two groups form",
             {"seeds": ("A", "B", "A B")},
             script=("found-group A", "found-group B"),
         ),
         Scenario(
             "restart",
-            "A member starts again: it finds its group 0 id and runs no discovery",
+            "A member restarts: it finds its group 0 id and skips discovery",
             {"seeds": ("A", "A"), "restarts": 1},
         ),
         Scenario("twelve", "Twelve nodes start at once", {"seeds": ("A",) * 12}),

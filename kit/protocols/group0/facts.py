@@ -127,7 +127,7 @@ def _log(m: Group0, s: Group0State) -> Iterable[str]:
     for row in entries(m, s):
         states = f"{'any' if row.previous is None else row.previous} -> {row.new}"
         effect = "" if row.effective else " (no-op)"
-        yield f"{row.index}  {states}  {row.text} of {row.creator}{effect}"
+        yield f"{row.index}  {states}  {row.text} by {row.creator}{effect}"
 
 
 def _history(m: Group0, s: Group0State) -> Iterable[str]:

@@ -18,7 +18,7 @@ FAMILY = Family(
     hunts={
         "group0": HuntGround(
             "group 0",
-            "the log: guards, retries, a deposed leader, schema on requests",
+            "the log: guards, retries, a deposed leader, the schema in requests",
             ("S-29", "S-30", "S-31", "S-51"),
             "parameters.operations",
         )

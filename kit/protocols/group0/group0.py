@@ -70,57 +70,59 @@ class Group0(Guards, raft.RaftLog, Serving):
     name, title = "group0", "Group 0: one log for all metadata"
     premise = (
         "All metadata is in one log: a change counts once a majority has stored it. "
-        "Clients (squares) ask for changes. Nodes store and apply them in the order of the log."
+        "Clients (squares) request changes. Nodes store and apply them in log order."
     )
-    about = "Who is in group 0, what clients ask for, and what may go wrong."
+    about = "The members of group 0, what clients request, and what can go wrong."
     State = Group0State
     rests_at_goals = True
 
     nodes: int = parameter(3, "members of group 0, named A, B, C, …", ge=1, le=MOST_NODES)
     operations: tuple[str, ...] = parameter(
         ("create table ks.t at A", "create table ks.t at B"),
-        "what clients ask for, each of one node: create table ks.t at B",
+        "the changes clients request, each at one node: create table ks.t at B",
         title="operations",
         written=True,
     )
     earlier: tuple[str, ...] = parameter(
         ("create keyspace ks at A",),
-        "what was asked for before, and is applied by every node",
+        "earlier changes that every node has applied",
         title="done before",
         written=True,
     )
     requests: tuple[str, ...] = parameter(
         (),
-        "reads and writes, each sent by a node to a replica: write ks.t at A to B",
+        "reads and writes, each sent from a node to a replica: write ks.t at A to B",
         title="requests",
         written=True,
     )
     kept: int = parameter(
         0,
-        "committed entries that a leader keeps; a node that lacks more gets a snapshot (0: it "
-        "keeps all)",
+        "committed entries that a leader keeps (0: all); a node that lacks more gets a snapshot",
         title="entries kept",
         ge=0,
         le=MOST_KEPT,
     )
     newcomers: int = parameter(
-        0, "how many members, the last ones, are new and have nothing yet", ge=0, le=MOST_NODES
+        0,
+        "how many members, counted from the last, are new and have no data yet",
+        ge=0,
+        le=MOST_NODES,
     )
     elections: int = budget(0, "how often another leader is elected", le=MOST_FAULTS, own=False)
     crashes: int = budget(0, "how often a node crashes", le=MOST_FAULTS, own=False)
     losses: int = budget(0, "how often a submitted command is lost", le=MOST_FAULTS, own=False)
     hours: int = budget(0, "how often an hour passes (edition server)", le=MOST_FAULTS, own=False)
     shards: int = parameter(
-        2, "shards of each node; group 0's server runs on the first one", ge=1, le=8
+        2, "shards per node; group 0's server runs on the first one", ge=1, le=8
     )
-    dcs: int = parameter(1, "datacenters that the nodes take in turn", ge=1, le=3)
+    dcs: int = parameter(1, "datacenters; nodes are assigned to them in turn", ge=1, le=3)
     edition: Edition = parameter(
-        "documents", "documents: as they say; server: a history of one hour, few voters"
+        "documents", "documents: as specified; server: one hour of history, few voters"
     )
 
     read_barrier: bool = safeguard(
         "S-29",
-        "A node applies all that was committed before it reads the state for a change",
+        "A node applies all committed commands before it reads the state for a change",
         ("INV-LIN",),
         smallest={
             "operations": ("create keyspace ks at A", "create table ks.t at B"),
@@ -129,25 +131,25 @@ class Group0(Guards, raft.RaftLog, Serving):
     )
     state_id_check: bool = safeguard(
         "S-30",
-        "A command does nothing unless the state is the one that it was built on",
+        "A command does nothing unless the state is still the one it was built on",
         ("INV-ONCE", "INV-LIN"),
         smallest={"nodes": 2},
     )
     same_id_on_retry: bool = safeguard(
         "S-31",
-        "A command is submitted again with the state id that it had",
+        "A command is submitted again with the same state id",
         ("INV-ONCE",),
         smallest={"operations": ("create table ks.t at A",), "elections": 1},
     )
     commit_with_guard: bool = safeguard(
         "S-59",
-        "A command names the state that it was decided on",
+        "A command names the state that it was built on",
         ("INV-ONCE", "INV-LIN"),
         smallest={"nodes": 2},
     )
     schema_version_check: bool = safeguard(
         "S-51",
-        "A replica serves with a schema at least as new as its coordinator's",
+        "A replica serves requests with a schema at least as new as its coordinator's",
         ("INV-SCHEMA",),
         smallest={
             "nodes": 2,
@@ -163,7 +165,7 @@ class Group0(Guards, raft.RaftLog, Serving):
         Raises BadInput for an operation or a request that is none, or too many newcomers.
         """
         if self.newcomers > (self.nodes - 1) // 2:
-            allowed = "fewer than half of the members: the others have what was done before"
+            allowed = "fewer than half of the members; the others have the earlier changes"
             raise BadInput("newcomers", self.newcomers, allowed)
         self.names = tuple(NAMES[: self.nodes])
         self.dc_of = tuple(i % self.dcs for i in range(self.nodes))
@@ -186,7 +188,7 @@ class Group0(Guards, raft.RaftLog, Serving):
             tables = tables_after(log, self.switches)
             why = schema.objection(tables.schema, operation.statement)
             if why is not None:
-                raise BadInput("earlier", operation.text, f"what makes sense there: {why}")
+                raise BadInput("earlier", operation.text, f"a change that makes sense there: {why}")
             newest, name = tables.history.newest, self.names[operation.node]
             new = next_state_id(newest, newest, operation.node, len(self.names))
             guard = Guard(newest, new)
@@ -218,7 +220,7 @@ class Group0(Guards, raft.RaftLog, Serving):
 
     @step("INV-ONCE", on=(raft.RaftLog.commit_command,))
     def built_on(self, before: Group0State, action: Any, after: Group0State) -> str | None:
-        """A command changes only the state that it was built on.
+        """A command only changes the state that it was built on.
 
         A command that takes effect finds the state id that its creator read in step 3.
         """
@@ -233,7 +235,7 @@ class Group0(Guards, raft.RaftLog, Serving):
 
     @always("INV-ONCE")
     def once(self, s: Group0State) -> str | None:
-        """A change takes effect once, as its client is told.
+        """A change takes effect once if its client hears success, and never if it hears an error.
 
         At most once; once if its client was told of success, and never if it was told of an error.
         What was done before the run is no client's.
@@ -268,13 +270,13 @@ class Group0(Guards, raft.RaftLog, Serving):
         if own >= version:
             return None
         return (
-            f"{self.names[request.replica]} serves {request.text} with version {own} of the table, "
-            f"the request has {version}"
+            f"{self.names[request.replica]} serves {request.text} with version {own} "
+            f"of the table, but the request has {version}"
         )
 
     @always()
     def majority(self, s: Group0State) -> str | None:
-        """What is committed is stored by a majority."""
+        """Every committed entry is stored by a majority."""
         length = len(s.log)
         nodes = where(at.stored >= length for at in s.indexes)
         if is_majority(nodes, s.voters):
@@ -283,11 +285,11 @@ class Group0(Guards, raft.RaftLog, Serving):
 
     @step("INV-RAFT", on=(raft.RaftLog.elect,))
     def elected(self, before: Group0State, action: Any, after: Group0State) -> str | None:
-        """A majority elects, and only a node that stores all that is committed."""
+        """A majority elects the leader, which must store every committed entry."""
         if not is_majority(before.up, before.voters):
             return f"{action.node} was elected without a majority"
         stored, length = before.indexes[self.number(action.node)].stored, len(before.log)
-        return f"{action.node} leads, and lacks index {length}" if stored < length else None
+        return f"{action.node} leads but lacks index {length}" if stored < length else None
 
     @sometimes()
     def no_op(self, s: Group0State) -> bool:
@@ -362,7 +364,7 @@ _ALTER, _WRITE = ("alter table ks.t add c at A",), ("write ks.t at A to B",)
 SCENARIOS = (
     Scenario(
         "schema",
-        "A keyspace, then a table, each asked of another node",
+        "A keyspace, then a table, each requested at a different node",
         {"operations": ("create keyspace ks at A", *_RIVAL), "earlier": ()},
     ),
     Scenario(
@@ -372,25 +374,25 @@ SCENARIOS = (
     ),
     Scenario(
         "unknown-outcome",
-        "The leader dies after the commit; the history says what became of the command",
+        "The leader dies after the commit; the history says what happened to the command",
         {"operations": _RIVAL, "elections": 1, "crashes": 1},
         script=(*_RIVAL, *(f"{each} B" for each in _STEPS), _COMMITS[1], "crash A", "elect B"),
     ),
     Scenario(
         "deposed",
-        "A leader that was deposed cannot make a change: no majority answers it",
+        "A deposed leader cannot make a change: no majority answers it",
         {"operations": _ONE, "elections": 1},
         script=(*_ONE, "elect B"),
     ),
     Scenario(
         "request",
-        "A write carries a table version that its replica does not know yet",
+        "A write has a table version that its replica does not know yet",
         {"operations": _ALTER, "earlier": ("create keyspace ks at A", *_ONE), "requests": _WRITE},
         script=(*_ALTER, *(f"{each} A" for each in _STEPS), "commit 7 by A C", "apply A", *_WRITE),
     ),
     Scenario(
         "voters",
-        "Of seven nodes five vote in the published server; one crashes, another takes its place",
+        "In the published server, five of seven nodes vote; one crashes and another replaces it",
         {"nodes": 7, "operations": _ONE, "crashes": 1, "edition": "server", "dcs": 2},
         script=("crash B", "reconfigure A C D E F"),
     ),

@@ -74,16 +74,18 @@ def _barrier_travels(m: Guards, s: Group0State, a: Any, _: Group0State) -> Itera
 
 def _validate_says(m: Guards, before: Group0State, a: Any, after: Group0State) -> str:
     if why := m.objection(before, m.number(a.node)):
-        return f"{{node}} answers its client: {why}. Nothing is sent."
+        return f"{{node}} answers its client: {why}. It submits nothing."
     return "{node} finds that the change makes sense and builds its command."
 
 
 def _look_up_says(m: Guards, before: Group0State, a: Any, after: Group0State) -> str:
     answer = after.answers[m.guard(before, m.number(a.node)).operation]
     if answer == "success":
-        return "{node} finds state {held.new} in its history: the change was made."
+        return "{node} finds state {held.new} in its history: the change took effect."
     if answer == "unknown":
-        return "{node} finds no state {held.new}, and rows that old are gone: nobody can know."
+        return (
+            "{node} finds no state {held.new}, and rows that old are gone: the outcome is unknown."
+        )
     return "{node} finds no state {held.new}: it was a no-op. {node} starts again from step 1."
 
 
@@ -104,9 +106,9 @@ class Guards(Members):
         verb=lambda m, a: m.clients[a.operation].text,
         travels=[Travel("request", "op:{operation}", "{name}", "{what}")],
     )
-    @purpose("The local lock lets one change at a time begin on a node.")
+    @purpose("The local lock lets a node work on only one change at a time.")
     def begin_operation(self, s: Group0State, operation: Operation) -> Next:
-        """A client asks {name}: {what}. {name} takes its local lock."""
+        """A client asks {name} to {what}. {name} takes its local lock."""
         node = self.clients[operation].node
         name, guard = self.names[node], s.guards[node]
         if not s.up >> node & 1:
@@ -123,19 +125,17 @@ class Guards(Members):
         when=lambda m: m.read_barrier,
         says=lambda m, s, a, _: (
             "{node} "
-            + ("asks the leader", "leads, and a majority still follows")[
-                s.leader == m.number(a.node)
-            ]
+            + ("asks the leader", "leads and still has a majority")[s.leader == m.number(a.node)]
             + ": index {index} is committed, and {node} has applied it."
         ),
         travels=_barrier_travels,
     )
-    @purpose("A change should start from the newest state, not from an old one.")
+    @purpose("A change should start from the newest state, not an old one.")
     def await_barrier(self, s: Group0State, node: Node) -> Next:
-        """The node has applied all that was committed when it asked the leader."""
+        """The node has applied everything that was committed when it asked the leader."""
         name, applied = self.names[node], s.indexes[node].applied
         if s.deposed >> node & 1:
-            return refused(f"{name} believes that it leads, and no majority answers it")
+            return refused(f"{name} believes that it leads, but no majority answers it")
         if why := self.no_leader(s):
             return why
         if applied < len(s.log):
@@ -153,9 +153,9 @@ class Guards(Members):
         return s.guarded(node, self.guard(s, node).but(step=READ, observed=newest))
 
     @action(tag="make-id", each=after_step(READ))
-    @purpose("The id names the state that the change leads to; ids only grow.")
+    @purpose("The id names the state that the change produces; ids only grow.")
     def make_state_id(self, s: Group0State, node: Node) -> Next:
-        """{node} makes a greater state id: {now.new}."""
+        """{node} creates a greater state id: {now.new}."""
         guard = self.guard(s, node)
         return s.guarded(node, guard.but(step=MADE, new=self.fresh_id(s, node)))
 
@@ -172,9 +172,9 @@ class Guards(Members):
         return objection(self.tables(s, node).schema, statement)
 
     @action(each=after_step(MADE), says=_validate_says, travels=_answer_travels)
-    @purpose("What makes no sense is refused before it reaches the log.")
+    @purpose("A change that makes no sense is refused before it reaches the log.")
     def validate(self, s: Group0State, node: Node) -> Next:
-        """The node looks whether the change makes sense in its own state."""
+        """The node checks whether the change makes sense in its own state."""
         if self.objection(s, node) is not None:
             return self.answered_with(s, node, "error")
         return s.guarded(node, self.guard(s, node).but(step=VALID))
@@ -185,9 +185,9 @@ class Guards(Members):
         return s.guarded(node, None).but(answers=answers)
 
     @action(each=after_step(VALID), travels=_command_travels)
-    @purpose("A command that is in the log is the same for everybody.")
+    @purpose("A command in the log is the same for every node.")
     def submit(self, s: Group0State, node: Node) -> Next:
-        """{node} submits its command: state {held.observed} is to become {held.new}."""
+        """{node} submits its command: state {held.observed} → {held.new}."""
         if why := self.no_leader(s):
             return why
         forgets = s.expired + 1 if s.expired else 0
@@ -205,7 +205,7 @@ class Guards(Members):
     @action(each=after_step(SUBMITTED, APPLIED), says=_look_up_says, travels=_answer_travels)
     @purpose("A command in the log may still be a no-op; the history knows.")
     def look_up(self, s: Group0State, node: Node) -> Next:
-        """The command was gone through here; the history says what became of it."""
+        """The node has processed the command; the history says what happened to it."""
         guard, name = self.guard(s, node), self.names[node]
         if guard.step != APPLIED:
             return refused(f"{name} has not applied its command yet", (name,))
@@ -217,21 +217,21 @@ class Guards(Members):
     @action(
         each=after_step(SUBMITTED),
         says=lambda m, before, a, after: (
-            "{node} does not know what became of its command, and submits it again."
+            "{node} does not know what happened to its command, and submits it again."
             if before.guards[m.number(a.node)].new == after.guards[m.number(a.node)].new
             else "{node} submits its change again, under a new state id: {now.new}."
         ),
         travels=_command_travels,
     )
-    @purpose("Silence does not say whether it was lost, so the node asks again.")
+    @purpose("Silence does not show whether the command was lost, so the node submits it again.")
     def retry(self, s: Group0State, node: Node) -> Next:
-        """The node hears nothing of its command and submits it once more."""
+        """The node hears nothing about its command and submits it again."""
         guard = self.guard(s, node)
         if why := self.no_leader(s):
             return why
         under_way = (*s.in_flight, *s.log)
         if guard.term >= s.term and any(command.new == guard.new for command in under_way):
-            return refused("the command is on its way, and its leader leads on")
+            return refused("the command is on its way, and the same leader still leads")
         command = commands.retried(self.command(guard), self.fresh_id(s, node), self.switches)
         return _sent(s.guarded(node, guard.but(new=command.new, term=s.term)), command)
 
@@ -286,7 +286,7 @@ def linearizability(m: Members) -> Monitor:
 
     return Monitor(
         "linearizable",
-        "A change that begins after another one's success sees its effect",
+        "A change that begins after another one has succeeded sees its effect",
         lambda: Places(0, (-1,) * len(m.clients)),
         watch,
         lambda memory: memory.broken,
@@ -319,5 +319,5 @@ def _witness(m: Members, s: Group0State, action: Any, number: int) -> str:
     if isinstance(action, Validate):
         applied = s.indexes[m.number(action.node)].applied
         why = _refuses(m, s, applied, number)
-        return f"{text} is refused ({why}), after another client's success had changed that"
-    return f"{text} succeeds, where the state before it did not allow it"
+        return f"{text} is refused ({why}) although another client's success had changed that"
+    return f"{text} succeeds although the state before it did not allow it"

@@ -64,7 +64,7 @@ MOST_TABLES = 1_000_000
 
 @checked
 def schema_costs(tables: int = LARGE) -> Chart:
-    """Seconds of one schema change: bars for a cluster of so many tables, and curves up to there.
+    """Draw the seconds per schema change: bars for this many tables, and curves up to there.
 
     The bars reach the most that a change takes, a second line the least.
 
@@ -74,7 +74,7 @@ def schema_costs(tables: int = LARGE) -> Chart:
         raise BadInput("tables", tables, f"a number from 1 to {MOST_TABLES}")
     figure, axes = empty_figure(6.4, 2.8)
     counts = [max(1, tables * i // POINTS) for i in range(1, POINTS + 1)]
-    lines = [f"Seconds of one schema change, up to {tables:,} tables"]
+    lines = [f"Seconds per schema change, up to {tables:,} tables"]
     for place, source in enumerate(SOURCES):
         costs = [change_cost(source, count) for count in counts]
         most, wide = [cost.most for cost in costs], 1.2 if source == "timestamp" else 3
@@ -86,12 +86,12 @@ def schema_costs(tables: int = LARGE) -> Chart:
         axes.text(at, cost.most, source, ha="center", va="bottom", fontsize=8)
         lines.append(f"by {source}: {_seconds(cost.least, cost.most)}")
     halved = change_cost("hash", max(1, tables // 2)).most
-    lines.append(f"with half as many tables: by hash {halved:g} at most, by timestamp as before")
-    totals = (f"by {source} {total_cost(source, tables):,.0f} at most" for source in SOURCES)
-    lines.append(f"to create all of them, one by one: {', '.join(totals)}")
+    lines.append(f"with half as many tables: by hash at most {halved:g}, by timestamp the same")
+    totals = (f"by {source} at most {total_cost(source, tables):,.0f}" for source in SOURCES)
+    lines.append(f"to create all the tables one by one: {', '.join(totals)}")
     axes.set_xticks([tick for tick in axes.get_xticks() if 0 <= tick <= tables])
     axes.set_xlabel("tables in the cluster")
-    axes.set_ylabel("seconds a change")
+    axes.set_ylabel("seconds per change")
     figure.legend(loc="outside right upper", frameon=False)
     return chart(figure, "\n".join(lines))
 
@@ -110,15 +110,15 @@ def effective(timeline: Timeline) -> PosedQuestion:
     """
     model, state = timeline.model, timeline.state
     if not isinstance(model, Group0) or not len(state.log):
-        raise KitError("predict: there is no log of group 0 with an entry here")
+        raise KitError("predict: group 0's log has no entry here")
     rows = facts.entries(model, state)
-    words = {row.index: f"index {row.index}: {row.text} of {row.creator}" for row in rows}
+    words = {row.index: f"index {row.index}: {row.text} by {row.creator}" for row in rows}
     chain = listed(f"{row.previous} → {row.new}" for row in rows if row.effective)
     return posed(
-        "Which entries of the log take effect, on every node that goes through them?",
+        "Which log entries take effect on every node that applies them?",
         tuple(words.values()),
         tuple(words[row.index] for row in rows if row.effective),
-        f"The states follow one another: {chain}. What was built on another state does nothing.",
+        f"The states follow one another: {chain}. A command built on any other state does nothing.",
         still(timeline, "history"),
     )
 
@@ -140,10 +140,11 @@ def founders(timeline: Timeline) -> PosedQuestion:
         for name, points in model.contact_points.items()
     )
     return posed(
-        f"{seeds}. Which nodes may found a group 0, depending on the order of messages?",
+        f"{seeds}. Depending on the order of messages, which nodes can found a group 0?",
         model.contact_points,
         right,
-        f"Among all {result.states:,} states there is one for each of these: {listed(right)}.",
+        f"Of all {result.states:,} states, at least one has a group founded by each "
+        f"of: {listed(right)}.",
     )
 
 
@@ -162,7 +163,7 @@ def _has_no_op(timeline: Timeline) -> str | None:
 
 def _told_both(timeline: Timeline) -> str | None:
     answers = sorted(timeline.state.answers)
-    return None if answers == ["error", "success"] else f"The clients are told: {answers}."
+    return None if answers == ["error", "success"] else f"The clients' answers are: {answers}."
 
 
 def effects(commands: list[list[int]]) -> list[bool]:
@@ -193,10 +194,11 @@ TASKS = (
     run_task(
         "lost-race",
         "lose the race",
-        "Two clients ask A and B for the same table. Give a run, as verbs or as a Player, in which "
+        "Two clients ask A and B to create the same table. Give a run, as verbs or as a Player, "
+        "in which "
         "both commands are committed, one of them does nothing, and both clients are answered.",
         "both nodes must read the same newest state id before either command is applied there; "
-        "the one whose command did nothing begins again and validates once more.",
+        "the one whose command did nothing starts again and validates again.",
         Ground("group0"),
         _has_no_op,
         _told_both,
@@ -204,10 +206,11 @@ TASKS = (
     function_task(
         "what-takes-effect",
         "what takes effect",
-        "Write effects(commands). commands is the log: a list of [previous, new] state ids. The "
-        "first state is 0. Give a list of True and False: which of them take effect.",
-        "keep the newest state id; a command that does nothing leaves it as it is, and the same "
-        "command may be in the log twice.",
+        "Write effects(commands). commands is the log: a list of [previous, new] "
+        "state ids. The first state is 0. Return a list with True for each command that takes "
+        "effect, else False.",
+        "keep the newest state id; a command that does nothing does not change it, "
+        "and the same command can be in the log twice.",
         effects,
         ([[[0, 1], [1, 2], [1, 3]]], [[[0, 1], [0, 1], [1, 4]]]),
         _some_commands,
@@ -215,10 +218,10 @@ TASKS = (
     function_task(
         "one-group",
         "one group or two",
-        "Write one_group(seeds). seeds gives each node the list of its contact points. True when "
-        "discovery makes one group, whatever the order of messages.",
-        "follow the contact points from each node as far as they lead. One node must be reached "
-        "from all of them (a node reaches itself).",
+        "Write one_group(seeds). seeds maps each node to a list of its contact "
+        "points. Return True if discovery forms one group, whatever the order of messages.",
+        "follow the contact points from each node as far as they lead. At least one "
+        "node must be reachable from every node (a node reaches itself).",
         one_group,
         ([{"A": [], "B": ["A"], "C": ["B"]}], [{"A": [], "B": [], "C": ["A", "B"]}]),
         lambda chance: [{n: sorted(chance.sample(NODES, chance.randint(0, 2))) for n in NODES}],

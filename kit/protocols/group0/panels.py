@@ -118,7 +118,7 @@ def _card(entry: EntryRow, rows: tuple[MemberRow, ...]) -> Card:
     )
     words = f"{entry.index} {entry.text}"
     effect = "" if entry.effective else " (no-op)"
-    title = f"{entry.index}  {entry.text} of {entry.creator}{effect}"
+    title = f"{entry.index}  {entry.text} by {entry.creator}{effect}"
     return Card(f"log:{entry.index}", words, marks, void=not entry.effective, title=title)
 
 
@@ -142,14 +142,14 @@ def _history(scene: Scene) -> Iterator[tuple[Frag, str, str, str, EntryRow]]:
     for entry in reversed(scene.of(facts.entries)):
         new = h("span", str(entry.new), title=timeuuid(entry.new, places))
         built = "any state" if entry.previous is None else str(entry.previous)
-        yield new, f"{entry.text} of {entry.creator}", built, _outcome(scene, entry), entry
+        yield new, f"{entry.text} by {entry.creator}", built, _outcome(scene, entry), entry
 
 
 def _outcome(scene: Scene, entry: EntryRow) -> str:
     model, state = scene.model, scene.state
     applied = [row.name for row in scene.of(facts.nodes) if row.applied >= entry.index]
     if not applied:
-        return "applied by nobody yet"
+        return "not applied anywhere yet"
     if not entry.effective:
         return f"no-op on {', '.join(applied)}"
     kept = [n for n in applied if entry.new in model.tables(state, model.number(n)).history.rows]
@@ -159,7 +159,7 @@ def _outcome(scene: Scene, entry: EntryRow) -> str:
 def _shown_as(scene: Scene) -> Frag:
     newest = scene.state.log[len(scene.state.log) - 1].new if len(scene.state.log) else 0
     shown = timeuuid(newest, len(scene.model.names))
-    return h("p", f"A state id stands for a TIMEUUID: {newest} for {shown}.", class_="soft")
+    return h("p", f"State id {newest} stands for the TIMEUUID {shown}.", class_="soft")
 
 
 # -- guards that are held: which of the eight steps is done, and what it found ---------------------
@@ -196,7 +196,7 @@ def _guard(row: GuardRow) -> Frag:
         )
         for number, state, name, result in _steps(row)
     ]
-    done = f"step {len(row.results)} of {len(STEPS)} is done"
+    done = f"{len(row.results)} of {len(STEPS)} steps done"
     return h(
         "div",
         h(
@@ -289,7 +289,7 @@ def _badges(scene: Scene) -> Badges:
     if state.up >> state.leader & 1:
         yield "leader", f"term {state.term}: {names[state.leader]} leads", ""
     else:
-        yield "leader", f"! {names[state.leader]} led, and is down", "broken"
+        yield "leader", f"! leader {names[state.leader]} is down", "broken"
     yield "quorum", *(("✓ quorum", "") if up >= needed else ("! no quorum", "broken"))
     yield "deposed", f"… {', '.join(wrong)} deposed" if wrong else "", "busy"
 
@@ -297,7 +297,7 @@ def _badges(scene: Scene) -> Badges:
 def _status(scene: Scene) -> str:
     state = scene.state
     leader = scene.model.names[state.leader]
-    return f"index {len(state.log)}, term {state.term} of {leader}, {judged(scene)}"
+    return f"index {len(state.log)}, term {state.term} led by {leader}, {judged(scene)}"
 
 
 EFFECT, NOTHING = "it takes effect on every node", "it does nothing on any node"
@@ -312,10 +312,11 @@ def question(scene: Scene) -> Question | None:
     newest = rows[-1] if rows else 0
     built = _built(entry.previous)
     return Question(
-        f"{entry.text} of {entry.creator}, built on {built}, is committed. What happens to it?",
+        f"{entry.text} by {entry.creator}, built on {built}, is committed. What effect "
+        "does it have?",
         (EFFECT, NOTHING),
         (EFFECT if entry.effective else NOTHING,),
-        f"The newest state before it is {newest}; it was built on {built}.",
+        f"The newest state before it was {newest}; the command was built on {built}.",
     )
 
 
@@ -440,7 +441,7 @@ def _peer_gates(scene: Scene) -> Iterator[Gate]:
     for each in scene.state.nodes:
         if not each.group and not each.joining and each.known[1:]:
             leads = min(each.known) == each.name
-            what = f"{each.name} may found a group" if leads else f"{each.name} finds a group"
+            what = f"{each.name} can found a group" if leads else f"{each.name} finds a group"
             there = tuple(name for name in each.answered if name != each.name)
             count = len(there) + len(each.unanswered)
             thing = scene.model.spot(each.name)
@@ -450,7 +451,7 @@ def _peer_gates(scene: Scene) -> Iterator[Gate]:
 def _warning(scene: Scene) -> str:
     if makes_one_group(scene.model.contact_points):
         return ""
-    return "no node is reachable from every node along these seeds: two groups may be founded"
+    return "with these seeds, no node is reachable from every other: two groups can be founded"
 
 
 def _groups(scene: Scene) -> str:
@@ -459,7 +460,7 @@ def _groups(scene: Scene) -> str:
 
 def _discovery_badges(scene: Scene) -> Badges:
     yield "groups", _groups(scene), "broken" if len(groups(scene.state)) > 1 else ""
-    yield "seeds", "! these seeds may make two groups" if _warning(scene) else "", "busy"
+    yield "seeds", "! two groups can form" if _warning(scene) else "", "busy"
 
 
 def _discovery_status(scene: Scene) -> str:
@@ -476,7 +477,7 @@ DISCOVERY_VIEWS = Views(
             gates=_peer_gates,
             meanings={
                 "+": "in no group yet",
-                "below a node": "answers of those it knows",
+                "below a node": "answers from peers it knows",
                 "blue": "peers it knows",
                 "crown": "founded a group",
             },
@@ -561,6 +562,6 @@ def _says(was: HeldGuard | None, now: HeldGuard | None, answers: tuple[str, ...]
         return Cell(DOES[now.step].format(held=now), fill="plain")
     assert was is not None
     if now:
-        return Cell(f"finds no {was.new}, begins again", fill="removed")
-    why = f"finds {was.new}" if was.step == APPLIED else "it makes no sense now"
+        return Cell(f"finds no {was.new}, starts again", fill="removed")
+    why = f"finds {was.new}" if was.step == APPLIED else "no longer makes sense"
     return Cell(f"{why}: {answers[was.operation]}", fill="added")

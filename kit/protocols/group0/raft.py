@@ -67,8 +67,8 @@ def _apply_says(m: RaftLog, before: Group0State, a: Any, after: Group0State) -> 
     if takes_effect(newest, command, m.switches):
         return f"{{node}} applies {change(command)}: state {newest} becomes {command.new}."
     return (
-        f"{{node}} goes through {change(command)}: it was built on state {command.previous}, the "
-        f"newest is {newest}. It does nothing."
+        f"{{node}} applies {change(command)}, a no-op: it was built on state "
+        f"{command.previous}, but the newest is {newest}."
     )
 
 
@@ -90,9 +90,9 @@ class RaftLog(Members):
             )
         ],
     )
-    @purpose("All nodes go through the same commands in the same order.")
+    @purpose("All nodes apply the same commands in the same order.")
     def apply_command(self, s: Group0State, node: Node) -> Next:
-        """A node goes through the next committed command: it takes effect there, or is a no-op."""
+        """A node applies the next committed command, which takes effect there or is a no-op."""
         return self.building(s, node) or s.applied(node)
 
     def commits(self, s: Group0State) -> Iterator[tuple[int, tuple[str, ...]]]:
@@ -108,7 +108,7 @@ class RaftLog(Members):
         label=verb_with_change,
         travels=lambda m, _, a, s: entry_to(m, s, a.by, f"index {len(s.log)}"),
     )
-    @purpose("What a majority has stored outlives the loss of any minority.")
+    @purpose("What a majority has stored survives the loss of any minority.")
     def commit_command(self, s: Group0State, state_id: StateId, by: Names) -> Next:
         """{by} store {last}: it is committed at index {index}.
 
@@ -129,7 +129,7 @@ class RaftLog(Members):
         """That nodes lack what the leader has dropped."""
         leader = self.names[s.leader]
         dropped = f"{leader}, the leader, has dropped entries up to {self.snapshot(s)}"
-        return refused(f"{dropped}: a snapshot comes first", self.named(nodes))
+        return refused(f"{dropped}: the node needs a snapshot first", self.named(nodes))
 
     def leader_down(self, s: Group0State) -> Refusal | None:
         """That the leader is down, if it is."""
@@ -148,9 +148,9 @@ class RaftLog(Members):
             )
         ],
     )
-    @purpose("A node can apply only what it has stored and knows to be committed.")
+    @purpose("A node can apply only entries that it has stored and knows are committed.")
     def replicate(self, s: Group0State, node: Node) -> Next:
-        """{node} stores the log up to index {index}, and knows it is committed."""
+        """{node} stores the log up to index {index} and knows that it is committed."""
         if why := self.leader_down(s):
             return why
         if self.lacking_dropped(s) >> node & 1:
@@ -170,9 +170,9 @@ class RaftLog(Members):
             )
         ],
     )
-    @purpose("The log no longer has the old entries; the state stands for them.")
+    @purpose("The log no longer has the old entries; the state replaces them.")
     def install_snapshot(self, s: Group0State, node: Node) -> Next:
-        """{node} lacks entries that the leader has dropped: it gets the state at {applied}.
+        """{node} lacks entries that the leader has dropped, so it gets the state at {applied}.
 
         The snapshot is the state after its last entry: the node has gone through all of them.
         """
@@ -189,14 +189,14 @@ class RaftLog(Members):
     def step_down(self, s: Group0State, node: Node) -> Next:
         """{node} hears of term {after.term} and no longer leads."""
         if not s.up >> s.leader & 1:
-            return refused("no node is up that could tell it")
+            return refused("no node that could tell it is up")
         return s.but(deposed=s.deposed & ~(1 << node))
 
     @action(tag="restart", each=lambda m, s: m.everybody & ~s.up)
-    @purpose("It still knows what is on its disk; the log brings the rest.")
+    @purpose("The node still has what is on its disk and gets the rest from the log.")
     def restart_node(self, s: Group0State, node: Node) -> Next:
-        """{node} is up again. Its shard 0 starts the server of group 0 with what it had applied:
-        index {applied}.
+        """{node} is up again. Its shard 0 starts group 0's server from the last index it had
+        applied: {applied}.
         """
         return s.but(up=s.up | 1 << node)
 
@@ -210,7 +210,7 @@ class RaftLog(Members):
         ],
         fault=True,
     )
-    @purpose("A majority may choose another leader at any time, one in each term.")
+    @purpose("A majority can elect another leader at any time, but only one per term.")
     def elect(self, s: Group0State, node: Node) -> Next:
         """A majority votes for {node}: it leads in term {after.term}."""
         if why := self.no_quorum(s):
@@ -228,7 +228,7 @@ class RaftLog(Members):
         verb=lambda m, a: f"reconfigure {' '.join(a.voters)}",
         travels=lambda m, _, a, s: entry_to(m, s, m.named(s.up), f"{s.voters.bit_count()} voters"),
     )
-    @purpose("The voters decide what a majority is.")
+    @purpose("A majority is counted among the voters.")
     def reconfigure(self, s: Group0State, voters: Names) -> Next:
         """The voters are now {voters}."""
         if why := self.no_leader(s):
@@ -248,9 +248,9 @@ class RaftLog(Members):
         label=verb_with_change,
         fault=True,
     )
-    @purpose("Networks lose messages, and nobody is told.")
+    @purpose("Networks lose messages without telling anyone.")
     def lose_command(self, s: Group0State, state_id: StateId) -> Next:
-        """{lost} is lost on its way; nobody is told."""
+        """{lost} is lost on its way; no node is told."""
         if not s.left.losses:
             return NO_LOSSES
         return _taken(s.spend("left.losses"), state_id)[0]
@@ -258,9 +258,9 @@ class RaftLog(Members):
     @action(
         tag="crash", each=lambda m, s: s.up if m.budget.crashes else 0, fault=True, hand=off_stage
     )
-    @purpose("Nodes stop at any moment; the log must outlive that.")
+    @purpose("Nodes can stop at any moment; the log must survive that.")
     def crash_node(self, s: Group0State, node: Node) -> Next:
-        """{node} crashes. What it stored stays; what it was doing is gone."""
+        """{node} crashes. It keeps what it stored, but loses what it was doing."""
         if not s.left.crashes:
             return NO_CRASHES
         guard, others, answers = s.guards[node], ~(1 << node), s.answers
@@ -285,9 +285,9 @@ class RaftLog(Members):
         each=lambda m, s: int(m.budget.hours > 0 and m.newest_id(s) > s.expired),
         fault=True,
     )
-    @purpose("The history is not kept for ever.")
+    @purpose("The history is not kept forever.")
     def pass_hour(self, s: Group0State) -> Next:
-        """An hour passes: state ids up to {after.expired} are too old for the history."""
+        """An hour passes: state ids up to {after.expired} expire from the history."""
         if not s.left.hours:
             return NO_HOURS
         return s.spend("left.hours").but(expired=self.newest_id(s))

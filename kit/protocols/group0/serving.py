@@ -61,15 +61,15 @@ class Serving(state.Members):
             )
         ],
     )
-    @purpose("The two nodes may know different versions of the table.")
+    @purpose("The two nodes can have different versions of the table.")
     def send_request(self, s: state.Group0State, request: Request) -> state.Next:
-        """{source} sends {text} with its version of {table}: {version}."""
+        """{source} sends {text} with its version of {table}, {version}."""
         wanted = self.table_requests[request]
         node, table = wanted.coordinator, f"{wanted.keyspace}.{wanted.table}"
         if why := self.is_down(s, node):
             return why
         if self.tables(s, node).schema.table(wanted.keyspace, wanted.table) is None:
-            return refused(f"{self.names[node]} knows no table {table}")
+            return refused(f"{self.names[node]} does not know table {table}")
         version, index = self.own_version(s, request, node), s.indexes[node].applied
         return s.but(
             requests=state.put(s.requests, request, state.CarriedVersion("sent", version, index))
@@ -85,13 +85,13 @@ class Serving(state.Members):
             "{target}", "{source}", "schema?", "version {version}", ("request", "data")
         ),
     )
-    @purpose("The sender knows a newer table, so the replica catches up first.")
+    @purpose("The sender has a newer version of the table, so the replica catches up first.")
     def fetch_schema(self, s: state.Group0State, request: Request) -> state.Next:
-        """{target} goes through the log up to index {up_to}, as far as {source} has."""
+        """{target} applies the log up to index {up_to}, as far as {source} has."""
         node = self.table_requests[request].replica
         name, guard = self.names[node], s.guards[node]
         if guard is not None and guard.step in state.LOOKING:
-            return refused(f"{name} builds a command on its state", (name,))
+            return refused(f"{name} is building a command on its state", (name,))
         return self.is_down(s, node) or s.applied_up_to(node, s.requests[request].index)
 
     @action(
@@ -100,7 +100,7 @@ class Serving(state.Members):
         verb=lambda m, a: f"serve: {text_of(m, a)}",
         travels=[Travel("answer", "{target}", "{source}", "done")],
     )
-    @purpose("Both nodes have to mean the same columns.")
+    @purpose("Both nodes have to use the same columns.")
     def serve_table_request(self, s: state.Group0State, request: Request) -> state.Next:
         """{target} serves {text} with version {own} of {table}."""
         wanted, carried = self.table_requests[request], s.requests[request]

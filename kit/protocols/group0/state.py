@@ -158,14 +158,14 @@ def key_of(in_flight: tuple[commands.Command, ...], at: int) -> str:
 
 
 def said(command: commands.Command) -> str:
-    """``1 → 2 create table ks.t of A``: from which state to which, what, by whom."""
+    """``1 → 2 create table ks.t by A``: from which state to which, what, by whom."""
     previous = "any" if command.previous is None else command.previous
     return f"{previous} → {command.new} {change(command)}"
 
 
 def change(command: commands.Command) -> str:
-    """What a command changes, by whom: ``create keyspace ks of A``."""
-    return f"{command.change.text} of {command.creator}"
+    """What a command changes, by whom: ``create keyspace ks by A``."""
+    return f"{command.change.text} by {command.creator}"
 
 
 @lru_cache(1 << 12)  # few differ
@@ -244,7 +244,7 @@ class Members(VotingModel[Group0State]):
             return why
         if not s.up >> s.leader & 1:
             name = self.names[s.leader]
-            return refused(f"{name}, the leader, is down: another one must be elected", (name,))
+            return refused(f"{name}, the leader, is down: another leader must be elected", (name,))
         return None
 
     def building(self, s: Group0State, node: int) -> Refusal | None:
@@ -252,7 +252,7 @@ class Members(VotingModel[Group0State]):
         guard, name = s.guards[node], self.names[node]
         if guard is None or guard.step not in LOOKING:
             return None
-        return refused(f"{name} builds a command on the state that it has", (name,))
+        return refused(f"{name} is building a command on the state that it has", (name,))
 
     def words(self, before: Any, action: Any, after: Any) -> Words:
         """The leader, the newest index; of a node its guard before and now, how far it is."""

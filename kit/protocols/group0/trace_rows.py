@@ -11,8 +11,8 @@ from kit.spark import schemas
 COMMANDS = schemas.of_steps(
     "commands",
     "a command that group 0 committed",
-    "state_id bigint: the state id that it made, null where it had no effect",
-    "creator string: who made it, empty where that is no node",
+    "state_id bigint: the state id that it created, or null if it had no effect",
+    "creator string: the node that made it, or empty if no node did",
     "description string: what it says",
 )
 MEMBERS = schemas.of_steps(
@@ -20,16 +20,16 @@ MEMBERS = schemas.of_steps(
     "a member of group 0 after a step",
     "node string: the node",
     "stored bigint: the last entry of the log that it stores",
-    "committed bigint: the last entry that it knows to be committed",
+    "committed bigint: the last entry that it knows is committed",
     "applied bigint: the last entry that it has applied",
     "votes boolean: whether it is a voter",
     "leads boolean: whether it believes that it leads",
 )
 ANSWERS = schemas.of_steps(
     "answers",
-    "what a client was told by the end of a step",
+    "what a client had been told by the end of a step",
     "operation int: its number, from 1",
-    "text string: what is asked for, and of whom",
+    "text string: what is requested, and at which node",
     "answer string: waiting, running, success, error, unknown or no answer",
 )
 

@@ -23,7 +23,7 @@ class VotingModel(NodeModel[S]):
         NEWEST, "the release of the server, which decides how voters are chosen (edition server)"
     )
     most_voters: int = parameter(
-        MOST_VOTERS, "how many nodes may vote (edition server)", title="limit of voters", ge=1, le=9
+        MOST_VOTERS, "how many nodes can vote (edition server)", title="limit of voters", ge=1, le=9
     )
 
     @cached_property

@@ -24,29 +24,30 @@ LEFT = {
     "unavailable": "every range has lost every replica",
 }
 ABOUT = """\
-What to do about a cluster that lost nodes: whether group 0 has its quorum, at which levels data are
-available, which procedure, which leader, which order, and what is lost in the worst case.
+What to do about a cluster that lost nodes: whether group 0 has a quorum, at which levels data is
+available, which procedure, leader and order to use, and what is lost in the worst case.
 """
 AFTER = """\
 FILE is a description in JSON
   {"nodes": [{"name": "A", "dc": "dc1", "rack": "r1", "status": "up", "commit_index": 10},
              {"name": "B", "status": "lost"}, ...], "keyspaces": {"shop": {"dc1": 3}},
    "deaths": [["B"], ...], "upgrade": "done"}
-(status: up, down: it may be restarted, or lost; only nodes and their names are needed; a node that
-joins or leaves has a "state" as in system.topology; "votes": true or false of each node says who
-votes) or a dump of system.topology, of which options tell who is dead, commit indexes and
-replication factors.
+(status: up; down, if the node can be restarted; or lost. Only the nodes and their names are
+needed. A node that is joining or leaving has a "state" as in system.topology. "votes": true or
+false on each node says which nodes vote) or a dump of system.topology, with options for the dead
+nodes, the commit indexes and the replication factors.
 
-Who votes decides, and no release lets you work it out from outside. Ask it of a live node:
+The answer depends on which nodes vote, and no release lets you work that out from outside. Ask a
+live node:
   SELECT JSON group_id, disposition, server_id, can_vote FROM system.raft_state
     WHERE group_id = the value of raft_group0_id in system.scylla_local
-and save the rows (JSON, or CSV with a header) for --raft-state. Each node tells its own view, so
-ask several: of two that differ, that of the node with the latest commit index is the newer one.
-system.raft_snapshot_config is older, and won't do. Without it the answer says what follows from
-the worst and the best set of voters that the release may have chosen.
+and save the rows (JSON, or CSV with a header) for --raft-state. Each node reports its own view, so
+ask several: if two differ, the view from the node with the latest commit index is the newer one.
+system.raft_snapshot_config is older, and won't do. Without --raft-state, the answer covers the
+worst and the best set of voters that the release could have chosen.
 
-Ends with 0 when group 0 has a quorum for certain, 1 when it has none or when that is not known, 2
-on bad input.
+Exits with 0 if group 0 certainly has a quorum, 1 if it has none or if that is not known, and 2 on
+bad input.
 
 examples
   python -m kit recover cluster.json
@@ -60,11 +61,13 @@ examples
 def _recover(given: Namespace) -> Answer:
     if given.documented:
         if given.file is not None:
-            raise BadInput("FILE", given.file, "nothing beside --documented")
+            raise BadInput("FILE", given.file, "no FILE with --documented")
         rows = tuple(availability.judged(row) for row in availability.FAILURES)
         return Answer(rows, parts=_tables(rows))
     if given.file is None:
-        raise BadInput("FILE", "nothing", "a description, a dump of system.topology, --documented")
+        raise BadInput(
+            "FILE", "nothing", "a description, a dump of system.topology, or --documented"
+        )
     cluster, warnings = dry_run.open_cluster(
         given.file,
         status=given.status,
@@ -109,7 +112,7 @@ def _parts(advice: dry_run.RecoveryAdvice) -> Iterator[Part]:
     for said, names in (("down", advice.down), ("lost", advice.lost)):
         yield from wrap(_named(names), f"{GAP}{said}: ")
     if advice.elsewhere:
-        yield "on other releases, by the same file"
+        yield "on other releases, for the same file"
         for release, procedure in advice.elsewhere.items():
             yield f"{GAP}{release}  {procedure}"
     if advice.restart and advice.procedure == "restart":
@@ -135,16 +138,16 @@ def _group0(lines: Sequence[dry_run.QuorumLine]) -> Iterator[str]:
     """A line for each set of voters that counts."""
     known_by = [line for line in lines if line.told_by]
     if not known_by:
-        yield from wrap("who votes is not known. At worst and at best", "group 0: ", GAP)
+        yield from wrap("it is not known which nodes vote. At worst and at best", "group 0: ", GAP)
     elif len(lines) > 1:
-        yield from wrap("who votes, as these nodes see it", "group 0: ", GAP)
+        yield from wrap("the voters, as these nodes see them", "group 0: ", GAP)
     for line in lines:
         has = "a quorum" if line.holds else "no quorum"
         needed = f"{line.needed} {are(line.needed)} needed"
         said = f"{has}: {line.live} of {counted(len(line.voters), 'voter')} live, {needed}"
         if known_by and len(lines) == 1:
             yield from wrap(said, "group 0: ", GAP)
-            said = f"{_named(line.voters)} (by {line.told_by})"
+            said = f"{_named(line.voters)} (from {line.told_by})"
             yield from wrap(said, f"{GAP}voters: ", GAP * 2)
         else:
             which = f"{line.told_by}: " if known_by else "if "
@@ -154,13 +157,15 @@ def _group0(lines: Sequence[dry_run.QuorumLine]) -> Iterator[str]:
 def _tables(rows: Iterable[availability.JudgedFailure]) -> Iterator[str]:
     """The documents' tables of failures: their word, and below it what is computed."""
     factor = availability.RF
-    yield f"schema changes and data in clusters of three nodes a datacenter, RF {factor} in each"
+    yield (
+        f"schema changes and data in clusters with three nodes per datacenter, RF {factor} in each"
+    )
     for each in rows:
         row = each.row
         said = "possible" if row.schema else f"impossible, {_back(row.back)}"
         computed = (
-            f"possible: {each.schema} where all vote; of a few voters {each.at_once} when they "
-            f"die at once, {each.in_turn} one after another"
+            f"possible: {each.schema} if all vote; with few voters {each.at_once} if "
+            f"they die at once, {each.in_turn} if one after another"
         )
         back = f", {_back(each.back)}" if each.back else ""
         unmet = listed((_level(at) for at in each.data if at.standing != "available"), "no level")
@@ -173,7 +178,7 @@ def _tables(rows: Iterable[availability.JudgedFailure]) -> Iterator[str]:
 
 
 def _back(count: int) -> str:
-    return f"{count} {'has' if count == 1 else 'have'} to come back"
+    return f"{count} must come back"
 
 
 def _level(standing: availability.LevelStanding) -> str:
@@ -189,32 +194,32 @@ WORDS = (
     Word(
         "--documented",
         "",
-        "instead: what the documents say of failures in clusters of 3, 6 and 9 nodes, and how much "
-        "of it is true",
+        "instead: what the documents say about failures in clusters of 3, 6 and 9 "
+        "nodes, and how much of it is true",
     ),
     STATUS,
-    Word("--down", "HOST", "a node that may be restarted (repeatable)", several=True),
-    Word("--lost", "HOST", "a node that is gone for good (repeatable)", several=True),
+    Word("--down", "HOST", "a node that can be restarted (repeatable)", several=True),
+    Word("--lost", "HOST", "a node that is lost for good (repeatable)", several=True),
     Word("--commit", "HOST=INDEX", "a node's commit index (repeatable)", several=True),
     Word(
         "--rf",
         "DATACENTER=N",
-        "the replication factor in a datacenter (repeatable)",
+        "a datacenter's replication factor (repeatable)",
         several=True,
     ),
-    Word("--leader", "HOST", "what if this node were the leader"),
+    Word("--leader", "HOST", "show what happens if this node leads"),
     Word(
         "--raft-state",
         "FILE",
-        "who votes: a dump of system.raft_state, as one live node sees it (repeatable)",
+        "which nodes vote: a dump of system.raft_state as one live node sees it (repeatable)",
         several=True,
     ),
     replace(EDITION, help=EDITION.help.replace("server;", "server and manual;")),
     Word(
         "--release",
         "",
-        "the server's release, which decides how voters are chosen (newest if not given; 2025.1: "
-        "or older)",
+        "the server's release, which decides how voters are chosen (default: the "
+        "newest; 2025.1 also means older)",
         NEWEST,
         choices=RELEASES,
     ),

@@ -46,8 +46,11 @@ Name = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[!-~]+$")]
 Index = Annotated[int, Meta(ge=0, le=2**62)]
 Factor = Annotated[int, Meta(ge=0, le=1000)]
 SETTLED = ("normal", "rebuilding")
-UNTOLD = "nothing tells who is dead (--status, --down, --lost): all nodes are taken to live"
-ALIVE = "is --lost, and up by nodetool status: make sure that it is dead"
+UNTOLD = (
+    "no option says which nodes are dead (--status, --down, --lost): all nodes are "
+    "assumed to be alive"
+)
+ALIVE = "is --lost but up in nodetool status: make sure that it is dead"
 MOST_NODES = 10_000
 MOST_KEYSPACES = MOST_DATACENTERS = 100
 OWN = re.compile(r'"(?:status|commit_index|deaths|upgrade|votes)"\s*:')  # of JSON that names nodes
@@ -166,7 +169,9 @@ def open_cluster(
         beside = {"status": status, "down": may_return, "lost": gone, "commit": commit, "rf": rf}
         for name, given in beside.items():
             if given:
-                raise BadInput(f"--{name}", given, "nothing beside a description; it says this")
+                raise BadInput(
+                    f"--{name}", given, "no such option with a description, which says this itself"
+                )
         return parse_cluster(text), ()
     opened = open_topology(path, status=status, down=may_return)
     rows = [row for row in opened.table.rows if row.node_state not in (None, "none", "left")]
@@ -174,7 +179,7 @@ def open_cluster(
     for_good = {node_named(name, hosts, "--lost") for name in gone}
     for name in may_return:
         if any(host in for_good for host in hosts if host.startswith(name.lower())):
-            raise BadInput("--down", name, "a node that is not --lost as well")
+            raise BadInput("--down", name, "a node that is not also --lost")
     known: dict[str, int] = {}
     for name, index in (commit or {}).items():
         host = node_named(name, hosts, "--commit")
@@ -234,7 +239,9 @@ def _checked(given: ClusterDescription) -> ClusterDescription:
     dcs = list(dict.fromkeys(node.dc for node in given.nodes))
     for keyspace, factors in given.keyspaces.items():
         if not any(factors.values()):
-            raise BadInput(f"keyspaces.{keyspace}", dict(factors), "a replica in one datacenter")
+            raise BadInput(
+                f"keyspaces.{keyspace}", dict(factors), "at least one replica in some datacenter"
+            )
         for dc in factors:
             if dc not in dcs:
                 raise BadInput(f"keyspaces.{keyspace}", dc, one_of(dc, dcs))
@@ -253,10 +260,10 @@ def _checked(given: ClusterDescription) -> ClusterDescription:
 def _check_votes(nodes: Iterable[ClusterNode]) -> None:
     for at, node in enumerate(nodes):
         if node.votes is None and not node.joins:
-            allowed = "true or false of each node that has joined, or true of none"
+            allowed = "true or false for every node that has joined, or no votes at all"
             raise BadInput(f"nodes[{at}].votes", None, allowed)
         if node.votes and node.joins:
-            raise BadInput(f"nodes[{at}].votes", True, f"false of a node that is {node.state}")
+            raise BadInput(f"nodes[{at}].votes", True, f"false for a node that is {node.state}")
 
 
 def node_named(name: str, names: Sequence[str], option: str) -> str:
@@ -268,23 +275,23 @@ def node_named(name: str, names: Sequence[str], option: str) -> str:
         return name
     fitting = [each for each in names if name and each.startswith(name.lower())]
     if len(fitting) != 1:
-        several = "a name of one node only"
-        nobody = one_of(name, list(names)) if names else "nobody: all are lost"
+        several = "a name that fits only one node"
+        nobody = one_of(name, list(names)) if names else "no name: all nodes are lost"
         raise BadInput(option, name, several if fitting else nobody)
     return fitting[0]
 
 
 MOST_NAMED = 6
-UNDECIDED = "who votes in group 0 decides, and is not known: ask live nodes before anything else"
+UNDECIDED = "it depends on which nodes vote in group 0, which is not known: ask live nodes first"
 NO_UPGRADE = (
-    "done: the published server has neither a Raft upgrade nor RECOVERY mode; of the releases that "
-    "had them edition documents tells"
+    "done: the published server has neither a Raft upgrade nor RECOVERY mode; edition "
+    "documents covers the releases that had them"
 )
 
 
 STOP = (
-    "stop for good {}: a node that joins or leaves cannot be recovered; remove it at the end if "
-    "nodetool status still shows it"
+    "stop {} for good: a node that was joining or leaving cannot be recovered; remove "
+    "it at the end if nodetool status still shows it"
 )
 """Source: published manual, what has to hold before a recovery."""
 
@@ -389,7 +396,7 @@ def advise(
     if leader is not None:
         chosen = node_named(leader, cluster.able(), "--leader")
         if chosen not in indexes:
-            raise BadInput("--leader", leader, "a node whose commit index is told")
+            raise BadInput("--leader", leader, "a node whose commit index is given")
     order, by_leader = _order(cluster, procedure, chosen), procedure == "recovery leader"
     keyspaces = tuple(
         KeyspaceLine(
@@ -465,7 +472,7 @@ def _cases(
         return (case(f"{all_vote}: every member", members),), ()
     together = cluster.died_together
     ends = extremes(cluster.places, members, down, lost, rules, together=together)
-    sure = f"any choice of release {rules.release}" if ends[0].voters == ends[1].voters else ""
+    sure = f"any choice in release {rules.release}" if ends[0].voters == ends[1].voters else ""
     return tuple(case(sure, each.voters) for each in dict.fromkeys(ends)), ()
 
 
@@ -498,10 +505,13 @@ def _line(cluster: ClusterDescription, case: _Case, strangers: tuple[str, ...]) 
 
 def _strange(views: Sequence[RaftView], strangers: Iterable[str]) -> Iterable[str]:
     for name in strangers:
-        yield f"{name} votes in group 0 and is no node of the file: it counts as lost"
+        yield f"{name} votes in group 0 but is not in the file: it counts as lost"
     for view in views:
         if view.previous:
-            yield f"{view.source}: voters are being changed; both sets need a majority"
+            yield (
+                f"{view.source}: the voters are changing; the old and the new set both "
+                "need a majority"
+            )
 
 
 def _order(
@@ -524,13 +534,13 @@ def _steps(
     if procedure not in BY_HAND or not cluster.able():
         return ()
     words = {
-        "leader": order[0] if order else "the node to be chosen",
+        "leader": order[0] if order else "the chosen node",
         "order": (", ".join(order[1:]) or "nobody") if order else "all but the leader",
         "dead": ", ".join(cluster.named("lost")),
     }
     steps = OLD_STEPS if procedure == "recovery mode" else NEW_STEPS[edition]
     down = [node.name for node in cluster.nodes if node.status == "down" and node.settled]
-    first = [ProcedureStep("restart", f"restart first {', '.join(down)}")] if down else []
+    first = [ProcedureStep("restart", f"first restart {', '.join(down)}")] if down else []
     if stopped := cluster.able(False):
         first.append(ProcedureStep("stop", STOP.format(", ".join(stopped))))
     filled = [ProcedureStep(step.name, step.what.format_map(words)) for step in steps]
@@ -544,19 +554,19 @@ def _worst(
     indexes = cluster.indexes
     if by_leader:
         if only_on(cluster.mask("lost"), quorum.voters, quorum.needed):
-            yield "entries that only lost nodes had are gone, whoever leads"
-        yield "entries that the leader does not know to be committed are gone"
+            yield "entries that only lost nodes had are gone, whichever node leads"
+        yield "entries that the leader does not know are committed are gone"
         if leader is not None:
             known = max((node.commit_index or 0 for node in cluster.nodes), default=0)
             if known > indexes[leader]:
                 yield f"entries {indexes[leader] + 1} to {known}, known to be committed, are gone"
         for name, entries in regressing(indexes, leader).items() if leader else ():
             yield (
-                f"the state of {name} goes back by {entries}: what it wrote under them may "
-                "need a schema that no longer exists"
+                f"the state of {name} goes back by {entries}: data it wrote after "
+                "those entries may need a schema that no longer exists"
             )
         if any(node.state != "normal" for node in cluster.nodes):
-            yield "the operation under way is rolled back, or finished"
+            yield "the operation in progress is rolled back or finished"
     for keyspace in keyspaces:
         if keyspace.replicas_left != "available":
             which = "all" if keyspace.replicas_left == "unavailable" else "some"
@@ -568,7 +578,10 @@ def _warnings(
 ) -> Iterable[str]:
     yield from _replicas(cluster, by_hand=False)
     if joining := [node.name for node in cluster.nodes if node.joins]:
-        yield f"neither a vote nor data, as long as they join: {first_of(joining)}"
+        yield (
+            "these nodes are still joining, so they have neither a vote nor data: "
+            f"{first_of(joining)}"
+        )
     if procedure not in BY_HAND:
         return
     if not cluster.able():
@@ -576,10 +589,12 @@ def _warnings(
     indexes = cluster.indexes
     untold = [name for name in cluster.able() if name not in indexes]
     if untold and procedure == "recovery leader":
-        chosen = f"{leader} may lead only if none of these knows of more" if leader else "no leader"
-        yield f"the commit index is not told of {first_of(untold)}: {chosen}"
+        chosen = (
+            f"{leader} may lead only if none of these has a later one" if leader else ("no leader")
+        )
+        yield f"the commit index is not given for {first_of(untold)}: {chosen}"
     if odd := cluster.able(False):
-        yield f"nodes that live have to be normal first: {first_of(odd)}"
+        yield f"live nodes must be normal first: {first_of(odd)}"
     yield from _replicas(cluster, by_hand=True)
 
 
@@ -597,9 +612,12 @@ def _replicas(cluster: ClusterDescription, by_hand: bool) -> Iterable[str]:
     for name, factors in cluster.keyspaces.items():
         for dc, factor in factors.items():
             if by_hand and dc in gone and left[dc] < factor:
-                yield f"replace, do not remove, in {dc}: {left[dc]} left, {name} has RF {factor}"
+                yield (
+                    f"in {dc}, replace nodes instead of removing them: {left[dc]} left, "
+                    f"but {name} has RF {factor}"
+                )
             if not by_hand and factor > nodes[dc]:
                 yield (
-                    f"{name} has RF {factor} in {dc}, which has fewer nodes ({nodes[dc]}): "
-                    "levels count the replicas that it lacks"
+                    f"{name} has RF {factor} in {dc}, which has fewer nodes "
+                    f"({nodes[dc]}): levels still count the missing replicas"
                 )

@@ -213,11 +213,11 @@ def effects(m: Recovery, s: RecoveryState) -> Iterator[EffectRow]:
 
 
 DIAGNOSES = {
-    "": "no row: a Raft upgrade is under way",
-    "use_pre_raft_procedures": "a Raft upgrade is under way",
-    "synchronize": "a Raft upgrade is under way",
+    "": "no row: a Raft upgrade is in progress",
+    "use_pre_raft_procedures": "a Raft upgrade is in progress",
+    "synchronize": "a Raft upgrade is in progress",
     "use_post_raft_procedures": "Raft is in use",
-    "recovery": "a manual recovery is under way",
+    "recovery": "a manual recovery is in progress",
     "unknown": "unknown: counts as recovery at the next start",
 }
 

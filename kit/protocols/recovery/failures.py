@@ -39,7 +39,7 @@ from kit.protocols.recovery.rules.availability import ClusterLayout
 from kit.protocols.recovery.rules.quorum import after_deaths, chosen_again
 
 MOST_NODES = 9
-NO_OTHER_SIDE = refused("nobody would be left on the other side")
+NO_OTHER_SIDE = refused("no node would be left on the other side")
 
 Datacenter: TypeAlias = Annotated[str, Each(lambda m: m.several)]
 Together: TypeAlias = Annotated[tuple[str, ...], Each(lambda m: m.at_once, ", ".join)]
@@ -114,14 +114,14 @@ class Failures(VotingModel[FailuresState]):
 
     name, title, State = "failures", "Nodes fail and come back", FailuresState
     premise = (
-        "Nodes stop, or are cut off: which changes and requests still work? "
-        "A schema change needs a majority of the voters; a request needs replicas of its data."
+        "Nodes stop or are cut off. Which changes and requests still work? A schema "
+        "change needs a majority of the voters; a request needs replicas of its data."
     )
-    about = "A cluster in which nodes fail and come back."
+    about = "The cluster, which nodes fail together, and how many schema changes there are."
 
     datacenters: tuple[Annotated[int, Meta(ge=1, le=MOST_NODES)], ...] = parameter(
         (3,),
-        "the number of nodes of each datacenter; A is the first node of the first",
+        "the number of nodes in each datacenter; A is the first node of the first one",
         min_length=1,
         max_length=MOST_NODES,
         written=True,
@@ -132,10 +132,10 @@ class Failures(VotingModel[FailuresState]):
     )
     together: str = parameter(
         "",
-        "nodes that may fail at once, such as A B; a datacenter may do so anyway",
+        "nodes that can fail at once, such as A B; whole datacenters always can",
         written=True,
     )
-    changes: int = budget(2, "how many columns may be added", title="schema changes", le=9)
+    changes: int = budget(2, "how many columns can be added", title="schema changes", le=9)
 
     majority: bool = safeguard(
         "S-32",
@@ -150,7 +150,7 @@ class Failures(VotingModel[FailuresState]):
         Raises BadInput for too many nodes, or names of others in ``together``.
         """
         if sum(self.datacenters) > MOST_NODES:
-            raise BadInput("datacenters", self.datacenters, f"{MOST_NODES} nodes at most in all")
+            raise BadInput("datacenters", self.datacenters, f"at most {MOST_NODES} nodes in total")
         layout = ClusterLayout(self.datacenters, self.racks)
         self.names, self.places, self.dcs = tuple(layout.names), layout.places, layout.datacenters
         self.several = self.dcs if len(self.dcs) > 1 else ()
@@ -183,10 +183,10 @@ class Failures(VotingModel[FailuresState]):
     def too_few(self, s: FailuresState, side: int, reason: str) -> Refusal:
         """A side reaches too few voters."""
         reached, voters = self.named(side & s.voters), self.named(s.voters)
-        said = f"{len(reached)} of {len(voters)} voters are reached"
+        said = f"{len(reached)} of {len(voters)} voters can be reached"
         return Refusal(
             reason,
-            evidence=(f"{said}, {majority(len(voters))} are needed",),
+            evidence=(f"{said}, but {majority(len(voters))} are needed",),
             missing=self.named(s.voters & ~side),
             awaited=(Awaited("the voters", majority(len(voters)), len(reached), voters),),
         )
@@ -199,8 +199,8 @@ class Failures(VotingModel[FailuresState]):
         each=first_of_sides,
         spends="changes",
         says=lambda m, before, a, after: (
-            f"Column {after.entries} is added: "
-            f"{', '.join(m.named(after.side_of(m.number(a.node))))} know it."
+            f"Column {after.entries} is added; known to "
+            f"{', '.join(m.named(after.side_of(m.number(a.node))))}."
         ),
         travels=lambda m, before, a, after: (
             Travel("entry", a.node, name, f"column {after.entries}")
@@ -209,7 +209,7 @@ class Failures(VotingModel[FailuresState]):
     )
     @purpose("A schema change needs a majority of group 0.")
     def alter(self, s: FailuresState, node: Node) -> Next:
-        """A client adds a column, at a node."""
+        """A client adds a column at a node."""
         side = s.side_of(node)
         if self.majority and not s.may_commit(side):
             return self.too_few(s, side, "a schema change needs a majority of the voters")
@@ -235,20 +235,20 @@ class Failures(VotingModel[FailuresState]):
             yield Travel("data", source, target, "schema", text)
 
     @action(verb="catch up {node}", each=behind, travels=fetched)
-    @purpose("A node serves by the newest schema that it can reach.")
+    @purpose("A node serves with the newest schema that it can reach.")
     def catch_up(self, s: FailuresState, node: Node) -> Next:
-        """{node} has fetched the newest schema, and serves."""
+        """{node} has fetched the newest schema and serves requests."""
         side = s.side_of(node)
         if not s.may_commit(side):
-            return self.too_few(s, side, "the newest schema is fetched from a majority")
+            return self.too_few(s, side, "the newest schema must be fetched from a majority")
         return s.knowing(1 << node, s.newest(side)).but(serving=s.serving | 1 << node)
 
     @action(each=lambda m, s: s.up & ~s.serving)
     @purpose("Reads and writes of data need no majority of group 0.")
     def serve(self, s: FailuresState, node: Node) -> Next:
-        """{node} reaches no majority. It serves data by the schema that it has stored."""
+        """{node} cannot reach a majority. It serves data with the schema that it has stored."""
         if s.may_commit(s.side_of(node)):
-            return refused("a majority is there: the newest schema is fetched first")
+            return refused("a majority is reachable: the newest schema must be fetched first")
         return s.but(serving=s.serving | 1 << node)
 
     # Nodes and datacenters, up and down
@@ -269,21 +269,21 @@ class Failures(VotingModel[FailuresState]):
         return s.knowing(side, s.newest(side)).but(voters=chosen)
 
     @action()
-    @purpose("Together they may have a majority again.")
+    @purpose("Together, the nodes may have a majority again.")
     def rejoin(self, s: FailuresState) -> Next:
-        """All nodes that run reach each other again."""
+        """All running nodes can reach each other again."""
         return self.voting(s.but(apart=0)) if s.apart else None
 
     @action(tag="start", each=lambda m, s: m.everybody & ~s.up)
-    @purpose("It has been away and has to catch up first.")
+    @purpose("The node was away and has to catch up first.")
     def start_node(self, s: FailuresState, node: Node) -> Next:
-        """{node} has started. It does not serve yet."""
+        """{node} has started but does not serve yet."""
         return self.voting(s.but(up=s.up | 1 << node))
 
     @action(verb="start {datacenter}", each=lambda m, s: m.dcs_of(~s.up))
-    @purpose("They have been away and have to catch up first.")
+    @purpose("The nodes were away and have to catch up first.")
     def start_all(self, s: FailuresState, datacenter: Datacenter) -> Next:
-        """The nodes of {datacenter} have started. They do not serve yet."""
+        """The nodes of {datacenter} have started but do not serve yet."""
         return self.voting(s.but(up=s.up | self.members(datacenter)))
 
     def without(self, s: FailuresState, nodes: int) -> FailuresState:
@@ -297,15 +297,15 @@ class Failures(VotingModel[FailuresState]):
         return self.without(s, 1 << node)
 
     @action(fault=True, each=lambda m, s: m.dcs_of(s.up))
-    @purpose("One datacenter can have more voters than a majority can spare.")
+    @purpose("One datacenter can have more voters than the majority can spare.")
     def lose(self, s: FailuresState, datacenter: Datacenter) -> Next:
         """All of {datacenter} is down. {means}."""
         return self.without(s, self.members(datacenter))
 
     @action(fault=True, verb="stop {nodes}")
-    @purpose("Several at once can be more than a majority can spare.")
+    @purpose("Several nodes at once can be more than the majority can spare.")
     def stop_together(self, s: FailuresState, nodes: Together) -> Next:
-        """{nodes} are down, all at once. {means}."""
+        """{nodes} all go down at once. {means}."""
         together = self.mask(nodes)
         return None if together & ~s.up else self.without(s, together)
 
@@ -320,7 +320,7 @@ class Failures(VotingModel[FailuresState]):
     )
     @purpose("At most one side of a cut has a majority.")
     def cut(self, s: FailuresState, place: Place) -> Next:
-        """The network separates {place} from the others. {means}."""
+        """The network cuts {place} off from the others. {means}."""
         apart = s.apart | self.members(place)
         return NO_OTHER_SIDE if apart == self.everybody else self.voting(s.but(apart=apart))
 
@@ -332,16 +332,16 @@ class Failures(VotingModel[FailuresState]):
 
     @step("INV-LIN", on=(alter,))
     def sees_all(self, before: FailuresState, action: Any, after: FailuresState) -> str | None:
-        """A schema change sees all before it."""
+        """A schema change sees all earlier ones."""
         missed = self.missed(before, action, after)
         if not missed:
             return None
         column = next(nodes_in(missed)) + 1
-        return f"the side of {action.node} does not see column {column}, added before"
+        return f"the side of {action.node} does not see column {column}, which was added before"
 
     @step("INV-SCHEMA", on=(catch_up, serve))
     def newest(self, before: FailuresState, action: Any, after: FailuresState) -> str | None:
-        """A node that starts to serve knows the newest schema; without a majority, its own."""
+        """A node that starts to serve has the newest schema or, without a majority, its own."""
         fetches = isinstance(action, CatchUp)
         fetches = fetches or before.may_commit(before.side_of(self.number(action.node)))
         missed = fetches and self.missed(before, action, after)
@@ -384,7 +384,7 @@ class Failures(VotingModel[FailuresState]):
             return {"means": f"Group 0 has no majority: {has}, and it needs {majority(votes)}"}
         if after.apart:
             return {"means": f"The majority is with {', '.join(self.named(able))}"}
-        return {"means": f"{(after.up & after.voters).bit_count()} of {votes} voters are left"}
+        return {"means": f"{(after.up & after.voters).bit_count()} of {votes} voters are still up"}
 
     def readable(self, s: FailuresState) -> dict[str, str]:
         """Who votes, what is cut off, and every node."""
@@ -416,7 +416,7 @@ ENTRY = entry(
         ),
         Scenario(
             "one-of-two-datacenters",
-            "One of two datacenters is lost: half of the voters is no majority",
+            "One of two datacenters is lost: half of the voters are not a majority",
             {"datacenters": (3, 3)},
             script=("lose dc2", "start dc2", "catch up D", "catch up E", "catch up F"),
         ),
@@ -428,7 +428,7 @@ ENTRY = entry(
         ),
         Scenario(
             "cut-in-two",
-            "A cut: one side changes the schema, the other has to wait until it rejoins",
+            "The network is cut: one side changes the schema, the other must wait until it rejoins",
             {"datacenters": (3, 2)},
             script=("cut off dc2", "alter A", "rejoin", "catch up D", "catch up E"),
         ),

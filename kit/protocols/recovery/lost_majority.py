@@ -73,15 +73,15 @@ class LostMajority(VotingModel[S]):
 
     commit_indexes: tuple[Annotated[int, Meta(ge=0, le=60)], ...] = parameter(
         (1, 2, 2, 2),
-        "the commit index of each member, A first; each entry adds a column",
+        "the commit index of each member, starting with A; each entry adds a column",
         min_length=2,
         max_length=9,
         written=True,
     )
     dead: str = parameter(
         "C D",
-        "the members that are given up: a majority, or half of them; in edition server "
-        "so many that no majority of the voters is alive",
+        "the members that are given up: at least half of them; in edition server, "
+        "enough that no majority of the voters is alive",
         written=True,
     )
     rf: int = parameter(3, "replicas of each range of data", ge=1, le=9)
@@ -111,9 +111,11 @@ class LostMajority(VotingModel[S]):
             size if few else majority(size)
         ):
             said = "not all of them are" if few else "the others are no majority"
-            raise BadInput("dead", self.dead, f"so many of {', '.join(self.names)} that {said}")
+            raise BadInput(
+                "dead", self.dead, f"members of {', '.join(self.names)}, so many that {said}"
+            )
         if len(self.racks) not in (0, size):
-            raise BadInput("racks", self.racks, f"none, or one for each of {size} nodes")
+            raise BadInput("racks", self.racks, f"none, or one for each of the {size} nodes")
         self.places = places_of(size, self.racks)
         dead = self.mask(self.given_up)
         everybody = self.mask(self.names)
@@ -123,9 +125,9 @@ class LostMajority(VotingModel[S]):
             ends = extremes(self.places, everybody, 0, dead, rules, together=True)
         quorum = ends[self.majority_lives]
         if self.majority_lives and not quorum.holds:
-            raise BadInput("dead", self.dead, "so few that a majority of voters is alive")
+            raise BadInput("dead", self.dead, "few enough that a majority of the voters is alive")
         if self.edition == "server" and not (self.stuck or self.majority_lives) and quorum.holds:
-            allowed = "so many at once that no majority of voters is alive"
+            allowed = "enough at once that no majority of the voters is alive"
             raise BadInput("dead", " ".join(self.given_up), allowed)
         self.first_voters = (quorum.voters,) if self.edition == "server" else ()
 

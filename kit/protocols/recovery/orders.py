@@ -189,7 +189,7 @@ class Harm(Struct, frozen=True):
 
 @checked
 def order_harm(order: Sequence[str], parameters: Struct = USUAL) -> Harm:
-    """What an order of the old procedure's steps does to a cluster.
+    """Show what a given order of the old procedure's steps does to a cluster.
 
     The steps before the first wrong one are played as documented, and the wrong one; from there
     on the rest of the order, what servers do on their own, clients and faults of ``parameters``
@@ -205,7 +205,7 @@ def order_harm(order: Sequence[str], parameters: Struct = USUAL) -> Harm:
         if step in order[:at]:
             raise BadInput("order", step, "each step once")
     if not isinstance(parameters, RecoveryMode.Parameters):
-        raise BadInput("parameters", parameters, "those of model recovery_mode")
+        raise BadInput("parameters", parameters, "parameters of model recovery_mode")
     m = RecoveryMode(replace(parameters, deaths=0))
     pairs = enumerate(zip_longest(DOCUMENTED, order))
     wrong = next((at for at, (step, taken) in pairs if step != taken), None)
@@ -272,4 +272,4 @@ def at_rest(m: RecoveryMode, rest: Ordered) -> str:
         return "; ".join(waits)
     nodes = zip(m.names, state.inner.nodes, strict=True)
     runs = (f"{name} runs in {node.mode_text}" for name, node in nodes if node.is_up)
-    return f"nothing is left to do: {', '.join(runs)}"
+    return f"there is nothing left to do: {', '.join(runs)}"

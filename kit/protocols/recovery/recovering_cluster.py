@@ -113,7 +113,7 @@ def reception(sender: GossipDigest, receiver: GossipDigest) -> tuple[bool, str]:
     if sender.walled_off != receiver.walled_off:
         return False, "a firewall is between them"
     if NOBODY not in options and len(options) == 2:
-        return False, "their recovery_leader differs"
+        return False, "their recovery_leader options differ"
     if sender.group == receiver.group:
         return True, "one group id"
     if options != {NOBODY}:

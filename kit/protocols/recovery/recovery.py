@@ -68,7 +68,7 @@ OF_STEP = {"delete": "delete_id", "set": "set_option"} | {
     name: name for name in ("isolate", "read", "choose")
 }
 """The actions up to the first restart, by the steps of the procedure; the others follow."""
-UNDER_WAY = refused("a topology operation is under way")
+UNDER_WAY = refused("a topology operation is in progress")
 
 Ignoring: TypeAlias = Annotated[
     bool, Each((True, False), lambda ignoring: "" if ignoring else " alone")
@@ -83,37 +83,37 @@ class Recovery(LostMajority[RecoveryState]):
     revision = 2
     name, title, State = "recovery", "A group 0 that lost its majority", RecoveryState
     premise = (
-        "Without a majority of voters nobody can change metadata. "
-        "The operator (op) makes a new group of the nodes that live."
+        "Without a majority of the voters, no node can change metadata. The operator "
+        "(op) forms a new group from the live nodes."
     )
-    about = "A group 0 that lost its majority, and what may happen while an operator recovers it."
+    about = "A group 0 that lost its majority, and what can happen while an operator recovers it."
     rests_at_goals = True
 
     operation: bool = parameter(
-        False, "whether the first of the dead was decommissioned when they died"
+        False, "whether the first dead node was being decommissioned when the nodes died"
     )
     past_barriers: bool = parameter(
-        False, "whether reads had switched by then: that operation can succeed"
+        False, "whether reads had already switched by then, so that the operation can succeed"
     )
     choose_again: bool = parameter(
-        False, "whether another leader may be chosen while there is no new group"
+        False, "whether another leader can be chosen while there is no new group"
     )
     majority_lives: bool = parameter(
-        False, "whether a majority of group 0 lives: then there is nothing to recover"
+        False, "whether a majority of group 0 is alive, so that there is nothing to recover"
     )
     racks: tuple[Annotated[str, Meta(pattern=r"^[\w-]{1,40}/[\w-]{1,40}$")], ...] = parameter(
         (),
-        "datacenter/rack of each member, A first; none: dc1, and three racks",
+        "datacenter/rack of each member, starting with A; none: dc1 with three racks",
         max_length=9,
         written=True,
     )
-    crashes: int = budget(0, "how often a node may crash", le=MOST_CRASHES)
-    deaths: int = budget(0, "how many more nodes may die for good", le=MOST_FAULTS)
-    returns: int = budget(0, "how many of those given up may come back", le=MOST_FAULTS)
+    crashes: int = budget(0, "how often a node can crash", le=MOST_CRASHES)
+    deaths: int = budget(0, "how many more nodes can die for good", le=MOST_FAULTS)
+    returns: int = budget(0, "how many of the given-up nodes can come back", le=MOST_FAULTS)
     changes: int = budget(
-        0, "how many columns may be added", title="schema changes", le=MOST_FAULTS
+        0, "how many columns can be added", title="schema changes", le=MOST_FAULTS
     )
-    writes: int = budget(0, "how often a node may store data in a column", le=MOST_FAULTS)
+    writes: int = budget(0, "how often a node can store data in a column", le=MOST_FAULTS)
 
     latest_index: bool = safeguard(
         "S-47",
@@ -123,7 +123,7 @@ class Recovery(LostMajority[RecoveryState]):
     )
     causality: bool = safeguard(
         "S-48",
-        "Data is stored only under schema that is persisted there",
+        "Data is stored only with a schema that is persisted there",
         ("INV-CAUSAL",),
         smallest={"commit_indexes": (1, 2, 2), "dead": "B C", "writes": 1},
     )
@@ -192,7 +192,7 @@ class Recovery(LostMajority[RecoveryState]):
     # The procedure
 
     @action()
-    @purpose("Nodes that are given up must not disturb the others.")
+    @purpose("Nodes that are given up must not interfere with the others.")
     def isolate(self, s: RecoveryState) -> Next:
         """A firewall separates the nodes that are given up from the others."""
         return None if s.isolated else s.but(isolated=True)
@@ -205,25 +205,27 @@ class Recovery(LostMajority[RecoveryState]):
         ),
         travels=typed("DELETE id", "DELETE raft_group0_id"),
     )
-    @purpose("Without the old id, its next start looks for the new group.")
+    @purpose("Without the old id, the node looks for the new group at its next start.")
     def delete_id(self, s: RecoveryState, node: Node) -> Next:
-        """{node} no longer has a group id; it runs in its group until it restarts."""
+        """{node} no longer has a group id, but runs in its group until it restarts."""
         if self.isolation and not s.isolated:
             return refused("nodes that are given up are not cut off")
         if self.edition == "server" and not s.indexes_read:
-            return refused("commit_idx is read while the group id is there to find it by")
+            return refused(
+                "commit_idx must be read first, while the group id is still there to find it"
+            )
         return s.at(node, group_id=NO_GROUP)
 
     @action(label="read commit_idx")
-    @purpose("The node that knows most should lead, or entries could be lost.")
+    @purpose("The node with the most entries should lead, or entries could be lost.")
     def read(self, s: RecoveryState) -> Next:
         """The operator reads commit_idx of every live node."""
         if s.indexes_read:
             return None
         if down := self.named(s.where(lambda n: n.status == "down")):
-            return refused("nodes that live are down: start them first", down)
+            return refused("some live nodes are down: start them first", down)
         if gone := self.named(s.where(lambda n: n.takes_part and not n.old_rows)):
-            return refused("commit_idx is gone with the Raft rows", gone)
+            return refused("commit_idx is gone, along with the Raft rows", gone)
         return s.but(indexes_read=True)
 
     def eligible(self, s: RecoveryState) -> int:
@@ -234,20 +236,20 @@ class Recovery(LostMajority[RecoveryState]):
         return s.live & ~(1 << s.leader) if again else 0
 
     @action(each=eligible)
-    @purpose("The new group begins with what this node knows.")
+    @purpose("The new group starts with what this node knows.")
     def choose(self, s: RecoveryState, node: Node) -> Next:
-        """{node} will lead: it knows of {known}."""
+        """{node} will lead: it knows {known}."""
         if not s.indexes_read:
             return refused("commit indexes have not been read")
         group, at = s.recoverable, s.nodes[node]
         if NO_GROUP not in (group, s.abandoned):  # a newer group than those given up can go on
             if at.group_id != group:
                 called = self.group_name(group)
-                return refused(f"{called} can carry on: one of its members is named")
+                return refused(f"{called} can carry on: choose one of its members")
             return s.but(leader=node)
         newest = max(each.index for each in s.nodes if each.takes_part)
         if at.index < newest and self.latest_index:
-            said = f"its commit index is {at.index}, another live node has {newest}"
+            said = f"its commit index is {at.index}, but another live node has {newest}"
             return refused("the leader needs the latest commit index", evidence=(said,))
         return s.but(leader=node, abandoned=len(s.groups) - 1)  # all groups so far are given up
 
@@ -265,9 +267,9 @@ class Recovery(LostMajority[RecoveryState]):
         each=unled,
         travels=typed("option", "recovery_leader is set"),
     )
-    @purpose("All nodes have to join the same new group.")
+    @purpose("All nodes must join the same new group.")
     def set_option(self, s: RecoveryState, node: Node) -> Next:
-        """The configuration of {node} names {leader} as recovery_leader."""
+        """{node}'s configuration now names {leader} as recovery_leader."""
         return s.at(node, option=s.leader)
 
     def startable(self, s: RecoveryState) -> Iterable[int]:
@@ -299,8 +301,8 @@ class Recovery(LostMajority[RecoveryState]):
         if node.group == NO_GROUP:
             return "{node} refuses to start: it has neither a group id nor recovery_leader."
         if was.group_id == node.group:
-            gets = ", and gets the entries that it missed" * (was.columns != node.columns)
-            return f"{{node}} starts with its own state, and runs in {group}{gets}."
+            gets = "and gets the entries that it missed" * (was.columns != node.columns)
+            return f"{{node}} starts with its own state and runs in {group}{gets}."
         if len(after.groups) > len(before.groups):
             why = "is the recovery leader" if node.option == number else "finds no group to join"
             return f"{{node}} {why} and creates {group}."
@@ -335,7 +337,7 @@ class Recovery(LostMajority[RecoveryState]):
     @action(each=startable, says=restarted, travels=snapshot, logs=logs_start)
     @purpose("A node looks for its group when it starts.")
     def restart(self, s: RecoveryState, node: Node) -> Next:
-        """The node runs in its persisted group; without one it creates one, joins one, or fails.
+        """The node runs in its persisted group; without one, it creates one, joins one or fails.
 
         Others than the leader need a group that they can join (S-49). A server of edition
         ``server`` waits for one itself; without the option it starts and is down again.
@@ -408,9 +410,9 @@ class Recovery(LostMajority[RecoveryState]):
             own(m.names[before.leader], TOPOLOGY, m.coordinated(before, action, after))
         ],
     )
-    @purpose("What was under way has to end, or to be undone.")
+    @purpose("An operation in progress has to end or be undone.")
     def coordinate(self, s: RecoveryState) -> Next:
-        """The coordinator on the new group's leader goes on with the operation that was under way.
+        """The coordinator on the new group's leader continues the operation that was in progress.
 
         A barrier asks every normal node, and some are dead: it fails, and the operation goes the
         way back of the transition tables. They cannot have been removed, since that waits for the
@@ -422,7 +424,7 @@ class Recovery(LostMajority[RecoveryState]):
             return refusal
         done = self.next_of_operation(s)
         if done.after == s.operation:
-            return refused(f"a {done.failed} waits for an answer", self.named(done.missing))
+            return refused(f"a {done.failed} is waiting for an answer", self.named(done.missing))
         s = s.but(operation=done.after)
         subject = self.number(self.given_up[0])
         return s.with_node(subject, REMOVED_NODE) if done.after == "done" else s
@@ -432,7 +434,7 @@ class Recovery(LostMajority[RecoveryState]):
         if s.is_together:
             return None
         missing = s.where(lambda n: n.takes_part and n.group <= s.abandoned)
-        return refused("live nodes do not run in a new group", self.named(missing))
+        return refused("some live nodes do not run in a new group", self.named(missing))
 
     def irremovable(self, s: RecoveryState, node: int) -> Refusal | None:
         """A removal waits until somebody coordinates, and refuses a node that lives.
@@ -461,12 +463,12 @@ class Recovery(LostMajority[RecoveryState]):
     )
     @purpose("Dead nodes stay members until they are removed.")
     def remove(self, s: RecoveryState, node: Node, ignoring: Ignoring = True) -> Next:
-        """The operator removes a dead node; the others that are dead are ignored, or are not."""
+        """The operator removes a dead node, and either ignores the other dead nodes or does not."""
         others = s.dead & ~(1 << node)
         if refusal := self.irremovable(s, node):
             return refusal
         if others and not ignoring:
-            return refused("other nodes are dead, and not ignored", self.named(others))
+            return refused("other nodes are dead but not ignored", self.named(others))
         return self.ended(s).with_node(node, REMOVED_NODE)
 
     def ended(self, s: RecoveryState) -> RecoveryState:
@@ -482,9 +484,9 @@ class Recovery(LostMajority[RecoveryState]):
         each=lambda m, s: s.where(lambda n: n.takes_part and n.option != NOBODY),
         travels=typed("no option", "recovery_leader is unset"),
     )
-    @purpose("The option is for the recovery only.")
+    @purpose("The option is only for the recovery.")
     def unset_option(self, s: RecoveryState, node: Node) -> Next:
-        """{node} no longer has recovery_leader: ids of groups have to agree again."""
+        """{node} no longer has recovery_leader: group ids have to match again."""
         return self.apart(s) or s.at(node, option=NOBODY)
 
     @action(
@@ -493,11 +495,11 @@ class Recovery(LostMajority[RecoveryState]):
         each=lambda m, s: s.where(lambda n: n.takes_part and s.leftover(n)),
         travels=typed("DELETE rows", "DELETE the rows of the old group"),
     )
-    @purpose("The old group is finished, and its rows are of no use.")
+    @purpose("The old group is finished, so its rows are no longer needed.")
     def clean_rows(self, s: RecoveryState, node: Node) -> Next:
-        """{node} no longer has Raft rows of the old group."""
+        """{node} no longer has any Raft rows of the old group."""
         if s.dead:
-            return refused("dead nodes are neither removed nor replaced", self.named(s.dead))
+            return refused("some dead nodes are neither removed nor replaced", self.named(s.dead))
         return self.apart(s) or s.at(node, old_rows=False)
 
     # What an operator may do instead, and what clients do
@@ -510,7 +512,7 @@ class Recovery(LostMajority[RecoveryState]):
     )
     @purpose("The cluster needs new copies to replace those that it lost.")
     def replace(self, s: RecoveryState, node: Node) -> Next:
-        """A new node takes the place of {node}, and gets the group's state."""
+        """A new node takes the place of {node} and gets the group's state."""
         refusal = self.irremovable(s, node)
         return refusal or self.ended(s).with_node(node, NEW_NODE).joined(node, s.new_group)
 
@@ -534,7 +536,7 @@ class Recovery(LostMajority[RecoveryState]):
     )
     @purpose("A schema change needs a majority of its group.")
     def alter(self, s: RecoveryState, node: Node) -> Next:
-        """A client changes the schema, at the group that a node runs in.
+        """A client changes the schema in the group that a node runs in.
 
         What is committed behind the firewall reaches no client of the cluster that recovers.
         """
@@ -557,12 +559,12 @@ class Recovery(LostMajority[RecoveryState]):
                         yield number, column
 
     @action(unasked=True, spends="writes", verb="write {node} column {column}", each=storable)
-    @purpose("Clients go on during a recovery.")
+    @purpose("Clients carry on during a recovery.")
     def write(self, s: RecoveryState, node: Node, column: int) -> Next:
         """{node} stores data in column {column}."""
         at = s.nodes[node]
         if self.causality and not at.columns >> column - 1 & 1:
-            return refused(f"the entry of column {column} is not persisted there")
+            return refused(f"the entry for column {column} is not persisted there")
         return s.at(node, data=at.data | 1 << column - 1)
 
     # What goes wrong
@@ -573,9 +575,9 @@ class Recovery(LostMajority[RecoveryState]):
         each=lambda m, s: s.serving,
         logs=[own("{node}", INIT, "the server is down")],
     )
-    @purpose("Nodes may stop in the middle of a recovery, too.")
+    @purpose("Nodes can also stop in the middle of a recovery.")
     def crash(self, s: RecoveryState, node: Node) -> Next:
-        """{node} is down; what it persisted stays."""
+        """{node} goes down and keeps what it persisted."""
         return s.at(node, status="down", group=NO_GROUP)
 
     @action(fault=True, spends="deaths", each=lambda m, s: s.live)
@@ -602,7 +604,7 @@ class Recovery(LostMajority[RecoveryState]):
     )
     @purpose("A node that was given up knows nothing of the new group.")
     def come_back(self, s: RecoveryState, node: Node) -> Next:
-        """{node}, which was given up, is back, and runs in {group}."""
+        """{node}, which was given up, comes back and runs in {group}."""
         group = s.nodes[node].group_id
         return s.at(node, status="returned", group=group).synchronized(node)
 
@@ -610,7 +612,7 @@ class Recovery(LostMajority[RecoveryState]):
 
     @always("INV-CAUSAL")
     def causal(self, s: RecoveryState) -> str | None:
-        """Data is in columns that the group knows."""
+        """All data is in columns that the group knows."""
         for name, node in zip(self.names, s.nodes, strict=True):
             dangling = node.data & ~node.columns
             if node.group > OLD and dangling:
@@ -633,7 +635,7 @@ class Recovery(LostMajority[RecoveryState]):
 
     @step("INV-LIN", on=(alter,))
     def linearizable(self, before: RecoveryState, action: Any, after: RecoveryState) -> str | None:
-        """A schema change sees all before it."""
+        """A schema change sees all earlier ones."""
         node = self.number(action.node)
         company, columns = before.company(node), after.nodes[node].columns
         for pair in before.talking():
@@ -642,14 +644,14 @@ class Recovery(LostMajority[RecoveryState]):
                 if company >> here & 1 and missed:
                     group = self.group_name(before.nodes[node].group)
                     column = next(nodes_in(missed)) + 1
-                    return f"{group} does not see column {column}, added before"
+                    return f"{group} does not see column {column}, which was added before"
         return None
 
     @step("INV-MEMBER", on=(coordinate, remove, replace))
     def taken_out(self, before: RecoveryState, action: Any, after: RecoveryState) -> str | None:
-        """A majority of the new group changes the topology, and takes out no node that is heard."""
+        """A majority of the new group changes the topology; no node that is heard is removed."""
         if not isinstance(action, Coordinate) and before.hears(self.number(action.node)):
-            return f"{action.node} is taken out although the others still hear it"
+            return f"{action.node} is removed although the others still hear it"
         group = before.new_group
         committed = group != NO_GROUP and before.may_commit(group)
         return None if committed else "the topology changes without a majority of a new group"
@@ -660,14 +662,14 @@ class Recovery(LostMajority[RecoveryState]):
         node = before.nodes[self.number(action.node)]
         if before.may_commit(node.group, before.is_walled_off(node)):
             return None
-        return f"{action.node} changed the schema, and its group has no majority"
+        return f"{action.node} changed the schema although its group has no majority"
 
     @step(on=(clean_rows,))
     def cleaned_last(self, before: RecoveryState, action: Any, after: RecoveryState) -> str | None:
-        """Rows of the old group go once nobody needs it."""
+        """Rows of the old group are deleted only when no node needs it."""
         # The order of the documents' procedure (G-026): removals come first, then the rows.
         if before.dead or not before.is_together:
-            return f"{action.node} deletes them while nodes are dead, or in no new group"
+            return f"{action.node} deletes them while nodes are dead or not in a new group"
         return None
 
     # S-49 off, two groups are the harm; that they can never be one is behind it.
@@ -676,7 +678,7 @@ class Recovery(LostMajority[RecoveryState]):
     )
     @sometimes(name="recovered", title="The recovery is done")
     def is_recovered(self, s: RecoveryState) -> bool:
-        """Whether every step is done: one group, nobody dead in it, nothing left of the old one."""
+        """Every step is done: one group, no dead node in it, nothing left of the old group."""
         unset = self.edition == "documents" or all(n.option == NOBODY for n in s.nodes)
         clean = not any(n.takes_part and s.leftover(n) for n in s.nodes)
         ended = not s.is_under_way and not s.dead
@@ -684,7 +686,7 @@ class Recovery(LostMajority[RecoveryState]):
 
     @step("INV-CAUSAL", on=(write,), sign=lambda m: not m.causality)
     def persist_in_order(self, before: RecoveryState, act: Any, after: RecoveryState) -> str | None:
-        """Data is persisted after the schema that it needs."""
+        """Data is persisted only after the schema that it needs."""
         known = before.nodes[self.number(act.node)].columns >> act.column - 1 & 1
         early = f"{act.node} stores data in column {act.column} before its entry"
         return None if known else early
@@ -712,11 +714,11 @@ class Recovery(LostMajority[RecoveryState]):
         if before.has_ids and not after.has_ids:
             return "no live node has a group id"
         if after.leader not in (before.leader, NOBODY):
-            return f"{self.names[after.leader]} is to lead"
+            return f"{self.names[after.leader]} will lead"
         if len(after.groups) > len(before.groups):
             return f"{self.group_name(len(after.groups) - 1)} is created"
         if after.is_together and not before.is_together:
-            return "all are in the new group"
+            return "all nodes are in the new group"
         if type(action) is Remove:
             return f"{action.node} is out of the cluster"
         return "the recovery is done" if self.is_recovered(after) else None
@@ -780,7 +782,8 @@ ENTRY = entry(
     scenarios=(
         Scenario(
             "majority-is-lost",
-            "Three of five die; B knows more than A and leads, and entry 12 is gone with the dead",
+            "Three of five die; B knows more than A and leads, but entry 12 is lost "
+            "with the dead nodes",
             {**FIVE, "operation": True, "writes": 1},
         ),
         Scenario(
@@ -790,13 +793,14 @@ ENTRY = entry(
         ),
         Scenario(
             "voters-die-at-once",
-            "Five of seven vote in the published server, and three of these die at once: four "
-            "nodes live, and no majority",
+            "Five of seven vote in the published server, and three of those die at "
+            "once: four nodes are alive, but there is no majority",
             {"edition": "server", "commit_indexes": (3, 3, 3, 2, 3, 3, 3), "dead": "A B C"},
         ),
         Scenario(
             "majority-lives",
-            "On a server three of four vote: two nodes die, two voters live, the dead are removed",
+            "On a server, three of four vote: two nodes die, two voters live, the "
+            "dead ones are removed",
             {
                 "edition": "server",
                 "commit_indexes": (2,) * 4,

@@ -41,12 +41,12 @@ UPGRADING = refused(  # source: manual on Raft, "Verifying that the procedure fi
     "Cannot perform schema or topology changes during this time; the cluster is currently "
     "upgrading to use Raft for schema operations."
 )
-WAITS_FOR_UPGRADE = refused("a removal waits until the Raft upgrade has ended")
+WAITS_FOR_UPGRADE = refused("a removal must wait until the Raft upgrade has ended")
 NO_REMOVAL = refused("group 0 has no majority to take the node out of its members")
 
 STARTS: dict[Mode, str] = {
     "recovery": "{node} starts in RECOVERY mode, without group 0.",
-    "upgrade": "{node} starts, and begins the Raft upgrade{there}.",
+    "upgrade": "{node} starts and begins the Raft upgrade{there}.",
     "synchronize": "{node} starts in the middle of the Raft upgrade{there}.",
     "group 0": "{node} starts{there}.",
 }
@@ -118,14 +118,13 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     """An operator recovers a group 0 by RECOVERY mode."""
 
     revision = 2
-    name, title, State = "recovery_mode", "A lost majority, by RECOVERY mode", ModeState
+    name, title, State = "recovery_mode", "A lost majority, recovered with RECOVERY mode", ModeState
     premise = (
-        "Without a majority of voters nobody can change metadata. "
-        "In RECOVERY mode the live nodes work without Raft, remove the dead ones, and upgrade "
-        "again."
+        "Without a majority of the voters, no node can change metadata. In RECOVERY "
+        "mode, the live nodes work without Raft, remove the dead ones and upgrade again."
     )
     about = """
-    A group 0 that lost its majority, or a Raft upgrade that is stuck; what may still happen.
+    A group 0 that lost its majority, or a Raft upgrade that is stuck, and what can still happen.
 
     In edition ``documents`` all members vote, in ``server`` at most five: they are chosen
     again whenever a majority of them is up. No server had both limited voters and all of this
@@ -135,20 +134,20 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
 
     stuck: bool = parameter(
         False,
-        "whether they died in the middle of a Raft upgrade, which needs every node; "
-        "then they may be fewer than half",
+        "whether the nodes died during a Raft upgrade, which needs every node; then "
+        "fewer than half can be dead",
     )
-    crashes: int = budget(0, "how often a node may crash", le=lost_majority.MOST_FAULTS)
-    deaths: int = budget(0, "how many more nodes may die for good", le=lost_majority.MOST_FAULTS)
+    crashes: int = budget(0, "how often a node can crash", le=lost_majority.MOST_FAULTS)
+    deaths: int = budget(0, "how many more nodes can die for good", le=lost_majority.MOST_FAULTS)
     returns: int = budget(
-        0, "how many of those given up may come back", le=lost_majority.MOST_FAULTS
+        0, "how many of the given-up nodes can come back", le=lost_majority.MOST_FAULTS
     )
     changes: int = budget(
-        0, "how many columns may be added", title="schema changes", le=lost_majority.MOST_FAULTS
+        0, "how many columns can be added", title="schema changes", le=lost_majority.MOST_FAULTS
     )
     mistypes: int = budget(
         0,
-        "how often group0_upgrade_state may be written wrongly",
+        "how often group0_upgrade_state can be mistyped",
         title="mistyped values",
         le=lost_majority.MOST_FAULTS,
     )
@@ -204,7 +203,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         return None if s.nodes[node].is_up else refused("the node is down", (self.names[node],))
 
     @action()
-    @purpose("Nodes that are given up must not disturb the others.")
+    @purpose("Nodes that are given up must not interfere with the others.")
     def isolate(self, s: ModeState) -> Next:
         """A firewall separates the nodes that are given up from the others."""
         return None if s.isolated or not s.dead else s.but(isolated=True)
@@ -215,9 +214,9 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         each=live_where(lambda n: n.value != "recovery"),
         travels=typed("recovery", "group0_upgrade_state is recovery"),
     )
-    @purpose("In recovery mode a node runs without group 0.")
+    @purpose("In RECOVERY mode, a node runs without group 0.")
     def set_recovery(self, s: ModeState, node: Node) -> Next:
-        """On {node} group0_upgrade_state is recovery: it takes effect at the next start."""
+        """group0_upgrade_state on {node} is now recovery; it takes effect at the next start."""
         return self.down(s, node) or s.at(node, value="recovery")
 
     @action(
@@ -226,7 +225,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         travels=typed("stop", "stop the server"),
         logs=[own("{node}", "init", "shutting down")],
     )
-    @purpose("A server reads its state from disk when it starts.")
+    @purpose("A server loads its state from disk when it starts.")
     def stop(self, s: ModeState, node: Node) -> Next:
         """{node} is stopped."""
         return s.at(node, mode="down", group=lost_majority.NO_GROUP)
@@ -252,9 +251,9 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         says=says_start,
         logs=logs_start,
     )
-    @purpose("How it runs depends on what it finds on its disk.")
+    @purpose("How a node runs depends on what it finds on its disk.")
     def start_server(self, s: ModeState, node: Node) -> Next:
-        """The node runs as the value of ``group0_upgrade_state`` says."""
+        """The node runs in the mode that ``group0_upgrade_state`` says."""
         return s.started(node)
 
     def answers(self, before: ModeState, act: Any, after: ModeState) -> Iterator[Travel]:
@@ -265,13 +264,13 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
             yield Travel("answer", self.spot(name), "operator", label, text, leg=0)
 
     @action(label="read the logs", tag="logs", kind="check", travels=answers)
-    @purpose("The operator makes sure that all nodes are in recovery mode.")
+    @purpose("The operator makes sure that all nodes are in RECOVERY mode.")
     def read_logs(self, s: ModeState) -> Next:
         """The log of every live node says RECOVERY mode."""
         if s.logs_read:
             return None
         if others := self.named(s.where(lambda n: n.standing == "live" and n.mode != "recovery")):
-            return refused("nodes are not in RECOVERY mode", others)
+            return refused("some nodes are not in RECOVERY mode", others)
         return s.but(logs_read=True)
 
     def first_up(self, before: ModeState, act: Any, after: ModeState) -> Iterator[ServerLine]:
@@ -288,7 +287,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         ),
         logs=first_up,
     )
-    @purpose("Dead nodes have to be out before a new group can form.")
+    @purpose("Dead nodes must be removed before a new group can form.")
     def remove(self, s: ModeState, node: Node) -> Next:
         """{node} is removed from the cluster.
 
@@ -298,7 +297,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         if s.heard(node, s.live):
             return refused("the node is alive", (self.names[node],))
         if down := s.where(lambda n: n.standing == "live" and not n.is_up):
-            return refused("nodes that are not ignored are down", self.named(down))
+            return refused("some nodes that are not ignored are down", self.named(down))
         if s.remover is None:
             modes = {n.mode for n in s.nodes if n.standing == "live"}
             return WAITS_FOR_UPGRADE if modes & {"upgrade", "synchronize"} else NO_REMOVAL
@@ -321,9 +320,9 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         each=live_where(lambda n: n.discovery > 0),
         travels=typed("TRUNCATE", "TRUNCATE system.discovery"),
     )
-    @purpose("Peers from before must not lead it to the old group.")
+    @purpose("Old peers must not lead the node back to the old group.")
     def truncate_discovery(self, s: ModeState, node: Node) -> Next:
-        """On {node} system.discovery is empty: it has forgotten its old peers."""
+        """system.discovery on {node} is empty: the node has forgotten its old peers."""
         return self.down(s, node) or s.at(node, discovery=0)
 
     @action(
@@ -335,7 +334,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     )
     @purpose("State ids of the old group mean nothing in a new one.")
     def truncate_history(self, s: ModeState, node: Node) -> Next:
-        """On {node} system.group0_history is empty: it keeps no state id."""
+        """system.group0_history on {node} is empty: no state ids are left."""
         return self.down(s, node) or s.at(node, history=0)
 
     @action(
@@ -345,9 +344,9 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         each=live_where(lambda n: n.group_id != lost_majority.NO_GROUP),
         travels=typed("DELETE id", "DELETE raft_group0_id"),
     )
-    @purpose("With the old id it would go back to the old group.")
+    @purpose("With the old id, the node would go back to the old group.")
     def drop_id(self, s: ModeState, node: Node) -> Next:
-        """On {node} raft_group0_id has no value."""
+        """raft_group0_id on {node} has no value."""
         return self.down(s, node) or s.at(node, group_id=lost_majority.NO_GROUP)
 
     @action(
@@ -357,13 +356,13 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         travels=answers,
         says="nodetool describecluster: the live nodes have one schema version.",
     )
-    @purpose("The new group begins with one schema, so all must have the same.")
+    @purpose("The new group starts with one schema, so all nodes must have the same one.")
     def compare(self, s: ModeState) -> Next:
         """The operator compares the schema versions of all live nodes."""
         if s.compared:
             return None
         if down := s.where(lambda n: n.standing == "live" and not n.is_up):
-            return refused("nodes do not answer", self.named(down))
+            return refused("some nodes do not answer", self.named(down))
         if len({n.schema_version for n in s.nodes if n.standing == "live"}) > 1:
             return refused("nodes have different schema versions", self.named(s.live))
         return s.but(compared=True)
@@ -374,9 +373,9 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         each=live_where(lambda n: n.value in ("recovery", "unknown")),
         travels=typed("DELETE row", "DELETE group0_upgrade_state"),
     )
-    @purpose("Without the row, its next start upgrades to Raft again.")
+    @purpose("Without the row, the node upgrades to Raft again at its next start.")
     def unset(self, s: ModeState, node: Node) -> Next:
-        """On {node} the row group0_upgrade_state is gone."""
+        """The row group0_upgrade_state on {node} is gone."""
         return self.down(s, node) or s.at(node, value="")
 
     # What servers do on their own
@@ -415,14 +414,14 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         says=lambda m, before, action, after: (
             "{node} finds no group 0 among its peers and creates {group}."
             if m.is_alone(after, action)
-            else "{node} joins {group}, and gets its state as a snapshot."
+            else "{node} joins {group} and gets its state as a snapshot."
         ),
         travels=snapshot,
         logs=JOINED,
     )
-    @purpose("All nodes have to be in one group before the group owns the schema.")
+    @purpose("All nodes must be in one group before the group manages the schema.")
     def enter(self, s: ModeState, node: Node) -> Next:
-        """A node comes into group 0: by snapshot into the one that it finds, or it creates one.
+        """A node joins the group 0 that it finds, by snapshot, or creates one.
 
         Every peer answers first; then discovery needs a group with a majority, or all it asks.
         """
@@ -455,7 +454,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         """Every member of a node's group answers, with its schema version."""
         members = s.groups[s.nodes[node].group]
         if deaf := s.unheard(node, members):
-            return refused("members of its group 0 do not answer", self.named(deaf))
+            return refused("some members of its group 0 do not answer", self.named(deaf))
         mine = s.nodes[node].schema_version
         apart = s.where(lambda n: n.schema_version != mine) & members
         return refused("schema versions differ", self.named(apart)) if apart else None
@@ -467,7 +466,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     )
     @purpose("The schema must not change during the handover.")
     def synchronize(self, s: ModeState, node: Node) -> Next:
-        """{node} sees all peers in its group with one schema and enters synchronize: schema
+        """{node} sees all peers in its group with one schema and enters synchronize, so schema
         changes are refused.
         """
         if outside := s.peers & ~s.groups[s.nodes[node].group]:
@@ -480,7 +479,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         each=live_where(lambda n: n.mode == "synchronize" and n.group != lost_majority.NO_GROUP),
         logs=FINISHED,
     )
-    @purpose("One log puts all schema changes in order again.")
+    @purpose("One log orders all schema changes again.")
     def finish(self, s: ModeState, node: Node) -> Next:
         """{node} has finished the Raft upgrade.
 
@@ -514,9 +513,9 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         ),
         logs=[own("{node}", "migration_manager", "a client changes the schema")],
     )
-    @purpose("Clients go on during a recovery.")
+    @purpose("Clients carry on during a recovery.")
     def alter(self, s: ModeState, node: Node) -> Next:
-        """A client adds a column at a node, by whatever that node runs.
+        """A client adds a column at a node, in whatever mode the node runs.
 
         Group 0 commits an entry, and needs its majority; in ``synchronize`` nobody may. Without
         group 0 the node changes its own schema, with a tombstone for ``group0_schema_version``.
@@ -540,21 +539,21 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     @action(spends="mistypes", each=live_where(lambda n: n.value != "unknown"))
     @purpose("Operators make mistakes, and some of them show only later.")
     def mistype(self, s: ModeState, node: Node) -> Next:
-        """On {node} group0_upgrade_state has an unknown value: at the next start it counts
-        as recovery.
+        """group0_upgrade_state on {node} has an unknown value, which counts as recovery at the next
+        start.
         """
         return self.down(s, node) or s.at(node, value="unknown")
 
     @action(fault=True, spends="crashes", each=live_where(lambda n: n.is_up), hand=off_stage)
-    @purpose("Nodes may stop in the middle of a recovery, too.")
+    @purpose("Nodes can also stop in the middle of a recovery.")
     def crash(self, s: ModeState, node: Node) -> Next:
-        """{node} is down; what it persisted stays."""
+        """{node} goes down and keeps what it persisted."""
         return s.at(node, mode="down", group=lost_majority.NO_GROUP)
 
     @action(fault=True, spends="deaths", each=lambda m, s: s.live)
     @purpose("When too many are dead, group 0 has no majority.")
     def die(self, s: ModeState, node: Node) -> Next:
-        """{node} dies for good; it is given up too.
+        """{node} dies for good, so it is also given up.
 
         What nobody else knows has died with it.
         """
@@ -570,12 +569,12 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         spends="returns",
         tag="return",
         each=lambda m, s: s.where(lambda n: n.standing == "dead"),
-        says=lambda m, *step: f"It was given up: {m.says_start(*step)}",
+        says=lambda m, *step: f"A given-up node is back: {m.says_start(*step)}",
         logs=logs_start,
     )
     @purpose("A node that was given up acts on what it has stored.")
     def come_back(self, s: ModeState, node: Node) -> Next:
-        """The node runs by what it has persisted."""
+        """The node runs from what it has persisted."""
         return s.at(node, standing="returned").started(node)
 
     # What must hold
@@ -599,32 +598,32 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
 
     @step("INV-LIN", on=(alter,))
     def linearizable(self, before: ModeState, act: Any, after: ModeState) -> str | None:
-        """A schema change sees all before it."""
+        """A schema change sees all earlier ones."""
         node = self.number(act.node)
         missed = before.answered & ~after.nodes[node].columns
         apart = before.nodes[node].mode != "group 0" or before.is_walled_off(before.nodes[node])
         if apart or not missed:
             return None
-        return f"{act.node} does not see column {next(nodes_in(missed)) + 1}, added before"
+        return (
+            f"{act.node} does not see column {next(nodes_in(missed)) + 1}, which was added before"
+        )
 
     @step("INV-RAFT", on=(alter,))
     def majority(self, before: ModeState, act: Any, after: ModeState) -> str | None:
-        """What group 0 commits, a majority of it commits."""
+        """Whatever group 0 commits is committed by a majority of it."""
         node = self.number(act.node)
         if before.nodes[node].mode != "group 0" or before.may_commit(node):
             return None
-        return f"{act.node} changed the schema, and its group has no majority"
+        return f"{act.node} changed the schema although its group has no majority"
 
     @step("INV-MEMBER", on=(remove,))
     def taken_out(self, before: ModeState, action: Any, after: ModeState) -> str | None:
-        """No node that is heard is taken out; others only by group 0 or in RECOVERY mode."""
+        """No node that is heard is removed; others only by group 0 or in RECOVERY mode."""
         if before.heard(self.number(action.node), before.live):
-            return f"{action.node} is taken out although the others still hear it"
+            return f"{action.node} is removed although the others still hear it"
         committed = before.remover is not None
         return (
-            None
-            if committed
-            else f"{action.node} is taken out by neither group 0 nor RECOVERY mode"
+            None if committed else f"{action.node} is removed by neither group 0 nor RECOVERY mode"
         )
 
     @goal("INV-PROGRESS", name="ends", title="The cluster can become whole")
@@ -679,7 +678,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         if type(action) is Enter and self.is_alone(after, action):
             return f"{self.group_name(after.nodes[self.number(action.node)].group)} is created"
         if after.logs_read and not before.logs_read:
-            return "all are in RECOVERY mode"
+            return "all nodes are in RECOVERY mode"
         return "no dead node is left" if before.dead and not after.dead else None
 
     def words(self, before: ModeState, action: Any, after: ModeState) -> dict[str, str]:
@@ -743,26 +742,25 @@ ENTRY = entry(
     scenarios=(
         Scenario(
             "recovery-mode",
-            "Three of five die; A and B enter RECOVERY mode, remove them, and upgrade to Raft "
-            "again",
+            "Three of five die; A and B enter RECOVERY mode, remove the dead and "
+                "upgrade to Raft again",
             FIVE,
         ),
         Scenario(
             "upgrade-is-stuck",
-            "One of three died in a Raft upgrade: while a second one restarts, no quorum is left",
+            "One of three died in a Raft upgrade: while a second one restarts, there is no quorum",
             {"commit_indexes": (1, 1, 1), "dead": "C", "stuck": True},
         ),
         Scenario(
             "dies-in-recovery-mode",
-            "Four of seven die, and C in the middle of the procedure: it is removed like the "
-            "others",
+            "Four of seven die, then C dies during the procedure and is removed like the others",
             {"commit_indexes": (2,) * 7, "dead": "D E F G", "deaths": 1},
             script=("isolate", "set A", "set B", "set C", "stop A", "start A", "die C"),
         ),
         Scenario(
             "three-voters-die",
-            "Five of seven vote, as in the published server, and three of these die at once: four "
-            "nodes live, and no majority",
+            "Five of seven vote, as in the published server, and three of those die "
+                "at once: four nodes are alive, but there is no majority",
             {"edition": "server", "commit_indexes": (2,) * 7, "dead": "A B C", "returns": 1},
         ),
         Scenario(

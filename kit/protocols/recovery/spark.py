@@ -53,9 +53,9 @@ def layout_bounds(given: Mapping[str, Any]) -> LayoutBounds:
 
     Raises BadInput for an unknown one, or one out of its limits.
     """
-    bounds = bounds_of(LayoutBounds, "bounds", given, "numbers of nodes, datacenters, racks")
+    bounds = bounds_of(LayoutBounds, "bounds", given, "the numbers of nodes, datacenters and racks")
     if bounds.least > bounds.most:
-        raise BadInput("least", bounds.least, f"at most {bounds.most}, the most")
+        raise BadInput("least", bounds.least, f"at most {bounds.most}, the value of most")
     if len(set(bounds.rf)) < len(bounds.rf):
         raise BadInput("rf", list(bounds.rf), "each factor once")
     return bounds
@@ -83,20 +83,22 @@ def _shares(count: int, parts: int, largest: int) -> Iterator[tuple[int, ...]]:
 
 DEAD_NODES = table(
     "dead_nodes",
-    "a set of dead nodes, for data with so many replicas at a consistency level",
-    "layout string: the nodes of each datacenter, such as 3+3+2",
-    "racks int: the racks of each datacenter, to which its nodes are dealt in turn",
+    "a set of dead nodes, for data with some number of replicas at a consistency level",
+    "layout string: the number of nodes in each datacenter, such as 3+3+2",
+    "racks int: the racks in each datacenter; its nodes are assigned to them in turn",
     "dead string: the names of the dead nodes; A is the first node of the first datacenter",
-    "edition string: documents, where all members vote, or server, where a few do, ties by name",
-    "at_once boolean: whether the schema can be changed, whichever nodes vote, after all of them "
-    "died at once",
-    "in_turn string: whether so after they died one by one: in orders always, sometimes or never",
-    "missing int: how many voters have to come back for that at worst, had they died at once",
-    "advice string: the procedure, where they died at once and none comes back; or not known",
-    "rf int: the replicas in each datacenter; levels count them all, and a small datacenter lacks "
-    "some",
+    "edition string: documents (all members vote) or server (a few vote; ties go by name)",
+    "at_once boolean: whether the schema can be changed, whichever nodes vote, if all "
+    "of them died at once",
+    "in_turn string: whether it can be changed if they died one by one: always, "
+    "sometimes or never, over all orders",
+    "missing int: how many voters have to come back at worst, if they died at once",
+    "advice string: the procedure if they died at once and none comes back, or not known",
+    "rf int: the replicas in each datacenter; levels count them all, even those that "
+    "a small datacenter lacks",
     "level string: the consistency level",
-    "datacenter string: where it is asked for, if the level is counted there; else empty",
+    "datacenter string: the coordinator's datacenter if the level counts replicas "
+    "only there; else empty",
     "data string: available, of some ranges or unavailable",
 )
 TABLES = (DEAD_NODES,)
@@ -175,7 +177,7 @@ def _data(layout: ClusterLayout, factors: Iterable[int], dead: int) -> Iterator[
             yield rf, each.level, each.datacenter, each.standing
 
 
-OPENED = f"a row of at most {MOST_NODES} nodes and that RF; of others kit.spark.description tells"
+OPENED = f"a row with at most {MOST_NODES} nodes and RF; for others, use kit.spark.description"
 
 
 def description(row: Any) -> str:
@@ -186,7 +188,7 @@ def description(row: Any) -> str:
     Raises BadInput for another row.
     """
     if (layout := _layout(row)) is None:
-        raise BadInput("row", row, "a row of dead_nodes")
+        raise BadInput("row", row, "a row of table dead_nodes")
     dead = row["dead"].split()
     nodes = [
         {"name": name, "dc": dc, "rack": rack, "status": "lost" if name in dead else "up"}

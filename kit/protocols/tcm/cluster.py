@@ -39,7 +39,7 @@ from kit.protocols.tcm.rules.operations import LEVELS, OWN_LEVEL, Level, weaker
 from kit.protocols.tcm.rules.quorums import Pairing, quorums_meet
 from kit.protocols.tcm.tcm import MOST_KEPT, SAFEGUARD, Restart, Stream, Tcm, driver, spot
 
-NOTHING_WAITS = refused("no barrier of it waits for answers: there is nothing to relax")
+NOTHING_WAITS = refused("none of its barriers is waiting for answers, so there is nothing to relax")
 
 APART = 2
 """Epochs that lie so far apart were no neighbours when they were committed."""
@@ -98,7 +98,7 @@ class PauseInjection(Declared[PauseState]):
         return (what for what in self.whats if what not in s.held)
 
     @action(each=free)
-    @purpose("A test stops the cluster where it wants to look at it.")
+    @purpose("A test stops the cluster at the point it wants to examine.")
     def hold(self, s: PauseState, what: Held) -> PauseState:
         """The test holds back: {what}."""
         return PauseState(tuple(sorted({*s.held, what})))
@@ -108,9 +108,9 @@ class PauseInjection(Declared[PauseState]):
         return s.held
 
     @action(each=held, kind="hold")
-    @purpose("The test has seen enough, and the cluster goes on.")
+    @purpose("The test has seen enough, so the cluster continues.")
     def release(self, s: PauseState, what: Held) -> PauseState:
-        """The test lets it happen again: {what}."""
+        """The test no longer holds back: {what}."""
         return PauseState(tuple(each for each in s.held if each != what))
 
 
@@ -155,7 +155,7 @@ class BarrierLevels(Declared[LevelState]):
     def _words(self, before: LevelState, action: Any, after: LevelState) -> str:
         old, new = (self.level(s, action.node) for s in (before, after))
         change = f"falls back from {old} to {new}: {LEVELS[new]}"
-        return verbatim(f"The barrier of {action.node} had no answers in time and {change}.")
+        return verbatim(f"The barrier of {action.node} did not get answers in time and {change}.")
 
     @action(
         each=relaxable,
@@ -165,16 +165,16 @@ class BarrierLevels(Declared[LevelState]):
         says=_words,
         unasked=True,
     )
-    @purpose("Fewer answers are better than being stuck.")
+    @purpose("Waiting for fewer answers is better than being stuck.")
     def relax(self, s: LevelState, node: Operated) -> LevelState | None:
-        """The barrier of the operation of ``node`` had no answers in time: it asks for fewer."""
+        """The barrier of ``node``'s operation did not get answers in time, so it asks for fewer."""
         level = weaker(self.level(s, node))
         return s.begun(node, level) if level else None
 
     @action()
-    @purpose("Each step first asks as many as it can.")
+    @purpose("Each step starts by asking as many nodes as it can.")
     def begin_barrier(self, s: LevelState, node: Operated) -> LevelState:
-        """The barrier of the next step of {node} begins at the first level again."""
+        """The barrier of {node}'s next step starts at the first level again."""
         return s.begun(node)
 
 
@@ -186,7 +186,7 @@ class TcmCluster(Product):
 
     title = "Transactional cluster metadata (CEP-21)"
     premise = (
-        "All nodes follow one log of metadata, epoch by epoch. "
+        "All nodes follow one metadata log, epoch by epoch. "
         "The ring shows which nodes read and write each range while the cluster changes."
     )
     safeguards = SAFEGUARDS
@@ -261,13 +261,13 @@ class TcmCluster(Product):
 
     @needs(Apply, Deliver, CatchUp, Advance, when=lambda m: m.parameters.holds)
     def let(self, s: Any, part: str, action: Any) -> Refusal | None:
-        """What a test holds back may not happen; only a cluster for tests has this condition."""
+        """A step that a test holds back cannot happen; only test clusters have this condition."""
         what = f"{'commit' if part == 'tcm' else 'apply'} {action.node}"
         return Refusal(f"the test holds it back: {what}") if what in s.test.held else None
 
     @needs(Apply, Deliver, CatchUp)
     def up(self, s: Any, part: str, action: Any) -> Refusal | None:
-        """A node that is down applies nothing, and answers nobody."""
+        """A node that is down applies nothing and answers no other node."""
         if not s.tcm.down:
             return None
         names = (action.node, action.peer) if isinstance(action, CatchUp) else (action.node,)
@@ -276,7 +276,7 @@ class TcmCluster(Product):
 
     @needs(Begin, when=lambda m: not m.tcm.validate_committed)
     def permitted_as_known(self, s: Any, part: str, action: Any) -> Refusal | None:
-        """Without *validate-committed*: judged by what the submitter has applied alone."""
+        """Without *validate-committed*, only what the submitter has applied counts."""
         events = s.tcm.events
         while len(events) > s.log.applied[self.codes[action.operation.node]]:
             events = events.shorter()
@@ -284,19 +284,19 @@ class TcmCluster(Product):
 
     @needs(Advance)
     def informed(self, s: Any, part: str, action: Any) -> Refusal | None:
-        """A driver reads in the metadata what comes next, so it must have applied its last step."""
+        """A driver reads its next step in the metadata, so it must have applied its last one."""
         node, sequence = action.node, self.tcm.under_way(s.tcm, action.node)
         driven = driver(sequence.plan.operation) is not None and not sequence.undoing
         if not driven or self.applied(s)[self.codes[node]] >= sequence.epoch:
             return None
         return refused(
-            f"{node} drives the operation, and has not applied epoch {sequence.epoch} itself",
+            f"{node} drives the operation but has not applied epoch {sequence.epoch} itself",
             (node,),
         )
 
     @needs(Advance)
     def past_the_barrier(self, s: Any, part: str, action: Any) -> Refusal | None:
-        """The progress barrier: a majority of everyone concerned must know the last step."""
+        """The progress barrier: a majority of the nodes concerned must know the last step."""
         return self._waits_for(s, action.node)
 
     def _waits_for(self, s: Any, node: str) -> Refusal | None:
@@ -304,14 +304,14 @@ class TcmCluster(Product):
 
     @needs(Relax)
     def without_answers(self, s: Any, part: str, action: Any) -> Refusal | None:
-        """Only a barrier that waits falls back."""
+        """Only a barrier that is waiting can fall back."""
         under_way = self.tcm.sequence(s.tcm, action.node)
         waits = under_way is not None and self._waits_for(s, action.node) is not None
         return None if waits else NOTHING_WAITS
 
     @needs(Stream)
     def known_to_writers(self, s: Any, part: str, action: Any) -> Refusal | None:
-        """Data is streamed once the new writers are known, to both ends of the stream, too."""
+        """Data is streamed once the new writers are known, also at both ends of the stream."""
         if not known_first(self.tcm.switches):
             return None
         sequence, task = self.tcm.task(s.tcm, action)
@@ -371,7 +371,7 @@ class TcmCluster(Product):
 
     @always("INV-SAMESTATE", title="Nodes at one epoch have the same tables")
     def same_state(self, s: Any) -> str | None:
-        """A node that skipped an epoch does not have the tables of its newest one."""
+        """A node that skipped an epoch does not have the right tables for its newest one."""
         differences = (
             self._differs(self.names[i], s.tcm.events, s.log.applied[i], gap)
             for i, gap in gaps(s.log)
@@ -389,11 +389,11 @@ class TcmCluster(Product):
             if gap >> i & 1:
                 continue
             if not isinstance(event, Begin) and applied.metadata.sequence(event.node) is None:
-                return f"{text}: it knows of no operation of {event.node}"
+                return f"{text}: it knows of no operation on {event.node}"
             applied = self.tcm.enact(applied, event)
         if applied.placements == self.tcm.snapshot(events).placements:
             return None
-        return f"{text}: its tables differ from those of the others"
+        return f"{text}: its tables differ from the other nodes' tables"
 
     # Who applies more answers fewer requests of older epochs: only a commit can part majorities.
     @always(
@@ -403,7 +403,7 @@ class TcmCluster(Product):
         of=attrgetter("tcm"),
     )
     def quorums_meet(self, s: Any) -> str | None:
-        """Majorities of all epochs that are in use, not of the newest ones alone."""
+        """This holds for all epochs in use, not only for the newest ones."""
         in_use = self.in_use(s.tcm.events, s.log.applied)
         return self.tcm.quorums_meet(s.tcm) or next(
             (said for pair in in_use if (said := self._pair_meets(*pair))), None
@@ -445,7 +445,7 @@ class TcmCluster(Product):
 
     @always("INV-LOG", title="What a node applied is a prefix of the log")
     def log_prefix(self, s: Any) -> str | None:
-        """Nobody has a gap in what it applied."""
+        """No node has a gap in what it has applied."""
         return self.log.log_prefix(s.log)
 
     def keeps_barriers(self) -> bool:
@@ -458,7 +458,7 @@ class TcmCluster(Product):
         when=keeps_barriers,
     )
     def one_step(self, before: Any, action: Any, after: Any) -> str | None:
-        """In each moving range a majority of old and new replicas knew the previous step."""
+        """In each moving range, a majority of the old and new replicas knew the previous step."""
         event = action.action
         if not isinstance(event, Advance):
             return None

@@ -43,26 +43,26 @@ usage: python -m kit plan RINGFILE OPERATION [--while OPERATION]... [--edition E
                           [--with FILE]... [--keyspace KS={...}]... [--sizes FILE] [--json]
 
 Rehearse an operation on a ring: every event it commits with the read and write tables after it,
-the ranges it locks, what must be copied and who must know of an event before the next one.
+the ranges it locks, the data to copy, and which nodes must know of an event before the next one.
 
 OPERATION is one of
   bootstrap NODE --tokens T,... [--dc DC] [--rack RACK]
   decommission NODE
   move NODE --tokens T,...
   replace OLD NEW [--dc DC] [--rack RACK]
-  removenode NODE          the node is dead; the others stream
+  removenode NODE          the node is dead; the other nodes stream
   assassinate NODE     the node is dead; nothing is streamed
 join, leave and remove are read as bootstrap, decommission and removenode
 
 options
   --tokens T,...       whole numbers, also negative ones: --tokens -5,7
-  --dc, --rack         where the newcomer is (not given: where the ring's first node is, or where
-                       the replaced node was)
+  --dc, --rack         the newcomer's place (default: that of the ring's first node, or of the
+                       node that it replaces)
   --while OPERATION    an operation that is already prepared and still in flight, in quotes;
                        may be given several times
-  --edition EDITION    server (the default): prepare, start, mid, finish, majorities a datacenter;
-                       documents: every part of the plan is an event of its own
-  --barrier LEVEL      whose answers a step waits for, instead of the edition's own level:
+  --edition EDITION    server (the default): prepare, start, mid, finish, a majority in each DC;
+                       documents: every part of the plan is a separate event
+  --barrier LEVEL      which answers a step waits for, instead of the edition's own level:
                        ALL, EACH_QUORUM (server), QUORUM (documents), LOCAL_QUORUM, ONE or
                        NODE_LOCAL
   --force              decommission even if too few nodes remain for some keyspace
@@ -70,8 +70,8 @@ options
                        may be given several times
   --keyspace KS={...}  a keyspace and its replication, which nodetool does not print:
                        'ks={"class": "SimpleStrategy", "replication_factor": 3}'; repeatable
-  --sizes FILE         bytes by node or range, to say how many are streamed; without it, the
-                       loads that nodetool prints
+  --sizes FILE         bytes by node or range, to show how many are streamed; default: the loads
+                       that nodetool prints
   --json               the same as JSON
 
 RINGFILE is the text of nodetool ring or describering, a dump of the system tables (JSON or CSV),
@@ -81,7 +81,7 @@ or a ring file:
                                                             "replication_factor": 1}}]}
 A sizes file: {"nodes": {"n1": 5000}, "ranges": {"ks": [[null, 100, 2000]]}}, either or both
 
-Ends with 0 when the operation is accepted, 1 when the protocol refuses it, 2 on bad input.
+Exits with 0 if the operation is accepted, 1 if the protocol refuses it, and 2 on bad input.
 
 examples
   python -m kit plan ring.json bootstrap n5 --tokens 350
@@ -144,7 +144,7 @@ def _in_flight(text: str) -> Operation:
 def _without_a_ring(given: Collection[str]) -> NoReturn:
     """Nothing can be planned: an option of an operation is named where there is one."""
     for option in filter(given.__contains__, OPTIONS):
-        raise BadInput("option", option, "a ring file and an operation as well (plan --help)")
+        raise BadInput("option", option, "a ring file and an operation (plan --help)")
     raise BadInput("RINGFILE", None, "a ring file, then an operation (plan --help)")
 
 
@@ -296,7 +296,7 @@ def _table(names: str, rows: Sequence[Cells]) -> Iterator[Part]:
 
 def _sum(copies: Sequence[planning.Copy]) -> Iterator[Part]:
     if not copies:
-        yield "in all: nothing is copied"
+        yield "in total: nothing is copied"
         return
     received: dict[str, list[planning.Copy]] = {}
     for copy in copies:
@@ -307,8 +307,8 @@ def _sum(copies: Sequence[planning.Copy]) -> Iterator[Part]:
         shown = [f"{name} ({count:,})" for name, count in counts.most_common(MOST_NAMED)]
         source = f"from {listed(shown)}{_more(len(counts) - MOST_NAMED)}"
         rows.append((f"{target} receives", counted(len(mine), "range"), *size, source))
-    total = f", {_bytes(copies)}" if sizes[0] else " (--sizes FILE tells how many bytes)"
-    yield f"in all: {counted(len(copies), 'range')} to copy{total}"
+    total = f", {_bytes(copies)}" if sizes[0] else " (--sizes FILE shows how many bytes)"
+    yield f"in total: {counted(len(copies), 'range')} to copy{total}"
     yield Rows(rows, "nodes")
 
 
@@ -330,11 +330,11 @@ def _bytes(copies: Iterable[planning.Copy]) -> str:
 # -- survive ---------------------------------------------------------------------------------------
 
 SURVIVE_ABOUT = """\
-A node is down and nothing is planned: which nodes must stay up? A line names a quorum that is
-broken now, or that one more death would break, with the nodes whose death would.
+A node is down and no operation is planned: which nodes must stay up? Each line names a quorum that
+is broken now, or that one more death would break, and the nodes whose death would break it.
 """
 SURVIVE_AFTER = """\
-Ends with 0 when any one node may die next, 1 when some must stay up or a range has no quorum now,
+Exits with 0 if any one node can die next, 1 if some must stay up or a range has no quorum now, and
 2 on bad input. `python -m kit plan --help` shows a ring file.
 
 examples
@@ -354,7 +354,7 @@ def _survive(given: Namespace) -> Answer:
 DOWN = Word(
     "--down",
     "NODE",
-    "a node that is down, beside those that the files tell (repeatable)",
+    "a node that is down, in addition to those in the files (repeatable)",
     several=True,
 )
 SURVIVE = Command("survive", _survive, (*RING_WORDS, DOWN), SURVIVE_ABOUT, SURVIVE_AFTER)
@@ -363,8 +363,9 @@ SURVIVE = Command("survive", _survive, (*RING_WORDS, DOWN), SURVIVE_ABOUT, SURVI
 # -- metadata --------------------------------------------------------------------------------------
 
 METADATA_ABOUT = """\
-The metadata log of a real cluster: every epoch in words, and for any epoch the members and what was
-under way. Or two of a kind, compared: two logs, two directories, two views of the service.
+The metadata log of a real cluster: every epoch in words, and the members and the operations under
+way at any epoch. Or compare two files of a kind: two logs, two directories, two views of the
+service.
 """
 METADATA_AFTER = """\
 FILE is what nodetool cms dumplog, dumpdirectory (with --tokens) or describe printed, or rows of
@@ -372,11 +373,11 @@ system_views.cluster_metadata_log or cluster_metadata_directory as the table tha
 JSON or as CSV. Other forms of CQL output are not read.
 
 dumplog reads the distributed log at QUORUM: every node gives the same answer, and no node gives one
-after the CMS has lost its majority. So two logs are two moments. Two nodes are compared by describe
-and, at the same epoch, by dumpdirectory, in all that it tells. The text of a transformation is
-shown, and never compared; Is Member, LOCAL and REMOTE say only which node was asked.
+after the CMS has lost its majority. So two logs are two moments. To compare two nodes, use describe
+or, at the same epoch, dumpdirectory, which is compared in full. The text of a transformation is
+shown but never compared; Is Member, LOCAL and REMOTE only say which node was asked.
 
-Ends with 0, with 1 when two files differ or an epoch is out of order, with 2 on bad input.
+Exits with 0, with 1 if two files differ or an epoch is out of order, and with 2 on bad input.
 
 examples
   python -m kit metadata log.txt directory.txt --at 41
@@ -453,13 +454,13 @@ def _compared(
     unlike = [*metadata_log.differences(dumped, another)]
     rows = [(what, f"{name}: {was}", f"{other}: {now}") for what, was, now in unlike]
     data = {"files": (name, other), "differences": unlike}
-    verdict = f"{name} and {other} {'differ' if unlike else 'tell the same'}"
+    verdict = f"{name} and {other} {'differ' if unlike else 'have the same content'}"
     return Answer(data, [verdict], [Rows(rows, "differences")], (), REFUSED if unlike else ACCEPTED)
 
 
 LOG_WORDS = (
     Word("files", "FILE", "a log, a directory, or views", number="+"),
-    Word("--at", "EPOCH", "which nodes and operations were there then", read=int),
-    Word("--html", "OUT", "also write one page to step through"),
+    Word("--at", "EPOCH", "show the nodes and operations at that epoch", read=int),
+    Word("--html", "OUT", "also write an HTML page to step through"),
 )
 METADATA = Command("metadata", _metadata, LOG_WORDS, METADATA_ABOUT, METADATA_AFTER)

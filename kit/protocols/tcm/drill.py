@@ -101,9 +101,9 @@ FORMS: tuple[Form, ...] = (
     *SERVERS.understood("on", "ssh", "nodetool"),
     *SERVERS.systemctl(),
     *SERVERS.understood("SELECT"),
-    Form(INSERT, "write a row, at QUORUM", SERVERS.insert),
-    Form(f"grep {{pattern}} {LOG_FILE}", "some of this node's log", SERVERS.grep),
-    Form(f"cat {LOG_FILE}", "what this node's log says about barriers", SERVERS.grep),
+    Form(INSERT, "write a row at QUORUM", SERVERS.insert),
+    Form(f"grep {{pattern}} {LOG_FILE}", "search this node's log", SERVERS.grep),
+    Form(f"cat {LOG_FILE}", "show what this node's log says about barriers", SERVERS.grep),
     Form("journalctl -u cassandra", "the same", SERVERS.grep, offered=False),
 )
 
@@ -130,10 +130,11 @@ def grade(now: DrillMoment, stopped: int) -> Grade:
     return Grade(
         (
             judged("operations done", waits, "nothing is under way"),
-            judged("one epoch", [f"{late}: an older epoch"] * bool(late), "all nodes are alike"),
+            judged("one epoch", [f"{late}: an older epoch"] * bool(late), "all have one epoch"),
             judged("cluster whole", [*(f"{name} is not a member" for name in out),
-                                     *([f"{down}: down"] * bool(down))], "all are up, and members"),
-            judged("nobody stopped", [f"{name}: stopped without need" for name in stops],
+                                     *([f"{down}: down"] * bool(down))],
+                   "all are up and members"),
+            judged("nobody stopped", [f"{name}: stopped needlessly" for name in stops],
                    "no server was stopped"),
         )
     )  # fmt: skip
@@ -156,31 +157,31 @@ def _drill(title: str, task: str, begun: tuple[str, ...], stopped: int, steps: A
 
 STUCK = _drill(
     "An operation is stuck",
-    "X has been joining for an hour; its machine was restarted. Somebody wants to undo it; "
-    "somebody "
-    "else wants to remove the node that doesn't answer. Get X in, and do no more than it takes.",
+    "X has been joining for an hour, and its machine was restarted. Someone wants to "
+    "undo the join; someone else wants to remove the node that doesn't answer. Get X in, and do "
+    "no more than necessary.",
     ("crash D", JOIN, GO_ON, "crash X"),
     2,
     {
-        "barrier": ("in the log of the joining node, find which node it waits for",
+        "barrier": ("in the joining node's log, find which node it is waiting for",
                     lambda now: LOOKED in now.marks),
-        "replica": ("start the server that has to answer",
+        "replica": ("start the server that must answer",
                     lambda now: "D" not in now.state.tcm.down),
-        "driver": ("start the server that drives the operation: it continues by itself",
+        "driver": ("start the server that drives the operation: it continues on its own",
                    lambda now: "X" not in now.state.tcm.down),
     },
 )  # fmt: skip
 LAG = _drill(
-    "The epoch of a node lags",
-    "A has had an older epoch than the others all night, and no client has called. Somebody wants "
-    "it "
-    "to leave and join again. Find out what is wrong with A, and do no more than it takes.",
+    "A node's epoch lags behind",
+    "A has been at an older epoch than the others all night, and no client has "
+    "called. Someone wants it to leave and join again. Find out what is wrong with A, and do no "
+    "more than necessary.",
     (JOIN, "apply X", "commit X", "deliver 102 to A", GO_ON),
     0,
     {
-        "epochs": ("ask every node for its epoch, and what waits there",
+        "epochs": ("ask every node for its epoch and for what is waiting there",
                    lambda now: {SEEN.format(name) for name in now.model.names} <= now.marks),
-        "hear": ("let a request reach it: the answer tells it of newer epochs",
+        "hear": ("let a request reach the node: the answer tells it of newer epochs",
                  lambda now: not behind(now)),
     },
 )  # fmt: skip

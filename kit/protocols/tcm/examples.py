@@ -171,7 +171,7 @@ SCENARIOS = (
     ),
     Scenario(
         "rf3",
-        "The range that X gains with RF 3, epochs 100 to 103 (CEP-21, Consistency Guarantees)",
+        "The range that X gains at RF 3, epochs 100 to 103 (CEP-21, Consistency Guarantees)",
         {"rf": 3, "epoch": 99, **_JOIN, "focus": (100, 150)},
     ),
     Scenario(
@@ -191,24 +191,24 @@ SCENARIOS = (
     ),
     Scenario(
         "assassinate",
-        "A dead node is taken out at once, without streaming",
+        "A dead node is removed at once, without streaming",
         {"nodes": 5, "rf": 3, "operations": ("assassinate B",)},
     ),
     Scenario(
         "two-bootstraps",
-        "Two bootstraps on disjoint ranges advance side by side; a third has to wait",
+        "Two bootstraps on disjoint ranges advance side by side; a third one has to wait",
         {"nodes": 10, "rf": 3, "operations": (*_TWO, "bootstrap Z --tokens 750")},
         script=_TWO,
     ),
     Scenario(
         "cancel",
-        "After the read switch a cancel takes two events, with a barrier between",
+        "After the read switch, a cancel takes two events with a barrier between them",
         {"rf": 3, "cancels": 1, **_JOIN},
         script=(_X, "commit X", "commit X", "cancel X", "commit X"),
     ),
     Scenario(
         "crash-and-resume",
-        "The joining node crashes between two epochs and continues where it was",
+        "The joining node crashes between two epochs and continues where it left off",
         {"crashes": 1, **_JOIN},
         script=(_X, "commit X", "crash X", "restart X"),
     ),
@@ -220,14 +220,14 @@ SCENARIOS = (
     ),
     Scenario(
         "stuck-operation",
-        "On the server a bootstrap waits for a replica that is down, and its driver is down too",
+        "On the server, a bootstrap waits for a replica that is down, and its driver is also down",
         {"nodes": 4, "dcs": 2, "rf": 3, "edition": "server", "crashes": 4, "cancels": 1}
         | {"epoch": 100, "operations": (_X, "assassinate D")},
         script=("crash D", _X),
     ),
     Scenario(
         "epoch-lags",
-        "On the server one node misses an epoch, and nothing tells it so",
+        "On the server, one node misses an epoch and nothing tells it so",
         {"nodes": 4, "rf": 3, "edition": "server", "crashes": 4, "window": 4, "peers": True}
         | {"epoch": 100, "operations": (_X, "decommission A", "assassinate A")},
         script=(_X,),

@@ -44,8 +44,8 @@ FAMILY = Family(
         )
     },
     commands={
-        "plan": ("rehearse an operation on a ring (plan --help tells more)", "commands:plan"),
-        "metadata": ("say what the metadata log of a cluster holds", "commands:METADATA"),
+        "plan": ("rehearse an operation on a ring (see plan --help)", "commands:plan"),
+        "metadata": ("say what a cluster's metadata log contains", "commands:METADATA"),
         "survive": ("say which nodes of a ring must stay up", "commands:SURVIVE"),
     },
     importers=(

@@ -103,7 +103,7 @@ def operation_of(words: list[str], given: Mapping[str, Any]) -> ops.Operation:
         raise BadInput("--tokens", tokens, f"{kind} {needed}")
     for option, value in (("--dc", dc), ("--rack", rack)):
         if value is not None and kind not in TAKES_PLACE:
-            raise BadInput(option, value, "only with bootstrap and replace")
+            raise BadInput(option, value, "no such option except with bootstrap and replace")
     return ops.Operation(
         kind,
         nodes[-1],
@@ -118,7 +118,7 @@ def operation_of(words: list[str], given: Mapping[str, Any]) -> ops.Operation:
 def _tokens(text: str) -> tuple[int, ...]:
     words = text.split(",") if text else []
     if not all(re.fullmatch(r"\s*[+-]?[0-9]{1,40}\s*", word, re.ASCII) for word in words):
-        raise BadInput("--tokens", text, "whole numbers with commas between them")
+        raise BadInput("--tokens", text, "whole numbers separated by commas")
     return tuple(map(int, words))
 
 
@@ -172,7 +172,7 @@ _made = partial(_of, ring="generated")
 
 
 def _end(which: str) -> Meta:
-    words = f"the {which} token of a ring of your own (null: Murmur3's)"
+    words = f"the {which} token of your own ring (null: Murmur3's)"
     return _of(None, words, ring="own", hidden=True)
 
 
@@ -185,7 +185,7 @@ class ClusterParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only
     tokens: Annotated[
         int,
         _made(
-            *("tokens per node", "how many each node has, evenly spread (100, 200, …)"),
+            *("tokens per node", "how many tokens each node has, evenly spread (100, 200, …)"),
             *(1, MOST_TOKENS),
         ),
     ] = 1
@@ -204,21 +204,25 @@ class ClusterParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only
         _made("strategy", "the replication strategy of keyspace ks"),
     ] = "simple"
     dcs: Annotated[
-        int, _made("datacenters", "how many there are; nodes are dealt to them in turn", 1)
+        int,
+        _made(
+            "datacenters", "how many datacenters there are; nodes are assigned to them in turn", 1
+        ),
     ] = 1
     racks: Annotated[
         int,
         _made(
             "racks a datacenter",
-            "how many each datacenter has; nodes are dealt to them in turn",
+            "how many racks each datacenter has; nodes are assigned to them in turn",
             *(1, MOST_NODES),
         ),
     ] = 1
     members: Annotated[
-        tuple[Node, ...], _of(None, "the nodes of a ring of your own, in place of it", ring="own")
+        tuple[Node, ...],
+        _of(None, "the nodes of your own ring, instead of a generated one", ring="own"),
     ] = ()
     keyspaces: Annotated[
-        tuple[Keyspace, ...], _of(None, "keyspaces of your own, in place of ks", ring="own")
+        tuple[Keyspace, ...], _of(None, "your own keyspaces, instead of ks", ring="own")
     ] = ()
     low: Annotated[int | None, _end("lowest")] = None
     high: Annotated[int | None, _end("highest")] = None
@@ -226,8 +230,8 @@ class ClusterParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only
         tuple[str, ...],
         _of(
             None,
-            "lines such as `bootstrap X --tokens 150`, also about nodes that other lines bring "
-            "(not given: a bootstrap into the middle of the second range)",
+            "lines such as `bootstrap X --tokens 150`, also for nodes that other "
+            "lines add (default: a bootstrap into the middle of the second range)",
             ring="own",
         ),
     ] = ()
@@ -238,7 +242,7 @@ class ClusterParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only
         int, _of("epoch", "the epoch of the first state", -(2**62), 2**63 - 1, hidden=True)
     ] = 0
     cancels: Annotated[
-        int, _of("cancels", "how many operations may be cancelled", 0, MOST_FAULTS, **BUDGET)
+        int, _of("cancels", "how many operations can be cancelled", 0, MOST_FAULTS, **BUDGET)
     ] = 0
 
 
@@ -246,30 +250,32 @@ class TcmParameters(ClusterParameters, frozen=True, forbid_unknown_fields=True, 
     """A ring with its keyspaces, the operations at hand, and how the protocol is played."""
 
     menu: Annotated[
-        bool, _of("offer every operation", "any operation may be tried, besides those given")
+        bool, _of("offer every operation", "any operation can be tried, in addition to those given")
     ] = False
     crashes: Annotated[
-        int, _of("crashes", "how many nodes may crash", 0, MOST_FAULTS, **BUDGET)
+        int, _of("crashes", "how many nodes can crash", 0, MOST_FAULTS, **BUDGET)
     ] = 0
     window: Annotated[
         int,
         _of(
             "entries ahead of a gap",
-            "how far ahead of a gap an entry of the log may arrive (1: never)",
+            "how far ahead of a gap a log entry can arrive (1: never)",
             1,
             64,
         ),
     ] = 1
-    peers: Annotated[bool, _of(None, "nodes may ask one another for the log")] = False
+    peers: Annotated[bool, _of(None, "nodes can ask each other for the log")] = False
     holds: Annotated[
-        bool, _of(None, "a test may hold back any commit, and any node's way to the log")
+        bool, _of(None, "a test can hold back any commit, and any node's access to the log")
     ] = False
-    barrier: Annotated[bool, _of("progress barrier", "without it no event waits for others")] = True
+    barrier: Annotated[bool, _of("progress barrier", "without it, no event waits for answers")] = (
+        True
+    )
     level: Annotated[
         ops.Level | Literal["own"],
         _of(
             "barrier level",
-            "which answers it asks for: ALL, EACH_QUORUM (the server's own), QUORUM (the "
+            "which answers a barrier asks for: ALL, EACH_QUORUM (the server's own), QUORUM (the "
             "documents'), LOCAL_QUORUM, ONE or NODE_LOCAL",
         ),
     ] = "own"
@@ -278,14 +284,14 @@ class TcmParameters(ClusterParameters, frozen=True, forbid_unknown_fields=True, 
         _of("relaxed down to", "the weakest level that a barrier without answers falls back to"),
     ] = "never"
     merge: Annotated[
-        bool, _of("merge equal neighbours", "without it ranges stay cut at the end of an operation")
+        bool, _of("merge equal neighbours", "without it, ranges stay split after an operation")
     ] = True
     focus: Annotated[
         tuple[int, int] | None,
         _of(None, "the part of the line that the worked example shows", ring="own"),
     ] = None
     stored: Annotated[
-        Stored | None, _of(None, "the bytes that a ring of your own holds, as far as known")
+        Stored | None, _of(None, "the bytes that your own ring holds, as far as known")
     ] = None
 
 
@@ -365,7 +371,7 @@ def _check_limits(given: TcmParameters) -> None:
         raise BadInput("relax", given.relax, ", ".join(("never", *below)))
     for field, end in (("low", given.low), ("high", given.high)):
         if end is not None and not given.members:
-            raise BadInput(field, end, "an end of the line only together with members")
+            raise BadInput(field, end, "no end of the line unless members are given")
     if given.focus is not None and given.focus[0] >= given.focus[1]:
         raise BadInput("focus", given.focus, "a left bound below a right bound")
 
@@ -435,7 +441,11 @@ def _newcomer(ring: Ring) -> ops.Operation:
     middles = [(left, (left + right) // 2) for left, right in pairwise(rights)]
     tokens = [middle for left, middle in middles[::every] if left < middle]
     if not tokens:
-        raise BadInput("tokens", "no free token between neighbours", "operations of your own")
+        raise BadInput(
+            "tokens",
+            "no free token between neighbours",
+            "operations of your own",
+        )
     return ops.Operation("bootstrap", "X", tuple(tokens[:wanted]))
 
 

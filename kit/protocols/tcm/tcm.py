@@ -120,34 +120,34 @@ class Tcm(Declared[TcmState]):
         "S-09", "Operations in flight lock their ranges", ("INV-LOCK", "INV-RF")
     )
     validate_committed: bool = safeguard(
-        "S-10", "What is proposed must make sense in the committed state", ("INV-VALID", "INV-RF")
+        "S-10", "A proposed event must make sense in the committed state", ("INV-VALID", "INV-RF")
     )
     replication_check: bool = safeguard(
-        "S-11", "No node may leave when too few would remain", ("INV-RF",)
+        "S-11", "No node may leave if too few would remain", ("INV-RF",)
     )
     apply_in_order: bool = safeguard(
         "S-16", "Nodes apply epochs in order, without gaps", ("INV-SAMESTATE", "INV-LOG")
     )
     operator_cancel: bool = safeguard(
         "S-17",
-        "Only an operator cancels, no timeout does",
+        "Only an operator cancels, never a timeout",
         ("INV-CANCEL",),
         kept=(
             KeptAnyhow(
                 "INV-PROGRESS",
                 {"cancels": 1},
                 3706,
-                "what was undone may begin again, and its end stays in reach",
+                "an undone operation can begin again, so its end stays reachable",
             ),
         ),
     )
     two_event_cancel: bool = safeguard(
         "S-18",
-        "After the read switch a cancel takes two events, with a barrier between",
+        "After the read switch, a cancel takes two events with a barrier between them",
         ("INV-QI", "INV-VISIBLE"),
     )
     pending_in_metadata: bool = safeguard(
-        "S-53", "Steps yet to do are kept in the metadata", ("INV-RESUME", "INV-PROGRESS")
+        "S-53", "The remaining steps are kept in the metadata", ("INV-RESUME", "INV-PROGRESS")
     )
     split_first: bool = safeguard(
         "S-54",
@@ -159,7 +159,7 @@ class Tcm(Declared[TcmState]):
         "S-55", "Only neighbours with equal replica groups are merged", ("INV-RF",)
     )
     stream_from_displaced: bool = safeguard(
-        "S-57", "Data comes from the replica whose place is taken", ("INV-STREAM", "INV-VISIBLE")
+        "S-57", "Data comes from the replica that is replaced", ("INV-STREAM", "INV-VISIBLE")
     )
 
     def set_up(self) -> None:
@@ -247,7 +247,7 @@ class Tcm(Declared[TcmState]):
         if event.after is not None:
             rest = f"Next: {ops.SENTENCES[event.after.next.name]}."
         elif event.before is None:
-            return verbatim(f"{opening}Epoch {event.epoch} does it all, without streaming.")
+            return verbatim(f"{opening}Epoch {event.epoch} does everything, without streaming.")
         else:
             rest = self.came_to(events)
         title = event.operation.title
@@ -269,7 +269,7 @@ class Tcm(Declared[TcmState]):
         moved = f"{counted(len(parts), 'range')} moved"
         became = ops.OPERATION_SPECS[operation.kind].became.format(operation)
         if last.cancelled:
-            title, moved = operation.title, "all is as before"
+            title, moved = operation.title, "everything is as before"
             became = f"{title[0].upper()}{title[1:]} is undone"
         missing = "nothing missed"
         if missed:
@@ -328,7 +328,7 @@ class Tcm(Declared[TcmState]):
         says=begins,
         travels=submits,
     )
-    @purpose("The plan and its locks are one event, so no other plan comes between.")
+    @purpose("The plan and its locks are one event, so no other plan can come in between.")
     def begin(self, s: TcmState, operation: Listed) -> Next:
         """An operation is planned, takes its locks and does its first step.
 
@@ -403,10 +403,10 @@ class Tcm(Declared[TcmState]):
         """Who streams, and what: a replica that is not up sends nothing."""
         names = list(self.sent_in(s, action))
         if len(names) == 1:
-            what = "its data of the ranges that change hands"
+            what = "its data for the ranges that change hands"
             return f"{names[0]} streams to {action.target} {what}."
         who = f"{' and '.join(names)} stream" if names else "No node has to stream"
-        return f"{who} to {action.target} the data of the ranges that change hands."
+        return f"{who} the data for the ranges that change hands to {action.target}."
 
     def along_the_ring(self, before: TcmState, action: Any, after: TcmState) -> Iterator[Travel]:
         """Each source sends its ranges along the ring into the new replica."""
@@ -451,9 +451,9 @@ class Tcm(Declared[TcmState]):
         says=lambda m, before, action, after: verbatim(m.streams_words(before, action)),
         travels=along_the_ring,
     )
-    @purpose("New owners need what was written before they began to get the writes.")
+    @purpose("New owners need the data written before they started to get writes.")
     def stream(self, s: TcmState, node: str, displaced: Displaced, target: str) -> Next:
-        """One streaming task of the operation of ``node`` completes.
+        """One streaming task of ``node``'s operation completes.
 
         ``displaced`` is the replica whose place ``target`` takes; None where a quorum streams.
         """
@@ -492,9 +492,9 @@ class Tcm(Declared[TcmState]):
         says=lambda m, before, action, after: m.in_words(after.events),
         travels=submits,
     )
-    @purpose("The steps are small, so that old and new routing still meet.")
+    @purpose("The steps are small so that old and new routing still meet.")
     def advance(self, s: TcmState, node: str) -> Next:
-        """The operation of ``node`` does its next step.
+        """The operation on ``node`` does its next step.
 
         Its driver is up, and what the read switch relies on has been streamed.
         """
@@ -545,9 +545,9 @@ class Tcm(Declared[TcmState]):
         each=cancellable,
         says=lambda m, before, action, after: m.in_words(after.events, "An operator cancels. "),
     )
-    @purpose("Events also undo what is half done, so that all nodes see it alike.")
+    @purpose("Events also undo half-done operations, so that all nodes see the same.")
     def cancel(self, s: TcmState, node: str) -> Next:
-        """The operation of ``node`` is undone by compensation, as an operator asked.
+        """The operation on ``node`` is undone by compensation, as an operator asked.
 
         That is possible until writes were dropped: then the old replicas lag for good.
         """
@@ -570,9 +570,10 @@ class Tcm(Declared[TcmState]):
         ),
         travels=submits,
     )
-    @purpose("Out of sight is not dead: the driver may still be at work.")
+    @purpose("A node that is out of sight is not always dead: the driver may still be at work.")
     def give_up(self, s: TcmState, node: str, by: str) -> Next:
-        """The operation of ``node`` is undone because ``by`` lost sight of it. Nobody asked.
+        """The operation on ``node`` is undone because ``by`` lost sight of it. Nobody asked for
+        that.
 
         The safeguard *operator-cancel*: being out of sight is no reason to undo anything.
         """
@@ -590,15 +591,15 @@ class Tcm(Declared[TcmState]):
     def crashed(self, before: TcmState, action: Any, after: TcmState) -> str:
         """What is lost with the node, and what is not."""
         if action.node in after.forgotten:
-            return "{node} crashes, and no other node knows what was left to do."
+            return "{node} crashes, and no other node knows what is left to do."
         if self.sequence(after, action.node) is not None:
             return "{node} crashes; the metadata says what it still has to commit."
         return "{node} crashes."
 
     @action(each=upright, says=crashed, fault=True)
-    @purpose("Nodes stop at any moment; the plan has to outlive them.")
+    @purpose("Nodes can stop at any moment; the plan must survive them.")
     def crash(self, s: TcmState, node: str) -> Next:
-        """A node stops. What it has on disk stays.
+        """A node stops but keeps what it has on disk.
 
         Pending steps are in the metadata; without that safeguard they die with the driver.
         """
@@ -632,14 +633,14 @@ class Tcm(Declared[TcmState]):
     @always("INV-VALID", title="Each event makes sense where it is committed")
     @of_events
     def valid(self, events: Log) -> str | None:
-        """No node has a part in two operations, no token two future owners."""
+        """No node takes part in two operations, and no token has two future owners."""
         metadata = self.snapshot(events).metadata
         under_way = [sequence.plan.operation for sequence in metadata.sequences]
         for operation, other in combinations(under_way, 2):
             titles = operation.title, other.title
             both = [name for name in operation.involved if name in other.involved]
             if both:
-                return f"{both[0]} has a part in {titles[0]} and in {titles[1]}"
+                return f"{both[0]} takes part in both {titles[0]} and {titles[1]}"
             claimed = [token for token in operation.tokens if token in other.tokens]
             if claimed:
                 return f"token {claimed[0]} is promised by {titles[0]} and by {titles[1]}"
@@ -686,30 +687,30 @@ class Tcm(Declared[TcmState]):
     @always("INV-COVER")
     @of_events
     def cover(self, events: Log) -> str | None:
-        """Every token is owned, exactly once."""
+        """Every token is owned exactly once."""
         return quorums.covered(self.snapshot(events))
 
     @always("INV-RF")
     @of_events
     def reads_in_writes(self, events: Log) -> str | None:
-        """Reads are covered by writes."""
+        """Every node that serves reads also gets writes."""
         return quorums.reads_in_writes(self.snapshot(events))
 
     @always("INV-LOCK")
     @of_events
     def locks(self, events: Log) -> str | None:
-        """Operations in flight keep to disjoint ranges."""
+        """Operations in flight stay in disjoint ranges."""
         return quorums.locks_disjoint(self.snapshot(events))
 
     @always("INV-RESUME", name="settled")
     def whole(self, s: TcmState) -> str | None:
-        """Nothing is left half done."""
+        """No operation is left half done."""
         return self.verdict(_unsettled, s.events, frozenset(s.forgotten))
 
-    @always("INV-CANCEL", title="Only what an operator cancelled is undone")
+    @always("INV-CANCEL", title="Only operations that an operator cancelled are undone")
     @of_events
     def asked_for(self, events: Log) -> str | None:
-        """Every operation that was undone was undone by an operator's command."""
+        """Operations are only ever undone by an operator's command."""
         undone = self.snapshot(events).metadata.cancels
         commands = sum(type(event) is rules.Cancel for event in events)
         if undone == commands:
@@ -731,7 +732,7 @@ class Tcm(Declared[TcmState]):
 
     @goal("INV-PROGRESS", title="Nothing is in flight")
     def stable(self, s: TcmState) -> bool:
-        """No operation is under way; one that nobody remembers still is."""
+        """No operation is under way, counting those that nobody remembers."""
         return not self.snapshot(s.events).metadata.sequences
 
 

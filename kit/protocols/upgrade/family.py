@@ -4,7 +4,7 @@ from kit.engine.family import Family, HuntGround, TimedSearch
 
 FAMILY = Family(
     "upgrade",
-    "Into Raft: schema first, topology afterwards",
+    "Moving to Raft: first the schema, then the topology",
     order=85,
     models={"raft_upgrade": "raft_upgrade:ENTRY", "topology_upgrade": "topology_upgrade:ENTRY"},
     servers={

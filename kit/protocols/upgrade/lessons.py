@@ -35,9 +35,13 @@ def upgrade_waits(timeline: Timeline, node: str) -> PosedQuestion:
     missing = model.named(model.awaited(timeline.state, model.number(node)))
     [row] = [each for each in facts.nodes(model, timeline.state) if each.name == node]
     others = tuple(name for name in model.names if name != node)
-    why = f"{node} waits: {row.waits}." if missing else f"{node} waits for nobody: it can continue."
+    why = (
+        f"{node} waits: {row.waits}."
+        if missing
+        else (f"{node} waits for no node: it can continue.")
+    )
     return posed(
-        f"For which nodes does {node} wait now?",
+        f"Which nodes is {node} waiting for now?",
         (*others, NOBODY),
         tuple(name for name in others if name in missing) or (NOBODY,),
         why,
@@ -53,9 +57,9 @@ def first_advice(timeline: Timeline) -> PosedQuestion:
     model = _raft(timeline)
     tree = facts.advice(model, timeline.state, scene_of(timeline).way())
     if not tree:
-        raise KitError("predict: no node waits for another one here")
+        raise KitError("predict: no node is waiting for another one here")
     first = next_step(tree)
-    kinds = ("restart what is down", "repair a connection", "a rolling restart",
+    kinds = ("restart nodes that are down", "repair a connection", "a rolling restart",
              "manual recovery", "ask support")  # fmt: skip
     at = next((at for at, each in enumerate(tree) if not each.is_good), None)
     choices = (*kinds, "wait")
@@ -63,7 +67,7 @@ def first_advice(timeline: Timeline) -> PosedQuestion:
         "The upgrade is stuck. What do you do first?",
         choices,
         (choices[-1 if at is None else at],),
-        f"The first question with a bad answer decides. Do this: {first}.",
+        f"The first question whose answer is no decides. Do this: {first}.",
         still(timeline, "advice"),
     )
 
@@ -76,7 +80,7 @@ def missing_from_table(timeline: Timeline) -> PosedQuestion:
     model, state = model_of(timeline, TopologyUpgrade, "the topology upgrade"), timeline.state
     inside, missing = model.named(state.normal), model.named(state.unread)
     return posed(
-        "Which members would be missing for a node that took its ring from system.topology now?",
+        "If a node read its ring from system.topology now, which members would be missing?",
         (*inside, NOBODY),
         missing or (NOBODY,),
         f"Gossip knows {listed(inside)}; the table lacks {listed(missing) if missing else NOBODY}.",
@@ -86,7 +90,7 @@ def missing_from_table(timeline: Timeline) -> PosedQuestion:
 
 @checked
 def upgrade_log(source: Any, node: str) -> Sheet:
-    """What one node has written into its log, up to the moment that is shown.
+    """Show what one node has written to its log, up to the moment shown.
 
     Lines that begin a phase name it; those in the kit's own words say so.
 
@@ -95,7 +99,7 @@ def upgrade_log(source: Any, node: str) -> Sheet:
     timeline = timeline_of(source)
     model = timeline.model
     if not isinstance(model, RaftUpgrade):
-        raise KitError("upgrade_log: this is no run of the Raft upgrade")
+        raise KitError("upgrade_log: this is not a run of the Raft upgrade")
     if node not in model.names:
         raise BadInput("node", node, f"one of {', '.join(model.names)}")
     written = LOG.lines(model, timeline.moments[0].state, scene_of(timeline).way())
@@ -121,7 +125,7 @@ def _breaks(name: str) -> Callable[[Timeline], str | None]:
         [promise] = [prop for prop in timeline.model.properties if prop.name == name]
         if promise.check(timeline.state) is not None:
             return None
-        return f"At the end of your run this still holds: {promise.title}."
+        return f"At the end of your run, this still holds: {promise.title}."
 
     return broken
 
@@ -129,54 +133,57 @@ def _breaks(name: str) -> Callable[[Timeline], str | None]:
 TASKS = (
     run_task(
         "cut-and-ended",
-        "cut, and finished anyway",
-        "One pair may lose its connection. Give a run, as verbs or as a Player, in which that "
-        "happens while a node is in synchronize, and in the end every node has finished.",
-        "bring the nodes as far as synchronize, cut one pair, and heal it: the nodes continue "
-        "where they were.",
+        "cut, but finished anyway",
+        "One pair of nodes can lose its connection. Give a run, as verbs or as a "
+        "Player, in which this happens while a node is in synchronize, and every node still "
+        "finishes.",
+        "bring the nodes as far as synchronize, then cut one pair and heal it: the "
+        "nodes continue where they left off.",
         Ground("raft_upgrade", {"nodes": 2, "cuts": 1}),
-        takes(_cuts_short, "In your run no pair is cut while a node is in synchronize."),
+        takes(_cuts_short, "In your run, no pair is cut while a node is in synchronize."),
         ends(
             lambda s: all(node.state == POST for node in s.nodes),
-            "At the end of your run not every node has finished.",
+            "At the end of your run, not every node has finished.",
         ),
     ),
     run_task(
         "different-schemas",
         "Raft over two schemas",
-        "S-52 is off: no node waits for equal schema. Give a run of two nodes in which one has "
-        "finished, and the other one has another schema.",
-        "one change has to come by gossip before the upgrade, and must not be pulled.",
+        "S-52 is off: no node waits until schemas are equal. Give a run of two nodes "
+        "in which one has finished while the other one has a different schema.",
+        "make one change by gossip before the upgrade, and do not let the other node pull it.",
         Ground("raft_upgrade", {"nodes": 2, "changes": 1}, ("schema-synchronization",)),
         _breaks("one-schema"),
     ),
     run_task(
         "not-in-the-group",
         "not in the group",
-        "S-62 is off: a node carries on without those that it does not reach. One node may go "
-        "down. "
-        "Give a run of two nodes after which they are not in one group 0: one has finished and "
-        "the other one comes back without a group, or each has created a group of its own.",
-        "the upgrade begins with the last restart. Let one node go down after it.",
+        "S-62 is off: a node carries on without nodes that it cannot reach. One node "
+        "can go down. Give a run of two nodes that ends without one shared group 0: one node "
+        "has finished and the other comes back without a group, or each has created its own "
+        "group.",
+        "the upgrade begins with the last restart. Let one node go down after that.",
         Ground("raft_upgrade", {"nodes": 2, "crashes": 1}, ("all-alive",)),
         _breaks("one-group"),
     ),
     run_task(
         "ring-without-a-member",
         "a ring without a member",
-        "S-63 is off: the coordinator serves joins while it builds its table. Give a run of two "
-        "members in which C joins, and a member is missing from the table that C uses.",
-        "begin with POST, and do not build all rows.",
+        "S-63 is off: the coordinator serves joins while it is still building its "
+        "table. Give a run of two members in which C joins and a member is missing from the "
+        "table that C uses.",
+        "start with POST, and do not build all the rows.",
         Ground("topology_upgrade", {"nodes": 2, "joiners": 1}, ("requests-after-done",)),
         _breaks("in-table"),
     ),
     function_task(
         "state-at-start",
-        "what a restart makes of the row",
-        "Write state_at_start(value). value is what the row group0_upgrade_state holds, or None "
-        "where there is no row. Give the state in which the node starts.",
-        "four values are known. Without a row the node has not begun; any other value counts as "
-        "recovery.",
+        "how a restart reads the row",
+        "Write state_at_start(value). value is the content of the row "
+        "group0_upgrade_state, or None if there is no row. Return the state in which the node "
+        "starts.",
+        "four values are known. Without a row, the node has not begun; any other "
+        "value counts as recovery.",
         state_at_start,
         ([None], ["synchronize"], ["use_raft"]),
         lambda chance: [chance.choice((None, *KNOWN, *SLIPS))],

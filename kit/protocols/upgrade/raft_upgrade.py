@@ -48,14 +48,14 @@ SWITCHING = refused(
     "upgrading to use Raft for schema operations."
 )
 """What a server answers; source: manual on Raft, "Verifying that the procedure finishes"."""
-REFUSES_TO_START = "refuses to start: consistent_cluster_management has to stay turned on"
+REFUSES_TO_START = "refuses to start: consistent_cluster_management must stay on"
 
 PHASES = ("join group 0", "equal schema", "enter synchronize", "equal schema again", "finish")
 RUNS: dict[rules.UpgradeState, str] = {
-    rules.PRE: "gossip spreads its schema changes",
+    rules.PRE: "its schema changes spread by gossip",
     rules.SYNCHRONIZE: "schema changes are off",
-    rules.POST: "group 0 keeps its schema",
-    rules.RECOVERY: "RECOVERY mode, it attempts no upgrade",
+    rules.POST: "group 0 manages its schema",
+    rules.RECOVERY: "RECOVERY mode, so it attempts no upgrade",
 }
 
 UPGRADE, GROUP0 = "raft_group0_upgrade", "raft_group0"
@@ -69,8 +69,8 @@ Releases = Literal["5.1 to 5.2", "2022.x to 2023.1"]
 """The rolling upgrades that may turn the option on; source: manual on Raft, "Enabling Raft"."""
 ADVICE = (
     "check that all nodes are alive and the network is healthy",
-    "if it goes no further, a rolling restart",
-    "if that does not help, or a node is lost: manual recovery",
+    "if it makes no progress, do a rolling restart",
+    "if that does not help, or a node is lost, do a manual recovery",
 )
 """What the line about a slow upgrade advises, in the kit's words, in its order."""
 Beginning = Literal["without Raft", "older version", "new cluster"]
@@ -85,30 +85,30 @@ class RaftUpgrade(NodeModel[Cluster]):
 
     name, title, State = "raft_upgrade", "The Raft upgrade", Cluster
     premise = (
-        "The schema moves from gossip into Raft, while the cluster serves. "
-        "Each node goes through five phases, in each of which it waits for the others."
+        "The schema moves from gossip to Raft while the cluster keeps serving. Each "
+        "node goes through five phases and waits for the others in each one."
     )
-    about = "A cluster on the way into Raft."
+    about = "A cluster that is moving to Raft, and what can go wrong."
     rests_at_goals = True
 
-    nodes: int = parameter(3, "how many nodes there are", ge=2, le=9)
+    nodes: int = parameter(3, "how many nodes the cluster has", ge=2, le=9)
     beginning: Beginning = parameter(
-        "without Raft", "nodes without the option, of an older version, or a new cluster"
+        "without Raft", "nodes without the option, nodes with an older version, or a new cluster"
     )
-    releases: Releases = parameter("5.1 to 5.2", "the release before, and the one with the option")
+    releases: Releases = parameter("5.1 to 5.2", "the earlier release and the one with the option")
     schema_problem: bool = parameter(
         False, "whether the last node has a definition that no other node can copy"
     )
-    changes: int = budget(0, "how many clients ask for", title="schema changes", le=MOST)
-    crashes: int = budget(0, "how often a node may go down", le=MOST)
-    deaths: int = budget(0, "how many nodes may be lost for good", le=MOST)
-    cuts: int = budget(0, "how often a pair may lose its connection", le=MOST)
+    changes: int = budget(0, "how many changes clients request", title="schema changes", le=MOST)
+    crashes: int = budget(0, "how often a node can go down", le=MOST)
+    deaths: int = budget(0, "how many nodes can be lost for good", le=MOST)
+    cuts: int = budget(0, "how often a pair can lose its connection", le=MOST)
     turns: int = budget(
-        0, "how often the option may be turned off again", title="options turned off", le=MOST
+        0, "how often the option can be turned off again", title="options turned off", le=MOST
     )
-    restarts: int = budget(0, "how often a node may restart without need", le=MOST)
-    edits: int = budget(0, "how often an operator may write the row", le=MOST)
-    retries: int = budget(0, "how often each node says that it waits", le=MOST, own=False)
+    restarts: int = budget(0, "how often a node can restart without needing to", le=MOST)
+    edits: int = budget(0, "how often an operator can write the row", le=MOST)
+    retries: int = budget(0, "how often each node reports that it is waiting", le=MOST, own=False)
 
     schema_synchronization: bool = safeguard(
         "S-52",
@@ -131,13 +131,15 @@ class RaftUpgrade(NodeModel[Cluster]):
         Raises BadInput for a new cluster with an old problem.
         """
         if self.schema_problem and self.beginning == "new cluster":
-            raise BadInput("schema_problem", True, "false: a new cluster has no older definitions")
+            raise BadInput(
+                "schema_problem", True, "false, since a new cluster has no older definitions"
+            )
         self.names = tuple(ascii_uppercase[: self.nodes])
 
     @property
     def under_way(self) -> str:
         """Who goes into Raft, and from where."""
-        return f"{', '.join(self.names)} go into Raft, {self.beginning} so far"
+        return f"{', '.join(self.names)} move to Raft, {self.beginning} so far"
 
     def start(self) -> Cluster:
         """Nodes without the option or of an older version; a new cluster has Raft at once."""
@@ -205,29 +207,29 @@ class RaftUpgrade(NodeModel[Cluster]):
             case 3 if self.unsynchronized(s, node):
                 return f"{missing} not in synchronize"
             case _:
-                return f"another schema on {missing}"
+                return f"different schema on {missing}"
 
     # The operator goes from node to node
 
     @action(each=lambda m, s: s.where(lambda n: not n.installed and n.status != "lost"))
-    @purpose("All nodes have to know group 0 before it is used.")
+    @purpose("All nodes must support group 0 before it is used.")
     def install(self, s: Cluster, node: Node) -> Next:
-        """The newer version is installed on {node}; it runs after a restart."""
+        """The newer version is installed on {node} and runs after a restart."""
         return s.at(node, installed=True)
 
     @action(each=lambda m, s: s.where(lambda n: not n.configured and n.status != "lost"))
-    @purpose("A node takes part in Raft only with the option.")
+    @purpose("A node takes part in Raft only if the option is on.")
     def configure(self, s: Cluster, node: Node) -> Next:
-        """The option is on in the configuration of {node}{differ}."""
+        """The option is now on in {node}'s configuration{differ}."""
         return s.at(node, configured=True) if s.nodes[node].installed else NO_OPTION
 
     def says_restart(self, before: Cluster, act: Any, after: Cluster) -> str:
         """What a node starts as; the last one fires the upgrade."""
         node = after.nodes[self.number(act.node)]
-        fires = " Every node runs with the option now: the Raft upgrade starts by itself."
+        fires = " Every node now runs with the option: the Raft upgrade starts on its own."
         fired = fires if after.has_begun and not before.has_begun else ""
         if node.row not in (None, node.state):
-            return f"{{node}} does not know {node.row}, and starts in {node.state}.{fired}"
+            return f"{{node}} does not recognize {node.row}, so it starts in {node.state}.{fired}"
         catches = "; it catches up before it serves requests" if not node.serves else ""
         return f"{{node}} starts: {RUNS[node.state]}{catches}.{fired}"
 
@@ -258,9 +260,9 @@ class RaftUpgrade(NodeModel[Cluster]):
         says=says_restart,
         logs=logs_restart,
     )
-    @purpose("A server reads its version and options when it starts.")
+    @purpose("A server loads its version and options when it starts.")
     def restart(self, s: Cluster, node: Node) -> Next:
-        """A node starts by what it has persisted; the last one fires the upgrade.
+        """A node starts from what it has persisted; the last one triggers the upgrade.
 
         Once the feature is enabled, a node without the option refuses to start. One that was down
         then does so, too: the others tell it what the cluster has enabled.
@@ -284,7 +286,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         return started.with_feature()
 
     @action(each=lambda m, s: s.cut)
-    @purpose("The upgrade needs all peers within reach.")
+    @purpose("The upgrade needs to reach all peers.")
     def heal(self, s: Cluster, first: Node, second: Node) -> Next:
         """The network between {first} and {second} is whole again."""
         return s.but(cut=tuple(pair for pair in s.cut if pair != (first, second)))
@@ -299,7 +301,7 @@ class RaftUpgrade(NodeModel[Cluster]):
     @action(kind="gossip", each=pulls, travels=[Travel("data", "{source}", "{node}", "schema")])
     @purpose("Without Raft, nodes copy schema changes from each other.")
     def pull(self, s: Cluster, node: Node, source: Node) -> Next:
-        """{node} copies what {source} knows of the schema."""
+        """{node} copies the schema that {source} has."""
         schema = s.nodes[node].schema | s.to_pull(node, source)
         return s.at(node, schema=schema, by_group0=False)  # the version is a hash again
 
@@ -330,9 +332,9 @@ class RaftUpgrade(NodeModel[Cluster]):
             upgrade_line("waits until every peer has joined", own=True),
         ),
     )
-    @purpose("All nodes have to be in one group before the group owns the schema.")
+    @purpose("All nodes must be in one group before the group manages the schema.")
     def join_group(self, s: Cluster, node: Node) -> Next:
-        """A node joins the group of one that it reaches; where nobody has one, it creates one.
+        """A node joins the group of a node that it reaches, or creates one if none has a group.
 
         Every peer is alive and ready to start (S-62).
         """
@@ -358,7 +360,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         number = self.number(act.node)
         if differing := self.named(self.mismatched(before, number)):
             those = ", ".join(differing)
-            return f"{{node}} carries on, although its schema differs from that of {those}."
+            return f"{{node}} carries on although its schema differs from that of {those}."
         everybody = (1 << len(before.nodes)) - 1
         passed = self.named(everybody & ~(1 << number) & ~self.peers(before, number))
         without = f" It does not wait for {', '.join(passed)}." if passed else ""
@@ -393,9 +395,9 @@ class RaftUpgrade(NodeModel[Cluster]):
         travels=asks_reached,
         logs=logs_compared,
     )
-    @purpose("The group begins with one schema, so all nodes must have the same one.")
+    @purpose("The group starts with one schema, so all nodes must have the same one.")
     def compare(self, s: Cluster, node: Node) -> Next:
-        """A node compares its schema version with that of its peers, and finds them equal (S-52).
+        """A node finds that its schema version is the same as that of its peers (S-52).
 
         All peers have reached the same phase.
         """
@@ -439,9 +441,9 @@ class RaftUpgrade(NodeModel[Cluster]):
             upgrade_line("Raft upgrade finished"),
         ),
     )
-    @purpose("One log now puts all schema changes in order.")
+    @purpose("One log now orders all schema changes.")
     def finish(self, s: Cluster, node: Node) -> Next:
-        """{node} has finished: it changes its schema through group 0."""
+        """{node} has finished: from now on, it changes its schema through group 0."""
         return s.at(node, row=rules.POST, state=rules.POST, compared=False)
 
     def catching_up(self, s: Cluster) -> int:
@@ -461,15 +463,17 @@ class RaftUpgrade(NodeModel[Cluster]):
     @action(
         each=catching_up,
         says=lambda m, before, action, after: (
-            "{node} finds nothing newer within its reach, and serves requests."
+            "{node} finds nothing newer on the nodes it reaches, and serves requests."
             if m.acting(before, action).applied == m.acting(after, action).applied
-            else "{node} takes the newest schema from its group, and serves requests."
+            else "{node} gets the newest schema from its group and serves requests."
         ),
         travels=newest_schema,
     )
-    @purpose("A node that was away lacks what has changed since.")
+    @purpose("A node that was away lacks the changes made since.")
     def catch_up(self, s: Cluster, node: Node) -> Next:
-        """The newest schema of the group, where a majority is within reach; else its own (Q-27)."""
+        """A node gets its group's newest schema if it reaches a majority, or else keeps its own
+        (Q-27).
+        """
         at = s.nodes[node]
         if not s.has_majority(node) or not s.is_behind(at):
             return s.at(node, serves=True)
@@ -515,14 +519,14 @@ class RaftUpgrade(NodeModel[Cluster]):
     @action(
         each=retrying,
         says=lambda m, before, action, after: (
-            f"{{node}} looks again: {m.waits_for(before, m.number(action.node))}."
+            f"{{node}} checks again: {m.waits_for(before, m.number(action.node))}."
         ),
         travels=asks_awaited,
         logs=logs_retry,
     )
-    @purpose("The upgrade needs every peer, so all a node can do is ask again.")
+    @purpose("The upgrade needs every peer, so a node can only ask again.")
     def retry(self, s: Cluster, node: Node) -> Next:
-        """A node that waits looks again, and says for whom it waits."""
+        """A node that is waiting checks again and says which nodes it is waiting for."""
         return s.at(node, tries=s.nodes[node].tries + 1)
 
     # What clients do, and what goes wrong
@@ -532,13 +536,14 @@ class RaftUpgrade(NodeModel[Cluster]):
         was = self.acting(before, act)
         if was.state == rules.RECOVERY:
             return (
-                "{node} changes its schema by itself: a tombstone for group0_schema_version and "
-                "committed_by_group0 = false make its version a hash again."
+                "{node} changes its schema on its own: a tombstone for "
+                "group0_schema_version and committed_by_group0 = false make its version a hash "
+                "again."
             )
         if not was.has_finished:
-            return "{node} changes its schema by itself; gossip brings it to the others."
+            return "{node} changes its schema on its own; gossip spreads the change."
         apply = ", ".join(self.named(applying(before, after)))
-        return f"Group 0 (id {was.group}) commits the schema change; {apply} apply it."
+        return f"Group 0 (id {was.group}) commits the schema change; applied by {apply}."
 
     @action(
         spends="changes",
@@ -549,9 +554,10 @@ class RaftUpgrade(NodeModel[Cluster]):
             for name in m.named(applying(before, after))
         ),
     )
-    @purpose("Clients go on while the cluster is upgraded.")
+    @purpose("Clients carry on while the cluster is upgraded.")
     def alter(self, s: Cluster, node: Node) -> Next:
-        """By gossip a node changes its own schema; with Raft all members in reach apply a command.
+        """With gossip, a node changes its own schema; with Raft, all reachable members apply a
+        command.
 
         Nobody may in ``synchronize``; with Raft it takes a majority.
         """
@@ -565,7 +571,7 @@ class RaftUpgrade(NodeModel[Cluster]):
             return refused(f"{self.names[node]} is catching up")
         reached = s.company(node)
         if not is_majority(reached, s.members_of(at.group)):
-            return refused(f"{self.names[node]} reaches no majority of group 0")
+            return refused(f"{self.names[node]} cannot reach a majority of group 0")
         count = s.entries[at.group - 1] + 1
         entries = (*s.entries[: at.group - 1], count, *s.entries[at.group :])
         nodes = tuple(
@@ -577,9 +583,9 @@ class RaftUpgrade(NodeModel[Cluster]):
     @action(
         spends="turns", each=lambda m, s: s.where(lambda n: n.configured and n.status != "lost")
     )
-    @purpose("An option takes effect at the next start.")
+    @purpose("An option takes effect the next time the node starts.")
     def turn_off(self, s: Cluster, node: Node) -> Next:
-        """The option is off in the configuration of {node}."""
+        """The option is now off in {node}'s configuration."""
         return s.at(node, configured=False)
 
     @action(
@@ -593,7 +599,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         ),
         says="group0_upgrade_state of {node} is now {value}; {node} keeps running as before.",
     )
-    @purpose("What is written by hand takes effect at the next start.")
+    @purpose("A row written by hand takes effect the next time the node starts.")
     def update(self, s: Cluster, node: Node, value: Value) -> Next:
         """An operator writes the row ``group0_upgrade_state`` by hand."""
         return s.at(node, row=value)
@@ -601,7 +607,7 @@ class RaftUpgrade(NodeModel[Cluster]):
     @action(fault=True, spends="crashes", each=lambda m, s: s.up, hand=off_stage)
     @purpose("The upgrade waits for every node, including this one.")
     def crash(self, s: Cluster, node: Node) -> Next:
-        """{node} goes down; its disk stays."""
+        """{node} goes down but keeps its disk."""
         return s.at(node, status="down", compared=False, serves=False, tries=0)
 
     def expendable(self, s: Cluster) -> int:
@@ -610,7 +616,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         return left if left.bit_count() > 1 else 0
 
     @action(fault=True, spends="deaths", each=expendable)
-    @purpose("The upgrade waits for every node, and this one never answers.")
+    @purpose("The upgrade waits for every node, but this one will never answer.")
     def die(self, s: Cluster, node: Node) -> Next:
         """{node} is lost for good."""
         return s.at(node, status="lost", compared=False, serves=False, tries=0)
@@ -628,30 +634,30 @@ class RaftUpgrade(NodeModel[Cluster]):
 
     # What must hold
 
-    @always("INV-ONEGROUP", title="One group 0; once one has finished, all are in it")
+    @always("INV-ONEGROUP", title="One group 0; once a node has finished, all are in it")
     def one_group(self, s: Cluster) -> str | None:
-        """There are no two groups, and no node outside talks to a node that has finished."""
+        """There is only one group, and no node outside it talks to a node that has finished."""
         if len(s.entries) > 1:
             return f"{len(s.entries)} groups were created"
         for first, second in s.beside_finished():
             group = s.nodes[second].group
             if s.nodes[first].group != group:
                 where = f"group {group}" if group else "no group"
-                return f"{self.names[second]} is in {where}, and {self.names[first]} has finished"
+                return f"{self.names[second]} is in {where}, but {self.names[first]} has finished"
         return None
 
     @always("INV-SCHEMA")
     def one_schema(self, s: Cluster) -> str | None:
-        """Once Raft manages the schema, all have the same one."""
+        """Once Raft manages the schema, all nodes have the same one."""
         for first, second in s.beside_finished():
             if s.nodes[first].schema != s.nodes[second].schema:
                 pair = self.names[first], self.names[second]
-                return f"{pair[0]} has finished, and {pair[1]} has another schema"
+                return f"{pair[0]} has finished, but {pair[1]} has a different schema"
         return None
 
     @always("INV-RAFT")
     def one_base(self, s: Cluster) -> str | None:
-        """The same commands make the same schema."""
+        """The same commands produce the same schema."""
         for first, second in permutations(range(len(s.nodes)), 2):
             a, b = s.nodes[first], s.nodes[second]
             same = a.group == b.group and a.applied == b.applied > 0
@@ -668,11 +674,11 @@ class RaftUpgrade(NodeModel[Cluster]):
         reached = before.company(number)
         if not at.has_finished or is_majority(reached, before.members_of(at.group)):
             return None
-        return f"{act.node} changed the schema, and reaches no majority of group 0"
+        return f"{act.node} changed the schema without reaching a majority of group 0"
 
-    @step(on=(synchronize, finish, restart), title="group0_upgrade_state goes in order")
+    @step(on=(synchronize, finish, restart), title="group0_upgrade_state follows its order")
     def in_order(self, before: Cluster, act: Any, after: Cluster) -> str | None:
-        """A node moves on by one state, or into RECOVERY mode."""
+        """A node moves to the next state or into RECOVERY mode."""
         for name, was, now in zip(self.names, before.nodes, after.nodes, strict=True):
             if now.state in (was.state, rules.RECOVERY):
                 continue
@@ -687,10 +693,10 @@ class RaftUpgrade(NodeModel[Cluster]):
 
     @goal("INV-PROGRESS", title="The upgrade ends, or manual recovery or support is needed")
     @sometimes(
-        name="held", title="Unequal schema holds the upgrade", when=lambda m: m.schema_problem
+        name="held", title="Unequal schemas hold up the upgrade", when=lambda m: m.schema_problem
     )
     def ends(self, s: Cluster) -> bool:
-        """The upgrade is over, here or by other means."""
+        """The upgrade ends, or needs manual recovery or support to end."""
         if s.is_finished or s.needs_recovery:
             return True
         return self.schema_problem and all(n.group and n.is_up for n in s.nodes)
@@ -723,7 +729,9 @@ class RaftUpgrade(NodeModel[Cluster]):
     def words(self, before: Cluster, action: Any, after: Cluster) -> dict[str, str]:
         """A warning where the operator begins with unequal schema."""
         versions = len({(n.schema, n.applied) for n in before.nodes if n.is_up})
-        shows = f". nodetool describecluster shows {versions} schema versions: make them one first"
+        shows = (
+            f". nodetool describecluster shows {versions} schema versions: get them to agree first"
+        )
         return {"differ": "" if versions == 1 else shows}
 
     def readable(self, s: Cluster) -> dict[str, str]:
@@ -775,7 +783,8 @@ JOINED = tuple(f"join-group {name}" for name in "ABC")
 ENTRY = entry(
     RaftUpgrade,
     scenarios=(
-        Scenario("into-raft", "Three nodes get the option one by one; the last restart starts it"),
+        Scenario("into-raft", "Three nodes get the option one by one; the last restart starts the "
+            "upgrade"),
         Scenario(
             "version-by-version",
             "A rolling upgrade to the newer version also turns the option on",
@@ -783,21 +792,20 @@ ENTRY = entry(
         ),
         Scenario(
             "new-cluster",
-            "A new cluster has Raft at once, and a majority is enough for a schema change",
+            "A new cluster uses Raft from the start, and a majority is enough for a schema change",
             {"beginning": "new cluster", "changes": 2, "crashes": 2},
             script=("alter A", "crash C", "alter A", "restart C", "catch-up C"),
         ),
         Scenario(
             "node-dies-halfway",
-            "A node is lost before it enters synchronize: the others wait, and schema changes are "
-            "off",
+            "A node is lost before it enters synchronize: the others wait with schema changes off",
             {"deaths": 1, "changes": 1, "retries": 4},
             script=(*ROLLING, *JOINED, "compare A", "synchronize A", "compare B", "synchronize B",
                     "die C", *["retry B"] * 4),
         ),
         Scenario(
             "schema-never-agrees",
-            "All nodes live, a rolling restart is done, and one definition keeps versions apart",
+            "All nodes are up and a rolling restart is done, but one definition still differs",
             {"schema_problem": True, "retries": 2, "restarts": 3},
             script=(*ROLLING, *JOINED, "retry A", "retry A",
                     *(f"restart {name}" for name in "ABC")),

@@ -16,8 +16,8 @@ RECOVERY: UpgradeState = "recovery"
 KNOWN: tuple[UpgradeState, ...] = (PRE, SYNCHRONIZE, POST, RECOVERY)
 RAFT_EDGES: tuple[tuple[str, str, str], ...] = (
     ("", "an older cluster", PRE),
-    (PRE, "all have joined, one schema", SYNCHRONIZE),
-    (SYNCHRONIZE, "all are here, one schema", POST),
+    (PRE, "all joined, one schema", SYNCHRONIZE),
+    (SYNCHRONIZE, "all here, one schema", POST),
     ("", "a new cluster", POST),
     (PRE, "an operator writes it", RECOVERY),
     (SYNCHRONIZE, "an operator writes it", RECOVERY),
@@ -40,14 +40,14 @@ def state_at_start(value: str | None) -> UpgradeState:
 def diagnosis(value: str | None) -> str:
     """What an operator learns from the value that the query returns (None: no row)."""
     if value is None:
-        return "no row: the Raft upgrade has not ended here"
+        return "no row: the Raft upgrade has not finished here"
     if value in (PRE, SYNCHRONIZE):
-        return "the Raft upgrade is under way"
+        return "the Raft upgrade is in progress"
     if value == POST:
         return "Raft manages the schema"
     if value == RECOVERY:
-        return "manual recovery is under way: it has to be finished"
-    return "unknown value, damage or a slip of the hand: it counts as recovery at the next restart"
+        return "manual recovery is in progress and must be completed"
+    return "unknown value (damage or a typo): it counts as recovery at the next restart"
 
 
 TopologyUpgradeState = Literal["not_upgraded", "build_coordinator_state", "done"]
@@ -112,7 +112,7 @@ def questions(
     """
     return (
         StuckQuestion(
-            "Is every node up that can be started?", not down, f"restart {', '.join(down)}"
+            "Is every node that can be started up?", not down, f"restart {', '.join(down)}"
         ),
         StuckQuestion(
             "Does every node reach every other one?",
@@ -120,7 +120,7 @@ def questions(
             f"repair the connection between {', '.join(cut)}",
         ),
         StuckQuestion(
-            "Was every node restarted since, or is one lost?",
+            "Has every node been restarted since then, or is one lost?",
             not not_restarted or bool(lost),  # that helps where all nodes live
             f"rolling restart: {', '.join(not_restarted)}",
         ),
@@ -132,7 +132,7 @@ def questions(
         StuckQuestion(
             "Do all nodes have one schema version?",
             not mismatched,
-            f"the schema definitions have a problem on {', '.join(mismatched)}: ask support",
+            f"ask support: the schema definitions have a problem on {', '.join(mismatched)}",
         ),
     )
 
@@ -140,4 +140,4 @@ def questions(
 def next_step(in_order: Sequence[StuckQuestion]) -> str:
     """What to do first; nothing where every answer is good."""
     bad = (question.then for question in in_order if not question.is_good)
-    return next(bad, "nothing: the upgrade continues by itself")
+    return next(bad, "nothing: the upgrade continues on its own")

@@ -122,13 +122,13 @@ class TopologyUpgrade(NodeModel[Cluster]):
         "The topology moves from gossip into a table of group 0. "
         "The coordinator (with the crown) copies what gossip knows, node by node."
     )
-    about = "A cluster whose schema group 0 keeps already, and nodes that want to join it."
+    about = "A cluster whose schema is already in group 0, and nodes that want to join it."
     rests_at_goals = True
 
-    nodes: int = parameter(3, "how many members there are", ge=1, le=9)
-    older: int = parameter(0, "how many of them, A first, run an older version", ge=0, le=9)
-    joiners: int = budget(1, "how many nodes may join", le=3, own=False)
-    crashes: int = budget(0, "how often a node may go down", le=MOST)
+    nodes: int = parameter(3, "how many members the cluster has", ge=1, le=9)
+    older: int = parameter(0, "how many members, counted from A, run an older version", ge=0, le=9)
+    joiners: int = budget(1, "how many nodes can join", le=3, own=False)
+    crashes: int = budget(0, "how often a node can go down", le=MOST)
     requests_after_done: bool = safeguard(
         "S-63",
         "Topology requests are served only after upgrade_state is done",
@@ -139,14 +139,14 @@ class TopologyUpgrade(NodeModel[Cluster]):
     def set_up(self) -> None:
         """Every node that there may be has a name; no more are older than there are members."""
         if self.older > self.nodes:
-            raise BadInput("older", self.older, f"at most the {self.nodes} members")
+            raise BadInput("older", self.older, f"at most {self.nodes}, the number of members")
         self.names = tuple(ascii_uppercase[: self.nodes + self.joiners])
 
     @property
     def under_way(self) -> str:
         """Whose topology goes into group 0, and who asks to join."""
         joining = "".join(f"; {name} joins" for name in self.names[self.nodes :])
-        return f"the topology of {', '.join(self.names[: self.nodes])} goes into group 0{joining}"
+        return f"the topology of {', '.join(self.names[: self.nodes])} moves to group 0{joining}"
 
     def start(self) -> Cluster:
         """Gossip tells the topology; the first node leads group 0."""
@@ -169,14 +169,14 @@ class TopologyUpgrade(NodeModel[Cluster]):
         each=lambda m, s: s.answering if s.upgrade_state == rules.NOT_UPGRADED else 0,
         travels=[Travel("request", "{node}", "{leader}", "POST")],
     )
-    @purpose("An operator decides when the cluster changes over.")
+    @purpose("An operator decides when the cluster switches over.")
     def post(self, s: Cluster, node: Node) -> Next:
         """POST at {node}: upgrade_state is {state}, and the coordinator on {leader} starts.
 
         All nodes support the feature, and no topology operation runs.
         """
         if s.upgrade_state != rules.NOT_UPGRADED:
-            return refused(f"the upgrade has begun: upgrade_state is {s.upgrade_state}")
+            return refused(f"the upgrade has already begun: upgrade_state is {s.upgrade_state}")
         if older := s.where(lambda n: n.standing != "outside" and not n.is_new):
             reason = f"{rules.FEATURE} is not enabled: not every node is upgraded"
             return refused(reason, self.named(older))
@@ -190,19 +190,19 @@ class TopologyUpgrade(NodeModel[Cluster]):
         each=lambda m, s: s.unread if s.upgrade_state == rules.BUILDING else 0,
         travels=[
             Travel("data", "gossip:{node}", "topology:{node}", "{node}",
-                   "gossip state of {node} → its row in system.topology")
+                   "{node}'s gossip state → its row in system.topology")
         ],
     )  # fmt: skip
     @purpose("The table takes over from gossip, so it must hold what gossip knew.")
     def build(self, s: Cluster, node: Node) -> Next:
-        """{leader} copies what gossip knows of {node} into system.topology."""
+        """{leader} copies what gossip knows about {node} into system.topology."""
         return s.but(rows=s.rows | 1 << node) if s.may_commit else NO_LEADER
 
     @action(label="insert a CDC generation",
         kind="build",
         travels=[
             Travel("data", "n:{leader}", GENERATIONS, "generation",
-                   "{leader} → system.cdc_generations_v3: a generation")
+                   "{leader} → system.cdc_generations_v3: a new generation")
         ],
     )  # fmt: skip
     @purpose("The streams need a generation that fits the tokens of all members.")
@@ -239,7 +239,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
         ),
         travels=[Travel("entry", "{leader}", "{node}", "{before.upgrade_state}")],
     )
-    @purpose("A node changes its behaviour once it has applied this.")
+    @purpose("A node's behaviour changes once it has applied this.")
     def apply_state(self, s: Cluster, node: Node) -> Next:
         """{node} applies what group 0 committed: upgrade_state is {state}."""
         return s.knows(node) if s.may_commit else NO_LEADER
@@ -252,7 +252,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
         unasked=True,
         each=lambda m, s: s.where(lambda n: n.standing == "outside"),
         says=lambda m, before, action, after: (
-            "{node} hears that the cluster is not upgraded, and joins in the old way: {follows}."
+            "{node} hears that the cluster is not upgraded, so it joins in the old way: {follows}."
             if before.upgrade_state == rules.NOT_UPGRADED
             else "{node} sends {follows}; its request is queued."
         ),
@@ -264,7 +264,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
     )
     @purpose("How a node joins depends on how far the upgrade has got.")
     def start_joining(self, s: Cluster, node: Node) -> Next:
-        """A member answers by group 0's own state: the old way, or a request that is queued."""
+        """A member's answer depends on group 0's state: join in the old way, or queue a request."""
         if not s.may_commit:
             return NO_LEADER
         old = rules.join_way(True, s.upgrade_state) == "old way"
@@ -281,9 +281,9 @@ class TopologyUpgrade(NodeModel[Cluster]):
         each=lambda m, s: s.where(lambda n: n.standing == "joining"),
         travels=to_members,
     )
-    @purpose("What began in the old way ends in the old way.")
+    @purpose("A join that began in the old way ends in the old way.")
     def finish(self, s: Cluster, node: Node) -> Next:
-        """{node} says by gossip that it is normal, and joins group 0."""
+        """{node} gossips that it is normal, and joins group 0."""
         return s.at(node, standing="normal") if s.may_commit else NO_LEADER
 
     @action(
@@ -293,7 +293,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
     )
     @purpose("Joins now go through the table.")
     def serve(self, s: Cluster, node: Node) -> Next:
-        """{leader} serves the join of {node}: its ring is that of system.topology."""
+        """{leader} serves the join of {node}, which takes its ring from system.topology."""
         if self.requests_after_done and s.upgrade_state != rules.DONE:
             return refused(f"upgrade_state is {rules.BUILDING}: requests wait until it is done")
         if not s.may_commit:
@@ -304,13 +304,13 @@ class TopologyUpgrade(NodeModel[Cluster]):
     # Leaders and nodes come and go
 
     @action(each=lambda m, s: s.answering if s.leader == NOBODY else 0)
-    @purpose("Its coordinator finds in group 0 how far the upgrade has got.")
+    @purpose("The new coordinator reads in group 0 how far the upgrade has got.")
     def elect(self, s: Cluster, node: Node) -> Next:
-        """{node} leads group 0; its coordinator continues with what it finds."""
+        """{node} leads group 0; its coordinator continues the upgrade from what it finds there."""
         return s.but(leader=node).knows(node) if s.has_majority else NO_MAJORITY
 
     @action(each=lambda m, s: s.where(lambda n: not n.is_up))
-    @purpose("It uses what it had applied until the log brings more.")
+    @purpose("The node uses what it had applied until the log brings more.")
     def restart(self, s: Cluster, node: Node) -> Next:
         """{node} comes back; it still knows upgrade_state {view}."""
         return s.at(node, is_up=True)
@@ -320,14 +320,14 @@ class TopologyUpgrade(NodeModel[Cluster]):
         spends="crashes",
         each=lambda m, s: s.where(lambda n: n.is_up and n.standing != "outside"),
         says=lambda m, before, action, after: (
-            "{node} goes down; its disk stays{leads_no_more}."
+            "{node} goes down but keeps its disk{leads_no_more}."
             if before.nodes[m.number(action.node)].standing == "normal"
-            else "{node} goes down before it has joined: it has to begin from scratch."
+            else "{node} goes down before it has joined: it has to start from scratch."
         ),
     )
-    @purpose("The upgrade has to outlive the loss of a node.")
+    @purpose("The upgrade must survive the loss of a node.")
     def crash(self, s: Cluster, node: Node) -> Next:
-        """A leader that goes down leads no more; a joiner's data directory has to be deleted."""
+        """A leader that goes down no longer leads; a joiner's data directory must be deleted."""
         if s.nodes[node].standing != "normal":
             return s.at(node, standing="outside")
         return s.at(node, is_up=False).but(leader=NOBODY if s.leader == node else s.leader)
@@ -341,7 +341,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
         if not reading or not s.unread:
             return None
         gone = self.named(s.unread)[0]
-        return f"{reading[0]} uses system.topology, and {gone} is missing from it"
+        return f"{reading[0]} uses system.topology, but {gone} is missing from it"
 
     @always("INV-SAMESTATE")
     def same_ring(self, s: Cluster) -> str | None:
@@ -356,22 +356,22 @@ class TopologyUpgrade(NodeModel[Cluster]):
 
     @step("INV-RAFT", on=(post, build, generation, end, finish, serve, elect))
     def majority(self, before: Cluster, act: Any, after: Cluster) -> str | None:
-        """A leader with a majority commits, and a majority elects one."""
+        """A leader with a majority commits, and a majority elects the leader."""
         if before.has_majority and after.leader != NOBODY:
             return None
         return f"{self.verb(act)} without a leader with a majority of group 0"
 
     @always("INV-FEAT")
     def understood(self, s: Cluster) -> str | None:
-        """No member of an older version meets the upgrade."""
+        """No member with an older version sees the upgrade."""
         older = s.where(lambda n: not n.is_new and n.standing == "normal")
         if s.upgrade_state == rules.NOT_UPGRADED or not older:
             return None
         return f"{self.named(older)[0]} does not know upgrade_state {s.upgrade_state}"
 
-    @step(title="upgrade_state goes in order")
+    @step(title="upgrade_state follows its order")
     def state_in_order(self, before: Cluster, act: Any, after: Cluster) -> str | None:
-        """The upgrade moves on by one state, or keeps the one that it is in."""
+        """The upgrade moves to the next state or stays in the current one."""
         if rules.follows(before.upgrade_state, after.upgrade_state):
             return None
         return f"upgrade_state went from {before.upgrade_state} to {after.upgrade_state}"
@@ -379,7 +379,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
     @goal("INV-PROGRESS", name="ends", title="The upgrade can end")
     @sometimes(name="done", title="The upgrade is done")
     def is_ended(self, s: Cluster) -> bool:
-        """All members know that it is done, and no node waits to join."""
+        """All members know that it is done, and no node is waiting to join."""
         inside = [node for node in s.nodes if node.standing != "outside"]
         return all(n.standing == "normal" and n.is_up and n.view == rules.DONE for n in inside)
 
@@ -438,22 +438,21 @@ ENTRY = entry(
     scenarios=(
         Scenario(
             "topology-into-raft",
-            "The last node is upgraded, POST starts it, the table fills, and a queued join is "
-            "served",
+            "The last node is upgraded, POST starts the upgrade, the table fills, a "
+                "queued join is served",
             {"older": 1},
             script=("upgrade A", "post B", "build A", "bootstrap D", "build B", "build C",
                     "generation", "done", "serve D"),
         ),
         Scenario(
             "joined-in-the-old-way",
-            "A node joins while the cluster is not upgraded: POST waits for it",
+            "A node joins before the cluster is upgraded: POST waits for it",
             {"nodes": 2},
             script=("bootstrap C", "finish C"),
         ),
         Scenario(
             "coordinator-dies-halfway",
-            "The leader goes down during the build; the next one finds what is there, and "
-            "continues",
+            "The leader goes down during the build; the next one continues from what is there",
             {"crashes": 1, "joiners": 0},
             script=("post A", "build A", "build B", "crash A", "elect B"),
         ),

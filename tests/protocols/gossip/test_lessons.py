@@ -115,7 +115,7 @@ def test_logins_and_service_levels() -> None:
     assert rows["role2"] == ("✓ B", "✓ A, B, C")
     assert {row[2][0] for row in logins("A B", nodes=4, rf=2).rows} == {"✓"}
     assert repr(service_level_delays(4)).splitlines()[1:] == [
-        *("legacy: 0 to 4", "group 0: at once, with the entry")
+        *("legacy: 0 to 4", "group 0: at once, when the entry is applied")
     ]
     assert rebuild_delay("group 0") == (0.0, 0.0)
 

@@ -58,7 +58,7 @@ def test_what_ring_delay_is_for() -> None:
 def test_one_node_drives_at_a_time() -> None:
     """No second call while the first driver lives; when it is dead, and back, each may drive."""
     timeline = after("gossip_join", {**REMOVAL, "crashes": 1}, *ANNOUNCED)
-    assert refusal(timeline, "removenode B Z") == "A drives the removal"
+    assert refusal(timeline, "removenode B Z") == "A is already driving the removal"
     timeline = after("gossip_join", {**REMOVAL, "crashes": 1}, *ANNOUNCED, "crash A")
     assert refusal(timeline, "removenode B Z") == ""
     assert timeline.model.find(timeline.state, "removenode A Z") is None
@@ -90,16 +90,16 @@ def test_who_has_to_answer() -> None:
     assert refusal(timeline, "restore A") == "C, which takes the place of Z, does not answer"
     verbs = ("removenode A Z", "crash A", "removenode B Z", "crash B", "removenode C Z")
     timeline = after("gossip_join", given, *verbs)
-    assert refusal(timeline, "restore C") == "no replica is up that C could copy from"
+    assert refusal(timeline, "restore C") == "no replica that C could copy from is up"
     timeline = after("gossip_join", given, "removenode C Z", "cut-off A")
-    assert refusal(timeline, "restore C") == "C does not reach A, which it is to copy from"
+    assert refusal(timeline, "restore C") == "C cannot reach A, which it must copy from"
 
 
 def test_views_part_while_a_removal_travels() -> None:
     """Who has heard writes to C, too; who has heard the end reads from C."""
     timeline = after("gossip_join", REMOVAL, *ANNOUNCED[:2])
     text = panel_text(timeline, "views")
-    assert "  A: has heard Z REMOVING 2; reads from Z, A, B, writes to C, too" in text
+    assert "  A: has heard Z REMOVING 2; reads from Z, A, B, also writes to C" in text
     assert "  C: has heard Z NORMAL 1; reads from Z, A, B" in text.splitlines()
     assert "1 not heard" in panel_text(timeline, "badges")
     timeline = after("gossip_join", REMOVAL, *ANNOUNCED, "restore A", "removed A")

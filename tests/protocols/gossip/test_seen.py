@@ -81,7 +81,7 @@ def test_the_newest_timestamp_wins_and_the_other_is_lost() -> None:
         ({"changes": ("drop table ks.t add c int at A",)}, "drop table KS.T at NODE"),
         ({"changes": RIVALS[:1] * 2}, "each change once"),
         ({"earlier": ("create table ks.t at A",)}, "keyspace ks does not exist"),
-        ({"clocks": (1, 2, 3, 4)}, "a number for each of 3 nodes"),
+        ({"clocks": (1, 2, 3, 4)}, "at most 3 numbers, one per node"),
     ],
 )
 def test_bad_parameters_are_told_in_one_line(given: dict[str, object], words: str) -> None:
@@ -105,12 +105,12 @@ def test_nodes_talk_once_at_a_time_and_few_at_once() -> None:
         return option[1].reason if option[1] else ""
 
     for verb in ("gossip A B", "gossip B A"):
-        assert why(verb) == f"{verb[7]} and {verb[9]} are busy: SYN is under way"
-    few = "at_once={}: no more rounds and pulls may be under way"
+        assert why(verb) == f"{verb[7]} and {verb[9]} are busy: SYN is in flight"
+    few = "at_once={}: no more rounds and pulls can be in flight"
     assert why("gossip A C") == why("gossip C B") == few.format(1)
     go_on(timeline, "partition A | B C")
     for verb in ("gossip A B", "gossip C A"):
-        assert why(verb).endswith("the network is cut")
+        assert why(verb).endswith("the network is partitioned")
     assert why("gossip C B") == ""
     two = after("gossip", {**given, "at_once": 2}, *changes, "gossip A B", "gossip C B")
     assert two.model.find(two.state, "gossip A C")[1].reason == few.format(2)

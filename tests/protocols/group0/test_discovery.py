@@ -60,8 +60,8 @@ def test_seeds_that_part_the_nodes_make_two_groups_and_a_warning(graph: dict[str
     model = build("discovery", given(graph))
     timeline = Timeline(model)
     start = scene_at(timeline, 0)
-    assert "! these seeds may make two groups" in panel(timeline, "status").draw(start).text()
-    assert "no node is reachable from every node" in panel(timeline, "tables").draw(start).text()
+    assert "! two groups can form" in panel(timeline, "status").draw(start).text()
+    assert "no node is reachable from every other" in panel(timeline, "tables").draw(start).text()
     violation = check(model).violation
     assert violation is not None
     assert (violation.property, len(violation.actions)) == ("one-group", 2)
@@ -165,7 +165,7 @@ def test_a_member_starts_from_what_it_stored() -> None:
     timeline = played(("A", "A"), *JOINED, "crash-and-start B", restarts=1)
     assert part(timeline, "tables", "tables:B") == "B A, B – A saved state"
     assert timeline.state.network.in_flight == ()
-    assert "finds its group 0 id and runs no discovery" in timeline.now.say
+    assert "finds its group 0 id and skips discovery" in timeline.now.say
 
 
 @pytest.mark.spec("C-019", "C-020")

@@ -45,7 +45,7 @@ def test_who_may_found_a_group_is_found_by_a_search(
 def test_a_question_about_the_wrong_thing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """One line: no log, no discovery, too large a search."""
     monkeypatch.setattr("kit.protocols.group0.lessons._MOST", 10_000)
-    with pytest.raises(KitError, match="no log of group 0"):
+    with pytest.raises(KitError, match="group 0's log has no entry"):
         predict(Timeline(Discovery()), effective)
     with pytest.raises(BadInput, match="discovery"):
         predict(Driven().timeline, founders)

@@ -25,9 +25,9 @@ def test_two_nodes_read_one_state_and_one_of_them_loses() -> None:
         ["", "1 → 4: takes effect", ""],
         ["", "1 → 2: no-op", ""],
         ["finds 4: success", "", ""],
-        ["", "", "finds no 2, begins again"],
+        ["", "", "finds no 2, starts again"],
         ["", "", "read barrier"],
         ["", "", "newest is 4"],
         ["", "", "makes 5"],
-        ["", "", "it makes no sense now: error"],
+        ["", "", "no longer makes sense: error"],
     ]

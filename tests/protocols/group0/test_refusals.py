@@ -17,11 +17,11 @@ TABLE = ("create keyspace ks at A", "create table ks.t at A")
 WRITE = "write ks.t at A to B"
 ALTER, CREATE = "alter table ks.t add c at A", ("create table ks.t at B",)
 SERVED: dict[str, Any] = {"operations": (), "earlier": TABLE, "requests": (WRITE,), "crashes": 1}
-NO_LEADER = "A, the leader, is down: another one must be elected"
+NO_LEADER = "A, the leader, is down: another leader must be elected"
 REFUSED: tuple[tuple[dict[str, Any], tuple[str, ...], str, str, tuple[str, ...]], ...] = (
     (SERVED, ("crash A",), WRITE, "A is down", ("restart A",)),
     (SERVED, (WRITE, "crash B"), f"serve: {WRITE}", "B is down", ("restart B",)),
-    ({**SERVED, "earlier": TABLE[:1]}, (), WRITE, "A knows no table ks.t", ()),
+    ({**SERVED, "earlier": TABLE[:1]}, (), WRITE, "A does not know table ks.t", ()),
 )
 
 
@@ -70,7 +70,7 @@ def test_one_asks_again_whom_no_request_is_on_its_way_to() -> None:
     """While requests to both are under way A waits; with one of them lost it asks again."""
     model: Any = build("discovery", {"seeds": ("B C", "", ""), "losses": 1})
     start = model.start()
-    waits = "requests of A or their answers are on their way"
+    waits = "requests from A, or answers to them, are on their way"
     assert model.find(start, "ask-again A")[1].reason == waits
     for lost in "BC":
         [drop] = [a for a in model.actions(start) if model.verb(a).startswith(f"drop A>{lost}")]
@@ -83,7 +83,7 @@ def test_who_builds_a_command_fetches_no_schema() -> None:
     driven = Driven(earlier=TABLE, requests=(WRITE,), operations=(other, ALTER))
     driven.do(other, "barrier B", "read B").submitted(ALTER).do("commit 7 by A C", "apply A", WRITE)
     for step in ("make-id B", "validate B", "submit B"):
-        assert driven.refused(fetch) == "B builds a command on its state"
+        assert driven.refused(fetch) == "B is building a command on its state"
         driven.do(step)
     driven.do(fetch)
 
@@ -152,9 +152,9 @@ def test_who_may_found_a_group(name: str, group: str, joining: str) -> None:
             lowest = min(peers.known if closure else peers.answered)
             expected: str | None = None
             if group or joining:
-                expected = f"{name} has found a group"
+                expected = f"{name} already has a group"
             elif closure and lacking:
-                expected = f"{name} waits for the answer of {lacking}"
+                expected = f"{name} is waiting for an answer from {lacking}"
             elif lowest != name:
                 expected = f"{lowest} has a lower Raft id than {name}"
             assert obstacle(peers, closure=closure) == expected

@@ -168,9 +168,19 @@ def test_the_first_state_id_is_the_smallest() -> None:
 
 TWICE = {"operations": ("alter keyspace ks rf 3 at A",)}
 HARM = [
-    ("state-id-check", "linearizable", {}, "succeeds, where the state before it did not allow it"),
+    (
+        "state-id-check",
+        "linearizable",
+        {},
+        "succeeds although the state before it did not allow it",
+    ),
     ("state-id-check", "versions", ALTERS, "version 5 of ks.t has columns"),
-    ("commit-with-guard", "linearizable", {}, "succeeds, where the state before it did not allow"),
+    (
+        "commit-with-guard",
+        "linearizable",
+        {},
+        "succeeds although the state before it did not allow",
+    ),
     ("commit-with-guard", "versions", ALTERS, "version 5 of ks.t has columns"),
     ("same-id-on-retry", "once", TWICE, "alter keyspace ks rf 3 at A took effect twice"),
 ]

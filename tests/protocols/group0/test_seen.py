@@ -31,7 +31,7 @@ def test_without_a_majority_a_proposal_stays_pending() -> None:
     """
     driven = Driven(operations=ONE, crashes=2).submitted(ONE[0]).do("crash B", "crash C")
     assert driven.refused("commit 4 by A") == "no quorum: more than half of the voters must be up"
-    assert "1 → 4 create table ks.t of A" in driven.part("matrix", "sent:4:0").text()
+    assert "1 → 4 create table ks.t by A" in driven.part("matrix", "sent:4:0").text()
     log = driven.state.log
     seen, waiting = {driven.state}, [driven.state]
     while waiting:
@@ -62,7 +62,9 @@ def test_who_is_new_or_too_far_behind_gets_a_snapshot(who: str) -> None:
         driven = Driven(operations=changes, kept=1, crashes=1).do("crash C")
         driven.submitted(changes[0]).do("commit 4 by A B", "apply A", "look-up A")
         driven.submitted(changes[1]).do("commit 7 by A B", "apply A", "look-up A", "restart C")
-    assert "has dropped entries up to 2: a snapshot comes first" in driven.refused("replicate C")
+    assert "has dropped entries up to 2: the node needs a snapshot first" in driven.refused(
+        "replicate C"
+    )
     driven.do("snapshot C")
     assert driven.flows() == ["A → C: snapshot, the state at index 2"]
     [flow] = driven.scene.flows()
@@ -77,7 +79,7 @@ def test_who_is_new_or_too_far_behind_gets_a_snapshot(who: str) -> None:
 def test_a_majority_needs_no_node_whose_entries_are_dropped() -> None:
     """C lacks what the leader has dropped: it stores no new command before its snapshot."""
     driven = Driven(operations=ONE, earlier=EARLIER, kept=1, newcomers=1).submitted(ONE[0])
-    assert "snapshot comes first" in driven.refused("commit 10 by A C")
+    assert "needs a snapshot first" in driven.refused("commit 10 by A C")
     driven.do("snapshot C", "commit 10 by A C")
 
 
@@ -91,10 +93,10 @@ def test_newcomers_are_fewer_than_half() -> None:
 def test_a_command_shows_what_it_was_built_on_and_what_it_leads_to() -> None:
     """The card of a command on its way, and its row in the log, have change, old id and new id."""
     driven = Driven(operations=ONE).submitted(ONE[0])
-    assert "1 → 4 create table ks.t of A" in driven.part("matrix", "sent:4:0").text()
+    assert "1 → 4 create table ks.t by A" in driven.part("matrix", "sent:4:0").text()
     [command] = driven.state.in_flight
     assert (command.previous, command.new, command.change.text) == (1, 4, "create table ks.t")
-    assert driven.flows() == ["A → A: 1 → 4 create table ks.t of A"]
+    assert driven.flows() == ["A → A: 1 → 4 create table ks.t by A"]
 
 
 @pytest.mark.spec("C-027", "C-028")
@@ -103,13 +105,15 @@ def test_the_history_is_sorted_by_ids_that_grow() -> None:
     driven = Driven().submitted(f"{CREATE} B").do("commit 2 by A B", "replicate B", "apply B")
     rows = [part for part in driven.drawn("history").walk() if (part.key or "")[:8] == "history:"]
     assert [row.text() for row in rows] == [
-        "2 create table ks.t of B 1 row on B",
-        "1 create keyspace ks of A 0 row on A, B, C",
+        "2 create table ks.t by B 1 row on B",
+        "1 create keyspace ks by A 0 row on A, B, C",
     ]
     shown = [timeuuid(state_id, 3) for state_id in range(40)]
     assert shown == sorted(shown)
     assert shown[2] == "00000002-0000-1000-8000-000000000002"
-    assert driven.drawn("history").text().endswith(f"TIMEUUID: 2 for {shown[2]}.")
+    assert (
+        driven.drawn("history").text().endswith(f"State id 2 stands for the TIMEUUID {shown[2]}.")
+    )
 
 
 @pytest.mark.spec("C-029")
@@ -161,10 +165,10 @@ def test_the_second_of_two_commands_on_one_state_is_a_no_op() -> None:
     driven = raced().do("apply A")
     assert line_with(driven.scene.say, "A applies create table ks.t", "1", "4")
     driven.do("replicate A" if driven.state.indexes[0].commit < 3 else "apply A")
-    assert line_with(driven.scene.say, "state 1", "4", "does nothing")
+    assert line_with(driven.scene.say, "state 1", "4", "no-op")
     second = driven.part("history", "history:3")
     assert second.get("class") == "no-op moved"
-    assert second.text() == "2 create table ks.t of B 1 no-op on A"
+    assert second.text() == "2 create table ks.t by B 1 no-op on A"
     assert driven.part("history", "history:2").get("class") is None
 
 
@@ -201,7 +205,7 @@ def test_a_failure_leaves_the_outcome_unknown(fails: str, committed: bool) -> No
     """
     driven = Driven(operations=(f"{CREATE} B",), elections=1, crashes=1, losses=1)
     driven.submitted(f"{CREATE} B")
-    waits = "step 6 of 8 is done; no answer: outcome unknown"
+    waits = "6 of 8 steps done; no answer: outcome unknown"
     assert waits not in driven.drawn("guards").text()
     if committed:
         driven.do("commit 2 by A B")
@@ -211,7 +215,7 @@ def test_a_failure_leaves_the_outcome_unknown(fails: str, committed: bool) -> No
         driven.do("elect B")
     else:
         driven.do("lose 2")
-        assert line_with(driven.scene.say, "lost", "nobody is told")
+        assert line_with(driven.scene.say, "lost", "no node is told")
     assert waits in driven.drawn("guards").text()
     assert "create table ks.t; no answer: outcome unknown" in driven.words("guards")
     assert line_with(driven.refused("look-up B"), "B", "not applied")
@@ -250,8 +254,8 @@ def test_every_node_is_a_member_and_comes_up_again_from_what_it_stored(
     assert " ".join(seen()[1].split()).count(boxes) == nodes - 1
     driven.do(f"restart {last}")
     assert driven.scene.say == (
-        f"{last} is up again. Its shard 0 starts the server of group 0 with what it had applied: "
-        "index 1."
+        f"{last} is up again. Its shard 0 starts group 0's server from the last index "
+        "it had applied: 1."
     )
     assert f"{last}: voter; on {where}" in seen()[0]
     assert all(text.count(f"on {where}") == nodes and "off;" not in text for text in seen())
@@ -304,11 +308,11 @@ def test_every_panel_says_what_it_draws() -> None:
     for words in (
         "stores 3",
         "scylla_local, key group0_schema_version",
-        "8 look the outcome up",
+        "8 look up the outcome",
         "(no-op)",
     ):
         assert words in text
-    assert "term 1 of A" in text
+    assert "term 1 led by A" in text
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def test_the_newest_version_goes_back_where_an_entry_was_lost_and_no_promise_is_
     timeline = after(LOST, *SEED_STEPS, "restart B", "restart A")
     text = panel_text(timeline, "driver")
     assert "before the majority was lost: 12" in text
-    assert "it goes back from 12 to 11: an effect outside of the recovery, not a broken" in text
+    assert "it goes back from 12 to 11 (an effect outside the recovery, not a broken" in text
     assert not [each for each in verdicts(timeline.model, timeline.state) if not each.ok]
     _, start = played(LOST)
     assert [point.version for point in driver_points([start])] == [12, 11]

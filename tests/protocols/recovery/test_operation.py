@@ -1,4 +1,4 @@
-"""The operation that was under way when the majority died is ended by the new coordinator."""
+"""The operation that was in progress when the majority died is ended by the new coordinator."""
 
 from __future__ import annotations
 
@@ -132,4 +132,4 @@ def test_every_run_ends_it_one_way(edition: str, past: bool) -> None:
 
 def test_no_operation_has_no_machine() -> None:
     """The tab says so."""
-    assert "No operation was under way" in panel_text(after(FIVE), "operation")
+    assert "No operation was in progress" in panel_text(after(FIVE), "operation")

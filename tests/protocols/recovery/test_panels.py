@@ -71,7 +71,7 @@ def test_the_column_that_is_no_more_is_shown() -> None:
         {**FIVE, "writes": 1}, "write B column 11", *steps, "restart B", off=("latest-index",)
     )
     assert "data in column 11 !" in panel_text(timeline, "rows")
-    said = "column 11 on B ? entry 11 is unknown to group 2"
+    said = "column 11 on B ? entry 11 is unknown in group 2"
     assert said in panel_text(timeline, "causality")
 
 
@@ -87,7 +87,7 @@ def test_data_that_came_too_early_dangle() -> None:
     """Entry 12 died with the others; its data on B point at nothing after the recovery."""
     given = {"commit_indexes": (10, 11, 12, 12, 12), "dead": "C D E", "writes": 1}
     timeline = after(given, "write B column 12", *SEED_STEPS, "restart B", off=("causality",))
-    said = "column 12 on B ? entry 12 is unknown to group 2"
+    said = "column 12 on B ? entry 12 is unknown in group 2"
     assert said in panel_text(timeline, "causality")
 
 
@@ -213,7 +213,7 @@ def test_only_nodes_with_the_latest_index_can_be_picked() -> None:
     assert len(buttons) == 2
     [refused] = [each for each in buttons if 'aria-disabled="true"' in each]
     assert refused.endswith("choose A</button>")
-    assert "its commit index is 10, another live node has 11" in refused
+    assert "its commit index is 10, but another live node has 11" in refused
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def test_three_voters_are_a_lost_majority_of_seven_nodes() -> None:
 @pytest.mark.parametrize("dead", ["F G", "A B", "A"])
 def test_who_does_not_vote_may_die(dead: str) -> None:
     """A majority of the five voters lives, whoever they are: there is nothing to recover."""
-    with pytest.raises(BadInput, match="no majority of voters is alive"):
+    with pytest.raises(BadInput, match="no majority of the voters is alive"):
         build("recovery", {**SEVEN, "dead": dead})
     with pytest.raises(BadInput, match="no majority"):
         build("recovery", {**SEVEN, "edition": "documents"})

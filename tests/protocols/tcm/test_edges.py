@@ -102,7 +102,7 @@ def test_a_move_may_keep_some_tokens() -> None:
     given: dict[str, Any] = {"members": members, "low": 0, "high": 500, "rf": 2}
     drive = played("move A --tokens 100,350", "documents", **given)
     assert [right for _, right, _, _ in drive.table()] == [100, 200, 350, 400, 500]
-    with pytest.raises(BadInput, match="a token that nobody owns; C does"):
+    with pytest.raises(BadInput, match="a token that no node owns; this one belongs to C"):
         Drive(operations=("move A --tokens 100,400",), **given)
 
 

@@ -19,9 +19,9 @@ def ending(name: str, **changes: object) -> str:
         ("rf3", "X is a member: 4 epochs, 4 ranges moved, nothing missed."),
         ("decommission", "X has left: 4 epochs, 3 ranges moved, nothing missed."),
         ("move", "B has moved: 5 epochs, 5 ranges moved, nothing missed."),
-        ("replace", "Z is a member in place of B: 3 epochs, 4 ranges moved, nothing missed."),
+        ("replace", "Z is a member in B's place: 3 epochs, 4 ranges moved, nothing missed."),
         ("removenode", "B is removed: 4 epochs, 4 ranges moved, nothing missed."),
-        ("cancel", "Bootstrap X at 150 is undone: 5 epochs, all is as before, nothing"),
+        ("cancel", "Bootstrap X at 150 is undone: 5 epochs, everything is as before, nothing"),
     ],
 )
 def test_each_operation_says_what_it_came_to(name: str, words: str) -> None:

@@ -134,7 +134,7 @@ def test_a_barrier_falls_back_level_by_level(last: str) -> None:
 def test_only_a_barrier_that_waits_falls_back() -> None:
     """With the answers of a majority everywhere there is nothing to relax."""
     drive = started(edition="server", relax="QUORUM").repeat("apply ")
-    reason = "no barrier of it waits for answers: there is nothing to relax"
+    reason = "none of its barriers is waiting for answers, so there is nothing to relax"
     assert drive.refusal("relax X").reason == reason
     assert not any(verb.startswith("relax") for verb in started(edition="server").verbs())
 

@@ -14,7 +14,7 @@ from tests.saying import says
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"low": 5}, "low | 5 | end | line | only"),
+        ({"low": 5}, "low | 5 | end | line | unless"),
         ({"nodes": 0}, "nodes | 0 | 1 to 1000"),
         ({"dcs": 4}, "dcs | 4 | 1 to 3"),
         ({"focus": (3, 3)}, "focus | (3, 3) | left | bound | below"),

@@ -154,7 +154,7 @@ def test_whose_loss_takes_a_quorum(
 WHOLE = Table.of([(0, 50, (1,)), (50, 100, (2,))])
 FAULTY = {
     "no node owns anything": [],
-    "an end of the line is not owned": [(0, 50, (1,))],
+    "one end of the line is not owned": [(0, 50, (1,))],
     "follows a gap": [(0, 50, (1,)), (60, 100, (2,))],
     "is owned twice": [(0, 50, (1,)), (40, 100, (2,))],
     "has no replica": [(0, 50, (1,)), (50, 100, ())],
@@ -182,7 +182,7 @@ def test_a_table_that_does_not_cover_the_line_is_told(side: str, said: str) -> N
 
 UNSERVED = {
     "no node owns anything": "(0, 50]: B",
-    "an end of the line is not owned": "(50, 100]: C",
+    "one end of the line is not owned": "(50, 100]: C",
     "follows a gap": "(50, 100]: C",
     "has no replica": "(50, 100]: C",
 }
@@ -198,9 +198,9 @@ def test_reads_where_nobody_is_written_to_are_told(said: str) -> None:
         return reads_in_writes(Snapshot(metadata, (Placement(reads, writes),)))
 
     faulty = Table.of(FAULTY[said])
-    assert told(WHOLE, faulty) == f"ks0 {UNSERVED[said]} serves reads, gets no writes"
+    assert told(WHOLE, faulty) == f"ks0 {UNSERVED[said]} serves reads but gets no writes"
     assert told(faulty, WHOLE) is None
     assert told(faulty, faulty) is None
     late = Table.of([(10, 50, (1,)), (50, 100, (2,))])
-    assert told(WHOLE, late) == "ks0 (0, 50]: B serves reads, gets no writes"
+    assert told(WHOLE, late) == "ks0 (0, 50]: B serves reads but gets no writes"
     assert told(late, WHOLE) is None

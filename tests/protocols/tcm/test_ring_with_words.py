@@ -9,10 +9,10 @@ SAID = {
     "Epoch": "the newest event in the log",
     "Apply": "C has applied epoch 1",
     "Replicas": "of (200, 300]: C, A",
-    "Write group": "X gets writes, and no reads yet",
+    "Write group": "X gets writes but no reads yet",
     "Read group": "A and B answer reads",
     "Token": "A owns 100",
-    "Range": "(100, 150]: its right end is in",
+    "Range": "(100, 150] includes its right end",
 }
 
 

@@ -129,7 +129,7 @@ HARM = [
     ("operator-cancel", "asked-for", {}, "undone: 1, cancelled by an operator: 0"),
     ("two-event-cancel", "quorums", {}, "a read at epoch 3 from X, A misses a write at epoch 4"),
     ("write-before-read", "quorums", {"rf": 3}, "a read at epoch 2 from X, A misses a write"),
-    ("write-before-read", "reads-in-writes", {"rf": 3}, "X serves reads, gets no writes"),
+    ("write-before-read", "reads-in-writes", {"rf": 3}, "X serves reads but gets no writes"),
     ("old-writer-stays", "quorums", {}, "a read at epoch 2 from C, A misses a write at epoch 3"),
     ("range-locks", "replicas", {}, "(0, 100]: read from {A, Y, X}, 2 replicas wanted"),
     ("replication-check", "replicas", {}, "read from {A, B}, 3 replicas wanted"),

@@ -173,7 +173,7 @@ def test_the_list_of_actions_offers_every_operation() -> None:
             map(str, range(1, count + 1))
         )
     gone = Watched(nodes=5, rf=3, operations=("assassinate B",)).act("assassinate B")
-    assert "take the node out at once" in "".join(gone.words("log"))
+    assert "remove the node at once" in "".join(gone.words("log"))
     assert gone.steps() == []
 
 

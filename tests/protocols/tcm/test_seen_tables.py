@@ -193,7 +193,7 @@ def test_unequal_neighbours_are_greyed_out_at_the_merge() -> None:
     pairs = [one for one in step.walk() if ":pair:" in (one.key or "")]
     apart, equal = pairs
     assert apart.get("aria-disabled") == "true"
-    assert says(apart.text(), "(0, 100] and (100, 150] stay apart")
+    assert says(apart.text(), "(0, 100] and (100, 150] stay separate")
     assert equal.get("aria-disabled") is None
     assert says(equal.text(), "(100, 150] and (150, 200] become one")
     assert [one.get("class") for one in pairs] == ["soft", None]

@@ -15,12 +15,12 @@ SENSELESS = {
     "bootstrap A --tokens 150": "node: .*a name that is not in the ring yet",
     "replace B A": "node: .*a name that is not in the ring yet",
     "bootstrap X --tokens 150,150": r"tokens\[1\]: .*each token once",
-    "bootstrap X --tokens 150,300": r"tokens\[1\]: .*a token that nobody owns; C does",
+    "bootstrap X --tokens 150,300": r"tokens\[1\]: .*no node owns; this one belongs to C",
     "bootstrap X --tokens 1000": r"tokens\[0\]: .*an integer from 0 to 999",
     "bootstrap X --tokens 150 --dc dc9": "dc: ",
-    "move B --tokens 200": "tokens: .*other tokens than the node has now",
-    "move B --tokens 450,460": r"tokens: .*as many tokens as now \(1\)",
-    "move B --tokens 300": r"tokens\[0\]: .*a token that nobody owns; C does",
+    "move B --tokens 200": "tokens: .*tokens other than the node's current ones",
+    "move B --tokens 450,460": r"tokens: .*as many tokens as the node has now \(1\)",
+    "move B --tokens 300": r"tokens\[0\]: .*a token that no node owns; this one belongs to C",
 }
 SENSIBLE = (
     *("bootstrap X --tokens 150", "bootstrap X --tokens 150,0,999", "move B --tokens 450"),

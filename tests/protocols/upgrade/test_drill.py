@@ -47,7 +47,7 @@ def test_the_whole_procedure_passes() -> None:
     assert all(step.done for step in drill.checklist())
     told = {row.name: row.why for row in drill.grade().rows}
     assert told["steps"] == "6 of the operator; the procedure takes 6"
-    assert told["looked at"] == "every node was looked at"
+    assert told["looked at"] == "every node was checked"
 
 
 def test_before_anything_is_done_nothing_is_ticked() -> None:
@@ -57,7 +57,7 @@ def test_before_anything_is_done_nothing_is_ticked() -> None:
     unseen = walked(*BEGUN, "restart C", *LOOK[:3])
     assert unseen.grade().passed
     [row] = [row for row in unseen.grade().rows if row.name == "looked at"]
-    assert row.why == "left out: log, query"
+    assert row.why == "skipped: log, query"
 
 
 def test_a_version_that_is_older_is_installed_first() -> None:
@@ -75,7 +75,7 @@ def test_a_forgotten_node_holds_the_upgrade() -> None:
     """Without the option on C nothing begins, and no row is there; with it everything goes on."""
     drill = walked(*[line for line in BEGUN if line != "on C"], "restart C", f"{QUERY};")
     assert printed(drill).endswith("(0 rows)")
-    assert "C: 0 of 5 phases are behind it" in failed(drill)["upgrade ended"]
+    assert "C: 0 of 5 phases done" in failed(drill)["upgrade ended"]
     for line in ("on C", ON, "restart C"):
         drill.enter(line)
     assert failed(drill) == {}
@@ -114,7 +114,7 @@ def test_the_option_is_for_good() -> None:
     assert [entry.error for entry in early.transcript if entry.error] == []
     assert OPTION not in printed(early)
     late = walked(*WHOLE, off, "restart C")
-    assert "has to stay turned on" in late.transcript[-1].error
+    assert "must stay on" in late.transcript[-1].error
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ def test_for_whom_a_node_waits() -> None:
 @pytest.mark.parametrize(
     ("given", "verbs", "right"),
     [
-        ({"crashes": 1, "cuts": 1}, ["crash C", "cut A B"], "restart what is down"),
+        ({"crashes": 1, "cuts": 1}, ["crash C", "cut A B"], "restart nodes that are down"),
         ({"cuts": 1}, ["cut A B"], "repair a connection"),
         ({"schema_problem": True}, [], "a rolling restart"),
         ({"deaths": 1}, ["die C"], "manual recovery"),
@@ -65,9 +65,9 @@ def test_a_question_about_the_wrong_thing_is_told() -> None:
         predict(raft({}), missing_from_table)
     with pytest.raises(BadInput, match="one of A, B, C"):
         predict(raft({}), upgrade_waits, "Z")
-    with pytest.raises(KitError, match="no run of the Raft upgrade"):
+    with pytest.raises(KitError, match="not a run of the Raft upgrade"):
         upgrade_log(topology, "A")
     with pytest.raises(BadInput, match="one of A, B, C"):
         upgrade_log(raft({}), "Z")
-    with pytest.raises(KitError, match="no node waits"):
+    with pytest.raises(KitError, match="no node is waiting"):
         predict(raft({}), first_advice)

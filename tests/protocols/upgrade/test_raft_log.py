@@ -90,7 +90,7 @@ def test_advice_is_a_tree_walked_in_order() -> None:
     assert [line.rsplit(" ", 1)[1] for line in text.splitlines()[:5]] == [
         *("yes", "yes", "yes", "no", "later")
     ]
-    assert panel_text(raft({}, FINISHED), "advice") == "  No node waits for another one."
+    assert panel_text(raft({}, FINISHED), "advice") == "  No node is waiting for another one."
 
 
 @pytest.mark.spec("G-013")
@@ -101,8 +101,8 @@ def test_advice_is_a_tree_walked_in_order() -> None:
         ({"cut": ["A and B"], "lost": ["D"], "unrestarted": ["A"]}, "repair the connection"),
         ({"unrestarted": ["A", "B"], "mismatched": ["B"]}, "rolling restart: A, B"),
         ({"lost": ["D"], "unrestarted": ["A"], "mismatched": ["B"]}, "manual recovery: D"),
-        ({"mismatched": ["B"]}, "the schema definitions have a problem on B: ask support"),
-        ({}, "nothing: the upgrade continues by itself"),
+        ({"mismatched": ["B"]}, "ask support: the schema definitions have a problem on B"),
+        ({}, "nothing: the upgrade continues on its own"),
     ],
     ids=str,
 )
@@ -120,7 +120,7 @@ def test_the_advice_is_in_the_order_of_the_documents(
         "repair the connection",
         "rolling restart",
         "manual recovery",
-        "the schema",
+        "ask support",
     ]
     assert [
         begin for begin, each in zip(order, tree, strict=True) if each.then.startswith(begin)
@@ -156,7 +156,7 @@ def test_a_schema_problem_holds_the_upgrade() -> None:
         go_on(timeline, *verbs)
         assert "schema mismatches: {C}" in panel_text(timeline, "versions")
         assert not timeline.model.suggest(timeline.state)
-    said = "the schema definitions have a problem on C: ask support"
+    said = "ask support: the schema definitions have a problem on C"
     assert f"Do this: {said}" in panel_text(timeline, "advice")
 
 
@@ -193,7 +193,7 @@ def test_what_is_drawn_has_the_same_facts() -> None:
         "join group 0: done",
         "equal schema: done",
         "enter synchronize: done",
-        "equal schema again: under way",
+        "equal schema again: in progress",
         "finish: not begun",
     ]
     assert each("x", "A") == ["x A"]

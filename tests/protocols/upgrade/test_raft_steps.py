@@ -40,7 +40,7 @@ def test_the_last_restart_fires_the_upgrade() -> None:
     go_on(timeline, "restart C")
     moment = timeline.moments[timeline.at]
     assert moment.milestone == "the Raft upgrade starts"
-    assert "the Raft upgrade starts by itself" in moment.say
+    assert "the Raft upgrade starts on its own" in moment.say
     assert {"join-group A", "join-group B", "join-group C"} <= offered(timeline)
 
 
@@ -52,7 +52,7 @@ def test_the_option_can_be_turned_off_until_then() -> None:
     timeline = raft({"turns": 1}, [*ROLLING[:-1], "turn-off A", "restart A"])
     assert not timeline.state.nodes[0].enabled
     timeline = raft({"turns": 1, "crashes": 1}, [*ROLLING, "turn-off A", "crash A"])
-    said = "A refuses to start: consistent_cluster_management has to stay turned on"
+    said = "A refuses to start: consistent_cluster_management must stay on"
     assert refused(timeline, "restart A") == said
     assert f"restart A, not now: {said}." in buttons(timeline)
     go_on(timeline, "configure A", "restart A")
@@ -108,11 +108,11 @@ def test_all_have_to_live_until_it_is_done() -> None:
     assert "! no" not in panel_text(timeline, "badges")
     timeline = raft({"crashes": 2, "changes": 2}, [*FINISHED, "crash C", "alter A"])
     assert (
-        "Group 0 (id 1) commits the schema change; A, B apply it."
+        "Group 0 (id 1) commits the schema change; applied by A, B."
         in timeline.moments[timeline.at].say
     )
     go_on(timeline, "crash B")
-    assert refused(timeline, "alter A") == "A reaches no majority of group 0"
+    assert refused(timeline, "alter A") == "A cannot reach a majority of group 0"
 
 
 @pytest.mark.spec("G-009")
@@ -143,7 +143,7 @@ def test_five_phases_one_after_another() -> None:
 def test_no_schema_change_in_synchronize() -> None:
     """The DDL cell of A has the error; before and after it the change is taken."""
     timeline = raft({"changes": 1}, STARTED)
-    assert "A: taken: gossip spreads it" in panel_text(timeline, "changes")
+    assert "A: accepted: gossip spreads it" in panel_text(timeline, "changes")
     go_on(timeline, "compare A", "synchronize A")
     said = (
         "Cannot perform schema or topology changes during this time; the cluster is currently "
@@ -153,7 +153,7 @@ def test_no_schema_change_in_synchronize() -> None:
     assert f"A: refused: {said}" in panel_text(timeline, "changes")
     assert {f"ALTER at A, not now: {said}", "ALTER at B"} <= set(buttons(timeline))
     to_the_end(timeline)
-    assert "A: taken: group 0 commits it" in panel_text(timeline, "changes")
+    assert "A: accepted: group 0 commits it" in panel_text(timeline, "changes")
 
 
 @pytest.mark.spec("G-018")
@@ -224,17 +224,19 @@ def test_values_by_hand() -> None:
     restart, and until then the node runs on.
     """
     timeline = raft({"edits": 1})
-    assert "A: (0 rows): no row: the Raft upgrade has not ended here" in panel_text(
+    assert "A: (0 rows): no row: the Raft upgrade has not finished here" in panel_text(
         timeline, "query"
     )
     timeline = raft({"edits": 1}, SWITCHING)
-    assert "A: synchronize: the Raft upgrade is under way" in panel_text(timeline, "query")
+    assert "A: synchronize: the Raft upgrade is in progress" in panel_text(timeline, "query")
     go_on(timeline, "update A use_raft")
     assert "A: use_raft: unknown value" in panel_text(timeline, "query")
     assert states(timeline)[0] == "synchronize"
     go_on(timeline, "restart A")
     assert states(timeline)[0] == "recovery"
-    assert "does not know use_raft, and starts in recovery" in timeline.moments[timeline.at].say
+    assert ("does not recognize use_raft, so it starts in recovery") in timeline.moments[
+        timeline.at
+    ].say
     assert "RECOVERY mode. Not attempting upgrade" in panel_text(timeline, "log")
 
 
@@ -249,7 +251,7 @@ def test_the_row_of_each_node() -> None:
     timeline = raft({"edits": 1}, [*SWITCHING, "compare A", "finish A", "update B recovery"])
     text = panel_text(timeline, "query")
     assert f"A: {POST}:" in text
-    assert "B: recovery: manual recovery is under way" in text
+    assert "B: recovery: manual recovery is in progress" in text
 
 
 @pytest.mark.spec("C-046")

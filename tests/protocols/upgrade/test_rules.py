@@ -23,8 +23,8 @@ def test_missing_and_unknown_values() -> None:
 def test_each_value_has_a_diagnosis() -> None:
     """Under way, done, manual recovery, damage: four things that an operator tells apart."""
     told = [diagnosis(value) for value in (None, *KNOWN, "use_raft")]
-    assert "not ended" in told[0]
-    assert told[1] == told[2] == "the Raft upgrade is under way"
+    assert "not finished" in told[0]
+    assert told[1] == told[2] == "the Raft upgrade is in progress"
     assert len({*told}) == 5
 
 
@@ -40,9 +40,9 @@ def test_advice_comes_in_its_order() -> None:
         ([none, ["C"], none, ["A"], ["D"]], "manual recovery: C cannot be brought back"),
         (
             [none, none, none, none, ["D"]],
-            "the schema definitions have a problem on D: ask support",
+            "ask support: the schema definitions have a problem on D",
         ),
-        ([none, none, none, none, none], "nothing: the upgrade continues by itself"),
+        ([none, none, none, none, none], "nothing: the upgrade continues on its own"),
     ]
     for given, said in orders:
         assert next_step(questions(*given)) == said

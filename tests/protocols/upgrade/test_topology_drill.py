@@ -89,7 +89,7 @@ def test_a_leader_that_goes_down_is_followed_by_another() -> None:
 
 def test_waiting_says_why_nothing_goes_on() -> None:
     """At rest, and without a majority."""
-    assert errors(walked("wait")) == ["nothing more happens by itself"]
+    assert errors(walked("wait")) == ["nothing more happens on its own"]
     drill = walked("upgrade A", POST, "happen crash A", "happen crash B", "wait")
     assert errors(drill) == ["group 0 has no leader with a majority"]
 
@@ -103,7 +103,7 @@ def test_waiting_says_why_nothing_goes_on() -> None:
         ("upgrade Z", "upgrade: got 'Z'; allowed: a node: one of A, B, C, D"),
         ("upgrade B", "B has the newer version"),
         ("start A", "A is already up"),
-        ("on D", "D is not a node of the cluster yet: start it"),
+        ("on D", "D is not a node in the cluster yet: start it"),
         ("happen crash D", "there is nothing like that to do now"),
         ("SELECT * FROM system.tablets", "got 'system.tablets'"),
         ('{"nodes": []}', "command: got"),

@@ -48,11 +48,11 @@ def test_the_route_has_two_cells_at_each_node() -> None:
     timeline = topology({"joiners": 0})
     text = panel_text(timeline, "route")
     assert "/storage_service/raft_topology/upgrade" in text
-    assert "C: POST taken; GET not_upgraded" in text
+    assert "C: POST accepted; GET not_upgraded" in text
     go_on(timeline, "post B")
     assert [flow.text for flow in last_flows(timeline)] == ["B → A: POST"]
     text = panel_text(timeline, "route")
-    assert "A: POST refused: the upgrade has begun" in text
+    assert "A: POST refused: the upgrade has already begun" in text
     assert text.count("GET build_coordinator_state") == 2
     assert "GET not_upgraded" in text.splitlines()[3]
     go_on(timeline, "apply C")
@@ -122,10 +122,13 @@ def test_before_the_upgrade_a_node_joins_in_the_old_way() -> None:
     timeline = topology({})
     chart = panel_text(timeline, "joins").splitlines()[:3]
     assert [line.partition(" → ")[0].strip()[2:] for line in chart] == [
-        "discovery finds no group", "a member answers not_upgraded", "a member answers otherwise",
+        "discovery finds no group", "a member answers not_upgraded", (
+            "a member answers something "
+            "else"
+            ),
     ]  # fmt: skip
-    assert "the node creates the cluster, with the new topology" in chart[0]
-    legacy = "a member answers not_upgraded → old way: GROUP0_MODIFY_CONFIG, then gossip"
+    assert "the node creates a cluster with the new topology" in chart[0]
+    legacy = "a member answers not_upgraded → the old way: GROUP0_MODIFY_CONFIG, then gossip"
     assert f"✓ {legacy}" in panel_text(timeline, "joins")
     go_on(timeline, "bootstrap D")
     assert "joins in the old way: GROUP0_MODIFY_CONFIG" in timeline.moments[timeline.at].say
@@ -162,14 +165,14 @@ def test_a_joiner_that_dies_begins_from_scratch() -> None:
     for begun in ([], ["post A"]):
         timeline = topology({"crashes": 1}, *begun, "bootstrap D", "crash D")
         assert timeline.state.nodes[3].standing == "outside"
-        assert "begin from scratch" in timeline.moments[timeline.at].say
+        assert "start from scratch" in timeline.moments[timeline.at].say
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
         ({"nodes": 0}, "nodes"),
-        ({"nodes": 2, "older": 3}, "at most the 2 members"),
+        ({"nodes": 2, "older": 3}, "at most 2, the number of members"),
         ({"joiners": 4}, "joiners"),
     ],
 )

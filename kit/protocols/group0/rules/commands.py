@@ -105,8 +105,8 @@ STEPS = (
     "make a greater one",
     "validate",
     "submit",
-    "wait for the local apply",
-    "look the outcome up",
+    "wait until it is applied here",
+    "look up the outcome",
 )
 """What a node does for one change, in order."""
 

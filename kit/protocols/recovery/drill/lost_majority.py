@@ -58,7 +58,7 @@ class LostServers(Servers):
         marks = tuple(f"dropped {address}" for address in given["addresses"])
         left = [each for each in self.dead(now) if f"dropped {each}" not in {*now.marks, *marks}]
         if left:
-            return CommandReply((f"not refused yet: {', '.join(left)}",), marks=marks)
+            return CommandReply((f"not blocked yet: {', '.join(left)}",), marks=marks)
         return CommandReply(actions=() if now.state.isolated else (self.isolates(),), marks=marks)
 
     def dead(self, now: DrillMoment) -> list[str]:
@@ -113,11 +113,11 @@ def nothing_lost(
     died = union(known(before) & ~known(after) for before, after in deaths)
     gone = ~known(now.state)
     missing, dead = listed_columns((had | known(now.run[0].state)) & ~died & gone), died & gone
-    said = f"every {what} that lived still does"
+    said = f"every {what} that was still known has been kept"
     if dead:
         entries = listed_columns(dead)
-        said = f"entries that died with the last node that knew of them: {entries}; no other"
-    lost = [f"no live node has these entries any more: {missing}"] if missing else []
+        said = f"only entries that died with the last node that knew them: {entries}"
+    lost = [f"no live node has these entries any longer: {missing}"] if missing else []
     return judged("nothing lost", [*lost, *wrong], said)
 
 

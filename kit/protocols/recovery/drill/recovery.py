@@ -226,8 +226,8 @@ class RecoveryServers(lost_majority.LostServers):
         )
         if group != NO_GROUP and id_gone and not other_gone:
             raise Refused(
-                f"{name} has no raft_group0_id, but rows in system.discovery: truncate it first "
-                "(what a start does otherwise is not modelled)"
+                f"{name} has no raft_group0_id but still has rows in system.discovery: "
+                "truncate it first (what a start does otherwise is not modelled)"
             )
         return super().restart(now, given)
 
@@ -297,7 +297,7 @@ def _leaving(now: DrillMoment, given: Given, of: str = "the node") -> str:
     if now.state.nodes[number].takes_part:
         if number in SERVERS.reached(now, now.here):
             raise Refused(f"{of} is alive ({name})")
-        raise Refused(f"{name} is counted on: start it, or let it die first")
+        raise Refused(f"{name} is not given up: start it, or let it die first")
     return name
 
 
@@ -321,7 +321,7 @@ def half_of_deletion(half: str, other: str) -> Callable[[DrillMoment, Given], Co
         group = stored_group(now, number)
         if group > max(OLD, now.state.abandoned):
             called = now.model.group_name(group)
-            raise Refused(f"{called} is not given up: name another recovery leader first")
+            raise Refused(f"{called} is not given up: set another recovery leader first")
         action = act.DeleteId(now.place)
         if (refusal := now.model.why_not(now.state, action)) is not None:
             raise Refused(refusal.reason)
@@ -353,16 +353,17 @@ def set_leader(now: DrillMoment, given: Given) -> CommandReply:
     m: Recovery = now.model
     leader, node = SERVERS.number(now, given), now.node
     if not now.state.nodes[leader].takes_part:
-        raise Refused(f"{m.names[leader]} is given up: a live node has to lead")
+        raise Refused(f"{m.names[leader]} is given up: the leader must be a live node")
     chosen = () if leader == now.state.leader else (act.Choose(m.names[leader]),)
     if node.option == leader and not chosen:
         return CommandReply()
     if not all(map(now.has, chosen)):
         group = m.group_name(now.state.recoverable)
-        raise Refused(f"{m.names[now.state.leader]} leads {group}, which can go on")
+        raise Refused(f"{m.names[now.state.leader]} leads {group}, which can carry on")
     if not chosen and node.group_id > now.state.abandoned:
         raise Refused(
-            f"{now.place} is in {m.group_name(node.group_id)}: it needs no leader to get there"
+            f"{now.place} is already in {m.group_name(node.group_id)}: it needs no "
+            "leader to get there"
         )
     return CommandReply(actions=(*chosen, act.SetOption(now.place)))
 
@@ -370,9 +371,9 @@ def set_leader(now: DrillMoment, given: Given) -> CommandReply:
 def unset_leader(now: DrillMoment, given: Given) -> CommandReply:
     """The option goes, and the server reads its file again."""
     if now.node.option == NOBODY:
-        raise Refused(f"recovery_leader is not set in {CONFIGURATION} of {now.place}")
+        raise Refused(f"recovery_leader is not set in {CONFIGURATION} on {now.place}")
     if now.model.edition == "documents":
-        raise Refused("in these documents' procedure recovery_leader stays set")
+        raise Refused("in the procedure of these documents, recovery_leader stays set")
     return CommandReply(actions=(act.UnsetOption(now.place),))
 
 
@@ -417,7 +418,7 @@ def maintain(now: DrillMoment, given: Given) -> CommandReply:
         raise Refused(f"{name} is {node.status}: there is nothing to start")
     stops = (act.Crash(name),) if node.status == "up" else ()
     return CommandReply(
-        (f"{name} is in maintenance mode: its tables can be read there, nobody reaches it",),
+        (f"{name} is in maintenance mode: its tables can be read there, but no node reaches it",),
         actions=stops,
         marks=(maintenance(now, number, len(stops)),),
     )
@@ -433,40 +434,40 @@ REMOVE = "nodetool removenode {host_id}"
 REPLACE = "new-node --replace-node-first-boot {host_id}"
 SLOTS = SERVERS.slots(
     raft_table=Slot("a table", lambda now: [f"system.{name}" for name in RAFT_TABLES]),
-    group_id=Slot(
-        "the id of a group", lambda now: [*map(group_uuid, range(len(now.state.groups)))]
-    ),
+    group_id=Slot("a group's id", lambda now: [*map(group_uuid, range(len(now.state.groups)))]),
 )
 FORMS: tuple[Form, ...] = (
     *SERVERS.understood("on", "ssh", "nodetool", "firewall"),
     SERVERS.reading(COMMIT_INDEX, "the commit index of this node",
                     columns=("group_id", "commit_idx"), table="system.raft"),
     *SERVERS.understood("SELECT"),
-    Form(f"{SELECT} WHERE {{column}} = {{group_id}}", "rows of a group",
+    Form(f"{SELECT} WHERE {{column}} = {{group_id}}", "a group's rows",
          lambda now, given: SERVERS.select(now, {**given, "value": given["group_id"]}),
          offered=False),
     SERVERS.reading(THE_ID, "the id of group 0",
                     columns=("value",), table="system.scylla_local", column="key", value=GROUP_ID),
-    Form(TRUNCATE, "delete the state of discovery", TRUNCATED),
+    Form(TRUNCATE, "delete the discovery state", TRUNCATED),
     Form("TRUNCATE system.discovery", "the same", TRUNCATED, offered=False),
     Form(DELETE_ID, "delete the persisted id of group 0", DELETED),
     *SERVERS.understood("grep", "journalctl", "cat"),
     Form(f"{OPTION} {{host_id}}", "set the option", set_leader, own=True),
-    Form(OPTION, "remove the option, and reload", unset_leader, own=True),
+    Form(OPTION, "remove the option and reload", unset_leader, own=True),
     *SERVERS.understood("restart", "systemctl restart", "stop", "systemctl stop", "start",
                         "systemctl start"),
     Form(REMOVE, "remove a dead node", remove),
-    Form(f"{REMOVE} --ignore-dead-nodes {{host_ids}}", "while others are dead", remove),
-    Form(REPLACE, "a new node in the place of a dead one", replace_node, own=True),
-    Form(f"{REPLACE} --ignore-dead-nodes-for-replace {{host_ids}}", "while others are dead",
+    Form(f"{REMOVE} --ignore-dead-nodes {{host_ids}}", "the same while others are dead", remove),
+    Form(REPLACE, "put a new node in a dead node's place", replace_node, own=True),
+    Form(f"{REPLACE} --ignore-dead-nodes-for-replace {{host_ids}}", "the same while others are "
+        "dead",
          replace_node, own=True),
-    Form("DELETE FROM {raft_table} WHERE group_id = {group_id}", "delete Raft's rows of a group",
+    Form("DELETE FROM {raft_table} WHERE group_id = {group_id}", "delete a group's Raft rows",
          delete_rows),
-    *SERVERS.route("GET", "/raft/leader_host", "who leads group 0 (published server's route)",
+    *SERVERS.route("GET", "/raft/leader_host", "show who leads group 0 (published server)",
                    leader_host),
-    *SERVERS.route("POST", "/raft/read_barrier", "whether a majority answers (published server's)",
+    *SERVERS.route("POST", "/raft/read_barrier", "show whether a majority answers (published "
+        "server)",
                    read_barrier),
-    Form("start {node} --maintenance-mode", "start cut off from all others", maintain, own=True),
+    Form("start {node} --maintenance-mode", "start it cut off from all others", maintain, own=True),
     *SERVERS.understood("happen"),
 )  # fmt: skip
 
@@ -495,10 +496,10 @@ def grade(now: DrillMoment) -> Grade:
         for row in facts.effects(m, s)
         if not row.is_known and row.group
     )
-    whole = "every live node runs in one group, and nothing of another one is left"
+    whole = "every live node runs in one group, and nothing is left of any other"
     began = (step.action for step in now.run if isinstance(step.action, NEEDLESS))
-    needless = [f"a majority of the voters lived: {m.verb(each)}" for each in began]
-    kept = judged("no needless recovery", needless[:1], "the group that had its majority went on")
+    needless = [f"a majority of the voters was alive: {m.verb(each)}" for each in began]
+    kept = judged("no needless recovery", needless[:1], "the group that had a majority carried on")
     used = sum(isinstance(step.action, OPERATORS) for step in now.run)
     return Grade(
         (
@@ -521,12 +522,12 @@ def _unfinished(m: Recovery, s: RecoveryState) -> Iterator[str]:
     if outside := m.named(s.where(lambda n: n.takes_part and n.group != s.new_group)):
         yield f"not in the new group: {', '.join(outside)}"
     if s.is_under_way:
-        yield "the topology operation is still under way"
+        yield "the topology operation is still in progress"
     still_set = s.where(lambda n: n.takes_part and n.option != NOBODY)
     for said, nodes in (
-        ("dead, and neither removed nor replaced", s.dead),
+        ("dead, but neither removed nor replaced", s.dead),
         ("recovery_leader is still set", still_set if m.edition == "server" else 0),
-        ("Raft rows of the old group are left", s.where(lambda n: n.takes_part and s.leftover(n))),
+        ("Raft rows of the old group remain", s.where(lambda n: n.takes_part and s.leftover(n))),
     ):
         if nodes:
             yield f"{said}: {', '.join(m.named(nodes))}"
@@ -536,9 +537,9 @@ def _looked_at(now: DrillMoment) -> Iterator[GradeRow]:
     """The steps that only look. Whoever leaves them out breaks nothing, and does not know it."""
     looking = [step for step in checklist(now) if step.name in ("note id", "check")]
     left_out = ", ".join(step.name for step in looking if not step.done)
-    looked = "the old group's id, and the new one in each log"
+    looked = "the old group's id was noted, and the new one found in each log"
     if looking:
-        yield GradeRow("looked at", None, f"left out: {left_out}" if left_out else looked)
+        yield GradeRow("looked at", None, f"skipped: {left_out}" if left_out else looked)
 
 
 def procedure_length(m: Recovery) -> int:
@@ -647,8 +648,8 @@ def own_step(model: Recovery, state: RecoveryState) -> Any:
 
 DRILL = DrillKind(
     title="Recover a group 0 that lost its majority",
-    task="The dead will not come back by themselves. Bring the live nodes together in one new "
-    "group 0, and lose nothing that need not be lost. help lists the commands.",
+    task="The dead nodes will not come back on their own. Bring the live nodes together in "
+    "one new group 0, and lose nothing that does not have to be lost. help lists the commands.",
     forms=FORMS,
     slots=SLOTS,
     opened=opened,
@@ -663,9 +664,9 @@ DRILL = DrillKind(
 NODES_ARE_DEAD = replace(
     DRILL,
     title="Two of four nodes are dead",
-    task="C and D are dead for good, and somebody has already opened the manual's page on "
-    "recovery. "
-    "Make the cluster whole without them. Look before you act. help lists the commands.",
+    task="C and D are dead for good, and someone has already opened the manual at the page "
+    "on recovery. Make the cluster whole without them. Look before you act. help lists the "
+    "commands.",
 )
 
 

@@ -103,11 +103,11 @@ def update(now: drill.DrillMoment, given: Given) -> drill.CommandReply:
     """``group0_upgrade_state`` is written: what is no known value is taken for recovery later."""
     number, value = SERVERS.answering(now, "cqlsh"), str(given["value"])
     if value in MODES and value not in ("recovery", "unknown"):
-        raise Refused(f"{value} is written by the server alone; nobody types it")
+        raise Refused(f"{value} is written only by the server, never by hand")
     if value == "recovery":
         return query(act.SetRecovery)(now, given)
     if now.node.value != "unknown" and not now.state.mistypes:
-        raise Refused("no other value may be written here now: write recovery")
+        raise Refused("no other value can be written here now: write recovery")
     mark = f"mistyped {number} {len(mistyped(now, number))} {value}"
     return replace(query(act.Mistype)(now, given), marks=(mark,))
 
@@ -140,7 +140,7 @@ def remove(now: drill.DrillMoment, given: Given) -> drill.CommandReply:
         number = SERVERS.number(now, {"host_id": each})
         if now.state.nodes[number].standing == "live":
             done = "removed" if each == given["host_id"] else "ignored"
-            raise Refused(f"{now.model.names[number]} is counted on: it is not {done}")
+            raise Refused(f"{now.model.names[number]} is not given up: it is not {done}")
     return drill.CommandReply(actions=(act.Remove(now.model.names[SERVERS.number(now, given)]),))
 
 
@@ -162,14 +162,15 @@ FORMS: tuple[Form, ...] = (
     Form(f"UPDATE system.scylla_local SET value = {{value}} WHERE key = '{STATE}'",
          "write another value", update, offered=False),
     *SERVERS.understood("restart", "systemctl", "stop", "start"),
-    Form(f"grep '{LOOK}' {LOG_FILE}", "whether this node is in RECOVERY mode",
+    Form(f"grep '{LOOK}' {LOG_FILE}", "check whether this node is in RECOVERY mode",
          lambda now, given: SERVERS.grep(now, {"pattern": LOOK})),
     *SERVERS.understood("grep", "journalctl", f"cat {LOG_FILE}"),
-    Form("nodetool removenode {host_id}", "remove a dead node; the others are ignored", remove),
+    Form("nodetool removenode {host_id}", "remove a dead node; other dead nodes are "
+        "ignored", remove),
     Form("nodetool removenode {host_id} --ignore-dead-nodes {host_ids}", "the same", remove,
          offered=False),
-    *_truncating("discovery", "delete the state of discovery", act.TruncateDiscovery),
-    *_truncating("group0_history", "delete the history of group 0", act.TruncateHistory),
+    *_truncating("discovery", "delete the discovery state", act.TruncateDiscovery),
+    *_truncating("group0_history", "delete group 0's history", act.TruncateHistory),
     Form(f"DELETE value FROM system.scylla_local WHERE key = '{GROUP_ID}'",
          "delete the persisted id of group 0", query(act.DropId)),
     Form(f"DELETE FROM system.scylla_local WHERE key = '{STATE}'", "leave RECOVERY mode",
@@ -185,7 +186,7 @@ def grade(now: drill.DrillMoment) -> drill.Grade:
     """The run, graded; the same run has the same grade, whatever was typed."""
     answered = union(step.state.answered for step in now.run)
     needed = drill.steps_needed(RecoveryMode(now.model.parameters), act.BY_OPERATOR)
-    whole = "every live node runs in one group 0, after the Raft upgrade"
+    whole = "every live node runs in one group 0, and the Raft upgrade is done"
     return drill.Grade(
         (
             drill.judged("cluster whole", list(_unfinished(now.model, now.state)), whole),
@@ -201,7 +202,7 @@ def _unfinished(m: RecoveryMode, s: ModeState) -> Iterator[str]:
     if s.is_whole:
         return
     if s.dead:
-        yield f"dead, and not removed: {', '.join(m.named(s.dead))}"
+        yield f"dead, but not removed: {', '.join(m.named(s.dead))}"
     live = [(m.names[i], s.nodes[i]) for i in nodes_in(s.live)]
     others = dict.fromkeys(node.mode for _, node in live if node.mode != "group 0")
     for mode in others:
@@ -279,9 +280,10 @@ def opened(model: RecoveryMode) -> RecoveryMode:
 
 
 DRILL = drill.DrillKind(
-    title="Recover a group 0 by RECOVERY mode",
-    task="The dead will not come back by themselves. Enter RECOVERY mode, remove them, leave it "
-    "again, and let the Raft upgrade run to its end. help lists the commands.",
+    title="Recover a group 0 with RECOVERY mode",
+    task="The dead nodes will not come back on their own. Enter RECOVERY mode, remove "
+    "them, leave RECOVERY mode, and let the Raft upgrade run to its end. help lists the "
+    "commands.",
     forms=FORMS,
     slots=SERVERS.slots(),
     opened=opened,

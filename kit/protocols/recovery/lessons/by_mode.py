@@ -17,7 +17,7 @@ TYPED = "recovery_mode/recovery-mode"
 RUNS = {
     "recovery": "in RECOVERY mode, without group 0",
     "group 0": "in its old group 0",
-    "upgrade": "in the Raft upgrade, and looks for a group",
+    "upgrade": "in the Raft upgrade, looking for a group",
     "synchronize": "in the last state of the Raft upgrade",
 }
 """How a node runs, by what the model calls its mode."""
@@ -39,13 +39,13 @@ def runs_after_restart(timeline: Timeline, node: str) -> PosedQuestion:
             ahead.do(option[0])
     after = ahead.state.nodes[m.number(node)]
     if not after.is_up:
-        raise KitError(f"predict: {node} may not be started now")
+        raise KitError(f"predict: {node} cannot be started now")
     value = after.value or "no row"
     return posed(
-        f"{node} starts again. How does it run then?",
+        f"{node} restarts. How does it run then?",
         RUNS.values(),
         (RUNS[after.mode],),
-        f"It reads group0_upgrade_state ({value}) as it starts.",
+        f"It reads group0_upgrade_state ({value}) when it starts.",
         still(ahead, "rows"),
     )
 
@@ -103,33 +103,34 @@ def solved() -> tuple[str, ...]:
 TASKS = (
     Task(
         "typed-recovery-mode",
-        "by RECOVERY mode, typed",
-        f"Recover the cluster of the drill {TYPED}. Give the lines that you typed, as a list, or "
-        "board.typed of a DrillBoard on this drill.",
+        "with RECOVERY mode, typed",
+        f"Recover the cluster in the drill {TYPED}. Give the lines you typed as a "
+        "list, or board.typed from a DrillBoard on this drill.",
         "verbs",
-        "each live node restarts twice: into RECOVERY mode, and out of it. Between the two, remove "
-        "the dead, forget the old group, compare the schema. help lists the commands.",
+        "each live node restarts twice: into RECOVERY mode and out of it. In between, "
+        "remove the dead nodes, delete the old group's state and compare the schemas. help "
+        "lists the commands.",
         TypedJudge(TYPED, solved),
     ),
     run_task(
         "one-more-dies",
         "one more dies",
-        "Seven nodes, D to G are dead, and one more may die. Give a run, as verbs or as a Player, "
-        "in which a node dies for good when another one already runs in RECOVERY mode, and the "
-        "cluster is whole at the end.",
-        "a node that dies is removed like the others: every node that is left has to be in one "
-        "group.",
+        "Of seven nodes, D to G are dead, and one more can die. Give a run, as verbs "
+        "or as a Player, in which a node dies for good while another one is already in "
+        "RECOVERY mode, and the cluster is whole at the end.",
+        "the node that dies is removed like the others: all remaining nodes have to "
+        "be in one group.",
         Ground("recovery_mode", {"commit_indexes": (2,) * 7, "dead": "D E F G", "deaths": 1}),
-        takes(dies_inside, "In your run nobody dies when another node is in RECOVERY mode."),
-        ends(lambda s: s.is_whole, "At the end of your run the cluster is not whole."),
+        takes(dies_inside, "In your run, no node dies while another one is in RECOVERY mode."),
+        ends(lambda s: s.is_whole, "At the end of your run, the cluster is not whole."),
     ),
     function_task(
         "runs-as",
         "how does it start?",
-        "Write runs_as(value). `value` is what a node finds in group0_upgrade_state as it starts; "
-        "'' means that there is no row. Answer 'recovery' for RECOVERY mode, 'group 0', 'upgrade' "
-        "(the Raft upgrade begins) or 'synchronize' (its last state).",
-        "four values have a name of their own; anything else counts as recovery.",
+        "Write runs_as(value). `value` is what a node finds in group0_upgrade_state "
+        "when it starts; '' means that there is no row. Return 'recovery' for RECOVERY mode, "
+        "'group 0', 'upgrade' (the Raft upgrade begins) or 'synchronize' (its last state).",
+        "four values have their own names; anything else counts as recovery.",
         runs_as,
         (["recovery"], [""], ["use_post_raft_procedures"], ["RECOVERY"]),
         _drawn,

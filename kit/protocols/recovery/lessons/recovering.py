@@ -39,14 +39,16 @@ def still_possible(timeline: Timeline) -> PosedQuestion:
     """
     m, s = _failed(timeline)
     if s.apart:
-        raise KitError("predict: nodes are cut off; this question needs a network that is whole")
+        raise KitError(
+            "predict: nodes are cut off, but this question needs the network to be whole"
+        )
     able = {SCHEMA: s.has_majority} | _data(facts.level_lines(m, s, s.up))
     up, voters = (s.up & s.voters).bit_count(), s.voters.bit_count()
     return posed(
-        f"Down: {_down(m, s)}. What is still possible, for every range?",
+        f"Down: {_down(m, s)}. What is still possible for every range?",
         able,
         tuple(what for what, holds in able.items() if holds),
-        f"{up} of {voters} voters are up, and changing the schema takes {majority(voters)}. "
+        f"{up} of {voters} voters are up, and a schema change needs {majority(voters)}. "
         "For data, each range counts its own replicas.",
         still(timeline, "nodes", "ranges"),
     )
@@ -65,8 +67,8 @@ def must_return(timeline: Timeline) -> PosedQuestion:
         f"Down: {_down(m, s)}. How many voters must be back before the schema can be changed?",
         tuple(map(str, range(down.bit_count() + 1))),
         (str(facts.voters_missing(s)),),
-        f"{s.voters.bit_count()} vote, so it takes {majority(s.voters.bit_count())}; "
-        f"up: {(s.up & s.voters).bit_count()}.",
+        f"{s.voters.bit_count()} nodes vote, so {majority(s.voters.bit_count())} must "
+        f"be up; now it is {(s.up & s.voters).bit_count()}.",
         still(timeline, "nodes"),
     )
 
@@ -83,7 +85,7 @@ def votes_now(timeline: Timeline) -> PosedQuestion:
         "Which nodes vote now?",
         m.names,
         names,
-        f"{every} Now: {listed(names)}.",
+        f"{every} Voters now: {listed(names)}.",
         still(timeline, "nodes"),
     )
 
@@ -95,7 +97,7 @@ def sides_possible(timeline: Timeline) -> PosedQuestion:
     """
     m, s = _failed(timeline)
     if not s.apart:
-        raise KitError("predict: nobody is cut off")
+        raise KitError("predict: no node is cut off")
     able: dict[str, bool] = {}
     for side in s.sides():
         names = ", ".join(m.named(side)) or "nobody"
@@ -104,11 +106,11 @@ def sides_possible(timeline: Timeline) -> PosedQuestion:
         here = {SCHEMA: s.may_commit(side)} | data
         able |= {f"{names}: {what}": holds for what, holds in here.items()}
     return posed(
-        f"{', '.join(m.named(s.apart))} cannot reach the others. What is possible where?",
+        f"{', '.join(m.named(s.apart))} cannot reach the others. What is possible on which side?",
         able,
         tuple(what for what, holds in able.items() if holds),
-        f"{majority(s.voters.bit_count())} of {s.voters.bit_count()} voters are needed for the "
-        "schema; data depends on the replicas of each range that a side reaches.",
+        f"{majority(s.voters.bit_count())} of {s.voters.bit_count()} voters are needed "
+        "for the schema; data depends on which replicas of each range a side can reach.",
         still(timeline, "nodes", "ranges"),
     )
 
@@ -134,14 +136,15 @@ def _judged_rows(datacenters: int) -> list[JudgedFailure]:
 
 @checked
 def failures_table(datacenters: int) -> Sheet:
-    """The documents' table for so many datacenters of three nodes, beside what is computed.
+    """Show the documents' table for this many datacenters of three nodes, next to what is computed.
 
     Raises BadInput when the documents have no table for it.
     """
     return Sheet(
-        f"{datacenters} × 3 nodes, RF 3: the documents, and every failure that a row means, tried",
+        f"{datacenters} × 3 nodes, RF 3: the documents' rows, with every failure they "
+            "cover tried out",
         ("down", "schema changes, documents", "computed", "must be back, documents", "computed",
-         "data, documents", "computed: not always at"),
+         "data, documents", "computed: not always met"),
         tuple(map(_row, _judged_rows(datacenters))),
     )  # fmt: skip
 
@@ -164,20 +167,20 @@ def _row(each: JudgedFailure) -> tuple[str, ...]:
 
 @checked
 def orders_table(datacenters: int) -> Sheet:
-    """For each row of a table: whether group 0 has its majority, by who votes and who dies when.
+    """Show for each row whether group 0 has a majority, by who votes and who dies when.
 
     Raises BadInput when the documents have no table for so many datacenters.
     """
     truths = _judged_rows(datacenters)
     return Sheet(
-        f"{datacenters} × 3 nodes: does group 0 have its majority?",
+        f"{datacenters} × 3 nodes: does group 0 have a majority?",
         ("down", "all vote", "five vote: all at once", "five vote: one after another"),
         tuple((each.row.words, each.schema, each.at_once, each.in_turn) for each in truths),
     )
 
 
-NOWHERE = "in none: it does not start"
-OWN = "in one that it creates"
+NOWHERE = "in none: it refuses to start"
+OWN = "in a group that it creates"
 
 
 def may_lead(timeline: Timeline) -> PosedQuestion:
@@ -193,7 +196,7 @@ def may_lead(timeline: Timeline) -> PosedQuestion:
         "Which of the live nodes may lead the recovery?",
         indexes,
         right,
-        f"The state of the leader becomes the state of all others. Commit indexes: {words}.",
+        f"The leader's state becomes the state of all the others. Commit indexes: {words}.",
         still(timeline, "nodes"),
     )
 
@@ -209,13 +212,13 @@ def starts_in(timeline: Timeline, node: str) -> PosedQuestion:
         raise BadInput("node", node, f"one of {', '.join(m.names)}")
     action = Restart(node)
     if m.refusal(s, action) is not None:
-        raise KitError(f"predict: {node} may not be started now")
+        raise KitError(f"predict: {node} cannot be started now")
     after = m.apply(s, action)
     group = after.nodes[m.number(node)].group
     known = tuple(f"in {m.group_name(each)}" for each in range(len(s.groups)))
     right = NOWHERE if group == NO_GROUP else OWN if group >= len(s.groups) else known[group]
     return posed(
-        f"{node} starts again. In which group 0 does it run then?",
+        f"{node} restarts. In which group 0 does it run then?",
         (*known, OWN, NOWHERE),
         (right,),
         m.describe(s, action, after),
@@ -235,7 +238,7 @@ def hears(timeline: Timeline) -> PosedQuestion:
     if not pairs:
         raise KitError("predict: no two nodes are up")
     return posed(
-        "Which of these nodes take each other's gossip?",
+        "Which of these nodes accept each other's gossip?",
         pairs,
         tuple(name for name, (accepted, _) in pairs.items() if accepted),
         "; ".join(f"{name}: {why}" for name, (_, why) in pairs.items()) + ".",
@@ -245,7 +248,7 @@ def hears(timeline: Timeline) -> PosedQuestion:
 
 @checked
 def if_led(source: object) -> Sheet:
-    """For each live node: whose schema would go back if it led, and which data would dangle."""
+    """Show for each live node whose schema would go back if it led, and which data would dangle."""
     m, s = _recovery(timeline_of(source))
     indexes = live_indexes(m, s)
     rows = []
@@ -266,7 +269,7 @@ def if_led(source: object) -> Sheet:
 
 @checked
 def walks_graded(name: str, walks: Mapping[str, Iterable[str]]) -> Sheet:
-    """Walks through a drill, given as typed lines, each graded by the run that it makes.
+    """Grade walks through a drill, given as typed lines, each by the run that it makes.
 
     Raises BadInput for a name that no drill has.
     """
@@ -342,7 +345,7 @@ def few_started(timeline: Timeline) -> str | None:
     """The goal that no node was started that the majority does not need."""
     actions = [timeline.moments[at].action for at in timeline.path()]
     starts = sum(isinstance(action, StartNode) for action in actions)
-    return None if starts <= 1 else f"Your run starts {starts} nodes; one is enough."
+    return None if starts <= 1 else f"Your run starts {starts} nodes, but one is enough."
 
 
 TYPED = "recovery/manual-order"
@@ -353,7 +356,7 @@ def whole(timeline: Timeline) -> str | None:
     """The goal that the recovery is done."""
     m: Any = timeline.model
     done = m.is_recovered(timeline.state)
-    return None if done else "At the end of your run the recovery is not done."
+    return None if done else "At the end of your run, the recovery is not done."
 
 
 def leader_dies(m: Any, step: PassedStep) -> bool:
@@ -384,9 +387,9 @@ TASKS = (
     function_task(
         "majority-of-datacenters",
         "does group 0 keep its majority?",
-        "Write has_majority(sizes, lost). `sizes` gives the number of nodes of each datacenter, "
-        "`lost` the numbers, from 0 up, of the datacenters that are lost. Every node votes. Answer "
-        "whether the nodes that are left can still change the schema.",
+        "Write has_majority(sizes, lost). `sizes` gives the number of nodes in each "
+        "datacenter, and `lost` the indexes (from 0) of the datacenters that are lost. Every "
+        "node votes. Return whether the remaining nodes can still change the schema.",
         "a majority is more than half of all voters, including those that are down.",
         has_majority,
         ([[3, 3], [1]], [[3, 3, 3], [2]], [[3, 2], [1]], [[1, 1, 1, 1], [0, 1]]),
@@ -395,9 +398,9 @@ TASKS = (
     function_task(
         "levels-that-are-met",
         "consistency levels that are met",
-        "Write met_levels(replicas, down): those of ONE, TWO, THREE, QUORUM and ALL, in this "
-        "order, that a range still meets. `replicas` are its nodes, `down` are nodes that are "
-        "down.",
+        "Write met_levels(replicas, down). Return which of ONE, TWO, THREE, QUORUM "
+        "and ALL a range still meets, in this order. `replicas` are its nodes, `down` the "
+        "nodes that are down.",
         "a level counts only the replicas of the range; QUORUM is more than half of them.",
         met_levels,
         (
@@ -410,49 +413,51 @@ TASKS = (
     ),
     run_task(
         "one-start-is-enough",
-        "a schema change with half of the nodes down",
-        "Six nodes in two datacenters. Write the verbs, one after the other: column 1 is added at "
-        "A, then dc2 is lost. Add a second column with as few starts as possible, and leave no "
-        "running node that has not caught up.",
+        "a schema change with half the nodes down",
+        "There are six nodes in two datacenters. Give the verbs in order: add column "
+        "1 at A, then lose dc2. Add a second column with as few starts as possible, and leave "
+        "no running node that has not caught up.",
         "the verb start D starts one node of dc2; look at how many voters are needed.",
         Ground("failures", {"datacenters": (3, 3)}),
         altered,
-        ends(all_serve, "At the end of your run a node is running that has not caught up."),
+        ends(all_serve, "At the end of your run, some running node has not caught up."),
         few_started,
     ),
     Task(
         "typed-recovery",
         "the whole recovery, typed",
-        f"Recover the cluster of the drill {TYPED} in the order of the published manual. Give the "
-        "lines that you typed, as a list, or board.typed of a DrillBoard on this drill.",
+        f"Recover the cluster in the drill {TYPED} in the order of the published "
+        "manual. Give the lines you typed as a list, or board.typed from a DrillBoard on this "
+        "drill.",
         "verbs",
-        "cut the dead off; read every index before an id goes; the leader restarts first; "
-        "recovery_leader is removed before Raft's old rows are. help lists the commands.",
+        "cut the dead nodes off; read every commit index before you delete an id; "
+        "restart the leader first; remove recovery_leader before Raft's old rows. help lists "
+        "the commands.",
         TypedJudge(TYPED, _solved),
     ),
     run_task(
         "lead-after-the-leader",
-        "the leader dies, too",
-        "Four nodes, C and D are dead, and one more may die. Give a run, as verbs or as a Player, "
-        "in which the recovery leader dies once all live nodes are in its group, and the recovery "
-        "is still done at the end.",
-        "the group of two has lost its majority: the last node is chosen, deletes the id of the "
-        "new group, and leads itself.",
+        "the leader also dies",
+        "Of four nodes, C and D are dead, and one more can die. Give a run, as verbs "
+        "or as a Player, in which the recovery leader dies once all live nodes are in its "
+        "group, and the recovery still succeeds.",
+        "the group of two has lost its majority: choose the last node, delete its id "
+        "of the new group, and let it lead itself.",
         Ground("recovery", {"commit_indexes": (1, 2, 2, 2), "dead": "C D", "deaths": 1}),
         takes(
             leader_dies,
-            "The leader does not die in your run once all live nodes are in the new group.",
+            "In your run, the leader does not die after all live nodes have joined the new group.",
         ),
         whole,
     ),
     function_task(
         "entries-that-go-back",
         "what a leader costs",
-        "Write entries_back(indexes, leader). `indexes` are the commit indexes of the live nodes, "
-        "`leader` is the position, from 0 up, of the one that leads. Answer with a list: by how "
-        "many entries each node's state goes back.",
-        "the leader's state becomes everybody's; a node that knows no more than the leader loses "
-        "nothing.",
+        "Write entries_back(indexes, leader). `indexes` are the commit indexes of the "
+        "live nodes, and `leader` is the position (from 0) of the one that leads. Return a "
+        "list of how many entries each node's state goes back by.",
+        "the leader's state becomes every node's; a node that knows no more than the "
+        "leader loses nothing.",
         entries_back,
         ([[10, 11], 0], [[10, 11], 1], [[3, 3, 5], 0], [[7], 0]),
         _drawn,

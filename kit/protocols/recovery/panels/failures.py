@@ -24,7 +24,7 @@ from kit.views.registry import staged
 from kit.views.stage import Character, Stage, Wall, stage_panel
 
 HEALTH: dict[str, Health] = {"serving": "up", "down": "down"}
-NO_TABLE = "The documents have tables for one, two and three datacenters of three nodes, RF 3."
+NO_TABLE = "The documents only have tables for one, two and three datacenters of three nodes, RF 3."
 NOT_YET = "not met yet"
 
 
@@ -107,7 +107,7 @@ def gates(scene: Scene) -> Iterator[Gate]:
     if m.majority:
         side, needed = _best(s), majority(s.voters.bit_count())
         there, missing = m.named(side & s.voters), m.named(s.voters & ~side)
-        yield Gate("voters", "a majority of voters", "a way to one another", there, missing, needed)
+        yield Gate("voters", "a majority of voters", "a way to each other", there, missing, needed)
 
 
 def _side_words(scene: Scene, side: int) -> str:
@@ -202,7 +202,7 @@ def _failures(scene: Scene) -> Iterator[tuple[str, Frag, str, str, FailureRow]]:
 
 def _failure(row: tuple[str, Frag, str, str, FailureRow]) -> str:
     agrees = f"{row[1].get('aria-label')}: " if row[3] != NOT_YET else ""
-    return f"{row[0]}: the documents: {row[2]}; {agrees}{row[3]}"
+    return f"{row[0]}: documents: {row[2]}; {agrees}{row[3]}"
 
 
 # -- data by level and range -----------------------------------------------------------------------
@@ -250,7 +250,7 @@ def _level(names: str, each: LevelLine) -> str:
 def _factor(scene: Scene) -> str:
     m = scene.model
     small = [dc for dc in m.dcs if m.members(dc).bit_count() < m.rf]
-    missing = f": {', '.join(small)} lacks replicas, and levels count them" if small else ""
+    missing = f": {', '.join(small)} lacks replicas, but levels still count them" if small else ""
     return f"RF {m.rf}{missing}"
 
 
@@ -277,7 +277,7 @@ def _broken(words: str) -> tuple[str, str]:
 
 VIEWS = staged(
     _badges,
-    stage_panel("nodes", "Nodes", _stage, gates=gates, meanings={"blue": "schema changes it has"}),
+    stage_panel("nodes", "Nodes", _stage, gates=gates, meanings={"blue": "its schema changes"}),
     panel_of(
         "presses",
         "Nodes",
@@ -292,7 +292,7 @@ VIEWS = staged(
                     for at, head in enumerate(("is", "votes", "schema"), 1)
                 ),
             ),
-            caption="The switch at a node does the same",
+            caption="The switch at each node does the same",
             of="{0[0]}",
             lines=_node_words,
         ),

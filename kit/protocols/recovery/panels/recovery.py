@@ -56,17 +56,17 @@ def _way_to(machine: Machine, state: str) -> Iterator[str]:
 
 OPERATION_PANEL = state_panel(
     "operation",
-    "The operation that was under way",
+    "The operation that was in progress",
     standing,
-    "No operation was under way when they died.",
+    "No operation was in progress when they died.",
     tab="Operation",
 )
 
 
 LEFT, RIGHT, TOP, HEIGHT = 34.0, 20.0, 34.0, 150.0
 STEP = 28.0
-WHAT = "Newest schema version that a driver sees. At step 0 the majority is lost."
-EXPECTED = "an effect outside of the recovery, not a broken promise"
+WHAT = "The newest schema version that a driver sees. The majority is lost at step 0."
+EXPECTED = "an effect outside the recovery, not a broken promise"
 
 
 class DriverPoint(Struct, frozen=True):
@@ -152,7 +152,7 @@ def _point(point: DriverPoint, heights: dict[int, float]) -> Frag:
 
 def _backwards(points: Sequence[DriverPoint]) -> list[str]:
     return [
-        f"Step {point.step}: it goes back from {point.was} to {point.version}: {EXPECTED}."
+        f"Step {point.step}: it goes back from {point.was} to {point.version} ({EXPECTED})."
         for point in points
         if point.goes_back
     ]
@@ -163,7 +163,7 @@ def _versions_text(scene: Scene) -> str:
     lines = [f"  before the majority was lost: {points[0].version}"]
     for point in points[1:]:
         if point.version is None:
-            lines.append(f"  step {point.step}: nobody answers")
+            lines.append(f"  step {point.step}: no node answers")
         elif point.version != point.was:
             lines.append(f"  step {point.step}: {point.version}")
     return "\n".join([*lines, *(f"  {line}" for line in _backwards(points))])
@@ -254,7 +254,7 @@ RANGES = panel_of(
 def _needs(row: EffectRow) -> str:
     if row.is_known:
         return f"← entry {row.column}, persisted on {row.node}"
-    return f"? entry {row.column} is unknown to {row.group or row.node}"
+    return f"? entry {row.column} is unknown in {row.group or row.node}"
 
 
 # -- badges ----------------------------------------------------------------------------------------
@@ -324,7 +324,7 @@ VIEWS = Views(
                     Column("taken", lambda row: lamp(row[2], "accepted", "rejected")),
                     Column("why", itemgetter(3)),
                 ),
-                caption="Who takes whose gossip",
+                caption="Which nodes accept whose gossip",
                 line=lambda row: (
                     f"{row[0]} ↔ {row[1]}: {'accepted' if row[2] else 'rejected'}, {row[3]}"
                 ),
@@ -343,7 +343,7 @@ VIEWS = Views(
                     Column("known", lambda row: lamp(row.is_known, "known", "dangling")),
                     Column("needs", _needs),
                 ),
-                caption="Data and the entries that they need",
+                caption="Data and the entries that it needs",
                 line=lambda row: f"column {row.column} on {row.node} {_needs(row)}",
                 empty="No data depends on an entry yet.",
             ),
@@ -421,7 +421,7 @@ MODE_VIEWS = Views(
                 of_state(facts.rows),
                 "row:{0.name}",
                 COLUMNS,
-                caption="What each node works with and has persisted",
+                caption="What each node uses and has persisted",
                 of="{0.name}",
                 line=_tables,
             ),

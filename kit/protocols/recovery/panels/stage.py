@@ -125,8 +125,8 @@ STAGE = stage_panel(
     _stage,
     gates=gates,
     meanings={
-        "crown": "is to lead",
-        "on a disk": "last committed entry, group id, Raft rows",
+        "crown": "the recovery leader",
+        "on a disk": "its last committed entry, group id, Raft rows",
         "blue": "share of the log",
     },
 )
@@ -214,7 +214,7 @@ MODE_STAGE = stage_panel(
     _mode_stage,
     gates=_mode_gates,
     meanings={
-        "on a disk": "upgrade state, group id, peers, history",
-        "blue": "schema changes it has",
+        "on a disk": "its upgrade state, group id, peers, history",
+        "blue": "its schema changes",
     },
 )

@@ -251,12 +251,12 @@ class FailureRow(Struct, frozen=True):
         return sum(units) == dead and self.least <= len(units) <= self.most
 
 
-REPLACE = "restart them; replace what is dead"
+REPLACE = "restart them; replace any that are dead"
 ONE_OF_TWO = "restart at least 1 of the 2 for a quorum; otherwise recover by hand"
 ONE_OF_THREE = "restart 1 of the 3 for a quorum; otherwise recover by hand"
-IF_BACK = "restart its nodes when it is back; otherwise recover by hand"
-NEW_REGION = "restart its nodes when it is back, or add 3 in a new region"
-BOTH_BACK = "restart the nodes when both are back; recover by hand if one stays lost"
+IF_BACK = "restart its nodes when the datacenter is back; otherwise recover by hand"
+NEW_REGION = "restart its nodes when the datacenter is back, or add 3 in a new region"
+BOTH_BACK = "restart the nodes when both datacenters are back; recover by hand if one stays lost"
 FAILURES = (
     FailureRow(1, "nodes", 1, 1, True, 0, "restart it; replace it if it is dead"),
     FailureRow(1, "nodes", 2, 2, False, 1, ONE_OF_TWO),

@@ -46,22 +46,22 @@ def which_procedure(
     ``stuck`` is the upgrade into Raft.
     """
     if stuck and lost:
-        return "recovery mode", "the Raft upgrade is stuck, and needs nodes that are lost"
+        return "recovery mode", "the Raft upgrade is stuck because it needs nodes that are lost"
     if stuck:
-        return "restart", "the Raft upgrade needs every node alive, then a rolling restart"
+        return "restart", "the Raft upgrade needs every node to be up, then a rolling restart"
     if not down | lost:
-        return "nothing", "all nodes live"
+        return "nothing", "all nodes are up"
     if not quorum.holds and Quorum(quorum.voters, quorum.voters & ~lost).holds:
-        return "restart", "no quorum of group 0, but enough voters may come back"
+        return "restart", "group 0 has no quorum, but enough voters can come back"
     if not quorum.holds:
-        return "recovery leader", "a majority of group 0's voters does not come back"
+        return "recovery leader", "a majority of group 0's voters cannot come back"
     if lost:
-        return "replace", "group 0 has a quorum; nodes are lost"
+        return "replace", "group 0 has a quorum, but nodes are lost"
     return "restart", "group 0 has a quorum"
 
 
 OLDER = "the same loss, on servers that have no recovery_leader"
-ONLY_FOR = "only for a stuck Raft upgrade with lost nodes, or a lost majority"
+ONLY_FOR = "only for a stuck Raft upgrade with lost nodes, or for a lost majority"
 
 
 class ProcedureChoice(Struct, frozen=True):
@@ -79,25 +79,25 @@ def choices(
     best, reason = which_procedure(quorum, down, lost, stuck)
     whys: dict[Procedure, tuple[tuple[str, object], ...]] = {
         "restart": (
-            ("no node that may come back is down", not down),
-            ("it brings back those that are down, not those that are lost", quorum.holds or stuck),
-            ("those that may come back are too few", True),
+            ("no node that can come back is down", not down),
+            ("it brings back nodes that are down, not nodes that are lost", quorum.holds or stuck),
+            ("too few nodes can come back", True),
         ),
         "replace": (
             ("no node is lost", not lost),
-            ("the Raft upgrade holds it up", stuck),
+            ("the Raft upgrade must finish first", stuck),
             ("group 0 has no quorum", True),
         ),
         "recovery leader": (
             ("the Raft upgrade has not ended", stuck),
             ("group 0 has a quorum", quorum.holds),
-            ("enough voters may come back", True),
+            ("enough voters can come back", True),
         ),
         "recovery mode": (
             ("the published server has no RECOVERY mode", edition == "server"),
-            ("no node is lost: the upgrade goes on once all are up", stuck),
+            ("no node is lost: the upgrade continues once all nodes are up", stuck),
             (ONLY_FOR, lost or quorum.holds),
-            ("enough voters may come back", True),
+            ("enough voters can come back", True),
         ),
     }
     rows = [ProcedureChoice(best, True, reason)] if best not in whys else []
@@ -134,38 +134,47 @@ class ProcedureStep(Struct, frozen=True):
 ASK = ProcedureStep(
     "ask",
     "on live nodes, SELECT JSON group_id, disposition, server_id, can_vote FROM system.raft_state "
-    "WHERE group_id = the raft_group0_id of system.scylla_local; give each answer as --raft-state",
+    "WHERE group_id = the raft_group0_id in system.scylla_local; pass each answer as --raft-state",
 )
 """How to learn which nodes vote."""
 NEW = {
-    "isolate": "make sure that {dead} cannot come back: cut them off from the live nodes, by a "
-    "firewall",
+    "isolate": (
+        "make sure that {dead} cannot come back: cut them off from the live nodes with a firewall"
+    ),
     "rolling restart": "restart the live nodes one by one; each must be normal",
-    "note id": "note raft_group0_id of system.scylla_local: the old group",
-    "read": "read commit_idx of system.raft on each live node",
-    "delete": "on each live node truncate system.discovery and delete the value of raft_group0_id "
-    "in system.scylla_local; system.group0_history stays",
-    "choose": "the recovery leader is a node with the latest commit index: {leader}",
+    "note id": "note raft_group0_id in system.scylla_local: the id of the old group",
+    "read": "read commit_idx in system.raft on each live node",
+    "delete": (
+        "on each live node, truncate system.discovery and delete the value of "
+        "raft_group0_id in system.scylla_local; leave system.group0_history alone"
+    ),
+    "choose": "choose a node with the latest commit index as the recovery leader: {leader}",
     "set": "set recovery_leader to {leader} in the configuration of each live node",
     "restart leader": "restart {leader} first: it creates the new group 0",
-    "restart others": "restart the others one by one, each joins the new group 0: {order}",
-    "check": "look for the new group id in the log of each node",
-    "replace": "remove or replace {dead}, one by one; the other dead ones are named in "
-    "ignore_dead_nodes or ignore_dead_nodes_for_replace",
-    "unset": "remove recovery_leader from every configuration, and reload it",
-    "clean": "delete the rows of the old group id in system.raft, raft_snapshots and "
-    "raft_snapshot_config",
+    "restart others": "restart the others one by one; each joins the new group 0: {order}",
+    "check": "look for the new group id in each node's log",
+    "replace": (
+        "remove or replace {dead}, one by one; list the other dead nodes in "
+        "ignore_dead_nodes or ignore_dead_nodes_for_replace"
+    ),
+    "unset": "remove recovery_leader from every configuration and reload it",
+    "clean": (
+        "delete the rows with the old group id from system.raft, raft_snapshots and "
+        "raft_snapshot_config"
+    ),
 }
 OLD = {
     "isolate": NEW["isolate"],
-    "enter": "on each live node set group0_upgrade_state to recovery in system.scylla_local",
+    "enter": "on each live node, set group0_upgrade_state to recovery in system.scylla_local",
     "rolling restart": "restart the live nodes one by one",
-    "check mode": "look for RECOVERY mode in the log of each",
-    "remove": "remove {dead} by the procedure of node removal",
-    "truncate": "on each live node truncate system.discovery and system.group0_history, and "
-    "delete the value of raft_group0_id",
-    "compare": "nodetool describecluster: one schema version on all nodes",
-    "leave": "on each live node delete the row group0_upgrade_state",
+    "check mode": "look for RECOVERY mode in each node's log",
+    "remove": "remove {dead} with the node removal procedure",
+    "truncate": (
+        "on each live node, truncate system.discovery and system.group0_history, and "
+        "delete the value of raft_group0_id"
+    ),
+    "compare": "nodetool describecluster: check that all nodes have one schema version",
+    "leave": "on each live node, delete the row group0_upgrade_state",
     "restart again": "restart the live nodes one by one",
     "upgrade": "the Raft upgrade runs again: look for its end in each log",
 }
@@ -190,8 +199,10 @@ NEW_STEPS: Mapping[Edition, tuple[ProcedureStep, ...]] = {
 Sources: Topology over Raft, "The procedure"; the published manual, which reads, then deletes.
 """
 KEPT_STEPS = _steps(
-    NEW | {"voters": "look in system.raft_state of a live node for the voters: are more than half "
-        "of them alive?"},
+    NEW | {"voters": (
+        "look up the voters in system.raft_state on a live node: are more than half of "
+        "them alive?"
+        )},
     "voters", "replace",
 )  # fmt: skip
 """Where a majority of the voters lives: nothing is recovered."""

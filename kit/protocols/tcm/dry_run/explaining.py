@@ -36,14 +36,14 @@ from kit.protocols.tcm.tcm import Restart, Stream
 from kit.ring.replication import Keyspace, SimpleStrategy
 
 FILES = (
-    "what nodetool cms dumplog prints, and beside it what dumpdirectory --tokens does, rows of "
-    "system_schema.keyspaces, rows of system_views.data_placements"
+    "the output of nodetool cms dumplog and, with it, that of dumpdirectory --tokens, "
+    "rows of system_schema.keyspaces or rows of system_views.data_placements"
 )
 AT_ONCE = ("UNSAFE_JOIN", "FORCE_SNAPSHOT", "ALTER_TOPOLOGY")
 """Entries that change the ring at once."""
 LEAST = (Keyspace("least", SimpleStrategy(1)),)
 """What locks the least and needs the fewest nodes: what it forbids, every keyspace does."""
-LEAST_KNOWN = "no file names them; assumed: each range has one copy, which locks the least"
+LEAST_KNOWN = "no file names them; assumed: each range has one copy, which needs the fewest locks"
 ONE_EVENT_CANCEL = ("two-event-cancel",)
 """What the published server lacks: it undoes an operation at once, after the read switch too."""
 
@@ -89,7 +89,7 @@ def of_log(
     Raises BadInput for a file that is none of a cluster's metadata, tokens that no file tells.
     """
     if anonymize:
-        allowed = "snapshots alone: a metadata log stays as it is"
+        allowed = "snapshots only: a metadata log stays as it is"
         raise BadInput("anonymize", "a metadata log", allowed)
     opened = _opened(files)
     for before, entry in pairwise(opened.history.entries):
@@ -100,7 +100,7 @@ def of_log(
     entries = opened.history.entries
     steps = [entry for entry in entries if _is_judged(entry)]
     if not judged:
-        allowed = "operations on a ring that the files tell: give dumpdirectory --tokens as well"
+        allowed = "operations on a ring that the files describe: also give dumpdirectory --tokens"
         raise BadInput("log", f"{counted(len(steps), 'event')} of operations", allowed)
     kinds = Counter(entry.kind for entry in entries if not _is_judged(entry))
     others = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
@@ -110,8 +110,11 @@ def of_log(
         *([f"not judged: {others}"] if others else []),
         *_left_out(opened.history, steps, stretches),
         f"keyspaces: {known or LEAST_KNOWN}",
-        "assumed: no node is down, and a leaving node drives its own leave; a log says neither",
-        "the model counts only what is judged: its epochs are not those of the log",
+        (
+            "assumed, since a log does not say: no node is down, and a leaving node "
+            "drives its own leave"
+        ),
+        "the model counts only the events that are judged: its epochs are not the log's",
         *opened.history.warnings,
     ]
     questions = tuple(
@@ -358,7 +361,7 @@ def _refuses(
     event = wanted.get("event")
     if event is None:
         (name,) = wanted
-        return None, f"by the rules {name} is {reads(m, s)[name]}"
+        return None, f"by the rules, {name} is {reads(m, s)[name]}"
     if event.operation in senseless:
         return None, senseless[event.operation]
     sequence = m.tcm.sequence(s.tcm, event.node)
@@ -370,7 +373,7 @@ def _refuses(
     elif event.kind == "CANCEL_SEQUENCE" and not sequence.undoing:
         action = Cancel(event.node)
     elif (following := kind_of(sequence.plan.operation.kind, sequence.next.name)) != event.kind:
-        return None, f"{event.node} goes on with {following}"
+        return None, f"{event.node} continues with {following}"
     action = m.wrap["tcm"](action)
     refusal = m.refusal(s, action)
     return action, reason_of(refusal) if refusal else ""

@@ -38,7 +38,7 @@ def operations_of(given: Imported) -> tuple[Operation, ...]:
 def check_begins(operation: Operation, refusal: Refusal | None) -> None:
     """BadInput names an operation in flight that could not have begun, with the reason."""
     if refusal is not None:
-        allowed = f"one that may begin ({refusal.reason})"
+        allowed = f"one that can begin ({refusal.reason})"
         raise BadInput("operation in flight", operation.text, allowed)
 
 

@@ -31,9 +31,9 @@ OWNING = ("JOINED", "LEAVING", "MOVING")
 """The states of those that own their tokens."""
 STEPS = ("PREPARE", "START", "MID", "FINISH")
 PLAIN = {
-    "PRE_INITIALIZE_CMS": "the first member of the CMS is named",
-    "INITIALIZE_CMS": "the log begins, with the state that the cluster had",
-    "FORCE_SNAPSHOT": "a state is forced upon the cluster: what came before does not count",
+    "PRE_INITIALIZE_CMS": "the first CMS member is named",
+    "INITIALIZE_CMS": "the log begins with the state that the cluster had",
+    "FORCE_SNAPSHOT": "a state is forced on the cluster: earlier events no longer count",
     "TRIGGER_SNAPSHOT": "every node stores a snapshot",
     "SCHEMA_CHANGE": "the schema changes",
 }
@@ -176,7 +176,7 @@ class MetadataHistory:
                 yield f"epochs {entry.epoch + 1} to {following.epoch - 1} are missing"
         unknown = sorted({entry.kind for entry in self.entries} - {*metadata_log.KINDS})
         if unknown:
-            yield f"kinds that this kit does not know, kept as text: {', '.join(unknown)}"
+            yield f"kinds unknown to this kit, kept as text: {', '.join(unknown)}"
         for epoch in self.epochs:
             if epoch.standing == "out of order":
                 yield f"epoch {epoch.epoch}: {epoch.say}"
@@ -187,13 +187,13 @@ class MetadataHistory:
             member = fold.members.get(node)
             if member and member.name not in (known.address, f"node {node}"):
                 yield (
-                    f"node {node} is at {known.address} in the directory, and at {member.name} at "
-                    "the end of the log: are they of one moment?"
+                    f"node {node} is at {known.address} in the directory but at "
+                    f"{member.name} at the end of the log: are both files from the same moment?"
                 )
             if member and {member.state, known.state} not in ({known.state}, COMING_IN):
                 yield (
-                    f"{known.address} is {known.state} in the directory, and {member.state} at the "
-                    "end of the log: are they of one moment?"
+                    f"{known.address} is {known.state} in the directory but "
+                    f"{member.state} at the end of the log: are both files from the same moment?"
                 )
 
 
@@ -272,7 +272,7 @@ class _Fold:
     def _registered(self, entry: metadata_log.LogEntry) -> Epoch:
         where = f" in {entry.dc}, {entry.rack}" if entry.dc else ""
         if entry.node is None:
-            what = f"{entry.address or 'a node'} registers{where}; the log does not say its number"
+            what = f"{entry.address or 'a node'} registers{where}; the log does not give its number"
             return self._epoch(entry, what, "not known")
         name = self.name(entry.node)
         member = Member(entry.node, name, "REGISTERED", entry.dc, entry.rack, ())
@@ -310,7 +310,7 @@ class _Fold:
         self._moved_on(flight, step)
         say = f"{self.history.title(flight, entry.epoch)}, {SENTENCES[step]}"
         if not fits:
-            say = f"{say}; {wanted} was to come next"
+            say = f"{say}; {wanted} was due next"
         return self._epoch(entry, say, "as expected" if fits else "out of order", flight)
 
     def _moved_on(self, flight: Flight, step: str) -> None:
@@ -361,7 +361,7 @@ def _numbered(
 
 @checked
 def metadata_history(files: str | Path | Sequence[str | Path]) -> MetadataHistory:
-    """The history that a dumped metadata log tells, with the directory of the same cluster.
+    """Read the history in a dumped metadata log, with the directory of the same cluster.
 
     ``files`` are what ``nodetool cms dumplog`` printed, and if there is one what ``dumpdirectory
     --tokens`` did, or rows of the same virtual tables as JSON or CSV.
@@ -377,12 +377,14 @@ def history_of(files: Sequence[tuple[str, metadata_log.DumpedMetadata]]) -> Meta
     by_kind: dict[type, metadata_log.DumpedMetadata] = {}
     for name, dumped in files:
         if isinstance(dumped, metadata_log.ServiceView) or type(dumped) in by_kind:
-            raise BadInput("log", name, "one log, and one directory beside it")
+            raise BadInput("log", name, "one log and at most one directory")
         by_kind[type(dumped)] = dumped
     log, directory = (
         by_kind.get(metadata_log.Log),
         by_kind.get(metadata_log.Directory, metadata_log.Directory(())),
     )
     if not isinstance(log, metadata_log.Log) or not isinstance(directory, metadata_log.Directory):
-        raise BadInput("log", ", ".join(name for name, _ in files), "a log among the files")
+        raise BadInput(
+            "log", ", ".join(name for name, _ in files), "at least one log among the files"
+        )
     return MetadataHistory(log.rows, directory.rows)

@@ -121,7 +121,9 @@ def dry_run(
     opening = timeline.state
     for other in in_flight:
         if m.tcm.sequence(opening.tcm, other.node) is None:
-            allowed = "one of several events (this one is done in one and never in flight)"
+            allowed = (
+                "an operation of several events (this one is a single event and never in flight)"
+            )
             raise BadInput("operation in flight", other.text, allowed)
     engaged = busy(operation, in_flight)
     if half_in and engaged is not None:
@@ -261,7 +263,7 @@ def _assumed_place(metadata: Metadata, given: operations.ResolvedOperation) -> l
         assumed.append(f"datacenter {place.dc}")
     if operation.rack is None and len({(node.dc, node.rack) for node in members}) > 1:
         assumed.append(f"rack {place.rack}")
-    return [f"{operation.node} is taken to be in {' and '.join(assumed)}"] if assumed else []
+    return [f"{operation.node} is assumed to be in {' and '.join(assumed)}"] if assumed else []
 
 
 def _warnings(metadata: Metadata, given: operations.ResolvedOperation) -> tuple[str, ...]:
@@ -277,7 +279,7 @@ def _warnings(metadata: Metadata, given: operations.ResolvedOperation) -> tuple[
         for dc, wanted in wants.items():
             where = f" in {dc}" if dc else ""
             counts = f"{now.get(dc, 'enough')} now, {then.get(dc, 'enough')} afterwards"
-            warnings.append(f"keyspace {keyspace.name} wants {wanted} replicas{where}: {counts}")
+            warnings.append(f"keyspace {keyspace.name} needs {wanted} replicas{where}: {counts}")
     warnings += _assumed_place(metadata, given)
     if operation.kind == "assassinate":
         warnings.append("assassinate streams nothing: run a repair afterwards")

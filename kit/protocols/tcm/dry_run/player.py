@@ -61,7 +61,7 @@ class DryRun(Rehearsal):
         return facts.pairs(*self._opening)
 
     def _introduction(self) -> list[Frag]:
-        caption = "Every epoch, and what holds when it is committed"
+        caption = "Every epoch and the state when it is committed"
         table = Rows(list(map(_cells, self.steps)), heads=HEADS, caption=caption)
         folded = h("details", h("summary", self.summary()), table.draw(), open=False)
         return [*super()._introduction(), folded]
@@ -127,7 +127,7 @@ def opened(ring: RingSource, keyspaces: str | Keyspace | Iterable[str | Keyspace
     """A ring from whatever holds one; BadInput when it is none, or no keyspace is known."""
     named = named_keyspaces(keyspaces)
     if named and isinstance(ring, ringfile.RingFile):
-        raise BadInput("keyspaces", named[0].name, "none beside a ring that is already open")
+        raise BadInput("keyspaces", named[0].name, "none, since the ring is already open")
     if isinstance(ring, Imported):
         imported = ring
     elif isinstance(ring, ringfile.RingFile):
@@ -202,7 +202,7 @@ def _down(ring: Imported) -> Iterator[str]:
         rest = len(ring.down) - MOST_NODES
         more = f" and {counted(rest, 'more node')}" if rest > 0 else ""
         down = f"{names}{more} {are(len(ring.down))} down"
-        yield f"{down}: nothing is streamed from there, and nothing acknowledged"
+        yield f"{down}: nothing is streamed from there, and nothing is acknowledged there"
 
 
 def _cells(step: history.StepSummary) -> tuple[str, str, str, str, str]:

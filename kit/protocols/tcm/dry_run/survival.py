@@ -21,7 +21,7 @@ from kit.protocols.tcm.rules.metadata import Advance, Snapshot, enact, initial, 
 from kit.protocols.tcm.rules.operations import ALL_ON, validate
 from kit.ring.replication import Keyspace
 
-CAPTION = "Quorums that are broken, or that one more death would break"
+CAPTION = "Quorums that are broken or that one more death would break"
 HEADS = ("keyspace", "level", "no quorum now", "must stay up (ranges that need it)")
 
 
@@ -48,7 +48,7 @@ class Survival(Struct, frozen=True):
         now = f"{', '.join(self.down) or 'nobody'} down"
         lost = f"{counted(self.broken, 'range')} without a quorum; " if self.broken else ""
         if not self.must_stay_up:
-            return f"{now}: {lost}any one node may die next"
+            return f"{now}: {lost}any one node can die next"
         who = counted(len(self.must_stay_up), "node")
         return f"{now}: {lost}{who} must stay up: {', '.join(self.must_stay_up)}"
 

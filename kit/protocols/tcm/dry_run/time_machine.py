@@ -169,7 +169,7 @@ def _read(log: LogSource) -> logs.MetadataHistory:
 
 @checked
 def replay_log(log: LogSource) -> Rehearsal:
-    """A Player on the history that the files of a real log tell, with what is missing in it.
+    """Open a Player on the history in a real log's files, and say what is missing from it.
 
     Raises BadInput for files that ``metadata_history`` does not take.
     """
@@ -201,7 +201,7 @@ def what_if(
     keyspaces: str | Keyspace | Iterable[str | Keyspace],
     operations: str | Iterable[str] = (),
 ) -> Rehearsal:
-    """A Player on the tcm model as the cluster was at an epoch: go on from there, or cancel.
+    """Open a Player on the tcm model with the cluster at an epoch: continue from there, or cancel.
 
     Each operation that was under way stands at the step that it had reached; ``operations`` are
     others to try, such as ``decommission 10.0.0.3``. ``keyspaces`` are those of the cluster, which

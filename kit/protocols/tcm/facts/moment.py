@@ -319,7 +319,7 @@ def epoch(m: TcmCluster, s: Any) -> int:
 
 @kept("tcm.events")
 def stable(m: TcmCluster, s: Any) -> bool:
-    """Whether every range is read from exactly where it is written to."""
+    """Whether every range is read from exactly the nodes it is written to."""
     return all(p.reads == p.writes for p in m.snapshot(s).placements)
 
 

@@ -45,7 +45,7 @@ PLACEMENT_COLUMNS = (
     *("range_start_bytes", "range_end_bytes", "read_endpoints", "write_endpoints"),
     *("read_replicas", "write_replicas"),
 )
-NO_CMS = "the CMS is one place in this model; models cms and migration have its members"
+NO_CMS = "this model shows the CMS as one place; models cms and migration show its members"
 
 
 def kind_of(kind: Kind, step: str) -> str:
@@ -95,7 +95,7 @@ class TcmServers(MetadataServers):
         "nodetool cms reconfigure": NO_CMS,
         "nodetool cms initialize": NO_CMS,
         "nodetool cms abort": NO_CMS,
-        "nodetool cms snapshot": "this log has no snapshots; that of model commit has",
+        "nodetool cms snapshot": "this log has no snapshots; the one in model commit does",
         "nodetool cms unregister": "a node that has left stays in the directory",
     }
 

@@ -41,7 +41,7 @@ def committed_by(m: Any, way: Sequence[PassedStep]) -> FinerRun | None:
         for row, node, member in zip(rows, submitters, contacts, strict=True)
     ]
     count = len(rows)
-    here = "" if rows[-1].epoch == count else f" (epoch {rows[-1].epoch} of the cluster)"
+    here = "" if rows[-1].epoch == count else f" (the cluster's epoch {rows[-1].epoch})"
     return FinerRun(
         "commit",
         {

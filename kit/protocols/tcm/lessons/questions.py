@@ -30,12 +30,12 @@ def barrier(timeline: Timeline) -> PosedQuestion:
     m, s = cluster_of(timeline), timeline.state
     waiting = [(row, barrier_row) for row in facts.operations(m, s) for barrier_row in row.barriers]
     if not waiting:
-        raise KitError("predict: no event waits at a barrier here")
+        raise KitError("predict: no event is waiting at a barrier here")
     operation, row = waiting[0]
     coming = next(step.text for step in operation.steps if step.status == "next")
     where = f"{row.label} in {row.dc}" if row.dc else row.label
     counts = range(1, len(row.replicas) + 1)
-    comes = {n: "may be committed" if n >= row.needed else "waits" for n in counts}
+    comes = {n: "can be committed" if n >= row.needed else "waits" for n in counts}
     cases = "; ".join(f"{n} applied, the event {what}" for n, what in comes.items())
     return posed(
         f"Next event: {coming} ({operation.title}). The old and new replicas of {where} are "
@@ -55,10 +55,10 @@ def too_weak(timeline: Timeline) -> PosedQuestion:
     runs = [run for run in harms.values() if run is not None]
     broken = [verdict.witness for run in runs[:1] for verdict in run.verdicts() if not verdict.ok]
     return posed(
-        "Every run is searched, at each level. At which of them does a promise break?",
+        "Every run is searched at each level. At which levels does a promise break?",
         tuple(LEVELS),
         [level for level, run in harms.items() if run],
-        f"At the first of them: {listed(map(str, broken))}." if runs else "At none of them.",
+        f"At the first such level: {listed(map(str, broken))}." if runs else "At none.",
         *(still(run, "epochs", "lamps") for run in runs[:1]),
     )
 
@@ -95,12 +95,12 @@ def events(timeline: Timeline) -> PosedQuestion:
     played_out(ahead)
     log = facts.log(m, ahead.state)[known:]
     if not log:
-        raise KitError("predict: no operation comes next here")
+        raise KitError("predict: no operation follows here")
     ours = [line for line in log if line.operation == log[0].operation]
     offered = [SENTENCES[name] for name, _ in EDITIONS[m.parameters.edition]]
     texts = tuple(line.text for line in ours)
     return posed(
-        f"The operation: {log[0].operation.title}. Which of these events will it commit?",
+        f"Operation: {log[0].operation.title}. Which of these events will it commit?",
         [*offered, *texts],
         texts,
         "; ".join(f"epoch {line.epoch}: {line.text}" for line in ours) + ".",
@@ -119,7 +119,7 @@ def sources(timeline: Timeline) -> PosedQuestion:
     names = tuple(dict.fromkeys(name for row in streams for name in row.sources))
     title = facts.operations(m, ahead.state)[0].title
     return posed(
-        f"The operation: {title}. Which nodes send data?",
+        f"Operation: {title}. Which nodes send data?",
         tuple(node.name for node in facts.nodes(m, ahead.state)),
         names,
         "; ".join(f"{r.label}: {listed(r.sources)} to {r.target}" for r in streams) + ".",
@@ -144,7 +144,7 @@ def busiest(timeline: Timeline) -> PosedQuestion:
         for load in loads[:6]
     )
     return posed(
-        "Which node sends the most, of all that has to be copied?",
+        "Which node sends the most of the data that has to be copied?",
         tuple(node.name for node in facts.nodes(m, s)),
         right,
         f"{'; '.join(sent)}.",
@@ -163,8 +163,8 @@ def victims(timeline: Timeline, level: str) -> PosedQuestion:
     order = [node.name for node in facts.nodes(m, s) if node.up]
     counted_nodes = ", ".join(f"{n} ({counted(counts[n], 'range')})" for n in order if n in counts)
     return posed(
-        f"Epoch {facts.epoch(m, s)}. One more node dies. Which node's death takes {level} from "
-        "some range?",
+        f"Epoch {facts.epoch(m, s)}. One more node dies. Which node's death would cost "
+        f"some range its {level}?",
         order,
         tuple(name for name in order if name in counts),
         f"{level} breaks with {counted_nodes or 'no single node'}.",
@@ -177,7 +177,7 @@ def at_once(timeline: Timeline) -> PosedQuestion:
     m = cluster_of(timeline)
     pairs = facts.pairs(m, opening_state(timeline))
     if not pairs:
-        raise KitError("predict: there are not two operations here that may begin")
+        raise KitError("predict: no two operations here can begin")
     whys = {}
     for pair in pairs:
         why = "yes, they lock no range in common"
@@ -185,7 +185,7 @@ def at_once(timeline: Timeline) -> PosedQuestion:
             why = f"no, {(pair.refusal.evidence or (pair.refusal.reason,))[0]}"
         whys[f"{pair.first.title} and {pair.second.title}"] = why
     return posed(
-        "Which two may be under way at once?",
+        "Which two can be under way at once?",
         whys,
         tuple(title for title, why in whys.items() if why.startswith("yes")),
         " ".join(f"{title}: {why}." for title, why in whys.items()),
@@ -208,8 +208,8 @@ def spread(job: Pipeline) -> PosedQuestion:
     right = choices[sum(most >= step for step in STEPS)]
     tokens = int(job.history.ring.packed.counts[0])
     return posed(
-        f"Each of {len(shares)} nodes has {tokens} tokens, drawn at random. How many times the "
-        "mean share of the line does the node with the most serve?",
+        f"Each of {len(shares)} nodes has {tokens} tokens, drawn at random. Compared "
+        "with the mean share of the line, how much does the node with the most serve?",
         choices,
         (right,),
         f"The node with the most serves {most:.2f} times the mean, the one with the least "
@@ -253,11 +253,11 @@ def losses(job: Pipeline) -> PosedQuestion:
         where = f"{row['share']:.2%} of the line, with {row['worst']}"
         worst.append(f"{choice}: {where} ({sides}, steps {steps}).")
     return posed(
-        "While the operation is under way, something is lost at the worst moment. Which of "
-        "these losses leave some range without a quorum, for reads or for writes?",
+        "While the operation is under way, nodes are lost at the worst moment. Which "
+        "of these losses leave some range without a quorum for reads or for writes?",
         names,
         right,
-        " ".join(worst) or "None of them does, in any step.",
+        " ".join(worst) or "None of them does in any step.",
     )
 
 
@@ -277,7 +277,7 @@ def misses(job: Pipeline) -> PosedQuestion:
         "the read group miss a majority of the write group somewhere? (Numbers are epochs.)",
         names,
         bad["choice"],
-        " ".join(missed) or "For none: every pair of majorities has a node in common.",
+        " ".join(missed) or "None: every pair of majorities has a node in common.",
     )
 
 
@@ -287,9 +287,9 @@ def late(reports: Reports) -> PosedQuestion:
     right = tuple(lag["node"][lag["most"] >= LATE])
     lags = ", ".join(f"{row.node} {row.most}" for row in lag.itertuples())
     return posed(
-        f"{lag['runs'].max()} runs, every choice drawn. Which nodes were ever {LATE} epochs "
-        "behind the newest one, or more?",
+        f"There were {lag['runs'].max()} runs with random choices. Which nodes were "
+        f"ever {LATE} or more epochs behind the newest one?",
         tuple(lag["node"]),
         right,
-        f"The most that each node was behind: {lags}.",
+        f"How far behind each node was at most: {lags}.",
     )

@@ -23,11 +23,11 @@ def under_way_at(history: MetadataHistory, epoch: int) -> PosedQuestion:
     titles = [history.title(*each) for each in begun]
     now = [history.title(flight, epoch) for flight in history.at(history.known(epoch))[1]]
     return posed(
-        f"Read the log up to epoch {epoch}. Which operations are under way then?",
+        f"Read the log up to epoch {epoch}. Which operations are under way at that point?",
         tuple(dict.fromkeys(titles)),
         tuple(now),
-        f"An operation is under way from its preparation until it finishes or is cancelled: at "
-        f"epoch {epoch} that holds for {counted(len(now), 'operation')}.",
+        f"An operation is under way from its preparation until it finishes or is cancelled. "
+        f"At epoch {epoch}, this is true of {counted(len(now), 'operation')}.",
     )
 
 
@@ -36,9 +36,9 @@ def state_at(history: MetadataHistory, node: str, epoch: int) -> PosedQuestion:
     states = {member.name: member.state for member in history.at(history.known(epoch))[0]}
     last = [each for each in history.epochs if each.node == node and each.epoch <= epoch]
     if not last:
-        raise BadInput("node", node, "the address of a node that the log has heard of by then")
+        raise BadInput("node", node, "the address of a node that is in the log by then")
     return posed(
-        f"What does the directory say of {node} at epoch {epoch}?",
+        f"What does the directory say about {node} at epoch {epoch}?",
         ALL_STATES,
         (states.get(node, ALL_STATES[-1]),),
         f"The log's last entry about it is epoch {last[-1].epoch}: {last[-1].say}.",
@@ -50,15 +50,15 @@ def behind(history: MetadataHistory, first: str | Path, second: str | Path) -> P
     views = [(str(path), read_metadata(path)) for path in (first, second)]
     epochs = {name: view.epoch for name, view in views if isinstance(view, ServiceView)}
     if len(epochs) < len(views):
-        raise BadInput("views", str(first), "two files of nodetool cms describe")
+        raise BadInput("views", str(first), "two files from nodetool cms describe")
     said = "; ".join(f"{what}: {a} and {b}" for what, a, b in differences(views[0][1], views[1][1]))
     return posed(
-        "Two nodes were asked by nodetool cms describe. Which one lags?",
+        "Two nodes were asked with nodetool cms describe. Which one lags?",
         (*epochs, "neither"),
         tuple(name for name, epoch in epochs.items() if epoch < max(epochs.values()))
         or ("neither",),
-        f"What differs: {said}. The log goes to epoch {history.entries[-1].epoch}; a node that "
-        "shows a smaller one has not applied it yet.",
+        f"Differences: {said}. The log goes up to epoch {history.entries[-1].epoch}; a "
+        "node that shows a lower epoch has not applied it yet.",
     )
 
 
@@ -111,9 +111,10 @@ TASKS = (
     function_task(
         "unfinished",
         "what is still under way",
-        "Write unfinished(events). events are pairs of a kind and a node's number, in the order of "
-        "a metadata log, such as ['PREPARE_JOIN', 6]. Give the numbers of the nodes, ascending, "
-        "whose last operation has neither finished nor was cancelled.",
+        "Write unfinished(events). events are pairs of a kind and a node's number, in "
+        "the order of a metadata log, such as ['PREPARE_JOIN', 6]. Return, in ascending "
+        "order, the numbers of the nodes whose last operation has neither finished nor been "
+        "cancelled.",
         "a node has at most one operation at a time. It begins with PREPARE_…, and FINISH_… or "
         "CANCEL_SEQUENCE ends it.",
         unfinished,
@@ -122,12 +123,12 @@ TASKS = (
     ),
     function_task(
         "first-difference",
-        "where two logs part",
-        "Write first_difference(before, after). Both are logs, each a list of [epoch, entry id], "
-        "ascending. They are the answers of dumplog at two moments. Give the first epoch that both "
-        "have, with different entries; None if there is none.",
-        "a log that goes further is only newer, and one that begins later was cut. Neither is "
-        "a difference.",
+        "where two logs diverge",
+        "Write first_difference(before, after). Both are logs: lists of [epoch, entry "
+        "id] in ascending order, as dumplog answers at two moments. Return the first epoch "
+        "that is in both with different entries, or None if there is none.",
+        "a log that goes further is only newer, and one that begins later was "
+        "truncated. Neither is a difference.",
         first_difference,
         ([_MONDAY, [[8, 12], [9, 13], [10, 14]]], [_MONDAY, [[8, 12], [9, 99]]]),
         _two_logs,

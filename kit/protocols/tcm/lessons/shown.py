@@ -86,7 +86,7 @@ def step_table(*sources: Any) -> Chart:
     axes.invert_yaxis()
     axes.tick_params(length=0)
     said = [f"{title}: {', '.join(lines)}" for title, lines in logs]
-    return chart(figure, "\n".join(["The events of each operation, an epoch each", *said]))
+    return chart(figure, "\n".join(["The events of each operation, one epoch each", *said]))
 
 
 def meetings(source: Any, token: int) -> Sheet:
@@ -99,7 +99,7 @@ def meetings(source: Any, token: int) -> Sheet:
         rows = facts.rows(m, s, at=epoch)
         groups[epoch] = next(row for row in rows if row.left < token <= row.right)
     return Sheet(
-        f"Token {token}: a read by one epoch, a write by another",
+        f"Token {token}: a read at one epoch, a write at another",
         ("", *(f"write at {epoch}" for epoch in groups)),
         tuple(
             (f"read at {epoch}", *(_met(row, other) for other in groups.values()))
@@ -148,7 +148,7 @@ class RingPicture(Struct, Shown, frozen=True):
 
 @checked
 def ring_picture(sample: Sample) -> RingPicture:
-    """The ring of a sample as a newcomer gets its first writes; dark are the newcomer's tokens."""
+    """Draw the ring of a sample when a newcomer gets its first writes; its tokens are dark."""
     begin = sample.bootstrap()
     given = {"members": sample.ring.nodes, "keyspaces": sample.keyspaces, "barrier": False}
     timeline = Timeline(build("tcm", {**given, "operations": [begin.text]}))
@@ -164,7 +164,7 @@ def ring_picture(sample: Sample) -> RingPicture:
 
 @checked
 def estimates(sample: Sample, *rings: tuple[int, int]) -> Sheet:
-    """What one table of all ranges costs the plain engine, for rings of nodes and tokens."""
+    """Estimate what one table of all ranges costs the plain engine, by nodes and tokens."""
     replicas = sum(total(keyspace.replication, sample.ring) for keyspace in sample.keyspaces)
     rows = []
     for nodes, tokens in rings:

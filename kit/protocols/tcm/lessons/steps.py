@@ -65,5 +65,5 @@ def to_epoch(player: Player, epoch: int) -> Player:
             break
     last = facts.epoch(m, timeline.state)
     if last != epoch:
-        raise BadInput("epoch", epoch, f"one up to {last}, where this branch ends")
+        raise BadInput("epoch", epoch, f"an epoch up to {last}, where this branch ends")
     return twin

@@ -51,8 +51,8 @@ def shortest_to(epoch: int) -> Callable[[Timeline], str | None]:
         shortest = check(m, (before,)).violation
         taken = len(timeline.path()) - 1
         if shortest is None or taken > len(shortest.actions):
-            return f"Your run has {taken} steps, and there is a shorter one."
-        return None if facts.epoch(m, timeline.state) >= epoch else "It does not get there."
+            return f"Your run has {taken} steps, but there is a shorter one."
+        return None if facts.epoch(m, timeline.state) >= epoch else "Your run does not get there."
 
     return goal
 
@@ -68,7 +68,9 @@ def finished(timeline: Timeline) -> str | None:
     """The goal that no operation is under way, and one was carried out to its end."""
     m, s = cluster_of(timeline), timeline.state
     if facts.operations(m, s) or not facts.log(m, s):
-        return f"At the end of your run, epoch {facts.epoch(m, s)}, the operation is not finished."
+        return (
+            f"At the end of your run, at epoch {facts.epoch(m, s)}, the operation is not finished."
+        )
     return None
 
 
@@ -97,14 +99,14 @@ def cancelled_after_the_read_switch(timeline: Timeline) -> str | None:
             if any("X" in row.reads for row in facts.rows(m, then)):
                 return None
             return "You cancelled before reads were switched to X."
-    return "Nothing has been cancelled."
+    return "You cancelled nothing."
 
 
 def as_before(timeline: Timeline) -> str | None:
     """The goal that nothing is under way and the tables are those of the start."""
     m = cluster_of(timeline)
     if facts.operations(m, timeline.state):
-        return "At the end of your run something is still under way."
+        return "At the end of your run, an operation is still under way."
     if facts.rows(m, timeline.state) == facts.rows(m, timeline.moments[0].state):
         return None
     return "The tables at the end differ from those at the start."
@@ -128,7 +130,7 @@ def any_may_leave(text: str) -> Marks:
 
 def _shape(given: RingFile) -> str | None:
     if len(given.ring.nodes) > MOST_NODES:
-        return f"Your ring has {len(given.ring.nodes)} nodes; at most {MOST_NODES}, please."
+        return f"Your ring has {len(given.ring.nodes)} nodes; please use at most {MOST_NODES}."
     if len({node.dc for node in given.ring.nodes}) != DATACENTERS:
         return f"Your ring does not have {DATACENTERS} datacenters."
     kept = [keyspace.replication for keyspace in given.keyspaces]
@@ -151,7 +153,7 @@ def _left(given: RingFile, name: str) -> str | None:
                 there = [node for node in kept if where[node][0] == dc]
                 if len({where[node][1] for node in there}) < RACKS:
                     bounds = f"({left}, {right}]".replace("None", "…")
-                    keeping = f"{', '.join(there)} keep {bounds} for {dc} in one rack"
+                    keeping = f"{', '.join(there)} keep {bounds} of {dc} in one rack"
                     return f"When {name} has left, {keeping}."
     return None
 
@@ -288,11 +290,11 @@ def two_may_leave(text: str) -> Marks:
 def _form(given: RingFile) -> str | None:
     nodes = given.ring.nodes
     if len(nodes) > FEW_NODES:
-        return f"Your ring has {len(nodes)} nodes; at most {FEW_NODES}, please."
+        return f"Your ring has {len(nodes)} nodes; please use at most {FEW_NODES}."
     if not set(LEAVERS) <= {node.name for node in nodes}:
         return f"Your ring lacks {' or '.join(LEAVERS)}."
     if any(len(node.tokens) != 1 for node in nodes):
-        return "One token per node, please."
+        return "Please use one token per node."
     if any(keyspace.replication == SimpleStrategy(FACTOR) for keyspace in given.keyspaces):
         return None
     return f"No keyspace keeps {FACTOR} replicas (SimpleStrategy)."
@@ -351,7 +353,7 @@ BADGES = (
         "tcm/two-bootstraps",
         lambda m, step: len(_under_way(m, step.after)) > 1,
     ),
-    Badge("a replacement to its end", "tcm", "tcm/replace", _replaced),
+    Badge("a replacement, to its end", "tcm", "tcm/replace", _replaced),
     Badge("an operation cancelled", "tcm", "tcm/cancel", _does("cancel")),
     Badge("a barrier that relaxes", "tcm", "tcm/barrier-relaxes", _does("relax")),
 )
@@ -360,10 +362,10 @@ TASKS = (
     run_task(
         "fewest-steps",
         "as few steps as possible",
-        "Bring the worked bootstrap to the epoch in which X gets its first writes, epoch "
-        f"{_SECOND}. Give the verbs in order, and no step more than is needed.",
-        "not every node must apply epoch 1. In each locked row a majority of its replicas before "
-        "and after must, and so must X, which commits its own events.",
+        f"Bring the worked bootstrap to epoch {_SECOND}, in which X gets its first "
+        "writes. Give the verbs in order, with no more steps than needed.",
+        "not every node must apply epoch 1. In each locked row, a majority of its old "
+        "and new replicas must, and so must X, which commits its own events.",
         Ground("bootstrap"),
         reaches(_SECOND),
         shortest_to(_SECOND),
@@ -371,20 +373,21 @@ TASKS = (
     run_task(
         "light-a-lamp",
         "break it yourself",
-        "In the bootstrap with three replicas the safeguard S-06 is off: the old replica stops "
-        "getting writes in the same epoch in which reads leave it. Give a run, as verbs or as a "
-        "Player, at whose end a promise is broken.",
-        "let all nodes follow, stream everything there is to stream, and commit the read switch.",
+        "In the bootstrap with three replicas, safeguard S-06 is off: the old replica "
+        "stops getting writes in the same epoch in which reads leave it. Give a run, as verbs "
+        "or as a Player, that ends with a broken promise.",
+        "let all nodes catch up, stream everything that is to be streamed, and commit "
+        "the read switch.",
         Ground("rf3", off=("old-writer-stays",)),
         breaks_something,
     ),
     run_task(
         "crash-and-resume",
         "a crash in the middle",
-        "Let X crash after it was given writes and before it is given reads, and still bring "
-        "the bootstrap to its end. Give the verbs, or a Player that holds the run.",
-        "build the Player with crashes=1, stop after the epoch that adds write replicas, use "
-        "'crash X' and 'restart X', then go on as usual.",
+        "Let X crash after it gets writes and before it gets reads, and still "
+        "complete the bootstrap. Give the verbs, or a Player with the run.",
+        "build the Player with crashes=1, stop after the epoch that adds write "
+        "replicas, use 'crash X' and 'restart X', then continue as usual.",
         Ground("bootstrap", {"crashes": 1}),
         finished,
         takes(
@@ -397,9 +400,9 @@ TASKS = (
     run_task(
         "way-back",
         "a late way back",
-        "In the bootstrap with three replicas, cancel the bootstrap when X is already read from, "
-        "so that in the end all tables are as they were. Give the verbs, or a Player.",
-        "cancel after the read switch; then one more event follows, after a barrier.",
+        "In the bootstrap with three replicas, cancel once X already serves reads, so "
+        "that all tables end as they were. Give the verbs, or a Player.",
+        "cancel after the read switch; one more event then follows, after a barrier.",
         Ground("cancel"),
         cancelled_after_the_read_switch,
         as_before,
@@ -409,21 +412,22 @@ TASKS = (
         "whichever node leaves",
         f"Give a ring with {DATACENTERS} datacenters and a keyspace that keeps {IN_EACH} replicas "
         "in each (NetworkTopologyStrategy), such that the decommission of any one node is "
-        f"accepted, and afterwards each range still has its replicas in {RACKS} racks of each "
-        "datacenter. The first node of your ring is the public case, all others are hidden ones.",
+        f"accepted and each range still has its replicas in {RACKS} racks of each datacenter "
+        "afterwards. The first node of your ring is the public case; all the others are hidden "
+        "cases.",
         "ring",
-        "count what is left of each rack, in each datacenter, when any one of its nodes is gone.",
+        "count what is left of each rack in each datacenter when any one of its nodes is gone.",
         found_judge(any_may_leave, even_rings),
     ),
     function_task(
         "replicas",
         "who holds a token",
-        "Write replicas(tokens, token, rf). tokens maps a node's name to the one token that it "
-        "owns. Give the names of the nodes that hold the token under SimpleStrategy, in the "
-        "order of the walk. There may be fewer nodes than rf asks for.",
-        "the first replica owns the smallest token that is not below the given one. The walk "
-        "goes on clockwise, past the end of the line to its beginning, and stops when it has rf "
-        "nodes or has been everywhere.",
+        "Write replicas(tokens, token, rf). tokens maps each node's name to the one "
+        "token that it owns. Return the names of the nodes that hold the token under "
+        "SimpleStrategy, in walk order. There may be fewer nodes than rf asks for.",
+        "the first replica owns the smallest token that is not below the given one. "
+        "The walk continues clockwise, past the end of the line to its beginning, and stops "
+        "when it has rf nodes or has visited every node.",
         replicas,
         ([_WORKED, 130, 2], [_WORKED, 350, 2]),
         _some_ring,
@@ -431,11 +435,11 @@ TASKS = (
     function_task(
         "needed",
         "how many must know",
-        "Write needed(before, after). before and after are the names of a range's replicas before "
-        "and after an operation. Give the number of nodes that must have applied an event before "
-        "the next one may be committed.",
-        "the barrier counts every node that is a replica before or after, each once, and asks for "
-        "more than half of them.",
+        "Write needed(before, after). before and after are the names of a range's "
+        "replicas before and after an operation. Return the number of nodes that must have "
+        "applied an event before the next one can be committed.",
+        "the barrier counts every node that is a replica before or after, each one "
+        "once, and asks for more than half of them.",
         needed,
         ([["A", "B", "C"], ["X", "B", "C"]], [["A", "B"], ["A", "X"]]),
         _some_groups,
@@ -444,10 +448,10 @@ TASKS = (
         "may-run-together",
         "two at once",
         "Write may_run_together(first, second). Each is a list of the ranges that an operation "
-        "locks; a range is [left, right], open on the left and closed on the right. Say whether "
-        "the two operations may be under way at the same time.",
-        "two ranges share a token when each begins before the other ends. Mind the open left end: "
-        "ranges that only touch share nothing.",
+        "locks; a range is [left, right], open on the left and closed on the right. Return "
+        "whether the two operations can be under way at the same time.",
+        "two ranges share a token when each begins before the other ends. Mind the "
+        "open left end: ranges that only touch share no token.",
         may_run_together,
         ([[[0, 100]], [[100, 200]]], [[[0, 100], [300, 400]], [[50, 150]]]),
         _some_locks,
@@ -455,13 +459,13 @@ TASKS = (
     function_task(
         "parts-of-the-line",
         "which part a range belongs to",
-        "Write parts(rights, cuts). cuts holds the tokens at which the line is cut, ascending; "
-        "each worker gets one part. rights holds the closing tokens of all ranges, ascending; the "
-        "last is the end of the line. A cut may lie inside a range. So that each range is counted "
-        "once, it belongs to the part in which it ends. Give the number of ranges of each part, "
-        "from left to right.",
+        "Write parts(rights, cuts). cuts lists the tokens at which the line is cut, "
+        "in ascending order; each worker gets one part. rights lists the closing tokens of "
+        "all ranges, in ascending order; the last is the end of the line. A cut can be inside "
+        "a range. To be counted once, each range belongs to the part in which it ends. Return "
+        "the number of ranges in each part, from left to right.",
         "a part, like a range, is open on the left and closed on the right: a range that ends at "
-        "a cut belongs to the part before the cut. There is one part more than there are cuts.",
+        "a cut belongs to the part before the cut. There is one more part than there are cuts.",
         counts,
         ([_RIGHTS, [150]], [_RIGHTS, [200, 350]]),
         _some_line,
@@ -470,11 +474,12 @@ TASKS = (
     function_task(
         "surviving",
         "what a rack leaves",
-        "Write surviving(groups, racks, lost). groups holds the replicas of each range, as lists "
-        "of names; racks maps a name to its rack; lost is a rack whose nodes are all down. Give "
-        "the number of ranges that still have a majority of their replicas.",
-        "a majority is more than half of the whole group, and nodes that are down still count in "
-        "the whole.",
+        "Write surviving(groups, racks, lost). groups lists the replicas of each "
+        "range, as lists of names; racks maps each name to its rack; lost is a rack whose "
+        "nodes are all down. Return the number of ranges that still have a majority of their "
+        "replicas.",
+        "a majority is more than half of the whole group, and nodes that are down "
+        "still count as part of it.",
         surviving,
         ([[_ABC], _RACKS, "r1"], [[_ABC, [*_ABC, "X"]], _RACKS, "r1"]),
         _some_cluster,
@@ -483,10 +488,12 @@ TASKS = (
         "must-not-die",
         "which nodes must not die next",
         "Write must_not_die(groups, down). `groups` are the replica groups of all ranges, each a "
-        "list of nodes; `down` are nodes that are down already, and still count as replicas. Give "
-        "the nodes, sorted by name, whose death would take QUORUM from a group that has it now.",
-        "a quorum is more than half of all replicas, dead ones included. Only a group that has "
-        "just enough left can lose it; one that has too few now loses nothing more.",
+        "list of nodes; `down` are nodes that are already down but still count as replicas. "
+        "Return the nodes, sorted by name, whose death would cost a group the QUORUM that it has "
+        "now.",
+        "a quorum is more than half of all replicas, including dead ones. Only a "
+        "group with just enough live replicas can lose it; a group with too few has none to "
+        "lose.",
         must_not_die,
         ([[["n1", "n2", "n3"], ["n3", "n4"]], []], [[["n1", "n2", "n3"], ["n4"]], ["n2"]]),
         _some_deaths,
@@ -495,11 +502,13 @@ TASKS = (
         "two-may-leave",
         "two leave at the same time",
         f"Give a ring of at most {FEW_NODES} nodes with one token each and a keyspace that keeps "
-        f"{FACTOR} replicas (SimpleStrategy), in which {LEAVERS[0]} and {LEAVERS[1]} may leave at "
-        f"the same time. The public cases are the form of the ring, and that {LEAVERS[0]} begins.",
+        f"{FACTOR} replicas (SimpleStrategy), in which {LEAVERS[0]} and {LEAVERS[1]} can leave at "
+        f"the same time. The public cases check the form of the ring and that {LEAVERS[0]} can "
+        "begin.",
         "ring",
-        "a decommission locks every range that gets a new replica, and the node's own. Count from "
-        "which predecessor to which range that reaches, then put the two as far apart as they go.",
+        "a decommission locks every range that gets a new replica, and the node's own "
+        "range. Count from which predecessor to which range the locks reach, then put the two "
+        "nodes as far apart as possible.",
         found_judge(two_may_leave, rings_of_two_leavers),
     ),
 )

@@ -34,7 +34,7 @@ def _draw_planned(scene: Scene) -> Frag:
     return h(
         "div",
         h("ul", [_planned(scene, planned, "planned") for planned in scene.of(facts.planned)]),
-        h("h4", "May two begin and run at once?", class_="soft") if pairs else None,
+        h("h4", "Can two run at once?", class_="soft") if pairs else None,
         h("ul", [_pair(pair) for pair in pairs]) if pairs else None,
     )
 
@@ -58,7 +58,7 @@ def _reason(refusal: Refusal) -> str:
 def _pair(pair: facts.OperationPair) -> Frag:
     words, look = "yes, they have no range in common", "lamp"
     if pair.refusal is not None:
-        words, look = f"no; once the first has begun, {_reason(pair.refusal)}", "lamp bad"
+        words, look = f"no; once the first one has begun, {_reason(pair.refusal)}", "lamp bad"
     both = h("span", f"{pair.first.title} and {pair.second.title}: {words}")
     key = f"pair:{pair.first.text}:{pair.second.text}"
     return h("li", _yes(pair.refusal is None), both, k=key, class_=look)
@@ -76,8 +76,8 @@ def verdict(scene: Scene) -> str:
     nodes, broken = fragile(scene)
     now = f"{counted(broken, 'range')} without some quorum now. " if broken else ""
     if not nodes:
-        return f"{now}Whichever node dies next, no further quorum breaks."
-    return f"{now}The death of any of {counted(nodes, 'node')} would break a quorum."
+        return f"{now}No further quorum breaks, whichever node dies next."
+    return f"{now}The death of any one of {counted(nodes, 'node')} would break a quorum."
 
 
 def _breaks(loss: facts.Loss) -> str:
@@ -298,9 +298,9 @@ def _bytes(scene: Scene) -> Frag:
 
     shown = sorted(loads, key=weight)[:MOST_LOADS]
     table = _loads(
-        shown, apart(scene.model.names), "rehearsed load", "Bytes by node, the most loaded first"
+        shown, apart(scene.model.names), "rehearsed load", "Bytes by node, most loaded first"
     )
-    rest = unlisted(len(loads) - len(shown), "more node", "in the tab Bytes.")
+    rest = unlisted(len(loads) - len(shown), "more node", "in the Bytes tab.")
     return h("div", table.draw(scene), rest, k="rehearsed bytes")
 
 
@@ -320,7 +320,7 @@ def _changed(scene: Scene, keyspace: str) -> Frag | None:
         caption=f"{keyspace}: {counted(count, 'range')} changed in this step",
         marked=False,
     )
-    rest = unlisted(count - len(shown), "more range", "in the tab Placements.")
+    rest = unlisted(count - len(shown), "more range", "in the Placements tab.")
     return h("div", table.draw(scene), rest, k=f"rehearsed:{keyspace}")
 
 

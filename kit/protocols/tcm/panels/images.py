@@ -88,14 +88,14 @@ def _at_right(scene: Scene) -> Iterator[Said]:
     early, late = [row for row in _rows(scene) if {*row.writes} > {*row.reads}][:2]
     [comes] = {*early.writes} - {*early.reads}
     x, y = point(_middle(scene, early), OUTSIDE)
-    yield Said("Write group", f"{comes} gets writes, and no reads yet", (x + 9, y))
+    yield Said("Write group", f"{comes} gets writes but no reads yet", (x + 9, y))
     x, y = point(_middle(scene, early), INSIDE)
     yield Said("Read group", f"{' and '.join(early.reads)} answer reads", (x + 6, y + 2))
     name, token = _owner(scene, early.right)
     x, y = point(share(space, token), RADIUS + DISC)
     yield Said("Token", f"{name} owns {space.label(token)}", (x + 47, y + 4))
     x, y = point(share(space, late.left + (late.right - late.left) // 4), RADIUS)
-    yield Said("Range", f"{late.label}: its right end is in", (x + 3, y))
+    yield Said("Range", f"{late.label} includes its right end", (x + 3, y))
 
 
 def _rows(scene: Scene) -> tuple[facts.RangeRow, ...]:

@@ -334,7 +334,7 @@ def _pair(pair: Neighbours, key: str) -> Frag:
 
 def _merged(pair: Neighbours) -> str:
     both = f"{pair.left.label} and {pair.right.label}"
-    return f"{both} stay apart: {pair.apart}" if pair.apart else f"{both} become one range"
+    return f"{both} stay separate: {pair.apart}" if pair.apart else f"{both} become one range"
 
 
 def all_streams(scene: Scene) -> list[tuple[str, facts.StreamRow]]:

@@ -88,7 +88,7 @@ def search(scene: Scene, keyspace: str, count: int) -> Frag:
         "div",
         h("label", "find a token, range or node ", box),
         scroll("ranges found", chunks, searched=True),
-        soft(f"{count - shown} more ranges are not in this list." if count > shown else ""),
+        soft(f"{count - shown} more ranges are not listed here." if count > shown else ""),
         k=f"search:{keyspace}",
         data_kept=True,
         data_sift=True,
@@ -129,7 +129,7 @@ def summary(scene: Scene, keyspace: str) -> Frag:
         "details",
         h("summary", f"ranges by node ({len(rows)} nodes)"),
         table.draw(scene),
-        unlisted(rest, "node", "between these are not listed."),
+        unlisted(rest, "node", "in between are not listed."),
         k=f"summary:{keyspace}",
         data_kept=True,
         class_="rest",
@@ -470,7 +470,7 @@ def question(scene: Scene) -> Question | None:
         kept = [*right, *others[: MOST - len(right)]]
         offered = [pair for pair in offered if pair in kept]
     become = (
-        f"{side} of {line.row.label} become {getattr(line, side).text()}" for line, side in right
+        f"{side} of {line.row.label} now go to {getattr(line, side).text()}" for line, side in right
     )
     changed = "; ".join(become) or "no replicas change"
     return Question(

@@ -440,7 +440,9 @@ def ring_words(scene: Scene) -> str:
 
 def _legend(scene: Scene, count: int) -> str:
     by_rack, dcs = discs.shapes(scene), discs.datacenter_letters(scene)
-    parts = [f"{count} tokens; a tick stands for all near it"] if count > discs.FINEST else []
+    parts = (
+        [f"{count} tokens; a tick stands for all tokens near it"] if count > discs.FINEST else []
+    )
     if count <= discs.MOST_LABELS:
         if len(by_rack) > 1:
             parts += [f"{shape}: rack {rack}" for rack, shape in by_rack.items()]

@@ -349,7 +349,7 @@ def disks(spots: Sequence[TokenPlace], texts: Mapping[str, Labelled]) -> Mapping
 def _disk(place: TokenPlace, at: Box, share: float | None) -> Frag:
     """How much has arrived of what is streamed to a node, inside of the ring."""
     left, top = place.middle
-    words = h("title", f"{share or 0:.0%} of what is streamed to {place.node.name} has arrived")
+    words = h("title", f"{share or 0:.0%} of the data for {place.node.name} has arrived")
     moved = f"translate({at.x - left:.0f} {at.y - top:.0f}) scale(.62)"
     return h("g", words, disk(0, 0, share or 0.0), transform=moved, data_end=True)
 
@@ -448,7 +448,7 @@ def draw_nodes(scene: Scene) -> Frag:
                 Column("place", _place),
                 Column("state", _standing),
             ),
-            caption="Nodes: choose one in the ring",
+            caption="Nodes: choose one to show in the ring",
             of="{0.name}",
             marked=False,
         ).draw(scene)

@@ -72,7 +72,7 @@ def _recorded(m: TcmCluster, s: Any, keyspace: str, most: int | None) -> Iterato
 
 LAST = 30
 LOGICAL_ROWS, MOST_ROWS = 24, 200
-BOTH = "Nodes joined by “and” are one replica on its way: all of them must answer a write."
+BOTH = "Nodes joined by “and” are one replica on the move: all of them must answer a write."
 MOST_PAIRED, MOST_REPLICAS = 16, 6
 """Ranges, and replicas of one, of which every pair of majorities can be read."""
 
@@ -193,7 +193,7 @@ def _in_transition(scene: Scene) -> Iterator[tuple[str, Majorities]]:
 
 
 def _matrices(scene: Scene) -> list[Frag]:
-    none = h("p", "No range that is shown is replicated.", class_="soft")
+    none = h("p", "None of the ranges shown is replicated.", class_="soft")
     return [_matrix(*each) for each in _in_transition(scene)] or [none]
 
 

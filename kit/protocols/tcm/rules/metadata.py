@@ -499,7 +499,7 @@ def _claimed(operation: ops.Operation, others: Iterable[ops.Operation]) -> Refus
     for other in others:
         both = [token for token in operation.tokens if token in other.tokens]
         if both:
-            return Refusal(f"token {both[0]} is about to be owned by {other.node}: {other.title}")
+            return Refusal(f"token {both[0]} will be owned by {other.node}: {other.title}")
     return None
 
 
@@ -652,5 +652,5 @@ def overlapping(sequences: tuple[Sequence, ...]) -> tuple[Sequence, Sequence, Ra
 def no_way_back(sequence: Sequence) -> Refusal | None:
     """Why an operation can no longer be cancelled: once writes were dropped, old replicas lag."""
     if any(step.drops for step in sequence.steps[: sequence.done]):
-        return Refusal("the old write replicas are already dropped: there is no way back")
+        return Refusal("the old write replicas are already dropped: it is too late to go back")
     return None

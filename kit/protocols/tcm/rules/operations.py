@@ -116,13 +116,17 @@ def validate(ring: Ring, keyspaces: tuple[Keyspace, ...], given: ResolvedOperati
         row = int(np.searchsorted(ring.tokens, token))
         if row < len(ring.tokens) and ring.tokens[row] == token and ring.owners[row] != given.node:
             name = ring.nodes[ring.owners[row]].name
-            raise BadInput(f"tokens[{at}]", token, f"a token that nobody owns; {name} does")
+            raise BadInput(
+                f"tokens[{at}]", token, f"a token that no node owns; this one belongs to {name}"
+            )
     if operation.kind == "move":
         now = node.tokens
         if sorted(now) == sorted(operation.tokens):
-            raise BadInput("tokens", operation.tokens, "other tokens than the node has now")
+            raise BadInput("tokens", operation.tokens, "tokens other than the node's current ones")
         if len(now) != len(operation.tokens):
-            raise BadInput("tokens", operation.tokens, f"as many tokens as now ({len(now)})")
+            raise BadInput(
+                "tokens", operation.tokens, f"as many tokens as the node has now ({len(now)})"
+            )
 
 
 def no_member(ring: Ring, name: str) -> BadInput:
@@ -223,7 +227,7 @@ OPERATION_SPECS: dict[Kind, OperationSpec] = {
     "bootstrap": OperationSpec("joining", "joined", "{0.node} is a member"),
     "decommission": OperationSpec("leaving", "left", "{0.node} has left", waits_for_prepare=True),
     "move": OperationSpec("moving", "joined", "{0.node} has moved"),
-    "replace": OperationSpec("replacing", "joined", "{0.node} is a member in place of {0.target}"),
+    "replace": OperationSpec("replacing", "joined", "{0.node} is a member in {0.target}'s place"),
     "removenode": OperationSpec(
         "leaving", "left", "{0.node} is removed", "operator", waits_for_prepare=True
     ),
@@ -245,10 +249,10 @@ SENTENCES: dict[str, str] = {
     "start": "start: add write replicas",
     "mid": "mid: switch reads",
     "finish": "finish: drop old write replicas, merge",
-    "assassinate": "take the node out at once, without streaming",
+    "assassinate": "remove the node at once, without streaming",
     "cancel": "cancel: restore the placements",
-    "cancel-reads": "cancel: reads back to the old replicas",
-    "cancel-writes": "cancel: writes back to the old replicas",
+    "cancel-reads": "cancel: move reads back to the old replicas",
+    "cancel-writes": "cancel: move writes back to the old replicas",
 }
 
 

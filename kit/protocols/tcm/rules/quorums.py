@@ -351,7 +351,7 @@ def covered(snapshot: Snapshot) -> str | None:
                 return f"{where}: no node owns anything"
             lefts, rights = table.lefts, table.rights
             if lefts[0] != space.low or rights.max() != space.high:
-                return f"{where}: an end of the line is not owned"
+                return f"{where}: one end of the line is not owned"
             reach = np.maximum.accumulate(rights)[:-1]
             wrong = np.flatnonzero(lefts[1:] != reach)
             if len(wrong):
@@ -372,7 +372,7 @@ def reads_in_writes(snapshot: Snapshot) -> str | None:
             extra = [code for code in reads if code not in writes]
             if extra:
                 where = _where(metadata, group, snapshot.placements[group], token)
-                return f"{where}: {metadata.ring.names[extra[0]]} serves reads, gets no writes"
+                return f"{where}: {metadata.ring.names[extra[0]]} serves reads but gets no writes"
     return None
 
 

@@ -22,11 +22,13 @@ from kit.ring.replication import NetworkTopologyStrategy, SimpleStrategy
 
 COLUMNS = {
     "replicas": "Every range is read from exactly RF replicas",
-    "over": "Every range has as many writers as replicas, and pending ones only while one moves",
+    "over": (
+        "Every range has as many writers as replicas, plus pending ones only while a replica moves"
+    ),
     "owners": "Every token has its owners",
     "reads agree": "The simple model reads from the same nodes, row by row",
     "writes agree": "The simple model writes to the same nodes, row by row",
-    "stable": "With nothing under way, reads and writes are the ring's own replicas",
+    "stable": "With no operation under way, reads and writes go to the ring's own replicas",
 }
 FORMER_COLUMNS = {"at rest": "stable"}
 """What rows of earlier versions call a column, and its name today."""
@@ -178,7 +180,7 @@ class Columns:
             pending = sum(any(x.left < right <= x.right for x in ranges) for ranges in held)
             for size, rf in zip(self._sizes(group, factors), factors.values(), strict=True):
                 if not rf <= size <= rf + pending:
-                    wrong = f"{size} where {rf} to {rf + pending} were expected"
+                    wrong = f"{size}, but {rf} to {rf + pending} were expected"
                     return f"({left}, {right}] is written to {_listed(group)}: {wrong}"
         return None
 
@@ -201,7 +203,7 @@ def followed(plain: simple.PlainCluster, event: Event) -> simple.PlainCluster | 
         change = simple.PlainOperation(own.kind, own.node, own.tokens, own.target, own.dc, own.rack)
         return plain.begin(change)
     if event.node not in plain.flights:
-        return f"the simple model knows of nothing that {event.node} has left to do"
+        return f"in the simple model, {event.node} has nothing left to do"
     return plain.advance(event.node) if isinstance(event, Advance) else plain.cancel(event.node)
 
 
@@ -215,7 +217,7 @@ def _differ(rows: NamedRows, plain: simple.Rows, side: int) -> str | None:
         theirs = plain[right][side]
         if theirs != frozenset(group):
             ours = f"({left}, {right}]: {_listed(group)}"
-            return f"{ours}, and {_listed(sorted(theirs))} by the simple model"
+            return f"{ours}, but {_listed(sorted(theirs))} in the simple model"
     return None
 
 

@@ -61,7 +61,7 @@ class Size(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 def size_of(given: Mapping[str, Any]) -> Size:
     """A size from its fields by name; BadInput names one that is unknown or out of its limits."""
-    return checked(bounds_of(Size, "size", given, "as a size has it"))
+    return checked(bounds_of(Size, "size", given, "values that a size allows"))
 
 
 def checked(size: Size) -> Size:
@@ -275,12 +275,16 @@ class Simulation(Struct, frozen=True):
         """The run in a sentence or two."""
         size = self.size
         where = f" in each of {size.dcs} datacenters" if size.strategy == "network" else ""
-        kept = "Every column is kept at every event" if self.ok else "Stopped: a column is not kept"
-        kept = "Nothing under way could continue" if self.verdict == STUCK else kept
+        kept = (
+            "Every property holds at every event"
+            if self.ok
+            else "Stopped: a property does not hold"
+        )
+        kept = "No operation under way could continue" if self.verdict == STUCK else kept
         return (
             f"At most {self.most_nodes} of {size.nodes} nodes, RF {size.rf}{where}; at most "
             f"{self.at_once} of {size.parallelism} operations at once; {len(self.turns)} events. "
-            f"Refused at first: {self.refused}; cancelled after different events: "
+            f"Refused at first: {self.refused}; events after which one was cancelled: "
             f"{len(self.cancelled)}. {kept}."
         )
 
@@ -351,7 +355,7 @@ class _Run:
             idle = idle + 1 if len(self.turns) == seen else 0
             seen = len(self.turns)
             if idle > MOST_IDLE:
-                self.failed = STUCK, "nothing that is under way can continue"
+                self.failed = STUCK, "no operation under way can continue"
             under_way = self._under_way()
             free = len(under_way) < self.size.parallelism
             if self.todo and free and (not under_way or self.chance.under(0.6)):

@@ -27,7 +27,7 @@ def ownership(job: Pipeline, group: int = 0) -> Chart:
     """How evenly the nodes share the line, before the first step and after the last one."""
     first, last = job.ownership(0, group), job.ownership(None, group)
     figure, axes = empty_figure(6.4, 3.0)
-    lines = ["How evenly the nodes share the line (reads, as multiples of the mean)"]
+    lines = ["How evenly the nodes share the line (reads, in multiples of the mean)"]
     drawn = {}
     for frame, name in ((first, "before"), (last, "after")):
         shares = frame["reads_share"].to_numpy()
@@ -76,7 +76,7 @@ def streams(job: Pipeline) -> Chart:
     axes.set_ylabel("to")
     unit = "bytes" if sized else "ranges"
     axes.set_title(f"Streams, {unit}", loc="left")
-    head = f"Streams: {_amount(values.sum(), sized)} {'' if sized else 'ranges '}in all"
+    head = f"Streams: {_amount(values.sum(), sized)} {'' if sized else 'ranges '}in total"
     lines = [
         f"{source} to {target}: {texts[row][column]}"
         for row, target in enumerate(targets)
@@ -110,7 +110,7 @@ def availability(job: Pipeline, group: int = 0) -> Chart:
         f"{label}: " + ", ".join(f"{s} {t}" for s, t in zip(steps, row, strict=True))
         for label, row in zip(labels, texts, strict=True)
     ]
-    head = "Part of the line that keeps its quorum when the worst one of its kind is lost"
+    head = "Part of the line that keeps its quorum when the worst node, rack or datacenter is lost"
     return chart(figure, "\n".join([head, *lines]))
 
 

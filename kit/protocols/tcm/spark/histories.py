@@ -109,7 +109,7 @@ def history(
         ops.validate(ring, given, operation)
     metadata = rules.Metadata(epoch, ring, given)
     if not metadata.groups:
-        raise BadInput("keyspaces", [k.name for k in given], "one at least that is replicated")
+        raise BadInput("keyspaces", [k.name for k in given], "at least one that is replicated")
     planner = _Planner(
         metadata, ops.ProtocolSwitches(edition, switched_off(ops.TcmSafeguards, without))
     )

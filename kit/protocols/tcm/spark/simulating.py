@@ -31,11 +31,11 @@ SIMULATIONS = table(
     "a simulated cluster",
     "seed bigint: the seed that it was drawn from",
     "steps int: how many actions it took",
-    "events int: how many of them were committed events, each an epoch",
+    "events int: how many of them were committed events, one epoch each",
     "nodes int: the most nodes that it had",
     "at_once int: the most operations that were under way at once",
     "refused int: how often an operation had to wait",
-    "verdict string: clean, or the column that its last event does not keep",
+    "verdict string: clean, or the property that its last event breaks",
     "witness string: what is wrong there",
     "fingerprint string: the content of its last state",
     "size string: what was simulated, in JSON",
@@ -84,7 +84,7 @@ def replay(row: Any) -> Simulation:
     setup = size_of(entry_of("tcm").former.parameters_today(fields))
     simulation = simulate(seed, setup, off=off)
     if (simulation.verdict, _last(simulation)) != (FORMER_COLUMNS.get(verdict, verdict), last):
-        ends = f"ends here as {simulation.verdict}, not as the row has it"
+        ends = f"ends here as {simulation.verdict}, not as in the row"
         raise KitError(f"the simulation of seed {seed} {ends}")
     return simulation
 
@@ -115,7 +115,7 @@ def violations(*tables: Any) -> Any:
     """
     plain = [isinstance(table, pa.Table) for table in tables]
     if not tables or len(set(plain)) != 1:
-        raise BadInput("tables", f"{len(tables)} tables", "frames of one kind, at least one")
+        raise BadInput("tables", f"{len(tables)} tables", "one or more frames of the same kind")
     parts = [_failing(table) for table in tables]
     if plain[0]:
         return pa.concat_tables(parts).sort_by([("source", "ascending"), ("seed", "ascending")])

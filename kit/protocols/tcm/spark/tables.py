@@ -11,12 +11,12 @@ STEP = "step int: the number of the step, 0 before the operation"
 GROUP = "group int: keyspaces with equal replication share one group"
 LEFT = "left bigint: the left bound, not in the range"
 RIGHT = "right bigint: the right bound, in the range"
-HIGH = "high bigint: their width in tokens, by 2**32"
-LOW = "low bigint: the rest of their width"
+HIGH = "high bigint: the width in tokens, divided by 2**32"
+LOW = "low bigint: the rest of that division"
 NODES = table(
     "nodes",
     "a node of the cluster",
-    "node int: its code, by which the other tables name it",
+    "node int: its code, used for it in the other tables",
     "name string: its name",
     "dc string: its datacenter",
     "rack string: its rack within the datacenter",
@@ -31,11 +31,11 @@ KEYSPACES = table(
 )
 STEPS = table(
     "steps",
-    "a step, that is an epoch of the metadata log",
+    "a step, which is an epoch of the metadata log",
     STEP,
     "epoch bigint: its epoch",
     "name string: the name of its event",
-    "operation string: the operation it belongs to, empty before the first",
+    "operation string: the operation it belongs to, or empty before the first one",
     "text string: what it does",
 )
 TOKENS = table(
@@ -69,7 +69,7 @@ STREAMS = table(
     RIGHT,
     "source int: the node that sends",
     "target int: the node that receives",
-    "bytes bigint: what is known to be copied, null when no size is known",
+    "bytes bigint: the known number of bytes copied, or null if no size is known",
 )
 MEASURES = table(
     "measures",
@@ -77,32 +77,32 @@ MEASURES = table(
     GROUP,
     STEP,
     "measure string: what is counted",
-    "unit int: the node, rack or datacenter it is counted for, -1 for none",
+    "unit int: the node, rack or datacenter it is counted for, or -1 for none",
     "ranges bigint: how many ranges",
     HIGH,
     LOW,
 )
 SUMS = table(
     "sums",
-    "one measure of the ranges that a task looked at, at steps where they measure the same",
+    "one measure of the ranges that a task looked at, for steps where it is the same",
     GROUP,
     "steps array<int>: the numbers of the steps",
     "measure string: what is counted",
     "units array<int>: the nodes, racks or datacenters it is counted for, in order",
-    "ranges array<bigint>: how many ranges, of each unit",
-    "high array<bigint>: how many tokens they hold, of each unit, divided by 2**32",
-    "low array<bigint>: and the rest",
+    "ranges array<bigint>: how many ranges, for each unit",
+    "high array<bigint>: how many tokens they hold, for each unit, divided by 2**32",
+    "low array<bigint>: the rest of that division",
 )
 QUORUMS = table(
     "quorums",
     "the ranges of one part for readers at one epoch and writers at another",
     GROUP,
-    "reader int: the step at which coordinators that read are",
-    "writer int: the step at which coordinators that write are",
+    "reader int: the step that reading coordinators are at",
+    "writer int: the step that writing coordinators are at",
     "part int: the part of the line",
     "ranges bigint: how many ranges, cut where either step cuts",
-    "missed bigint: in how many some read majority misses a write majority",
-    "left bigint: the first of these, or null",
+    "missed bigint: in how many of them some read majority misses a write majority",
+    "left bigint: the left bound of the first of these, or null",
     "right bigint: its right bound",
     "reads array<int>: its read group",
     "writes array<int>: its write group",

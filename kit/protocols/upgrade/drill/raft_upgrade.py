@@ -128,21 +128,21 @@ def connection(now: drill.DrillMoment, given: Given) -> drill.CommandReply:
 
 SLOTS = SERVERS.slots(
     other=Slot("another node", lambda now: now.model.names),
-    link=Slot("what happens to a connection", lambda now: ("cut", "heal")),
+    link=Slot("what happens to the connection", lambda now: ("cut", "heal")),
 )
 FORMS: tuple[Form, ...] = (
     *SERVERS.understood("on", "ssh", "nodetool", f"cat {CONFIGURATION}"),
     Form(f"edit {CONFIGURATION} {OPTION}: true", "turn the option on here",
          turn(act.Configure, True), own=True),
-    Form(f"edit {CONFIGURATION} {OPTION}: false", "turn it off again",
+    Form(f"edit {CONFIGURATION} {OPTION}: false", "turn the option off again here",
          turn(act.TurnOff, False), own=True),
     by_verb(RaftUpgrade.install, "install the newer version on a node",
             unless=lambda node: node.installed and "has the newer version"),
     *SERVERS.understood("restart", "systemctl restart", "systemctl start"),
-    SERVERS.reading(QUERY, "how far along this node is on its way into Raft",
+    SERVERS.reading(QUERY, "how far this node has got with the upgrade",
                     columns=("*",), table="system.scylla_local", column="key", value=KEY),
     *SERVERS.understood("grep", "journalctl", "cat /var", "happen"),
-    Form("happen {link} {node} {other}", "a pair loses its connection, or gets it back",
+    Form("happen {link} {node} {other}", "two nodes lose their connection, or get it back",
          connection, own=True),
 )  # fmt: skip
 
@@ -161,19 +161,22 @@ def _looked(what: str) -> Callable[[drill.DrillMoment], bool]:
 
 STEPS: dict[str, tuple[str, Callable[[drill.DrillMoment], bool]]] = {
     "compare": (
-        "nodetool describecluster on each node: one schema version on all of them",
+        "nodetool describecluster on each node: all have one schema version",
         _looked(COMPARED),
     ),
     "option": (
-        "consistent_cluster_management: true in the configuration of each node",
+        "set consistent_cluster_management: true in each node's configuration",
         lambda now: all(node.configured for node in _there(now.state)),
     ),
     "rolling restart": (
         "restart the nodes one by one; the last one starts the Raft upgrade",
         lambda now: all(node.enabled and node.is_up for node in _there(now.state)),
     ),
-    "log": ("look for its end in the log of each node", _looked(IN_LOG)),
-    "query": ("group0_upgrade_state is use_post_raft_procedures on each node", _looked(IN_TABLE)),
+    "log": ("look for the end of the upgrade in each node's log", _looked(IN_LOG)),
+    "query": (
+        "check that group0_upgrade_state is use_post_raft_procedures on each node",
+        _looked(IN_TABLE),
+    ),
 }
 checklist = drill.procedure(STEPS)
 """The documents' steps, ticked by the run; those that only look by marks."""
@@ -188,12 +191,12 @@ def grade(now: drill.DrillMoment) -> drill.Grade:
     left_out = ", ".join(
         step.name for step in checklist(now) if not step.done and step.name in LOOKING
     )
-    looked = f"left out: {left_out}" if left_out else "every node was looked at"
+    looked = f"skipped: {left_out}" if left_out else "every node was checked"
     plain = RaftUpgrade(nodes=now.model.nodes, beginning=now.model.beginning)
     return drill.Grade(
         (
             drill.judged(
-                "upgrade ended", list(_unfinished(now)), "Raft manages the schema of every node"
+                "upgrade ended", list(_unfinished(now)), "Raft manages the schema on every node"
             ),
             drill.judged("one group", two_groups, "no second group was created"),
             drill.judged("one schema", apart, "every node has the same version"),
@@ -210,11 +213,11 @@ LOOKING = ("compare", "log", "query")
 def _unfinished(now: drill.DrillMoment) -> Iterator[str]:
     for name, node in zip(now.model.names, now.state.nodes, strict=True):
         if node.status == "lost":
-            yield f"{name} is lost for good: the upgrade needs every node; do manual recovery"
+            yield f"{name} is lost for good, and the upgrade needs every node: do a manual recovery"
         elif not node.is_up:
             yield f"{name} is down"
         elif not node.has_finished:
-            yield f"{name}: {node.position} of {len(PHASES)} phases are behind it"
+            yield f"{name}: {node.position} of {len(PHASES)} phases done"
 
 
 # -- the drill -------------------------------------------------------------------------------------
@@ -234,10 +237,10 @@ def own_step(model: RaftUpgrade, state: Cluster) -> Any:
 
 
 DRILL = drill.DrillKind(
-    title="Bring a cluster into Raft",
-    task="Schema changes still spread by gossip. Turn consistent_cluster_management on in every "
-    "node, restart them one by one, and see on each node that the Raft upgrade has ended. help "
-    "lists the commands.",
+    title="Move a cluster to Raft",
+    task="Schema changes still spread by gossip. Turn on consistent_cluster_management on "
+    "every node, restart the nodes one by one, and check on each node that the Raft upgrade "
+    "has ended. help lists the commands.",
     forms=FORMS,
     slots=SLOTS,
     opened=opened,

@@ -42,7 +42,10 @@ def _topology(now: drill.DrillMoment, number: int) -> Iterator[Row]:
 class TopologyServers(Servers):
     """The servers of a cluster whose topology goes into group 0."""
 
-    lacks: Mapping[str, str] = {"nodetool describecluster": "there is no schema", **Servers.lacks}
+    lacks: Mapping[str, str] = {
+        "nodetool describecluster": "there is no schema here",
+        **Servers.lacks,
+    }
     tables = (
         NodeTable(
             "topology",
@@ -76,7 +79,7 @@ class TopologyServers(Servers):
         """A node that has asked to join at least."""
         name = str(given["node"])
         if now.state.nodes[now.model.number(name)].standing == "outside":
-            raise Refused(f"{name} is not a node of the cluster yet: start it")
+            raise Refused(f"{name} is not a node in the cluster yet: start it")
         return drill.CommandReply(place=name)
 
     def start(self, now: drill.DrillMoment, given: Given) -> drill.CommandReply:
@@ -103,7 +106,7 @@ def post(now: drill.DrillMoment, given: Given) -> drill.CommandReply:
     """The upgrade is triggered."""
     SERVERS.answering(now)
     if now.state.upgrade_state != NOT_UPGRADED:
-        raise Refused(f"the upgrade has begun: upgrade_state is {now.state.upgrade_state}")
+        raise Refused(f"the upgrade has already begun: upgrade_state is {now.state.upgrade_state}")
     return drill.CommandReply(actions=(act.Post(now.place),))
 
 
@@ -116,7 +119,7 @@ def wait(now: drill.DrillMoment, given: Given) -> drill.CommandReply:
     own = (*BY_OPERATOR, act.StartJoining, act.Restart, act.Crash)
     if (action := next((a for a in m.actions(now.state) if not isinstance(a, own)), None)) is None:
         held = [refusal for a, refusal in m.waiting(now.state) if not isinstance(a, own)]
-        raise Refused(drill.refusal_line(held[0]) if held else "nothing more happens by itself")
+        raise Refused(drill.refusal_line(held[0]) if held else "nothing more happens on its own")
     return drill.CommandReply(actions=(action,))
 
 
@@ -130,11 +133,11 @@ STEPS: dict[str, tuple[str, Callable[[drill.DrillMoment], bool]]] = {
     ),
     "feature": (f"wait until {FEATURE} is enabled", lambda now: now.state.has_feature),
     "post": (
-        f"no topology operation runs: POST {ROUTE}",
+        f"while no topology operation is running: POST {ROUTE}",
         lambda now: now.state.upgrade_state != NOT_UPGRADED,
     ),
     "watch": (
-        f"GET {ROUTE} on each node, until all of them answer done",
+        f"GET {ROUTE} on each node until all nodes answer done",
         lambda now: {seen(ANSWERED, i) for i in nodes_in(now.state.normal)} <= now.marks,
     ),
 }
@@ -154,12 +157,12 @@ def grade(now: drill.DrillMoment) -> drill.Grade:
     pairs = zip(m.names, now.state.nodes, strict=True)
     behind = [f"{name}: {why}" for name, node in pairs if (why := _behind(node))]
     left = ", ".join(step.name for step in checklist(now) if not step.done)
-    looked = f"left out: {left}" if left else "every node has answered done"
+    looked = f"skipped: {left}" if left else "every node answered done"
     return drill.Grade(
         (
-            drill.judged("upgrade done", behind, "every member knows that it is done"),
+            drill.judged("upgrade done", behind, "every member knows that the upgrade is done"),
             drill.judged(
-                "one topology", broken, "every reader of the table found every member in it"
+                "one topology", broken, "every node that reads the table found all members in it"
             ),
             drill.operator_steps(now, BY_OPERATOR, m.older + 1),
             drill.GradeRow("checklist", None, looked),
@@ -183,21 +186,21 @@ FORMS: tuple[Form, ...] = (
     by_verb(TopologyUpgrade.upgrade, "restart a node with the newer version",
             unless=lambda node: node.is_new and "has the newer version"),
     *SERVERS.route("POST", ROUTE, "start the topology upgrade", post),
-    *SERVERS.route("GET", ROUTE, "how far it is, as this node knows", get),
+    *SERVERS.route("GET", ROUTE, "how far the upgrade is, as this node knows it", get),
     Form("wait", "the cluster takes a step", wait, own=True),
-    SERVERS.reading(f"SELECT * FROM {TABLE}", "the table, as this node has it",
+    SERVERS.reading(f"SELECT * FROM {TABLE}", "the table on this node",
                     columns=("*",), table=TABLE),
-    SERVERS.reading(f"SELECT JSON * FROM {TABLE}", "the same as JSON", offered=False,
+    SERVERS.reading(f"SELECT JSON * FROM {TABLE}", "the same table as JSON", offered=False,
                     columns=("*",), table=TABLE, json="JSON"),
-    Form("start {node}", "start a node that is down, or a new one that joins", SERVERS.start,
+    Form("start {node}", "start a node that is down, or a new one, which joins", SERVERS.start,
          own=True),
     by_verb(TopologyUpgrade.crash, "a node goes down", before="happen "),
 )  # fmt: skip
 DRILL = drill.DrillKind(
-    title="Bring the topology into Raft",
-    task="Gossip spreads the topology. Upgrade the nodes that run an older version, start the "
-    "topology upgrade by its route, and watch it until every node is done. help lists the "
-    "commands; wait lets the cluster take a step.",
+    title="Move the topology to Raft",
+    task="Gossip spreads the topology. Upgrade the nodes that run an older version, POST "
+    "to the route that starts the topology upgrade, and watch until every node is done. help "
+    "lists the commands; wait lets the cluster take a step.",
     forms=FORMS,
     slots=SERVERS.slots(),
     opened=lambda model: TopologyUpgrade(replace(model.parameters, crashes=MOST)),

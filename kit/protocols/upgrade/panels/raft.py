@@ -31,7 +31,7 @@ from kit.views.stage import Character, Stage, Wall, stage_panel
 
 QUERY_TEXT = f"SELECT * FROM system.scylla_local WHERE key = '{rules.KEY}'"
 NUMBERED = ", ".join(f"{at} {phase}" for at, phase in enumerate(PHASES, 1))
-NOBODY_WAITS = "No node waits for another one."
+NOBODY_WAITS = "No node is waiting for another one."
 HEALTH: dict[str, Health] = {"catching up": "joining", "down": "down", "lost": "gone"}
 SHORT = {
     rules.PRE: "before Raft",
@@ -39,7 +39,7 @@ SHORT = {
     rules.POST: "Raft",
     rules.RECOVERY: "RECOVERY",
 }
-SIGNS = {"✓": "done", "…": "under way", NONE: "not begun"}
+SIGNS = {"✓": "done", "…": "in progress", NONE: "not begun"}
 ANSWERS = {"yes": ("✓", "yes", " Yes."), "no": ("!", "no", " No: "), "later": ("·", "not yet", "")}
 
 
@@ -121,7 +121,7 @@ def _phases(row: UpgradingRow) -> str:
 def _queried(scene: Scene) -> Iterator[tuple[str, str, str]]:
     for name, node in zip(scene.model.names, scene.state.nodes, strict=True):
         answer = node.row or "(0 rows)", rules.diagnosis(node.row)
-        yield name, *(answer if node.is_up else ("no answer", "the node is not up"))
+        yield name, *(answer if node.is_up else ("no answer", "the node is down"))
 
 
 def _source(row: UpgradingRow) -> str:
@@ -153,7 +153,7 @@ def _answers(scene: Scene) -> Iterator[tuple[str, bool, str]]:
 def _ask(scene: Scene, row: tuple[str, bool, str]) -> Frag:
     name, is_taken, answer = row
     if not scene.state.changes:
-        return lamp(is_taken, "taken", "refused")
+        return lamp(is_taken, "accepted", "refused")
     act = f"do:{mark(scene.model, Alter(name))}"
     why = scene.closed or (None if is_taken else answer)
     return act_button(f"ALTER at {name}", f"change:{name}:button", act, why)
@@ -198,23 +198,23 @@ def _badges(scene: Scene) -> Badges:
     rows = scene.of(facts.nodes)
     behind = min(row.node.position for row in rows)
     able = sum(is_taken for _, is_taken, _ in _answers(scene))
-    yield "phase", f"all: {behind} of 5 phases", "" if behind == 5 else "busy"
-    changes = f"schema changes at {able} of {len(rows)}" if able else "! no schema changes"
+    yield "phase", f"all nodes: {behind} of 5 phases", "" if behind == 5 else "busy"
+    changes = f"schema changes on {able} of {len(rows)}" if able else "! no schema changes"
     yield "schema", changes, "" if able else "broken"
-    yield "waiting", "nodes wait" if any(row.waits for row in rows) else "", "busy"
+    yield "waiting", "nodes waiting" if any(row.waits for row in rows) else "", "busy"
 
 
 VIEWS = staged(
     _badges,
     stage_panel(
         "nodes",
-        "Nodes on the way into Raft",
+        "Nodes moving to Raft",
         _stage,
         gates=gates,
         meanings={
-            "below a node": "what rules its schema",
+            "below a node": "what decides its schema",
             "on a disk": "its release, the option, its group",
-            "blue": "phases behind it",
+            "blue": "phases it has done",
         },
     ),
     panel_of(
@@ -260,7 +260,7 @@ VIEWS = staged(
             (
                 Column("node", "name"),
                 Column("version", "node.version"),
-                Column("same", lambda row: lamp(not row.differs, "as most", "differs")),
+                Column("same", lambda row: lamp(not row.differs, "like most", "differs")),
                 Column("version from", _source),
                 Column("columns added", "node.columns"),
             ),
@@ -277,8 +277,8 @@ VIEWS = staged(
             _answers,
             "change:{0[0]}",
             ("node", Column("asked", draws=_ask), Column("answer", itemgetter(2))),
-            caption="ALTER TABLE, asked at each node",
-            line=lambda row: f"{row[0]}: {'taken' if row[1] else 'refused'}: {row[2]}",
+            caption="ALTER TABLE, tried at each node",
+            line=lambda row: f"{row[0]}: {'accepted' if row[1] else 'refused'}: {row[2]}",
         ),
         tab="DDL",
     ),

@@ -48,7 +48,10 @@ def graphs() -> Iterator[tuple[str, str]]:
     )
 
 
-MEANINGS = (("it refuses schema changes", "removed"), ("group 0 takes schema changes", "added"))
+MEANINGS = (
+    ("the node refuses schema changes", "removed"),
+    ("group 0 accepts schema changes", "added"),
+)
 
 
 def _lane(name: str, life: Iterable[Any]) -> list[Cell]:
@@ -78,4 +81,4 @@ def of_cluster(scene: Scene) -> Standing:
 
 
 ROW = state_panel("row", "group0_upgrade_state on the first node", of_first_node, tab="States")
-UPGRADE = state_panel("upgrade", "upgrade_state of the cluster", of_cluster, tab="States")
+UPGRADE = state_panel("upgrade", "the cluster's upgrade_state", of_cluster, tab="States")

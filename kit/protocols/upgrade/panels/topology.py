@@ -118,7 +118,7 @@ def _post(scene: Scene, row: tuple[str, str, Frag]) -> Frag:
 
 def _answers(row: tuple[str, str, Frag]) -> str:
     name, why, state = row
-    return f"{name}: POST {f'refused: {why}' if why else 'taken'}; GET {state.text()}"
+    return f"{name}: POST {f'refused: {why}' if why else 'accepted'}; GET {state.text()}"
 
 
 def _joins(scene: Scene) -> Iterator[tuple[str, str, str]]:
@@ -137,11 +137,11 @@ def _branches(s: topology_upgrade.Cluster) -> tuple[tuple[str, str, bool], ...]:
     A cluster that exists is joined here, so that discovery finds a group.
     """
     old = join_way(True, s.upgrade_state) == "old way"
-    request = "JOIN_NODE_REQUEST: a request, served once the upgrade is done"
+    request = "JOIN_NODE_REQUEST: queued until the upgrade is done"
     return (
-        ("discovery finds no group", "the node creates the cluster, with the new topology", False),
-        (f"a member answers {NOT_UPGRADED}", "old way: GROUP0_MODIFY_CONFIG, then gossip", old),
-        ("a member answers otherwise", request, not old),
+        ("discovery finds no group", "the node creates a cluster with the new topology", False),
+        (f"a member answers {NOT_UPGRADED}", "the old way: GROUP0_MODIFY_CONFIG, then gossip", old),
+        ("a member answers something else", request, not old),
     )
 
 
@@ -176,7 +176,7 @@ VIEWS = staged(
         gates=gates,
         meanings={
             "crown": "the coordinator",
-            "on a disk": "version, the state it knows, what it uses",
+            "on a disk": "its version, the state it knows, what it uses",
             "blue": "uses the table",
         },
     ),
@@ -196,7 +196,7 @@ VIEWS = staged(
                     key="topology:{0[0]}",
                 ),
             ),
-            caption="What gossip says, and what system.topology has",
+            caption="What gossip says and what system.topology has",
             of="{0[0]}",
             line=lambda row: (
                 f"{row[0]}: gossip {row[1] or NONE} | system.topology {row[2] or NONE}"
@@ -208,7 +208,7 @@ VIEWS = staged(
     ),
     panel_of(
         "route",
-        "POST and GET of the route",
+        "POST and GET on the route",
         Table(
             _route,
             "route:{0[0]}",
@@ -227,7 +227,7 @@ VIEWS = staged(
             _joins,
             "join:{0[0]}",
             ("node", "joins by", "waits"),
-            caption="Nodes on their way",
+            caption="Nodes on their way in",
             line=lambda row: f"{row[0]}: {row[1]}{f', waits: {row[2]}' if row[2] else ''}",
             empty="No node is on its way into the cluster.",
         ),

@@ -60,11 +60,11 @@ def test_what_died_with_a_node_is_no_loss_of_the_operator() -> None:
     [row] = lost_row([*begun, *lead(), "restart B", "happen die B"])
     assert (row.holds, row.why) == (
         True,
-        "entries that died with the last node that knew of them: 11; no other",
+        "only entries that died with the last node that knew them: 11",
     )
     [row] = lost_row([*begun, *lead("A"), "restart A", "restart B", "happen die B"])
     assert row.holds is False
-    assert "no live node has these entries any more: 11" in row.why
+    assert "no live node has these entries any longer: 11" in row.why
 
 
 def lost_row(lines: list[str]) -> list[GradeRow]:
@@ -75,5 +75,5 @@ def lost_row(lines: list[str]) -> list[GradeRow]:
 def test_a_dead_node_is_no_leader() -> None:
     """One clear line; the option stays as it was."""
     drill = walked("documents", *ISOLATE, *READ, *DELETE, *lead("C"))
-    assert set(errors(drill)) == {"C is given up: a live node has to lead"}
+    assert set(errors(drill)) == {"C is given up: the leader must be a live node"}
     assert drill.timeline.state.leader < 0

@@ -19,13 +19,13 @@ REPLACE = [
 RECOVERY = [*FENCE, *READ, *DELETE, *lead(), "restart B", "restart A", *removal(*DEAD), *UNSET]
 # what is typed -> passed, what the grade says of it
 WALKS = [
-    ([*LOOK, *removal(*DEAD)], True, "the group that had its majority went on"),
-    ([*LOOK, *REPLACE], True, "the group that had its majority went on"),
-    ([*FENCE, *READ, *LOOK, *removal(*DEAD)], True, "the group that had its majority went on"),
-    (LOOK, False, "dead, and neither removed nor replaced: C, D"),
-    (RECOVERY, False, "a majority of the voters lived: delete A"),
-    ([*READ, *DELETE[:3], "restart A"], False, "a majority of the voters lived: delete A"),
-    ([*READ, *lead()[:2], *removal(*DEAD)], False, "a majority of the voters lived: choose B"),
+    ([*LOOK, *removal(*DEAD)], True, "the group that had a majority carried on"),
+    ([*LOOK, *REPLACE], True, "the group that had a majority carried on"),
+    ([*FENCE, *READ, *LOOK, *removal(*DEAD)], True, "the group that had a majority carried on"),
+    (LOOK, False, "dead, but neither removed nor replaced: C, D"),
+    (RECOVERY, False, "a majority of the voters was alive: delete A"),
+    ([*READ, *DELETE[:3], "restart A"], False, "a majority of the voters was alive: delete A"),
+    ([*READ, *lead()[:2], *removal(*DEAD)], False, "a majority of the voters was alive: choose B"),
 ]
 
 

@@ -81,7 +81,7 @@ def test_a_value_that_is_mistyped_is_taken_for_recovery() -> None:
     drill.enter(line.replace("recovry", "recover"))
     assert drill.enter(shown).lines[2] == " recover"
     drill.enter(line.replace("recovry", "synchronize"))
-    assert errors(drill)[-1].startswith("synchronize is written by the server alone")
+    assert errors(drill)[-1].startswith("synchronize is written only by the server")
 
 
 def test_what_is_printed_is_read_back() -> None:
@@ -151,7 +151,7 @@ def test_a_firewall_may_be_built_address_by_address(kind: str) -> None:
     """It is told who could still come back; the last address makes the model's step."""
     first, _, rest = ISOLATE[0].partition(", ")
     drill = walked(kind, first)
-    assert drill.transcript[-1].lines == ("not refused yet: 10.0.0.14, 10.0.0.15",)
+    assert drill.transcript[-1].lines == ("not blocked yet: 10.0.0.14, 10.0.0.15",)
     assert not drill.timeline.state.isolated
     drill.enter(f"firewall drop {rest}")
     assert drill.timeline.state.isolated

@@ -46,7 +46,7 @@ def test_three_ways_of_looking_at_a_group_in_trouble() -> None:
     said = "timed out; 2 of 5 members answer, 3 are needed"
     assert leader.error == f"raft/leader_host: {said}"
     assert barrier.error == f"raft/read_barrier: {said}"
-    assert maintained.said == ("A is down; what it persisted stays.",)
+    assert maintained.said == ("A goes down and keeps what it persisted.",)
     assert f" {GROUP} | 10" in index.lines
 
 

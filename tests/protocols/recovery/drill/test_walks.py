@@ -56,11 +56,11 @@ def looked_at(*lines: str) -> str:
 
 def test_what_is_only_looked_at_is_seen_and_graded() -> None:
     """The id of the old group, before it is gone; the new one in the log of each live node."""
-    assert looked_at(*LOOKED) == "left out: check"
-    assert looked_at(*LOOKED, *LOOK[:2]) == "left out: check"
+    assert looked_at(*LOOKED) == "skipped: check"
+    assert looked_at(*LOOKED, *LOOK[:2]) == "skipped: check"
     assert looked_at(*LOOKED, *LOOK).startswith("the old group's id")
     unnoted = [line for line in LOOKED if line not in NOTE]
-    assert looked_at(*unnoted, *NOTE, *LOOK) == "left out: note id"
+    assert looked_at(*unnoted, *NOTE, *LOOK) == "skipped: note id"
     ticked = {
         s.name: s.done for s in walked("server", *LOOKED, "cat /var/log/scylla.log").checklist()
     }
@@ -73,8 +73,8 @@ def test_what_is_only_looked_at_is_seen_and_graded() -> None:
 def test_a_later_group_is_looked_for_again() -> None:
     """The leader dies with its group: what was seen of it says nothing of the next one."""
     begun = [*LOOKED, *LOOK, "happen die B", "on A", *lead("A", "A"), *DELETE_HERE, "restart A"]
-    assert looked_at(*begun) == "left out: note id, check"
-    assert looked_at(*begun, *LOOK[:2]) == "left out: note id"
+    assert looked_at(*begun) == "skipped: note id, check"
+    assert looked_at(*begun, *LOOK[:2]) == "skipped: note id"
 
 
 @pytest.mark.parametrize(("kind", "step"), [("documents", "replace"), ("mode", "remove")])
@@ -92,14 +92,14 @@ def test_who_dies_in_the_drill_is_named_in_the_checklist(kind: str, step: str) -
 def test_an_option_that_is_not_set_cannot_be_taken_away() -> None:
     """The file is named, and the node."""
     [said] = errors(walked("server", *UNSET[:2]))
-    assert said == "recovery_leader is not set in /etc/scylla/scylla.yaml of A"
+    assert said == "recovery_leader is not set in /etc/scylla/scylla.yaml on A"
 
 
 def test_what_is_done_already_is_told_in_plain_words() -> None:
     """Rows that are gone, an option on a node that has its group, one that the documents leave."""
     drill = walked("documents", *WHOLE["documents"], *CLEAN, *UNSET[:2], *lead("A", "B")[1:])
-    stays = "in these documents' procedure recovery_leader stays set"
-    assert errors(drill) == [stays, "B leads group 2, which can go on"]
+    stays = "in the procedure of these documents, recovery_leader stays set"
+    assert errors(drill) == [stays, "B leads group 2, which can carry on"]
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -125,7 +125,7 @@ def test_one_may_recover_a_second_time() -> None:
     """The leader dies with its group's majority: A is named, deletes the new id, leads itself."""
     begun = [*BEGUN, *lead(), *RESTARTS, "happen die B", "on A"]
     drill = walked("documents", *begun, DELETE_HERE[0])
-    said = "group 2 is not given up: name another recovery leader first"
+    said = "group 2 is not given up: set another recovery leader first"
     assert errors(drill) == [said]
     drill = walked("documents", *begun, *lead("A", "A"), *DELETE_HERE, "restart A")
     assert errors(drill) == []
@@ -136,7 +136,7 @@ def test_one_may_recover_a_second_time() -> None:
 def test_removing_needs_the_others_ignored() -> None:
     """The option is typed: without it the request fails, with it it succeeds."""
     drill = walked("documents", *BEGUN, *lead(), *RESTARTS, removal(*DEAD, ignore=False)[0])
-    assert errors(drill) == ["other nodes are dead, and not ignored (D, E)"]
+    assert errors(drill) == ["other nodes are dead but not ignored (D, E)"]
     assert drill.enter(removal(*DEAD)[0]).said == ("C is removed; other dead nodes are ignored.",)
 
 
@@ -147,7 +147,7 @@ def test_replacing_needs_the_others_ignored() -> None:
     begun = [*BEGUN, *lead(), *RESTARTS]
     word = f"new-node --replace-node-first-boot {c}"
     drill = walked("documents", *begun, word)
-    assert errors(drill) == ["other nodes are dead, and not ignored (D, E)"]
+    assert errors(drill) == ["other nodes are dead but not ignored (D, E)"]
     drill.enter(f"{word} --ignore-dead-nodes-for-replace {d}, {e}")
     assert "A new node takes the place of C" in drill.transcript[-1].said[0]
     drill.enter("nodetool status")
@@ -160,8 +160,8 @@ def test_replacing_needs_the_others_ignored() -> None:
         ("A", "", "a node to ignore is alive (A)"),
         ("DEB", "", "a node to ignore is alive (B)"),
         ("DAB", "", "a node to ignore is alive (A)"),
-        ("DEB", "stop B", "B is counted on: start it, or let it die first"),
-        ("D", "", "other nodes are dead, and not ignored (D, E)"),
+        ("DEB", "stop B", "B is not given up: start it, or let it die first"),
+        ("D", "", "other nodes are dead but not ignored (D, E)"),
     ],
 )
 @pytest.mark.parametrize("replaces", [False, True])
@@ -188,7 +188,7 @@ def test_a_new_node_in_the_place_of_a_dead_one_takes_no_tick_away() -> None:
     c, d, e = (line.split()[-1] for line in removal(*DEAD, ignore=False))
     replacing = f"new-node --replace-node-first-boot {c} --ignore-dead-nodes-for-replace {d}, {e}"
     assert looked_at(*LOOKED, *LOOK, replacing).startswith("the old group's id")
-    assert looked_at(*LOOKED, *LOOK[:2], replacing) == "left out: check"
+    assert looked_at(*LOOKED, *LOOK[:2], replacing) == "skipped: check"
 
 
 def test_the_grade_is_a_function_of_the_run() -> None:

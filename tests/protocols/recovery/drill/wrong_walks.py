@@ -42,7 +42,7 @@ WRONG: dict[str, WrongWalk] = {
     "the wrong leader": WrongWalk(
         "documents",
         [*BEGUN, *lead("A"), "restart A", "restart B", *removal(*DEAD), *CLEAN],
-        {"nothing lost": "entries any more: 11; B has data in column 11"},
+        {"nothing lost": "entries any longer: 11; B has data in column 11"},
     ),
     "the leader restarts last": WrongWalk(
         "documents",
@@ -59,7 +59,7 @@ WRONG: dict[str, WrongWalk] = {
         "server",
         [*BEGUN, *lead("B", "B"), "restart B", "restart A", *removal(*DEAD)],
         {NOT_WHOLE: "not in the new group: A"},
-        "live nodes do not run in a new group (A)",
+        "some live nodes do not run in a new group (A)",
     ),
     "recovery_leader is never unset": WrongWalk(
         "server",
@@ -75,13 +75,13 @@ WRONG: dict[str, WrongWalk] = {
         "documents",
         [*BEGUN, *lead(), *RESTARTS, *removal(*DEAD, ignore=False)],
         {NOT_WHOLE: "neither removed nor replaced: C, D, E"},
-        "other nodes are dead, and not ignored (C, D)",
+        "other nodes are dead but not ignored (C, D)",
     ),
     "the leader dies, and its successor is not recovered again": WrongWalk(
         "documents",
         [*BEGUN, *lead(), *RESTARTS, "happen die B", "on A", *removal(*DEAD)],
         {NOT_WHOLE: "no recovery leader runs in a new group"},
-        "live nodes do not run in a new group",
+        "some live nodes do not run in a new group",
     ),
     "a live node is removed": WrongWalk(
         "documents",
@@ -93,7 +93,7 @@ WRONG: dict[str, WrongWalk] = {
         "server",
         [*ISOLATE, *READ, *lead(), *RESTARTS, *removal(*DEAD)],
         {NOT_WHOLE: "not in the new group: A, B"},
-        "live nodes do not run in a new group (A, B)",
+        "some live nodes do not run in a new group (A, B)",
     ),
     "only the leader's id is deleted": WrongWalk(
         "documents",
@@ -103,13 +103,13 @@ WRONG: dict[str, WrongWalk] = {
     "old rows are cleaned too early": WrongWalk(
         "documents",
         [*BEGUN, *lead(), *RESTARTS, *CLEAN],
-        {NOT_WHOLE: "Raft rows of the old group are left: A, B"},
-        "dead nodes are neither removed nor replaced (C, D, E)",
+        {NOT_WHOLE: "Raft rows of the old group remain: A, B"},
+        "some dead nodes are neither removed nor replaced (C, D, E)",
     ),
     "old rows are cleaned on one node": WrongWalk(
         "documents",
         [*BEGUN, *lead(), *RESTARTS, *removal(*DEAD), *on_each(*CLEAN_HERE, names="A")],
-        {NOT_WHOLE: "Raft rows of the old group are left: B"},
+        {NOT_WHOLE: "Raft rows of the old group remain: B"},
     ),
     "a node is down when indexes are to be read": WrongWalk(
         "documents",
@@ -121,7 +121,7 @@ WRONG: dict[str, WrongWalk] = {
         "server",
         [*ISOLATE, *DELETE],
         {NOT_WHOLE: "no recovery leader runs in a new group"},
-        "commit_idx is read while the group id is there to find it by",
+        "commit_idx must be read first, while the group id is still there to find it",
     ),
     "indexes are not read": WrongWalk(
         "documents",
@@ -135,13 +135,13 @@ MODE_WRONG: dict[str, WrongWalk] = {
     "nodes are not restarted": WrongWalk(
         "mode",
         [*ISOLATE, *ENTER, *removal(*DEAD)],
-        {NOT_WHOLE: "dead, and not removed: C, D, E; group 0 has no majority"},
+        {NOT_WHOLE: "dead, but not removed: C, D, E; group 0 has no majority"},
         "group 0 has no majority to take the node out of its members",
     ),
     "the dead are not removed": WrongWalk(
         "mode",
         [*IN_MODE, *CHECK, *TRUNCATE, *LEAVE, *MODE_RESTARTS],
-        {NOT_WHOLE: "dead, and not removed: C, D, E; A, B: upgrade"},
+        {NOT_WHOLE: "dead, but not removed: C, D, E; A, B: upgrade"},
     ),
     "one node stays in RECOVERY mode": WrongWalk(
         "mode",
@@ -156,8 +156,8 @@ MODE_WRONG: dict[str, WrongWalk] = {
     "a live node is removed": WrongWalk(
         "mode",
         [*IN_MODE, *removal("B")],
-        {NOT_WHOLE: "dead, and not removed: C, D, E; A, B: recovery"},
-        "B is counted on: it is not removed",
+        {NOT_WHOLE: "dead, but not removed: C, D, E; A, B: recovery"},
+        "B is not given up: it is not removed",
     ),
 }
 """The same in the drill by RECOVERY mode."""

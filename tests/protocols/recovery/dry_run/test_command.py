@@ -73,11 +73,11 @@ def test_a_stuck_upgrade_with_a_lost_node_needs_the_old_procedure() -> None:
 @pytest.mark.parametrize(
     ("advice", "offered", "why"),
     [
-        (of("uul", upgrade="stuck"), True, "stuck, and needs nodes that are lost"),
+        (of("uul", upgrade="stuck"), True, "stuck because it needs nodes that are lost"),
         (of("uud", upgrade="stuck"), False, "no node is lost"),
         (of("ull"), True, "on servers that have no recovery_leader"),
-        (of("udd"), False, "enough voters may come back"),
-        (of("uul"), False, "only for a stuck Raft upgrade with lost nodes, or a lost majority"),
+        (of("udd"), False, "enough voters can come back"),
+        (of("uul"), False, "only for a stuck Raft upgrade with lost nodes, or for a lost majority"),
         (of("ull", "server"), False, "the published server has no RECOVERY mode"),
     ],
 )
@@ -121,7 +121,9 @@ def test_an_unknown_status_is_answered_with_those_that_there_are() -> None:
 def test_a_factor_above_the_nodes_is_warned_of() -> None:
     """Levels count the replicas that a small datacenter lacks."""
     advice = of("uu", keyspaces={"shop": {"dc1": 3}})
-    assert "shop has RF 3 in dc1, which has fewer nodes (2): levels count" in advice.warnings[0]
+    assert (
+        "shop has RF 3 in dc1, which has fewer nodes (2): levels still count" in advice.warnings[0]
+    )
 
 
 def test_who_may_be_restarted_is_asked_before_a_leader_is_chosen() -> None:
@@ -130,7 +132,7 @@ def test_who_may_be_restarted_is_asked_before_a_leader_is_chosen() -> None:
     assert advice.procedure == "recovery leader"
     assert advice.leader == "D"
     assert advice.order == ("D", "A")
-    assert "restart first D" in advice.steps[0].what
+    assert "first restart D" in advice.steps[0].what
 
 
 def test_of_equal_indexes_one_that_lives_leads() -> None:
@@ -171,9 +173,9 @@ def test_words(tmp_path: Path) -> None:
     answer = call("recover", written(tmp_path, FIVE))
     assert (answer.status, answer.err) == (1, "")
     for words in (
-        "recovery leader: a majority of group 0's voters does not come back",
+        "recovery leader: a majority of group 0's voters cannot come back",
         "no quorum: 2 of 5 voters live, 3 are needed",
-        "replace, do not remove, in dc1: 2 left, shop has RF 3",
+        "in dc1, replace nodes instead of removing them: 2 left, but shop has RF 3",
         "QUORUM            of some ranges",
         "may lead: B",
         "8   restart leader   restart B first",
@@ -211,8 +213,8 @@ def test_a_dump_with_options(tmp_path: Path) -> None:
     assert found["procedure"] == "recovery leader"
     assert found["leader"].startswith("00000003")
     assert [one["keyspace"] for one in found["keyspaces"]] == ["keyspace"]
-    assert any("have to be normal first" in warning for warning in found["warnings"])
-    assert any("is rolled back, or finished" in worst for worst in found["worst"])
+    assert any("must be normal first" in warning for warning in found["warnings"])
+    assert any("is rolled back or finished" in worst for worst in found["worst"])
     assert call("recover", DUMP).status == 0
 
 
@@ -228,8 +230,11 @@ def test_a_dump_with_options(tmp_path: Path) -> None:
         ({"keyspaces": {"shop": {"dc2": 3}}}, "keyspaces.shop | 'dc2' | one of dc1"),
         ({"deaths": [["A"]]}, "deaths[0] | 'A' | a node that is down or lost"),
         ({"deaths": [["C"], ["C"]]}, "deaths[1] | 'C' | each node once"),
-        ({"keyspaces": {"shop": {}}}, "keyspaces.shop | {} | a replica in one datacenter"),
-        ({"keyspaces": {"shop": {"dc1": 0}}}, "keyspaces.shop | {'dc1': 0} | a replica"),
+        (
+            {"keyspaces": {"shop": {}}},
+            "keyspaces.shop | {} | at least one replica in some datacenter",
+        ),
+        ({"keyspaces": {"shop": {"dc1": 0}}}, "keyspaces.shop | {'dc1': 0} | at least one replica"),
         ({"keyspaces": {f"k{at}": {} for at in range(101)}}, "FILE.keyspaces | length <= 100"),
         ({"upgrade": "half"}, "FILE.upgrade | 'half'"),
         ({"upgrade": "\ud800"}, "FILE | surrogates not allowed"),
@@ -244,7 +249,7 @@ def test_bad_descriptions(tmp_path: Path, change: dict[str, Any], said: str) -> 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--lost", "A"], "--lost | nothing beside a description"),
+        (["--lost", "A"], "--lost | no such option with a description"),
         (["--leader", "C"], "--leader | 'C' | one of A, B"),
         (["--commit", "A"], "--commit | 'A' | HOST=NUMBER"),
         (["--commit", "A=1", "--commit", "A=2"], "--commit | 'A=2' | each HOST once"),
@@ -262,10 +267,13 @@ def test_bad_words(tmp_path: Path, words: list[str], said: str) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--lost", "0"], "--lost | '0' | a name of one node only"),
-        (["--lost", "00000001", "--down", "00000001"], "--down | '00000001' | not --lost as well"),
+        (["--lost", "0"], "--lost | '0' | a name that fits only one node"),
+        (["--lost", "00000001", "--down", "00000001"], "--down | '00000001' | not also --lost"),
         (["--commit", "00000001=1", "--commit", "00000001-=2"], "--commit | '00000001-' | once"),
-        (["--rf", "dc1=0"], "keyspaces.keyspace | {'dc1': 0} | a replica in one datacenter"),
+        (
+            ["--rf", "dc1=0"],
+            "keyspaces.keyspace | {'dc1': 0} | at least one replica in some datacenter",
+        ),
         (["--leader", "00000009"], "--leader | '00000009' | one of 00000001-"),
     ],
 )
@@ -282,7 +290,7 @@ def test_no_leader_is_named_while_no_index_is_told() -> None:
     advice = advise(parse_cluster(json.dumps({"nodes": nodes})), "x")
     assert (advice.leader, advice.order) == (None, ())
     said = {step.name: step.what for step in advice.steps}
-    assert said["choose"].endswith(": the node to be chosen")
+    assert said["choose"].endswith(": the chosen node")
     assert said["restart others"].endswith(": all but the leader")
     nobody = of("lll")
     assert (nobody.procedure, nobody.steps, nobody.leader) == ("recovery leader", (), None)
@@ -291,8 +299,8 @@ def test_no_leader_is_named_while_no_index_is_told() -> None:
 
 def test_what_is_taken_for_granted_is_told(tmp_path: Path) -> None:
     """A dump alone does not tell who is dead; replicas above the number of nodes are dead."""
-    assert "all nodes are taken to live" in " ".join(call("recover", DUMP).out.split())
-    assert "taken to live" not in call("recover", DUMP, "--lost", "00000001").out
+    assert "all nodes are assumed to be alive" in " ".join(call("recover", DUMP).out.split())
+    assert "assumed to be alive" not in call("recover", DUMP, "--lost", "00000001").out
     many = {"nodes": NODES[:2], "keyspaces": {"shop": {"dc1": 4}}}
     said = " ".join(call("recover", written(tmp_path, many)).out.split())
     assert "shop has RF 4 in dc1, which has fewer nodes (2)" in said
@@ -303,7 +311,7 @@ def test_what_is_no_description(tmp_path: Path) -> None:
     assert "a description of a cluster in JSON" in bad("recover", written(tmp_path, "no"))
     assert says(bad("recover", DUMP, "--lost", "x"), "--lost | 'x' | one of")
     plain = written(tmp_path, {"nodes": [{"name": "A"}, *LOST_TWO]})
-    assert says(bad("recover", plain, "--leader", "A"), "--leader | 'A' | commit index is told")
+    assert says(bad("recover", plain, "--leader", "A"), "--leader | 'A' | commit index is given")
     answer = call("recover", plain)
     assert "no leader" in answer.out
 
@@ -315,9 +323,9 @@ def test_the_documents_tables_stand_beside_the_truth() -> None:
     assert (answer.status, answer.err) == (0, "")
     text = " ".join(answer.out.split())
     for words in (
-        "2 datacenters, 6 nodes: 3 nodes down documents schema changes impossible, 1 has to",
-        "never where all vote; of a few voters sometimes when they die at once, always one after",
-        "3 datacenters, 9 nodes: 2 datacenters down documents schema changes impossible, 6 have",
+        "2 datacenters, 6 nodes: 3 nodes down documents schema changes impossible, 1 must",
+        "never if all vote; with few voters sometimes if they die at once, always if one after",
+        "3 datacenters, 9 nodes: 2 datacenters down documents schema changes impossible, 6 must",
         "1 datacenter, 3 nodes: 1 node down",
         "data not always available at QUORUM, LOCAL_QUORUM dc1",
     ):
@@ -327,7 +335,7 @@ def test_the_documents_tables_stand_beside_the_truth() -> None:
     assert all(row["row"]["advice"] in text for row in rows)
     assert {row["row"]["data"] for row in rows} == {True}
     assert says(bad("recover"), "FILE | 'nothing' | --documented")
-    assert says(bad("recover", "--documented", "x"), "FILE | 'x' | nothing beside --documented")
+    assert says(bad("recover", "--documented", "x"), "FILE | 'x' | no FILE with --documented")
 
 
 def test_a_thousand_nodes() -> None:

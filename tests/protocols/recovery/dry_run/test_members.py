@@ -70,7 +70,10 @@ def test_who_joins_neither_votes_nor_has_data(tmp_path: Path, edition: Edition) 
     assert (*voting(advice), advice.procedure) == (3, 2, "replace")
     standing = {each.level: each.standing for each in advice.keyspaces[0].levels}
     assert (standing["QUORUM"], standing["ALL"]) == ("available", "unavailable")
-    assert f"neither a vote nor data, as long as they join: {host(4)}" in advice.warnings
+    assert (
+        f"these nodes are still joining, so they have neither a vote nor data: {host(4)}"
+        in advice.warnings
+    )
 
 
 @pytest.mark.spec("G-027")
@@ -126,8 +129,8 @@ def test_a_description_may_tell_of_states_and_votes() -> None:
 @pytest.mark.parametrize(
     ("state", "votes", "said"),
     [
-        ("normal", None, "nodes[1].votes | None | true or false of each node that has joined"),
-        ("bootstrapping", True, "nodes[1].votes | True | false of a node that is bootstrapping"),
+        ("normal", None, "nodes[1].votes | None | true or false for every node that has joined"),
+        ("bootstrapping", True, "nodes[1].votes | True | false for a node that is bootstrapping"),
     ],
 )
 def test_votes_that_cannot_be(state: str, votes: bool | None, said: str) -> None:
@@ -159,5 +162,5 @@ def test_a_lost_node_that_answers_is_warned_of(tmp_path: Path) -> None:
     path = dumped(tmp_path, *["normal"] * 3, transition="")
     _, warnings = open_cluster(path, status=status, lost=[host(1), host(2)])
     assert warnings == (
-        f"{host(2)} is --lost, and up by nodetool status: make sure that it is dead",
+        f"{host(2)} is --lost but up in nodetool status: make sure that it is dead",
     )

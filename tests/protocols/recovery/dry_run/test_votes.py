@@ -156,7 +156,7 @@ def test_raft_state_says_who_votes(
     assert [line["live"] for line in answer.json["group0"]] == live
     assert answer.json["elsewhere"] == {}
     assert answer.status == (0 if procedure == "replace" else 1)
-    strange = [line for line in answer.json["warnings"] if "is no node of the file" in line]
+    strange = [line for line in answer.json["warnings"] if "is not in the file" in line]
     assert bool(strange) == ("E" in views[0])
 
 
@@ -180,7 +180,9 @@ def test_both_configurations_need_a_majority(
     path = written(tmp_path, rows_of(current, previous), "view.json")
     answer = call("recover", written(tmp_path, with_hosts("1a 1b 1cx 1ax")), "--raft-state", path)
     assert (answer.status == 0) is holds
-    assert "voters are being changed; both sets need a majority" in " ".join(answer.out.split())
+    assert "the voters are changing; the old and the new set both need a majority" in " ".join(
+        answer.out.split()
+    )
 
 
 BAD_VIEWS = [
@@ -219,7 +221,9 @@ def test_a_description_may_say_who_votes(tmp_path: Path) -> None:
     advice = advise(parse_cluster(json.dumps(given)), "x")
     assert lines(advice) == ["ABC 2 replace"]
     del given["nodes"][1]["votes"]
-    assert says(bad("recover", written(tmp_path, given)), "nodes[1].votes | true or false of each")
+    assert says(
+        bad("recover", written(tmp_path, given)), "nodes[1].votes | true or false for every"
+    )
 
 
 def test_the_help_says_how_to_learn_who_votes() -> None:

@@ -88,7 +88,7 @@ def test_questions_that_do_not_fit_say_so() -> None:
         must_return(ran({}))
     with pytest.raises(KitError, match="cut off"):
         still_possible(ran({}, "cut off A"))
-    with pytest.raises(KitError, match="nobody is cut off"):
+    with pytest.raises(KitError, match="no node is cut off"):
         sides_possible(ran({}))
     with pytest.raises(BadInput, match="datacenters"):
         failures_table(4)

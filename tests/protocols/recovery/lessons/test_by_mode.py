@@ -27,7 +27,7 @@ def test_how_a_node_runs_after_its_restart(verbs: tuple[str, ...], mode: str) ->
 def test_whom_nobody_starts_is_not_asked_about() -> None:
     """A dead node is not started, and an unknown one is refused with the names."""
     timeline = Timeline(build("recovery_mode"))
-    with pytest.raises(KitError, match="C may not be started"):
+    with pytest.raises(KitError, match="C cannot be started"):
         predict(timeline, runs_after_restart, "C")
     with pytest.raises(BadInput, match=like("node | one of A, B, C, D")):
         predict(timeline, runs_after_restart, "Z")

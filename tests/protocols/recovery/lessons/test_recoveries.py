@@ -43,14 +43,14 @@ def test_a_start_ends_in_a_group_of_ones_own_in_a_known_one_or_nowhere() -> None
     a node with its group id starts in the old group.
     """
     before = at(*SEED_STEPS)
-    assert predict(before, starts_in, "B").right == ("in one that it creates",)
+    assert predict(before, starts_in, "B").right == ("in a group that it creates",)
     assert predict(at(*SEED_STEPS, "restart B"), starts_in, "A").right == ("in group 2",)
     code = ("isolate", "read", "choose B", "delete A", "delete B", "set B", "restart B")
     forgotten = at(*code, edition="server")
-    assert predict(forgotten, starts_in, "A").right == ("in none: it does not start",)
+    assert predict(forgotten, starts_in, "A").right == ("in none: it refuses to start",)
     crashed = at("crash A", crashes=1)
     assert predict(crashed, starts_in, "A").right == ("in the old group",)
-    with pytest.raises(KitError, match="A may not be started now"):
+    with pytest.raises(KitError, match="A cannot be started now"):
         predict(before, starts_in, "A")
     with pytest.raises(BadInput, match="node: got 'Z'"):
         predict(before, starts_in, "Z")
@@ -82,7 +82,7 @@ def test_walks_are_graded_side_by_side() -> None:
     sheet = walks_graded("recovery/majority-is-lost", walks)
     assert sheet.rows[0] == ("by the book", "✓", "✓", "✓", "nothing is wrong")
     assert sheet.rows[1][1:4] == ("✗", "✓", "✗")
-    assert "no live node has these entries any more: 11" in sheet.rows[1][4]
+    assert "no live node has these entries any longer: 11" in sheet.rows[1][4]
 
 
 def test_questions_are_about_recoveries() -> None:

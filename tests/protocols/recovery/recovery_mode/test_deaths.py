@@ -78,7 +78,7 @@ def test_what_only_the_dead_knew_is_no_loss_of_the_operators() -> None:
     """B alone knew of entry 11, and dies: the grade tells it, and holds nothing against the run."""
     drill = walked("mode", "happen die B", "on A", *MODE_WALK)
     rows = {row.name: row for row in drill.grade().rows}
-    assert "died with the last node that knew of them: 11" in rows["nothing lost"].why
+    assert "died with the last node that knew them: 11" in rows["nothing lost"].why
     assert rows["nothing lost"].holds
     assert any("on B" in entry.typed and entry.error for entry in drill.transcript)
     assert errors(walked("mode", "happen die B", "happen die A"))[0].startswith("happen: got")
@@ -94,7 +94,7 @@ def test_three_voters_are_a_lost_majority_of_seven_nodes() -> None:
     to_the_end(timeline)
     assert timeline.state.is_whole
     assert refused(timeline, "alter D") == ""
-    with pytest.raises(BadInput, match="no majority of voters is alive"):
+    with pytest.raises(BadInput, match="no majority of the voters is alive"):
         build("recovery_mode", {**VOTERS, "dead": "F G"})
     with pytest.raises(BadInput, match="no majority"):
         build("recovery_mode", {**VOTERS, "edition": "documents"})

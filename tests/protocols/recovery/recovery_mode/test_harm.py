@@ -14,13 +14,13 @@ from kit.protocols.recovery.rules.procedure import OLD_STEPS
 
 LEFT_OUT = {
     "isolate": ("ends", ""),
-    "enter": ("ends", "logs waits: nodes are not in RECOVERY mode (A, B)"),
+    "enter": ("ends", "logs waits: some nodes are not in RECOVERY mode (A, B)"),
     "restart": ("refused", ""),
     "check mode": ("", ""),
     "remove": ("ends", "the upgrade waits until every peer answers (C, D)"),
     "truncate discovery": ("ends", "discovery waits for nodes that it knows of (C, D)"),
     "truncate history": ("one-schema", ""),
-    "delete group id": ("ends", "members of its group 0 do not answer (C, D)"),
+    "delete group id": ("ends", "some members of its group 0 do not answer (C, D)"),
     "compare": ("", ""),
     "leave": ("ends", "A runs in RECOVERY mode"),
     "restart again": ("ends", "A runs in RECOVERY mode"),

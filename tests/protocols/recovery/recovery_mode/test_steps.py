@@ -44,7 +44,7 @@ def test_a_stuck_upgrade_is_recovered_as_well() -> None:
     """One of three died in it: the others wait for it, until it is removed in RECOVERY mode."""
     timeline = after({"commit_indexes": (1, 1, 1), "dead": "C", "stuck": True})
     assert refused(timeline, "finish A") == "members are not in synchronize yet C"
-    assert "waits until the Raft upgrade" in refused(timeline, "removenode C")
+    assert "must wait until the Raft upgrade" in refused(timeline, "removenode C")
     while (action := timeline.model.suggest(timeline.state)) is not None:
         timeline.do(action)
     assert timeline.state.is_whole
@@ -56,7 +56,7 @@ def test_a_value_takes_effect_when_its_node_restarts() -> None:
     assert (node(timeline, "A").mode, node(timeline, "A").group) == ("recovery", NO_GROUP)
     assert (node(timeline, "B").mode, node(timeline, "B").group) == ("group 0", 0)
     assert node(timeline, "B").value == "recovery"
-    assert refused(timeline, "logs") == "nodes are not in RECOVERY mode B"
+    assert refused(timeline, "logs") == "some nodes are not in RECOVERY mode B"
 
 
 def test_an_unknown_value_is_taken_for_recovery() -> None:
@@ -71,10 +71,10 @@ def test_dead_nodes_are_removed_in_recovery_mode_alone() -> None:
     """Group 0 has no majority; who is alive is not removed; a Raft upgrade holds removals up."""
     assert "no majority" in refused(after(FOUR), "removenode C")
     entered = after(FOUR, *ENTER, "logs", "stop B")
-    assert refused(entered, "removenode C") == "nodes that are not ignored are down B"
+    assert refused(entered, "removenode C") == "some nodes that are not ignored are down B"
     assert refused(after(FOUR, *ENTER), "removenode C") == ""
     upgrading = after(FOUR, *ENTER, "unset A", *RESTART_A, "unset B", "stop B", "start B")
-    assert "waits until the Raft upgrade" in refused(upgrading, "removenode C")
+    assert "must wait until the Raft upgrade" in refused(upgrading, "removenode C")
     given = {**FOUR, "returns": 1}
     back = after(given, *ENTER[1:], "return C")
     assert refused(back, "removenode C") == "the node is alive C"
@@ -95,7 +95,7 @@ def test_a_group_id_that_was_kept_brings_the_old_group_back() -> None:
     timeline = after(FOUR, *ENTER, *REMOVE, *kept, *LEAVE)
     assert node(timeline, "A").group == 0
     assert refused(timeline, "enter B") == "the old group has no majority to let it in"
-    assert refused(timeline, "synchronize A") == "members of its group 0 do not answer C D"
+    assert refused(timeline, "synchronize A") == "some members of its group 0 do not answer C D"
 
 
 def test_schema_changes_by_mode() -> None:
@@ -126,10 +126,10 @@ def test_who_skips_the_others_history_skips_what_they_commit() -> None:
     ("given", "said"),
     [
         ({"commit_indexes": (1, 1, 1), "dead": "C"}, "the others are no majority"),
-        ({"commit_indexes": (1, 1, 1), "dead": "X Y"}, "so many of A, B, C"),
+        ({"commit_indexes": (1, 1, 1), "dead": "X Y"}, "members of A, B, C"),
         ({"commit_indexes": (1, 99), "dead": "B"}, "commit_indexes"),
         ({"commit_indexes": (1, 1), "dead": "A B", "stuck": True}, "not all of them are"),
-        ({"commit_indexes": (1, 1), "dead": "", "stuck": True}, "so many of A, B"),
+        ({"commit_indexes": (1, 1), "dead": "", "stuck": True}, "members of A, B"),
     ],
 )
 def test_bad_parameters(given: dict[str, Any], said: str) -> None:

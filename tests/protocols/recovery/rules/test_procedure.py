@@ -8,7 +8,7 @@ from itertools import product
 from kit.protocols.recovery.rules.procedure import ONLY_FOR, choices
 from kit.protocols.recovery.rules.quorum import Quorum
 
-TOO_FEW = "those that may come back are too few"
+TOO_FEW = "too few nodes can come back"
 
 
 def clusters() -> Iterator[tuple[Quorum, int, int]]:
@@ -30,7 +30,7 @@ def test_one_procedure_is_chosen_and_reasons_against_the_others_are_true() -> No
         if not rows["restart"].offered:
             assert (said == TOO_FEW) == (bool(down) and not back.holds), (quorum, down, lost)
         assert rows["recovery leader"].offered == (not back.holds)
-        if rows["recovery leader"].why == "enough voters may come back":
+        if rows["recovery leader"].why == "enough voters can come back":
             assert back.holds
             assert not quorum.holds
         assert not rows["recovery mode"].offered
@@ -42,7 +42,7 @@ def test_recovery_mode_is_refused_by_what_is_so() -> None:
         rows = choices(quorum, down, lost, False, "documents")
         [row] = [each for each in rows if each.procedure == "recovery mode"]
         if not row.offered:
-            assert row.why == (ONLY_FOR if lost or quorum.holds else "enough voters may come back")
+            assert row.why == (ONLY_FOR if lost or quorum.holds else "enough voters can come back")
 
 
 def test_a_stuck_upgrade_with_a_lost_node_is_not_restarted() -> None:
@@ -53,4 +53,4 @@ def test_a_stuck_upgrade_with_a_lost_node_is_not_restarted() -> None:
         if each.procedure == "restart"
     ]
     assert not row.offered
-    assert "not those that are lost" in row.why
+    assert "not nodes that are lost" in row.why

@@ -193,7 +193,7 @@ def test_what_the_player_cannot_show_is_told(layout: str, rf: int) -> None:
 @pytest.mark.parametrize("row", [{"layout": "3"}, 3, None], ids=str)
 def test_a_description_is_of_a_row_only(row: Any) -> None:
     """Anything else is refused."""
-    with pytest.raises(BadInput, match=like("row | | a row of dead_nodes")):
+    with pytest.raises(BadInput, match=like("row | | a row of table dead_nodes")):
         ks.description(row)
 
 

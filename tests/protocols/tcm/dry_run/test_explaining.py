@@ -202,7 +202,7 @@ def test_a_log_whose_beginning_is_gone_is_explained(
         verdict = explained(folder, cut, directory=listed(m, s)).verdict
     except BadInput as error:
         verdict = str(error)
-    assert verdict == "explained" or "give dumpdirectory --tokens as well" in verdict
+    assert verdict == "explained" or "also give dumpdirectory --tokens" in verdict
 
 
 @examples(12)
@@ -288,15 +288,15 @@ LOCKED = (
 @pytest.mark.parametrize(
     ("edit", "further", "said"),
     [
-        ("out of order", 3, "10.0.0.11 goes on with MID_JOIN"),
-        ("finish before start", 1, "10.0.0.11 goes on with START_JOIN"),
+        ("out of order", 3, "10.0.0.11 continues with MID_JOIN"),
+        ("finish before start", 1, "10.0.0.11 continues with START_JOIN"),
         ("finish before all", 0, "10.0.0.11 has nothing under way"),
         ("overlap", 1, LOCKED),
-        ("claimed", 2, "token 4500 is about to be owned by 10.0.0.12"),
-        ("twice", 2, "10.0.0.11 goes on with MID_JOIN"),
+        ("claimed", 2, "token 4500 will be owned by 10.0.0.12"),
+        ("twice", 2, "10.0.0.11 continues with MID_JOIN"),
         ("cancelled late", 5, "10.0.0.11 has nothing under way"),
         ("no member", 0, "node: got '10.0.0.13'; allowed: one of 10.0.0.1, 10.0.0.2"),
-        ("owned", 0, "got 2000; allowed: a token that nobody owns; 10.0.0.2 does"),
+        ("owned", 0, "got 2000; allowed: a token that no node owns; this one belongs to 10.0.0.2"),
     ],
 )
 def test_what_no_rule_gives_is_refuted_at_its_line(
@@ -323,7 +323,7 @@ def test_a_placement_that_no_rule_gives_is_refuted_at_its_line(tmp_path: Path) -
     answers = explained(tmp_path, log, directory=nodes, placements=wrong)
     assert answers.first is not None
     assert answers.first.sentence == (
-        "no rule explains placements.json row 3; by the rules ks (1500, 2000] is read by "
+        "no rule explains placements.json row 3; by the rules, ks (1500, 2000] is read by "
         "10.0.0.2, 10.0.0.3, written by 10.0.0.2, 10.0.0.3"
     )
     part = [right[2] | {"range_end": "1700"}]
@@ -364,7 +364,9 @@ def test_a_line_of_nodetool_is_named(tmp_path: Path) -> None:
     number = text.splitlines().index("Epoch: 41") + 1
     answer = call("explain", str(spoiled), FILES[1])
     assert answer.status == 1
-    said = f"no rule explains log.txt line {number} Epoch 41; 10.0.0.7 goes on with FINISH_REPLACE"
+    said = (
+        f"no rule explains log.txt line {number} Epoch 41; 10.0.0.7 continues with FINISH_REPLACE"
+    )
     assert said in " ".join(answer.out.split())
 
 
@@ -411,10 +413,10 @@ def test_files_that_do_not_tell_enough_get_one_line(tmp_path: Path) -> None:
     ends = lines.index("Epoch: 33"), lines.index("Epoch: 34")
     gap.write_text("\n".join(lines[: ends[0]] + lines[ends[1] :]), "utf-8")
     assert f"line {ends[0] + 1} Epoch 34: got 34; allowed: epoch 33" in bad("explain", str(gap))
-    assert "allowed: a log among the files" in bad("explain", FILES[1])
+    assert "allowed: at least one log among the files" in bad("explain", FILES[1])
     assert "nodetool cms dumplog" in bad("explain", FILES[0], str(DATA / "nodetool-status.txt"))
-    assert "snapshots alone" in bad("explain", FILES[0], "--anonymize")
+    assert "snapshots only" in bad("explain", FILES[0], "--anonymize")
     cut = tmp_path / "cut.txt"
     cut.write_text("\n".join(lines[lines.index("Epoch: 42") :]), "utf-8")
-    assert "give dumpdirectory --tokens as well" in bad("explain", str(cut))
+    assert "also give dumpdirectory --tokens" in bad("explain", str(cut))
     assert call("explain", str(cut), FILES[1]).status == 0

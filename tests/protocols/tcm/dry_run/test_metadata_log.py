@@ -85,7 +85,7 @@ def test_without_a_directory_what_is_not_known_is_said() -> None:
     (epoch,) = [epoch for epoch in alone.epochs if epoch.epoch == 32]
     assert epoch.standing == "not known"
     assert epoch.say.startswith("10.0.0.5 registers")
-    assert "does not say" in epoch.say
+    assert "does not give" in epoch.say
     assert {member.tokens for member in alone.at(31)[0]} == {None, ()}
     with pytest.raises(BadInput) as raised:
         what_if(alone, 41, KS)
@@ -183,7 +183,7 @@ def test_a_node_may_start_with_a_new_address() -> None:
     assert [each.name for each in again.at(42)[0] if each.node == 2] == ["node 2"]
     assert [each.name for each in again.at(43)[0] if each.node == 2] == ["10.0.0.99"]
     assert again.warnings[:-1] == moved.warnings
-    assert says(again.warnings[-1], "node 2 is at 10.0.0.2 in the directory, and at 10.0.0.99")
+    assert says(again.warnings[-1], "node 2 is at 10.0.0.2 in the directory but at 10.0.0.99")
 
 
 WHOLE = """
@@ -226,17 +226,17 @@ def test_a_log_with_every_sort_of_entry() -> None:
     history = metadata_history_of([entry(line.strip()) for line in lines if line.strip()])
     found = [epoch_line(history, epoch) for epoch in history.epochs]
     assert found == (FIXTURES / "every_sort.txt").read_text("utf-8").splitlines()
-    assert history.warnings == ("kinds that this kit does not know, kept as text: SEAL_PERIOD",)
+    assert history.warnings == ("kinds unknown to this kit, kept as text: SEAL_PERIOD",)
 
 
 @pytest.mark.parametrize(
     ("kinds", "odd"),
     [
-        (["PREPARE_JOIN", "MID_JOIN"], "mid: switch reads; start was to come next"),
-        (["PREPARE_JOIN", "START_JOIN", "START_JOIN"], "mid was to come next"),
+        (["PREPARE_JOIN", "MID_JOIN"], "mid: switch reads; start was due next"),
+        (["PREPARE_JOIN", "START_JOIN", "START_JOIN"], "mid was due next"),
         (["START_JOIN", "MID_JOIN", "FINISH_JOIN"], ""),
         (["FINISH_JOIN", "PREPARE_JOIN", "START_JOIN"], ""),
-        (["PREPARE_JOIN", "PREPARE_JOIN"], "start was to come next"),
+        (["PREPARE_JOIN", "PREPARE_JOIN"], "start was due next"),
     ],
 )
 def test_steps_out_of_order_are_named(kinds: list[str], odd: str) -> None:
@@ -273,7 +273,7 @@ def test_gaps_and_other_moments_are_said(tmp_path: Path) -> None:
     history = metadata_history([cut, other])
     gap, _, unlike = history.warnings
     assert gap == "epochs 34 to 35 are missing"
-    assert unlike.startswith("10.0.0.3 is LEAVING in the directory, and JOINED")
+    assert unlike.startswith("10.0.0.3 is LEAVING in the directory but JOINED")
     assert {epoch.standing for epoch in history.epochs} == {"as expected", "not known"}
 
 
@@ -360,7 +360,7 @@ def test_the_command(tmp_path: Path) -> None:
     page = tmp_path / "history.html"
     assert call("metadata", str(LOG), "--html", str(page)).status == 0
     assert page.stat().st_size > 10_000
-    assert "tell the same" in call("metadata", str(VIEW), str(VIEW)).out
+    assert "have the same content" in call("metadata", str(VIEW), str(VIEW)).out
     other = tmp_path / "later.txt"
     other.write_text(VIEW.read_text().replace("Epoch: 42", "Epoch: 44"))
     differ = call("metadata", str(VIEW), str(other))
@@ -368,5 +368,5 @@ def test_the_command(tmp_path: Path) -> None:
     assert "Epoch" in call("metadata", str(VIEW)).out
     assert says(bad("metadata", str(VIEW), str(VIEW), "--at", "3"), "--at | 3 | one log")
     assert says(bad("metadata", str(LOG), "--at", "99"), "epoch | 99 | 31 to 42")
-    assert says(bad("metadata", str(DIRECTORY)), "log | a log among the files")
+    assert says(bad("metadata", str(DIRECTORY)), "log | at least one log among the files")
     assert says(bad("metadata", str(LOG), "--html", str(LOG)), "--html | a different file")

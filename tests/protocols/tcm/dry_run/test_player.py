@@ -99,7 +99,7 @@ def test_figures_as_data(friday: DryRun) -> None:
     assert friday.steps[0].busiest == "10.20.0.2"
     assert "10.20.0.5" in friday.steps[0].fragile
     assert friday.warnings == (
-        "10.20.0.6 is down: nothing is streamed from there, and nothing acknowledged",
+        "10.20.0.6 is down: nothing is streamed from there, and nothing is acknowledged there",
     )
 
 
@@ -129,7 +129,7 @@ def test_before_anything_begins_each_two_are_judged(friday: DryRun) -> None:
     words = written(scenes(friday)[1], "planned")
     assert "decommission 10.20.0.2 and bootstrap 10.20.0.10 at 3000000000000000000: yes" in words
     assert (
-        "decommission 10.20.0.2 and decommission 10.20.0.4: no; once the first has begun, shop ("
+        "decommission 10.20.0.2 and decommission 10.20.0.4: no; once the first one has begun, shop"
         in words
     )
     assert "bootstrap 10.20.0.10 at 3000000000000000000 and decommission 10.20.0.4: no" in words

@@ -238,7 +238,7 @@ def test_the_table_says_what_a_student_needs() -> None:
     text = repr(found)
     assert text.splitlines()[1].split("  ")[0] == "epoch"
     assert f"Shown: 12 of {len(rows)} events" in text
-    assert "Every column is kept at every event." in text
+    assert "Every property holds at every event." in text
     assert "✗" not in text
     bundle = found._repr_mimebundle_()
     assert bundle["text/plain"] == text
