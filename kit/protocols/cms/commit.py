@@ -313,7 +313,7 @@ class Commit(NodeModel[CommitState]):
             return None
         ballot = next(each for each in count(highest + 1) if self.leader(each) == node)
         if ballot > self.ballots * self.size and self.is_led(s, highest, epoch):
-            return refused("another member leads, and this run has no rounds left")
+            return refused("another member leads, and the run's budget of rounds is used up")
         slot = mine.slot(epoch)
         opened = Handling(work.request, ballot, 1 << node, slot.accepted)
         return s.at(node, slots=mine.keeping(promise(slot, ballot)), handles=opened)

@@ -250,7 +250,7 @@ def test_in_the_log_a_silent_joiner_is_dropped_by_nobody() -> None:
     timeline = played({**JOINING, "cuts": 1, "cancels": 1}, (), *start)
     refusal = timeline.model.refusal(timeline.state, Schema.time_out("B"))
     assert refusal is not None
-    assert refusal.reason == "silence cancels nothing: an operator has to"
+    assert refusal.reason == "silence cancels nothing: an operator has to do it"
     timeline.run([Schema.cancel("X"), Schema.catch_up("B", "A")])
     assert [row.joining for row in known(timeline.model, timeline.state)] == [()] * 3
     assert not witness(timeline)
