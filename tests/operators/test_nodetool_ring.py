@@ -89,7 +89,7 @@ TOKEN = "-5757763313810287289"  # of the first row of the joining node, line 7
     ("old", "new", "said"),
     [
         ("Datacenter: bergen", "Datacenter:", "line 19 | 'Datacenter:'"),
-        ("Datacenter: bergen", "Datacenter: amsterdam", "each once, of one output"),
+        ("Datacenter: bergen", "Datacenter: amsterdam", "each once, from one output"),
         ("==========", "=====", "line 3 | '====='"),
         ("Address   Rack", "Address   DC   Rack", "line 4 | 'Address DC Rack"),
         (JOINING, JOINING.replace("Joining", "Sleeping"), "line 7 | '10.1.0.4 r1 Up Sleeping"),
@@ -128,7 +128,7 @@ def test_bad_lines(old: str, new: str, said: str) -> None:
         ("\n\n", " | 'no datacenter'"),
         ("Datacenter: dc1", "line 2 | '' | '=========='"),
         ("Connection refused\n" + RING, "line 1 | 'Connection refused'"),
-        (RING + RING, "each once, of one output"),
+        (RING + RING, "each once, from one output"),
         (text_of(CASSANDRA / "status.txt"), "line 2 | '===="),
     ],
 )

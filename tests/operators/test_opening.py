@@ -264,7 +264,7 @@ def test_a_datacenter_that_has_no_node() -> None:
     """A replication may name a datacenter whose last node has gone; a warning says so."""
     for gone, hint in (("berlin", ""), ("Bergen", "; did you mean bergen?")):
         found = opened(RING, keyspaces=(NETWORK.replace("bergen", gone),))
-        told = f"keyspace shop names datacenter {gone}, in which no node is{hint}"
+        told = f"keyspace shop names datacenter {gone}, which has no nodes{hint}"
         assert told in found.warnings
 
 
@@ -305,8 +305,8 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     for path in (tmp_path / "missing", tmp_path, noise):
         with pytest.raises(BadInput, match=r"a readable file|text in UTF-8"):
             open_ring(path)
-    assert "one or more, each once" in refused(())
-    assert "one or more, each once" in refused((RING, RING))
+    assert "one or more, none twice" in refused(())
+    assert "one or more, none twice" in refused((RING, RING))
 
 
 def test_files_of_one_name(tmp_path: Path) -> None:

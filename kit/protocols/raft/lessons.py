@@ -217,8 +217,8 @@ TASKS = (
     run_task(
         "figure-8", "the entry that was on a majority",
         "Five servers start as in Figure 8 of the Raft paper. A leads term 4, and S-87 is off, "
-        "so A counts entries from older terms too. Give a run, as verbs or as a Player, that breaks "
-        "a promise.",
+        "so A counts entries from older terms too. Give a run, as verbs or as a Player, that "
+        "breaks a promise.",
         (
             "let A send its entry from term 2 to C and get the answer. Then E can win: "
             "who votes for it?"

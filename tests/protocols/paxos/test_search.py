@@ -258,7 +258,7 @@ def test_a_counter_has_no_messages() -> None:
     [
         ({"values": ("x at Z",)}, "one of A, B, C"),
         ({"values": ("x",)}, "x at A"),
-        ({"values": ("x at A", "x at B")}, "another value for each"),
+        ({"values": ("x at A", "x at B")}, "a different value for each"),
         ({"given_names": ("P",)}, "3 names"),
         ({"becomes": ("D", "D")}, "each once"),
     ],
