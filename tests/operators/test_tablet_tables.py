@@ -124,7 +124,7 @@ def test_sizes_that_are_refused(rows: list[str], said: str, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([f"{A},-1"], "line 2 storage_capacity | -1 | bytes, a number of 0 or more"),
+        ([f"{A},-1"], "line 2 storage_capacity | -1 | bytes, a number from 0 up"),
         ([f"{A},1", f"{A},1"], "line 3 node | each node once"),
         ([",1"], "line 2 node | None"),
     ],

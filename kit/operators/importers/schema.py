@@ -257,7 +257,7 @@ def table_counts(options: object, field: str) -> Mapping[str, Count]:
         counts[POWERS] = int(word == "true")
     least, most = (counts.get(name) for name in COUNTS[:2])
     if most == 0:
-        raise BadInput(f"{field}.{COUNTS[1]}", most, "a whole number, 1 or more")
+        raise BadInput(f"{field}.{COUNTS[1]}", most, "a whole number from 1 up")
     if least is not None and most is not None:
         powers = counts.get(POWERS, 1)  # the first rounds up to a power of two, the other one down
         up = 1 << max(0, int(least) - 1).bit_length() if powers else least

@@ -444,7 +444,7 @@ def read_sizes(path: Readable) -> TabletBytes:
         tablets[last] = row["replicas"] or {}
         for host, size in tablets[last].items():
             if size < 0:
-                raise BadInput(f"{where} replicas.{host}", size, "bytes, a number of 0 or more")
+                raise BadInput(f"{where} replicas.{host}", size, "bytes, a number from 0 up")
     if not sizes:
         raise BadInput(source, "no row", f"rows of {SIZES_TABLE.name}, one for each tablet")
     return sizes
@@ -457,7 +457,7 @@ def read_loads(path: Readable) -> tuple[NodeLoad, ...]:
     for where, row in _known_rows(text, source, LOADS_TABLE):
         host, capacity = _needed(row, "node", where), row.get("storage_capacity")
         if capacity is not None and capacity < 0:
-            raise BadInput(f"{where} storage_capacity", capacity, "bytes, a number of 0 or more")
+            raise BadInput(f"{where} storage_capacity", capacity, "bytes, a number from 0 up")
         if host in loads:
             raise BadInput(f"{where} node", host, "each node once")
         place = host, row.get("dc"), row.get("rack"), row.get("up"), capacity
