@@ -78,7 +78,7 @@ def text(field: str, value: object, longest: int = LONGEST_NAME) -> str:
 
     Raises BadType for what is no text; BadInput for a long one or one that cannot be printed.
     """
-    allowed = f"a text of at most {longest} printable characters"
+    allowed = f"a string of at most {longest} printable characters"
     if not isinstance(value, str):
         raise BadType(field, value, allowed)
     if len(value) > longest or not value.isprintable():

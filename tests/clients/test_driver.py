@@ -228,8 +228,8 @@ def test_replicas_send_programs_elsewhere(served: Served) -> None:
     [
         ("SELECT nope FROM ks.items", "nope"),
         ("SELECT * FROM ks.nope", "ks.nope"),
-        ("SELECT * FROM items", "a keyspace before it"),
-        ("INSERT INTO ks.items (key, value) VALUES (7, 'x')", "follows that one row"),
+        ("SELECT * FROM items", "a keyspace first"),
+        ("INSERT INTO ks.items (key, value) VALUES (7, 'x')", "follows only that row"),
         ("INSERT INTO ks.items (key, value) VALUES (150, 7)", "a value of type text"),
         ("INSERT INTO ks.items (key) VALUES (150)", "a value"),
         ("UPDATE system.local SET rack = 'x' WHERE key = 'local'", "read only"),

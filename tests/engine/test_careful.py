@@ -122,7 +122,7 @@ CARELESS: dict[str, tuple[Made, str]] = {
     ),
     "another end": (
         lambda: ruled(outcome=drawn_ends()),
-        "^outcome of add 1, line .*got 'another answer each time'",
+        "^outcome of add 1, line .*got 'a different answer each time'",
     ),
     "an end of another kind": (
         lambda: ruled(outcome=lambda s, given: Frozen()),
@@ -138,7 +138,7 @@ CARELESS: dict[str, tuple[Made, str]] = {
     ),
     "a judge that draws": (
         lambda: judged(sometimes("reached", "It is", every_other())),
-        "^property reached, line .*got 'another answer each time'",
+        "^property reached, line .*got 'a different answer each time'",
     ),
     "a judge that was not called": (
         lambda: judged(sometimes("reached", "It is", lambda s: len)),
@@ -357,5 +357,5 @@ def test_a_function_is_asked_again_about_sets_in_another_order() -> None:
     one, several = frozenset((1,)), frozenset((1, 2, 3))
     assert judge(several, one) == judge(several, one) == 1
     for _ in range(2):
-        with pytest.raises(BadInput, match="another answer each time"):
+        with pytest.raises(BadInput, match="a different answer each time"):
             judge(one, several)

@@ -276,7 +276,7 @@ HOSTILE: dict[str, tuple[str, str]] = {
     "a loop before the start": (itf(more=', "loop": -1'), "loop | -1 | from 0 to 0"),
     "a loop that is true": (itf(more=', "loop": true'), "loop | True | a whole number"),
     "a broken number": (itf("1.5"), "states[0].x | 1.5 | a whole number"),
-    "no number": (itf("NaN"), "trace | 'NaN' | numbers that JSON knows"),
+    "no number": (itf("NaN"), "trace | 'NaN' | numbers valid in JSON"),
     "an endless number": (itf("1e999"), "states[0].x | inf | a whole number"),
     "null as a value": (itf("null"), "states[0].x | None | a whole number"),
     "a number too large for JSON": (itf("9007199254740992"), "states[0].x | #bigint"),

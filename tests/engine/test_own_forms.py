@@ -34,7 +34,7 @@ def test_every_drill_has_words_of_its_own() -> None:
     assert printed(drill).splitlines() == list(grade_lines(drill.grade()))
     drill.enter("help nothing-of-the-kind")
     [error] = errors(drill)
-    assert "the beginning of a command; help alone lists them all" in error
+    assert "the beginning of a command; help alone lists all of them" in error
 
 
 def test_a_drill_that_there_is_not_is_named() -> None:

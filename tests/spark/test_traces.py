@@ -323,9 +323,9 @@ def test_a_spoiled_folder_of_traces_is_named(tmp_path: Path, runs: list[Tables])
         read_traces(None, tmp_path)
     store(tmp_path, runs[0])
     (tmp_path / "epochs" / "other.parquet").write_text("x", encoding="utf-8")
-    with pytest.raises(BadInput, match=like("table epochs | files as store() writes them")):
+    with pytest.raises(BadInput, match=like("table epochs | files written by store()")):
         read_traces(None, tmp_path)
-    with pytest.raises(BadInput, match=like("table epochs | files as store() writes them")):
+    with pytest.raises(BadInput, match=like("table epochs | files written by store()")):
         watch_folder(None, tmp_path).lag()
     with pytest.raises(BadInput, match=like("runs[1][epochs] | None | a table of epochs")):
         PlainTraces(runs[0], {}).lag()
