@@ -28,7 +28,7 @@ LONGEST_NAME = 200  # characters
 HELD = (Sequence, Set, ValuesView, Mapping)  # whose values can be looked at without taking them
 MOST_VALUES = 2_000_000  # that something yields
 WORDS: dict[Any, str] = {
-    str: "a text",
+    str: "a string",
     int: "a whole number",
     float: "a finite number",
     bool: "True or False",

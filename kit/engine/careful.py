@@ -103,7 +103,7 @@ def check_refusal(what: str, judge: Callable[..., Any], refusal: Any) -> None:
 def check_text(what: str, function: Callable[..., Any], answer: Any) -> None:
     """See that a model's word is a text. Raises BadInput naming the function when it is none."""
     if not isinstance(answer, str):
-        raise BadInput(place(what, function), answer, "a text")
+        raise BadInput(place(what, function), answer, "a string")
 
 
 def check_kind(model: Model[Any, Any], what: str, function: Callable[..., Any], state: Any) -> None:

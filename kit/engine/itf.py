@@ -169,7 +169,7 @@ def _value(field: str, value: Any) -> Any:
     if isinstance(value, list):
         return [_value(f"{field}[{at}]", each) for at, each in enumerate(value)]
     if isinstance(value, str) and len(value) > LONGEST_TEXT:
-        raise BadInput(field, value, f"a text of at most {LONGEST_TEXT:,} characters")
+        raise BadInput(field, value, f"a string of at most {LONGEST_TEXT:,} characters")
     if type(value) is int and abs(value) > LARGEST:
         raise BadInput(field, value, f"at most {LARGEST}; larger numbers as {BIG}")
     if not isinstance(value, str | int | dict):

@@ -251,7 +251,7 @@ def test_fuzz_clean() -> None:
         "configuration: every parameter at its default",
         "judged: always consistent; sometimes all-commit, all-abort",
         "none found",
-        "all 9 transitions of the tables were taken",
+        "all 9 transitions in the tables were taken",
     ]
 
 

@@ -27,7 +27,7 @@ def test_every_drill_has_words_of_its_own() -> None:
         assert f"{word} – " in told
     drill.enter("help CHECK")
     [line] = printed(drill).splitlines()
-    assert line.startswith("checklist – the steps of the procedure, ticked as they are done")
+    assert line.startswith("checklist – the steps of the procedure, ticked off as they are done")
     drill.enter("checklist")
     assert printed(drill).splitlines() == list(checklist_lines(drill.checklist()))
     drill.enter("grade")

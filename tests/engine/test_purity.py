@@ -172,7 +172,7 @@ def test_the_words_of_a_model_are_texts() -> None:
     model: Any = model_of(Firm, lambda s, action: Firm((*s.items, 1)))
     model.describe = lambda before, action, after: 7
     check_purity(model, Firm(), words=False)
-    with pytest.raises(BadInput, match=r"describe.*a text"):
+    with pytest.raises(BadInput, match=r"describe.*a string"):
         check_purity(model, Firm())
 
 

@@ -331,7 +331,7 @@ def test_a_search_that_memory_bounds_says_so(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("kit.engine.search.REPORT_EVERY", 1)
     result = check(build("twophase", {"rms": 3}))
     assert not result.complete
-    assert result.sentence.startswith("bounded, by the memory that there is")
+    assert result.sentence.startswith("bounded, limited by the memory available")
     assert call("check", "twophase").status == 2
 
 

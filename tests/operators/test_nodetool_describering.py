@@ -159,7 +159,7 @@ def test_a_datacenter_without_replicas() -> None:
         ),
         ("])])\n".replace("])])", ")])"), "\n", "line 3: got"),
         (FIRST + "\n", "", "is a line missing"),
-        (FIRST, FIRST + "\n" + FIRST, "each range once; line 3 ends there too"),
+        (FIRST, FIRST + "\n" + FIRST, "each range once; line 3 also ends there"),
         (FIRST, FIRST + "\nTokenRange: ", "line 4 | 'TokenRange:'"),
         (FIRST, FIRST + "\nerror: gone", "line 4 | 'error: gone'"),
     ],

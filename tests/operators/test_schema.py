@@ -112,7 +112,7 @@ def test_use_names_the_keyspace_of_what_follows() -> None:
         (KS.replace("3", "'many'") + ";", "dc1 | 'many' | or a list of racks"),
         (KS.replace("3", "-3") + ";", "dc1 | -3 | a number of replicas"),
         (KS.replace("3", "['r1', 'r1']") + ";", "dc1 | r1, r1 | each rack once"),
-        (KS.replace("3", "[r1]") + ";", "dc1 | 'r1' | a text"),
+        (KS.replace("3", "[r1]") + ";", "dc1 | 'r1' | the name of a rack, as a string"),
         (KS.replace("Network", "Every") + ";", "class"),
         (f"{KS}; CREATE TABLE t (id int);", "s line 1 | 't' | USE keyspace"),
         (f"{KS};\nUSE ;", "s line 2 | 'USE' | the name of a keyspace"),

@@ -217,7 +217,7 @@ def _node(row: Row, where: str, warnings: list[str]) -> Seen:
     return Seen(name, dc, rack, tokens, host_id=host_id)
 
 
-def name_in(row: Row, column: str, where: str, allowed: str = "a text") -> str:
+def name_in(row: Row, column: str, where: str, allowed: str = "a string") -> str:
     """A name in a row. Raises BadInput for what is none, with what is ``allowed``."""
     value = row.get(column)
     if not isinstance(value, str):

@@ -376,7 +376,7 @@ def _text(row: Mapping[str, Any], name: str, where: str) -> str:
     if value is None:
         raise BadInput(f"{where} {name}", None, "a value; is the file cut short?")
     if not isinstance(value, str | int):
-        raise BadInput(f"{where} {name}", value, "a text")
+        raise BadInput(f"{where} {name}", value, "a string")
     return str(value).strip()
 
 

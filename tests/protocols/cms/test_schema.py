@@ -115,7 +115,7 @@ def test_by_gossip_a_joiner_misses_what_is_written_past_it() -> None:
     assert [row.missing for row in known(timeline.model, timeline.state)] == [0, 0, 0, 0]
     timeline = played(given, BY_GOSSIP, *start, "write B", "joined X")
     assert [row.missing for row in known(timeline.model, timeline.state)] == [0, 0, 0, 1]
-    assert witness(timeline)["streamed"] == "X has joined without write 1"
+    assert witness(timeline)["streamed"] == "X has joined, but lacks write 1"
     learnt = played(
         given, (), *("ask-seed X A", "bootstrap X", "learn X A", "stream X A", "write B")
     )
