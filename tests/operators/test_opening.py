@@ -178,7 +178,7 @@ def test_a_joining_node_may_be_missing() -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"address": "10.0.0.8"}, "r.txt: node | '10.0.0.1' | node | s.txt | knows"),
+        ({"address": "10.0.0.8"}, "r.txt: node | '10.0.0.1' | node | also in s.txt"),
         ({"tokens": (-5,)}, "s.txt: number of tokens of 10.0.0.1 | 1 | 2 | other"),
         ({"dc": "dc9"}, "s.txt: datacenter of 10.0.0.1 | 'dc9' | dc1 | r.txt"),
         ({"rack": "r9"}, "s.txt: rack of 10.0.0.1 | 'r9' | r1 | r.txt"),
@@ -196,7 +196,7 @@ def test_outputs_that_do_not_fit(changes: dict[str, object], said: str) -> None:
 def test_a_node_that_one_output_lacks() -> None:
     """A node that the ring has and status has not, or the other way round, is named."""
     for ring, status, said in (
-        (HOSTS, HOSTS[:2], "r.txt: node | '10.0.0.3' | node | s.txt | knows"),
+        (HOSTS, HOSTS[:2], "r.txt: node | '10.0.0.3' | node | also in s.txt"),
         (HOSTS[:2], HOSTS, "s.txt: node | '10.0.0.3' | node | r.txt | knows"),
     ):
         with pytest.raises(BadInput) as caught:
@@ -219,7 +219,7 @@ def test_a_token_of_two_nodes() -> None:
     """A token that two files give to two nodes is named with both nodes."""
     rows = rows_of([replace(HOSTS[0], address="10.0.0.1"), replace(HOSTS[1], tokens=(7, 90))])
     texts = [("local", select_json(rows[:1])), ("peers", select_json(rows[1:]))]
-    with pytest.raises(BadInput, match=like("token of 10.0.0.2 | 7 | 10.0.0.1 has it too")):
+    with pytest.raises(BadInput, match=like("token of 10.0.0.2 | 7 | 10.0.0.1 also has it")):
         import_texts(texts)
 
 
