@@ -232,7 +232,7 @@ def test_replicas_send_programs_elsewhere(served: Served) -> None:
         ("INSERT INTO ks.items (key, value) VALUES (7, 'x')", "follows only that row"),
         ("INSERT INTO ks.items (key, value) VALUES (150, 7)", "a value of type text"),
         ("INSERT INTO ks.items (key) VALUES (150)", "a value"),
-        ("UPDATE system.local SET rack = 'x' WHERE key = 'local'", "read only"),
+        ("UPDATE system.local SET rack = 'x' WHERE key = 'local'", "read-only"),
         ("CREATE TABLE ks.t (a int PRIMARY KEY)", "SELECT columns FROM table"),
         ("USE nope", "nope"),
         ("DESCRIBE nope", "nope"),

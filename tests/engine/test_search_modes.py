@@ -260,7 +260,7 @@ def test_a_false_symmetry_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     model.symmetry = lambda s: (Cell(2) if s.at == 7 else s, None)
     with monkeypatch.context() as patch:
         patch.setattr("kit.engine.search.SymmetryCheck.compare", lambda *_: None)
-        with pytest.raises(KitError, match="graph: its symmetry joins states that do not behave"):
+        with pytest.raises(KitError, match="graph: its symmetry merges states that behave"):
             check(model, symmetry=True, mode="depth", max_depth=5)
 
 
