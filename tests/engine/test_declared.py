@@ -78,7 +78,11 @@ def out_of_range() -> Any:
 WRONG: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a class": (a_class, BadType, "^@action"),
     "a judge": (a_judge_that_is_a_class, BadType, "^@always"),
-    "a taken name": (a_taken_name, TypeError, "Taken.describe: every model already has such a method"),
+    "a taken name": (
+        a_taken_name,
+        TypeError,
+        "Taken.describe: every model already has such a method",
+    ),
     "an unknown name": (an_unknown_name, TypeError, "'Nobody' is not defined, which an annotation"),
     "without an end": (endless, BadInput, "^action wait: .*parameters with Each, or each="),
     "out of range": (out_of_range, BadInput, "^each of action look: got 7; allowed: one of .0, 1"),
