@@ -260,7 +260,7 @@ def test_a_counter_has_no_messages() -> None:
         ({"values": ("x",)}, "x at A"),
         ({"values": ("x at A", "x at B")}, "a different value for each"),
         ({"given_names": ("P",)}, "3 names"),
-        ({"becomes": ("D", "D")}, "each once"),
+        ({"becomes": ("D", "D")}, "none twice"),
     ],
 )
 def test_bad_input(given: dict[str, Any], said: str) -> None:
