@@ -249,7 +249,7 @@ def test_a_counter_has_no_messages() -> None:
     """A log by one node's counter has nothing finer."""
     player = Player("commit/by-counter", controls=False)
     player.goto(commits(player)[0])
-    with pytest.raises(KitError, match="nothing finer"):
+    with pytest.raises(KitError, match="no finer view"):
         zoomed(player.timeline)
 
 
