@@ -111,7 +111,7 @@ def misfit(field: str, data: Any, error: Exception, allowed: str) -> BadInput:
 KINDS = {
     "int": "a whole number",
     "float": "a number",
-    "str": "a text",
+    "str": "a string",
     "bool": "true or false",
     "array": "a list",
     "object": "a map",

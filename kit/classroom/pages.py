@@ -26,7 +26,7 @@ def seat_page() -> str:
         '<input id="code" autocomplete="off" autocapitalize="characters" spellcheck="false" '
         f'maxlength="40" required> <button>{escape(say("come in"))}</button></form>'
     )
-    leave = h("p", h("button", say("give the seat back"), type="button", id="leave"))
+    leave = h("p", h("button", say("give up the seat"), type="button", id="leave"))
     body = (
         f'<main class="seat"><h1>{escape(say("Be a node"))}</h1><p id="wrong" role="alert"></p>'
         f'{door}<section id="nodes" hidden></section>'
@@ -69,7 +69,7 @@ def nodes_of(room: Room) -> Frag:
 
 
 def _page(title: str, body: str, script: str) -> str:
-    cut, closed = escape(say("The line is cut; trying again.")), escape(closed_words())
+    cut, closed = escape(say("Connection lost; trying again.")), escape(closed_words())
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'

@@ -158,10 +158,10 @@ class Room:
             "div",
             h("h2", say("You are node {node}", node=node)),
             _section(say("Your inbox"), inbox, say("Nothing has come.")),
-            _section(say("What you may do"), own, say("Nothing now: wait for a message.")),
+            _section(say("What you can do"), own, say("Nothing now: wait for a message.")),
             h("h3", say("What you know")),
             h("dl", rows),
-            _section(say("What you did and received, latest first"), lines[::-1], say("Nothing.")),
+            _section(say("What you did and received, newest first"), lines[::-1], say("Nothing.")),
         )
 
     def _button(self, action: Any) -> Frag:

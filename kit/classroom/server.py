@@ -193,7 +193,7 @@ class SeatLine(Line):
             self.too_many += 1
             if self.too_many > PATIENCE:
                 self.close(1008)
-            return self.say(wrong=say("Not so fast: wait a moment."))
+            return self.say(wrong=say("Too fast: wait a moment."))
         if len(message) > LARGEST:
             return self.close(1009)
         try:
@@ -239,7 +239,7 @@ class SeatLine(Line):
             self.show()
             return
         self.wrong += 1
-        self.say(wrong=say("That is not the code: look at the wall."))
+        self.say(wrong=say("That is not the code: look at the projector."))
         if self.wrong >= MOST_WRONG:
             self.close(1008)
 

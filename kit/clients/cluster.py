@@ -85,7 +85,7 @@ class ServedCluster:
         t = timeline or self.timeline
         here: Any = t.here
         if tuple(here.names) != self.names:
-            raise Refused("another cluster is shown now: serve it again")
+            raise Refused("a different cluster is shown now: serve it again")
         run = tuple(t.moments[each] for each in t.path(t.at))
         return DrillMoment(t.here, run, self.names[at])
 
@@ -107,7 +107,7 @@ class ServedCluster:
         with self.lock:
             moment = self.source.forward()
             if moment is None:
-                raise Refused("nothing comes next by itself")
+                raise Refused("nothing comes next on its own")
             self.look()
             return moment
 
@@ -178,7 +178,9 @@ class ServedCluster:
             if not rows.coordinates(self.now(at), at):
                 able = [n for n, x in enumerate(self.names) if rows.coordinates(self.now(n), n)]
                 who = " or ".join(self.names[each] for each in able)
-                raise Refused(f"{NOT_MODELLED}{request.coordinator} coordinates nothing; ask {who}")
+                raise Refused(
+                    f"{NOT_MODELLED}{request.coordinator} does not coordinate requests; ask {who}"
+                )
             if self.timeline.at != self.timeline.tip:
                 raise Refused("the history is shown at an earlier step: go to its end, or fork")
             model, number = rows.with_request(self.now(at), request)
@@ -254,7 +256,7 @@ class ServedCluster:
         """Another history is shown: nobody will answer what was asked in the one before."""
         self._shown = self.timeline
         for tell in self.waiting.values():
-            tell(RowAnswer("failure", why="another history is shown now"))
+            tell(RowAnswer("failure", why="a different history is shown now"))
         for each in (self.waiting, self.values, self.held, self._own):
             each.clear()
 

@@ -57,7 +57,7 @@ class Conversation:
             return frames.SUPPORTED, multimap(known)
         if message.opcode == frames.STARTUP:
             if message.options.get("COMPRESSION"):
-                raise MalformedError("STARTUP COMPRESSION: this server compresses nothing")
+                raise MalformedError("STARTUP COMPRESSION: this server does not compress")
             self.started = True
             return frames.READY, b""
         if not self.started:
@@ -108,7 +108,7 @@ class Conversation:
     def _table(self, statement: Statement, used: str, catalog: Catalog) -> Table:
         keyspace = statement.keyspace or used
         if not keyspace:
-            raise BadInput("table", statement.table, "a keyspace before it: USE one, or name it")
+            raise BadInput("table", statement.table, "a keyspace first: USE one, or name it")
         table = catalog.table(keyspace, statement.table)
         for name in (*statement.columns, *statement.sets, *statement.where):
             if name not in table.columns:
@@ -134,7 +134,7 @@ class Conversation:
             statement = _bound(statement, table, given)
             if catalog.user_table(table) is None:
                 if statement.verb != "select":
-                    raise BadInput("table", table.title, "a table of users: this one is read only")
+                    raise BadInput("table", table.title, "a user table: this one is read-only")
                 return _selected(statement, table, given)
             request, value = self._request(statement, table, catalog, given.level)
         answer = await self.wait(request, value)
@@ -170,7 +170,7 @@ class Conversation:
         given = {**statement.sets, **statement.where}
         key = rows.key(catalog.now)
         if (statement.verb != "select" or given) and given.get(first) != key:
-            raise BadInput(first, given.get(first), f"{key}: this model follows that one row")
+            raise BadInput(first, given.get(first), f"{key}: this model follows only that row")
         if {*statement.where} - {first}:
             raise BadInput("WHERE", ", ".join(statement.where), f"{first} = {key} alone")
         value = next((given[name] for name in others if name in statement.sets), None)

@@ -102,9 +102,9 @@ class Message(Struct, frozen=True):
 def message_of(head: Header, body: bytes) -> Message:
     """What a frame asks. Raises MalformedError for a body that does not read so."""
     if head.opcode not in ASKED:
-        raise MalformedError(f"opcode {head.opcode:#04x}: no request of version 4")
+        raise MalformedError(f"opcode {head.opcode:#04x}: not a version 4 request")
     if head.flags & COMPRESSED:
-        raise MalformedError("a compressed frame: no compression was agreed on")
+        raise MalformedError("a compressed frame: no compression was negotiated")
     read = Reader(body)
     if head.flags & PAYLOAD:
         for _ in range(read.count("custom payload")):
@@ -137,7 +137,7 @@ def _message_of(opcode: int, read: Reader) -> Message:
 def _level(read: Reader) -> str:
     code = read.number("H", "consistency")
     if code >= len(LEVELS):
-        raise MalformedError(f"consistency {code:#06x}: none of version 4")
+        raise MalformedError(f"consistency {code:#06x}: not a version 4 level")
     return LEVELS[code]
 
 
@@ -161,7 +161,7 @@ def _given(read: Reader) -> Parameters:
 
 def _start(state: bytes) -> int:
     if len(state) not in (0, 4):
-        raise MalformedError("paging state: not one that this server gave")
+        raise MalformedError("paging state: not from this server")
     return int.from_bytes(state, "big")
 
 

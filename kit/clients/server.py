@@ -38,7 +38,7 @@ PATIENCE = 10.0
 """Seconds for what has begun to arrive, and for the first frame."""
 TRIES = 20
 ELSEWHERE = (
-    "a cluster needs a loopback address for each node, which {system} does not have by itself: "
+    "a cluster needs a loopback address for each node, which {system} does not have by default: "
     "serve it on Linux, for example in a container"
 )
 FULL = f"{MOST_CONNECTIONS} connections are open, and no more are accepted"

@@ -59,7 +59,7 @@ def parsed(text: str) -> Statement:
     except BadInput as error:
         raise SyntaxFault(str(error)) from None
     if len(parts) != 1:
-        raise SyntaxFault(f"{len(parts)} statements: one at a time")
+        raise SyntaxFault(f"{len(parts)} statements: send one at a time")
     return _Parser(text, parts[0]).statement()
 
 
@@ -71,7 +71,7 @@ class _Parser:
     def wrong(self) -> NoReturn:
         here = self.words[self.at].written if self.at < len(self.words) else "its end"
         raise SyntaxFault(
-            f"{shorten(self.text)}: not understood at {shorten(here)} (understood are {UNDERSTOOD})"
+            f"{shorten(self.text)}: not understood at {shorten(here)} (supported: {UNDERSTOOD})"
         )
 
     def says(self, *words: str) -> bool:

@@ -67,7 +67,7 @@ def decoded(type_: str, given: bytes | None) -> Any:
     try:
         return _DECODE[cql_type(type_).name](given)
     except (KeyError, ValueError, struct.error):
-        raise MalformedError(f"a bound value: {len(given)} bytes are no {type_}") from None
+        raise MalformedError(f"a bound value: {len(given)} bytes are not a valid {type_}") from None
 
 
 def fitted(column: str, type_: str, value: Any) -> Any:

@@ -78,23 +78,23 @@ ANSWERS = {
     "export": ("write a run for other tools: ITF, ShiViz, Mermaid, SVG", "runs:EXPORT"),
     "check": ("search every reachable state of a model", "searches:CHECK"),
     "fuzz": ("walk a model at random, once for each seed", "searches:FUZZ"),
-    "explain": ("whether journals, dumps and snapshots obey the model", "explaining:EXPLAIN"),
+    "explain": ("check whether journals, dumps and snapshots obey the model", "explaining:EXPLAIN"),
     "ring": ("the placements of a stable ring", "rings:RING"),
-    "glossary": ("what a word means, its picture and its lesson", "glossary:COMMAND"),
-    "handout": ("a page to hand out for a notebook, and its key", "handout:HANDOUT"),
+    "glossary": ("what a word means, with its picture and lesson", "glossary:COMMAND"),
+    "handout": ("a handout page for a notebook, and its answer key", "handout:HANDOUT"),
 }
 """The kit's own commands, their help and their places; between these, families add theirs."""
 
 SESSIONS = {
     "drill": ("type an operator's commands against a simulated cluster", "drills:drill"),
-    "class": ("let a class play a run: everybody is a node", "classroom:classroom"),
+    "class": ("let a class play a run: everyone is a node", "classroom:classroom"),
     "serve": ("let programs and cqlsh connect to a cluster", "serving:serving"),
-    "site": ("serve the static page that needs nothing, on this machine", "site:site"),
+    "site": ("serve the static site on this machine", "site:site"),
     "lab": ("open JupyterLab on the start notebook", "lab:main"),
 }
 EXAMPLES = """\
-Ends with 0 when all is well, 1 when the protocol refuses or a violation is found, 2 on bad input
-(or a search that was bounded). Any file may come through a pipe: - is standard input.
+Exits with 0 if all is well, 1 if the protocol refuses or a violation is found, and 2 on bad input
+(or after a bounded search). Any file can come through a pipe: - is standard input.
 
 examples
   python -m kit show bootstrap

@@ -22,8 +22,8 @@ LONGEST_READ = 100_000  # characters
 END = ("exit", "quit")
 DROPPED = "(the line is dropped; exit ends the drill)"
 ABOUT = """\
-Type an operator's commands against a simulated cluster; nothing is run on this machine. The end of
-the input, or exit, ends the drill: it is graded by replay.
+Type an operator's commands against a simulated cluster; nothing runs on this machine. The end of
+the input, or exit, ends the drill, which is then graded by replay.
 """
 
 
@@ -31,7 +31,7 @@ def drill(argv: list[str]) -> int:
     """Play a drill on what stdin holds; 0 when it is passed."""
     parser = Parser(prog="python -m kit drill", description=ABOUT)
     parser.add_argument(
-        "name", metavar="DRILL", nargs="?", help="which one (without it, all are listed)"
+        "name", metavar="DRILL", nargs="?", help="which drill (default: list all of them)"
     )
     parser.add_argument("--checklist", action="store_true", help="show the checklist at the end")
     given = parser.parse_args(argv)
@@ -87,13 +87,13 @@ def _lines(under_way: Drill) -> Iterator[str]:
 def _read(before: int) -> str:
     """The next line of a file or pipe, which may have no end, nor may a line of it."""
     if before >= MOST_ENTRIES:
-        put(f"(a drill has at most {MOST_ENTRIES:,} lines: the rest is not read)")
+        put(f"(a drill has at most {MOST_ENTRIES:,} lines: the rest is ignored)")
         raise EOFError
     line = sys.stdin.readline(LONGEST_READ)
     if not line:
         raise EOFError
     if len(line) == LONGEST_READ:
-        put(f"(a line has less than {LONGEST_READ:,} characters: from here on nothing is read)")
+        put(f"(a line has less than {LONGEST_READ:,} characters: nothing more is read)")
         raise EOFError
     return line.rstrip("\n")
 

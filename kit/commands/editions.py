@@ -109,7 +109,7 @@ COMMAND = Command(
     "editions",
     lambda given: editions(*given.tables, differences=given.differences),
     (
-        Word("tables", "TABLE", "such as decommissioning (without it, all)", number="*"),
+        Word("tables", "TABLE", "such as decommissioning (default: all)", number="*"),
         Word("--differences", "", "only what differs"),
     ),
     "The states, edges and stages of both editions, side by side: the documents and the\n"

@@ -14,19 +14,19 @@ from kit.errors import counted
 
 STATUS = {"explained": 0, "refuted": 1, "unknown": 2}
 ABOUT = """\
-Does my cluster obey the model? What was seen, in order, is explained by a search over the steps
-that nobody saw in between: explained (with a run that you can open), refuted (no rule explains a
-line, with the nearest refusal of the model), or unknown within the bound.
+Does my cluster obey the model? A search over the unseen steps tries to explain, in order, what was
+seen. The answer is explained (with a run that you can open), refuted (no rule explains a line, with
+the model's nearest refusal), or unknown within the bound.
 """
 AFTER = """\
-FILE is a journal of a topology coordinator (several are put together in the order of time), a
-snapshot of scylla-tablets (a folder or an archive; ordered by the version of the topology), or a
-dump of system.topology or system.tablets (in the order given). All files are of one kind and one
-cluster. Or it is a metadata log (nodetool cms dumplog), and beside it what the log does not tell:
+FILE is a journal of a topology coordinator (several are merged in time order), a snapshot of
+scylla-tablets (a folder or an archive; ordered by topology version), or a dump of system.topology
+or system.tablets (in the order given). All files must be of one kind and from one cluster. FILE can
+also be a metadata log (nodetool cms dumplog), together with what the log does not contain:
 dumpdirectory --tokens, rows of system_schema.keyspaces, rows of system_views.data_placements.
 
-Ends with 0 when all is explained, 1 when a line is refuted, 2 when it is not known within the
-bound, and on bad input.
+Exits with 0 when everything is explained, 1 when a line is refuted, and 2 when the answer is
+unknown within the bound, or on bad input.
 
 examples
   python -m kit explain node-a.log node-b.log
@@ -72,17 +72,17 @@ def _parts(answers: Answers) -> Iterator[str]:
 
 
 WORDS = (
-    Word("files", "FILE", "journals, snapshots, dumps of a table, or a log", number="+"),
-    Word("--bound", "N", f"states that each search may visit ({BOUND:,})", BOUND, read=int),
+    Word("files", "FILE", "journals, snapshots, table dumps, or a log", number="+"),
+    Word("--bound", "N", f"states that each search can visit ({BOUND:,})", BOUND, read=int),
     Word(
         "--edition",
         "",
-        "server: the published server; documents: as they say (server if not given)",
+        "server: the published server; documents: as the documents say (default: server)",
         "server",
         choices=("documents", "server"),
         read=edition_today,
     ),
-    Word("--anonymize", "", "for snapshots: names get pseudonyms before anything is shown"),
+    Word("--anonymize", "", "for snapshots: replace names with pseudonyms before showing anything"),
     Word("--html", "OUT", "write the run as one page to step through"),
     Word("--save", "OUT", "write the run as a trace, for kit play"),
 )

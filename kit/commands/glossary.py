@@ -24,6 +24,6 @@ def _answer(given: Namespace) -> Answer:
 COMMAND = Command(
     "glossary",
     _answer,
-    (Word("word", "WORD", "such as fence, or 'read group' (without it, all words)", number="?"),),
-    "What a word of the kit means, with its picture and the lesson that explains it.",
+    (Word("word", "WORD", "such as fence, or 'read group' (default: all words)", number="?"),),
+    "What a word in the kit means, with its picture and the lesson that explains it.",
 )

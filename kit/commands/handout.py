@@ -15,7 +15,9 @@ from kit.lessons.teachers import write_teacher
 
 def _handout(given: Namespace) -> Answer:
     if bool(given.notebook) == given.all:
-        raise BadInput("arguments", given.notebook or "none", "a notebook, or --all without one")
+        raise BadInput(
+            "arguments", given.notebook or "none", ("a notebook, or --all and no notebook")
+        )
     if given.teacher and given.all:
         raise BadInput("--teacher", "--all", "one notebook")
     if given.notebook:
@@ -38,7 +40,7 @@ def _report(number: int, of: int) -> None:
 WORDS = (
     Word("notebook", "NOTEBOOK", "a notebook (.ipynb); its cells are run", number="?"),
     Word("--all", "", "the whole course as one reader: reader.html and reader-key.html"),
-    Word("--teacher", "", "a notebook as well, with its folds open and its exercises answered"),
+    Word("--teacher", "", "also make a notebook with its folds open and its exercises answered"),
     Word("--out", "FOLDER", "where to write both pages", "."),
 )
 HANDOUT = Command("handout", _handout, words=WORDS, as_json=False)

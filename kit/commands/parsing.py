@@ -79,7 +79,7 @@ class Parser(argparse.ArgumentParser):
         """Raise instead of printing the usage; words that are missing are named."""
         missing = message.partition("required: ")[2]
         if not missing:
-            raise KitError(f"{self.prog}: {message}; {self.prog} --help tells what is allowed")
+            raise KitError(f"{self.prog}: {message}; {self.prog} --help shows what is allowed")
         raise BadInput(missing, self.given or NOTHING, self.wanted(missing.partition(",")[0]))
 
     def wanted(self, name: str) -> str:
@@ -100,7 +100,7 @@ class Parser(argparse.ArgumentParser):
         if rest:
             known = [option for action in self._actions for option in action.option_strings]
             hint = nearest(rest[0].partition("=")[0], known)
-            raise BadInput("arguments", " ".join(rest), f"what {self.prog} --help names{hint}")
+            raise BadInput("arguments", " ".join(rest), f"what {self.prog} --help lists{hint}")
         return known_words, rest
 
     def misread(self, error: argparse.ArgumentError) -> BadInput:
@@ -111,7 +111,7 @@ class Parser(argparse.ArgumentParser):
             allowed = "a whole number" if said == "invalid int value:" else "no value"
             return BadInput(names[-1], given.removesuffix("'"), allowed)
         value = self._option_string_actions[names[0]].metavar or "a value"
-        return BadInput(names[-1], NOTHING, f"{value} ({names[-1]}=… where it begins with -)")
+        return BadInput(names[-1], NOTHING, f"{value} ({names[-1]}=… if it begins with -)")
 
 
 class Word(Struct, frozen=True):
@@ -159,12 +159,12 @@ class Command(Struct, frozen=True):
 
 
 RING_WORDS = (
-    Word("file", "RINGFILE", "a ring file (JSON), or what nodetool ring prints"),
+    Word("file", "RINGFILE", "a ring file (JSON), or the output of nodetool ring"),
     Word("--with", "FILE", "another file of the same cluster (repeatable)", several=True),
     Word(
         "--keyspace",
         "KS={...}",
-        "a keyspace and its replication, which nodetool leaves out (repeatable)",
+        "a keyspace and its replication, which nodetool does not print (repeatable)",
         several=True,
     ),
 )

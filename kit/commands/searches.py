@@ -43,7 +43,7 @@ def _summaries(known: Iterable[Mapping[str, Any]]) -> Iterator[Part]:
             ]
         )
         yield ""
-    yield "show MODEL tells more, play SCENARIO runs one, check MODEL searches all that can be"
+    yield "show MODEL tells more, play SCENARIO runs one, check MODEL searches all runs"
 
 
 def _listed(entry: registry.Entry) -> dict[str, Any]:
@@ -139,7 +139,7 @@ def _properties(
     judges += [(each, "sign") for each in model.signs]
     judges += [(sign, "sign") for sign, _ in turned if sign.name not in own]
     judges += [(each, "monitor") for each in model.monitors]
-    only = {sign.name: f"; a sign without {listed(without)}" for sign, without in turned}
+    only = {sign.name: f"; a sign marks one without {listed(without)}" for sign, without in turned}
     return [
         (each.name, kind, f"{each.title} {each.invariant}".rstrip() + only.get(each.name, ""))
         for each, kind in judges
@@ -185,11 +185,13 @@ def _check(given: Namespace) -> Answer:
     before = 0
     if given.refines:
         if given.breaks is not None:
-            raise BadInput("--breaks", "--refines", "one of the two: only steps are compared there")
+            raise BadInput(
+                "--breaks", "--refines", ("only one of the two: --refines compares steps only")
+            )
         if joins := (given.symmetry and "--symmetry") or (
             given.partial_order and "--partial-order"
         ):
-            raise BadInput(joins, "--refines", "one of the two: every fine step is compared")
+            raise BadInput(joins, "--refines", "only one of the two: every fine step is compared")
         refinement = _refinement(given)
         model = refinement.fine
         result = check_refinement(refinement, max_states=most, progress=True)
@@ -326,7 +328,7 @@ def _refinement(given: Namespace) -> Refinement:
         )
         raise BadInput("--refines", entry.name, f"a model that refines another one: {able}")
     if given.off:
-        raise BadInput("--off", given.off[0], "no safeguard switched off with --refines")
+        raise BadInput("--off", given.off[0], "no safeguard switched off when --refines is given")
     parameters: dict[str, Any] = dict(scenario.parameters) if scenario else {}
     parameters.update(entry.former.parameters_today(_parameters(given.parameter)))
     if not parameters and scenario is None:
@@ -456,7 +458,7 @@ def _walk_parts(model: Model[Any, Any], result: Fuzzed) -> Iterator[Part]:
     if result.untaken:
         yield from wrap(listed(result.untaken), "never taken: ", GAP)
     else:
-        yield f"all {len(result.rows)} transitions of the tables were taken"
+        yield f"all {len(result.rows)} transitions in the tables were taken"
     yield from (f"never reached: {name}" for name in result.unreached)
 
 
@@ -473,32 +475,31 @@ def _run(model: Model[Any, Any], actions: Actions) -> Rows:
 # -- the words of the command line -----------------------------------------------------------------
 
 
-SET = "set a parameter, such as nodes=4; may be given several times"
-SWITCH = "switch a safeguard off, by name or id; without -p in its smallest configuration"
+SET = "set a parameter, such as nodes=4 (repeatable)"
+SWITCH = "switch a safeguard off, by name or id; without -p, in its smallest configuration"
 CONFIGURATION = (
     MODEL,
     Word("-p --parameter", "NAME=VALUE", SET, several=True),
     Word("--off", "SAFEGUARD", SWITCH, several=True),
 )
-TRACE = Word("--trace", "FILE", "write the run that fails as a trace")
-ORDER = "let steps wait for those that look at them, or take at once what commutes"
+TRACE = Word("--trace", "FILE", "write the failing run as a trace")
+ORDER = "delay steps until another step looks at them, or take commuting steps at once"
 OF_CHECK = (
-    Word("--symmetry", "", "visit only one of the states that are alike"),
+    Word("--symmetry", "", "visit only one of several equivalent states"),
     Word("--partial-order", "", ORDER),
-    Word("--max-states", "N", "stop there (the search is then bounded, and ends with 2)"),
+    Word("--max-states", "N", "stop after N states (the search is then bounded, and exits with 2)"),
     Word(
         "--breaks",
         "INVARIANT",
-        "judge only what watches over this invariant, such as INV-NORES, or one promise by its "
-        "name; with --off and "
-        "without -p in the case that shows it, which may begin after a run",
+        "check only what guards this invariant, such as INV-NORES, or one promise by its name; "
+        "with --off and without -p, in the case that shows it, which may begin after a run",
     ),
-    Word("--refines", "", "compare each step with the coarser model's"),
+    Word("--refines", "", "compare each step with one of the coarser model"),
 )
-SEEDS = "the seeds from FIRST up to END, which is left out (0:50 if not given)"
+SEEDS = "the seeds from FIRST up to but not including END (default: 0:50)"
 OF_FUZZ = (
     Word("--seeds", "FIRST:END", SEEDS, "0:50"),
-    Word("--steps", "N", "at most this many steps per walk (100 if not given)", "100"),
+    Word("--steps", "N", "at most this many steps per walk (default: 100)", "100"),
 )
 
 

@@ -16,10 +16,10 @@ FIRST_PORT = 9042
 HOLD, RELEASE = "hold", "release"
 LONGEST = 1000  # characters
 ABOUT = """\
-Let programs connect to a cluster of the kit: drivers by the native protocol of CQL, cqlsh. Every
-node has an address of its own. An empty line is one step, any other one is an action by its verb,
-such as `apply A`; `hold A` lets nothing reach node A by itself, `release A` lets it go. Ctrl-C ends
-it.
+Let programs connect to a cluster in the kit: drivers through the native protocol of CQL, or cqlsh.
+Every node has its own address. An empty line is one step; any other line is an action, given by its
+verb, such as `apply A`. `hold A` keeps everything from reaching node A on its own; `release A` ends
+that. Ctrl-C stops the server.
 """
 
 
@@ -43,7 +43,7 @@ def serving(argv: Sequence[str]) -> int:
                 put(entered(served, line[:LONGEST].strip()))
             threading.Event().wait()  # nothing more is typed: programs may still come
         except KeyboardInterrupt:
-            put("nobody is served any more")
+            put("the cluster is no longer served")
     return 0
 
 
@@ -53,7 +53,7 @@ def entered(served: Served, line: str) -> str:
     try:
         if word in (HOLD, RELEASE):
             (served.hold if word == HOLD else served.release)(*rest.split())
-            return f"held: {', '.join(served.cluster.held) or 'nobody'}"
+            return f"held: {', '.join(served.cluster.held) or 'none'}"
         return (served.act(line) if line else served.step()).say
     except KitError as error:
         return str(error)

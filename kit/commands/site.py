@@ -58,13 +58,13 @@ def site(argv: Sequence[str]) -> int:
     given = parser.parse_args(argv)
     folder = Path(given.folder or BUILT)
     if not (folder / "index.html").is_file():
-        raise BadInput("folder", str(folder), "one with an index.html: `make site` builds it")
+        raise BadInput("folder", str(folder), "a folder with an index.html: `make site` builds it")
     if given.single:
         name, out = given.single
         target = check_place(out, "OUT")
         page = single_page(name, folder)
         write_whole(target, page, "OUT")
-        put(f"{target}: {len(page):,} bytes, live in a browser that opens it")
+        put(f"{target}: {len(page):,} bytes, live in any browser that opens it")
         return 0
     port = choose_port(FIRST_PORT if given.port is None else port_number(given.port))
     with server(folder, port) as pages:
@@ -74,5 +74,5 @@ def site(argv: Sequence[str]) -> int:
         try:
             pages.serve_forever()
         except KeyboardInterrupt:
-            put("nothing is served any more")
+            put("the site is no longer served")
     return 0

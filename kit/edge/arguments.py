@@ -28,7 +28,7 @@ LONGEST_NAME = 200  # characters
 HELD = (Sequence, Set, ValuesView, Mapping)  # whose values can be looked at without taking them
 MOST_VALUES = 2_000_000  # that something yields
 WORDS: dict[Any, str] = {
-    str: "a text",
+    str: "a string",
     int: "a whole number",
     float: "a finite number",
     bool: "True or False",
@@ -78,7 +78,7 @@ def text(field: str, value: object, longest: int = LONGEST_NAME) -> str:
 
     Raises BadType for what is no text; BadInput for a long one or one that cannot be printed.
     """
-    allowed = f"a text of at most {longest} printable characters"
+    allowed = f"a string of at most {longest} printable characters"
     if not isinstance(value, str):
         raise BadType(field, value, allowed)
     if len(value) > longest or not value.isprintable():

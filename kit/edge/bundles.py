@@ -32,7 +32,7 @@ from kit.edge.paths import HeldFile, kind_of, path_of, reason_of, source_name, t
 from kit.edge.reading import first_bytes, read_bytes
 from kit.errors import BadInput, KitError
 
-ALLOWED = "a folder, or a tar archive as it is or packed by gzip, bzip2 or xz"
+ALLOWED = "a folder, or a tar archive, plain or compressed with gzip, bzip2 or xz"
 BLOCK = tarfile.BLOCKSIZE
 CHUNK = 1 << 20
 XZ_MEMORY = 256 << 20  # bytes that unpacking xz may take
@@ -106,7 +106,7 @@ def read_bundle(given: object, field: str, wanted: Collection[str], source: str 
     seen = set()
     for name, content in members:
         if name in seen:
-            raise BadInput(f"{field} {called}", name, "each name once, in all of its folders")
+            raise BadInput(f"{field} {called}", name, "each name once across all its folders")
         seen.add(name)
         if name in wanted and content is not None:
             files[name] = HeldFile(f"{called}/{name}", content)
@@ -196,7 +196,7 @@ def _members(data: bytes, field: str) -> Iterator[tuple[str, bytes]]:
             member = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
             size = int(of_next.pop("size", member.size))
         except (tarfile.HeaderError, ValueError):
-            allowed = "a header of a tar archive with its checksum"
+            allowed = "a tar header with its checksum"
             raise BadInput(field, f"block {at // BLOCK}", allowed) from None
         count += 1
         if count > MOST_MEMBERS:
@@ -205,7 +205,7 @@ def _members(data: bytes, field: str) -> Iterator[tuple[str, bytes]]:
         at += BLOCK
         content = data[at : at + size] if size >= 0 else b""
         if size < 0 or at + size > len(data):
-            allowed = f"a whole archive: {name[:60]} has {size} bytes, and it ends before them"
+            allowed = f"a whole archive: {name[:60]} has {size} bytes, but it ends earlier"
             raise BadInput(field, f"{len(data)} bytes", allowed)
         at += -(-size // BLOCK) * BLOCK
         if member.type in (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE):
@@ -226,7 +226,7 @@ def _members(data: bytes, field: str) -> Iterator[tuple[str, bytes]]:
 
 def _check_name(name: str, field: str) -> None:
     if name.startswith("/") or re.match("[A-Za-z]:", name) or "\\" in name:
-        raise BadInput(field, name, "names below the archive's own folder, none from the root on")
+        raise BadInput(field, name, "names below the archive's own folder, not absolute ones")
     if ".." in name.split("/"):
         raise BadInput(field, name, "names below the archive's own folder, without ..")
     if not name.isprintable():
@@ -240,9 +240,7 @@ def _pax(content: bytes, field: str) -> dict[str, str]:
         record = _PAX.match(content)
         length = int(record[1]) if record else 0
         if record is None or length <= record.end() or content[length - 1 : length] != b"\n":
-            raise BadInput(
-                field, content[:40], "extended headers of a tar archive, as pax has them"
-            )
+            raise BadInput(field, content[:40], "extended tar headers in pax format")
         key = record[2].decode("ascii", "replace")
         value = content[record.end() : length - 1].decode("utf-8", "surrogateescape")
         if key.startswith("GNU.sparse"):

@@ -62,7 +62,7 @@ def parse_json(
         return int(digits)
 
     def constant(word: str) -> NoReturn:
-        raise BadInput(field, word, f"numbers that JSON knows{_at(text, word)}")
+        raise BadInput(field, word, f"numbers valid in JSON{_at(text, word)}")
 
     try:
         value = json.loads(

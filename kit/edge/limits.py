@@ -95,7 +95,7 @@ def most_unpacked(packed: int) -> int:
 
 def shortage() -> str:
     """What to say when memory has run out all the same."""
-    return f"memory: none is left, with {spoken(usage().resident)} in use"
+    return f"memory: none left, with {spoken(usage().resident)} in use"
 
 
 def most_cores() -> int:

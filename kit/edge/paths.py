@@ -33,9 +33,9 @@ def path_of(given: object, field: str, allowed: str) -> Path:
     try:
         os.fsencode(text)
     except UnicodeError:
-        raise BadInput(field, text, f"{allowed} (a name that the system can write)") from None
+        raise BadInput(field, text, f"{allowed} (a name that the system supports)") from None
     if not isinstance(text, str) or not text or "\0" in text:
-        raise BadInput(field, text, f"{allowed} (a name that is not empty, without zero bytes)")
+        raise BadInput(field, text, f"{allowed} (a nonempty name without zero bytes)")
     return Path(text)
 
 

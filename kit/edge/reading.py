@@ -106,15 +106,15 @@ def text_of(content: bytes, field: str, value: object) -> str:
     if content.startswith(BOM_UTF8 * 2):
         raise BadInput(field, value, "text in UTF-8 with one byte order mark; this has two")
     if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or b"\0" in content[:2]:
-        raise BadInput(field, value, "text in UTF-8; this is UTF-16 or no text at all")
+        raise BadInput(field, value, "text in UTF-8; this is UTF-16, or not text at all")
     if (at := content.find(b"\0")) >= 0:
         line = content.count(b"\n", 0, at) + 1
-        raise BadInput(field, value, f"text in UTF-8; byte 0x00 in line {line} is none")
+        raise BadInput(field, value, f"text in UTF-8; byte 0x00 in line {line} is invalid")
     try:
         return content.removeprefix(BOM_UTF8).decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        what = f"byte 0x{content[error.start]:02x} in line {line} is none"
+        what = f"byte 0x{content[error.start]:02x} in line {line} is invalid"
         raise BadInput(field, value, f"text in UTF-8; {what}") from None
 
 

@@ -29,7 +29,7 @@ def check_place(given: object, field: str = "file", *, inputs: tuple[str, ...] =
     try:
         former = _former(path, field)
         if former is not None and any(_same(former, name) for name in inputs):
-            raise BadInput(field, str(given), "a different file from the one that is read")
+            raise BadInput(field, str(given), "a different file from the one being read")
         _beside(path, former).unlink()
     except OSError as error:
         raise _unwritable(field, given, error) from None
@@ -39,7 +39,7 @@ def check_place(given: object, field: str = "file", *, inputs: tuple[str, ...] =
 def check_apart(given: object, other: object, field: str) -> None:
     """Refuse to write two things to one place. Raises BadInput where both are the same path."""
     if whole_path(given, field, ALLOWED) == whole_path(other, field, ALLOWED):
-        raise BadInput(field, str(given), "a different file from the one that is written beside it")
+        raise BadInput(field, str(given), "a different file from the one written next to it")
 
 
 def check_new(given: object, field: str) -> Path:

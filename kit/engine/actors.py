@@ -40,7 +40,7 @@ STILL = "no news in flight"
 """The milestone of a network that has delivered all that changes anything."""
 
 
-NO_NEWS = "It changes nothing here: what it brings is known already, or no longer needed."
+NO_NEWS = "It changes nothing here: its content is already known, or no longer needed."
 """What is said of a message that has no effect."""
 
 
@@ -130,7 +130,7 @@ class NetworkModel(NodeModel[ActorState]):
         self.Action = reduce(or_, typed)
         tidy, most = self.network_options.tidy, self.network_options.most_in_flight
         if most:
-            why = f"most_in_flight={most}: no more messages may be on their way"
+            why = f"most_in_flight={most}: no more messages can be on their way"
             self.bounds = (Refusal(why),)
         if tidy or most:
             self.settled, self._idle = self._settled, lru_cache(None)(self.is_idle)
@@ -226,7 +226,7 @@ class NetworkModel(NodeModel[ActorState]):
         says="{received}",
         travels=_travels,
     )
-    @purpose("A node knows only what messages have brought it.")
+    @purpose("A node knows only what messages have told it.")
     def deliver(self, s: ActorState, envelope: Sent) -> Next:
         """A node receives a message."""
         why = self.carrier.may_deliver(s.network, envelope)
@@ -238,7 +238,7 @@ class NetworkModel(NodeModel[ActorState]):
         return ActorState((*nodes[:place], state, *nodes[place + 1 :]), network)
 
     @action(struct=Heal, when=lambda m: m.network_options.partitions != 0)
-    @purpose("A cut need not last: messages can pass again.")
+    @purpose("A cut need not last; now messages can pass again.")
     def heal(self, s: ActorState) -> Next:
         """The network is whole again."""
         return self._through(s, self.carrier.heal(s.network))
@@ -248,7 +248,7 @@ class NetworkModel(NodeModel[ActorState]):
         each=lambda m, s: m.carrier.held(s.network),
         when=lambda m: m.network_options.holds != 0,
     )
-    @purpose("A message that is late is not lost: it may still arrive.")
+    @purpose("A late message is not lost: it can still arrive.")
     def release(self, s: ActorState, envelope: Sent) -> Next:
         """The network lets {sent} go."""
         return s.but(network=self.carrier.release(s.network, envelope))
@@ -256,7 +256,7 @@ class NetworkModel(NodeModel[ActorState]):
     @action(
         struct=DropMessage, each=_in_flight, when=lambda m: m.network_options.drops != 0, fault=True
     )
-    @purpose("Networks lose messages; a protocol has to bear that.")
+    @purpose("Networks lose messages; a protocol has to cope with that.")
     def drop(self, s: ActorState, envelope: Sent) -> Next:
         """The network loses {sent}."""
         return self._through(s, self.carrier.drop(s.network, envelope))
@@ -267,7 +267,7 @@ class NetworkModel(NodeModel[ActorState]):
         when=lambda m: m.network_options.duplicates not in (0, None),
         fault=True,
     )
-    @purpose("A message may arrive twice, which must do no harm.")
+    @purpose("A message can arrive twice, which must do no harm.")
     def duplicate(self, s: ActorState, envelope: Sent) -> Next:
         """The network makes one more copy of {sent}."""
         return self._through(s, self.carrier.duplicate(s.network, envelope))
@@ -275,7 +275,7 @@ class NetworkModel(NodeModel[ActorState]):
     @action(
         struct=HoldMessage, each=_in_flight, when=lambda m: m.network_options.holds != 0, fault=True
     )
-    @purpose("A message may take any amount of time; nobody can tell late from lost.")
+    @purpose("A message can take any amount of time; no node can tell late from lost.")
     def hold(self, s: ActorState, envelope: Sent) -> Next:
         """The network holds {sent} back."""
         return self._through(s, self.carrier.hold(s.network, envelope))
@@ -286,7 +286,7 @@ class NetworkModel(NodeModel[ActorState]):
         fault=True,
         hand=lambda m, s, a: (a.nodes, tuple(n for n in m.carrier.nodes if n not in a.nodes)),
     )
-    @purpose("Neither side can tell whether the other one is dead.")
+    @purpose("Neither side can tell whether the other is dead.")
     def partition(self, s: ActorState, nodes: Apart) -> Next:
         """The network is cut: {sides}."""
         return self._through(s, self.carrier.split(s.network, nodes))

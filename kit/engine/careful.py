@@ -33,7 +33,9 @@ KIT = str(Path(__file__).parent.parent)
 LIBRARY = tuple({str(Path(place)) for name, place in get_paths().items() if "lib" in name})
 """Where Python's own modules and installed packages are."""
 LASTING = "values that never change: numbers, text, tuples, frozen structs"
-NO_CHANCE = "the same each time: no chance, no clock in a model; of a set, sorted() is in order"
+NO_CHANCE = (
+    "the same result each time: no randomness and no clock in a model; for a set, use sorted()"
+)
 LONGEST_NUMBER = 10_000  # bits
 MOST_PARTS = 100_000  # of a state, an action or a memory
 _NO_NUMBERS = frozenset((str, bool, bytes, type(None), msgspec.UnsetType))  # nor any parts
@@ -54,7 +56,7 @@ def witness_of(name: str, judge: Callable[..., Any], witness: Any) -> Any:
     if witness is None or isinstance(witness, str):
         return witness
     _close(witness)
-    allowed = "a text that says what is wrong, or None when all is well"
+    allowed = "a string that says what is wrong, or None if nothing is"
     raise BadInput(place(f"property {name}", judge), witness, allowed)
 
 
@@ -89,19 +91,19 @@ def check_refusal(what: str, judge: Callable[..., Any], refusal: Any) -> None:
         return
     if not isinstance(refusal, Refusal):
         _close(refusal)
-        allowed = "a Refusal with its reason, or None: it may happen"
+        allowed = "a Refusal with its reason, or None if it may happen"
         raise BadInput(place(what, judge), refusal, allowed)
     try:
         msgspec.convert(msgspec.to_builtins(refusal), Refusal)
     except (TypeError, ValueError) as error:
-        allowed = f"a reason as text, lists of texts beside it ({error})"
+        allowed = f"a reason as text, with lists of texts ({error})"
         raise BadInput(place(what, judge), refusal, allowed) from None
 
 
 def check_text(what: str, function: Callable[..., Any], answer: Any) -> None:
     """See that a model's word is a text. Raises BadInput naming the function when it is none."""
     if not isinstance(answer, str):
-        raise BadInput(place(what, function), answer, "a text")
+        raise BadInput(place(what, function), answer, "a string")
 
 
 def check_kind(model: Model[Any, Any], what: str, function: Callable[..., Any], state: Any) -> None:
@@ -278,8 +280,8 @@ def _named(names: tuple[str, ...], values: tuple[Any, ...]) -> dict[str, Any]:
 
 
 MOST_CHOICES = 100_000  # of one rule in one state
-NEW = "a new state, the old one left as it was (s.but(field=value) makes one)"
-_LOOKS = "no change: it only looks"
+NEW = "a new state, with the old one unchanged (s.but(field=value) makes one)"
+_LOOKS = "no change: it must only look"
 
 
 def careful(model: Model[Any, Any], rule: Rule[Any, Any]) -> Rule[Any, Any]:
@@ -296,7 +298,7 @@ def careful(model: Model[Any, Any], rule: Rule[Any, Any]) -> Rule[Any, Any]:
         if content(s) != before:
             raise BadInput(where(), "a changed state", _LOOKS)
         if list(islice(rule.choices(twin(s)), MOST_CHOICES)) != offered:
-            raise BadInput(where(), "other actions each time", NO_CHANCE)
+            raise BadInput(where(), "different actions each time", NO_CHANCE)
         yield from ((action, (action, given)) for action, given in offered)
 
     def outcome(s: Any, chosen: tuple[Any, Any]) -> Any:
@@ -312,7 +314,7 @@ def careful(model: Model[Any, Any], rule: Rule[Any, Any]) -> Rule[Any, Any]:
             check_stands(end, where, rule.outcome)
             check_kind(model, f"outcome of {rule.kind}", rule.outcome, end)
         if rule.outcome(twin(s), given) != end:
-            raise BadInput(place(where(), rule.outcome), "another answer each time", NO_CHANCE)
+            raise BadInput(place(where(), rule.outcome), "a different answer each time", NO_CHANCE)
         return end
 
     given = rule.given
@@ -376,7 +378,7 @@ def asked_twice(
             raise BadInput(place(what, function), "a changed state", _LOOKS)
         others = (twins[at](value) for at, value in enumerate(given))
         if answer_of(function, function(*others)) != answer:
-            raise BadInput(place(what, function), "another answer each time", NO_CHANCE)
+            raise BadInput(place(what, function), "a different answer each time", NO_CHANCE)
         return answer
 
     return repeated
@@ -397,7 +399,7 @@ def _choices(rule: Rule[Any, Any], s: Any) -> list[tuple[Any, Any]]:
     choices: dict[Any, Any] = {}
     for number, (action, given) in enumerate(offered):
         if number >= MOST_CHOICES:
-            raise BadInput(where(), "no end of them", f"at most {MOST_CHOICES} actions")
+            raise BadInput(where(), "an endless number of them", f"at most {MOST_CHOICES} actions")
         if type(action) is not rule.action:
             raise BadInput(where(), action, f"actions of type {rule.action.__name__}")
         check_stands(action, f"choices of {rule.kind}", rule.choices)

@@ -184,7 +184,7 @@ def _size(value: Any, known: set[int]) -> int:
     return total
 
 
-WORDS = later("{done:,} states, {now:,} being looked at")
+WORDS = later("{done:,} states, {now:,} being examined")
 
 __all__ = ["Mode", "Progress", "Result", "Violation", "check", "check_refinement"]
 
@@ -264,14 +264,15 @@ class Result(Struct, frozen=True):
                 return one_line(f"violated: {self.violation.property}: {self.violation.witness}")
             case "interrupted":
                 at_work = f"; it stopped in {self.at_work}" if self.at_work else ""
-                return f"interrupted: none found so far, nothing is proved{at_work}"
+                return f"interrupted: none found so far, but nothing is proved{at_work}"
             case "bounded" if self.complete:
                 return (
-                    f"bounded by {self.bound}: no violation within that, and none was sought beyond"
+                    f"bounded by {self.bound}: no violation within that; nothing "
+                    f"beyond it was searched"
                 )
             case "bounded":
-                by = ", by the memory that there is" if self.short else ""
-                return f"bounded{by}: none found so far, nothing is proved"
+                by = ", limited by the memory available" if self.short else ""
+                return f"bounded{by}: none found so far, but nothing is proved"
             case "judged in part":
                 also = f"; {compared}" if compared else ""
                 return f"every state visited, judged in part: no violation of what was judged{also}"
@@ -302,9 +303,7 @@ class Result(Struct, frozen=True):
         return "".join(f"<div>{escape(line)}</div>" for line in self.lines())
 
 
-RECORDED = later(
-    "There is nothing to search: this is a record of what happened, of one run without promises."
-)
+RECORDED = later("There is nothing to search: this is a record of one run, without promises.")
 
 
 @checked
@@ -471,9 +470,9 @@ def check_refinement(
     progress: Progress | bool | None = None,
 ) -> Result:
     """Check that the finer model starts and steps as the coarser one, on every reachable step."""
-    steps = Property("refines", "step", "Every step is its image", refinement.mismatch)
+    steps = Property("refines", "step", "Every step matches its image", refinement.mismatch)
     if refinement.project(refinement.fine.start()) != refinement.coarse.start():
-        violation = Violation("refines", "the start is not the coarser model's start", ())
+        violation = Violation("refines", "the start is not the start of the coarser model", ())
         scope = scope_of(refinement.fine, (steps,), ())
         return Result(refinement.fine.name, 1, 0, 0, False, violation, (), 0.0, scope=scope)
     return check(refinement.fine, (steps,), max_states=max_states, progress=progress)

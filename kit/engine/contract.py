@@ -39,7 +39,7 @@ def check_contract(
     for field in ("name", "title"):
         text(f"{field} of {type(model).__name__}", getattr(model, field, None))
     if type(model).start is Model.start and "start" not in vars(model):
-        raise BadInput(f"start of {model.name}", None, "a method that gives the first state")
+        raise BadInput(f"start of {model.name}", None, "a method that returns the first state")
     whole_number(f"revision of {model.name}", model.revision, least=1, most=MOST_REVISIONS)
     _declared(model)
     for name, names in METHODS.items():

@@ -226,7 +226,7 @@ class Act:
 
     def __set_name__(self, owner: type, name: str) -> None:
         if hasattr(Model, name):
-            raise TypeError(f"{owner.__name__}.{name}: every model has such a method already")
+            raise TypeError(f"{owner.__name__}.{name}: every model already has such a method")
         given = [*signature(self.run).parameters.values()][2:]
         self.names = tuple(each.name for each in given)
         annotated = _annotations(self.run)

@@ -292,7 +292,7 @@ class Drill:
         return self.kind.grade(self.now)
 
     def again(self) -> Drill:
-        """The same drill, in which nothing was typed yet."""
+        """The same drill, in which nothing has been typed yet."""
         return Drill(self.kind, self._model)
 
     def note(self, marks: frozenset[str]) -> None:
@@ -322,7 +322,7 @@ def done(timeline: Timeline, action: Any) -> str:
     model, state = timeline.model, timeline.state
     end = model.comes_to(state, action)
     if end is None:
-        raise Refused(f"{model.verb(action)}: there is nothing like that to do now")
+        raise Refused(f"{model.verb(action)}: nothing like that can be done now")
     if isinstance(end, Refusal):
         raise Refused(refusal_line(end))
     return timeline.do(action).say
@@ -357,13 +357,13 @@ def _own_forms(drill: Drill) -> Iterator[Form]:
         word = str(given.get("command", "")).casefold()
         forms = [f for f in drill.grammar.forms if f.text.casefold().startswith(word)]
         if not forms:
-            raise BadInput("help", word, "the beginning of a command; help alone lists them all")
+            raise BadInput("help", word, "the beginning of a command; help alone lists all of them")
         shown = (form for form in forms if not form.absent)
         return CommandReply(tuple(f"{form.usage} – {form.meaning}" for form in shown))
 
     yield Form("help", say("all commands"), helped, own=True)
     yield Form(
-        "help {command}", say("the commands that begin like that"), helped, offered=False, own=True
+        "help {command}", say("the commands that start this way"), helped, offered=False, own=True
     )
 
     def prints(lines: Callable[[DrillMoment], Iterable[str]]) -> Callable[..., CommandReply]:
@@ -371,12 +371,12 @@ def _own_forms(drill: Drill) -> Iterator[Form]:
 
     def remembered(now: DrillMoment) -> Iterable[str]:
         typed = [f"{each.number + 1:>4}  {each.typed}" for each in drill.transcript]
-        return typed or [say("nothing was typed yet")]
+        return typed or [say("nothing has been typed yet")]
 
     def hinted(now: DrillMoment) -> Iterator[str]:
         step = next((step for step in checklist(now) if not step.done), None)
         if step is None:
-            yield say("every step of the procedure is done; grade says what else is judged")
+            yield say("every step of the procedure is done; grade shows what else is judged")
         else:
             yield say("next, {name}: {what}", name=step.name, what=step.what)
 
@@ -385,8 +385,8 @@ def _own_forms(drill: Drill) -> Iterator[Form]:
     yield Form("history", say("what was typed"), prints(remembered), own=True)
     yield Form(CLEAR, say("an empty screen"), prints(lambda now: ()), own=True)
     graded = prints(lambda now: grade_lines(grade(now)))
-    ended = prints(lambda now: (*grade_lines(grade(now)), say("You can go on typing.")))
-    yield Form("exit", say("how the run is graded here"), ended, own=True)
-    about = say("the steps of the procedure, ticked as they are done")
+    ended = prints(lambda now: (*grade_lines(grade(now)), say("You can keep typing.")))
+    yield Form("exit", say("how the run is graded so far"), ended, own=True)
+    about = say("the steps of the procedure, ticked off as they are done")
     yield Form("checklist", about, prints(lambda now: checklist_lines(checklist(now))), own=True)
     yield Form("grade", say("how the run would be graded now"), graded, own=True)

@@ -119,7 +119,7 @@ def flow_table(model: Model[Any, Any]) -> FlowTable:
     return getattr(model, "flow_table", FlowTable())
 
 
-OWN_WORDS = "in words of this kit's own"
+OWN_WORDS = "in the kit's own words"
 
 
 class ServerHost(Struct, frozen=True):

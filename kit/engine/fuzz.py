@@ -233,7 +233,7 @@ def led_on(
         if not ways or len(actions) >= within:
             why = f"a fair schedule did not reach it within {within} steps"
             if not ways:
-                why = "no step that can be relied on is possible, and it does not hold"
+                why = "no step that is sure to happen is possible, and it does not hold"
             return tuple(actions[:beyond]), missing[0].name, why
         enabled_since = {action: enabled_since.get(action, len(actions)) for action, _ in ways}
         if len(actions) % 2:

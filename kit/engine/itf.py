@@ -127,7 +127,7 @@ def parse(text: str, name: str = "trace") -> ItfTrace:
     """
     if is_tlc(text):
         return _trace(_printed(text))
-    whole = parse_json(text, name, "a trace in ITF, or an error trace as TLC prints it")
+    whole = parse_json(text, name, "a trace in ITF, or an error trace printed by TLC")
     try:
         return _trace(whole)
     except BadInput as error:
@@ -138,7 +138,7 @@ def _trace(whole: Any) -> ItfTrace:
     try:
         file = msgspec.convert(whole, ItfFile, strict=True)
     except msgspec.ValidationError as error:
-        raise misfit("trace", whole, error, "as a trace in ITF has it") from None
+        raise misfit("trace", whole, error, "as in an ITF trace") from None
     every = [*file.params, *file.vars]
     shown = [name for name in dict.fromkeys(every) if not name.startswith(OF_TESTS)]
     for name in shown:
@@ -169,11 +169,11 @@ def _value(field: str, value: Any) -> Any:
     if isinstance(value, list):
         return [_value(f"{field}[{at}]", each) for at, each in enumerate(value)]
     if isinstance(value, str) and len(value) > LONGEST_TEXT:
-        raise BadInput(field, value, f"a text of at most {LONGEST_TEXT:,} characters")
+        raise BadInput(field, value, f"a string of at most {LONGEST_TEXT:,} characters")
     if type(value) is int and abs(value) > LARGEST:
         raise BadInput(field, value, f"at most {LARGEST}; larger numbers as {BIG}")
     if not isinstance(value, str | int | dict):
-        raise BadInput(field, value, "a text, a whole number, true, false, a list or an object")
+        raise BadInput(field, value, "a string, a whole number, true, false, a list or an object")
     if not isinstance(value, dict):
         return value
     mark = next((key for key in value if key.startswith("#")), None)
@@ -192,7 +192,7 @@ def _kind(kind: type[T], field: str, value: Any) -> T:
 
 def _bigint(field: str, mark: str, held: Any) -> Any:
     if not isinstance(held, str) or not DIGITS.fullmatch(held) or len(held) > MOST_DIGITS:
-        raise BadInput(field, held, f"a whole number as a text, of at most {MOST_DIGITS} digits")
+        raise BadInput(field, held, f"a whole number as a string of at most {MOST_DIGITS} digits")
     return plain(int(held))
 
 
@@ -270,7 +270,7 @@ def _printed(text: str) -> dict[str, Any]:
             break
         end = END.search(text, head.end() + 1)
         block = text[head.end() : end.start() if end else len(text)].strip()
-        form = "variables and their values, as TLC prints them"
+        form = "variables and their values, as printed by TLC"
         try:
             said = TOKEN.sub(_in_json, block).strip().removeprefix(",")
             state = parse_json(f"{{{said}}}", place, form)

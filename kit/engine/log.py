@@ -64,7 +64,7 @@ class Log:
         keep(self, "length", len(_full) * _CHUNK + len(_tail))
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("a log never changes; append gives another one")
+        raise AttributeError("a log never changes; append returns a new one")
 
     def __delattr__(self, name: str) -> None:
         raise AttributeError("a log never changes")
@@ -141,13 +141,13 @@ class AtomicLog(NodeModel[LogState]):
     """A log that takes an event in one step."""
 
     name = "log"
-    title = "The log: one event an epoch, applied in order"
+    title = "The log: one event per epoch, applied in order"
     State = LogState
 
-    nodes: tuple[str, ...] = parameter(("A", "B", "C"), "who applies the log")
-    window: int = parameter(1, "how far ahead of the next one an entry may arrive")
-    epoch: int = parameter(0, "the epoch that the log counts from")
-    peers: bool = parameter(False, "whether nodes may also ask one another for what they lack")
+    nodes: tuple[str, ...] = parameter(("A", "B", "C"), "which nodes apply the log")
+    window: int = parameter(1, "how far ahead of the next entry one can arrive")
+    epoch: int = parameter(0, "the epoch that the log starts from")
+    peers: bool = parameter(False, "whether nodes can also ask each other for what they lack")
 
     def __init__(self, parameters: Any = None, *, in_order: bool = True) -> None:
         """A log for the nodes of ``parameters``.
@@ -216,7 +216,7 @@ class AtomicLog(NodeModel[LogState]):
         return f"Epoch {{epoch}} reaches {{node}} above a gap; it is {held}."
 
     @action(each=early, says=arrived, travels=[Travel("entry", "", "{node}", "epoch {epoch}")])
-    @purpose("The network does not keep the order; the numbers of the log do.")
+    @purpose("The network does not keep the order; the epoch numbers in the log do.")
     def deliver(self, s: LogState, node: Node, index: Entry) -> LogState | Refusal:
         """An entry reaches {node} out of order: it is held back until the gap below is filled.
 
@@ -241,7 +241,7 @@ class AtomicLog(NodeModel[LogState]):
         verb="ask {peer} for {node}",
         each=lambda m, s: permutations(range(len(m.names)), 2),
         when=lambda m: m.peers,
-        says="{node} asks {peer} for all that follows its own epoch and applies {sent}.",
+        says="{node} asks {peer} for everything after its own epoch and applies {sent}.",
         travels=[
             Travel(
                 "request",
@@ -253,7 +253,7 @@ class AtomicLog(NodeModel[LogState]):
             Travel("entry", "{peer}", "{node}", "{epochs}"),
         ],
     )
-    @purpose("There is one log, so any peer may fill the gap.")
+    @purpose("There is one log, so any peer can fill the gap.")
     def catch_up(self, s: LogState, node: Node, peer: Node) -> LogState | Refusal:
         """{node} asks {peer} for the entries above its own epoch, and applies what it gets.
 
@@ -267,18 +267,18 @@ class AtomicLog(NodeModel[LogState]):
         return s
 
     @action(kind="edit", each=lambda m, s: range(len(s.entries))[-1:])
-    @purpose("Nodes at one epoch must know the same, so the log may only grow.")
+    @purpose("Nodes at the same epoch must know the same things, so the log can only grow.")
     def rewrite(self, s: LogState, index: Entry) -> LogState | Refusal:
         """Somebody tries to change an entry that the log already has."""
         epoch = self.epoch_of(index + 1)
         if index < len(s.entries):
             return refused(
-                f"epoch {epoch} is committed: an entry never changes, moves or goes away"
+                f"epoch {epoch} is committed: an entry never changes, moves or disappears"
             )
         return s
 
     @action(kind="commit", each=lambda m, s: ())
-    @purpose("One log gives each change its place, the same for all.")
+    @purpose("One log gives each change its place, the same for all nodes.")
     def append(self, s: LogState, event: Any) -> LogState:
         """The log takes one more event, which gets the next epoch. It comes by a link only."""
         return LogState(s.entries.append(event), s.applied, s.held)
@@ -320,7 +320,7 @@ class OpenLog(AtomicLog):
         return LogState(s.entries.append(event), s.applied, s.held)
 
     @action(each=lambda m, s: [()])
-    @purpose("Nobody can know what only the lost ones knew.")
+    @purpose("No one can recover what only the lost nodes knew.")
     def lose(self, s: LogState) -> LogState:
         """Every node that had a part of the log is lost with it: the log begins again."""
         return self.begun

@@ -77,7 +77,7 @@ class MachineState(ActorState, frozen=True, cache_hash=True):
     left: MachineBudget = MachineBudget()
 
 
-WAITS = "waits: what it would send is on its way"
+WAITS = "waits: its message is already on its way"
 Next: TypeAlias = MachineState | Refusal | None
 Link: TypeAlias = Annotated[str, Each(lambda m: m.links)]
 
@@ -239,7 +239,7 @@ class MachineModel(NetworkModel):
     # -- what befalls nodes ------------------------------------------------------------------------
 
     @action(each=_unsaved, when=lambda m: m.writes_apart)
-    @purpose("What a node promises has to be on its disk before others hear of it.")
+    @purpose("A node's promise has to be on its disk before others hear of it.")
     def persist(self, s: MachineState, node: Node) -> Next:
         """{node} writes to its disk; then its messages leave."""
         waiting = self.unsaved(s, node)
@@ -250,7 +250,7 @@ class MachineModel(NetworkModel):
         return written
 
     @action(each=_ringing, when=lambda m: m.budget.ticks != 0, unasked=True)
-    @purpose("Where no message tells a node to act, its timer does.")
+    @purpose("When no message makes a node act, its timer does.")
     def tick(self, s: MachineState, node: Node, timer: str) -> Next:
         """The {timer} timer of {node} runs out."""
         if timer not in self.timers(s.nodes[node]):
@@ -267,7 +267,7 @@ class MachineModel(NetworkModel):
         return end
 
     @action(each=_asking, when=lambda m: m.budget.requests != 0)
-    @purpose("A client knows only what a node answers it.")
+    @purpose("A client knows only what a node answers.")
     def request(self, s: MachineState, node: Node, what: str) -> Next:
         """A client asks {node}: {what}."""
         if what not in self.asks(s):
@@ -280,7 +280,7 @@ class MachineModel(NetworkModel):
         return done
 
     @action(each=lambda m, s: s.down, when=lambda m: m.budget.crashes != 0, relied=False)
-    @purpose("A node that starts again knows what is on its disk, and nothing else.")
+    @purpose("A restarted node knows what is on its disk, and nothing else.")
     def restart(self, s: MachineState, node: Node) -> Next:
         """{node} starts again from what is on its disk."""
         if not s.down >> node & 1:
@@ -290,7 +290,7 @@ class MachineModel(NetworkModel):
         return done
 
     @action(when=lambda m: m.budget.crashes != 0, fault=True, hand=off_stage)
-    @purpose("What a crash takes is all that is not on disk.")
+    @purpose("A crash takes everything that is not on disk.")
     def crash(self, s: MachineState, node: Node) -> Next:
         """{node} crashes: only what is on its disk is left."""
         return self._crashed(s, node, self.on_disk(s, node))
@@ -299,7 +299,7 @@ class MachineModel(NetworkModel):
         each=_unsaved, when=lambda m: m.budget.crashes != 0 and m.writes_apart, fault=True,
         hand=off_stage,
     )  # fmt: skip
-    @purpose("A node may have written a promise that nobody ever hears of.")
+    @purpose("A node may have written a promise that no other node ever hears of.")
     def crash_written(self, s: MachineState, node: Node) -> Next:
         """{node} writes to its disk and crashes before its messages leave."""
         if self.unsaved(s, node) is None:
@@ -328,7 +328,7 @@ class MachineModel(NetworkModel):
         fault=True,
         hand=lambda m, s, a: m._ends.get(a.link),
     )
-    @purpose("A link may fail in one direction only: then one side hears, and is not heard.")
+    @purpose("A link can fail in one direction only: then one side hears but is not heard.")
     def cut(self, s: MachineState, link: Link) -> Next:
         """No message gets through on {link} any longer."""
         bits = self.links.get(link)
@@ -343,7 +343,7 @@ class MachineModel(NetworkModel):
         struct=Heal,
         when=lambda m: m.network_options.partitions != 0 or m.budget.cuts != 0,
     )
-    @purpose("A cut need not last: messages can pass again.")
+    @purpose("A cut need not last; now messages can pass again.")
     def heal(self, s: Any) -> Any:
         """The network is whole again."""
         if not s.cut:

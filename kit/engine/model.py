@@ -58,10 +58,10 @@ class KeptAnyhow(Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """``search shows no harm to INV-CANCEL without it in cancels=1 (90 states): …``."""
+        """``the search shows no harm to INV-CANCEL without it in cancels=1 (90 states): …``."""
         given = ", ".join(f"{name}={value}" for name, value in self.parameters.items())
         where = f"{given or 'the default configuration'} ({self.states:,} states)"
-        return f"search shows no harm to {self.invariant} without it in {where}: {self.since}"
+        return f"the search shows no harm to {self.invariant} without it in {where}: {self.since}"
 
 
 class Safeguard(Struct, frozen=True):
@@ -344,7 +344,7 @@ class Model(Generic[S, A]):
     def refusal(self, s: S, action: A) -> Refusal | None:
         """Why ``action`` may not happen in ``s``; None when it may."""
         if self.rule_of(action) is None:
-            return Refusal(f"{shorten(action)} is no action of {self.name}")
+            return Refusal(f"{shorten(action)} is not an action of {self.name}")
         end = self.comes_to(s, action)
         if end is None:  # a model has words for what its rules offer; this may be anything
             return Refusal(f"{shorten(action)}: there is no such action here")
@@ -539,7 +539,7 @@ def _digestible(value: Any) -> Any:
     digest = getattr(value, "digest", None)
     if isinstance(digest, bytes):
         return digest
-    raise TypeError(f"a state may not hold a {type(value).__name__}")
+    raise TypeError(f"a state cannot hold a {type(value).__name__}")
 
 
 def _storable(value: Any) -> Any:
@@ -606,5 +606,5 @@ class Refinement(Struct, frozen=True):
                 return f"{self.coarse.verb(coarse)} is refused there: {refusal.reason}"
             state = self.coarse.apply(state, coarse)
         if state != self.project(after):
-            return f"{self.fine.verb(action)} leads elsewhere than its image"
+            return f"{self.fine.verb(action)} leads to a different state than its image"
         return None

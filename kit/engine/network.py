@@ -207,7 +207,7 @@ class Carrier:
             if number is not None and number < 0:
                 raise BadInput(field, number, "a number from 0 up, or None for no bound")
         if options.fifo and options.duplicates is None:
-            raise BadInput("duplicates", None, "a number, where links keep their order")
+            raise BadInput("duplicates", None, "a number, because links keep their order")
         if options.partitions != 0 and len(nodes) > MOST_SPLIT:
             raise BadInput("partitions", options.partitions, f"0 for more than {MOST_SPLIT} nodes")
         self.nodes, self.options = nodes, options

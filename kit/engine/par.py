@@ -47,7 +47,7 @@ class Par(Struct, frozen=True):
             searched = say("after {n:,} states of a search", n=self.states)
             values = {"taken": taken, "searched": searched, "least": self.least}
             reached = say("{taken}; best known, {searched}, is {least}.", **values)
-        lost = say("It passes without: {lines}.", lines="; ".join(self.needless))
+        lost = say("It also passes without: {lines}.", lines="; ".join(self.needless))
         return (reached, lost) if self.needless else (reached,)
 
 

@@ -134,7 +134,9 @@ class LargerSteps(Model[Any, Any]):
     def _looks_elsewhere(self, judge: Property | Monitor) -> None:
         if not judge.on or {*judge.on} & {*self.order.waiting}:
             names = ", ".join(each.__name__ for each in self.order.waiting)
-            raise BadInput("partial order", judge.name, f"what does not look at steps of {names}")
+            raise BadInput(
+                "partial order", judge.name, (f"a property that does not look at steps of {names}")
+            )
 
 
 class OrderCheck:

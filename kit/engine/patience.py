@@ -201,7 +201,7 @@ def _naming() -> Iterator[None]:
         yield
     except _TooLong as error:
         after = f"no answer after {SECONDS:g} seconds of computing, or {ASLEEP:g} of waiting"
-        raise BadInput(raised_at(error), after, "functions that come to an end") from None
+        raise BadInput(raised_at(error), after, "functions that end") from None
 
 
 @contextmanager

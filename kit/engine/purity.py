@@ -29,7 +29,7 @@ from kit.engine.patience import attended
 from kit.engine.rule import Rule
 from kit.errors import BadInput, KitError, Refusal, one_line
 
-ANSWERS = "functions that take what they are given, and give what they should"
+ANSWERS = "functions that accept what they are given and return what they should"
 
 
 def is_own(model: Model[Any, Any]) -> bool:
@@ -115,7 +115,7 @@ def suggested_by(model: Model[Any, Any], state: Any) -> Any:
 def check_start(model: Model[Any, Any], start: Any) -> None:
     """See that the first state is the same each time. Raises BadInput naming what made another."""
     if model.start() != start:
-        raise BadInput(place("start", model.start), "another state each time", NO_CHANCE)
+        raise BadInput(place("start", model.start), "a different state each time", NO_CHANCE)
 
 
 def check_seen(model: Model[Any, Any], state: Any) -> None:

@@ -35,7 +35,7 @@ class RecordedRun(Record):
         self.trace, self.title = trace, trace.source or say("A recorded run")
         self.ends = say("The recorded run ends here.")
         if trace.loop is not None:
-            self.ends = say("The run repeats itself from step {step} on.", step=trace.loop)
+            self.ends = say("From step {step}, the run repeats itself.", step=trace.loop)
 
     def label(self, s: RecordState, action: ReadOn) -> str:
         """The action that leads to the next state, where somebody says."""

@@ -130,7 +130,7 @@ def differences(script: Script) -> tuple[str, ...]:
     """
     _, shown = run(script)
     return tuple(
-        f"{script.name}:{step.below[0].number}: this step shows something else now: {texts[:1]}"
+        f"{script.name}:{step.below[0].number}: this step now shows something else: {texts[:1]}"
         for step, texts in zip(script.steps, shown, strict=True)
         if step.below and tuple(line.text for line in step.below) != texts
     )
@@ -151,7 +151,7 @@ def parse(text: str, name: str = "scenario") -> Script:
     blocks = [tuple(block) for is_full, block in parted if is_full]
     if not blocks or not blocks[0][0].text.startswith("#"):
         first = blocks[0][0] if blocks else ScriptLine(1, "")
-        raise _wrong(name, first, "a comment that says why, then `model NAME`")
+        raise _wrong(name, first, "a comment that says why, and then `model NAME`")
     header, *rest = blocks
     comments = [line.text.lstrip("# ") for line in header if line.text.startswith("#")]
     steps = tuple(_step(name, block) for block in rest)
@@ -230,7 +230,7 @@ def model_for(script: Script) -> Model[Any, Any]:
     for line in given[1:]:
         word, _, value = line.text.partition(" ")
         if not value.strip() or word in parameters:
-            raise _wrong(script.name, line, "a parameter and its value, each parameter once")
+            raise _wrong(script.name, line, "a parameter and its value, no parameter twice")
         if word == "off":
             off = (*off, *value.split())
         else:
@@ -321,7 +321,7 @@ class _Player:
 
     def _show(self, line: ScriptLine, word: str, rest: str) -> list[str]:
         if rest and list(signature(self.output[word]).parameters)[-1] == "_":
-            raise _wrong(self.script.name, line, f"{word} alone, without words after it")
+            raise _wrong(self.script.name, line, f"{word} alone, with no words after it")
         try:
             shown = self.output[word](self.timeline.model, self.timeline.state, rest)
         except BadInput as error:

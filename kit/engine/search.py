@@ -75,11 +75,14 @@ class Nodes:
                     node = after
                     break
             else:
-                why = "its symmetry joins states that do not behave alike"
+                why = "its symmetry merges states that behave differently"
                 if self.monitors:
                     why += ", or a monitor remembers what tells them apart"
                 if self.canonical is None:
-                    why = "it does not do the same thing twice: no chance, no clock in a model"
+                    why = (
+                        "it does not do the same thing twice; a model must use no "
+                        "randomness and no clock"
+                    )
                 raise KitError(
                     f"{self.model.name}: {why}; after {len(actions)} steps a run cannot be replayed"
                 )
@@ -317,7 +320,7 @@ REPORT_EVERY = 4096
 NO_LIMIT = 1 << 62
 DEADLOCK = "deadlock"
 """The name of the violation that is a rest where no goal holds; no property's."""
-STUCK = "nothing can happen any more"
+STUCK = "nothing more can happen"
 LOST = "from here it is out of reach"
 FURTHER = 1000  # nodes at least in which a lost goal is looked for beside a longer violation
 

@@ -58,11 +58,11 @@ class Command(Struct, frozen=True):
 DC_SIZES = "{dc_size}", "{other_dc_size}", "{third_dc_size}"
 VOCABULARY = (
     Command("on {node}", "go to a machine", "on", own=True),
-    Command("ssh {machine}", "the same, also by its address", "ssh", offered=False),
-    Command("nodetool status", "who is up, as this node sees it", "status"),
+    Command("ssh {machine}", "the same; an address works too", "ssh", offered=False),
+    Command("nodetool status", "which nodes are up, as this node sees it", "status"),
     Command("nodetool describecluster", "the schema versions of the cluster", "describe"),
     Command("nodetool ring", "who owns which token, as this node knows it", "ring"),
-    Command("nodetool gossipinfo", "what this node has heard of each other one", "gossipinfo"),
+    Command("nodetool gossipinfo", "what this node has heard of each other node", "gossipinfo"),
     Command("nodetool decommission", "this node leaves the cluster"),
     Command("nodetool assassinate {machine}", "take a dead node out at once"),
     Command(
@@ -88,13 +88,13 @@ VOCABULARY = (
         for sizes in (" ".join(DC_SIZES[:many]) for many in (1, 2, 3))
     ),
     Command("nodetool cms reconfigure --status", "how far along the change is", "change_status"),
-    Command("nodetool cms reconfigure --resume", "go on with the change"),
+    Command("nodetool cms reconfigure --resume", "continue the change"),
     Command("nodetool cms reconfigure --cancel", "give up the change"),
     Command("nodetool cms reconfigure -r", "the same as --resume", offered=False),
     Command("nodetool cms reconfigure -c", "the same as --cancel", offered=False),
     Command("nodetool cms snapshot", "every node stores a snapshot", "snapshot"),
-    Command("nodetool cms initialize", "the log begins, with this node"),
-    Command("nodetool cms initialize --ignore {machine}", "and does not ask one"),
+    Command("nodetool cms initialize", "start the log with this node"),
+    Command("nodetool cms initialize --ignore {machine}", "start it without asking one node"),
     Command("nodetool cms initialize -i {machine}", "the same", offered=False),
     Command("nodetool cms abortinitialization --initiator {machine}", "give that up"),
     Command("nodetool cms unregister {node_id}", "forget a node that has left"),
@@ -107,7 +107,7 @@ VOCABULARY = (
         )
         for some in ("", " --start {start}", " --end {end}", " --start {start} --end {end}")
     ),
-    Command("nodetool cms dumpdirectory", "all nodes, as this one knows them", "dumpdirectory"),
+    Command("nodetool cms dumpdirectory", "all nodes, as this node knows them", "dumpdirectory"),
     Command("nodetool cms dumpdirectory --tokens", "and their tokens", "dumpdirectory_tokens"),
     Command("firewall drop {addresses}", "all live nodes refuse these addresses", "drop", own=True),
     Command(SELECT, "read a system table of this node", "select", offered=False),
@@ -132,7 +132,7 @@ VOCABULARY = (
     Command("journalctl _COMM=scylla -g {pattern}", "some of it", "grep", offered=False),
     Command(f"journalctl -u {SERVER}", "the whole log of this node", "grep", offered=False),
     Command(f"cat {CONFIGURATION}", "the configuration of this node", "configuration"),
-    Command("happen {event} {node}", "what no operator does", "happen", own=True),
+    Command("happen {event} {node}", "events no operator causes", "happen", own=True),
 )
 
 
@@ -293,7 +293,7 @@ class Servers:
         of_kind = [each for each in options if _fits(now.model.verb(each[0]).split(), like)]
         if not of_kind:
             wish = self.does[command].format_map(words).replace(" *", "")
-            raise Refused(f"{wish}: there is nothing like that to do in this model now")
+            raise Refused(f"{wish}: nothing like that can be done in this model now")
         return CommandReply(actions=(min(of_kind, key=lambda option: option[1] is not None)[0],))
 
     def status(self, now: DrillMoment, given: Given) -> CommandReply:

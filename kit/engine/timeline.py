@@ -99,8 +99,8 @@ def first_breaches(model: Model[Any, Any], steps: Iterable[PassedStep]) -> tuple
 
 LONGEST_RUN = 10_000
 OF_ANOTHER = later(
-    "this trace was saved with {version} of {model}: "
-    "its steps were done again, and where they lead was not compared"
+    "this trace was saved with {version} of {model}: its steps were replayed, but where they lead "
+    "was not compared"
 )
 MOST_FOLD = MOST_STEPS  # one for each step that a trace may have
 
@@ -554,7 +554,7 @@ class Timeline:
             allowed = f"an enabled action as {named} ({refused})"
             raise BadInput(field, recorded.verb, allowed) from None
         if len(self.moments) != number + 2:
-            raise BadInput(field, recorded.verb, "a step that its parent does not have already")
+            raise BadInput(field, recorded.verb, "a step that its parent does not already have")
         if self.notes:
             return
         replayed = fingerprint(self.state)

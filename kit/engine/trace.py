@@ -87,7 +87,7 @@ def action_from(model: Model[Any, Any], plain: Any, field: str) -> Any:
     except (msgspec.ValidationError, UnicodeError) as error:
         raise misfit(field, plain, error, f"an action of {model.name}") from None
     except TypeError as error:  # classes that msgspec cannot tell apart, or none
-        allowed = f"classes of actions, each with a tag of its own: A | B ({error})"
+        allowed = f"classes of actions, each with its own tag: A | B ({error})"
         raise BadType(f"Action of {model.name}", kinds, allowed) from None
 
 
@@ -122,7 +122,7 @@ def loads(text: str | bytes, name: str = "trace") -> Trace:
     try:
         trace = msgspec.convert(today, Trace, strict=True)
     except (msgspec.ValidationError, UnicodeError) as error:
-        wrong = misfit("trace", head, error, "as a trace has it")
+        wrong = misfit("trace", head, error, "as in a trace")
         raise located(wrong, text) from None
     if len(trace.steps) > MOST_STEPS:
         raise BadInput("steps", len(trace.steps), f"at most {MOST_STEPS} steps")

@@ -53,7 +53,7 @@ def zoomed(timeline: Timeline, moment: int | None = None) -> Timeline:
     finer_run = finer_runs(model)
     finer: FinerRun | None = finer_run(model, way) if finer_run and way else None
     if finer is None:
-        raise KitError(f"zoom: nothing finer is known of this step of {model.name}")
+        raise KitError(f"zoom: this step of {model.name} has no finer view")
     run = Timeline(build(finer.model, finer.parameters))
     refines = entry_of(finer.model).refinement
     assert refines is not None, f"{finer.model} refines nothing"

@@ -93,7 +93,7 @@ def _judged(sent: dict[str, Any]) -> Marks:
     if done.returncode == 2:
         raise KitError(done.stderr.strip().removeprefix("kit: "))
     if done.returncode != 0:
-        last = (done.stderr.strip().splitlines() or ["it ended without a word"])[-1]
+        last = (done.stderr.strip().splitlines() or ["it ended without any output"])[-1]
         raise KitError(f"check: the judge failed: {last}")
     return msgspec.json.decode(done.stdout, type=Marks)
 
@@ -173,13 +173,13 @@ def ring_of(answer: Any) -> str:
         try:
             return json.dumps(answer)
         except (TypeError, ValueError, RecursionError) as error:
-            raise BadInput("answer", answer, f"what JSON can hold ({error})") from None
+            raise BadInput("answer", answer, f"a value that JSON can hold ({error})") from None
     raise BadInput("answer", answer, "a ring as a dictionary, as JSON text or as a path")
 
 
 def source_of(answer: Any) -> dict[str, str]:
     """A function's own text and name. Raises BadInput for no ``def``, or where it has no text."""
-    form = "a function of yours, written with def"
+    form = "your own function, written with def"
     if not inspect.isfunction(answer):
         raise BadInput("answer", answer, form)
     try:
@@ -195,7 +195,7 @@ def source_of(answer: Any) -> dict[str, str]:
 def names_of(answer: Any) -> dict[str, Any]:
     """A hunt's seed, its protocol, what was said of each variant. Raises BadInput for no hunt."""
     if not isinstance(answer, Hunt):
-        raise BadInput("answer", answer, "a hunt, with what you said of its variants")
+        raise BadInput("answer", answer, "a hunt, with your answers about its variants")
     names = {str(n): word for n, word in answer.said.items()}
     return {"seed": answer.seed, "of": answer.of, "names": names}
 

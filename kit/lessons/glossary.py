@@ -19,7 +19,7 @@ ABSENCE = (
     later("Who says so: {what}."),
     later("Who knows it: {what}."),
     later("Does a barrier wait for it? {what}."),
-    later("May it come back? {what}."),
+    later("Can it come back? {what}."),
 )
 
 

@@ -152,7 +152,7 @@ class Hunt:
         headings = (
             say("variant"),
             say("about"),
-            say("what may be under way"),
+            say("what can be under way"),
             say("missing, you say"),
         )
         title = say(
@@ -250,7 +250,7 @@ def judged(variant: Variant, number: int, word: Any) -> Judgement:
         heading = say("Right: that is what variant {variant} lacks.", variant=number)
         return Judgement(True, heading, (f"{safeguard.title}.",))
     values = {"name": safeguard.id, "variant": number}
-    heading = say("Not so: {name} is not what variant {variant} lacks.", **values)
+    heading = say("No: {name} is not what variant {variant} lacks.", **values)
     return Judgement(False, heading, *refuted(variant, number, safeguard))
 
 
@@ -280,7 +280,7 @@ def refuted(variant: Variant, number: int, safeguard: Safeguard) -> tuple[tuple[
     else:
         parted = _parting(own, shown) or say("it does not fail in the same way.")
         end = say("With only {name} missing, {parted}", name=safeguard.id, parted=parted)
-    head = say("Variant {variant} breaks by this run:", variant=number)
+    head = say("This run breaks variant {variant}:", variant=number)
     return _run_between(head, own, end, shown or own)
 
 

@@ -114,7 +114,7 @@ def predict(
     """
     bare = question.func if isinstance(question, partial) else question
     if not isinstance(bare, FunctionType | MethodType):  # classes, and what Python brings
-        raise BadType("question", question, "a function that asks, as in kit.lessons.questions")
+        raise BadType("question", question, "a question function, as in kit.lessons.questions")
     opened = _opened(source)
     taken(question, inspect.signature(question), opened, *about)
     posed = question(opened, *about)
@@ -136,5 +136,5 @@ def _opened(source: Any) -> Any:
 
 def _word(choice: object) -> str:
     if isinstance(choice, bool) or not isinstance(choice, str | int):
-        raise BadInput("answer", choice, "choices as text, each as it is offered")
+        raise BadInput("answer", choice, "choices as text, exactly as they are offered")
     return str(choice).strip()

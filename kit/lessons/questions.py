@@ -73,7 +73,7 @@ def changes(timeline: Timeline) -> PosedQuestion:
     moved = [each.name for each in panels if former and each.text(former) != each.text(scene)]
     question = None if scene.milestone is None else views.asks(scene, panels, moved)
     if question is None:
-        raise KitError("predict: nothing comes next that this question could be about")
+        raise KitError("predict: nothing follows that this question could be about")
     return PosedQuestion(question, still(ahead, *views.evidence))
 
 
@@ -91,9 +91,9 @@ def allowed(timeline: Timeline, *kinds: str) -> PosedQuestion:
     free = [model.label(state, action) for action, why in options if why is None]
     barred = {model.label(state, action): why.reason for action, why in options if why is not None}
     if not free and not barred:
-        raise KitError("predict: there is nothing here that anybody could try")
+        raise KitError("predict: there is nothing here to try")
     return posed(
-        say("Which of these may happen now?"),
+        say("Which of these can happen now?"),
         sorted({*free, *barred}),
         free,
         say("Possible now: {actions}.", actions=listed(free)),
@@ -147,7 +147,7 @@ def fails(timeline: Timeline) -> PosedQuestion:
     titles = {each.name: each.title for each in [*judged, *model.monitors]}
     text = say("{title}: every run is searched. Which of these breaks first?", title=model.title)
     if violation is None:
-        none = say("The search is complete: no run breaks any.")
+        none = say("The search is complete: no run breaks any of them.")
         return posed(text, titles.values(), (), none)
     run = Timeline.along(model, violation.actions)
     verbs = ", ".join(verbs_to(run)) or say("the start itself")
@@ -172,7 +172,10 @@ def shortest(timeline: Timeline) -> PosedQuestion:
     run, steps = Timeline.along(model, violation.actions), len(violation.actions)
     first = max(1, steps - 2)
     return posed(
-        say("{title}: something can be broken. In how few steps?", title=model.title),
+        say(
+            "{title}: a promise can be broken. What is the fewest steps it takes?",
+            title=model.title,
+        ),
         map(str, range(first, first + _OFFERED)),
         [str(steps)],
         f"{steps}: {', '.join(verbs_to(run))}. {violation.witness}.",
@@ -208,7 +211,7 @@ def _searched(model: Model[Any, Any]) -> Result:
     with ended_after(_SECONDS):
         result = check(model, max_states=_MOST)
     if result.violation is None and not result.complete:
-        most = f"{_MOST:,} states, or than are searched in {_SECONDS:g} seconds"
+        most = f"{_MOST:,} states, or more than can be searched in {_SECONDS:g} seconds"
         raise KitError(f"predict: {model.name} has more than {most}")
     return result
 

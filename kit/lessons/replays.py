@@ -70,7 +70,7 @@ def replay(ground: Ground, verbs: list[str]) -> tuple[Timeline, str | None]:
     for number, verb in enumerate(verbs, start=1):
         if (option := model.find(timeline.state, verb.strip())) is None:
             free = ", ".join(model.verb(action) for action in model.actions(timeline.state))
-            words = later("Step {step}, {verb}: nothing like that is there; there is {free}.")
+            words = later("Step {step}, {verb}: there is no such action; there is {free}.")
             return timeline, say(words, step=number, verb=repr(verb), free=free)
         try:
             timeline.do(option[0])

@@ -76,7 +76,7 @@ def _shut_in() -> None:
                 return
         elif event.split(".", maxsplit=1)[0] not in barred:
             return
-        raise refused(f"{event}: an answer computes; it opens no file and starts no program")
+        raise refused(f"{event}: an answer only computes; it must not open files or start programs")
 
     sys.addaudithook(alone)
 

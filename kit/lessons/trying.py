@@ -97,7 +97,7 @@ def without(source: str, *safeguards: str, **parameters: Any) -> Player:
     Raises BadInput for an unknown name, or when no run breaks anything.
     """
     if (run := broken_run(Ground(source, parameters, safeguards).model())) is None:
-        raise BadInput("safeguards", safeguards, "some without which a promise breaks here")
+        raise BadInput("safeguards", safeguards, "safeguards without which a promise breaks here")
     return Player(run, controls=False)
 
 
@@ -136,7 +136,7 @@ def _row_of(models: tuple[str, str], id_: str, *, off: bool) -> tuple[str, ...]:
     for name in models:
         known = {safeguard.id: safeguard for safeguard in entry_of(name).safeguards}
         if id_ not in known:
-            raise BadInput("safeguards", id_, f"ids that {name} has: {', '.join(known)}")
+            raise BadInput("safeguards", id_, f"ids in {name}: {', '.join(known)}")
         model = Ground(name, known[id_].smallest, (known[id_].name,) if off else ()).model()
         result = shortest_breach(model)
         harm = result.violation
@@ -194,7 +194,7 @@ def terminal(line: str, folder: str | os.PathLike[str]) -> str:
 
     Raises BadInput for a line that no shell could pass on, or a folder that is not there.
     """
-    allowed = f"a command and its words, quotes closed, of at most {LONGEST_LINE} characters"
+    allowed = f"a command and its words, with closed quotes, at most {LONGEST_LINE} characters"
     try:
         os.fsencode(line)
         words = shlex.split(line)

@@ -51,7 +51,7 @@ def check_work(given: RingFile, cost: Cost) -> None:
     seconds = once * cost.seconds + shown * cost.seconds_shown
     if seconds > LONGEST:
         needs = f"work of at most {LONGEST:g} s; this needs about {seconds:,.0f} s"
-        advice = "leave keyspaces out, or take fewer replicas or tokens"
+        advice = "leave out keyspaces, or use fewer replicas or tokens"
         raise BadInput(field, largest.replication.label, f"{needs}: {advice}")
 
 

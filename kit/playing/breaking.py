@@ -127,7 +127,7 @@ class Breaks:
         model = timeline.model_at(moment)
         known = {each.id: each for each in model.safeguards if each.name in model.off}
         if not known or model.name not in model_names():
-            raise Refused(say("No safeguard is off: there is none to put back."))
+            raise Refused(say("No safeguard is off, so there is none to put back."))
         wanted = safeguard or next(iter(known))
         chosen = next((s for s in known.values() if wanted in (s.id, s.name)), None)
         if chosen is None:
@@ -140,7 +140,7 @@ class Breaks:
         restored = build(model.name, plainly(model.parameters), off)
         if restored.start() != timeline.moments[0].state:
             words = say(
-                "With {name} on, the run begins differently: switch it on under Safeguards.",
+                "With {name} on, the run starts differently: switch it on under Safeguards.",
                 name=chosen.id,
             )
             raise Refused(words)

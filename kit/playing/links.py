@@ -25,7 +25,7 @@ MOST_LETTERS = 32_000
 """How long a link may be; longer ones are for files."""
 MOST_BYTES = 1_000_000
 """What may come of it."""
-ALLOWED = "a run as a link of this page has it"
+ALLOWED = "a run in the form that links to this page use"
 
 
 class LinkedRun(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):

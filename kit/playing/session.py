@@ -460,7 +460,7 @@ class Session:
             raise BadInput("macro", name, f"one of {', '.join(runs) or 'none'}")
         actions = list(runs[name](self.timeline.here, self.state))
         if not actions:
-            raise Refused(say("Nothing to do here: every step of this run is done already."))
+            raise Refused(say("Nothing to do here: every step of this run is already done."))
         return self.timeline.run(held(self.timeline, actions))
 
     def _find(self, action: Any) -> Any:

@@ -33,8 +33,8 @@ def verdict(model: Model[Any, Any], result: Result) -> str:
         return stopped(result.states) + at_work
     if not result.complete:
         reached = say("Not complete: the bound of {seen} was reached.", seen=seen)
-        return f"{reached} {say('None was found, and nothing is proven.')} " + say(
-            "Raise the bound, or take a smaller configuration."
+        return f"{reached} {say('None was found, but nothing is proven.')} " + say(
+            "Raise the bound, or use a smaller configuration."
         )
     never = ""
     if result.unreached:
@@ -47,7 +47,7 @@ def verdict(model: Model[Any, Any], result: Result) -> str:
 def stopped(states: int) -> str:
     """What is said of a search that somebody stopped after so many states."""
     seen = say("{n:,} states", n=states)
-    return say("Stopped after {seen}: none found so far, and nothing is proven.", seen=seen)
+    return say("Stopped after {seen}: none found so far, but nothing is proven.", seen=seen)
 
 
 def stopped_box(model: Model[Any, Any], states: int) -> Frag:

@@ -154,7 +154,9 @@ class Movement:
 def movement(before: Ring, after: Ring, replication: Replication) -> Movement:
     """The plan that leads from one ring to the other; codes must be stable (``Ring.join`` …)."""
     if before.space != after.space or before.names != after.names[: len(before.names)]:
-        raise BadInput("rings", after.names, "the same space and the same nodes, then new ones")
+        raise BadInput(
+            "rings", after.names, ("the same token space and the same nodes, followed by new ones")
+        )
     return Movement(before, after, replication)
 
 

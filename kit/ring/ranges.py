@@ -22,7 +22,7 @@ class Range(Struct, frozen=True, order=True):
 
     def __post_init__(self) -> None:
         if self.left >= self.right:
-            raise BadInput("range", (self.left, self.right), "left < right: no range wraps")
+            raise BadInput("range", (self.left, self.right), "left < right: a range does not wrap")
 
     def contains(self, token: int) -> bool:
         """Whether the token lies in the range."""

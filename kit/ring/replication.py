@@ -98,7 +98,7 @@ def parse_replication(options: object, field: str = "replication") -> Replicatio
     if not isinstance(options, Mapping):
         raise BadInput(field, options, "a map with a class, as in CQL")
     for key in (key for key in options if not isinstance(key, str)):
-        raise BadInput(field, key, "texts as option names")
+        raise BadInput(field, key, "strings as option names")
     name = _class_name(options.get("class"), f"{field}.class")
     rest = {key: value for key, value in options.items() if key != "class"}
     if name == "NetworkTopologyStrategy":
@@ -129,7 +129,7 @@ def _check_options(rest: Mapping[str, object], known: tuple[str, ...], field: st
 
 def _network(rest: Mapping[str, object], field: str) -> NetworkTopologyStrategy:
     if "replication_factor" in rest:
-        allowed = "class and one factor a datacenter, by name"
+        allowed = "class and one factor per datacenter, by name"
         raise BadInput(f"{field} option", "replication_factor", allowed)
     if not rest:
         raise BadInput(field, "no datacenter", "at least one datacenter with its factor")

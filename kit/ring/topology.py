@@ -358,7 +358,7 @@ def _check_names(nodes: tuple[Node, ...]) -> None:
         if not node.name:
             raise BadInput(f"nodes[{code}].name", node.name, "a non-empty text")
         if node.name in seen:
-            raise BadInput(f"nodes[{code}].name", node.name, "a name no other node has")
+            raise BadInput(f"nodes[{code}].name", node.name, "a name that no other node has")
         seen.add(node.name)
 
 

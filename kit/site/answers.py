@@ -69,7 +69,7 @@ def answered(program: str) -> Answered:
     except (Exception, SystemExit) as error:
         wrong = f"{_line(error)}{type(error).__name__}: {error}"
     if not wrong and not isinstance(verdict, Judgement):
-        wrong = say("The last line has to ask the judge: exercise(…).check(…).")
+        wrong = say("The last line has to call the judge: exercise(…).check(…).")
     parts: list[Frag] = []
     if text := printed.getvalue():
         parts.append(h("pre", text))

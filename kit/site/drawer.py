@@ -129,7 +129,7 @@ class Drawer:
         if isinstance(said, Link):
             session = self.session
             self.tell({"link": link_of(session.timeline, session.origin.model)})
-            return say("The address of this page leads to this run now, so you can send it.")
+            return say("The address of this page now leads to this run, so you can share it.")
         if isinstance(said, Linked):
             return self._forgetting(self.setup.open_link(said.run))
         if isinstance(said, Search):
@@ -193,8 +193,8 @@ class Drawer:
         )
         where, words, is_wrong = self._note
         note = None if where else _note(words, is_wrong)
-        link = _button("link", say("Link"), say("put the run that is shown into the address"))
-        begin = _button("reset", say("Reset"), say("start again with this model"))
+        link = _button("link", say("Link"), say("put this run into the address"))
+        begin = _button("reset", say("Reset"), say("restart with this model"))
         heads = [h("h3", say("Safeguards"))] if switches else []
         ring = [h("h3", say("Ring and model")), *fields] if fields else []
         return [h("div", begin, link, note), search, h("div", heads, switches, ring)]

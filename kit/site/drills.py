@@ -40,7 +40,7 @@ def drill_page(name: str) -> tuple[str, bytes]:
         f'<nav aria-label="{escape(say("drills"))}">'
         f'<a href="{root}index.html">{escape(say("all drills"))}</a>'
         f"<b>{escape(drill.kind.title)}</b>"
-        f'<span id="engine" role="status">{escape(say("The engine starts; you can type."))}'
+        f'<span id="engine" role="status">{escape(say("The engine is starting; you can type."))}'
         "</span></nav>"
     )
     room = (
@@ -54,7 +54,7 @@ def drill_page(name: str) -> tuple[str, bytes]:
         "pack": f"{root}packs/drills/{name}.pack",
         "engine": f"{root}engine/",
         "parts": msgspec.json.encode(terminal.parts()).decode(),
-        "live": say("Live: what you type is done."),
-        "failed": say("The engine cannot start in this browser: nothing that is typed is done."),
+        "live": say("Live: your commands take effect."),
+        "failed": say("The engine cannot start in this browser: commands have no effect."),
     }
     return page_of(drill.kind.title, nav + room, root, data), line.pack

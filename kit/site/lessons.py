@@ -64,7 +64,7 @@ def lesson_page(lesson: Lesson, folder: Path) -> LessonPage:
         for each in after
     )
     back = "".join(f'<a href="{file}">{escape(words)}</a>' for words, file in ways)
-    resting = say("Press anywhere in a picture with buttons, and its engine starts.")
+    resting = say("Press anywhere in a picture with buttons to start its engine.")
     nav = (
         f'<nav aria-label="{escape(say("lessons"))}">'
         f'<a href="../index.html">{escape(say("all lessons"))}</a>{back}'
@@ -74,10 +74,10 @@ def lesson_page(lesson: Lesson, folder: Path) -> LessonPage:
     data = {
         "engine": "../engine/",
         "judge": say("The judge starts."),
-        "judging": say("The judge is at work."),
+        "judging": say("The judge is working."),
         "stopped": say("Stopped: nothing was judged."),
         "solved": say("✓ You have solved it."),
-        "starts": say("The engine is starting; you can go on reading."),
+        "starts": say("The engine is starting; you can keep reading."),
         "live": say("Live: every button works."),
         "failed": say("The engine cannot start in this browser: runs can be read, not changed."),
     }

@@ -85,8 +85,8 @@ def start_page(drawing: str, drills: Iterable[Listed] = (), pictures: Collection
     parts = [_list(say("Drills"), "drills", drills)]
     parts += [_list(family, "stories", stories) for family, stories in listed()]
     course = f'<div class="map">{_map(drawing)}</div>{"".join(_lessons())}'
-    whole = f'<a href="{ARCHIVE}" download>{escape(say("All of this as one archive"))}</a>'
-    serve = say("Unpack it, and any file server shows it, such as python -m http.server.")
+    whole = f'<a href="{ARCHIVE}" download>{escape(say("The whole site as one archive"))}</a>'
+    serve = say("Unpack it and serve it with any file server, such as python -m http.server.")
     body = (
         f'<main class="start"><h1>{escape(title)}</h1>{"".join(_gallery(pictures))}'
         f"{course}{''.join(parts)}<p>{whole}. {escape(serve)}</p></main>"
@@ -150,7 +150,7 @@ def story_page(name: str, title: str, rendered: RenderedTimeline) -> str:
     scene = rendered.scene(rendered.timeline.path()[0])
     place = shell(readable_frame(scene, rendered.panels, rendered.views))
     model = rendered.model.title
-    starts = say("The engine is starting; you can go on reading.")
+    starts = say("The engine is starting; you can keep reading.")
     nav = (
         f'<nav aria-label="{escape(say("stories"))}">'
         f'<a href="../../index.html">{escape(say("all stories"))}</a>'

@@ -27,7 +27,7 @@ def single_page(name: str, site: Path) -> str:
     stories = site / "stories"
     page = stories / f"{name}.html"
     if page not in stories.rglob("*.html"):
-        raise BadInput("story", name, f"one of those in {stories}, where `make site` puts them")
+        raise BadInput("story", name, f"one of those in {stories}, where `make site` writes them")
     text = page.read_text(encoding="utf-8")
 
     def put(pattern: re.Pattern[str], form: str) -> bytes:
@@ -36,7 +36,7 @@ def single_page(name: str, site: Path) -> str:
         match = pattern.search(text)
         file = (page.parent / match[1]).resolve() if match else site
         if match is None or not file.is_file():
-            raise KitError(f"story: {page} and what lies beside it differ: run `make site` again")
+            raise KitError(f"story: {page} and the files next to it differ: run `make site` again")
         data = file.read_bytes()
         inside = data.decode() if form.startswith("<") else _letters(data)
         text = f"{text[: match.start()]}{form.format(inside)}{text[match.end() :]}"

@@ -113,7 +113,7 @@ def search(trace: str, most: int, tell: Tell, program: str = "") -> None:
         nonlocal spoken
         if monotonic() - spoken >= PAUSE:
             spoken = monotonic()
-            words = say("{n:,} states, {now:,} being looked at", n=states, now=now)
+            words = say("{n:,} states, {now:,} being examined", n=states, now=now)
             tell(msgspec.json.encode({"states": states, "count": words}).decode())
 
     try:

@@ -66,7 +66,7 @@ def start(
     place = folder or usual_folder()
     whole_number("workers", workers, 1, MOST_WORKERS)
     if running(place) is not None:
-        raise BadInput("folder", str(place), "one without a running cluster: stop it first")
+        raise BadInput("folder", str(place), "a folder without a running cluster: stop it first")
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
     launcher = _Launcher(place)
     master = None if only_connect else f"spark://{LOOPBACK}:{port}"
@@ -171,7 +171,7 @@ class _Launcher:
         while not up():
             dead = next((d for d in self.daemons if not _is_alive(d.pid)), None)
             if dead is not None or time.monotonic() > end:
-                what = f"{dead.role} ended" if dead is not None else "it takes too long"
+                what = f"{dead.role} ended" if dead is not None else "it took too long"
                 log = self._logs[self.daemons.index(dead) if dead is not None else -1]
                 raise SparkUnavailable(f"the cluster did not start: {what}; see {log}")
             time.sleep(0.1)
@@ -225,7 +225,9 @@ def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m kit.spark.cluster", description=__doc__)
     parser.add_argument("what", choices=["start", "stop", "status"])
     parser.add_argument("--port", type=int, default=7077, help="the master's port")
-    parser.add_argument("--workers", type=int, default=2, help="how many, of one core each")
+    parser.add_argument(
+        "--workers", type=int, default=2, help=("how many workers, each with one core")
+    )
     parser.add_argument("--connect", type=int, help="also start a Connect server on this port")
     given = parser.parse_args(words)
     try:

@@ -14,7 +14,7 @@ LAG_REPORT = table(
     "node string: the node",
     "runs bigint: how many runs it was in",
     "mean double: how many epochs it is behind, on average",
-    "most bigint: how many it was behind at most",
+    "most bigint: the most epochs it was behind",
     "behind double: the share of the steps in which it was behind",
 )
 

@@ -109,7 +109,9 @@ class WidgetBar:
         self._label.value = f"{title}: {status.text}"
         if not self._shown:
             self._shown = True
-            display_widget(self.box, say("{title}: a bar follows Spark's tasks here", title=title))
+            display_widget(
+                self.box, say(("{title}: progress of Spark's tasks is shown here"), title=title)
+            )
 
     def end(self, title: str, status: Status) -> None:
         """The last status stays."""
@@ -237,7 +239,7 @@ class StartBar:
         """So long it has taken. The bar is full only at the end."""
         self.progress.value = min(int(seconds), USUAL - 1)
         self.label.value = say(
-            "Spark is starting: {s} s, {usual} s is usual", s=round(seconds), usual=USUAL
+            "Spark is starting: {s} s ({usual} s is usual)", s=round(seconds), usual=USUAL
         )
 
     def end(self, seconds: float) -> None:
@@ -252,7 +254,7 @@ def starting(bar: StartBar | None = None) -> Iterator[StartBar | None]:
     began = monotonic()
     if bar is None and in_notebook():
         bar = StartBar()
-        display_widget(bar.box, say("Spark is starting: a bar moves here"))
+        display_widget(bar.box, say("Spark is starting: progress is shown here"))
     if bar is None:
         yield None
         return

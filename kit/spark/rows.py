@@ -48,7 +48,7 @@ def dicts(table: Any) -> list[dict[str, Any]]:
     elif hasattr(table, "toArrow"):
         rows = table.toArrow().to_pylist()
     else:
-        raise BadType("table", table, "a table of Spark's, of Arrow's or of pandas'")
+        raise BadType("table", table, "a Spark, Arrow or pandas table")
     return rows
 
 
@@ -72,7 +72,7 @@ def columns_of(field: str, table: Any, schema: Schema, *names: str) -> pa.Table:
         picked = table.select(wanted.names)
         return (picked if isinstance(picked, pa.Table) else picked.toArrow()).cast(wanted)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise BadInput(field, table, f"columns of the types of {schema.name} ({error})") from None
+        raise BadInput(field, table, f"columns with the types of {schema.name} ({error})") from None
 
 
 def _of_families(what: str, *given: Any) -> Timeline | None:

@@ -122,7 +122,7 @@ OPERATIONS = of_steps(
 )
 BARRIERS = of_steps(
     "barriers",
-    "a barrier that an operation is behind after a step",
+    "an operation's barrier after a step",
     "operation string: its title",
     "keyspace string: the keyspace",
     "left bigint: left bound of the locked range",
@@ -151,11 +151,11 @@ REQUESTS = of_steps(
     "coordinator string: the node that serves it",
     "level string: its consistency level",
     "phase string: waiting, open, done or failed",
-    "planned bigint: the epoch that it was sent by, null unless it is open",
+    "planned bigint: the epoch that it was sent at, null unless it is open",
     "knows bigint: the epoch that its coordinator knows, null unless it is open",
     "answered array<string>: the replicas that have answered",
     "enough boolean: whether those are enough by the plan as it was sent, null unless it is open",
-    "valid boolean: whether they are by what the coordinator knows, null unless it is open",
+    "valid boolean: whether they are enough by what the coordinator knows, null unless it is open",
     "result string: what the client was told, empty while it waits",
 )
 TRACE_TABLES = (RUNS, EVENTS, EPOCHS, OPERATIONS, BARRIERS, PLACEMENTS, REQUESTS)

@@ -67,7 +67,7 @@ COUNTED = {
 CONNECT_MODE = "SPARK_CONNECT_MODE_ENABLED"
 
 
-UNUSED = later("Spark cannot be used here: {why}. A smaller run of the plain engine follows.")
+UNUSED = later("Spark cannot be used here: {why}. A smaller run with the plain engine follows.")
 
 
 class SparkUnavailable(KitError):
@@ -143,7 +143,7 @@ def session(
         whole_number(f"config {name}", number, 1, COUNTED[name])
     if _alive():
         if _Running.master != chosen:
-            raise BadInput("master", chosen, f"{_Running.master}, which runs: stop it first")
+            raise BadInput("master", chosen, f"{_Running.master}, which is running: stop it first")
         return _Running.spark
     where = machine.address(chosen)
     if where is not None:
@@ -320,7 +320,7 @@ def _connected(url: str, where: machine.Address, given: Mapping[str, str], patie
                 grpc.channel_ready_future(channel).result(timeout=min(patience, 10.0))
             except grpc.FutureTimeoutError:
                 raise SparkUnavailable(
-                    f"what answers at {url} is not a Spark Connect server"
+                    f"the server at {url} is not a Spark Connect server"
                 ) from None
     os.environ[CONNECT_MODE] = "1"
     try:

@@ -84,7 +84,7 @@ def _whole(field: str, given: Path) -> Iterator[Path]:
 
 
 def _unwritable(field: str, given: str | Path, reason: str) -> BadInput:
-    return BadInput(field, str(given), f"a place that has room and may be written ({reason})")
+    return BadInput(field, str(given), f"a writable place with enough room ({reason})")
 
 
 def scratch() -> Path:

@@ -140,7 +140,7 @@ def _epochs_below(folder: str | Path) -> Path:
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BadInput("folder", str(folder), f"a folder that can be made ({error})") from None
+        raise BadInput("folder", str(folder), f"a folder that can be created ({error})") from None
     return place
 
 
@@ -159,7 +159,7 @@ class LiveChart:
         image = f'<img src="data:image/png;base64,{picture}" alt="{words}">'
         if self.widget is None:
             self.widget = import_module("ipywidgets").HTML(image)
-            display_widget(self.widget, say("Epochs behind: a chart grows here while runs come in"))
+            display_widget(self.widget, say("Epochs behind: a chart grows here as runs come in"))
         else:
             self.widget.value = image
 

@@ -128,7 +128,7 @@ def stored(path: Path, schema: Schema) -> pa.Table:
     try:
         return pq.read_table(path, schema=schema.arrow)
     except (pa.ArrowException, OSError) as error:
-        allowed = f"files as store() writes them ({one_line(str(error))})"
+        allowed = f"files written by store() ({one_line(str(error))})"
         raise BadInput(f"table {schema.name}", str(path), allowed) from None
 
 
@@ -260,7 +260,7 @@ def _folder_of_traces(folder: str | Path) -> Path:
     place = whole_path(folder, "folder", "a folder of traces")
     for name in schemas():
         if not os.path.isdir(place / name):  # noqa: PTH112  # pathlib's raises when it may not look
-            allowed = f"a folder of traces, as store() writes it; there is no {name} in it"
+            allowed = f"a folder of traces written by store(); there is no {name} in it"
             raise BadInput("folder", str(place), allowed)
     return place
 

@@ -188,7 +188,7 @@ def end_words(scene: Scene, closed: Sequence[Gate] = ()) -> str:
     cause = first_waiting(scene)
     reasons = [cause[1].reason] if cause else [gate.why or gate.sentence for gate in closed]
     if reasons:
-        words.append(say("Nothing more happens by itself: {why}.", why=reasons[0].rstrip(".")))
+        words.append(say("Nothing more happens on its own: {why}.", why=reasons[0].rstrip(".")))
     else:
         goals = (each for each in scene.model.properties if each.kind == "sometimes")
         reached = [each.title for each in goals if each.check(scene.state)]
@@ -222,7 +222,7 @@ def _faults(scene: Scene, options: Sequence[Option]) -> Frag | None:
     for action in shown:
         verb, name = model.label(scene.state, action), mark(model, action)
         buttons.append(act_button(verb, f"fault:{name}", f"do:{name}", scene.closed))
-    return h("div", buttons, class_="kp-faults", role="group", aria_label=say("what may go wrong"))
+    return h("div", buttons, class_="kp-faults", role="group", aria_label=say("what can go wrong"))
 
 
 def _waits_for(names: Sequence[str], needed: int) -> str:
@@ -345,7 +345,7 @@ def _buttons(scene: Scene, items: list[Option], numbers: Iterator[int]) -> list[
     lines = [h("ul", buttons)]
     if many:
         few = say("; {n} are listed", n=len(listed)) if len(listed) < len(items) else ""
-        words = say("{n} of {all} may happen now", n=len(ready), all=len(items)) + few
+        words = say("{n} of {all} can happen now", n=len(ready), all=len(items)) + few
         lines.insert(0, h("small", words, class_="soft"))
     return lines
 

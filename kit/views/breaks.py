@@ -166,7 +166,7 @@ def possible_words(scene: Scene, possible: Possible) -> str:
     step = scene.counted(possible.step - 1)
     if possible.stopped:
         return say(
-            "Stopped. As far as was searched, the break is possible from step {step}: {suffice}.",
+            "Stopped. As far as the search got, the break is possible from step {step}: {suffice}.",
             step=step,
             suffice=suffice,
         )
@@ -210,7 +210,7 @@ def _cause(scene: Scene, breach: Breach, inquiry: Inquiry, picture: Frag | None)
     parts = {
         node: json.dumps(known_parts(picture, node)) for node in sorted(known_steps) if picture
     }
-    needed = say("Leave out any one of these, and it does not happen.")
+    needed = say("Leave out any one of these, and the break does not happen.")
     if len(steps) < len(way):
         needed += " " + say("The other steps do not matter.")
     unknown = soft(say("This model does not say what a single node has seen."))

@@ -79,7 +79,7 @@ def _stake(story: Story, scene: Scene, danger: tuple[Safeguard, str] | None) -> 
     if gone and story.breaks:
         yield h("p", say("Watch what happens."))
     elif gone:
-        more = "" if scene.closed else say("Choose other actions until one breaks.")
+        more = "" if scene.closed else say("Choose other actions until a promise breaks.")
         yield h("p", say("This run breaks no promise."), f" {more}" if more else "")
 
 

@@ -405,6 +405,6 @@ def _as_list(standing: Standing, prefix: str) -> Frag:
     for i, way in enumerate(diagram.transitions):
         here = "here" if way[0] == standing.state else None
         lines.append(h("li", _sentence(way), k=f"{prefix}line:{i}", class_=here))
-    note = say("{label} (as text: the graphviz program is not here to draw it)",
+    note = say("{label} (as text: the graphviz program is not installed to draw it)",
                label=diagram.label)  # fmt: skip
     return h("div", h("p", note, class_="soft"), h("ul", lines))

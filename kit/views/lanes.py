@@ -80,10 +80,10 @@ def _heard(scene: Scene) -> Mapping[str, frozenset[int]]:
 def how_seen(scene: Scene) -> str:
     """What is meant by that, in a sentence."""
     if isinstance(scene.model, NetworkModel):
-        return say("A node has seen its own steps, and what it heard of by messages.")
+        return say("A node has seen its own steps, and whatever it heard of through messages.")
     if isinstance(scene.model, RecordedRun):
-        return say("What a node hears was not recorded: shown are the steps that change it.")
-    return say("This model has no lanes: shown are the steps in which a node sends or receives.")
+        return say("What a node hears was not recorded; these are the steps that change it.")
+    return say("This model has no lanes; these are the steps in which a node sends or receives.")
 
 
 def known_parts(picture: Frag, name: str) -> list[str]:
@@ -277,7 +277,7 @@ def export_run(timeline: Timeline, form: str, *, node: str = "") -> str:
     form has whole states.
     """
     if node and form == "itf":
-        raise BadInput("node", node, "no node with itf: its states are those of all nodes")
+        raise BadInput("node", node, "no node with itf, because its states are those of all nodes")
     scene = scene_at(timeline, timeline.path()[-1])
     known = seen_by(scene, node) if node or form == "node" else []
     numbers = [step - 1 for step, *_ in known] if node else range(len(scene.way()))

@@ -166,27 +166,27 @@ def keys_help() -> tuple[tuple[str, str], ...]:
         (say("→  or  j"), say("one step forward; at the end of a branch, what the model suggests")),
         (say("←  or  k"), say("one step back")),
         (say("Shift + →"), say("to the next milestone")),
-        (say("Shift + ←"), say("to the milestone before")),
+        (say("Shift + ←"), say("to the previous milestone")),
         (say("Home, End"), say("first and last step")),
         (say("Space"), say("play and pause")),
-        (say("1 to 9"), say("the actions, by the numbers they carry")),
-        (say("1 to 4"), say("while a question is open: choose, or in a class vote")),
+        (say("1 to 9"), say("the actions, by their numbers")),
+        (say("1 to 4"), say("while a question is open: choose, or vote in a class")),
         (
             say("[  and  ]"),
-            say("walk the parts of the picture; Enter opens what may be done with one"),
+            say("move through the picture; Enter shows what you can do with a part"),
         ),
-        ("m", say("move a thing by hand: arrows choose where, Enter lets go, Esc gives up")),
-        ("a", say("all actions, with a box to find one")),
-        (say("+  and  −"), say("a larger or smaller picture; 0: as it was")),
+        ("m", say("move a thing by hand: arrows choose where, Enter drops it, Esc cancels")),
+        ("a", say("all actions, with a search box")),
+        (say("+  and  −"), say("a larger or smaller picture; 0: original size")),
         ("w", say("why a promise breaks in this step")),
         ("f", say("fork: begin a new branch at this step")),
         ("o", say("film, an overview: the milestones as small pictures; Enter goes to one")),
         ("p", say("projector: full screen, large type")),
         (
             say("Page Up, Page Down"),
-            say("on the projector: back and forward, as a remote sends them"),
+            say("on the projector: back and forward, as sent by a remote"),
         ),
-        (say("Esc"), say("close what lies over the panels")),
+        (say("Esc"), say("close whatever covers the panels")),
         ("?", say("this list")),
     )
 
@@ -301,9 +301,7 @@ def _modes() -> Frag:
             "setup", say("Set up"), hidden=True, title=say("model, parameters, safeguards, search")
         ),
         _toggle("predict", say("Predict"), title=say("answer before a step is shown")),
-        _toggle(
-            "story", say("Story"), title=say("what several nodes do in the same way is one step")
-        ),
+        _toggle("story", say("Story"), title=say("what several nodes do alike is one step")),
         _toggle("film", say("Film"), title=say("the milestones as small pictures")),
         _toggle("unfold", say("Unfold runs"), hidden=True, title=say("show each step of a run")),
         h("label", h("span", say("speed")), h("select", speeds, data_do="speed")),

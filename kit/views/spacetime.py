@@ -429,7 +429,7 @@ def _overview(run: Spacetime, height: float) -> Frag:
     seen, low = tall * run.first / (run.steps + 1), tall * SHOWN / (run.steps + 1)
     return h(
         "g",
-        h("title", say("the whole run of {n} steps; the frame is what you see", n=run.steps)),
+        h("title", say("the whole run of {n} steps; the frame marks what you see", n=run.steps)),
         h("path", d="".join(bars), class_="message"),
         h("path", d="".join(bad), class_="cross"),
         h("rect", x=x - 1, y=round(above + seen), width=OVERVIEW - 2, height=max(3, round(low)),

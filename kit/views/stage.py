@@ -744,7 +744,7 @@ def _wall(laid: _Set, wall: Wall, labels: Labels) -> Frag:
     title = say("{what}: {group} and {beyond}" if wall.beyond else "{what}: {group}", **values)
     if wall.one_way:
         way = say("{what}: {group} still reaches {beyond}", **values)
-        title = way if wall.beyond else say("{what} reach the others", what=title)
+        title = way if wall.beyond else say("{what} can still reach the others", what=title)
     edges = _across(laid, wall) if wall.beyond else _between(laid, {*wall.group})
     lines = sorted(edges, key=lambda line: -abs(line[1] - line[0]))
     way = "".join(f"M{a.real:.0f} {a.imag:.0f}L{b.real:.0f} {b.imag:.0f}" for a, b, _ in lines)
@@ -841,7 +841,7 @@ def stage_lines(stage: Stage, gates: Sequence[Gate]) -> Iterator[str]:
         beyond = wall.beyond or say("the others")
         where = say("between {group} and {others}", group=group, others=beyond)
         if wall.one_way:
-            where = say("no node reaches {group}, which still reach the others", group=group)
+            where = say("no node reaches {group}, but {group} can reach the others", group=group)
         if wall.one_way and wall.beyond:
             where = say("nothing passes from {one} to {other}", one=wall.beyond, other=group)
         yield f"{say(wall.words)}: {where}"
@@ -871,14 +871,14 @@ MEANINGS = {
     "eye": later("eye: read; pencil: written; filled: asked now"),
     "dashed card": later("dashed card: not committed"),
     "struck": later("struck: no effect"),
-    "letters": later("letters: stored, framed committed, black applied"),
+    "letters": later("letters: stored; framed: committed; black: applied"),
     "counts": later("counts: nodes that have applied it"),
     "envelope": later("envelope: on its way"),
     "with bars": later("with bars: held back"),
-    "dashed envelope": later("dashed envelope: goes once its sender has written"),
+    "dashed envelope": later("dashed envelope: leaves once its sender has written"),
     "torn": later("torn: lost"),
     "open envelope": later("open envelope: arrived"),
-    "dot": later("dot: nobody there"),
+    "dot": later("dot: no node there"),
     "ring": later("yellow ring: acts in this step"),
     "yellow": later("yellow: new in this step"),
 }

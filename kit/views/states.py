@@ -193,7 +193,7 @@ def draw_states(states: States, name: str = "states") -> Frag:
         return _as_table(states)
     svg = drawn(name, dot_of(states))
     if svg is None:
-        note = f"{states.summary} (as text: the graphviz program is not here to draw it)"
+        note = f"{states.summary} (as text: the graphviz program is not installed to draw it)"
         lines = [h("li", line, k=f"line:{i}") for i, line in enumerate(_lines(states))]
         return h("div", h("p", note), h("ul", lines))
     lit = {f"s{n}" for n, place in enumerate(states.places) if place.broken} or {"s0"}
@@ -216,8 +216,8 @@ def _as_table(states: States) -> Frag:
     for count in states.counts:
         cells = [h("td", f"{n:,}") for n in (count.sources, count.steps, count.first)]
         rows.append(h("tr", h("th", count.kind, scope="row"), cells, k=f"kind:{count.kind}"))
-    caption = h("caption", f"{states.summary}; too many to draw, so by kind of action")
-    head = heads("kind of action", "states in which it may happen", "steps", "states first reached")
+    caption = h("caption", f"{states.summary}; too many to draw, so shown by kind of action")
+    head = heads("kind of action", "states in which it can happen", "steps", "states first reached")
     table = h("table", caption, head, h("tbody", rows))
     return h("div", table, h("p", _by_distance(states), class_="soft"))
 
@@ -230,7 +230,7 @@ def states_text(states: States) -> str:
     if states.places:
         return "\n".join([states.summary, *(f"  {line}" for line in _lines(states))])
     rows = [
-        f"  {count.kind}: may happen in {count.sources:,} states, {count.steps:,} steps, "
+        f"  {count.kind}: can happen in {count.sources:,} states, {count.steps:,} steps, "
         f"reaches {count.first:,} states first"
         for count in states.counts
     ]
@@ -247,4 +247,4 @@ def _lines(states: States) -> Iterator[str]:
 
 
 def _by_distance(states: States) -> str:
-    return "states by steps from the start: " + ", ".join(f"{n:,}" for n in states.levels)
+    return "states by number of steps from the start: " + ", ".join(f"{n:,}" for n in states.levels)

@@ -76,7 +76,7 @@ class SearchBoard:
 
     def _count(self, states: int, now: int) -> None:
         self.seen = states
-        self.count.value = say("{n:,} states, {now:,} being looked at", n=states, now=now)
+        self.count.value = say("{n:,} states, {now:,} being examined", n=states, now=now)
 
     def _ended(self, model: Model[Any, Any], outcome: Result | KitError | None) -> None:
         self._show_running(False)
@@ -119,7 +119,7 @@ class Controls:
         self.home = self.place = ipywidgets.VBox([self.message])
         self.places: dict[Any, ipywidgets.VBox] = {}  # of a control and the reason below it
         self.file = ipywidgets.Text(value="trace.json", description=say("File"))
-        self.reset = button(say("Reset"), say("start again with this model"), self._reset)
+        self.reset = button(say("Reset"), say("restart with this model"), self._reset)
         self.fields: dict[str, Any] = {}
         self.switches: dict[str, ipywidgets.Checkbox] = {}
         self.board = SearchBoard(player)
@@ -166,7 +166,7 @@ class Controls:
             self.file,
             button(say("Save trace"), say("write the history to this file"), self._save),
             button(say("Load trace"), say("replay the history in this file"), self._load),
-            button(say("Export page"), say("write an HTML page beside it"), self._export),
+            button(say("Export page"), say("write an HTML page next to it"), self._export),
         ]
         search = ipywidgets.VBox([self.board.box, _grid(switches, 300)])
         pages = {

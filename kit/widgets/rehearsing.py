@@ -86,7 +86,7 @@ def rehearse(source: Any, *arguments: Any, **options: Any) -> Any:
         if _takes(opens, source, *arguments, **options):
             return opens(source, *arguments, **options)
     given = ", ".join(["source", *map(repr, arguments), *options])
-    raise BadInput("rehearse", given, f"what a rehearsal of {titles} takes")
+    raise BadInput("rehearse", given, f"what a rehearsal of {titles} accepts")
 
 
 def _takes(opens: Callable[..., Any], *arguments: Any, **options: Any) -> bool:

@@ -121,5 +121,5 @@ def test_a_message_lies_in_one_inbox() -> None:
         assert reader in seen[envelope.target]
     for node in room.nodes:
         named = {e.source for e in sent if e.target == node}
-        inbox = seen[node].partition("What you may do")[0]
+        inbox = seen[node].partition("What you can do")[0]
         assert {name for name in room.nodes if f"from {name}" in inbox} == named

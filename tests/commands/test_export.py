@@ -77,5 +77,5 @@ def test_bad_input_is_a_line_and_nothing_is_written(tmp_path: Path) -> None:
         assert len(answer.err.splitlines()) == 1
         assert out.read_text() == "mine"
     same = call("export", str(spoiled), "itf", "--out", str(spoiled))
-    assert says(same.err, "--out | a different file from the one that is read")
+    assert says(same.err, "--out | a different file from the one being read")
     assert json.loads(spoiled.read_text())["vars"] == ["x"]

@@ -89,7 +89,7 @@ def test_show_tells_signs_from_promises() -> None:
     """A sign is told with its kind, or with the safeguards without which it is one."""
     out = " ".join(call("show", "recovery").out.split())
     assert "persist-in-order step Data is persisted" in out
-    assert "needs INV-CAUSAL; a sign without S-48" in out
+    assert "needs INV-CAUSAL; a sign marks one without S-48" in out
     for entry in entries().values():
         shown = " ".join(call("show", entry.name).out.split())
         for sign in build(entry.name).signs:

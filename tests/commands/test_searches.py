@@ -123,7 +123,11 @@ def test_what_is_less_than_complete_does_not_read_so() -> None:
     """A bound, a symmetry and a refinement each say what they leave open."""
     for words, verdict, said in (
         (("twophase",), "complete", "complete: no violation"),
-        (("twophase", "--max-states", "9"), "bounded", "bounded: none found so far, nothing is pr"),
+        (
+            ("twophase", "--max-states", "9"),
+            "bounded",
+            "bounded: none found so far, but nothing is pr",
+        ),
         (("twophase", "--symmetry"), "up to symmetry", "no violation up to symmetry; of the symm"),
         (("tcm", "--refines"), "judged in part", "every state visited, judged in part: no viol"),
     ):
@@ -251,7 +255,7 @@ def test_fuzz_clean() -> None:
         "configuration: every parameter at its default",
         "judged: always consistent; sometimes all-commit, all-abort",
         "none found",
-        "all 9 transitions of the tables were taken",
+        "all 9 transitions in the tables were taken",
     ]
 
 

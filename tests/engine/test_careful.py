@@ -102,7 +102,7 @@ def written(s: Any) -> str | None:
 CARELESS: dict[str, tuple[Made, str]] = {
     "other actions": (
         lambda: ruled(choices=drawn_choices()),
-        "^choices of add, line .*: got 'other actions each time'.*sorted",
+        "^choices of add, line .*: got 'different actions each time'.*sorted",
     ),
     "no actions": (
         lambda: ruled(choices=lambda s: 7),
@@ -118,11 +118,11 @@ CARELESS: dict[str, tuple[Made, str]] = {
     ),
     "too many": (
         lambda: ruled(choices=endless),
-        f"no end of them'.*at most {MOST_CHOICES} actions",
+        f"an endless number of them'.*at most {MOST_CHOICES} actions",
     ),
     "another end": (
         lambda: ruled(outcome=drawn_ends()),
-        "^outcome of add 1, line .*got 'another answer each time'",
+        "^outcome of add 1, line .*got 'a different answer each time'",
     ),
     "an end of another kind": (
         lambda: ruled(outcome=lambda s, given: Frozen()),
@@ -134,11 +134,11 @@ CARELESS: dict[str, tuple[Made, str]] = {
     ),
     "a witness that is none": (
         lambda: judged(always("held", "It holds", lambda s: False)),
-        "^property held, line .*got False; allowed: a text that says what is wrong",
+        "^property held, line .*got False; allowed: a string that says what is wrong",
     ),
     "a judge that draws": (
         lambda: judged(sometimes("reached", "It is", every_other())),
-        "^property reached, line .*got 'another answer each time'",
+        "^property reached, line .*got 'a different answer each time'",
     ),
     "a judge that was not called": (
         lambda: judged(sometimes("reached", "It is", lambda s: len)),
@@ -171,7 +171,7 @@ def test_who_has_no_verb_is_told_by_the_class() -> None:
 def test_what_a_judge_is_shown_stays_as_it_was() -> None:
     """What it writes to is named with its line, whatever it answers."""
     judge = asked_twice("property p", written, lambda function, answer: answer)
-    with pytest.raises(BadInput, match=r"^property p, line .*a changed state.*it only looks"):
+    with pytest.raises(BadInput, match=r"^property p, line .*a changed state.*it must only look"):
         judge(Sly([]))
 
 
@@ -181,7 +181,7 @@ def test_a_monitor_says_what_is_wrong_or_nothing() -> None:
     def seen(verdict: Any) -> Monitor:
         return Monitor("diary", "", lambda: 0, lambda *step: 0, lambda memory: verdict)
 
-    with pytest.raises(BadInput, match=r"^property diary, line .*a text that says what is wrong"):
+    with pytest.raises(BadInput, match=r"^property diary, line .*a string that says what is wrong"):
         careful_monitor(seen(False)).verdict(0)
     assert careful_monitor(seen("no")).verdict(0) == "no"
 
@@ -189,7 +189,7 @@ def test_a_monitor_says_what_is_wrong_or_nothing() -> None:
 @pytest.mark.parametrize("answer", [False, 0, (), b"no", ["text"]], ids=repr)
 def test_a_witness_is_a_text(answer: Any) -> None:
     """What is neither a text nor None is refused; both of these pass."""
-    with pytest.raises(BadInput, match=r"^property p.*a text that says what is wrong, or None"):
+    with pytest.raises(BadInput, match=r"^property p.*a string that says what is wrong, or None"):
         witness_of("p", written, answer)
     assert (witness_of("p", written, None), witness_of("p", written, "no")) == (None, "no")
 
@@ -293,7 +293,7 @@ def test_a_run_begins_alike_each_time() -> None:
     check_start(model, Firm())
     draw = drawing()
     model.start = lambda: Firm((draw(),))
-    with pytest.raises(BadInput, match=r"^start, line .*another state each time"):
+    with pytest.raises(BadInput, match=r"^start, line .*a different state each time"):
         check_start(model, model.start())
 
 
@@ -357,5 +357,5 @@ def test_a_function_is_asked_again_about_sets_in_another_order() -> None:
     one, several = frozenset((1,)), frozenset((1, 2, 3))
     assert judge(several, one) == judge(several, one) == 1
     for _ in range(2):
-        with pytest.raises(BadInput, match="another answer each time"):
+        with pytest.raises(BadInput, match="a different answer each time"):
             judge(one, several)

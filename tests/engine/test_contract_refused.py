@@ -97,7 +97,7 @@ def test_a_model_without_a_start_is_none() -> None:
     class Idle(Model[Any, Any]):
         name, title, rules, properties = "idle", "Idle", (), ()
 
-    with pytest.raises(KitError, match=r"^start of idle: .*a method that gives the first state"):
+    with pytest.raises(KitError, match=r"^start of idle: .*a method that returns the first state"):
         check_contract(Idle())
     begun = Idle()
     vars(begun)["start"] = lambda: 0

@@ -131,7 +131,11 @@ def of_anything() -> Any:
 WRONG: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a class": (a_class, BadType, "^@action"),
     "a judge": (a_judge_that_is_a_class, BadType, "^@always"),
-    "a taken name": (a_taken_name, TypeError, "Taken.describe: every model has such a method"),
+    "a taken name": (
+        a_taken_name,
+        TypeError,
+        "Taken.describe: every model already has such a method",
+    ),
     "an unknown name": (an_unknown_name, TypeError, "'Nobody' is not defined, which an annotation"),
     "without an end": (endless, BadInput, "^action wait: .*parameters with Each, or each="),
     "out of range": (out_of_range, BadInput, "^each of action look: got 7; allowed: one of .0, 1"),
@@ -194,7 +198,7 @@ def test_actions_have_to_be_told_apart() -> None:
     """A model whose class of actions is none cannot read an action from a trace."""
     model: Any = Slots()
     model.Action = _Untagged | int | Callable
-    with pytest.raises(BadType, match=r"^Action of slots: .*each with a tag of its own"):
+    with pytest.raises(BadType, match=r"^Action of slots: .*each with its own tag"):
         action_from(model, {"type": "enter"}, "step 1")
 
 

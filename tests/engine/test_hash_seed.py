@@ -123,5 +123,5 @@ def test_fingerprints_are_of_the_content() -> None:
     assert fingerprint((1, (2, "x"))) == fingerprint([1, [2, "x"]]) == "6c1a916b0f750e9a"
     wide = [fingerprint((number,)) for number in (1 << 64, -(1 << 64), (1 << 64) + 1, 1 << 200)]
     assert len(set(wide)) == 4
-    with pytest.raises(TypeError, match="a state may not hold a object"):
+    with pytest.raises(TypeError, match="a state cannot hold a object"):
         fingerprint((object(),))

@@ -67,7 +67,7 @@ def test_a_trace_of_apalache_is_read() -> None:
     start, first = timeline.moments
     assert first.say == (
         "Cross. Changed: bank_of_boat, who_is_on_bank, _action. "
-        "The run repeats itself from step 0 on."
+        "From step 0, the run repeats itself."
     )
     assert model.readable(first.state) == {
         "Capacity": "2",
@@ -81,7 +81,7 @@ def test_a_trace_of_apalache_is_read() -> None:
     assert model.nodes == ("E", "W")
     refusal = model.refusal(first.state, first.action)
     assert refusal is not None
-    assert refusal.reason == "The run repeats itself from step 0 on."
+    assert refusal.reason == "From step 0, the run repeats itself."
     assert model.readable(start.state)["Capacity"] == "2"
 
 
@@ -100,7 +100,7 @@ def test_what_tlc_prints_is_read() -> None:
     assert model.nodes == ("n1", "n2")
     milestones = [moment.milestone for moment in timeline.moments]
     assert milestones == [None, "the loop begins", None]
-    assert model.ends == "The run repeats itself from step 1 on."
+    assert model.ends == "From step 1, the run repeats itself."
 
 
 def test_tlc_says_that_a_run_stutters() -> None:
@@ -256,7 +256,7 @@ HOSTILE: dict[str, tuple[str, str]] = {
         "states | length <= 10000",
     ),
     "vars that are a text": ('{"vars": "x", "states": [{}]}', "vars | 'x' | a list"),
-    "a number as a name": (itf(names="1"), "vars[0] | 1 | a text"),
+    "a number as a name": (itf(names="1"), "vars[0] | 1 | a string"),
     "an empty name": (itf(names='""'), "vars[0] | ''"),
     "a name that a terminal obeys": (itf(names='"\\u001b[2J"'), "vars[0] | x1b"),
     "a name with a line end": (itf(names='"x\\n"'), "vars[0]"),
@@ -276,12 +276,15 @@ HOSTILE: dict[str, tuple[str, str]] = {
     "a loop before the start": (itf(more=', "loop": -1'), "loop | -1 | from 0 to 0"),
     "a loop that is true": (itf(more=', "loop": true'), "loop | True | a whole number"),
     "a broken number": (itf("1.5"), "states[0].x | 1.5 | a whole number"),
-    "no number": (itf("NaN"), "trace | 'NaN' | numbers that JSON knows"),
+    "no number": (itf("NaN"), "trace | 'NaN' | numbers valid in JSON"),
     "an endless number": (itf("1e999"), "states[0].x | inf | a whole number"),
     "null as a value": (itf("null"), "states[0].x | None | a whole number"),
     "a number too large for JSON": (itf("9007199254740992"), "states[0].x | #bigint"),
     "many digits": (itf("9" * 5000), "trace | at most 20 digits"),
-    "a bigint that is a number": (itf('{"#bigint": 1}'), "states[0].x.#bigint | 1 | a text"),
+    "a bigint that is a number": (
+        itf('{"#bigint": 1}'),
+        "states[0].x.#bigint | 1 | a whole number as a string",
+    ),
     "a bigint in hexadecimal": (itf('{"#bigint": "0x10"}'), "x.#bigint | '0x10'"),
     "a bigint with a line end": (itf('{"#bigint": "1\\n"}'), "x.#bigint | a whole number"),
     "a bigint in other digits": (itf('{"#bigint": "٣"}'), "x.#bigint | a whole number"),

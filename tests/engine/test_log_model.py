@@ -111,7 +111,7 @@ def test_a_rewrite_is_offered_and_refused() -> None:
     waiting = dict(model.waiting(state))
     assert model.verb(Rewrite(2)) == "edit epoch 3"
     assert "epoch 3 is committed" in waiting[Rewrite(2)].reason
-    with pytest.raises(Refused, match="never changes, moves or goes away"):
+    with pytest.raises(Refused, match="never changes, moves or disappears"):
         model.act(state, Rewrite(2))
 
 

@@ -327,7 +327,7 @@ def test_no_more_messages_are_on_their_way_than_may_be() -> None:
     """A step that would make them more is refused, and a search names the bound."""
     model = keeping(most_in_flight=1, ticks=1)
     state = played(model, "request A hello")
-    why = "most_in_flight=1: no more messages may be on their way"
+    why = "most_in_flight=1: no more messages can be on their way"
     assert refused(model, state)["tick A again"] == why
     assert (check(model).bound, check(keeping(most_in_flight=2, ticks=1)).bound) == (why, "")
 
@@ -346,7 +346,7 @@ def test_a_timer_that_would_change_nothing_does_not_run_out() -> None:
     """What it would send is on its way; once that is lost, it may."""
     model = Idle(network=MachineOptions(requests=1, ticks=2, drops=1))
     state = played(model, "request A hello")
-    waits = "A waits: what it would send is on its way"
+    waits = "A waits: its message is already on its way"
     assert refused(model, state)["tick A again"] == waits
     (dropped,) = (each for each in model.actions(state) if model.verb(each).startswith("drop"))
     assert "tick A again" not in refused(model, model.apply(state, dropped))
@@ -371,7 +371,7 @@ def test_what_is_tidied_away_counts_for_no_bound() -> None:
     (deliver,) = (each for each in model.actions(state) if model.verb(each) == f"deliver {answers}")
     assert not in_flight(model.apply(state, deliver))
     assert [each.reason for each in model.bounds] == [
-        "most_in_flight=2: no more messages may be on their way"
+        "most_in_flight=2: no more messages can be on their way"
     ]
 
 

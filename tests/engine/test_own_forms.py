@@ -27,14 +27,14 @@ def test_every_drill_has_words_of_its_own() -> None:
         assert f"{word} – " in told
     drill.enter("help CHECK")
     [line] = printed(drill).splitlines()
-    assert line.startswith("checklist – the steps of the procedure, ticked as they are done")
+    assert line.startswith("checklist – the steps of the procedure, ticked off as they are done")
     drill.enter("checklist")
     assert printed(drill).splitlines() == list(checklist_lines(drill.checklist()))
     drill.enter("grade")
     assert printed(drill).splitlines() == list(grade_lines(drill.grade()))
     drill.enter("help nothing-of-the-kind")
     [error] = errors(drill)
-    assert "the beginning of a command; help alone lists them all" in error
+    assert "the beginning of a command; help alone lists all of them" in error
 
 
 def test_a_drill_that_there_is_not_is_named() -> None:

@@ -117,7 +117,7 @@ WRONG: tuple[tuple[str, Callable[..., Any], str], ...] = (
     ("candidates", lambda s: (Floor(),), "choices of up, line .*actions of type Up"),
     ("condition", lambda s, action: False, "condition of up, line .*got False.*a Refusal"),
     ("condition", lambda s, action: Refusal(7), "condition of up, line .*a reason as text"),  # type: ignore[arg-type]  # the fault
-    ("condition", drawn, r"condition of up, line .*\(def drawn.*another answer each time"),
+    ("condition", drawn, r"condition of up, line .*\(def drawn.*a different answer each time"),
     ("effect", lambda s, action: None, "effect of up, line .*got None.*a new state"),
     ("effect", lambda s, action: TOP, "effect of up, line .*a new state"),
     ("effect", lambda s, action: 7, "outcome of up, line .*a state of lift"),

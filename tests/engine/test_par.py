@@ -31,7 +31,7 @@ def test_beyond_the_search_the_best_known_is_told() -> None:
     assert found.least == found.used - len(found.needless) > 10
     assert "best known, after 1 state of a search, is" in found.lines()[0]
     assert found.needless
-    assert found.lines()[1].startswith("It passes without: ")
+    assert found.lines()[1].startswith("It also passes without: ")
     assert not any("firewall" in line for line in found.needless)
     again = par(typed(DRILL["documents"], *walk, "restart A"), max_states=1, seconds=ENOUGH)
     assert (again.used, again.least) == (found.used + 1, found.least)

@@ -216,7 +216,7 @@ def test_a_passive_action_comes_with_its_link_only() -> None:
 @pytest.mark.parametrize("foreign", [Up(), Apply("A"), HOUSE.start(), "left", None], ids=repr)
 def test_an_unwrapped_action_is_none_of_the_product(foreign: object) -> None:
     """A part's bare action does not say whose it is, so it is refused."""
-    with pytest.raises(Refused, match="no action of house"):
+    with pytest.raises(Refused, match="not an action of house"):
         HOUSE.act(HOUSE.start(), foreign)
 
 

@@ -172,7 +172,7 @@ def test_the_words_of_a_model_are_texts() -> None:
     model: Any = model_of(Firm, lambda s, action: Firm((*s.items, 1)))
     model.describe = lambda before, action, after: 7
     check_purity(model, Firm(), words=False)
-    with pytest.raises(BadInput, match=r"describe.*a text"):
+    with pytest.raises(BadInput, match=r"describe.*a string"):
         check_purity(model, Firm())
 
 
@@ -185,7 +185,7 @@ def test_an_action_that_cannot_be_hashed_is_named() -> None:
 
 def test_a_state_that_cannot_be_written_down_is_named() -> None:
     """A state that holds something without content (a function, say) has no fingerprint."""
-    with pytest.raises(BadInput, match=r"start, line .*a state may not hold a function"):
+    with pytest.raises(BadInput, match=r"start, line .*a state cannot hold a function"):
         check(model_of(lambda: Firm((lambda: 1,)), lists))
 
 

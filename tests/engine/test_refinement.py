@@ -71,7 +71,7 @@ def test_a_wrong_image_is_named_with_its_shortest_run() -> None:
     """A map that forgets the last manager's obedience fails at that very step."""
     result = refined(image=lambda b, a, n: () if isinstance(a, ReceiveDecision) else image(b, a, n))
     assert result.violation is not None
-    assert "leads elsewhere than its image" in result.violation.witness
+    assert "leads to a different state than its image" in result.violation.witness
     assert isinstance(result.violation.actions[-1], ReceiveDecision)
     assert FINE.verb(result.violation.actions[-1]) in result.violation.witness
 

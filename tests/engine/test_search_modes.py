@@ -260,7 +260,7 @@ def test_a_false_symmetry_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     model.symmetry = lambda s: (Cell(2) if s.at == 7 else s, None)
     with monkeypatch.context() as patch:
         patch.setattr("kit.engine.search.SymmetryCheck.compare", lambda *_: None)
-        with pytest.raises(KitError, match="graph: its symmetry joins states that do not behave"):
+        with pytest.raises(KitError, match="graph: its symmetry merges states that behave"):
             check(model, symmetry=True, mode="depth", max_depth=5)
 
 
@@ -335,7 +335,7 @@ def test_a_deadlock_is_a_violation_where_the_model_says_so(mode: Mode) -> None:
     found = check(model, mode=mode).violation
     assert found is not None
     assert (found.property, found.actions) == ("deadlock", (Go(1), Go(2)))
-    assert found.witness == "nothing can happen any more"
+    assert found.witness == "nothing more can happen"
     clean = Graph({0: (1,), 1: (3,), 3: ()}, home)
     clean.rests_at_goals = True
     assert check(clean, mode=mode).complete
@@ -357,7 +357,7 @@ def test_a_deadlock_names_what_is_refused() -> None:
     model.rules = (answering(way, lambda s, a: shut if s.at == 1 else own_answer(way)(s, a)),)
     found = check(model).violation
     assert found is not None
-    assert found.witness == "nothing can happen any more; go 2: the door is shut"
+    assert found.witness == "nothing more can happen; go 2: the door is shut"
 
 
 def test_a_search_stops_before_memory_ends(monkeypatch: pytest.MonkeyPatch) -> None:

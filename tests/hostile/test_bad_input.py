@@ -136,8 +136,8 @@ REFUSED: list[tuple[Callable[[Path], Path], Callable[[Path], Any], str]] = [
     (spoil(",14,13,", ',"1\\4",13,'), read_topology, "backslash"),
     (spoil("'1000', ", "'10\n00', "), read_topology, "on one line"),
     (spoil("'1000', ", "'1000',\n "), read_topology, "on one line"),
-    (text(f"Jan 32 10:00:00 {LOG}"), lambda p: read_journals([p]), "no such day"),
-    (text(f"Feb 30 10:00:00 {LOG}"), lambda p: read_journals([p]), "no such day"),
+    (text(f"Jan 32 10:00:00 {LOG}"), lambda p: read_journals([p]), "that day does not exist"),
+    (text(f"Feb 30 10:00:00 {LOG}"), lambda p: read_journals([p]), "that day does not exist"),
     (
         text(f"2026-02-30T10:00:00+0000 h x\nJan 01 10:00:00 {LOG}"),
         lambda p: read_journals([p]),
@@ -331,7 +331,7 @@ def test_a_search_that_memory_bounds_says_so(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("kit.engine.search.REPORT_EVERY", 1)
     result = check(build("twophase", {"rms": 3}))
     assert not result.complete
-    assert result.sentence.startswith("bounded, by the memory that there is")
+    assert result.sentence.startswith("bounded, limited by the memory available")
     assert call("check", "twophase").status == 2
 
 

@@ -105,7 +105,7 @@ def test_its_drill_is_played(copy: Path) -> None:
     """Its words are read, what its model refuses is said, and the run is graded."""
     lines = ("lease take C0", "store write C1", "lease lapse", "lease take C1", "store write C1")
     said = kit(copy, "drill", "lease", typed="\n".join((*lines, "lease stats")))
-    assert "write C1: there is nothing like that to do now" in said
+    assert "write C1: nothing like that can be done now" in said
     assert "lease: got 'stats'; allowed: one of status" in said
     assert "✓ second write: the store has seen 2" in said
 

@@ -61,7 +61,7 @@ NOT_SAID = {
 # Handed to an error, looked for in notebooks, kept with a name by others, or words of other tools.
 NO_WORDS = {
     *("the first word of a command", ", this is ", "the trace is of kit ", "a folder of traces"),
-    *("nothing can happen any more", "from here it is out of reach"),
+    *("nothing more can happen", "from here it is out of reach"),
     *(", or a monitor remembers what tells them apart", "complete: no violation", "Note over "),
     *("What you will learn", "What you will learn here", "You need", "below a node", "on a disk"),
     *("dashed card", "with bars"),

@@ -115,7 +115,7 @@ def test_the_nine_ways_in_which_a_node_is_not_there_have_four_answers(word: str)
     assert len(ABSENT) == 9
     assert [line.partition("? ")[0] for line in told[4:6]] == [
         "Does a barrier wait for it",
-        "May it come back",
+        "Can it come back",
     ]
 
 

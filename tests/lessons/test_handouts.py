@@ -135,7 +135,7 @@ def test_all_is_the_whole_course_in_its_order(
 def test_a_notebook_or_all(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """Neither, or both, is one line that says what is wanted."""
     assert main(["handout", *words]) == 2
-    assert "a notebook, or --all without one" in capsys.readouterr().err
+    assert "a notebook, or --all and no notebook" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_each_rule_off_has_a_row_and_all_on_the_last() -> None:
 def test_a_run_that_is_stuck_is_told_in_a_few_words() -> None:
     """The reasons of all actions that wait would be a paragraph: the cell leaves them out."""
     (row,) = harms("recovery", edition="documents", commit_indexes=(1, 2), dead="B", crashes=1).rows
-    assert row[4] == "nothing can happen any more"
+    assert row[4] == "nothing more can happen"
     assert int(row[3]) > 0
 
 

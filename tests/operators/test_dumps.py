@@ -86,8 +86,8 @@ def test_peers_without_tokens(tokens: object) -> None:
 
 def test_halves_of_a_cluster_say_so() -> None:
     """Peers without the local row, and the local row alone, come with a warning."""
-    assert "system.peers leaves out the node" in opened(DUMPS / "peers.csv").warnings[0]
-    assert "system.local knows its own node only" in opened(DUMPS / "local.txt").warnings[0]
+    assert "system.peers omits the node" in opened(DUMPS / "peers.csv").warnings[0]
+    assert "system.local has only its own node" in opened(DUMPS / "local.txt").warnings[0]
 
 
 @pytest.mark.parametrize(

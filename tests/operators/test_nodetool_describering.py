@@ -150,7 +150,7 @@ def test_a_datacenter_without_replicas() -> None:
             "where the one before",
         ),
         ("end_token:-3881023613069443411", "end_token:2784249659845191438", "each range once"),
-        ("endpoints:[10.1.0.3, ", "endpoints:[", "endpoints and their details alike"),
+        ("endpoints:[10.1.0.3, ", "endpoints:[", "matching endpoints and details"),
         ("host:10.1.0.3, datacenter:amsterdam, rack:r3", "host:10.1.0.3", "line 3: got"),
         (
             "datacenter:amsterdam, rack:r3",
@@ -159,7 +159,7 @@ def test_a_datacenter_without_replicas() -> None:
         ),
         ("])])\n".replace("])])", ")])"), "\n", "line 3: got"),
         (FIRST + "\n", "", "is a line missing"),
-        (FIRST, FIRST + "\n" + FIRST, "each range once; line 3 ends there too"),
+        (FIRST, FIRST + "\n" + FIRST, "each range once; line 3 also ends there"),
         (FIRST, FIRST + "\nTokenRange: ", "line 4 | 'TokenRange:'"),
         (FIRST, FIRST + "\nerror: gone", "line 4 | 'error: gone'"),
     ],

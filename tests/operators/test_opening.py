@@ -178,7 +178,7 @@ def test_a_joining_node_may_be_missing() -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"address": "10.0.0.8"}, "r.txt: node | '10.0.0.1' | node | s.txt | knows"),
+        ({"address": "10.0.0.8"}, "r.txt: node | '10.0.0.1' | node | also in s.txt"),
         ({"tokens": (-5,)}, "s.txt: number of tokens of 10.0.0.1 | 1 | 2 | other"),
         ({"dc": "dc9"}, "s.txt: datacenter of 10.0.0.1 | 'dc9' | dc1 | r.txt"),
         ({"rack": "r9"}, "s.txt: rack of 10.0.0.1 | 'r9' | r1 | r.txt"),
@@ -196,8 +196,8 @@ def test_outputs_that_do_not_fit(changes: dict[str, object], said: str) -> None:
 def test_a_node_that_one_output_lacks() -> None:
     """A node that the ring has and status has not, or the other way round, is named."""
     for ring, status, said in (
-        (HOSTS, HOSTS[:2], "r.txt: node | '10.0.0.3' | node | s.txt | knows"),
-        (HOSTS[:2], HOSTS, "s.txt: node | '10.0.0.3' | node | r.txt | knows"),
+        (HOSTS, HOSTS[:2], "r.txt: node | '10.0.0.3' | node | also in s.txt"),
+        (HOSTS[:2], HOSTS, "s.txt: node | '10.0.0.3' | node | also in r.txt"),
     ):
         with pytest.raises(BadInput) as caught:
             together(ring, status)
@@ -219,7 +219,7 @@ def test_a_token_of_two_nodes() -> None:
     """A token that two files give to two nodes is named with both nodes."""
     rows = rows_of([replace(HOSTS[0], address="10.0.0.1"), replace(HOSTS[1], tokens=(7, 90))])
     texts = [("local", select_json(rows[:1])), ("peers", select_json(rows[1:]))]
-    with pytest.raises(BadInput, match=like("token of 10.0.0.2 | 7 | 10.0.0.1 has it too")):
+    with pytest.raises(BadInput, match=like("token of 10.0.0.2 | 7 | 10.0.0.1 also has it")):
         import_texts(texts)
 
 
@@ -264,7 +264,7 @@ def test_a_datacenter_that_has_no_node() -> None:
     """A replication may name a datacenter whose last node has gone; a warning says so."""
     for gone, hint in (("berlin", ""), ("Bergen", "; did you mean bergen?")):
         found = opened(RING, keyspaces=(NETWORK.replace("bergen", gone),))
-        told = f"keyspace shop names datacenter {gone}, in which no node is{hint}"
+        told = f"keyspace shop names datacenter {gone}, which has no nodes{hint}"
         assert told in found.warnings
 
 
@@ -305,8 +305,8 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     for path in (tmp_path / "missing", tmp_path, noise):
         with pytest.raises(BadInput, match=r"a readable file|text in UTF-8"):
             open_ring(path)
-    assert "one or more, each once" in refused(())
-    assert "one or more, each once" in refused((RING, RING))
+    assert "one or more, none twice" in refused(())
+    assert "one or more, none twice" in refused((RING, RING))
 
 
 def test_files_of_one_name(tmp_path: Path) -> None:

@@ -112,20 +112,20 @@ def test_use_names_the_keyspace_of_what_follows() -> None:
         (KS.replace("3", "'many'") + ";", "dc1 | 'many' | or a list of racks"),
         (KS.replace("3", "-3") + ";", "dc1 | -3 | a number of replicas"),
         (KS.replace("3", "['r1', 'r1']") + ";", "dc1 | r1, r1 | each rack once"),
-        (KS.replace("3", "[r1]") + ";", "dc1 | 'r1' | a text"),
+        (KS.replace("3", "[r1]") + ";", "dc1 | 'r1' | the name of a rack, as a string"),
         (KS.replace("Network", "Every") + ";", "class"),
         (f"{KS}; CREATE TABLE t (id int);", "s line 1 | 't' | USE keyspace"),
         (f"{KS};\nUSE ;", "s line 2 | 'USE' | the name of a keyspace"),
         (f"{KS};\nUSE ks.t;", "s line 2 | 'USE ks . t' | the name of a keyspace"),
         (KS.replace("dc1", "\x1b:0").replace("3", "'r'") + ";", "datacenter | printable"),
-        (KS.replace("dc1", "dc1:-1").replace("3", "'r'") + ";", "dc1 | -1 | and nothing beside"),
+        (KS.replace("dc1", "dc1:-1").replace("3", "'r'") + ";", "dc1 | -1 | and nothing else"),
         (f"{KS}; CREATE TABLE ks. ;", "a name, or keyspace.name"),
         (f"{KS}; CREATE TABLE ks.t (i int) WITH id = 7;", "line 1 id | 7 | a UUID"),
-        (f"{KS}; CREATE MATERIALIZED VIEW ks.v AS SELECT;", "also FROM"),
+        (f"{KS}; CREATE MATERIALIZED VIEW ks.v AS SELECT;", "FROM and its base table as well"),
         (f"{KS}; {T};\n{T.replace('.t', '.u')};", "s line 2 | an id of its own; s line 1"),
         ("keyspace_name,x\nks,1\n", "s line 2 | keyspace_name, x | rows of system_schema"),
         ("keyspace_name,table_name\nks,t\n", "s | no keyspace"),
-        ("keyspace_name,initial_tablets\nks,8\n", "line 2 | 'ks' | also its row of system_schema"),
+        ("keyspace_name,initial_tablets\nks,8\n", "line 2 | 'ks' | its row of system_schema"),
         (f"{KEYSPACES}ks,True,{{}},\n", "keyspace ks replication | a map with a class"),
         (KEYSPACES + "ks,True,x," + LISTS.replace("dc1:1", "dc1:2"), "dc1 | 0, 2 | dc1:0, dc1:1"),
         ('[{"keyspace_name": 3}]', "s row 1 keyspace_name | 3 | a name"),
@@ -149,7 +149,7 @@ def test_two_files_may_not_contradict_each_other() -> None:
 def test_a_statement_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """A text without semicolons is not collected for ever."""
     monkeypatch.setattr(cql, "MOST_WORDS", 100)
-    with pytest.raises(BadInput, match="a statement that ends before that"):
+    with pytest.raises(BadInput, match="a statement that ends with ; before that"):
         parse_schema("CREATE " * 1000, "s")
 
 

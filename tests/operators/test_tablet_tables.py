@@ -80,7 +80,7 @@ def test_each_kind_is_known_by_its_beginning() -> None:
         ("", "dump | no row"),
         (dump(), "dump | no row"),
         (dump(head="table_id,last_token"), "dump line 1 | rows of system.tablets | replicas"),
-        (dump(row(-1), head=f"{HEAD},table_id"), "dump line 1 | a header: each column once"),
+        (dump(row(-1), head=f"{HEAD},table_id"), "dump line 1 | a header with each column once"),
         (dump(row(-1)[:-5]), "dump line 2 | 5 fields | cut short"),
         (dump(row("x")), "dump line 2 last_token | 'x' | a signed 64-bit integer"),
         (dump(row(2**63)), "dump line 2 last_token | a signed 64-bit integer"),

@@ -96,9 +96,9 @@ GOOD = f"Feb 01 10:00:00 n1 scylla[1]: {SAID}"
     [
         ([""], "a | 'no line that names a state' | entered"),
         (["gossip - x\n"], "a | 'no line that names a state'"),
-        ([f"x\n{SAID}"], "a line 2 | 'raft_topology | begins with its time"),
-        ([GOOD.replace("Feb 01", "Feb 31")], "a line 1 | begins with its time"),
-        ([GOOD.replace("10:00:00", "25:00:00")], "a line 1 | begins with its time"),
+        ([f"x\n{SAID}"], "a line 2 | 'raft_topology | starts with its time"),
+        ([GOOD.replace("Feb 01", "Feb 31")], "a line 1 | starts with its time"),
+        ([GOOD.replace("10:00:00", "25:00:00")], "a line 1 | starts with its time"),
         (
             [GOOD.replace(SAID, "raft_topology - executing global topology command x, excluded"
              " nodes: {5}")],
@@ -107,7 +107,7 @@ GOOD = f"Feb 01 10:00:00 n1 scylla[1]: {SAID}"
         ([GOOD, f"2026-02-01T10:00:00Z n2 scylla[1]: {SAID}"], "a | without a year | with a zone"),
         (
             ["\n".join(GOOD.replace("Feb 01", day) for day in ("Feb 29", "Dec 01", "Feb 29"))],
-            "a line 3 | February 29 in one year of four",
+            "a line 3 | February 29 only every fourth year",
         ),
         ([GOOD, ""], "b | 'no line that names a state'"),
     ],

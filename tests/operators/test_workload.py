@@ -41,7 +41,7 @@ def test_too_long_a_question_says_what_would_be_shorter(
     """The estimate is in the line, and what one may do about it."""
     monkeypatch.setattr("kit.edge.limits.spare", lambda: 8 * 10**9)
     unlike = tuple(Keyspace(f"ks{at}", SimpleStrategy(at)) for at in range(1, 17))
-    with pytest.raises(BadInput, match="about 74 s: leave keyspaces out, or take fewer replicas"):
+    with pytest.raises(BadInput, match="about 74 s: leave out keyspaces, or use fewer replicas"):
         check_work(RingFile(0, ring, unlike), DRY_RUN_IN_WORDS)
 
 

@@ -52,7 +52,7 @@ PAXOS = (
     paxos.Prepare, paxos.Promise, paxos.Accept, paxos.AcceptedReply, paxos.RefusedReply,
     paxos.Chosen,
 )  # fmt: skip
-OF_ANY_MESSAGE = "A node knows only what messages have brought it."
+OF_ANY_MESSAGE = "A node knows only what messages have told it."
 
 
 @pytest.mark.parametrize("name", entries())

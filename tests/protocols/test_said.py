@@ -55,6 +55,6 @@ def test_what_is_no_action_is_refused(name: str) -> None:
     for wrong in (None, "up", 3):
         refusal = model.refusal(state, wrong)
         assert refusal is not None
-        assert refusal.reason.endswith(f"is no action of {model.name}")
+        assert refusal.reason.endswith(f"is not an action of {model.name}")
         with pytest.raises(KitError):
             model.act(state, wrong)

@@ -77,7 +77,7 @@ def _plain(value: Any) -> Any:
     digest = getattr(value, "digest", None)
     if isinstance(digest, bytes):
         return digest.hex()
-    raise TypeError(f"a state may not hold a {type(value).__name__}")
+    raise TypeError(f"a state cannot hold a {type(value).__name__}")
 
 
 _ENCODER = msgspec.json.Encoder(enc_hook=_plain, order="sorted")

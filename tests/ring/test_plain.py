@@ -110,7 +110,7 @@ def test_a_larger_ring_says_what_it_needs() -> None:
     nodes = [kit["topology"].Node(f"n{i}", (i + 1,)) for i in range(1025)]
     space = kit["tokens"].small(5000)
     assert len(kit["topology"].Ring.of(nodes[:1024], space).tokens) == 1024
-    needs = "a ring of 1,025 ranges needs numpy, which this Python does not have; without, up to"
+    needs = "a ring of 1,025 ranges needs numpy, which this Python does not have; without it, up to"
     with pytest.raises(KitError, match=needs):
         kit["topology"].Ring.of(nodes, space)
 

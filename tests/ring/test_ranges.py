@@ -42,7 +42,7 @@ def test_the_ends_of_the_line_have_no_bound() -> None:
 @pytest.mark.parametrize(("left", "right"), [(5, 5), (9, 3)])
 def test_no_range_wraps(left: int, right: int) -> None:
     """A range whose left bound is not below its right one cannot be made."""
-    with pytest.raises(BadInput, match="no range wraps"):
+    with pytest.raises(BadInput, match="a range does not wrap"):
         Range(left, right)
 
 

@@ -112,8 +112,8 @@ def test_an_answer_may_be_played_or_typed() -> None:
         ("raise SystemExit('<b>')", "line 1: SystemExit: &lt;b&gt;"),
         (ASKS + "exercise('none')", "exercise: got "),
         (ASKS + "exercise('every-state').check(7)", "answer: got 7"),
-        ("", "The last line has to ask the judge"),
-        ("7", "The last line has to ask the judge"),
+        ("", "The last line has to call the judge"),
+        ("7", "The last line has to call the judge"),
     ],
 )
 def test_what_is_wrong_with_an_answer_is_one_line(program: str, said: str) -> None:

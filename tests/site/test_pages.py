@@ -150,7 +150,7 @@ def test_a_lesson_is_read_and_its_players_come_to_life(page: Page, site: str) ->
     page.wait_for_url(lambda address: "#part=1&run=" in address)
     page.context.set_offline(False)
     page.reload()
-    told = players.nth(1).locator(".kit-told").get_by_text("The run of the link: 1 step")
+    told = players.nth(1).locator(".kit-told").get_by_text("The run from the link: 1 step")
     told.wait_for(state="attached")
 
 
@@ -206,7 +206,7 @@ def test_an_exercise_is_judged_on_its_page(page: Page, site: str) -> None:
     said.get_by_text("You have solved it").wait_for()
     box.locator("textarea").fill("while True: pass")
     check.click()
-    said.get_by_text("The judge is at work").wait_for()
+    said.get_by_text("The judge is working").wait_for()
     box.get_by_role("button", name="Stop").click()
     said.get_by_text("nothing was judged").wait_for()
     page.context.set_offline(False)
@@ -241,11 +241,11 @@ def test_a_search_is_stopped_and_keeps_nobody_waiting(page: Page, site: str) -> 
     page.press("[data-change=rms]", "Tab")
     page.wait_for_selector("input[aria-valuetext^='step 0 of 0']")
     page.click("[data-setup=search]")
-    page.wait_for_selector(".kit-count:has-text('being looked at')")
+    page.wait_for_selector(".kit-count:has-text('being examined')")
     page.click("[data-do=step]")
     page.wait_for_selector("input[aria-valuetext^='step 1 of 1']")
     page.click("[data-setup=stop]")
-    page.locator(".kit-found").get_by_text("none found so far, and nothing is proven").wait_for()
+    page.locator(".kit-found").get_by_text("none found so far, but nothing is proven").wait_for()
 
 
 SILENT = """{

@@ -123,7 +123,7 @@ def test_the_notebook_runs_without_spark(until: str) -> None:
     texts = [text for _, text in said]
     [line] = [text for text in texts if text.startswith("Spark cannot be used here: ")]
     assert line.count("\n") == 1
-    assert "A smaller run of the plain engine follows." in line
+    assert "A smaller run with the plain engine follows." in line
     assert "the plain engine, in this process" in texts
     assert "same as the plain engine: 761 rows, 6 reports\n" in texts
     assert any(text.startswith("Each of 60 nodes has 16 tokens") for text in texts)

@@ -145,7 +145,7 @@ def test_a_cell_goes_on_without_spark(deaf: int) -> None:
     assert list(found.affected()["name"])[:2] == ["before", "split"]
     [line] = said
     assert line.startswith("Spark cannot be used here: no answer at spark://")
-    assert "A smaller run of the plain engine follows." in line
+    assert "A smaller run with the plain engine follows." in line
 
 
 def test_a_session_is_shared(spark: Any) -> None:

@@ -305,8 +305,8 @@ def test_tables_of_no_run_are_not_stored(tmp_path: Path, runs: list[Tables]) -> 
     for bad, said in (
         ({**good, "../x": good["runs"]}, "runs[0] | the tables of a run"),
         ({**good, "events": pa.table({"seed": [1]})}, "runs[0][events] | a table of events"),
-        ({**good, "runs": good["runs"].slice(0, 0)}, "runs[0]: run | None | a text"),
-        (named(None), "runs[0]: run | None | a text"),
+        ({**good, "runs": good["runs"].slice(0, 0)}, "runs[0]: run | None | a string"),
+        (named(None), "runs[0]: run | None | a string"),
         (named("../x"), "runs[0]: run | '../x' | the name of a file"),
         (named("_x"), "runs[0]: run | '_x' | not hidden"),
         (named(""), "runs[0]: run | '' | the name of a file"),
@@ -323,9 +323,9 @@ def test_a_spoiled_folder_of_traces_is_named(tmp_path: Path, runs: list[Tables])
         read_traces(None, tmp_path)
     store(tmp_path, runs[0])
     (tmp_path / "epochs" / "other.parquet").write_text("x", encoding="utf-8")
-    with pytest.raises(BadInput, match=like("table epochs | files as store() writes them")):
+    with pytest.raises(BadInput, match=like("table epochs | files written by store()")):
         read_traces(None, tmp_path)
-    with pytest.raises(BadInput, match=like("table epochs | files as store() writes them")):
+    with pytest.raises(BadInput, match=like("table epochs | files written by store()")):
         watch_folder(None, tmp_path).lag()
     with pytest.raises(BadInput, match=like("runs[1][epochs] | None | a table of epochs")):
         PlainTraces(runs[0], {}).lag()

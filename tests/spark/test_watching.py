@@ -107,7 +107,7 @@ def test_the_widget_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     bar.end("ranges", Status(8, 0, 8))
     assert (progress.value, label.value) == (8, "ranges: 8 of 8 tasks")
     [bundle] = shown
-    assert bundle["text/plain"] == "ranges: a bar follows Spark's tasks here"
+    assert bundle["text/plain"] == "ranges: progress of Spark's tasks is shown here"
     assert LIVE in bundle
 
 

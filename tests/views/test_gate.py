@@ -216,7 +216,7 @@ def test_a_gate_may_name_nobody() -> None:
     scene = Scene(model, model.start())
     said = " ".join(part.text() for part in draw_actions(scene, (), [gate]))
     assert "drain F no node may take its replica" in said
-    assert "Nothing more happens by itself: no node may take its replica." in end_words(
+    assert "Nothing more happens on its own: no node may take its replica." in end_words(
         scene, [gate]
     )
     assert not ends_well(scene, [gate])

@@ -23,7 +23,7 @@ def test_all_lines_of_the_run_in_their_order() -> None:
         "  RM0 network - sent a vote",
         "  [voting] RM1 disk - prepared <b>for good</b>",
         "  RM1 network - sent a vote",
-        "  TM network - heard RM0 (in words of this kit's own)",
+        "  TM network - heard RM0 (in the kit's own words)",
     ]
     assert LOG.text(scene(0)) == "  TM disk - started"
 

@@ -135,7 +135,7 @@ def test_above_a_hundred_states_there_is_a_table(number: int, drawn: bool) -> No
     shown = draw_states(found)
     assert "101 states, 100 steps; too many to draw" in shown.text()
     assert [part.tag for part in shown.walk()].count("tr") == 2
-    assert "go: may happen in 100 states, 100 steps, reaches 100 states first" in states_text(found)
+    assert "go: can happen in 100 states, 100 steps, reaches 100 states first" in states_text(found)
 
 
 @given(
@@ -165,7 +165,7 @@ def no_dot(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_dot_there_is_a_list(no_dot: None) -> None:
     """Where nothing can lay a graph out, its states and steps are listed, and it is said why."""
     shown = draw_states(reached(ONE))
-    assert "the graphviz program is not here to draw it" in shown.text()
+    assert "the graphviz program is not installed to draw it" in shown.text()
     assert [part.tag for part in shown.walk()].count("li") == 12 + len(reached(ONE).edges)
     assert not can_be_drawn(reached(ONE))
 
@@ -176,7 +176,7 @@ def test_without_dot_the_browser_draws(no_dot: None) -> None:
     """
     shown = states(ONE)._repr_mimebundle_()
     assert WIDGET in shown
-    assert "not here to draw it" in shown["text/html"]
+    assert "not installed to draw it" in shown["text/html"]
     table = states(build("twophase"))._repr_mimebundle_()
     assert WIDGET not in table
 

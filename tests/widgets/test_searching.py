@@ -140,7 +140,7 @@ def test_a_stop_that_comes_before_the_search_has_begun_is_answered_too(
     board.button.click()
     finish(board)
     assert not board.button.disabled
-    assert "Stopped after 0 states: none found so far, and nothing is proven." in board.found.value
+    assert "Stopped after 0 states: none found so far, but nothing is proven." in board.found.value
     assert "dataplane with every safeguard on" in board.found.value
 
 
@@ -218,7 +218,7 @@ def test_switching_makes_a_branch_of_the_run() -> None:
     assert player.timeline is timeline
     assert timeline.branches() == [former, timeline.tip]
     assert len(timeline.path(timeline.at)) - 1 == 4
-    assert "4 of 4 steps could be done" in controls.message.value
+    assert "4 of 4 steps were possible" in controls.message.value
     assert player.model.off == (switch,)
     player.goto(former)
     assert player.model.off == ()
@@ -255,7 +255,7 @@ def test_a_run_that_needs_a_safeguard_off_is_repeated_without_what_is_refused() 
     assert player.model.off == ()
     done = len(player.timeline.path()) - 1
     assert done < steps
-    assert f"{done} of {steps} steps could be done" in controls.message.value
+    assert f"{done} of {steps} steps were possible" in controls.message.value
 
 
 def test_the_method_searches_and_branches() -> None:

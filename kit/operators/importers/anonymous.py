@@ -131,7 +131,7 @@ def _rows(file: HeldFile, table: SystemTable) -> tuple[list[str], Iterator[list[
     with hidden(active=True):
         text = text_of(file.content, file.name, file.name)
         if text.lstrip()[:1] in ("[", "{"):
-            raise BadInput(file.name, HIDDEN, "CSV, as a snapshot has it")
+            raise BadInput(file.name, HIDDEN, "CSV, as in a snapshot")
         records = list(dumps.csv_records(text, file.name))
         null = dumps.nulls(text)
         if records and (missing := [name for name in table.needed if name not in records[0][1]]):

@@ -109,7 +109,7 @@ def _value(words: list[Word], at: int, depth: int, field: str) -> tuple[object, 
 
 def _key(value: object, pairs: dict[str, object], field: str) -> str:
     if type(value) is not str:
-        raise BadInput(field, value, "texts as keys, in single quotes")
+        raise BadInput(field, value, "strings as keys, in single quotes")
     if value in pairs:
         raise BadInput(field, value, "each key once in a map")
     return value
@@ -219,7 +219,7 @@ def statements(text: str, source: str) -> Iterator[Statement]:
             words = []
         if len(words) > MOST_WORDS:
             where = f"{source} line {words[0].line}"
-            raise BadInput(where, f"{MOST_WORDS} words", "a statement that ends before that, by ;")
+            raise BadInput(where, f"{MOST_WORDS} words", "a statement that ends with ; before that")
     if words:
         where = f"{source} line {words[0].line}"
         raise BadInput(where, words[0].written, "a statement that ends with ; (is it cut short?)")
@@ -230,7 +230,7 @@ def _lexed(text: str, source: str) -> Iterator[CqlWord]:
     while at < len(text):
         match = _NAME.match(text, at)
         if match is None:
-            allowed = "CQL as DESCRIBE SCHEMA prints it, with every quote and comment closed"
+            allowed = "CQL as printed by DESCRIBE SCHEMA, with every quote and comment closed"
             raise BadInput(f"{source} line {line}", text[at : at + 60], allowed)
         written = match.group()
         for kind in ("mark", "word", "name", "text"):
@@ -441,15 +441,18 @@ def _timestamp(given: object) -> str | None:
 
 
 _SCALARS: dict[str, tuple[Callable[[object], str | int | None], str]] = {
-    "text": (_text, f"a text of at most {LONGEST_TEXT} printable characters"),
+    "text": (_text, f"a string of at most {LONGEST_TEXT} printable characters"),
     "int": (_integer(32), "a signed 32-bit integer"),
     "bigint": (_integer(64), "a signed 64-bit integer"),
     "boolean": (_boolean, "True or False"),
     "uuid": (_uuid, "a UUID"),
-    "timeuuid": (_timeuuid, "a UUID of version 1, as of time"),
-    "timestamp": (_timestamp, "a moment with its zone, such as 2026-01-31 10:00:00.000+0000"),
+    "timeuuid": (_timeuuid, "a version 1 (time-based) UUID"),
+    "timestamp": (
+        _timestamp,
+        "a timestamp with its time zone, such as 2026-01-31 10:00:00.000+0000",
+    ),
     "token": (
         lambda given: token_of(given) if isinstance(given, str) else None,
-        "signed 64-bit integers as texts",
+        "signed 64-bit integers as strings",
     ),
 }

@@ -75,5 +75,5 @@ def _numbers(row: Any, name: str, where: str) -> frozenset[int]:
     value = row.get(name)
     given = parse_set(value, f"{where} {name}") if isinstance(value, str) else value
     if not isinstance(given, list) or not all(type(each) is int and each > 0 for each in given):
-        raise BadInput(f"{where} {name}", value, "a set of numbers of nodes")
+        raise BadInput(f"{where} {name}", value, "a set of node numbers")
     return frozenset(given)

@@ -57,7 +57,7 @@ def parse_json_rows(text: str, source: str) -> list[tuple[str, Row]]:
         elif line == "[json]":
             framed = True
         elif line and not re.fullmatch("-+", line):
-            raise bad_line(source, number, line, "a row as one JSON object a line")
+            raise bad_line(source, number, line, "a row as one JSON object per line")
     return rows
 
 
@@ -123,7 +123,7 @@ def csv_records(text: str, source: str) -> Iterator[tuple[str, list[str]]]:
     header = _header(text)
     if SNAPSHOT in header and "," in header:
         number = text.count("\n", 0, text.find(header)) + 1
-        raise bad_line(source, number, header, "one of ; and , between the columns of a header")
+        raise bad_line(source, number, header, "either ; or , between the columns of a header")
     parts = delimiter(text)
     reader = csv.reader(_lines(text, source), escapechar="\\", strict=True, delimiter=parts)
     columns = 0
@@ -142,7 +142,7 @@ def csv_records(text: str, source: str) -> Iterator[tuple[str, list[str]]]:
             fields = [name.strip() for name in fields]
             columns = len(fields)
             if len(set(fields)) != columns:
-                raise BadInput(where, ",".join(fields), "a header: each column once")
+                raise BadInput(where, ",".join(fields), "a header with each column once")
         elif len(fields) != columns:
             allowed = f"{columns} fields, as in the header; is it cut short?"
             raise BadInput(where, f"{len(fields)} fields", allowed)
@@ -156,7 +156,7 @@ def _lines(text: str, source: str) -> Iterator[str]:
         end = text.find("\n", at) + 1 or len(text)
         line, number = text[at:end], number + 1
         if "\\" in line and "\\" in ESCAPED.sub("", line):
-            allowed = 'CSV as COPY TO writes it: a backslash stands before " or another backslash'
+            allowed = 'CSV as COPY TO writes it: a backslash comes before " or another backslash'
             raise bad_line(source, number, line, allowed)
         yield line
         at = end
@@ -217,7 +217,7 @@ def _node(row: Row, where: str, warnings: list[str]) -> Seen:
     return Seen(name, dc, rack, tokens, host_id=host_id)
 
 
-def name_in(row: Row, column: str, where: str, allowed: str = "a text") -> str:
+def name_in(row: Row, column: str, where: str, allowed: str = "a string") -> str:
     """A name in a row. Raises BadInput for what is none, with what is ``allowed``."""
     value = row.get(column)
     if not isinstance(value, str):
@@ -252,6 +252,6 @@ def _keyspace(row: Row, where: str, warnings: list[str]) -> Keyspace | None:
     field = f"{where} keyspace {name}"
     options = parse_map(given, field) if isinstance(given, str) else given
     if isinstance(options, dict) and str(options.get("class")).removeprefix(PACKAGE) == META:
-        warnings.append(f"{where}: {name} is placed by no ring ({META}); it is left out")
+        warnings.append(f"{where}: {name} is not placed by a ring ({META}); it is left out")
         return None
     return Keyspace(name, parse_replication(options, field))

@@ -218,7 +218,9 @@ def _blocks(text: str, source: str) -> tuple[str, list[Row]]:
         if head and head[1] == title and (ahead or not rows):
             key = int(head[2])
             if rows and key <= rows[-1][0]:
-                raise bad_line(source, number, line, f"a number above {rows[-1][0]}: ascending")
+                raise bad_line(
+                    source, number, line, (f"a number above {rows[-1][0]}, in ascending order")
+                )
             fields, last = {}, ""
             rows.append((key, fields, f"{source} line {number} {title} {key}"))
         elif name in names:
@@ -374,7 +376,7 @@ def _text(row: Mapping[str, Any], name: str, where: str) -> str:
     if value is None:
         raise BadInput(f"{where} {name}", None, "a value; is the file cut short?")
     if not isinstance(value, str | int):
-        raise BadInput(f"{where} {name}", value, "a text")
+        raise BadInput(f"{where} {name}", value, "a string")
     return str(value).strip()
 
 
@@ -405,7 +407,7 @@ def _view(text: str, source: str) -> ServiceView:
     for number, line in enumerate(text.strip().split("\n")[1:], 2):
         label, colon, value = line.strip().partition(":")
         if not colon or label not in LABELS or label in values:
-            raise bad_line(source, number, line, f"each once: {', '.join(LABELS)}")
+            raise bad_line(source, number, line, f"each of these once: {', '.join(LABELS)}")
         values[label] = value.strip()
     for label in LABELS:
         if label not in values and label not in LATER:

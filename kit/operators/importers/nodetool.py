@@ -178,7 +178,7 @@ STATUS_COLUMNS = re.compile(
     r"|Owns(?: \(effective\))? Host ID (Token)) Rack"
 )
 STATUS_ROW = "a row of nodetool status, such as UN 10.0.0.1 1.5 GiB 256 33.3% HOST-ID rack1"
-BEFORE = "the lines of nodetool status, from Datacenter: on"
+BEFORE = "the lines of nodetool status, starting with Datacenter:"
 _START = rf"(?P<health>[UDX?])(?P<state>[NLJM])\s+(?P<address>\S+)\s+(?P<load>{LOAD})\s+"
 _ID = rf"(?P<host_id>{HOST_ID}|\?|null)"
 _COUNTED = re.compile(rf"{_START}(?P<count>[0-9]{{1,9}}|\?)\s+(?:{OWNS})\s+{_ID}\s+(?P<rack>\S.*)")
@@ -206,7 +206,7 @@ def parse_status_text(text: str, source: str) -> Listing:
                 raise BadInput(f"{source} line {at}", dc, "a datacenter with rows")
             dc, single = _head(lines, at, source)
             if dc in places:
-                raise bad_line(source, at + 1, line, "each datacenter once, of one output")
+                raise bad_line(source, at + 1, line, "each datacenter once, from one output")
             at += 5
             continue
         at += 1
@@ -216,12 +216,12 @@ def parse_status_text(text: str, source: str) -> Listing:
             raise bad_line(source, at, line, BEFORE)
         node = _status_node(line, source, at, dc, single)
         if node.name in nodes:
-            raise bad_line(source, at, line, f"each node once; {node.name} is there already")
+            raise bad_line(source, at, line, f"each node once; {node.name} is already there")
         nodes[node.name] = node
         places.add(dc)
     if dc is None or dc not in places:
         where = "no datacenter" if dc is None else dc
-        raise BadInput(source, where, "datacenters with rows of nodes; is it cut short?")
+        raise BadInput(source, where, "datacenters with node rows; is it cut short?")
     return Listing(source, "status", tuple(nodes.values()))
 
 
@@ -280,7 +280,7 @@ RING_ROW = (
     f"a row of nodetool ring: {RING_COLUMNS}, "
     "with Up, Down or ?, Normal, Joining, Leaving or Moving"
 )
-BESIDE = "beside the rows of each datacenter only empty lines, Note: and the closing Warning:"
+BESIDE = "besides the rows of each datacenter, only empty lines, Note: and the closing Warning:"
 _RING_ROW = re.compile(
     r"(?P<address>\S+)\s+(?P<rack>\S.*?)\s*(?P<health>Up|Down|\?)\s+"
     r"(?P<state>Normal|Joining|Leaving|Moving)\s+"
@@ -322,18 +322,18 @@ class _RingText:
         for begin, end in pairwise([*begins, len(lines)]):
             dc = lines[begin].partition(":")[2].strip()
             if not dc or dc in places:
-                allowed = "Datacenter: and a name, each once, of one output"
+                allowed = "Datacenter: and a name, each once, from one output"
                 raise bad_line(source, begin + 1, lines[begin], allowed)
             places.add(dc)
             for node in self._block(begin, end, dc):
                 if node.name in seen:
-                    allowed = f"each node once; it is in {seen[node.name].dc} too"
+                    allowed = f"each node once; it is also in {seen[node.name].dc}"
                     raise BadInput(source, f"{node.name} in {dc}", allowed)
                 seen[node.name] = node
         several = any(len(node.tokens or ()) > 1 for node in seen.values())
         if several and not any(line.strip() == CLOSING for line in reversed(lines[begins[-1] :])):
             lacks = "the closing lines of nodetool ring are missing"
-            self.warnings.append(f"{source}: {lacks}; a datacenter may be missing with them")
+            self.warnings.append(f"{source}: {lacks}; a datacenter may be missing as well")
         return Listing(source, "ring", tuple(seen.values()), warnings=tuple(self.warnings))
 
     def _block(self, begin: int, end: int, dc: str) -> list[Seen]:
@@ -379,7 +379,7 @@ class _RingText:
             if place < stop:
                 nodes[head] = node = self._node(head, rows[place], at + place + 1, dc)
                 if node.name in names:
-                    allowed = f"what other rows say of {node.name}"
+                    allowed = f"what other rows say about {node.name}"
                     raise bad_line(self.source, at + place + 1, rows[place], allowed)
                 names.add(node.name)
         tokens = self._tokens(words[:stop], rows, at)
@@ -408,7 +408,7 @@ class _RingText:
                 wanted = "a row that ends in a token, a signed 64-bit integer"
                 raise bad_line(self.source, number, rows[number - at - 1], wanted)
             if token in line_of:
-                allowed = f"each token once; line {line_of[token]} has this one too"
+                allowed = f"each token once; line {line_of[token]} also has this one"
                 raise BadInput(f"{self.source} line {number}", token, allowed)
             line_of[token] = number
         raise AssertionError
@@ -462,7 +462,7 @@ def parse_describering_text(text: str, source: str) -> Listing:
                     raise bad_line(source, number, line, f"{node.name} where other lines have it")
             known[rest] = tuple(node.name for node in details)
         if right in line_of:
-            allowed = f"each range once; line {line_of[right]} ends there too"
+            allowed = f"each range once; line {line_of[right]} also ends there"
             raise BadInput(f"{source} line {number}", right, allowed)
         line_of[right] = number
         ranges[right] = Listed(left, right, known[rest])
@@ -490,7 +490,7 @@ def _details(rest: str, source: str, number: int, line: str) -> Details:
         replicas.append(Seen(node_name(fields[1], field), dc, rack))
     names = [node_name(name, field) for name in endpoints.split(", ")]
     if names != [node.name for node in replicas] or len(set(names)) != len(names):
-        raise bad_line(source, number, line, "endpoints and their details alike, each node once")
+        raise bad_line(source, number, line, "matching endpoints and details, each node once")
     return tuple(replicas)
 
 
@@ -502,8 +502,8 @@ def _check_cover(ranges: dict[int, Listed], line_of: dict[int, int], source: str
         around = before == INT64_HIGH and left == INT64_LOW
         if left != before and not around:
             allowed = (
-                f"a range that begins at {before}, where the one before it ends; "
-                "is a line missing, or are outputs mixed?"
+                f"a range that starts at {before}, where the one before it ends; is a line "
+                f"missing, or are outputs mixed?"
             )
             raise BadInput(f"{source} line {line_of[right]}", left, allowed)
         before = right

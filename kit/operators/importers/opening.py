@@ -72,7 +72,7 @@ def _difference(ring: Ring, placed: list[Keyspace], listing: Listing) -> str | N
                 f"{listing.source}: these replicas fit none of the given keyspaces; {len(odd)} of "
                 f"{len(ranges)} ranges differ from {keyspace.name} ({keyspace.replication.label}), "
                 f"first ({first.left}, {first.right}]: the tool lists {', '.join(first.replicas)}, "
-                f"the replication gives {names or 'nobody'}"
+                f"the replication gives {names or 'no replica'}"
             )
             best = len(odd), line
     return best[1] if best else None
@@ -91,10 +91,10 @@ def _codes(ring: Ring, listing: Listing) -> Codes:
     return codes
 
 
-SAME = "; are these outputs of one cluster and one moment?"
+SAME = "; are these outputs from one cluster at one moment?"
 NO_TOKENS = (
     "files that say which tokens each node owns: nodetool ring or describering, or system.local "
-    "with system.peers; nodetool status says only how many there are"
+    "with system.peers; nodetool status shows only how many there are"
 )
 
 
@@ -187,7 +187,7 @@ def _check_names(listings: Sequence[Listing]) -> None:
         for node in listing.nodes:
             for source, names in whole:
                 if node.name not in names and node.name not in exempt:
-                    allowed = f"a node that {source} knows too{SAME}"
+                    allowed = f"a node that is also in {source}{SAME}"
                     raise BadInput(f"{listing.source}: node", node.name, allowed)
 
 
@@ -242,7 +242,7 @@ def _once(nodes: dict[str, Seen], what: str, values: Callable[[Seen], Iterable[s
     for node in nodes.values():
         for value in values(node):
             if value in owner:
-                allowed = f"each {what} once; {owner[value]} has it too"
+                allowed = f"each {what} once; {owner[value]} also has it"
                 raise BadInput(f"{what} of {node.name}", value, allowed)
             owner[value] = node.name
 
@@ -265,10 +265,10 @@ def _unseen(listings: Sequence[Listing]) -> Iterator[str]:
     dumps = [listing for listing in listings if listing.form == "dump" and listing.nodes]
     for listing in dumps:
         if not any(other.complete for other in dumps):
-            what = "system.peers leaves out the node that was asked; add system.local"
+            what = "system.peers omits the node that was queried; add system.local"
             yield f"{listing.source}: {what}"
         elif len(_names(dumps)) == 1:
-            yield f"{listing.source}: system.local knows its own node only; give system.peers too"
+            yield f"{listing.source}: system.local has only its own node; give system.peers as well"
     if not dumps:
         for listing in listings:
             if listing.form == "describering":
@@ -349,14 +349,14 @@ def import_texts(
     listings = [listing_of(text, source) for source, text in texts]
     sources = [listing.source for listing in listings]
     if len(set(sources)) != len(sources) or not sources:
-        raise BadInput("ring files", ", ".join(sources) or "none", "one or more, each once")
+        raise BadInput("ring files", ", ".join(sources) or "none", "one or more, none twice")
     everyone, known, warnings = merge(listings, named)
     ring = _ring(everyone, listings)
     ringfile.check_keyspaces(known)
     in_flight = tuple(filter(None, map(_in_flight, everyone)))
     warnings += [*_left_out(everyone), *_doubtful(in_flight)]
     if not known and all(listing.form != "ring file" for listing in listings):
-        warnings.append("no keyspace is known: name each with --keyspace 'ks={\"class\": …}'")
+        warnings.append("no keyspace is known: give each with --keyspace 'ks={\"class\": …}'")
     warnings += [*ringfile.doubtful(ring, known), *differences(ring, known, listings)]
     return Imported(
         max((listing.epoch for listing in listings if listing.epoch is not None), default=0),
@@ -442,7 +442,7 @@ def _ring(nodes: Iterable[Seen], listings: Sequence[Listing]) -> Ring:
     placed = []
     for node in members:
         if node.dc is None or node.rack is None:
-            raise BadInput(f"datacenter and rack of {node.name}", None, "one file that has them")
+            raise BadInput(f"datacenter and rack of {node.name}", None, "a file that has them")
         placed.append(Node(node.name, node.tokens or (), node.dc, node.rack))
     return Ring.of(placed, MURMUR3 if given is None else given.space)
 
@@ -461,10 +461,10 @@ def _doubtful(in_flight: Iterable[InFlight]) -> Iterator[str]:
     for operation in in_flight:
         if not operation.complete:
             what = "joining with tokens" if operation.kind == "bootstrap" else "moving to tokens"
-            lacks = f"{what} that the files do not give; it cannot be rehearsed as such"
+            lacks = f"{what} that the files do not give; it cannot be rehearsed as it is"
             yield f"{operation.node} is {lacks}"
         elif operation.kind == "removenode":
-            yield f"{operation.node} is leaving and down: taken as being removed by the others"
+            yield f"{operation.node} is leaving and down: treated as being removed by the others"
 
 
 def _left_out(nodes: Iterable[Seen]) -> Iterator[str]:

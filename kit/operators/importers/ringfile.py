@@ -103,7 +103,7 @@ def place_name(value: object, field: str) -> str:
     """
     fits = isinstance(value, str) and len(value) <= LONGEST_NAME and value.isprintable()
     if not fits or not str(value).strip():
-        raise BadInput(field, value, f"a text of 1 to {LONGEST_NAME} printable characters")
+        raise BadInput(field, value, f"a string of 1 to {LONGEST_NAME} printable characters")
     return str(value)
 
 
@@ -179,7 +179,7 @@ def _nowhere(ring: Ring, keyspaces: tuple[Keyspace, ...]) -> Iterator[str]:
             if dc not in known:
                 meant = near.get(dc.casefold())
                 hint = f"; did you mean {meant}?" if meant else ""
-                yield f"keyspace {keyspace.name} names datacenter {dc}, in which no node is{hint}"
+                yield f"keyspace {keyspace.name} names datacenter {dc}, which has no nodes{hint}"
 
 
 def doubtful(ring: Ring, keyspaces: tuple[Keyspace, ...]) -> tuple[str, ...]:
@@ -199,7 +199,9 @@ def doubtful(ring: Ring, keyspaces: tuple[Keyspace, ...]) -> tuple[str, ...]:
         unlike = [f"{first} and {name}" for first, name in pairs if first != name]
         if unlike:
             more = f" (and {len(unlike) - 1} more such pairs)" if unlike[1:] else ""
-            alike = f"{unlike[0]} are two {kind}: names that differ in case are not one"
+            alike = (
+                f"{unlike[0]} are two {kind}: names that differ only in case are different names"
+            )
             warnings.append(f"{alike}{more}")
     return tuple(warnings)
 
@@ -208,7 +210,7 @@ def _once(list_name: str, named: Iterable[Node | Keyspace]) -> None:
     first: dict[str, int] = {}
     for at, each in enumerate(named):
         if first.setdefault(each.name, at) != at:
-            allowed = f"a name that {list_name}[{first[each.name]}] does not have"
+            allowed = f"a name other than that of {list_name}[{first[each.name]}]"
             raise BadInput(f"{list_name}[{at}].name", each.name, allowed)
 
 
@@ -217,7 +219,7 @@ def _tokens_once(nodes: tuple[Node, ...]) -> None:
     for at, node in enumerate(nodes):
         for place, token in enumerate(node.tokens):
             if token in owner:
-                allowed = f"tokens owned once; {shorten(owner[token])} owns this one already"
+                allowed = f"tokens with one owner; {shorten(owner[token])} already owns this one"
                 raise BadInput(f"nodes[{at}].tokens[{place}]", token, allowed)
             owner[token] = node.name
 

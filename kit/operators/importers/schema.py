@@ -38,7 +38,7 @@ COUNTS = ("min_tablet_count", "max_tablet_count", "expected_data_size_in_gb", PE
 POWERS = "pow2_count"
 """Whether that has to be a power of two: so it is if nothing is said (published since 2026)."""
 GC_MODES = ("timeout", "disabled", "immediate", "repair")
-RACKS = "a number of replicas, or a list of racks that have one each: ['r1', 'r2']"
+RACKS = "a number of replicas, or a list of racks with one replica each: ['r1', 'r2']"
 _FLAT = re.compile(r"(?P<datacenter>.+):(?P<place>-1|[0-9]{1,4})", re.DOTALL)
 _NO_RACKS = {-1: ""}
 
@@ -142,7 +142,7 @@ class SchemaParts:
         """All of it. Raises BadInput for no keyspace, a keyspace or an id that rows contradict."""
         for keyspace in self._keyspaces.values():
             if not keyspace.strategy:
-                allowed = "also its row of system_schema.keyspaces, with its replication"
+                allowed = "its row of system_schema.keyspaces as well, with its replication"
                 raise BadInput(keyspace.line, keyspace.name, allowed)
         if not self._keyspaces:
             allowed = "keyspaces: DESCRIBE SCHEMA, or rows of system_schema.keyspaces"
@@ -150,7 +150,7 @@ class SchemaParts:
         ids = sorted((each.table_id, each.line) for each in self._tables.values() if each.table_id)
         for (table, line), (other, again) in pairwise(ids):
             if table == other:
-                raise BadInput(again, other, f"an id of its own; {line} has it, too")
+                raise BadInput(again, other, f"an id of its own; {line} also has this one")
         keyspaces = dict(sorted(self._keyspaces.items()))
         return ClusterSchema(source, keyspaces, dict(sorted(self._tables.items())))
 
@@ -190,11 +190,11 @@ def replication_of(options: object, field: str) -> tuple[str, Mapping[str, Facto
         where = f"{field}.{datacenter}"
         places = [] if racks == _NO_RACKS else sorted(racks)
         if datacenter in factors or places != list(range(len(places))):
-            allowed = f"{datacenter}:0, {datacenter}:1 and so on, a rack each, and nothing beside"
+            allowed = f"{datacenter}:0, {datacenter}:1 and so on, one rack each, and nothing else"
             raise BadInput(where, ", ".join(map(str, sorted(racks))), allowed)
         factors[datacenter] = _each_once([racks[at] for at in places], where)
     if strategy != "NetworkTopologyStrategy" and (factors or lists):
-        raise BadInput(f"{field} option", next(iter(factors)), f"{EVERY} at most, with {strategy}")
+        raise BadInput(f"{field} option", next(iter(factors)), f"at most {EVERY}, with {strategy}")
     return strategy, factors, every
 
 
@@ -206,7 +206,7 @@ def _each_once(racks: list[str], field: str) -> tuple[str, ...]:
 
 def _rack(given: object, field: str) -> str:
     if not isinstance(given, str) or isinstance(given, cql.Bare):
-        raise BadInput(field, given, "the name of a rack, a text")
+        raise BadInput(field, given, "the name of a rack, as a string")
     return place_name(given, field)
 
 
@@ -422,7 +422,7 @@ def _table(words: cql.Statement, text: str, where: str, used: str) -> CqlTable:
         begins = next((i for i, word in enumerate(words[at:], at) if word.says("FROM")), None)
         if begins is None:
             view = f"CREATE MATERIALIZED VIEW {name}"
-            raise BadInput(where, view, "also FROM and its base table")
+            raise BadInput(where, view, "FROM and its base table as well")
         _, base, at = _full_name(words, begins + 1, where, keyspace)
     options = _properties(words[at:], text, where, TABLE_OPTIONS)
     return CqlTable(keyspace, name, where, view_of=base, **_table_options(options))

@@ -32,8 +32,8 @@ TABLES = {
     "sizes": system_tables.SIZES_TABLE,
 }
 MARK = (
-    "names are pseudonyms of this kit's own (--anonymize): hosts, addresses, keyspaces, tables, "
-    "datacenters, racks; columns that it does not know are left out"
+    "names are pseudonyms made by this kit (--anonymize): hosts, addresses, keyspaces, tables, "
+    "datacenters, racks; unknown columns are left out"
 )
 
 
@@ -103,7 +103,7 @@ def _read(path: Readable, name: str) -> Snapshot:
         held = ", ".join([*bundle.files, *bundle.others]) or "no file"
         raise BadInput(f"snapshot {bundle.source}", held, f"{FILES['dump']} among the files")
     rows = {kind: f for kind, f in files.items() if kind == "dump" or f.content.strip()}
-    out = "left out, as it is none of the four tables"
+    out = "left out, because it is not one of the four tables"
     warnings = [f"{name}: {out}" for name in bundle.others if name.endswith(".csv")]
     warnings += [f"{FILES[kind]} has no rows" for kind in files if kind not in rows]
     return Snapshot(bundle.source, rows, tuple(f"{bundle.source}/{line}" for line in warnings))
@@ -131,7 +131,7 @@ def _in_time(snapshots: Sequence[Snapshot]) -> list[Snapshot]:
     for at, each in enumerate(ordered):
         for earlier in ordered[:at]:
             if _contents(earlier) == _contents(each):
-                allowed = f"a later one than {earlier.source}, with which it agrees in everything"
+                allowed = f"a later one than {earlier.source}, which is identical"
                 raise BadInput("snapshot", each.source, allowed)
     return [*_doubted(ordered, list(snapshots))]
 
@@ -140,7 +140,7 @@ def _doubted(ordered: Sequence[Snapshot], named: list[Snapshot]) -> Iterator[Sna
     """The snapshots, with a warning where the order of names is another one."""
     for before, each in zip((None, *ordered), ordered, strict=False):
         if before is not None and named.index(each) < named.index(before):
-            what = "by its name it is the earlier one, by its version the later one"
+            what = "by name it is the earlier one, by version the later one"
             said = f"{each.source}: {what}, which counts ({before.source} comes before it)"
             yield replace(each, warnings=(*each.warnings, said))
         else:

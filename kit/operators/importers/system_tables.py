@@ -147,7 +147,7 @@ def parse_requests(text: str, source: str) -> RequestsTable:
     for where, row in _rows(text, source, REQUESTS_TABLE):
         request = row["id"]
         if not isinstance(request, str):
-            raise BadInput(f"{where} id", request, "a UUID of version 1 in each row")
+            raise BadInput(f"{where} id", request, "a version 1 UUID in each row")
         if request in requests:
             raise BadInput(f"{where} id", request, "each request once")
         requests[request] = row
@@ -226,7 +226,7 @@ def _cell(
 def _check_header(text: str, source: str, table: cql.SystemTable) -> None:
     lines = text.lstrip().split("\n", 1)
     if not set(table.needed) & dumps.header_names(text):
-        allowed = f"rows of {table.name}: as SELECT JSON shows them, or CSV WITH HEADER = TRUE"
+        allowed = f"rows of {table.name}: as printed by SELECT JSON, or CSV WITH HEADER = TRUE"
         raise bad_line(source, text.count("\n", 0, text.find(lines[0])) + 1, lines[0], allowed)
 
 
@@ -396,7 +396,7 @@ def parse_tablets(text: str, source: str) -> TabletsTable:
         first, former = statics.setdefault(table, (where, same))
         if same != former:
             name = next(name for name in STATIC if same[name] != former[name])
-            allowed = f"what {first} has: this column is static, one value for a table"
+            allowed = f"what {first} has: this column is static, one value per table"
             raise BadInput(f"{where} {name}", same[name], allowed)
         if row.get("last_token") is not None:
             tablets.setdefault(table, []).append(_tablet(row, where, known))

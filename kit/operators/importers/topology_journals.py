@@ -55,7 +55,7 @@ _DATE = re.compile(rf"^(?:{_DAY})(?=[ T]\d\d:)", re.MULTILINE | re.ASCII)
 ALLOWED = (
     "a journal with lines such as raft_topology - entered `write both read old` transition state"
 )
-TIMES = "a line that begins with its time, as journalctl or the server's own log prints it"
+TIMES = "a line that starts with its time, as in journalctl or in the server's own log"
 
 
 class JournalEntry(Struct, frozen=True):
@@ -143,7 +143,7 @@ def _check_dates(text: str, source: str) -> None:
             at = next(m.start() for m in _DATE.finditer(text) if m.groups("") == odd)
             number = text.count("\n", 0, at) + 1
             line = text[at : at + 100].split("\n", maxsplit=1)[0]
-            raise bad_line(source, number, line, f"{TIMES}; there is no such day") from None
+            raise bad_line(source, number, line, f"{TIMES}; that day does not exist") from None
 
 
 def _entries(text: str, source: str) -> Iterator[_Timed]:
@@ -206,7 +206,7 @@ def _with_years(lines: list[_Timed]) -> list[_Timed]:
             at = timed.at.replace(year=first + timed.turns)
         except ValueError:
             said = f"{timed.entry.source} line {timed.entry.line}"
-            raise BadInput(said, timed.entry.time, "a February 29 in one year of four") from None
+            raise BadInput(said, timed.entry.time, "a February 29 only every fourth year") from None
         dated.append(replace(timed, at=at))
     return dated
 

@@ -165,35 +165,36 @@ class Cms(NodeModel[CmsState]):
 
     name, title, State = "cms", "The members of the CMS: who keeps the log", CmsState
     premise = (
-        "The CMS keeps the log of metadata on a few nodes. Most of them decide each epoch. "
-        "The log itself says who they are, and changes that one node at a time."
+        "The CMS keeps the metadata log on a few nodes. A majority of them decides each epoch. "
+        "The log itself says which nodes they are, and changes the set one node at a time."
     )
-    about = "The cluster, its first members of the CMS, and what may go wrong."
+    about = "The cluster, the first members of its CMS, and what can go wrong."
     rests_at_goals = True
 
     nodes: int = parameter(3, "nodes, named A, B, C, …", ge=1, le=MOST_NODES)
-    members: int = parameter(1, "how many of them are the CMS at first", ge=1, le=MOST_NODES)
+    members: int = parameter(1, "how many of them form the CMS at first", ge=1, le=MOST_NODES)
     flag: Literal["A", "B", "C", "D", "E", "F"] = parameter(
         "A", "which node is started with the flag that makes it the first member"
     )
     newcomers: int = parameter(
-        0, "how many of them are not in the cluster yet: the last ones", ge=0, le=MOST_NODES
+        0, "how many of them (the last ones) are not in the cluster yet", ge=0, le=MOST_NODES
     )
-    longest: int = parameter(6, "epochs that the log may have", ge=1, le=24, counts=True)
+    longest: int = parameter(6, "how many epochs the log can have", ge=1, le=24, counts=True)
     electorate: Literal["prefix", "heard"] = parameter(
         "prefix",
-        "whose votes a proposer counts: those of the members that its log names, or of the latest "
-        "ones that it has heard of",
+        "whose votes a proposer counts: those of the members named in its log, or of the latest "
+        "members that it has heard of",
     )
     up_to: tuple[str, ...] = parameter(
-        ("2", "5", "100"), "cluster sizes, up to each of which a CMS size holds (documents)"
+        ("2", "5", "100"), "cluster sizes: the largest cluster for each CMS size (documents)"
     )
     sizes: tuple[str, ...] = parameter(
-        ("1", "3", "5", "10"), "these CMS sizes; the last one is for any larger cluster (documents)"
+        ("1", "3", "5", "10"),
+        "the CMS size for each of them; the last one is for any larger cluster (documents)",
     )
-    rf: int = parameter(3, "replicas of the data, beginning with the asked node", ge=1, le=5)
-    dcs: int = parameter(1, "datacenters that the nodes take in turn (server)", ge=1, le=3)
-    racks: int = parameter(1, "racks that they take in turn within these (server)", ge=1, le=3)
+    rf: int = parameter(3, "replicas of the data, starting with the node that is asked", ge=1, le=5)
+    dcs: int = parameter(1, "datacenters; nodes are assigned to them in turn (server)", ge=1, le=3)
+    racks: int = parameter(1, "racks in each of them, also assigned in turn (server)", ge=1, le=3)
     changes: int = budget(1, "how many other events are submitted", title="other events", le=9)
     orders: int = budget(1, "how often an operator does something", title="operator's acts", le=9)
     requests: int = budget(0, "how often a client reads or writes data", le=2)
@@ -202,7 +203,7 @@ class Cms(NodeModel[CmsState]):
     corruptions: int = budget(0, "how many nodes get a corrupt state", le=MOST_FAULTS)
     addresses: int = budget(
         0,
-        "how many nodes start again with another address (server)",
+        "how many nodes restart with a new address (server)",
         title="new addresses",
         le=MOST_FAULTS,
     )
@@ -214,15 +215,17 @@ class Cms(NodeModel[CmsState]):
 
     # fmt: off
     one_at_a_time: bool = safeguard(
-        "S-13", "An epoch changes the CMS by one node", ("INV-CMSQI", "INV-LOG"),
+        "S-13", "Each epoch changes the CMS by at most one node", ("INV-CMSQI", "INV-LOG"),
         smallest={"nodes": 2, "members": 1, "changes": 0},
         wider={"INV-LOG": {"electorate": "heard", "changes": 1}})
     log_transfer: bool = safeguard(
-        "S-14", "A new member has the whole log before it is read from", ("INV-CMSQI", "INV-LOG"),
+        "S-14", (
+            "A new member has the whole log before anyone reads from it"
+        ), ("INV-CMSQI", "INV-LOG"),
         smallest={"nodes": 2, "members": 1, "changes": 0},
         wider={"INV-LOG": {"electorate": "heard", "changes": 1, "edition": "server"}})
     paxos_repair: bool = safeguard(
-        "S-70", "What was accepted since reaches a new member before the members change again",
+        "S-70", "A new member gets what was accepted meanwhile before the members change again",
         ("INV-CMSQI",), smallest={"nodes": 4, "members": 3, "changes": 0},
         kept=(KeptAnyhow(
             "INV-LOG", {"nodes": 4, "members": 3, "electorate": "heard"}, 23840,
@@ -231,7 +234,7 @@ class Cms(NodeModel[CmsState]):
         "S-15", "A member leaves the cluster only after it has left the CMS", ("INV-PROGRESS",),
         smallest={"nodes": 2, "members": 1, "changes": 0})
     seeds_by_name: bool = safeguard(
-        "S-74", "Nodes that reach nobody at the addresses of the log find each other through their "
+        "S-74", "Nodes that reach nobody at the addresses in the log find each other through their "
         "seeds", ("INV-PROGRESS",),
         smallest={"nodes": 2, "members": 2, "changes": 0, "edition": "server", "addresses": 2})
     # fmt: on
@@ -252,9 +255,9 @@ class Cms(NodeModel[CmsState]):
                 raise BadInput(name, getattr(self, name), "numbers from 1")
         up_to = [*map(int, self.up_to)]
         if up_to != sorted({*up_to}):
-            raise BadInput("up_to", self.up_to, "cluster sizes that ascend, each of them once")
+            raise BadInput("up_to", self.up_to, "cluster sizes in ascending order, none twice")
         if len(self.sizes) != len(self.up_to) + 1:
-            raise BadInput("sizes", self.sizes, "one more than cluster sizes")
+            raise BadInput("sizes", self.sizes, "one more than there are cluster sizes")
         self.names = tuple("ABCDEF"[: self.nodes])
         self.ring = tuple(
             RingNode(name, (at,), f"dc{at % self.dcs + 1}", f"r{at // self.dcs % self.racks + 1}")
@@ -421,7 +424,7 @@ class Cms(NodeModel[CmsState]):
         travels=to_voters,
         unasked=True,
     )
-    @purpose("Any change of metadata is an entry of the log that a quorum stores.")
+    @purpose("Every change of metadata is a log entry that a quorum stores.")
     def submit_event(self, s: CmsState, member: Node, by: By) -> Next:
         """{member} commits an event as epoch {epoch}; {by} stored it."""
         return self.commit(s, member, by, rules.CHANGE)
@@ -506,7 +509,7 @@ class Cms(NodeModel[CmsState]):
         return union(self.unrepaired(s, s.nodes[node].log) for node in knowing)
 
     @action(tag="repair", each=to_repair, says="{node} gets what the CMS accepted: {accepted}.")
-    @purpose("A new member must know of decisions that were made before it counted.")
+    @purpose("A new member must learn of decisions made before its vote counted.")
     def repair_paxos(self, s: CmsState, node: Node) -> Next:
         """A member gets all entries that others accepted since the last addition began."""
         up, log = working(self, s) & self.reached(s, node), s.nodes[node].log
@@ -547,7 +550,7 @@ class Cms(NodeModel[CmsState]):
         """{node} begins to leave: {member} commits that as epoch {epoch}; {by} stored it."""
         members = self.known(s, member)
         if (members.cluster & ~members.leaving).bit_count() == 1:
-            return refused("nobody else would be left")
+            return refused("no other node would be left")
         return self.commit(s, member, by, f"{rules.LEAVE} {self.names[node]}")
 
     @action(
@@ -556,7 +559,7 @@ class Cms(NodeModel[CmsState]):
         travels=to_voters,
         hand=off_stage,
     )
-    @purpose("Its disk goes with it, so the log must be with enough others.")
+    @purpose("Its disk goes with it, so enough other nodes must have the log.")
     def complete_leave(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
         """{node} has left: {member} commits that as epoch {epoch}; {by} stored it."""
         members, name = self.known(s, member), self.names[node]
@@ -574,14 +577,16 @@ class Cms(NodeModel[CmsState]):
         ),
         hand=off_stage,
     )
-    @purpose("A node that is gone hands nothing over: it leaves both sets at once.")
+    @purpose("A node that is gone can't hand anything over, so it leaves both sets at once.")
     def assassinate(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
         """{node} is taken out at once: {member} commits that as epoch {epoch}; {by} stored it."""
         members = self.known(s, member)
         if members.cluster.bit_count() == 1:
-            return refused("nobody else would be left")
+            return refused("no other node would be left")
         if members.readers >> node & 1 and (half := members.pending):
-            return refused(f"{', '.join(self.named(half))} is halfway, and that has to end first")
+            return refused(
+                f"{', '.join(self.named(half))} is halfway through a change, which has to end first"
+            )
         event = f"{rules.ASSASSINATE} {self.names[node]}"
         return self.without(node, self.commit(s, member, by, event))
 
@@ -646,7 +651,7 @@ class Cms(NodeModel[CmsState]):
         ),
         when=lambda m: m.edition == "server" and m.dcs > 1,
     )
-    @purpose("Datacenters need not have as many members each.")
+    @purpose("Datacenters need not have the same number of members.")
     def resize(self, s: CmsState, member: Node, sizes: Sizes, by: By) -> Next:
         """An operator asks for {sizes}: {member} commits that as epoch {epoch}; {by} stored it."""
         return self.resize_to(s, member, by, sizes)
@@ -674,7 +679,7 @@ class Cms(NodeModel[CmsState]):
                 yield from ((member, some, by) for some in combinations(cluster, count))
 
     @order(each=to_ignore, when=lambda m: m.edition == "server")
-    @purpose("A node that is to leave soon need not become a member before that.")
+    @purpose("A node that will leave soon need not become a member first.")
     def ignore(self, s: CmsState, member: Node, ignored: Ignored, by: By) -> Next:
         """An operator asks for a CMS without {ignored}: {member} commits that as epoch {epoch};
         {by} stored it.
@@ -687,7 +692,7 @@ class Cms(NodeModel[CmsState]):
         tag="cancel",
         each=lambda m, s: (vote for vote in m.votes(s, drives=True) if m.known(s, vote[0]).pending),
     )
-    @purpose("Only an operator gives a change up; no timeout does.")
+    @purpose("Only an operator can give up a change; no timeout does it.")
     def cancel_change(self, s: CmsState, member: Node, by: By) -> Next:
         """An operator cancels the change, as epoch {epoch}; {by} stored it.
 
@@ -744,7 +749,7 @@ class Cms(NodeModel[CmsState]):
         return refused("no quorum of the replicas", self.named(replicas & ~able))
 
     @action(each=alive, spends="crashes", fault=True, hand=off_stage)
-    @purpose("Others have to do without a member that is down.")
+    @purpose("The others have to manage without a member that is down.")
     def crash(self, s: CmsState, node: Node) -> Next:
         """{node} goes down; its log is on its disk."""
         return s.at(node, health="down")
@@ -756,13 +761,13 @@ class Cms(NodeModel[CmsState]):
         return s.at(node, health="up")
 
     @action(each=expendable, spends="losses", fault=True, hand=off_stage)
-    @purpose("What was only on its disk is gone.")
+    @purpose("Anything that was only on its disk is gone.")
     def lose(self, s: CmsState, node: Node) -> Next:
         """{node} is lost for good, with its disk."""
         return s.at(node, health="lost")
 
     @action(each=working, spends="corruptions", fault=True)
-    @purpose("A bug may leave a node with a state that its log does not say.")
+    @purpose("A bug can leave a node in a state that does not follow from its log.")
     def corrupt(self, s: CmsState, node: Node) -> Next:
         """The state of {node} becomes corrupt: it no longer takes part in the log."""
         return s.at(node, corrupt=True)
@@ -774,7 +779,7 @@ class Cms(NodeModel[CmsState]):
         spends="addresses",
         fault=True,
     )
-    @purpose("Orchestrators give a node another address whenever it starts.")
+    @purpose("Orchestrators give a node a new address whenever it starts.")
     def move_address(self, s: CmsState, node: Node) -> Next:
         """{node} starts again with another address: nodes that know the old one do not reach it."""
         return s.at(node, moved=True)
@@ -791,7 +796,7 @@ class Cms(NodeModel[CmsState]):
         when=lambda m: m.addresses and m.seeds_by_name,
         travels=there_and_back("{node}", "{peer}", "who is there?", "addresses"),
     )
-    @purpose("Seeds are host names, which lead to wherever a node is now.")
+    @purpose("Seeds are host names, which resolve to wherever a node is now.")
     def discover(self, s: CmsState, node: Node, peer: Node) -> Next:
         """{node} finds {peer} through its seeds: each has the other's address now."""
         met = s.nodes[node].met | 1 << peer
@@ -859,7 +864,7 @@ class Cms(NodeModel[CmsState]):
         return s.but(open=True)
 
     @forcing(tag="force", each=lambda m, s: working(m, s) if s.open and not m.has_quorum(s) else 0)
-    @purpose("One surviving member is enough to go on.")
+    @purpose("One surviving member is enough to continue.")
     def force_member(self, s: CmsState, node: Node) -> Next:
         """{node} becomes the whole CMS: the operator writes that into its log as epoch {epoch}."""
         log = s.nodes[node].log
@@ -867,7 +872,7 @@ class Cms(NodeModel[CmsState]):
             return refused(f"{self.names[node]} is not in the cluster yet")
         back = s.where(lambda n: n.health in ("up", "down") and n.log.epoch > log.epoch)
         if back:
-            return refused("somebody knows more of the log", self.named(back))
+            return refused("another node knows more of the log", self.named(back))
         forced = Entry(log.epoch + 1, f"{rules.FORCE} {self.names[node]}", OPERATOR)
         without_held = NodeLog(log.entries, log.snapshots)
         return s.at(node, log=logs.received(without_held, forced, self.machine))
@@ -889,7 +894,7 @@ class Cms(NodeModel[CmsState]):
         return Snapshot(top + 1, state)
 
     @forcing(tag="load-snapshot", each=lambda m, s: alive(m, s) if s.open else 0)
-    @purpose("A snapshot replaces whatever a node has made of its log.")
+    @purpose("A snapshot replaces whatever state a node has built from its log.")
     def load_snapshot(self, s: CmsState, node: Node) -> Next:
         """The operator loads a hand-made snapshot of epoch {epoch} on {node}."""
         made, log = self.handmade(s), s.nodes[node].log
@@ -898,7 +903,7 @@ class Cms(NodeModel[CmsState]):
         return s.at(node, log=NodeLog(snapshots=(made,)), corrupt=False)
 
     @action(tag="resume", each=lambda m, s: [()] if s.open else (), when=lambda m: m.has_override)
-    @purpose("Forcing is for an emergency only; quorums decide again.")
+    @purpose("Forcing is for emergencies only; after that, quorums decide again.")
     def resume_consensus(self, s: CmsState) -> Next:
         """The override is closed: each epoch needs a quorum again."""
         if not self.has_quorum(s) or self.needs_override(s):
@@ -926,9 +931,7 @@ class Cms(NodeModel[CmsState]):
         was, now = self.known(before, node), self.known(after, node)
         if apart := rules.strangers(was, now):
             some, others = (", ".join(self.named(mask)) for mask in apart)
-            return (
-                f"{some} and {others} are quorums of neighbouring epochs, without a common member"
-            )
+            return f"{some} and {others} are quorums of neighboring epochs with no common member"
         return None
 
     @step("INV-CMSQI", on=(advance,))
@@ -940,7 +943,7 @@ class Cms(NodeModel[CmsState]):
         if kind == rules.FINISH_ADD and any(
             before.nodes[n].log.epoch < begun_at(log) for n in nodes_in(node)
         ):
-            return f"{letters(node)} is read from, and lacks epochs below {begun_at(log)}"
+            return f"{letters(node)} is read from but lacks epochs below {begun_at(log)}"
         if kind in rules.REPAIRED_FIRST and (late := self.unrepaired(before, log)):
             return f"{letters(late)} may lack what was accepted before it counted"
         return None
@@ -1012,18 +1015,18 @@ class Cms(NodeModel[CmsState]):
 SCENARIOS = (
     Scenario(
         "grow",
-        "Three nodes want a CMS of three: it grows, one node an epoch",
+        "Three nodes want a CMS of three: it grows by one node per epoch",
         {"nodes": 3, "members": 1},
     ),
     Scenario(
         "third-node",
-        "A third node joins, and the CMS grows from one to three by itself",
+        "A third node joins, and the CMS grows from one to three on its own",
         {"newcomers": 1},
         script=("bootstrap A C A",),
     ),
     Scenario(
         "hand-over",
-        "The only member leaves the cluster: another one takes over first",
+        "The only member leaves the cluster; another node takes over first",
         {"nodes": 2, "members": 1},
         script=("decommission A A A",),
     ),
@@ -1035,26 +1038,26 @@ SCENARIOS = (
     ),
     Scenario(
         "majority-lost",
-        "Two of three members are lost: data is served, and one member is forced",
+        "Two of three members are lost: data is still served, and one member is forced",
         {"nodes": 4, "members": 3, "crashes": 0, "losses": 2, "requests": 2, "longest": 8},
         script=("lose A", "lose B", "request C", "open-override", "force C", "resume"),
     ),
     Scenario(
         "member-lost",
-        "On the server one of three members is lost, and another node takes its place in the CMS",
+        "On the server, one of three members is lost, and another node takes its place in the CMS",
         {"nodes": 4, "members": 3, "edition": "server", "crashes": 0, "losses": 1},
         script=("lose C",),
     ),
     Scenario(
         "quorum-lost",
-        "On the server one of three members is lost, one is down: nothing can be committed",
+        "On the server, one of three members is lost and one is down: nothing can be committed",
         {"nodes": 5, "members": 3, "edition": "server", "rf": 5, "crashes": 1, "losses": 1}
         | {"requests": 1, "longest": 8},
         script=("lose C", "crash B", "request D"),
     ),
     Scenario(
         "cms-lost",
-        "On the server the only member is lost, with an event that it alone had stored",
+        "On the server, the only member is lost, with an event that it alone had stored",
         {"nodes": 4, "members": 1, "edition": "server", "changes": 3, "crashes": 1, "losses": 1}
         | {"longest": 8},
         script=(
@@ -1064,7 +1067,7 @@ SCENARIOS = (
     ),
     Scenario(
         "corrupt-state",
-        "Two nodes have a corrupt state: a hand-made snapshot makes all alike",
+        "Two nodes have a corrupt state: a hand-made snapshot puts all in one state",
         {"nodes": 3, "members": 3, "crashes": 0, "corruptions": 2},
         script=(
             *("corrupt A", "corrupt B", "open-override"),
@@ -1073,7 +1076,7 @@ SCENARIOS = (
     ),
     Scenario(
         "size-by-operator",
-        "In the server's edition nothing grows by itself: an operator asks for two",
+        "In the server edition the CMS does not grow on its own: an operator asks for two",
         {"nodes": 3, "members": 1, "edition": "server"},
         script=("reconfigure A 2 A",),
     ),

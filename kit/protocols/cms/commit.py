@@ -115,17 +115,17 @@ class Commit(NodeModel[CommitState]):
     name, title, State = "commit", "Submitting an event to the metadata service", CommitState
     premise = (
         "Every change of metadata is one event, and the CMS gives it one place in the log. "
-        "Members race for a slot, and the loser validates again."
+        "Members race for a slot, and the loser validates its event again."
     )
-    about = "The cluster, its CMS, the events that are submitted, what may go wrong."
+    about = "The cluster, its CMS, the events that are submitted, and what can go wrong."
     rests_at_goals = True
     first = ("answer", "learn_entry", "accept_value", "propose", "prepare", "open_ballot")
 
     nodes: int = parameter(4, "nodes of the cluster, named A, B, C, …", ge=1, le=MOST_NODES)
-    members: int = parameter(3, "nodes that form the CMS: the first ones", ge=1, le=5)
+    members: int = parameter(3, "how many nodes form the CMS: the first ones", ge=1, le=5)
     events: tuple[str, ...] = parameter(
         ("drop table t at D to A", "alter table t at B to B"),
-        "what is submitted, by which node, to which one first: drop table t at D to A",
+        "what is submitted, by which node, and to which node first: drop table t at D to A",
         title="events",
         written=True,
     )
@@ -142,19 +142,22 @@ class Commit(NodeModel[CommitState]):
     )
     ballots: int = parameter(
         1,
-        "rounds of a duel: ballots of a member for one slot",
+        "rounds of a duel: how many ballots a member opens for one slot",
         ge=1,
         le=4,
         counts=True,
     )
     replication: bool = parameter(
-        True, "whether entries spread by themselves (off: each of those messages is lost)"
+        True, "whether entries spread on their own (off: each of those messages is lost)"
     )
-    window: int = parameter(1, "how far ahead of the next one an entry may arrive", ge=1, le=4)
+    window: int = parameter(1, "how far ahead of the next entry one can arrive", ge=1, le=4)
     snapshot_every: int = parameter(
-        0, "epochs after which the CMS submits a snapshot by itself (0: never)", ge=0, le=4
+        0,
+        "the CMS submits a snapshot each time this many epochs are committed (0: never)",
+        ge=0,
+        le=4,
     )
-    crashes: int = budget(0, "how often a member may go down", le=MOST)
+    crashes: int = budget(0, "how often a member can go down", le=MOST)
     losses: int = budget(0, "how often an answer to a submitter is lost", le=MOST)
     replies: int = budget(
         0, "how often a reply between members is lost", title="lost replies", le=MOST
@@ -162,7 +165,7 @@ class Commit(NodeModel[CommitState]):
 
     # fmt: off
     validation: bool = safeguard(
-        "S-10", "An event must make sense after all that was accepted before it", ("INV-VALID",),
+        "S-10", "An event must make sense after everything accepted before it", ("INV-VALID",),
         smallest={"nodes": 3, "members": 1,
                   "events": ("decommission C at A to A", "replace C D at B to A")})
     cms_quorum: bool = safeguard(
@@ -179,7 +182,7 @@ class Commit(NodeModel[CommitState]):
         "S-65", "A member finishes what an acceptor has accepted before it proposes its own",
         ("INV-LOG",), smallest=RACE)
     entry_id: bool = safeguard(
-        "S-66", "An unknown outcome is recognised by the id in the entry", ("INV-ONCE",),
+        "S-66", "An unknown outcome is recognized by the id in the entry", ("INV-ONCE",),
         smallest={"nodes": 2, "members": 1, "events": ("alter table t at B",), "losses": 1})
     # fmt: on
 
@@ -190,11 +193,13 @@ class Commit(NodeModel[CommitState]):
         """
         self.names = self.given_names or tuple(ascii_uppercase[: self.nodes])
         if len({*self.names}) != self.nodes:
-            raise BadInput("given_names", self.given_names, f"{self.nodes} names, each another one")
+            raise BadInput("given_names", self.given_names, f"{self.nodes} names, all different")
         size = 1 if self.backend == "atomic" else min(self.members, self.nodes)
         self.cms, self.size = (1 << size) - 1, size
         self.quorum = majority(size) if self.cms_quorum else 1
-        self.bounds = (refused(f"window={self.window}, as far ahead as an entry may arrive"),)
+        self.bounds = (
+            refused(f"window={self.window}, the furthest ahead that an entry can arrive"),
+        )
         given = tuple(submission_of(text, self.names) for text in self.events)
         own = logs.snapshots_due(len(given), self.snapshot_every)
         self.submissions = (*given, *(Submission(SNAPSHOT, "A", "A"),) * own)
@@ -275,7 +280,7 @@ class Commit(NodeModel[CommitState]):
             yield Travel("answer", "{node}", "{submitter}", "members: {members}", leg=1)
 
     @action(each=askable, says=_submit_says, travels=_submit_travels)
-    @purpose("Any node may ask any member; the CMS alone decides.")
+    @purpose("Any node can ask any member; only the CMS decides.")
     def submit(self, s: CommitState, request: Request, node: Node) -> Next:
         """A node submits an event to a member; one that is none says who the members are."""
         known, name = s.requests[request], self.names[node]
@@ -296,7 +301,7 @@ class Commit(NodeModel[CommitState]):
         tag="ballot",
         each=at_work(lambda work: True),
         when=lambda m: m.backend == "paxos",
-        says="{node} opens ballot {ballot} for epoch {epoch}, and promises it itself.",
+        says="{node} opens ballot {ballot} for epoch {epoch}, and makes the promise itself.",
     )
     @purpose("Ballots are ordered, so one of two members has to give way.")
     def open_ballot(self, s: CommitState, node: Node) -> Next:
@@ -373,7 +378,7 @@ class Commit(NodeModel[CommitState]):
         if former.newest and self.accepted_first:
             return f"{{node}} proposes {former.newest.entry.id}, which was accepted before."
         if not self.validation:
-            return "{node} validates nothing, and proposes {event} as epoch {epoch}."
+            return "{node} skips validation and proposes {event} as epoch {epoch}."
         return "{node} finds {event} valid after epoch {known}, and proposes it as epoch {epoch}."
 
     @action(
@@ -381,7 +386,7 @@ class Commit(NodeModel[CommitState]):
         when=lambda m: m.backend == "paxos",
         says=_propose_says,
     )
-    @purpose("With a majority of promises it knows all that was accepted before.")
+    @purpose("With a majority of promises, it knows everything accepted before.")
     def propose(self, s: CommitState, node: Node) -> Next:
         """With a majority of promises a member validates the event, and proposes it or ends."""
         mine = s.nodes[node]
@@ -424,7 +429,7 @@ class Commit(NodeModel[CommitState]):
         says=_asking_says,
         travels=_round_trip,
     )
-    @purpose("Every later majority will name what a majority has accepted.")
+    @purpose("Every later majority will report what this majority has accepted.")
     def accept_value(self, s: CommitState, node: Node, acceptor: Node) -> Next:
         """A member asks an acceptor to accept its value."""
         if instead := self.unanswered(s, node, acceptor):
@@ -449,7 +454,7 @@ class Commit(NodeModel[CommitState]):
             Travel("entry", "n:{node}", "log", "{value}", "{node} → log: epoch {epoch}, {value}")
         ],
     )
-    @purpose("The slot is settled for good, and everybody may learn it.")
+    @purpose("The slot is settled for good, and every node can learn it.")
     def learn_entry(self, s: CommitState, node: Node) -> Next:
         """A majority has accepted: the member applies the entry; a loser tries the next slot."""
         work = s.nodes[node].handles
@@ -476,7 +481,7 @@ class Commit(NodeModel[CommitState]):
     @action(
         each=at_work(lambda work: True), when=lambda m: m.backend == "atomic", says=_append_says
     )
-    @purpose("One node alone needs no agreement: a counter gives out epochs.")
+    @purpose("A single node needs no agreement: a counter gives out epochs.")
     def append(self, s: CommitState, node: Node) -> Next:
         """The node that keeps the log validates the event, and gives it the next epoch."""
         mine = s.nodes[node]
@@ -498,7 +503,7 @@ class Commit(NodeModel[CommitState]):
         says="{node} answers {submitter}: {outcome}.",
         travels=[Travel("answer", "{node}", "{submitter}", "{outcome}")],
     )
-    @purpose("The submitter learns the epoch, or the epoch that stands in the way.")
+    @purpose("The submitter learns its epoch, or the epoch that is in the way.")
     def answer(self, s: CommitState, node: Node) -> CommitState:
         """A member tells the submitter what became of its event."""
         work = s.nodes[node].handles
@@ -546,7 +551,7 @@ class Commit(NodeModel[CommitState]):
         ],
         unasked=True,
     )
-    @purpose("Entries spread by themselves, and nobody waits for that.")
+    @purpose("Entries spread on their own, and no node waits for that.")
     def deliver(self, s: CommitState, node: Node, epoch: Epoch) -> Next:
         """A committed entry reaches a node: applied in its turn, held back above a gap."""
         new = self.committed_as(s, epoch)
@@ -567,12 +572,12 @@ class Commit(NodeModel[CommitState]):
     @action(
         verb="ask {peer} for {node}",
         each=behind,
-        says="{node} asks {peer} for all that follows epoch {known} and gets {sent}.",
+        says="{node} asks {peer} for everything after epoch {known} and gets {sent}.",
         travels=there_and_back(
             "{node}", "{peer}", "above {known}?", "{sent}", ("request", "entry")
         ),
     )
-    @purpose("Any peer may fill the gap, so no message has to arrive.")
+    @purpose("Any peer can fill the gap, so no single message has to arrive.")
     def catch_up(self, s: CommitState, node: Node, peer: Node) -> CommitState:
         """A node asks a peer for the log above its own epoch: entries, or a snapshot first."""
         return self.from_peer(s, node, peer)
@@ -582,10 +587,10 @@ class Commit(NodeModel[CommitState]):
             lambda node: node.log.snapshots and node.log.cut < node.log.snapshots[-1].epoch
         ),
         when=lambda m: any(each.event == SNAPSHOT for each in m.submissions),
-        says="{node} cuts its log off up to epoch {cut}; an archive keeps those entries.",
+        says="{node} truncates its log up to epoch {cut}; an archive keeps those entries.",
         unasked=True,
     )
-    @purpose("A snapshot says all that the entries below it say.")
+    @purpose("A snapshot says everything that the entries below it say.")
     def truncate(self, s: CommitState, node: Node) -> CommitState:
         """A node cuts its log off below its newest snapshot."""
         return s.at(node, log=logs.truncated(s.nodes[node].log))
@@ -612,7 +617,7 @@ class Commit(NodeModel[CommitState]):
         return s.at(node, up=False, handles=IDLE, log=replace(mine.log, held=()))
 
     @action(each=lambda m, s: s.where(lambda node: not node.up))
-    @purpose("Its disk holds all that the others rely on.")
+    @purpose("Its disk holds everything that the others rely on.")
     def restart(self, s: CommitState, node: Node) -> CommitState:
         """{node} is up again, with its log, its promises and what it accepted."""
         return s.at(node, up=True)
@@ -623,10 +628,10 @@ class Commit(NodeModel[CommitState]):
         when=lambda m: m.backend == "paxos" and m.size > 1,
         spends="replies",
         fault=True,
-        says="{acceptor} did as {node} asked, but its reply is lost.",
+        says="{acceptor} did as {node} asked, but the reply is lost.",
         travels=_round_trip,
     )
-    @purpose("An acceptor may know more than anybody has heard.")
+    @purpose("An acceptor can know more than anyone has heard from it.")
     def lose_reply(self, s: CommitState, node: Node, acceptor: Node) -> Next:
         """An acceptor promises or accepts, and the member does not hear of it."""
         return None if self.unanswered(s, node, acceptor) else self.keeping(s, node, acceptor)
@@ -637,7 +642,7 @@ class Commit(NodeModel[CommitState]):
         fault=True,
         says="The answer of {node} is lost: {submitter} does not know what became of {event}.",
     )
-    @purpose("A submitter without an answer cannot tell committed from rejected.")
+    @purpose("Without an answer, a submitter cannot tell committed from rejected.")
     def lose_answer(self, s: CommitState, node: Node) -> CommitState | None:
         """The answer to another node is lost: that one does not know the outcome."""
         request = s.nodes[node].handles.request
@@ -687,7 +692,10 @@ class Commit(NodeModel[CommitState]):
             epoch = node.log.epoch
             whole = logs.replay(self.machine, log[:epoch])
             if len(log) >= epoch and logs.metadata(node.log, self.machine) != whole:
-                return f"{name} is at epoch {epoch}, with other metadata than the log makes"
+                return (
+                    f"{name} is at epoch {epoch}, with metadata that differs from what its "
+                    f"log gives"
+                )
         return None
 
     @always("INV-ONCE")
@@ -702,7 +710,7 @@ class Commit(NodeModel[CommitState]):
             if known.stage == "rejected" and epochs:
                 return f"{own} was rejected, and is epoch {epochs[0]}"
             if known.stage == "committed" and epochs != [known.epoch]:
-                return f"{own} was told epoch {known.epoch}, which it is not"
+                return f"{own} was told epoch {known.epoch}, which is another event"
         return None
 
     @always("INV-LOG")
@@ -792,9 +800,7 @@ SCENARIOS = (
         {"losses": 1, "events": ("alter table t at D to A",)},
         script=("submit r1 A", *_round("A", "B")[:-1], "lose-answer A", "submit r1 B"),
     ),
-    Scenario(
-        "by-counter", "A single node gives out the epochs by a counter", {"backend": "atomic"}
-    ),
+    Scenario("by-counter", "A single node gives out epochs from a counter", {"backend": "atomic"}),
 )
 
 ENTRY = entry(

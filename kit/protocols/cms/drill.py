@@ -138,14 +138,14 @@ SLOTS = SERVERS.slots(
 FORMS: tuple[Form, ...] = (
     *SERVERS.understood("on", "ssh", "nodetool"),
     *SERVERS.systemctl(),
-    SERVERS.reading(SELECT, "read data, at QUORUM", table="shop.orders"),
+    SERVERS.reading(SELECT, "read data at QUORUM", table="shop.orders"),
     *SERVERS.understood("SELECT"),
-    Form(ALTER, "a change of the schema", partial(SERVERS.acted, command=ALTER)),
+    Form(ALTER, "a schema change", partial(SERVERS.acted, command=ALTER)),
     Form("jmx dumpClusterMetadata", "what this node knows, to a file here", SERVERS.dump,
          own=True),
     Form(f"addtocmstool {DUMP} {{address}}", "in the file it is the only member",
          SERVERS.stand_alone),
-    Form(f"{BOOT}: {DUMP}", "the next start takes the file, whatever it loses",
+    Form(f"{BOOT}: {DUMP}", "the next start loads the file, whatever that loses",
          SERVERS.set_option, own=True),
     Form(f"{BOOT}:", "remove the option", SERVERS.unset_option, own=True),
 )  # fmt: skip
@@ -166,7 +166,7 @@ def unfinished(now: DrillMoment) -> Iterator[str]:
     if not m.commits(s):
         yield "nothing can be committed"
     if gone := newest.writers & ~able:
-        yield f"members, and not up: {', '.join(m.named(gone))}"
+        yield f"members that are not up: {', '.join(m.named(gone))}"
     if (count := newest.readers.bit_count()) != WANTED or newest.pending:
         yield f"{counted(count, 'member')} in place of {WANTED}"
     if left := [name for name in m.names if is_set(now, name)]:
@@ -177,11 +177,11 @@ def grade(now: DrillMoment) -> Grade:
     """The CMS is whole, no node has lost its place in the cluster, and what could not be kept."""
     m, run = now.model, now.run
     taken = m.newest(run[0].state).cluster & ~m.newest(now.state).cluster
-    out = [f"{', '.join(m.named(taken))}: out of the cluster, and its ranges with it"] * bool(taken)
+    out = [f"{', '.join(m.named(taken))}: out of the cluster, along with its ranges"] * bool(taken)
     known = [stored_by_somebody(step.state) for step in run]
     gone = sorted(set().union(*known) - known[-1])
     events = ", ".join(f"{event} of epoch {epoch}" for epoch, event in gone)
-    lost = f"no disk has it any longer: {events}"
+    lost = f"no disk has it anymore: {events}"
     refused = sum(not m.serving(step.state) for step in run)
     return Grade(
         (
@@ -205,19 +205,19 @@ def _did(kind: Any) -> Callable[[DrillMoment], bool]:
 
 FORCED = _did(Cms.force_member)
 STEPS: dict[str, tuple[str, Callable[[DrillMoment], bool]]] = {
-    "members": ("list the members, and see which of them are up",
+    "members": ("list the members, and see which are up",
                 lambda now: any(SEEN.format(name) in now.marks for name in now.model.names)),
-    "return": ("start every server whose disk is there",
+    "return": ("start every server that still has its disk",
                lambda now: all(node.health != "down" for node in now.state.nodes)),
     "epochs": ("ask every node that is up for its epoch",
                lambda now: {SEEN.format(name) for name in up(now)} <= now.marks),
-    "file": ("where the epoch is newest: dump the metadata, with this node as the only member",
+    "file": ("where the epoch is newest: dump the metadata with this node as the only member",
              lambda now: any(" alone " in mark for mark in now.marks)),
     "override": ("boot that node from the file", FORCED),
     "option": ("remove the option, and let quorums decide again",
                lambda now: not any(is_set(now, name) for name in up(now)) and FORCED(now)),
     "reconfigure": (f"ask for {WANTED} members", _did(Cms.reconfigure)),
-    "check": ("see that no change is still under way", lambda now: CHECKED in now.marks),
+    "check": ("check that no change is still under way", lambda now: CHECKED in now.marks),
 }  # fmt: skip
 """The steps of all three drills: what is to be done, and whether the run shows it."""
 
@@ -242,21 +242,21 @@ def _drill(name: str, title: str, task: str, steps: str) -> DrillKind:
 MEMBER_LOST = _drill(
     "member-lost",
     "A member of the CMS is lost",
-    "C, one of three members, is lost with its disk. A new machine takes its place tomorrow. If "
-    "one more member goes, nothing can be committed. Make it three again tonight.",
+    "C, one of three members, is lost with its disk. A new machine will take its place tomorrow. "
+    "If one more member goes, nothing can be committed. Get back to three members tonight.",
     "members reconfigure check",
 )
 QUORUM_LOST = _drill(
     "quorum-lost",
     "The CMS has lost its quorum",
-    "Two of three members don't answer, and no table can be changed. Somebody wants to boot a node "
-    "from a file of metadata. Do no more than it takes, and leave three members.",
+    "Two of three members don't answer, and no table can be changed. Somebody wants to boot a "
+    "node from a metadata file. Do only what is needed, and leave three members.",
     "members return reconfigure check",
 )
 CMS_LOST = _drill(
     "cms-lost",
     "The whole CMS is lost",
     "A was the only member, and is lost with its disk: nothing is ever committed unless you force "
-    "it. Lose no more of the log than is lost already, and leave three members.",
+    "it. Lose no more of the log than is already lost, and leave three members.",
     "members return epochs file override option reconfigure check",
 )

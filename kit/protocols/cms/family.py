@@ -47,7 +47,7 @@ FAMILY = Family(
     hunts={
         "migration": HuntGround(
             "migration",
-            "the migration to the log: versions, switches, who begins it",
+            "the migration to the log: versions, switches, who starts it",
             ("S-19", "S-71", "S-72", "S-73"),
             "under_way",
             {"crashes": 1},

@@ -66,8 +66,8 @@ MOST = 3
 NOBODY = "nobody"
 CHANGES = {
     "schema": "changes the schema",
-    "move": "says that it moves",
-    "decommission": "says that it leaves",
+    "move": "says that it is moving",
+    "decommission": "says that it is leaving",
     "bootstrap": "lets another node join",
 }
 """What changes metadata, and what the switch stops. Source: CEP-21, "Migration Plan"."""
@@ -84,33 +84,36 @@ class Migration(NodeModel[MigratingCluster]):
 
     name, title, State = "migration", "From gossip to the metadata log", MigratingCluster
     premise = (
-        "Gossip has ruled this cluster's metadata for years. Node by node it is upgraded, "
-        "and then one log takes over. In between, two versions have to share one cluster."
+        "Gossip has managed this cluster's metadata for years. The cluster is upgraded node by "
+        "node, and then one log takes over. In between, two versions have to share one cluster."
     )
-    about = "A cluster that is upgraded, and what may go wrong meanwhile."
+    about = "A cluster that is being upgraded, and what can go wrong meanwhile."
     rests_at_goals = True
 
     edition: Edition = parameter("documents", "CEP-21 (documents), or the published server")
     nodes: int = parameter(3, "how many nodes there are", ge=2, le=5)
-    spares: int = parameter(0, "whether a further node X may be added", ge=0, le=1)
-    size: int = parameter(2, "how many members the CMS is to have", ge=1, le=5)
+    spares: int = parameter(0, "whether one more node, X, can be added", ge=0, le=1)
+    size: int = parameter(2, "how many members the CMS should have", ge=1, le=5)
     begins: Literal["upgrade", "fresh"] = parameter(
-        "upgrade", "an old cluster that is upgraded, or a new one that is fresh"
+        "upgrade", "an old cluster that is upgraded, or a fresh one"
     )
     contact: Literal["A", "B", "C", "D", "E"] = parameter(
         "A",
-        "in a fresh cluster, which node has the flag (documents), or is everybody's seed (server)",
+        (
+            "in a fresh cluster, which node has the flag (documents) or is the seed of "
+            "every node (server)"
+        ),
     )
     requested: Literal["schema", "every"] = parameter(
         "schema", "what clients and operators ask for: schema changes, or every kind of change"
     )
     changes: int = budget(1, "how many changes of metadata are asked for", le=MOST)
-    crashes: int = budget(0, "how often a node may go down", le=MOST)
-    deaths: int = budget(0, "how many nodes may be lost for good", le=1)
+    crashes: int = budget(0, "how often a node can go down", le=MOST)
+    deaths: int = budget(0, "how many nodes can be lost for good", le=1)
 
     # fmt: off
     metadata_switch: bool = safeguard(
-        "S-19", "While versions are mixed nobody changes metadata, and only new nodes come in",
+        "S-19", "While versions are mixed, no node changes metadata, and only new nodes come in",
         ("INV-SCHEMA", "INV-LIN"), smallest={"nodes": 2})
     equal_metadata: bool = safeguard(
         "S-71", "The log begins only when all nodes have the same metadata",
@@ -119,7 +122,7 @@ class Migration(NodeModel[MigratingCluster]):
         "S-72", "A migration ignores no node that may have begun a log already", ("INV-LOG",),
         smallest={"nodes": 2, "changes": 0, "crashes": 1})
     initiator_answers: bool = safeguard(
-        "S-73", "A migration is aborted only when it has certainly begun no log", ("INV-LOG",),
+        "S-73", "A migration is aborted only when it certainly has not begun a log", ("INV-LOG",),
         smallest={"edition": "server", "nodes": 3, "changes": 0, "crashes": 1})
     one_election: bool = safeguard(
         "S-75", "A node takes part in the election of one initiator at a time", ("INV-LOG",),
@@ -173,7 +176,7 @@ class Migration(NodeModel[MigratingCluster]):
         travels=lambda m, before, act, after: m.pushes(after, m.number(act.node)),
         unasked=True,
     )
-    @purpose("Clients and operators go on while the cluster is upgraded.")
+    @purpose("Clients and operators keep working while the cluster is upgraded.")
     def change(self, s: MigratingCluster, node: Node, kind: ChangeKind) -> Next:
         """An old node changes metadata and gossips that; with a log, a majority commits it."""
         at, bit = s.nodes[node], 1 << s.made
@@ -214,7 +217,7 @@ class Migration(NodeModel[MigratingCluster]):
         ),
         travels=there_and_back("{node}", "{target}", "gossip", "gossip", ("message", "message")),
     )
-    @purpose("Old nodes learn of changes from each other, in no order.")
+    @purpose("Old nodes learn of changes from each other, in no fixed order.")
     def gossip(self, s: MigratingCluster, node: Node, target: Node) -> Next:
         """{node} and {target} gossip: both know what each of them knew."""
         facts = s.nodes[node].facts | s.nodes[target].facts
@@ -235,7 +238,7 @@ class Migration(NodeModel[MigratingCluster]):
         when=lambda m: m.edition == "documents" and m.metadata_switch,
         travels=there_and_back("{node}", "{old}", "no changes", "set"),
     )
-    @purpose("What old nodes change from now on would not get into the log.")
+    @purpose("Anything that old nodes change from now on would not get into the log.")
     def freeze(self, s: MigratingCluster, node: Node, old: Node) -> Next:
         """{node} asks {old} to set its switch: {old} takes no change of metadata from now on."""
         return s.at(old, frozen=True)
@@ -263,13 +266,13 @@ class Migration(NodeModel[MigratingCluster]):
         """A node comes in with an empty disk; a live one tells it what gossip knows."""
         contacts = chosen(s.nodes, s.up if version == "new" else s.old & s.up)
         if not contacts:
-            return refused("no node is up that could tell it of the others")
+            return refused("no node is up that could tell it about the others")
         if version == "old" and s.is_mixed and self.metadata_switch:
             return refused("versions are mixed: only the new version may come in")
         if version == "old" and contacts[0].frozen:
             return refused("the switch is set: no bootstrap")
         if self.edition == "server" and s.is_mixed and not s.has_log:
-            return refused("upgraded nodes take nobody in before the log has begun")
+            return refused("upgraded nodes let no node join before the log has begun")
         new = MigratingNode(is_new=version == "new", facts=contacts[0].facts)
         return s.put(node, new)
 
@@ -289,11 +292,11 @@ class Migration(NodeModel[MigratingCluster]):
         """The operator injects into {node} the gossip of {source}: it has the same changes now."""
         at, name = s.nodes[node], self.names[node]
         if at.log != NO_LOG:
-            return refused(f"{name} runs by the log: no gossip changes it")
+            return refused(f"{name} runs by the log: gossip does not change it")
         if at.initiator is not None:
             return refused(f"{name} takes part in a migration: abort that first")
         if s.has_log and s.nodes[source].log == NO_LOG:
-            return refused("there is a log: only what it holds may be injected")
+            return refused("there is a log: only what the log holds can be injected")
         return s.at(node, facts=at.facts | s.nodes[source].facts)
 
     # -- the migration ---------------------------------------------------------------------------
@@ -312,7 +315,7 @@ class Migration(NodeModel[MigratingCluster]):
         when=lambda m: m.fresh,
         travels=there_and_back("{node}", "{peer}", "who is there?", "whom it knows"),
     )
-    @purpose("A new node knows only a seed, and there is to be one log for all.")
+    @purpose("A new node knows only a seed, and there must be one log for all nodes.")
     def discover(self, s: MigratingCluster, node: Node, peer: Node) -> Next:
         """{node} asks {peer} which nodes there are: it learns all that {peer} knows, and {peer}
         learns of it.
@@ -347,7 +350,7 @@ class Migration(NodeModel[MigratingCluster]):
             return f"The operator runs nodetool cms initialize on {{node}}{ignoring}."
         if self.edition == "documents":
             return "{node} is started with the flag: it is to be the first member of the CMS."
-        return "{node} nominates itself: it has found nobody with a lower name."
+        return "{node} nominates itself: it has found no node with a lower name."
 
     @action(
         each=initializing,
@@ -385,7 +388,7 @@ class Migration(NodeModel[MigratingCluster]):
         ),
         travels=there_and_back("{node}", "{peer}", "take part?", "metadata"),
     )
-    @purpose("All begin with one state, so the states are compared first.")
+    @purpose("All nodes must begin with one state, so the states are compared first.")
     def answer(self, s: MigratingCluster, node: Node, peer: Node) -> Next:
         """The peer takes part in no other migration, and says what it knows."""
         at, other = s.nodes[node], s.nodes[peer]
@@ -422,22 +425,22 @@ class Migration(NodeModel[MigratingCluster]):
         each=lambda m, s: s.where(lambda n: n.answered),
         says=lambda m, *_: (
             "{node} writes the first epochs of the log: the point of no return. "
-            + ("It alone is the CMS." if m.fresh else "Gossip rules metadata no more.")
+            + ("It alone is the CMS." if m.fresh else "Gossip no longer rules metadata.")
         ),
     )
-    @purpose("From here on one log puts all changes in order.")
+    @purpose("From here on, one log puts all changes in order.")
     def begin_log(self, s: MigratingCluster, node: Node) -> Next:
         """The initiator writes epoch 1, and all that gossip brought as epoch 2."""
         skipped = s.skipped(node)
         if missing := self.unanswered(s, node):
-            return refused("not everybody has answered", self.named(missing))
+            return refused("not all nodes have answered", self.named(missing))
         open_ = s.where(lambda n: n.is_old and not n.frozen) & ~skipped
         if open_ and self.metadata_switch:
             return refused("an old node may still change metadata", self.named(open_))
         if self.equal_metadata and (unlike := self.mismatched(s, node)):
             return refused("mismatching cluster metadata", self.named(unlike))
         if self.no_second_log and not may_be_ignored(s, node, self.edition, self.original):
-            return refused(f"{self.named(skipped)[0]} may have begun a log before")
+            return refused(f"{self.named(skipped)[0]} may already have begun a log")
         owed = s.owed & s.facts_on(s.there & ~skipped)
         logs = (*s.logs, MetadataLog(node, s.nodes[node].facts, skipped))
         return s.but(logs=logs, owed=owed).learn(node, len(logs), INITIALIZED)
@@ -463,7 +466,7 @@ class Migration(NodeModel[MigratingCluster]):
         ),
         relied=lambda m, s, act: m.is_stuck(s, m.number(act.node)),
     )
-    @purpose("A migration that cannot end must not hold the cluster for ever.")
+    @purpose("A migration that cannot finish must not block the cluster forever.")
     def abort(self, s: MigratingCluster, node: Node) -> Next:
         """Every node that is up forgets who asked, and can take part in another migration."""
         first = s.nodes[node].initiator
@@ -549,7 +552,7 @@ class Migration(NodeModel[MigratingCluster]):
         says="The operator grows the CMS: {node} is a member from epoch {epoch} on.",
         travels=lambda m, before, act, after: m.pushes(after, m.number(act.node)),
     )
-    @purpose("One member alone is lost too easily.")
+    @purpose("A single member is too easily lost.")
     def grow(self, s: MigratingCluster, node: Node) -> Next:
         """A node that has the whole log becomes a member of the CMS, one per epoch."""
         at = s.nodes[node]
@@ -566,12 +569,12 @@ class Migration(NodeModel[MigratingCluster]):
         return s.at(node, status="down", **FORGOTTEN)
 
     @action(each=lambda m, s: s.where(lambda n: n.status == "down"))
-    @purpose("Its disk decides in which state it comes back.")
+    @purpose("Its disk decides what state it comes back in.")
     def restart(self, s: MigratingCluster, node: Node) -> Next:
         """{node} is up again, with what is on its disk."""
         without = any(log.ignored >> node & 1 for log in s.logs)
         if self.metadata_switch and s.nodes[node].is_old and without:
-            return refused("a log began without it: it has to come back with the new version")
+            return refused("a log has begun without it: it has to come back with the new version")
         return s.at(node, status="up")
 
     @action(
@@ -593,7 +596,7 @@ class Migration(NodeModel[MigratingCluster]):
         """The cluster has one log, and each epoch one entry."""
         logs = {n.log: name for name, n in zip(self.names, s.nodes, strict=True)
                 if n.is_there and n.log != NO_LOG}  # fmt: skip
-        return f"{' and '.join(logs.values())} run by logs of their own" if len(logs) > 1 else None
+        return f"{' and '.join(logs.values())} run by separate logs" if len(logs) > 1 else None
 
     @always("INV-SCHEMA")
     def one_metadata(self, s: MigratingCluster) -> str | None:
@@ -602,7 +605,7 @@ class Migration(NodeModel[MigratingCluster]):
         for name, node in zip(self.names, s.nodes, strict=True):
             if log := s.log_of(node):
                 if node.facts != log.facts_at(node.epoch):
-                    return f"{name} at epoch {node.epoch} has other metadata than the log"
+                    return f"{name} at epoch {node.epoch} has metadata that differs from the log"
             elif living and node.is_old:
                 log = s.logs[living[0].log - 1]
                 if not log.ignored >> self.number(name) & 1 and node.facts != log.facts_at(log.top):
@@ -617,7 +620,7 @@ class Migration(NodeModel[MigratingCluster]):
             return None
         held = next((log.facts_at(log.top) for log in logs if log), s.owed)
         lost = s.owed & ~held
-        return f"change {lost.bit_length()} was acknowledged, and no node has it" if lost else None
+        return f"change {lost.bit_length()} was acknowledged, but no node has it" if lost else None
 
     @step(on=(gossip, inject), title="Gossip changes nothing on a node that runs by the log")
     def deaf_to_gossip(
@@ -761,21 +764,21 @@ ENTRY = entry(
         Scenario("to-the-log", "Three nodes move to the log, one upgrade after another"),
         Scenario(
             "mismatch",
-            "On the server nobody stops an old node: the mismatch is found, and mended by hand",
+            "On the server, nothing stops an old node: the mismatch is found and fixed by hand",
             {"edition": "server"},
             script=("upgrade A", "change C schema", "gossip B C", *_ALL[1:], "initialize A",
                     "answer A B", "answer A C", "abort A", "inject B A", "initialize A"),
         ),
         Scenario(
             "without-a-node",
-            "C is down with a change that only it has: the operator ignores it, and it is given up",
+            "C is down with a change that only it has: the operator ignores C, and it is given up",
             {"crashes": 1},
             script=("change C schema", "crash C", "upgrade A", "freeze A B", "initialize A C",
                     "begin-log A", "upgrade C", "ask-members C", "catch-up C"),
         ),
         Scenario(
             "initiator-dies",
-            "On the server the initiator goes down right after the point of no return",
+            "On the server, the initiator goes down right after the point of no return",
             {"edition": "server", "crashes": 1},
             script=(*_ALL, "initialize A", "answer A B", "answer A C", "begin-log A", "crash A",
                     "restart A"),

@@ -198,8 +198,10 @@ def either(ordered: Any, by_gossip: Any) -> Any:
 
 
 STARTS = {
-    "failed": "{node} cannot start: it has {orphan}, and cannot load that.",
-    "back": "{node} starts with the list on its disk: the CMS is {members}. It has to check that.",
+    "failed": "{node} cannot start: it has {orphan}, which it cannot load.",
+    "back": (
+        "{node} starts with the list on its disk: the CMS is {members}. It has to check the list."
+    ),
     "up": "{node} starts and loads its schema.",
 }
 
@@ -209,11 +211,11 @@ class Schema(NodeModel[SchemaState]):
 
     name, title, State = "schema", "A schema: ordered by the log, or by gossip", SchemaState
     premise = (
-        "One log puts all changes of the schema in order, so when two changes race, one is "
-        "rejected. Without S-80, nodes change it by themselves and hear of each other's changes "
-        "by gossip."
+        "One log puts all schema changes in order, so when two changes race, one is rejected. "
+        "Without S-80, each node changes the schema on its own and hears of others' changes by "
+        "gossip."
     )
-    about = "The nodes, what clients ask of them, who joins, what may go wrong."
+    about = "The nodes, what clients ask of them, who joins, and what can go wrong."
 
     nodes: int = parameter(3, "nodes of the cluster, named A, B, C, …", ge=2, le=5)
     race: Race = parameter(
@@ -221,22 +223,22 @@ class Schema(NodeModel[SchemaState]):
     )
     changes: tuple[str, ...] = parameter(
         (),
-        "what clients ask for besides: create table ks.t at B",
+        "what else clients ask for: create table ks.t at B",
         title="more changes",
         written=True,
     )
-    joins: int = budget(0, "how often X may begin to join", le=MOST)
+    joins: int = budget(0, "how often X can begin to join", le=MOST)
     writes: int = budget(0, "how often ks.t is written to", le=MOST)
     cuts: int = budget(0, "how often a node loses sight of X", le=MOST)
     cancels: int = budget(0, "how often an operator cancels the join", le=MOST)
-    restarts: int = budget(0, "how often a node stops and may be started again", le=MOST)
+    restarts: int = budget(0, "how often a node stops and can be started again", le=MOST)
     reconfigurations: int = budget(0, "how often the CMS grows by a node", le=MOST)
     operations: int = budget(0, "how often a member leaves, moves or is replaced", le=MOST)
     injections: int = budget(0, "how often somebody injects a gossip message", le=MOST)
 
     # fmt: off
     ordered: bool = safeguard(
-        "S-80", "All changes of metadata go through one log; nodes make none by themselves",
+        "S-80", "All metadata changes go through one log; nodes make none on their own",
         ("INV-SCHEMA", "INV-VISIBLE", "INV-STREAM", "INV-RF", "INV-SAMESTATE"),
         smallest={"nodes": 2},
         wider={"INV-VISIBLE": {"nodes": 3, "race": "table", "writes": 1},
@@ -249,7 +251,7 @@ class Schema(NodeModel[SchemaState]):
         "S-17", "Only an operator cancels, no timeout does", ("INV-CANCEL",),
         smallest={"nodes": 2, "race": "none", "joins": 1, "cuts": 1})
     log_decides: bool = safeguard(
-        "S-81", "The log says which nodes own data; what gossip says about that changes nothing",
+        "S-81", "The log says which nodes own data; nothing that gossip says can change that",
         ("INV-SAMESTATE",), smallest={"nodes": 2, "race": "none", "injections": 1})
     schema_first: bool = safeguard(
         "S-82", "A joiner streams once it has applied the log up to the epoch of its start",
@@ -367,11 +369,11 @@ class Schema(NodeModel[SchemaState]):
         verb=lambda m, a: m.planned[a.number].text,
         says=either(
             "{node} sends “{what}” to the CMS, as it makes sense on its own epoch {epoch}.",
-            "{node} does “{what}” by itself, with timestamp {time}, and tells the client: done.",
+            "{node} does “{what}” on its own, with timestamp {time}, and tells the client: done.",
         ),
         travels=either([Travel("request", "{node}", "{first}", "submit")], ()),
     )
-    @purpose("Any node takes a change; what matters is who puts changes in order.")
+    @purpose("Any node can accept a change; the question is who puts changes in order.")
     def submit_change(self, s: SchemaState, number: Change) -> Next:
         """A client asks a node for a change, which must make sense by what this node knows."""
         planned = self.planned[number]
@@ -402,7 +404,7 @@ class Schema(NodeModel[SchemaState]):
         says=_decide_says,
         when=lambda m: m.ordered,
     )
-    @purpose("The loser of a race is told so, and what it lost to.")
+    @purpose("The loser of a race is told that it lost, and to which change.")
     def decide(self, s: SchemaState, number: Change) -> Next:
         """The CMS checks a change on all that is committed, and commits or rejects it."""
         text, newest = self.planned[number].text, self.metadata(s, self.newest(s))
@@ -417,7 +419,7 @@ class Schema(NodeModel[SchemaState]):
     def why_here(self, before: SchemaState, action: Any, after: SchemaState) -> str:
         """Of a change that is committed, what made it one."""
         if isinstance(action, Schema.decide) and before.rejected == after.rejected:
-            return "It fits all that is committed so far, so it gets the next epoch."
+            return "It fits everything committed so far, so it gets the next epoch."
         return super().why_here(before, action, after)
 
     def news(self, s: SchemaState) -> Iterator[tuple[int, int]]:
@@ -461,7 +463,7 @@ class Schema(NodeModel[SchemaState]):
             ),
         ),
     )
-    @purpose("Nodes learn what others know already.")
+    @purpose("Nodes learn what others already know.")
     def catch_up(self, s: SchemaState, node: Node, source: Node) -> Next:
         """A node learns of another one."""
         if self.ordered:
@@ -499,7 +501,7 @@ class Schema(NodeModel[SchemaState]):
             there_and_back("{node}", "{seed}", "shadow round", "states"),
         ),
     )
-    @purpose("Before a newcomer shows itself it finds out what there is.")
+    @purpose("Before a newcomer shows itself, it finds out about the cluster.")
     def ask_seed(self, s: SchemaState, node: Node, seed: Node) -> Next:
         """The joiner asks a seed."""
         if self.ordered:
@@ -512,8 +514,8 @@ class Schema(NodeModel[SchemaState]):
         when=lambda m: m.joins,
         spends="joins",
         says=either(
-            "{node} begins to join, as epoch {newest}: from there on writes go to {node} as well.",
-            "{node} says BOOT: nodes that hear that also write to {node}.",
+            "{node} begins to join, as epoch {newest}: from then on, writes go to {node} as well.",
+            "{node} says BOOT: nodes that hear this also write to {node}.",
         ),
     )
     @purpose("New writes have to reach the newcomer while it copies older ones.")
@@ -543,7 +545,7 @@ class Schema(NodeModel[SchemaState]):
         says="{node} copies ks.t from {source}: {streamed}.",
         travels=[Travel("data", "{source}", "{node}", "ks.t")],
     )
-    @purpose("New writes do not bring the older ones: these have to be copied.")
+    @purpose("New writes do not bring older data along: it has to be copied.")
     def stream(self, s: SchemaState, node: Node, source: Node) -> Next:
         """The joiner copies what another node holds of tables that it knows."""
         x = s.nodes[node]
@@ -559,10 +561,10 @@ class Schema(NodeModel[SchemaState]):
         when=lambda m: m.joins,
         says=either(
             "{node} has joined, as epoch {newest}.",
-            "{node} says NORMAL: nodes that hear that read from {node}.",
+            "{node} says NORMAL: nodes that hear this read from {node}.",
         ),
     )
-    @purpose("Reads go to the newcomer once it has all data.")
+    @purpose("Reads go to the newcomer once it has all the data.")
     def finish(self, s: SchemaState, node: Node) -> Next:
         """The joiner owns its data."""
         if self.ordered:
@@ -609,11 +611,11 @@ class Schema(NodeModel[SchemaState]):
         when=lambda m: m.ordered,
         spends="operations",
         says=lambda m, s, a, after: (
-            f"{{node}} {BEGUN[a.kind]}, as epoch {{newest}}: ranges are locked from there on."
+            f"{{node}} {BEGUN[a.kind]}, as epoch {{newest}}: ranges are locked from then on."
         ),
         unasked=True,
     )
-    @purpose("Data is placed by the current replication, which has to stay until that is done.")
+    @purpose("Data is moving by the current replication, which must not change until that is done.")
     def operate(self, s: SchemaState, kind: Operation, node: Node) -> Next:
         """A member begins to leave or to move, or another one begins to take its place."""
         known = self.metadata(s, self.newest(s))
@@ -657,13 +659,13 @@ class Schema(NodeModel[SchemaState]):
         ),
         fault=True,
     )
-    @purpose("Silence looks different from each node, so it must not change what all share.")
+    @purpose("Silence looks different from each node, so it must not change what all nodes share.")
     def time_out(self, s: SchemaState, node: Node) -> Next:
         """A node has not heard of the joiner for too long."""
         if not self.ordered:
             return s.at(node, view=gossip.forgetting(s.nodes[node].view, JOINER))
         if self.operator_cancel:
-            return refused("silence cancels nothing: an operator has to")
+            return refused("silence cancels nothing: an operator has to do it")
         if not self.metadata(s, self.newest(s)).those(BOOT):
             return None  # somebody else has cancelled it
         return self.undone(s, len(s.nodes) - 1, self.names[node])
@@ -747,7 +749,7 @@ class Schema(NodeModel[SchemaState]):
         each=lambda m, s: s.where(lambda n: n.health == "down"),
         says=lambda m, before, a, after: STARTS[after.nodes[m.number(a.node)].health],
     )
-    @purpose("A node begins with what is on its disk.")
+    @purpose("A node starts with what is on its disk.")
     def start_again(self, s: SchemaState, node: Node) -> Next:
         """A node starts, and loads its schema."""
         if self.names[node] in self.metadata(s, self.newest(s)).those(REPLACED):
@@ -779,7 +781,7 @@ class Schema(NodeModel[SchemaState]):
         says="{node} becomes a member of the CMS, as epoch {newest}.",
         unasked=True,
     )
-    @purpose("Which nodes keep the log can change, and the log says so.")
+    @purpose("The nodes that keep the log can change, and the log itself says so.")
     def reconfigure(self, s: SchemaState, node: Node) -> Next:
         """The CMS grows by a node; how is the matter of ``cms``."""
         members = (*self.metadata(s, self.newest(s)).members, self.names[node])
@@ -796,7 +798,7 @@ class Schema(NodeModel[SchemaState]):
         says="A gossip message is injected into {node}: {about} has LEFT. {node} {heeds}.",
         fault=True,
     )
-    @purpose("What gossip says may be wrong, so nothing important depends on it.")
+    @purpose("Gossip can be wrong, so nothing important depends on it.")
     def inject(self, s: SchemaState, node: Node, about: Node) -> Next:
         """Somebody injects a gossip message."""
         view, name = s.nodes[node].view, self.names[about]
@@ -812,7 +814,7 @@ class Schema(NodeModel[SchemaState]):
         says="{node} and X lose sight of each other.",
         fault=True,
     )
-    @purpose("One node that does not reach the joiner knows nothing about the joiner.")
+    @purpose("A node that cannot reach the joiner knows nothing about it.")
     def cut_off(self, s: SchemaState, node: Node) -> Next:
         """A node loses sight of the joiner."""
         return s.but(cut=self.names[node])
@@ -839,7 +841,7 @@ class Schema(NodeModel[SchemaState]):
         """Nothing on a node needs what is not there."""
         for node in s.nodes:
             for orphan in gossip.schema_of(node.cells).orphans:
-                return f"{node.name} has {orphan}, and cannot load that when it restarts"
+                return f"{node.name} has {orphan}, and cannot load it on a restart"
         return None
 
     @always("INV-SCHEMA")
@@ -889,7 +891,7 @@ class Schema(NodeModel[SchemaState]):
         """A join is cancelled only when an operator asks for it."""
         for each in s.log:
             if each.event == f"{CANCEL} {JOINER}" and each.id != OPERATOR:
-                return f"epoch {each.epoch} cancels the join, and only {each.id} wanted it"
+                return f"epoch {each.epoch} cancels the join, but only {each.id} wanted it"
         return None
 
     def schemas(self, s: SchemaState, epoch: int) -> list[Mutations]:
@@ -914,7 +916,7 @@ class Schema(NodeModel[SchemaState]):
         if self.was_dropped(after):
             return None
         lacks = self.missing(after)
-        return f"{JOINER} has joined without write {lacks.bit_length()}" if lacks else None
+        return f"{JOINER} has joined, but lacks write {lacks.bit_length()}" if lacks else None
 
     def missing(self, s: SchemaState) -> int:
         """The acknowledged writes that the joiner does not have, as a mask."""
@@ -972,7 +974,7 @@ class Schema(NodeModel[SchemaState]):
             "members": members,
             "listed": ", ".join(old.members),
             "verdict": "it is" if old.members == new.members else f"it is {members} now",
-            "heeds": "repeats that in gossipinfo, and its tables stay as they are"
+            "heeds": "repeats that in gossipinfo, but its tables stay as they are"
             if self.by_log
             else "believes it",
             "undone": noun,
@@ -998,7 +1000,7 @@ SCENARIOS = (
     ),
     Scenario(
         "two-changes-by-gossip",
-        "The same two changes without a log: both are done, and A can no longer start",
+        "The same two changes without a log: both are made, and A can no longer start",
         {"nodes": 2, "restarts": 1},
         off=("ordered",),
         script=(*RACING, "learn A B", "stop A", "start-again A"),

@@ -22,11 +22,13 @@ def refined_by(parameters: Any) -> Refinement:
 
 SCENARIOS = (
     Scenario(
-        "one-value", "A majority promises and accepts, and all are told", {"values": ("x at A",)}
+        "one-value", (
+            "A majority promises and accepts, and all nodes are told"
+        ), {"values": ("x at A",)}
     ),
     Scenario(
         "two-proposers",
-        "A and B want epoch 1; B finds x on the way, and finishes it",
+        "A and B want epoch 1; B finds x under way and finishes it",
         script=("ballot A", "deliver A>C prepare 1 1A", "deliver C>A promise 1 1A", "ballot B"),
     ),
     Scenario(

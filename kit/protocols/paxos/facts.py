@@ -9,7 +9,7 @@ from kit.protocols.paxos.messages import Round
 from kit.protocols.paxos.paxos import Paxos
 from kit.protocols.paxos.rules import Accepted, Slot, chosen_value, to_propose
 
-FREE, OPEN, MAJORITY, KNOWN = "free", "accepted by some", "chosen, nobody knows yet", "chosen"
+FREE, OPEN, MAJORITY, KNOWN = "free", "accepted by some", "chosen, not known yet", "chosen"
 
 
 class AcceptorRow(Struct, frozen=True):

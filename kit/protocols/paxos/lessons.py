@@ -18,7 +18,7 @@ REPLIES: dict[type, str] = {
     Promise: "it promises the ballot",
     AcceptedReply: "it accepts the value",
     RefusedReply: "it refuses the ballot",
-    Chosen: "it says what the epoch is",
+    Chosen: "it reports what the epoch is",
 }
 MOST = 20_000
 """States in which a question looks for values that can still be chosen."""
@@ -89,7 +89,7 @@ def possible_values(timeline: Timeline, epoch: int = 1) -> PosedQuestion:
         if len(seen) > MOST:
             raise BadInput("possible_values", len(seen), f"at most {MOST} states from here on")
     return posed(
-        f"Messages may take any time, or never arrive. Which values can epoch {epoch} still get?",
+        f"Messages can take any time, or never arrive. Which values can epoch {epoch} still get?",
         tuple(model.proposed),
         [value for value in model.proposed if value in reached],
         f"In {len(seen)} states that follow, epoch {epoch} is {listed(sorted(reached))} or free.",
@@ -122,11 +122,11 @@ TASKS = (
     run_task(
         "finish-for-another",
         "finish for another",
-        "Three members, a ballot each: x at A, y at B. Give a run, as verbs or as a Player, in "
-        "which B decides epoch 1, and yet it is x.",
-        "one acceptor has to accept x, and B has to hear of it with its promises.",
+        "There are three members with one ballot each: x at A, y at B. Give a run, as verbs or as "
+        "a Player, in which B decides epoch 1, but its value is x.",
+        "one acceptor has to accept x, and B has to hear of x in the promises it gets.",
         Ground("paxos", {"ballots": 1, "spreads": False, "refusals": False}),
-        takes(_finishes, "In your run B does not bring x into epoch 1."),
+        takes(_finishes, "In your run, B does not get x into epoch 1."),
     ),
     run_task(
         "same-ballot",
@@ -140,10 +140,10 @@ TASKS = (
     function_task(
         "must-propose",
         "what a proposer must propose",
-        "Write must_propose(named, own). named has an item for each promise of a majority: None, "
-        "or the ballot and the value that the acceptor has accepted. own is the proposer's value. "
-        "Give the value that it must propose.",
-        "the value of the highest ballot. Only where nobody names one, its own.",
+        "Write must_propose(named, own). named has one item for each promise of a majority: None, "
+        "or the ballot and the value that the acceptor has accepted. own is the proposer's "
+        "value. Return the value that it must propose.",
+        "the value of the highest ballot named. If no promise names one, its own value.",
         must_propose,
         ([[None, None], "w"], [[[1, "x"], None], "w"], [[[1, "x"], [4, "y"], [2, "x"]], "w"]),
         _promises,

@@ -19,7 +19,7 @@ Mark: TypeAlias = Accepted[Value] | None
 class Prepare(Struct, frozen=True, tag="prepare", cache_hash=True):
     """Promise me to refuse lower ballots for this epoch, and tell me what you have accepted."""
 
-    why: ClassVar = "A majority is to refuse lower ballots, and name what it has accepted."
+    why: ClassVar = "A majority must refuse lower ballots, and name what it has accepted."
     epoch: int
     ballot: int
 
@@ -27,7 +27,9 @@ class Prepare(Struct, frozen=True, tag="prepare", cache_hash=True):
 class Promise(Struct, frozen=True, tag="promise", cache_hash=True):
     """I promise; this is what I have accepted so far."""
 
-    why: ClassVar = "A majority of promises names what may be chosen: that has to come first."
+    why: ClassVar = (
+        "A majority of promises names any value that may be chosen: that one comes first."
+    )
     epoch: int
     ballot: int
     accepted: Mark
@@ -45,7 +47,7 @@ class Accept(Struct, frozen=True, tag="accept", cache_hash=True):
 class AcceptedReply(Struct, frozen=True, tag="accepted", cache_hash=True):
     """I have accepted it."""
 
-    why: ClassVar = "The proposer counts who has accepted: a majority, and it is chosen."
+    why: ClassVar = "The proposer counts acceptances: with a majority, the value is chosen."
     epoch: int
     ballot: int
 
@@ -53,7 +55,7 @@ class AcceptedReply(Struct, frozen=True, tag="accepted", cache_hash=True):
 class RefusedReply(Struct, frozen=True, tag="refused", cache_hash=True):
     """I have promised a higher ballot."""
 
-    why: ClassVar = "A higher ballot is under way: the proposer's next one goes above it."
+    why: ClassVar = "A higher ballot is under way: the proposer's next one must be above it."
     epoch: int
     ballot: int
     promised: int

@@ -89,13 +89,13 @@ VIEWS = staged(
             "crown": "a proposer with a ballot under way",
             "≥ 1B": "promised ballot 1B (round 1 of B), refuses lower ones",
             "x 1A": "it has accepted value x in ballot 1A",
-            "log: x": "what it knows to be chosen; it needs no more promises for that",
-            "key": "a member; the others are not members (not yet, or no longer)",
+            "log: x": "values it knows are chosen; these need no more promises",
+            "key": "a member; other nodes are not yet members, or no longer",
         },
     ),
     panel_of(
         "acceptors",
-        "Who has promised and accepted what",
+        "What each node has promised and accepted",
         Table(
             of_state(facts.acceptors),
             "acceptor:{0.name}",
@@ -106,7 +106,7 @@ VIEWS = staged(
                 Column("on disk", _on_disk),
                 Column("log", "log"),
             ),
-            caption="Acceptors, for the epoch above the log of each",
+            caption="Acceptors, for the epoch above each one's log",
             of="{0.name}",
             line=facts.acceptor_line,
         ),
@@ -135,8 +135,8 @@ VIEWS = staged(
             of_state(facts.epochs),
             "slot:{0.epoch}",
             ("epoch", "value", "state", "stored by", "known to"),
-            caption="Each epoch: its value, which nodes have it on disk, which know that it is "
-            "chosen",
+            caption="Each epoch: its value, which nodes have it on disk, and which know that it "
+            "is chosen",
             of="epoch:{0.epoch}",
             line=facts.epoch_line,
         ),

@@ -73,12 +73,12 @@ BARE = {"ballots": 1, "spreads": False, "refusals": False, "tidy": True}
 class Paxos(MachineModel):
     """Members of a service that propose values for the epochs of one log."""
 
-    name, title = "paxos", "Paxos: one value for an epoch, message by message"
+    name, title = "paxos", "Paxos: one value per epoch, message by message"
     premise = (
-        "Members want their values in one log, an epoch each. "
-        "Each talks to the others by messages, which take any time, and any member may crash."
+        "Members want their values in one log, one per epoch. They talk through messages, which "
+        "can take any time, and any member can crash."
     )
-    about = "The members, what they propose, what may go wrong."
+    about = "The members, what they propose, and what can go wrong."
     first = ("persist", "deliver", "end_change", "ballot")
 
     members: int = parameter(3, "members, all of them acceptors: A, B, C, …", ge=1, le=5)
@@ -87,8 +87,10 @@ class Paxos(MachineModel):
         "what should get into the log, and the member that proposes it: x at A",
         written=True,
     )
-    epochs: int = parameter(1, "epochs of the log that may be taken", ge=1, le=99, counts=True)
-    ballots: int = parameter(2, "ballots of a member for one epoch", ge=1, le=4, counts=True)
+    epochs: int = parameter(1, "how many epochs of the log can be filled", ge=1, le=99, counts=True)
+    ballots: int = parameter(
+        2, ("how many ballots a member can open for one epoch"), ge=1, le=4, counts=True
+    )
     given_names: tuple[str, ...] = parameter(
         (), "names of the members; empty: A, B, C, …", title="names", written=True
     )
@@ -99,21 +101,21 @@ class Paxos(MachineModel):
         written=True,
     )
     spreads: bool = parameter(
-        True, "whether all are told what was chosen (off: each of those messages is lost)"
+        True, "whether all nodes are told what was chosen (off: each of those messages is lost)"
     )
     refusals: bool = parameter(True, "whether an acceptor that refuses says so (off: silence)")
     tidy: bool = parameter(False, "whether messages that can no longer change anything are removed")
     slow_disks: bool = parameter(
-        False, "whether writing to disk is a step of its own, during which a node may crash"
+        False, "whether writing to disk is a separate step, during which a node can crash"
     )
     fifo: bool = parameter(
-        False, "whether messages of a link arrive in the order in which they were sent"
+        False, "whether messages on a link arrive in the order in which they were sent"
     )
     crashes: int = budget(0, "how often a node crashes", le=MOST, own=False)
     losses: int = budget(0, "how often a message is lost", le=MOST, own=False)
     copies: int = budget(0, "how often a message arrives twice", le=MOST, own=False)
     holds: int = budget(0, "how often a message is held back", le=MOST, own=False)
-    partitions: int = budget(0, "how often the network splits", le=MOST, own=False)
+    partitions: int = budget(0, "how often the network is partitioned", le=MOST, own=False)
     cuts: int = budget(0, "how often a single link is cut", le=MOST, own=False)
 
     # fmt: off
@@ -126,12 +128,12 @@ class Paxos(MachineModel):
         "S-65", "A proposer finishes what an acceptor has accepted before it proposes its own",
         ("INV-LOG",), smallest=RACE)
     own_ballots: bool = safeguard(
-        "S-84", "No two proposers have a ballot in common", ("INV-LOG",), smallest=RACE)
+        "S-84", "No two proposers share a ballot", ("INV-LOG",), smallest=RACE)
     persist_first: bool = safeguard(
         "S-85", "An acceptor writes to its disk before it answers", ("INV-LOG",),
         smallest=BARE | {"slow_disks": True, "crashes": 1})
     repair_first: bool = safeguard(
-        "S-70", "What was accepted reaches a majority of the new members before they decide alone",
+        "S-70", "Accepted values reach a majority of the new members before they decide alone",
         ("INV-LOG",), smallest=BARE | {"members": 1, "becomes": ("B",)})
     # fmt: on
 
@@ -143,15 +145,17 @@ class Paxos(MachineModel):
         """
         former = self.given_names or tuple(ascii_uppercase[: self.members])
         if len({*former}) != self.members:
-            raise BadInput("given_names", self.given_names, f"{self.members} names, each once")
+            raise BadInput("given_names", self.given_names, f"{self.members} names, none twice")
         names = tuple(dict.fromkeys((*former, *self.becomes)))
         if len(names) > MOST_NODES or len({*self.becomes}) < len(self.becomes):
-            raise BadInput("becomes", self.becomes, f"names, each once, {MOST_NODES} nodes at most")
+            raise BadInput(
+                "becomes", self.becomes, (f"names, none twice, {MOST_NODES} nodes at most")
+            )
         self.proposed: dict[str, str] = {}
         for text in self.values:
             value, _, name = text.rpartition(" at ")
             if not value or name not in names or value in self.proposed:
-                allowed = f"another value for each, and one of {', '.join(names)}: x at A"
+                allowed = f"a different value for each, and one of {', '.join(names)}: x at A"
                 raise BadInput("values", text, allowed)
             self.proposed[value] = name
         faults = {"drops": self.losses, "duplicates": self.copies}
@@ -358,9 +362,9 @@ class Paxos(MachineModel):
 
     @changing(
         each=lambda m, s: [()] * (s.nodes[0].phase == 0),
-        says="{former} become {new}: from now on a round needs a majority of both.",
+        says="{former} become {new}: from now on, a round needs a majority of both.",
     )
-    @purpose("While members change, every majority has to meet those before and those after.")
+    @purpose("While members change, each majority must overlap those before and after.")
     def begin_change(self, s: MachineState) -> Next:
         """A change of the members begins."""
         return self._turned_to(s, 1)
@@ -369,7 +373,7 @@ class Paxos(MachineModel):
         each=lambda m, s: m.voters(1) & ~s.down if s.nodes[0].phase == 1 else 0,
         says="{node} repairs: it looks at epoch {epoch} first.",
     )
-    @purpose("What may have been chosen has to be known to every majority of the new members.")
+    @purpose("Every majority of the new members must know what may have been chosen.")
     def repair(self, s: MachineState, node: Node) -> Next:
         """A member brings what was accepted to the new ones, epoch by epoch."""
         if any(each.round.repairs and not each.round.higher for each in s.nodes):
@@ -380,11 +384,13 @@ class Paxos(MachineModel):
         each=lambda m, s: [()] * (s.nodes[0].phase == 1),
         says="{new} are the members from now on, and decide alone.",
     )
-    @purpose("A member that has left is no longer asked, and what only it knew is lost.")
+    @purpose("A member that has left is no longer asked, so anything only it knew is lost.")
     def end_change(self, s: MachineState) -> Next:
         """The new members decide alone."""
         if self.repair_first and not any(node.round.done for node in s.nodes):
-            return refused("a repair has to end first: what was accepted may not be known there")
+            return refused(
+                "a repair has to finish first: the new members may not know what was accepted"
+            )
         return self._turned_to(s, 2)
 
     # -- what must hold ----------------------------------------------------------------------------
@@ -409,7 +415,7 @@ class Paxos(MachineModel):
         """Only values that somebody proposed are in the log, each once."""
         log = self.history(s)
         odd = next((v for v in log if v not in self.proposed or log.count(v) > 1), None)
-        return f"{odd} is in the log twice, or although nobody proposed it" if odd else None
+        return f"{odd} is in the log twice, or without being proposed" if odd else None
 
     @always("INV-LOG", sign=lambda m: bool(m.off) and m.persist_first)
     def stored(self, s: MachineState) -> str | None:

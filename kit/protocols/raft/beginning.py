@@ -24,7 +24,7 @@ def members_of(text: str, names: tuple[str, ...], field: str = "members") -> tup
     """``A B c``: A and B vote, C does not. Raises BadInput for others than ``names``, or twice."""
     ids = text.upper().split()
     if not {*ids} <= {*names} or len({*ids}) < len(ids):
-        raise BadInput(field, text, f"some of {' '.join(names)}, each once")
+        raise BadInput(field, text, f"some of {' '.join(names)}, none twice")
     return tuple(Member(each.upper(), can_vote=each.isupper()) for each in text.split())
 
 
@@ -51,7 +51,7 @@ def begun(name: str, stored: Stored, text: str, votes: str = "") -> RaftNode:
     except BadInput:
         raise
     except ValueError:
-        raise BadInput("begins", text, "terms, and then such as commit 1, leads") from None
+        raise BadInput("begins", text, "terms, followed by words such as commit 1, leads") from None
     leads, leader = facts.pop("leads", ""), facts.pop("follows", "")
     stored = Stored(term, facts.pop("votes", leads or votes), log, commit)
     if facts:

@@ -113,7 +113,7 @@ class CommitLog(NodeModel[LogState]):
         "Schema changes and Raft entries must survive a crash, and must not wait for data. "
         "They have their own commit log, which is synced after each write."
     )
-    about = "How many shards there are, how large segments are, and what may happen."
+    about = "How many shards there are, how large segments are, and what can happen."
 
     shards: int = parameter(2, "how many shards write to the disk", ge=1, le=8)
     data_segment: int = parameter(2, "how many writes fit in a segment of a data log", ge=1, le=9)
@@ -121,18 +121,18 @@ class CommitLog(NodeModel[LogState]):
         4, "the size of a metadata segment; a table definition takes 3", ge=DEFINITION, le=9
     )
     writes: int = budget(3, "how many writes clients send", le=12)
-    changes: int = budget(2, "how many changes of metadata there are", le=6)
+    changes: int = budget(2, "how many metadata changes there are", le=6)
     crashes: int = budget(1, "how often the node crashes", le=3)
 
     # fmt: off
     sync_each: bool = safeguard(
-        "S-95", "A change of metadata is answered once it is synced", ("INV-DURABLE",),
+        "S-95", "A metadata change is answered only once it is synced", ("INV-DURABLE",),
         smallest={"shards": 1, "writes": 0, "changes": 1})
     own_priority: bool = safeguard(
-        "S-96", "The disk does the work of the metadata log first", ("INV-QUICK",),
+        "S-96", "The disk serves the metadata log first", ("INV-QUICK",),
         smallest={"shards": 2, "writes": 2, "changes": 1, "crashes": 0})
     own_log: bool = safeguard(
-        "S-97", "Metadata has a log of its own, with its own segment size",
+        "S-97", "Metadata has its own log, with its own segment size",
         ("INV-FITS", "INV-QUICK"), wider={"INV-QUICK": {"shards": 3, "writes": 2}},
         smallest={"shards": 1, "writes": 0, "changes": 1, "crashes": 0})
     # fmt: on
@@ -173,7 +173,7 @@ class CommitLog(NodeModel[LogState]):
         return record in s.sstables or any(record in log.on_disk for log in s.logs)
 
     def lost(self, s: LogState) -> Records:
-        """What was answered, and is gone."""
+        """What was answered, but is gone."""
         sent = (f"w{number + 1}" for number in range(self.writes - s.writes))
         here = {record for log in s.logs for record in log.records}.union(s.sstables)
         return tuple(each for each in (*sent, *s.answered) if each not in here)
@@ -201,7 +201,7 @@ class CommitLog(NodeModel[LogState]):
         says=lambda m, before, a, after: (
             "{change} is larger than a segment of {home}."
             if after.rejected
-            else "{change} is in the buffer of {home}, and has yet to be synced."
+            else "{change} is in the buffer of {home}, and has not been synced yet."
         ),
         travels=[Travel("request", "clients", "{home}", "{change}")],
     )
@@ -226,7 +226,7 @@ class CommitLog(NodeModel[LogState]):
         return None if after is s or not s.logs[log].buffered else after
 
     @action(each=lambda m, s: (1 << m.shards + 1) - 1 if s.up else 0, verb="flush {log}")
-    @purpose("Once records are in SSTables their segments are discarded, and there is room again.")
+    @purpose("Once records are in SSTables, their segments are discarded, which frees space.")
     def flush(self, s: LogState, log: AnyLog) -> Next | None:
         """The disk has to write the full segments of {log} to SSTables."""
         after = self.queued(s, log, "flush")
@@ -241,7 +241,7 @@ class CommitLog(NodeModel[LogState]):
         ),
         travels=[Travel("data", "{log}", DISK, "{work}")],
     )
-    @purpose("All share one disk, so the order of its work decides which log waits.")
+    @purpose("All logs share one disk, so the order of its work decides which log waits.")
     def work_disk(self, s: LogState) -> Next | None:
         """The disk does one piece of work."""
         if not s.disk:
@@ -258,7 +258,7 @@ class CommitLog(NodeModel[LogState]):
         return after.but(sstables=(*s.sstables, *stored))
 
     @action(travels=[Travel("answer", "{home}", "clients", "{before.change}")])
-    @purpose("A client with an answer relies on the change, whatever happens next.")
+    @purpose("A client that has its answer relies on the change, whatever happens next.")
     def answer(self, s: LogState) -> Next | None:
         """{before.change} is answered: {kept}."""
         if not (s.change and s.up):
@@ -268,7 +268,7 @@ class CommitLog(NodeModel[LogState]):
         return s.but(answered=(*s.answered, s.change), change="", waited=0)
 
     @action(spends="crashes", fault=True, hand=lambda m, s, a: (m.spot(DISK), ""))
-    @purpose("Memory is gone, and only what is on disk counts.")
+    @purpose("Memory is lost; only data on disk counts.")
     def crash(self, s: LogState) -> Next | None:
         """The node crashes. Buffers and the disk's queue are gone; lost: {lost}."""
         if not s.up:
@@ -277,7 +277,7 @@ class CommitLog(NodeModel[LogState]):
         return s.but(logs=logs, disk=(), change="", waited=0, up=False)
 
     @action()
-    @purpose("What was synced comes back without any help from other nodes.")
+    @purpose("Synced records come back without any help from other nodes.")
     def replay(self, s: LogState) -> Next | None:
         """The node starts and replays its segments: {replayed}."""
         if s.up:
@@ -292,19 +292,19 @@ class CommitLog(NodeModel[LogState]):
     def durable(self, s: LogState) -> str | None:
         """A change of metadata that was answered survives every crash."""
         gone = [each for each in self.lost(s) if each in s.answered]
-        return f"{gone[0]} was answered, and is gone" if gone else None
+        return f"{gone[0]} was answered, but is gone" if gone else None
 
     @always("INV-QUICK")
     def quick(self, s: LogState) -> str | None:
         """A change of metadata is on disk after at most 2 pieces of the disk's work."""
         if s.change and s.waited >= QUICK and not self.is_durable(s, s.change):
-            return f"{s.change} has waited for {s.waited} pieces of work, and is not on disk"
+            return f"{s.change} has waited for {s.waited} pieces of work, but is not on disk"
         return None
 
     @always("INV-FITS")
     def fits(self, s: LogState) -> str | None:
         """A table definition fits in a segment."""
-        return f"{s.rejected} has no room in any segment" if s.rejected else None
+        return f"{s.rejected} does not fit in any segment" if s.rejected else None
 
     @sometimes(when=lambda m: m.changes and m.writes >= m.shards > 1)
     def overtakes(self, s: LogState) -> bool:
@@ -354,12 +354,12 @@ ENTRY = entry(
     scenarios=(
         Scenario(
             "crash-after-commit",
-            "The node crashes right after a table definition is answered: nothing of it is lost",
+            "The node crashes right after a table definition is answered: none of it is lost",
             script=("write D0", "change definition", "disk", "answer", "crash", "replay"),
         ),
         Scenario(
             "saturated",
-            "The data logs keep the disk busy, and a schema change is still quick",
+            "The data logs keep the disk busy, but a schema change is still quick",
             {"shards": 3, "writes": 9, "crashes": 0},
             script=(*(f"write D{shard}" for shard in (0, 1, 2) * 3),
                     *(f"{what} D{shard}" for what in ("timer", "flush") for shard in range(3)),

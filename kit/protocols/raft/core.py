@@ -46,7 +46,7 @@ from kit.protocols.raft.state import (
 )
 
 NOBODY = Refusal("such a configuration has no voters")
-IN_PROGRESS = Refusal("a change of the members is under way: it has to be committed first")
+IN_PROGRESS = Refusal("a membership change is under way: it has to be committed first")
 NOT_YET = Refusal("the leader has not committed an entry of its own term yet")
 HANDING_OVER = Refusal("leadership is being handed over: nothing new is accepted")
 
@@ -187,7 +187,7 @@ def transfer(
     if not isinstance(role, Leader):
         return Refusal(f"{server.id} is not the leader")
     if not others or (target and target not in others):
-        return Refusal("no other member that votes" if not target else f"{target} does not vote")
+        return Refusal("no other voting member" if not target else f"{target} does not vote")
     turn = _Turn(server, options)
     if role.transfer is None or role.transfer.target != target:
         turn.hand_over(Transfer(target, left=ticks))

@@ -4,7 +4,7 @@ from kit.engine.family import Family, HuntGround
 
 FAMILY = Family(
     "raft",
-    "Raft: elections, replication and changes of members",
+    "Raft: elections, replication and membership changes",
     order=38,
     models={
         "raft": "examples:ENTRY",

@@ -43,24 +43,24 @@ Servers: TypeAlias = tuple[Server, ...]
 Group: TypeAlias = Annotated[int, Each(lambda m: tuple(IDS), by_place=True)]
 EVENTS = {
     "campaign": (
-        "{node} has heard no leader of {group} in time: it asks who would vote for it.",
-        "Each group elects a leader of its own; groups may have different leaders.",
+        "{node} has not heard from a leader of {group} in time: it asks who would vote for it.",
+        "Each group elects its own leader; two groups can have different leaders.",
     ),
     "write": (
         "A client writes {held}: {node} appends it to the log of {group}.",
-        "Each group has its own log: a command of one is not an entry of the other.",
+        "Each group has its own log: a command in one is not an entry in the other.",
     ),
     "remind": (
         "{node} tells the others of {group} how much is committed.",
         "Followers learn from the leader's next message what a majority has stored.",
     ),
     "snapshot": (
-        "{node} takes a snapshot of {group}: it stands for entries up to {applied}.",
-        "A log must not grow forever: what is applied can be kept as a state.",
+        "{node} takes a snapshot of {group}: it replaces the entries up to {applied}.",
+        "A log must not grow forever: applied entries can be kept as a state.",
     ),
     "remove": (
-        "{node} begins to take {gone} out of {group}: the old and the new members both decide.",
-        "A change of one group's members is an entry of its log, and no other group sees it.",
+        "{node} begins to take {gone} out of {group}: both the old and the new members decide.",
+        "A change to a group's members is an entry in its log, and no other group sees it.",
     ),
 }
 """What may happen to a group at a node: in words, and why that is so."""
@@ -85,13 +85,15 @@ class RaftGroups(NetworkModel):
     name, title = "raft_groups", "Two Raft groups on the same nodes"
     premise = (
         "Nodes run two groups over one network. "
-        "Each group has a UUID: it routes messages, and is the key of stored rows."
+        "Each group has a UUID, which routes messages and is the key of stored rows."
     )
-    about = "How many nodes there are, and how far the groups may get."
+    about = "How many nodes there are, and how far the groups can get."
     nodes: int = parameter(3, "how many nodes there are", ge=1, le=5)
-    terms: int = parameter(1, "the last term for which a server may ask", ge=1, le=5, counts=True)
+    terms: int = parameter(
+        1, ("the last term in which a server can ask for votes"), ge=1, le=5, counts=True
+    )
     entries: int = parameter(
-        3, "the last index that a client's command may get", ge=1, le=9, counts=True
+        3, "the last index that a client's command can get", ge=1, le=9, counts=True
     )
 
     def set_up(self) -> None:
@@ -127,7 +129,7 @@ class RaftGroups(NetworkModel):
         label="{event} at {node} in {group}",
         says=lambda m, before, a, after: EVENTS[a.event][0],
     )
-    @purpose("Each group has a leader and a log of its own.")
+    @purpose("Each group has its own leader and its own log.")
     def happen(self, s: ActorState, node: Node, group: Group, event: Event) -> Any:
         """Something happens to {group} at {node}."""
         server, options, name = s.nodes[node][group], EDITIONS[group], UUIDS[group]
@@ -137,7 +139,7 @@ class RaftGroups(NetworkModel):
             return None
         if any(each.message.group == name for each in s.network.in_flight):
             return refused("messages of this group are on their way")
-        output: Output | Refusal = refused("nobody asks for that any longer")
+        output: Output | Refusal = refused("no one is waiting for that anymore")
         if event == "campaign":
             output = core.campaign(server, options)
         elif event == "write" and log.last_index < self.entries:
@@ -240,7 +242,7 @@ BOTH = (
 """Each group elects A and stores a command; then one of them continues without C."""
 SCENARIOS = (
     Scenario("one-node-leads", "A node leads both groups; C leaves one of them", script=BOTH),
-    Scenario("own-leaders", "A leads one group, B the other one", {"nodes": 2}, script=ELECTED),
+    Scenario("own-leaders", "A leads one group and B the other", {"nodes": 2}, script=ELECTED),
 )
 ENTRY = entry(
     RaftGroups, scenarios=SCENARIOS, fuzzing=Fuzzing({"terms": 3, "entries": 6}, {"deliver": 3})

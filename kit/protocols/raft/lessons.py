@@ -39,8 +39,8 @@ def voters(timeline: Timeline, server: str) -> PosedQuestion:
     granted = [name for name in able if _grants(servers[name], server, asks, model.raft)]
     won = tally(me.configuration, (server, *granted)) == "won"
     return posed(
-        f"{server} begins an election in term {asks.term}, and everybody hears of it. "
-        f"Who votes for {server}?",
+        f"{server} starts an election in term {asks.term}, and every server hears of it. Who "
+        f"votes for {server}?",
         able,
         granted,
         f"With its own vote {server} has {len(granted) + 1} of {len(able) + 1}: "
@@ -66,7 +66,7 @@ def electable(timeline: Timeline) -> PosedQuestion:
         "Each candidate reaches every other server. Which servers have a log good enough to win?",
         [each.id for each in servers],
         able,
-        f"A log wins if the logs of a majority are no newer: {listed(able)}.",
+        f"A log can win if the logs of a majority are no newer: {listed(able)}.",
         still(timeline, "log"),
     )
 
@@ -92,9 +92,9 @@ def known_to_commit(timeline: Timeline) -> PosedQuestion:
     end = majority if own else leader.commit
     why = f"A majority stores the log of {leader.id} up to index {majority}."
     if not own:
-        why += f" That entry is of an older term than {leader.term}, so it is not counted."
+        why += f" That entry is from an older term than {leader.term}, so it is not counted."
     return posed(
-        f"From now on only answers to {leader.id} are sent. Up to which index is the log "
+        f"From now on, only answers to {leader.id} are sent. Up to which index is the log "
         "committed?",
         map(str, range(leader.log.last_index + 1)),
         [str(end)],
@@ -162,14 +162,14 @@ def _c_behind(timeline: Timeline) -> str | None:
 TASKS = (
     run_task(
         "three-candidates", "three candidates",
-        "Three servers, and nobody asks first whether it could win (S-93 is off). Give a run, as "
-        "verbs or as a Player, in which all three are candidates of term 1, and in the end one "
-        "of them leads term 2.",
+        "There are three servers, and none asks first whether it could win (S-93 is off). Give a "
+        "run, as verbs or as a Player, in which all three are candidates in term 1, and in the "
+        "end one of them leads term 2.",
         "a candidate has voted for itself. Let all three timeouts run out before anything arrives.",
         Ground("raft", {"terms": 2, "requests": ()}, ("S-93",)),
-        takes(_all_ask, "In your run the three are never candidates of one term at once."),
+        takes(_all_ask, "In your run, the three are never candidates in one term at once."),
         ends(lambda s: any(server.term == 2 for server, _ in leading(s)),
-             "At the end nobody leads term 2."),
+             "In the end, no server leads term 2."),
         known=(
             *(f"tick {name} election" for name in "ABCA"),
             *("deliver A>B vote 2", "deliver B>A voted 2 granted"),
@@ -185,12 +185,12 @@ TASKS = (
     ),
     function_task(
         "votes-for", "which server gets the vote",
-        "Write votes_for(term, vote, log, asker, wants) for a server that has heard no leader. "
-        "term is its own, vote whom it has voted for in that term ('' for nobody), log the terms "
-        "of its entries. asker asks with wants = [term, last index, last term]. True when it gets "
-        "the vote.",
-        "in a newer term it has voted for nobody yet. Then compare the last terms, and only where "
-        "they are equal the last indexes.",
+        "Write votes_for(term, vote, log, asker, wants) for a server that has not heard from a "
+        "leader. term is its own term, vote the server it has voted for in that term ('' for "
+        "none), and log the terms of its entries. asker asks with wants = [term, last index, "
+        "last term]. Return True if it gets the vote.",
+        "in a newer term it has not voted yet. Then compare the last terms, and the last indexes "
+        "only if the terms are equal.",
         votes_for,
         (
             [1, "B", [1], "C", [1, 1, 1]],
@@ -202,20 +202,27 @@ TASKS = (
     ),
     function_task(
         "committed-up-to", "what a leader considers committed",
-        "Write committed_up_to(term, log, stored). term is the leader's, log the terms of its "
-        "entries. stored says for each server, itself included, up to which index it stores that "
-        "log. Give the last index that is committed by now, or 0 if there is none.",
-        "sort stored. What a majority has counts only if that entry is of the leader's own term.",
+        "Write committed_up_to(term, log, stored). term is the leader's term, and log the terms "
+        "of its entries. stored gives, for each server including the leader, the index up to "
+        "which it stores that log. Return the last index that is committed by now, or 0 if there "
+        "is none.",
+        (
+            "sort stored. The entry that a majority has counts only if it is from the "
+            "leader's own term."
+        ),
         committed_up_to,
         ([2, [1, 2], [2, 2, 0]], [3, [1, 2], [2, 2, 2]], [1, [1, 1, 1], [3, 1, 2, 0, 1]]),
         _logs,
     ),
     run_task(
         "figure-8", "the entry that was on a majority",
-        "Five servers begin as in the Raft paper's figure 8. A leads term 4, and S-87 is off, so "
-        "A counts entries of older terms as well. Give a run, as verbs or as a Player, that breaks "
-        "a promise.",
-        "let A bring its entry of term 2 to C, and hear of that. Then E may win: who votes for it?",
+        "Five servers start as in Figure 8 of the Raft paper. A leads term 4, and S-87 is off, "
+        "so A counts entries from older terms too. Give a run, as verbs or as a Player, that "
+        "breaks a promise.",
+        (
+            "let A send its entry from term 2 to C and get the answer. Then E can win: "
+            "who votes for it?"
+        ),
         Ground(
             "raft",
             {"nodes": 5, "members": "A B C D E", "edition": "server", "begins": FIGURE_8,
@@ -234,16 +241,18 @@ TASKS = (
     run_task(
         "stale-read", "an old answer",
         "A leads, and S-94 is off: a leader answers a read without asking whether it still leads. "
-        "A client of B asks for x, and once that is answered, a client of A reads. Give a run, as "
+        "A client of B asks for x, and once it has its answer, a client of A reads. Give a run, as "
         "verbs or as a Player, in which the read does not see x.",
-        "split the network, and let B be elected where A hears nothing of it.",
+        "partition the network, and let B be elected where A does not hear of it.",
         Ground(
             "raft",
             {"begins": ("1, commit 1, leads", *["1, commit 1, follows A"] * 2), "terms": 2,
              "requests": ("x at B", "read at A"), "partitions": 1},
             ("S-94",),
         ),
-        breaking("reads-see-writes", "each read has seen what was answered before it."),
+        breaking("reads-see-writes", (
+            "each read has seen every change that was answered before it."
+        )),
         known=(
             *("partition A | B C", "tick C election", "tick B election", "deliver B>C"),
             *("deliver C>B voted", "deliver B>C vote 2 1 1", "deliver C>B voted 2 granted"),

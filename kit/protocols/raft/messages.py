@@ -34,7 +34,7 @@ class Rejected(Struct, frozen=True, tag="rejected", cache_hash=True):
     too, is at ``last`` and of ``last_term``. All 0: who leads?
     """
 
-    why: ClassVar = "The leader hears that its entries do not fit, or that its term is over."
+    why: ClassVar = "The leader learns that its entries do not fit, or that its term is over."
     term: int
     commit: int
     mismatch: int
@@ -59,7 +59,7 @@ class VoteRequest(Struct, frozen=True, tag="vote", cache_hash=True):
 class VoteReply(Struct, frozen=True, tag="voted", cache_hash=True):
     """Whether you have my vote."""
 
-    why: ClassVar = "One vote a term each: no two candidates win. A pre-vote binds nobody."
+    why: ClassVar = "Each server has one vote per term, so no two win. A pre-vote is not binding."
     term: int
     granted: bool
     trial: bool = False
@@ -68,7 +68,7 @@ class VoteReply(Struct, frozen=True, tag="voted", cache_hash=True):
 class Install(Struct, frozen=True, tag="snapshot", cache_hash=True):
     """Take this snapshot: I no longer have the entries that you lack."""
 
-    why: ClassVar = "The entries missing here are gone from the log: a snapshot stands for them."
+    why: ClassVar = "The entries missing here are gone from the log: a snapshot replaces them."
     term: int
     snapshot: Snapshot
 
@@ -84,14 +84,14 @@ class Installed(Struct, frozen=True, tag="installed", cache_hash=True):
 class TimeoutNow(Struct, frozen=True, tag="lead", cache_hash=True):
     """Begin an election at once: I hand over to you."""
 
-    why: ClassVar = "A leader that hands over names the next one: nobody waits for a timeout."
+    why: ClassVar = "A leader that hands over names the next one: no timeout is needed."
     term: int
 
 
 class ReadQuorum(Struct, frozen=True, tag="barrier", cache_hash=True):
     """Do you still follow me? Read barriers up to this number wait for that."""
 
-    why: ClassVar = "Another one might lead by now: does a majority still follow?"
+    why: ClassVar = "Another server might lead by now: does a majority still follow?"
     term: int
     commit: int
     number: int
@@ -100,7 +100,7 @@ class ReadQuorum(Struct, frozen=True, tag="barrier", cache_hash=True):
 class ReadQuorumReply(Struct, frozen=True, tag="follows", cache_hash=True):
     """I follow you."""
 
-    why: ClassVar = "If a majority still follows, nobody has committed anything newer."
+    why: ClassVar = "If a majority still follows, no other leader has committed anything newer."
     term: int
     commit: int
     number: int
@@ -117,7 +117,7 @@ class Forward(Struct, frozen=True, tag="forward", cache_hash=True):
 class ForwardReply(Struct, frozen=True, tag="taken", cache_hash=True):
     """Your command is at this index (0: I don't lead; ``leader`` does, as far as I know)."""
 
-    why: ClassVar = "The server hears at which index the command is, or that it is at none."
+    why: ClassVar = "The server learns the index of the command, or that it has none."
     request: str
     term: int
     index: int
@@ -134,7 +134,7 @@ class ReadRequest(Struct, frozen=True, tag="read", cache_hash=True):
 class ReadReply(Struct, frozen=True, tag="readable", cache_hash=True):
     """Up to this index; None: I cannot tell, for I don't lead or have just begun to."""
 
-    why: ClassVar = "Its client reads once the log is applied that far, or has to ask again."
+    why: ClassVar = "The client reads once the log is applied that far, or has to ask again."
     request: str
     index: int | None
     leader: str = ""

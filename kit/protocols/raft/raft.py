@@ -31,30 +31,32 @@ from kit.protocols.raft.symmetry import renaming_alike
 MOST, MOST_FAULTS = 1 << 16, 9
 RAFT = ("INV-RAFT",)
 TIMERS = {
-    "election": "A server that hears no leader for long enough asks whether it may lead itself.",
-    "repeat": "A leader repeats what a follower may have missed, so that all catch up.",
-    "quorum": "A leader that hears no majority cannot commit, so it gives way.",
+    "election": (
+        "A server that has not heard from a leader for long enough asks whether it could lead."
+    ),
+    "repeat": "A leader repeats what a follower might have missed, so that all catch up.",
+    "quorum": "A leader that does not hear from a majority cannot commit, so it steps down.",
 }
 """What timers are for."""
-IDLE = {"repeat": "has nothing to send again", "election": "has no vote to ask with"}
+IDLE = {"repeat": "has nothing to resend", "election": "cannot ask for votes"}
 QUIET: dict[str, Any] = {"requests": (), "terms": 1, "most_in_flight": 2}
 
 
 class Raft(MachineModel):
     """A group of servers with one log."""
 
-    name, title, revision = "raft", "Raft: one log by elections and replication", 2
+    name, title, revision = "raft", "Raft: one log through elections and replication", 2
     premise = (
-        "Servers elect a leader, and it alone adds to the log. "
+        "Servers elect a leader, and only the leader adds to the log. "
         "An entry is committed once a majority of voters stores it."
     )
-    about = "The servers, how they begin, what clients ask for, what may go wrong."
+    about = "The servers, how they start, what clients ask for, and what can go wrong."
     message = Message
 
     nodes: int = parameter(3, "servers, named A, B, C, …", ge=1, le=len(NAMES))
     members: str = parameter(
         "A B C",
-        "the members at first; a member that does not vote in small letters",
+        "the first members; a member that does not vote is in lowercase",
         written=True,
     )
     edition: Literal["documents", "server"] = parameter(
@@ -62,7 +64,7 @@ class Raft(MachineModel):
     )
     begins: tuple[str, ...] = parameter(
         (),
-        "how servers begin: the terms of their entries, then the rest, such as 1 1 2, leads",
+        "how servers start: the terms of their entries, then the rest, such as 1 1 2, leads",
         written=True,
     )
     requests: tuple[str, ...] = parameter(
@@ -70,25 +72,27 @@ class Raft(MachineModel):
         "what clients ask for, in order: x, x at B, read at B, members A B D, transfer, snapshot",
         written=True,
     )
-    terms: int = parameter(3, "the last term for which a server may ask", ge=1, le=9, counts=True)
+    terms: int = parameter(
+        3, ("the last term in which a server can ask for votes"), ge=1, le=9, counts=True
+    )
     clock: bool = parameter(
-        False, "whether timeouts count ticks; otherwise a timeout may run out at any time"
+        False, "whether timeouts count ticks; otherwise a timeout can run out at any time"
     )
     timeout: int = parameter(3, "ticks of the shortest timeout (with a clock)", ge=2, le=20)
     detector: bool = parameter(
         False, "whether a leader is suspected only when nothing is heard from it"
     )
-    most_in_flight: int = parameter(0, "messages on their way at once (0: any number)", le=40)
+    most_in_flight: int = parameter(0, "messages under way at once (0: any number)", le=40)
     fifo: bool = parameter(
-        False, "whether messages of a link arrive in the order in which they were sent"
+        False, "whether messages on a link arrive in the order in which they were sent"
     )
     crashes: int = budget(0, "how often a server crashes", le=MOST_FAULTS, own=False)
     drops: int = budget(0, "how often a message is lost", le=MOST_FAULTS, own=False)
-    duplicates: int = budget(0, "how often a message is copied", le=MOST_FAULTS, own=False)
+    duplicates: int = budget(0, "how often a message is duplicated", le=MOST_FAULTS, own=False)
     holds: int = budget(0, "how often a message is held back", le=MOST_FAULTS, own=False)
-    partitions: int = budget(0, "how often the network splits", le=MOST_FAULTS, own=False)
+    partitions: int = budget(0, "how often the network is partitioned", le=MOST_FAULTS, own=False)
     cuts: int = budget(0, "how often a single link is cut", le=MOST_FAULTS, own=False)
-    writes_apart: bool = parameter(False, "whether writing to disk is a step of its own")
+    writes_apart: bool = parameter(False, "whether writing to disk is a separate step")
 
     # fmt: off
     majority: bool = safeguard(
@@ -102,7 +106,7 @@ class Raft(MachineModel):
         "own", RAFT,
         smallest={"begins": ("1, commit 1, leads", "1", ""), **QUIET, "terms": 2})
     joint: bool = safeguard(
-        "S-35", "Members change by a configuration in which both groups need a majority",
+        "S-35", "Members change through a configuration in which both groups need a majority",
         ("INV-LEADER", "INV-RAFT"), wider={"INV-LEADER": {"crashes": 1}},
         smallest={"begins": ("1", "1", "1, commit 1, leads"), **QUIET,
                   "requests": ("members C",), "terms": 2})
@@ -111,7 +115,7 @@ class Raft(MachineModel):
         smallest={"begins": ("1, leads", ", term 1, votes A", ""), **QUIET,
                   "crashes": 1, "writes_apart": True})
     own_term: bool = safeguard(
-        "S-87", "A leader counts only entries of its own term; those before are committed with "
+        "S-87", "A leader counts only entries of its own term; earlier ones are committed with "
         "them", RAFT,
         smallest={"begins": ("1 2 4, leads", "1, term 4", "1 3, term 4"), **QUIET, "terms": 5,
                   "most_in_flight": 3, "drops": 1})
@@ -125,11 +129,11 @@ class Raft(MachineModel):
                   "begins": ("1 1=ABC, term 2", "1 2, commit 1, leads", "1, term 2", "1, term 2"),
                   "terms": 3, "most_in_flight": 3})
     step_down: bool = safeguard(
-        "S-91", "A leader that hears no majority gives up", ("INV-PROGRESS",),
+        "S-91", "A leader that does not hear from a majority steps down", ("INV-PROGRESS",),
         smallest={"begins": ("1, commit 1, leads", "1, follows A", "1, follows A"), **QUIET,
                   "terms": 2, "detector": True, "cuts": 2})
     pre_vote: bool = safeguard(
-        "S-93", "A server asks whether it could win before it begins a term", ("INV-PROGRESS",),
+        "S-93", "A server asks whether it could win before it starts a term", ("INV-PROGRESS",),
         smallest={**QUIET, "most_in_flight": 3, "partitions": 1})
     read_quorum: bool = safeguard(
         "S-94", "A leader lets no client read before a majority says that it still leads",
@@ -234,7 +238,7 @@ class Raft(MachineModel):
         if timer == "quorum" and not self.is_deaf(s, node):
             return None
         if timer == "election" and self.detector and self.heard_leader(s, node):
-            return refused(f"{server.id} hears its leader")
+            return refused(f"{server.id} hears from its leader")
         return super().tick(s, node, timer)
 
     def why(self, action: Any) -> str:
@@ -388,7 +392,7 @@ class Raft(MachineModel):
         for i, name in enumerate(self.names):
             others = sum(each == name for j, each in enumerate(followed) if j != i)
             if others >= majority(self.nodes) and self.is_deaf(s, i):
-                return f"{name} hears nobody, and all others wait for it"
+                return f"{name} hears from no server, and all others wait for it"
         return None
 
     @step("INV-PROGRESS", on=(MachineModel.tick,))

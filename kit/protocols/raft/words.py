@@ -17,11 +17,11 @@ _SAID: dict[type, tuple[str, str]] = {
     m.Install: ("snapshot {index}", "a snapshot up to index {index}"),
     m.Installed: ("installed", "the answer to a snapshot"),
     m.TimeoutNow: ("lead now", "the request to lead in its place"),
-    m.ReadQuorum: ("still leads?", "the question whether it still follows in term {term}"),
+    m.ReadQuorum: ("still leads?", "the question of whether it still follows in term {term}"),
     m.ReadQuorumReply: ("follows", "the answer that it follows in term {term}"),
     m.Forward: ("{command}", "a client's command {command}"),
     m.ForwardReply: ("at {index}", "the answer that the command is at index {index}"),
-    m.ReadRequest: ("read?", "the question how far a read has to wait"),
+    m.ReadRequest: ("read?", "the question of how far a read has to wait"),
     m.ReadReply: ("read at {index}", "the answer that a read waits for index {index}"),
 }
 

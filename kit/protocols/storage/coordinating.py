@@ -251,7 +251,7 @@ class Coordinating(Range):
         says=_started,
         travels=travels,
     )
-    @purpose("A request goes to the replicas that its coordinator knows of now.")
+    @purpose("A request goes to the replicas that its coordinator knows now.")
     def begin(self, s: StorageState, request: Number, epoch: int) -> Next:
         """A coordinator, at some epoch that it has learned by now, plans a request and sends it."""
         index, write = self.trails[s.trail].index(epoch), self.mutations[request]
@@ -389,7 +389,7 @@ class Coordinating(Range):
         ),
         travels=travels,
     )
-    @purpose("Nobody can wait forever. A write that timed out may still be there.")
+    @purpose("No client can wait forever. A write that timed out may still be there.")
     def time_out(self, s: StorageState, request: Number) -> Next:
         """The coordinator gives up: too few answers will ever come, or none came in time."""
         if self.satisfied(s, request):

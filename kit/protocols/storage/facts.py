@@ -481,7 +481,7 @@ def shown_replicas(m: Storage, s: StorageState, name: str) -> str:
     lines = []
     for row in replicas(m, s):
         notes = [row.role, f"holds {row.cell}"]
-        what = "not cleaned up yet" if m.cleaning else "nothing cleans it up by itself"
+        what = "not cleaned up yet" if m.cleaning else "nothing cleans it up automatically"
         notes += [f"data not owned: {what}"] * row.not_owned
         notes += ["down"] * (not row.up)
         if name in ("", row.name):

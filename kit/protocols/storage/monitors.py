@@ -70,10 +70,10 @@ def monitors(model: Coordinating) -> tuple[Monitor, ...]:
         ("visible", visible, "INV-VISIBLE", promises.begin, partial(promises.step, False))
     ]
     if any(ask.kind == "delete" for ask in model.workload):
-        title, step = "What was deleted does not come back", partial(promises.step, True)
+        title, step = "Deleted data does not come back", partial(promises.step, True)
         watching.append(("no-resurrection", title, "INV-NORES", promises.begin, step))
     if model.together:
-        title = "All requests fit into one order that every client could have seen"
+        title = "All requests fit into a single order that every client could have seen"
         watching.append(("linearizable", title, "INV-VISIBLE", lambda: ((), ""), order.step))
     return tuple(
         Monitor(
@@ -186,7 +186,9 @@ class _Order:
         mutation = self.model.workload[number].writes
         events = (*events, (False, number, 0 if mutation else value(request.newest_seen)))
         if not mutation and not linearizable(self._operations(events, after)):
-            witness = f"{self.model.title_of(number)} fits into no order with what others saw"
+            witness = (
+                f"{self.model.title_of(number)} fits into no order with what other requests saw"
+            )
         return events, witness
 
     def _operations(self, events: Events, s: StorageState) -> tuple[RegisterOperation, ...]:

@@ -112,7 +112,7 @@ class Moving(Range):
                         who = " and ".join(names)
                         changes.append(f"{who} {are(len(names))}{no_longer} {done}")
         return (
-            f"From here on {', '.join(changes)}."
+            f"From now on {', '.join(changes)}."
             if changes
             else super().why_here(before, action, after)
         )
@@ -184,7 +184,7 @@ class Moving(Range):
             case conditions.NothingBelow():
                 return refused(f"requests planned before {called} are still in flight")
             case conditions.NothingElsewhere() | conditions.NoWriteBegun():
-                return refused(f"a write begun before {called} is at work")
+                return refused(f"a write begun before {called} is still in progress")
             case conditions.SessionClosed():
                 return refused("the session is open: a copy is on its way")
             case conditions.HaveCleaned():
@@ -196,9 +196,9 @@ class Moving(Range):
                     for group in (condition.these, condition.those)
                     if group
                 )
-                return refused(f"too few are down or excluded: {', '.join(counts)}")
+                return refused(f"too few nodes are down or excluded: {', '.join(counts)}")
             case conditions.AllKnow() if not lacking:
-                return refused(f"a coordinator at work does not know {called}")
+                return refused(f"a coordinator with a request in progress does not know {called}")
         assert isinstance(condition, conditions.AllKnow | conditions.MajorityKnows)
         group = condition.replicas.bit_count()
         needed = condition.needed if isinstance(condition, conditions.MajorityKnows) else group
@@ -218,7 +218,7 @@ class Moving(Range):
         behind = tuple(i for i in range(self.replicas) if s.known[i] == 0 and not holds(s.down, i))
         if not (late or behind):
             return None
-        said = f"nobody may be more than {self.history.kept} {self.history.unit}s behind"
+        said = f"no node may be more than {self.history.kept} {self.history.unit}s behind"
         return refused(said, tuple(self.history.replicas[i] for i in behind))
 
     def known_after(
@@ -260,7 +260,7 @@ class Moving(Range):
         says=lambda m, s, a, _: f"{m._applies(s, a)}.",
         travels=travels,
     )
-    @purpose("Each node acts on what it has applied itself, whatever the log holds by then.")
+    @purpose("Each node acts on what it has applied, whatever the log holds by then.")
     def apply_epoch(self, s: StorageState, node: Node) -> Next:
         """A node applies its next epoch."""
         if node < self.replicas:
@@ -296,7 +296,7 @@ class Moving(Range):
     @action(
         each=_unread, kind="stream", verb="copy {source} to {target}", says=_read, travels=travels
     )
-    @purpose("New writes do not bring the older ones: these have to be copied.")
+    @purpose("New writes do not bring older data along: it has to be copied.")
     def fetch(self, s: StorageState, source: Replica, target: Replica) -> Next:
         """A copy reads the range at its source."""
         for end in (source, target):
@@ -321,7 +321,7 @@ class Moving(Range):
         says=_landed,
         travels=travels,
     )
-    @purpose("Only a copy brings a replica the older writes that it lacks.")
+    @purpose("Only a copy brings a replica the older writes it lacks.")
     def land(self, s: StorageState, source: Replica, target: Replica) -> Next:
         """What a copy read arrives at its target."""
         if s.down >> target & 1:
@@ -340,7 +340,7 @@ class Moving(Range):
             f"Time passes: {after.waited} of {counted(m.ring_delay, 'tick')} of RING_DELAY."
         ),
     )
-    @purpose("Gossip waits for some time, not for answers.")
+    @purpose("Gossip waits for a fixed time, not for answers.")
     def tick(self, s: StorageState) -> Next:
         """Some time passes."""
         return s.but(waited=s.waited + 1)
@@ -349,9 +349,9 @@ class Moving(Range):
         each=lambda m, s: ((1 << m.replicas) - 1) & ~(s.down | m.all_shards),
         when=lambda m: m.crashes > 0,
         fault=True,
-        says="{replica} fails, and what it holds is out of reach.",
+        says="{replica} fails, and its data is out of reach.",
     )
-    @purpose("A replica may stop at any time; the others have to be enough.")
+    @purpose("A replica can stop at any time; the others have to be enough.")
     def crash(self, s: StorageState, replica: Replica) -> Next:
         """A replica stops for good, its shards with it; what is on its disk is out of reach."""
         if s.crashes >= self.crashes:
@@ -403,7 +403,7 @@ class Moving(Range):
         says=_came_late,
         travels=travels,
     )
-    @purpose("The network may deliver it long after its session has ended.")
+    @purpose("The network can deliver it long after its session has ended.")
     def land_late(self, s: StorageState, source: Replica, target: Replica, session: int) -> Next:
         """A copy that outlived its session arrives, with the permit of that session.
 

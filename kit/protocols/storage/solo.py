@@ -46,8 +46,8 @@ class Coordinator(Coordinating):
 
     name = "coordinator"
     title = "One real coordinator; you are the replicas (CEP-21)"
-    premise = "You answer for the replicas, and see what this coordinator makes of your answers."
-    about = "The coordinator's request; the others are those of the dataplane model."
+    premise = "You answer for the replicas, and see what this coordinator does with your answers."
+    about = "The coordinator's request; the other options are those of the dataplane model."
     request: str = "K1 write QUORUM"
     timeouts = True
     first = ("begin", "reply")
@@ -99,7 +99,7 @@ class Coordinator(Coordinating):
                 yield i, "not-a-member", epoch, False
 
     @action(struct=Reply, each=_replies, travels=travels)
-    @purpose("No answer may be older than its message.")
+    @purpose("No answer can be older than its message.")
     def reply(
         self, s: StorageState, replica: Played, verdict: Verdict, epoch: int, has_write: bool
     ) -> Next:
@@ -177,7 +177,7 @@ class Replica(Declared[ReplicaState]):
     name = "replica"
     title = "One real replica; you are the coordinators (CEP-21)"
     premise = "You ask as the coordinators, and see what this replica accepts or refuses."
-    about = "The real replica and its messages; the others are those of the dataplane model."
+    about = "The real replica and its messages; the other options are those of the dataplane model."
     State = ReplicaState
     replica: str = ""
     messages: int = 3
@@ -262,14 +262,14 @@ class Replica(Declared[ReplicaState]):
         says=_does,
         travels=travels,
     )
-    @purpose("A message may have been planned at an older epoch than the replica's.")
+    @purpose("A message can be planned at an older epoch than the replica's.")
     def send(self, s: ReplicaState, write: bool, epoch: int) -> ReplicaState | Refusal:
         """You send a read or a write that was planned at an epoch of your choice.
 
         Its coordinator counted it a member: else it would not have asked.
         """
         if not holds(self.seen[self.trail.index(epoch)].group(write), self.index):
-            return refused(f"at epoch {epoch} nobody asks {self.replica} for that")
+            return refused(f"at epoch {epoch} no coordinator asks {self.replica} for that")
         if write and s.timestamp >= self.messages:
             return refused("the run's budget of writes is used up")
         answer, latest = self.answer(s, Send(write, epoch)), s.timestamp + write

@@ -65,15 +65,15 @@ from kit.protocols.storage.rules.view import View
 USUAL_REQUESTS = ("K1 write QUORUM", "K2 read QUORUM")
 REQUESTS = parameter(
     USUAL_REQUESTS,
-    "lines such as `K2@dc2 read LOCAL_QUORUM`; each begins when those before it are answered",
+    "lines such as `K2@dc2 read LOCAL_QUORUM`; each begins once those before it are answered",
     title="requests (; between)",
     written=True,
 )
 TOGETHER = parameter(
-    False, "a request waits only for those of its own coordinator", title="clients side by side"
+    False, "a request waits only for others of its own coordinator", title="clients side by side"
 )
 TIMEOUTS = parameter(
-    False, "a request may time out although it is not stuck", title="timeouts at any moment"
+    False, "a request can time out even if it is not stuck", title="timeouts at any moment"
 )
 REPAIR: ReadRepair = parameter(
     "none", "what a read writes back before it answers", title="read repair"
@@ -81,23 +81,23 @@ REPAIR: ReadRepair = parameter(
 RETRY = parameter(
     False, "a request whose plan went stale is sent again", title="retry a stale plan"
 )
-CRASHES = budget(0, "how many replicas may crash", le=8, own=False)
-LOSSES = budget(0, "how many messages may be lost", le=8, own=False, title="lost messages")
+CRASHES = budget(0, "how many replicas can crash", le=8, own=False)
+LOSSES = budget(0, "how many messages can be lost", le=8, own=False, title="lost messages")
 LATE = budget(
     0,
-    "how many copies may arrive after the step in which they began",
+    "how many copies can arrive after the step in which they began",
     le=4,
     own=False,
     title="streams left behind",
 )
 SLOW = parameter(
     False,
-    "a replica begins and ends a request in two steps; its fence is checked twice",
+    "a replica handles a request in two steps, begin and end; its fence is checked twice",
     title="slow replicas",
 )
-COLLECTING = parameter(False, "replicas may forget deletions", title="collect tombstones")
+COLLECTING = parameter(False, "replicas can forget deletions", title="collect tombstones")
 
-SESSION_OPEN = "a late copy's session is still open to its target: a tombstone outlives it"
+SESSION_OPEN = "a late copy's session is still open to its target: a tombstone must outlive it"
 NOT_REPAIRED = "no repair has brought the tombstone to every replica"
 
 
@@ -122,7 +122,7 @@ class Storage(Moving, Coordinating):
         names, known = self.history.replicas, sorted(self.history.datacenters)
         for ask in self.workload:
             if ask.coordinator in names:
-                allowed = f"a coordinator that is no replica: not one of {', '.join(names)}"
+                allowed = f"a coordinator that is not a replica: not one of {', '.join(names)}"
                 raise BadInput("requests", ask.coordinator, allowed)
             if ask.dc is not None and ask.dc not in known:
                 allowed = f"a datacenter of the range: {', '.join(known)}"
@@ -256,14 +256,14 @@ class Storage(Moving, Coordinating):
         verdict, did = self.answer(before, action).verdict, met.did
         if verdict == "not-a-member":
             kind = "write" if self.writing(before, action.request) else "read"
-            did = f"is not a {kind} replica of the range: it answers an error"
+            did = f"is not a {kind} replica of the range: it answers with an error"
         elif verdict == "stale":
-            did = f"does not admit a request planned at {message}: it answers an error"
+            did = f"does not admit a request planned at {message}: it answers with an error"
             if before.cells != after.cells:
                 stored = f"has stored {self.title_of(number)}, but "
                 did = stored + did.replace("does", "now does", 1)
         elif verdict == "coordinator-behind":
-            did = f"knows newer replicas of the range than {message} has: it answers an error"
+            did = f"knows newer replicas of the range than {message} has: it answers with an error"
         elif did.startswith("keeps"):
             brought = self.cell_text(before, self.mutation(before, number))
             on = named_shards(self.on_shards(before, i, number, write=True))
@@ -282,7 +282,7 @@ class Storage(Moving, Coordinating):
         verb=lambda m, a: f"{m.title_of(a.request)} begins at {a.replica}",
         says=_does,
     )
-    @purpose("Serving takes time, and the cluster may change meanwhile.")
+    @purpose("Serving takes time, and the cluster can change meanwhile.")
     def admit(self, s: StorageState, request: Number, replica: Replica) -> Next:
         """A replica gets a message and begins what it asks, or refuses it at once."""
         if s.down >> replica & 1:
@@ -304,7 +304,7 @@ class Storage(Moving, Coordinating):
         says=_does,
         travels=travels,
     )
-    @purpose("Each replica answers from what it knows and holds itself.")
+    @purpose("Each replica answers from what it knows and holds.")
     def serve(self, s: StorageState, request: Number, replica: Replica) -> Next:
         """A replica gets the message of a request and answers."""
         return self._served(s, request, replica)
@@ -332,7 +332,7 @@ class Storage(Moving, Coordinating):
         says=_does,
         travels=travels,
     )
-    @purpose("What one read has found, a later read should find too.")
+    @purpose("A later read should find whatever an earlier read found.")
     def write_back(self, s: StorageState, request: Number, replica: Replica) -> Next:
         """A replica gets what a read found, which is written back, and answers."""
         return self._served(s, request, replica)
@@ -369,7 +369,7 @@ class Storage(Moving, Coordinating):
         when=lambda m: m.cleaning,
         says="{replica} cleans up: nothing of the range is left on its disk.",
     )
-    @purpose("It no longer owns the range, and old copies must not come back.")
+    @purpose("It no longer owns the range, and old data must not come back.")
     def cleanup(self, s: StorageState, replica: Replica) -> Next:
         """A replica that lost the range removes what is left of it on its disk.
 
@@ -388,7 +388,7 @@ class Storage(Moving, Coordinating):
         when=lambda m: m.collecting,
         says="{replica} collects the tombstone: it no longer knows of the deletion.",
     )
-    @purpose("A deletion is remembered while an older value could come back.")
+    @purpose("A deletion is remembered as long as an older value could come back.")
     def collect_tombstones(self, s: StorageState, replica: Replica) -> Next:
         """A replica forgets a tombstone whose time is over.
 
@@ -399,9 +399,9 @@ class Storage(Moving, Coordinating):
         if still_open:
             return refused(SESSION_OPEN, still_open)
         if any(request.phase in AT_WORK or request.in_flight for request in s.requests):
-            return refused("messages are still on their way: a tombstone outlives them")
+            return refused("messages are still on their way: a tombstone must outlive them")
         if any(map(is_under_way, s.copies)):
-            return refused("a copy is still on its way: a tombstone outlives it")
+            return refused("a copy is still on its way: a tombstone must outlive it")
         mark, owners = timestamp(s.cells[replica]), members(self.views(s)[-1].written_at)
         older = mask_of(i for i in owners if NOTHING < timestamp(s.cells[i]) < mark)
         if older:

@@ -59,36 +59,39 @@ TASKS = (
     run_task(
         "prepared-in-vain",
         "prepared in vain",
-        "Two-phase commit with three managers. Give a run, as verbs or as a Player, in which the "
-        "transaction manager hears that every manager is prepared, and in the end every manager "
-        "has aborted.",
-        "nothing forces the transaction manager to commit, even after it has heard from everybody.",
+        "There are three managers in this two-phase commit. Give a run, as verbs or as a Player, "
+        "in which the transaction manager hears that every manager is prepared, but in the end "
+        "every manager has aborted.",
+        (
+            "nothing forces the transaction manager to commit, even after it has heard "
+            "from all of them."
+        ),
         Ground("twophase", {"rms": RMS}),
         ends(
             lambda s: s.heard.bit_count() == RMS,
             "The transaction manager did not hear that every manager is prepared.",
         ),
-        ends(lambda s: s.aborted.bit_count() == RMS, "Not every manager has aborted at the end."),
+        ends(lambda s: s.aborted.bit_count() == RMS, "Not every manager has aborted in the end."),
     ),
     function_task(
         "every-state",
-        "a search of your own",
-        "Write every_state(start, arrows). States are numbers, and arrows is a list of [from, to]: "
-        "the steps that are possible. Give all states that a search visits from `start`, as a "
-        "sorted list.",
-        "keep a list of states to look at. Take one, and add where its arrows lead, but nothing "
-        "that you have seen: arrows may lead in a circle.",
+        "your own search",
+        "Write every_state(start, arrows). States are numbers, and arrows is a list of the "
+        "possible steps, each [from, to]. Return all states that a search from `start` visits, "
+        "as a sorted list.",
+        "keep a list of states to look at. Take one and add the states its arrows lead to, except "
+        "those you have seen: arrows can form a cycle.",
         every_state,
         ([0, [[0, 1], [1, 2], [3, 0]]], [2, [[2, 4], [4, 2]]], [1, [[0, 1]]]),
         _some_arrows,
     ),
     function_task(
         "an-invariant",
-        "an invariant of your own",
+        "your own invariant",
         "Write disagree(managers). managers is a list of words, one per manager: working, "
-        "prepared, committed or aborted. Say whether the promise of two-phase commit is broken.",
-        "no manager may have committed while another one has aborted; what the others do does "
-        "not matter.",
+        "prepared, committed or aborted. Return whether the promise of two-phase commit is broken.",
+        "no manager may have committed if another one has aborted; the other managers do not "
+        "matter.",
         disagree,
         ([["committed", "prepared", "aborted"]], [["aborted", "working", "aborted"]]),
         lambda chance: [[chance.choice(WORDS) for _ in range(chance.randint(1, 6))]],
@@ -97,12 +100,13 @@ TASKS = (
         "steps-of-a-model",
         "the steps of a model",
         "Write steps(state) for the register of this lesson, with any number of clients. state is "
-        "[epoch, seen, done], two lists with one entry per client (seen is -1 for nothing). Give "
-        "all states that one step can lead to, as a sorted list. A client that is not done reads "
+        "[epoch, seen, done], two lists with one entry per client (seen is -1 for nothing). Return "
+        "all states that one step can lead to, as a sorted "
+        "list. A client that is not done reads "
         "the epoch if it has not seen the current one. Otherwise it writes, which adds one to the "
         "epoch.",
-        "a client that is done does nothing more; a write leaves what was seen as it is. Build new "
-        "lists, and leave those of the state as they are.",
+        "a client that is done does nothing more; a write does not change seen. Build new lists, "
+        "and leave the lists in the state unchanged.",
         steps,
         ([[0, [-1, -1], [False, False]]], [[1, [0, 1], [True, False]]]),
         _some_register,

@@ -59,8 +59,8 @@ class TwoPhase(Declared[TwoPhaseState]):
 
     name, title, State = "twophase", "Two-phase commit", TwoPhaseState
     premise = (
-        "Several managers must all commit, or all abort. "
-        "Each says when it is prepared, and the transaction manager (TM) decides for all of them."
+        "Several managers must either all commit or all abort. Each says when it is prepared, and "
+        "the transaction manager (TM) decides for all of them."
     )
     about = "Who takes part."
     rms: int = parameter(3, "how many resource managers take part", ge=1, le=MOST_MANAGERS)
@@ -89,7 +89,7 @@ class TwoPhase(Declared[TwoPhaseState]):
         return s.but(prepared=s.prepared | 1 << rm)
 
     @action(each=unfinished, unasked=True)
-    @purpose("As long as it has promised nothing, each manager may still say no.")
+    @purpose("Until it has promised, each manager can still say no.")
     def give_up(self, s: TwoPhaseState, rm: RM) -> Next:
         """{rm} aborts on its own; it had promised nothing yet."""
         if s.prepared >> rm & 1:
@@ -103,7 +103,7 @@ class TwoPhase(Declared[TwoPhaseState]):
         return DECIDED if s.tm else s.but(heard=s.heard | 1 << rm)
 
     @action()
-    @purpose("One decides for all, so that nobody commits while another aborts.")
+    @purpose("One manager decides for all, so that none commits while another aborts.")
     def decide(self, s: TwoPhaseState, commit: Commit) -> Next:
         """The transaction manager decides to {commit}."""
         if s.tm:
@@ -116,7 +116,7 @@ class TwoPhase(Declared[TwoPhaseState]):
         return s.but(tm=COMMITTED if commit else ABORTED)
 
     @action(each=unfinished, travels=[Travel("message", "TM", "{rm}", "{decision}")])
-    @purpose("A prepared manager may not decide alone: all follow one decision.")
+    @purpose("A prepared manager must not decide alone: all follow one decision.")
     def receive_decision(self, s: TwoPhaseState, rm: RM) -> Next:
         """{rm} reads the decision: {outcome}."""
         if not s.tm:

@@ -75,9 +75,9 @@ SIDE_BY_SIDE = Command(
     "side-by-side",
     _answer,
     (
-        Word("pair", "PAIR", "such as bootstrap (without it, all pairs)", number="?"),
-        Word("--html", "OUT", "write the run of a pair as one HTML page instead"),
+        Word("pair", "PAIR", "such as bootstrap (default: all pairs)", number="?"),
+        Word("--html", "OUT", "write the run of a pair as an HTML page instead"),
     ),
-    "One question in two worlds: the epochs of CEP-21 beside the topology coordinator over Raft.\n"
-    "What is the same (=) and what differs (≠), at moments that both models have.",
+    "One question in two worlds: the epochs of CEP-21 next to the topology coordinator over Raft.\n"
+    "It shows what is the same (=) and what differs (≠), at moments that both models have.",
 )

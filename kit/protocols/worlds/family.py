@@ -4,7 +4,7 @@ from kit.engine.family import Family
 
 FAMILY = Family(
     "worlds",
-    "Epochs beside topology over Raft",
+    "Epochs next to topology over Raft",
     order=100,
     models={"worlds": "entries:ENTRY"},
     views={"worlds": "panels:VIEWS"},

@@ -46,10 +46,10 @@ def goes_on_in(timeline: Timeline) -> PosedQuestion:
     _, a, b = _nows(timeline)
     passes = {"epochs": epochs.is_open(a), "topology": not coordinator.lacking(b)}
     return posed(
-        "In which world is the barrier open by now?",
+        "In which world is the barrier already open?",
         TITLES.values(),
         [TITLES[world] for world, is_open in passes.items() if is_open],
-        "Each barrier says which nodes it asks, and which are missing.",
+        "Each barrier shows which nodes it asks, and which are missing.",
         still(timeline, WORLDS[0]),
         reasons=[
             f"{TITLES['epochs']}: {epochs.says_barrier(a)}",
@@ -111,34 +111,40 @@ TASKS = (
     run_task(
         "dies-while-it-joins",
         "without C",
-        "Epochs, in the server's edition: four nodes, three replicas, and E bootstraps. Give a "
-        "run, as verbs or as a Player, in which C is down when reads switch, and everything is "
-        "done in the end while C is still down.",
-        "C may crash at any time. Let A, B, D and E apply each epoch: a majority of each range.",
+        "Take epochs in the server edition: four nodes, three replicas, and E bootstraps. Give a "
+        "run, as verbs or as a Player, in which C is down when reads switch, and in the end "
+        "everything is done while C is still down.",
+        (
+            "C can crash at any time. Let A, B, D and E apply each epoch: they are a "
+            "majority of each range."
+        ),
         Ground("tcm", {**JOIN, "rf": 3, "operations": ("bootstrap E --tokens 150",)}),
-        takes(_opened, "In your run reads do not switch while C is down."),
-        ends(lambda s: len(s.tcm.events) == 4, "At the end of your run E is not a member."),
-        ends(lambda s: "C" in s.tcm.down, "At the end of your run C is up."),
+        takes(_opened, "In your run, reads do not switch while C is down."),
+        ends(lambda s: len(s.tcm.events) == 4, "At the end of your run, E is not a member."),
+        ends(lambda s: "C" in s.tcm.down, "At the end of your run, C is up."),
         known=WITHOUT_C,
     ),
     run_task(
         "back-in-time",
         "back in time",
-        "Over Raft, in the server's edition: four nodes, and E joins. Give a run, as verbs or as a "
-        "Player, in which C dies in write_both_read_old, and E is normal in the end.",
-        "C is not ignored, so the barrier needs it. Nodes may come back: restart C.",
+        "Take Raft in the server edition: four nodes, and E joins. Give a run, as verbs or as a "
+        "Player, in which C dies in write_both_read_old, but E is normal in the end.",
+        "C is not ignored, so the barrier needs it. Nodes can come back: restart C.",
         Ground("topology", {**JOIN, "operations": ("join E",)}),
-        takes(_crashed, "In your run C does not die in write_both_read_old."),
-        ends(lambda s: _states(s)[-1] == "normal", "At the end of your run E is not normal."),
+        takes(_crashed, "In your run, C does not die in write_both_read_old."),
+        ends(lambda s: _states(s)[-1] == "normal", "At the end of your run, E is not normal."),
     ),
     function_task(
         "is-it-open",
         "two barriers",
-        "Write is_open(world, ranges, members, answered): whether a barrier is open. In world "
-        "'epochs' each of the ranges needs a majority of its replicas in each datacenter. A range "
-        "is a dict, from a datacenter to the replicas there. In world 'topology' every member has "
-        "to answer.",
-        "a majority of three is two, of four three. Look at each datacenter of each range alone.",
+        "Write is_open(world, ranges, members, answered), which returns whether a barrier is "
+        "open. In world 'epochs', each range needs a majority of its replicas in each "
+        "datacenter. A range is a dict from a datacenter to the replicas there. In world "
+        "'topology', every member has to answer.",
+        (
+            "a majority of three is two; of four, it is three. Look at each datacenter of "
+            "each range separately."
+        ),
         is_open,
         (
             ["epochs", [{"dc1": ["A", "B", "C"]}], ["A", "B", "C", "D"], ["A", "B"]],

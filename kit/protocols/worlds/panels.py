@@ -63,8 +63,8 @@ KEYS = {"log": LOG, "tape": LOG, "group0": LOG, "network": LOCK}
 """What is the same thing in both worlds, by the keys that it has in their pictures."""
 SIGNS_OF = {
     ("tcm", "lock-glyph"): (LOCK, "locked: an operation that needs this range is refused"),
-    ("tcm", "level"): (STREAM, "what is streamed, as far as it got"),
-    ("topology", "level"): (STREAM, "what is streamed, as far as it got"),
+    ("tcm", "level"): (STREAM, "streaming, as far as it got"),
+    ("topology", "level"): (STREAM, "streaming, as far as it got"),
     ("topology", "sign key"): (STREAM, "it knows the session, which permits the stream"),
     ("cms", "sign key"): (KEEPER, "a member of the CMS, which keeps the log"),
     ("recovery", "strong"): (KEEPER, "its group 0, which keeps the log"),

@@ -19,7 +19,7 @@ from kit.errors import Refusal
 from kit.protocols.worlds.alignment import TITLES, WORLDS, Aligned, Meeting, PairName
 
 PREMISE = (
-    "One question in two worlds: epochs in the picture, the topology coordinator beside it. "
+    "One question in two worlds: epochs in the picture, the topology coordinator next to it. "
     "Nothing passes between them. A milestone is a moment that both have."
 )
 
@@ -27,7 +27,7 @@ PREMISE = (
 class WorldsParameters(Struct, frozen=True):
     """What is asked of both worlds."""
 
-    pair: Annotated[PairName, Meta(title="question", description="What both worlds answer.")] = (
+    pair: Annotated[PairName, Meta(title="question", description="How both worlds answer.")] = (
         "bootstrap"
     )
 

@@ -32,7 +32,7 @@ export class Player {
   path = [0];
   full = [0];
   unfolded = false;
-  isStory = false; // what several nodes do in the same way is one step
+  isStory = false; // what several nodes do alike is one step
   score = [0, 0]; // answers that were right, answers given
   bets = []; // what became of those that were made in the picture
 

@@ -85,7 +85,7 @@ def test_nodes_that_are_to_leave_are_ignored_at_once() -> None:
     small = after("cms", {**given, "nodes": 3})
     held = small.model.why_not(small.state, Cms.ignore("A", ("A", "B"), ("A", "B")))
     assert isinstance(held, Refusal)
-    assert held.reason == "too few are up and free for a majority of that size"
+    assert held.reason == "too few nodes are up and free for a majority of that size"
 
 
 def test_each_step_is_one_of_the_log() -> None:

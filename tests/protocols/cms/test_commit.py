@@ -309,7 +309,7 @@ def test_two_designs_that_were_given_up() -> None:
     timeline = after("commit", {}, "submit r1 A", *ROUND, "deliver 1 to B")
     designed, hidden, twice = panel_text(timeline, "designs").splitlines()
     assert designed.endswith("A may use it from 6, B may use it from 7")
-    assert hidden.endswith("is committed at 6; nobody may use it yet")
+    assert hidden.endswith("is committed at 6; no node may use it yet")
     assert "is committed at 11; A may use it from 11" in twice
     go_on(timeline, "deliver 1 to C")
     _, hidden, _ = panel_text(timeline, "designs").splitlines()

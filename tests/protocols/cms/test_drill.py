@@ -41,7 +41,7 @@ WRONG: list[tuple[str, list[str], set[str], str]] = [
     (QUORUM, ["on B", START, "nodetool cms reconfigure 2"], {"CMS whole"}, ""),
     (QUORUM, ["on D", *FILE], {"CMS whole"}, "enough members can come back"),
     (ALL, ["on B", *FILE], {"CMS whole"}, "address"),
-    (ALL, [*FILE, RESTART], {"CMS whole"}, "somebody knows more of the log (C)"),
+    (ALL, [*FILE, RESTART], {"CMS whole"}, "another node knows more of the log (C)"),
     (ALL, [*RETURN, *FILE, RESTART, THREE], {"CMS whole"}, ""),
     (ALL, [*RETURN, *FILE, RESTART, RESTART], {"CMS whole"}, "remove the option first"),
     (ALL, [*RETURN, FILE[0], FILE[2]], {"CMS whole"}, "names D the only member"),
@@ -101,7 +101,7 @@ def test_the_override_keeps_what_some_disk_has() -> None:
     """Only what nobody but the lost member had is gone, and the forced entry is marked."""
     walked = typed(ALL, *PASSING[ALL])
     [lost] = [row.why for row in walked.grade().rows if row.name == "metadata lost"]
-    assert lost == "no disk has it any longer: change of epoch 4"
+    assert lost == "no disk has it anymore: change of epoch 4"
     forced = [each.epoch for each in walked.now.state.nodes[1].log.entries if is_forced(each)]
     assert forced == [4]
 

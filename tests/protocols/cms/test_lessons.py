@@ -74,7 +74,7 @@ def test_overtaking_needs_the_first_ballot_and_both_answers() -> None:
     """B alone, or B first, or an answer that is missing: each is told."""
     alone = ["submit r2 B", "ballot B", "prepare B C", "propose B", "accept B C", "learn B"]
     told_so = repr(exercise("overtaken").check(alone))
-    assert "A has to open a ballot first, then B." in told_so
+    assert "A has to open a ballot first, and then B." in told_so
     assert "the submitters know: waiting, sent" in told_so
     late = ["submit r1 A", "submit r2 B", "ballot A", "ballot B"]
     assert "epoch 1 is not the event of B" in repr(exercise("overtaken").check(late))
@@ -133,4 +133,4 @@ def test_mending_needs_a_mismatch_and_the_change_in_the_log() -> None:
     alike = ["upgrade A", "upgrade B", "initialize A", "answer A B", "begin-log A", "catch-up B"]
     said = repr(exercise("mended").check(alike))
     assert "No initiator of your run has found a mismatch." in said
-    assert "not both run by a log" in said
+    assert "not both nodes run by a log" in said

@@ -85,10 +85,10 @@ def test_by_gossip_a_restart_fails_after_a_race(race: str, orphan: str) -> None:
     parameters = {"nodes": 2, "race": race, "restarts": 1}
     timeline = played(parameters, BY_GOSSIP, *both(race), "learn A B", "stop A", "start-again A")
     assert {row.became for row in changes(timeline.model, timeline.state)} == {
-        "✓ done, says its node"
+        "✓ done, its node says"
     }
     assert timeline.state.nodes[0].health == "failed"
-    assert timeline.now.say == f"A cannot start: it has {orphan}, and cannot load that."
+    assert timeline.now.say == f"A cannot start: it has {orphan}, which it cannot load."
     assert "loadable" in witness(timeline)
 
 
@@ -115,7 +115,7 @@ def test_by_gossip_a_joiner_misses_what_is_written_past_it() -> None:
     assert [row.missing for row in known(timeline.model, timeline.state)] == [0, 0, 0, 0]
     timeline = played(given, BY_GOSSIP, *start, "write B", "joined X")
     assert [row.missing for row in known(timeline.model, timeline.state)] == [0, 0, 0, 1]
-    assert witness(timeline)["streamed"] == "X has joined without write 1"
+    assert witness(timeline)["streamed"] == "X has joined, but lacks write 1"
     learnt = played(
         given, (), *("ask-seed X A", "bootstrap X", "learn X A", "stream X A", "write B")
     )
@@ -250,7 +250,7 @@ def test_in_the_log_a_silent_joiner_is_dropped_by_nobody() -> None:
     timeline = played({**JOINING, "cuts": 1, "cancels": 1}, (), *start)
     refusal = timeline.model.refusal(timeline.state, Schema.time_out("B"))
     assert refusal is not None
-    assert refusal.reason == "silence cancels nothing: an operator has to"
+    assert refusal.reason == "silence cancels nothing: an operator has to do it"
     timeline.run([Schema.cancel("X"), Schema.catch_up("B", "A")])
     assert [row.joining for row in known(timeline.model, timeline.state)] == [()] * 3
     assert not witness(timeline)

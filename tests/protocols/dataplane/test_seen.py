@@ -162,7 +162,7 @@ def test_the_worked_bootstrap_leaves_data_on_c() -> None:
     assert card is not None
     marked = classed(card, "leftover")
     assert [one.text() for one in marked] == [
-        "data not owned: no replica any more, nothing cleans it up by itself"
+        "data not owned: no longer a replica, nothing cleans it up automatically"
     ]
     assert "C: epoch 4; holds write 1; no replica; data not owned" in replicas_text(last)
     todo = [last.state]

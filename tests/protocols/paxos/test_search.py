@@ -249,7 +249,7 @@ def test_a_counter_has_no_messages() -> None:
     """A log by one node's counter has nothing finer."""
     player = Player("commit/by-counter", controls=False)
     player.goto(commits(player)[0])
-    with pytest.raises(KitError, match="nothing finer"):
+    with pytest.raises(KitError, match="no finer view"):
         zoomed(player.timeline)
 
 
@@ -258,9 +258,9 @@ def test_a_counter_has_no_messages() -> None:
     [
         ({"values": ("x at Z",)}, "one of A, B, C"),
         ({"values": ("x",)}, "x at A"),
-        ({"values": ("x at A", "x at B")}, "another value for each"),
+        ({"values": ("x at A", "x at B")}, "a different value for each"),
         ({"given_names": ("P",)}, "3 names"),
-        ({"becomes": ("D", "D")}, "each once"),
+        ({"becomes": ("D", "D")}, "none twice"),
     ],
 )
 def test_bad_input(given: dict[str, Any], said: str) -> None:

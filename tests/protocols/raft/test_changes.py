@@ -159,8 +159,8 @@ def test_who_does_not_vote_receives_all_and_counts_nowhere() -> None:
 @pytest.mark.parametrize(
     ("names", "target", "why"),
     [
-        ("A", "", "no other member that votes"),
-        ("A b", "", "no other member that votes"),
+        ("A", "", "no other voting member"),
+        ("A b", "", "no other voting member"),
         ("A B c", "C", "C does not vote"),
         ("A B", "A", "A does not vote"),
     ],

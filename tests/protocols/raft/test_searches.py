@@ -167,8 +167,8 @@ def test_a_search_that_the_bound_on_messages_cuts_is_bounded(
 @pytest.mark.parametrize(
     ("verbs", "timer", "why"),
     [
-        ((), "C election", "C has no vote to ask with"),
-        (("tick A election",), "A election", "A waits: what it would send is on its way"),
+        ((), "C election", "C cannot ask for votes"),
+        (("tick A election",), "A election", "A waits: its message is already on its way"),
     ],
 )
 def test_a_timer_that_changes_nothing_says_why(

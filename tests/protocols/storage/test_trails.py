@@ -65,7 +65,7 @@ def test_nobody_may_be_further_behind_than_the_lag() -> None:
     s = replace(model.act(model.start(), Commit("add")), copies=(COPIED,))
     waits = model.refusal(s, Commit("switch"))
     assert waits is not None
-    assert waits.reason == "nobody may be more than 1 epochs behind"
+    assert waits.reason == "no node may be more than 1 epochs behind"
     assert waits.missing == ("A", "X")
 
 

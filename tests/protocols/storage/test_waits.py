@@ -112,7 +112,7 @@ def test_the_oldest_epoch_drops_out_once_nobody_works_by_it(
     model = toy(history(*plain, epoch(3, A, A), lag=1))
     one = model.act(model.start(), Commit("to 2"))
     state = replace(one, known=(*known, 1, 1), down=down, requests=(one.requests[0], request_))
-    said = "nobody may be more than 1 epochs behind" if waits else ""
+    said = "no node may be more than 1 epochs behind" if waits else ""
     assert why(model, state, Commit("to 3")) == said
 
 

@@ -36,7 +36,7 @@ def test_committed_entries_cannot_be_edited() -> None:
     """An attempt to change an entry is refused, and no action of the log takes one away."""
     drive = Drive(operations=(JOIN,)).act(JOIN).commit("X")
     assert drive.refusal("edit epoch 2").reason == (
-        "epoch 2 is committed: an entry never changes, moves or goes away"
+        "epoch 2 is committed: an entry never changes, moves or disappears"
     )
     assert drive.model.refusal(drive.state, drive.model.wrap["log"](Rewrite(0))) is not None
     with pytest.raises(Refused, match="never changes"):

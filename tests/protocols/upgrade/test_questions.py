@@ -53,7 +53,7 @@ def test_the_log_of_one_node() -> None:
     lines = repr(upgrade_log(raft({}, [*ROLLING, "join-group A", "join-group B"]), "A"))
     assert "joined group 0 with group id 1" in lines
     assert lines.count("Joining group 0") == 1
-    assert lines.count("in words of this kit's own") == 2
+    assert lines.count("in the kit's own words") == 2
 
 
 def test_a_question_about_the_wrong_thing_is_told() -> None:

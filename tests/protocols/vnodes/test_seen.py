@@ -28,7 +28,8 @@ def test_a_refused_request_names_both_versions() -> None:
     timeline = opened("fence-refuses")
     made, before = after(timeline, Serve)
     assert made.say == (
-        "B, at version 11, does not admit a request planned at version 10: it answers an error."
+        "B, at version 11, does not admit a request planned at version 10: it answers with an "
+        "error."
     )
     kinds = [flow.kind for flow in flows(timeline.model, before.state, made.action, made.state)]
     assert kinds == ["request", "refusal"]

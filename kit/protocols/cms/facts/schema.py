@@ -75,7 +75,7 @@ def changes(m: Schema, s: SchemaState) -> tuple[ChangeRow, ...]:
     became = dict.fromkeys(s.sent, "on its way to the CMS")
     became |= {number: f"! rejected: lost to epoch {epoch}" for number, epoch in s.rejected}
     epochs = {entry.event: f"✓ epoch {entry.epoch}" for entry in s.log}
-    became |= {each: epochs.get(m.planned[each].text, "✓ done, says its node") for each in s.done}
+    became |= {each: epochs.get(m.planned[each].text, "✓ done, its node says") for each in s.done}
     return tuple(
         ChangeRow(planned.text, became.get(number, "not asked yet"))
         for number, planned in enumerate(m.planned)
@@ -95,7 +95,7 @@ def states_of(endpoint: EndpointState) -> list[str]:
 def said(row: KnownRow) -> str:
     """A row as a line."""
     members = f"; its CMS: {', '.join(row.members)}" if row.members else ""
-    joins = f" and {', '.join(row.joining)}, who joins" if row.joining else ""
+    joins = f" and {', '.join(row.joining)}, which is joining" if row.joining else ""
     lacks = f"; {counted(row.missing, 'write')} missing" if row.missing else ""
     owners = f"writes to {', '.join(row.owners) or NONE}{joins}"
     return f"{row.name}: {row.phase}, {row.applied}; {owners}{members}{lacks}"

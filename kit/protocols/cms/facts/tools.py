@@ -57,7 +57,7 @@ ELSEWHERE = 100
 STEP, REMOVAL = "ADVANCE_CMS_RECONFIGURATION", "REMOVE_FROM_CMS"
 """Steps of a change: one kind in the server's edition, those of the documents' are older."""
 SCHEMA_CHANGE = "SCHEMA_CHANGE"
-NO_SNAPSHOT = "nobody asks for a snapshot here; in model commit somebody can"
+NO_SNAPSHOT = "no one can ask for a snapshot here; the commit model has that"
 RESUME, CANCEL = (
     (f"nodetool cms reconfigure --{word}", f"nodetool cms reconfigure -{word[0]}")
     for word in ("resume", "cancel")
@@ -260,7 +260,7 @@ class CmsServers(LoggingServers):
         yield dict(zip(HEALTH, values, strict=True))
 
 
-GROWS = "here the CMS grows by a node that is named, not to a size"
+GROWS = "here the CMS grows by one named node, not to a size"
 
 
 class MigratingServers(LoggingServers):
@@ -276,7 +276,7 @@ class MigratingServers(LoggingServers):
         "nodetool describecluster": "nodes of this model have facts, and no schema version",
         "nodetool cms reconfigure": GROWS,
         "nodetool cms snapshot": NO_SNAPSHOT,
-        "nodetool cms unregister": "nobody leaves for good here",
+        "nodetool cms unregister": "no node leaves for good here",
     }
 
     def service(self, now: DrillMoment, at: int) -> ServiceView:
@@ -352,7 +352,7 @@ OF_OPERATIONS = {
     **{schema.OPERATIONS[what][1]: f"FINISH_{noun}" for what, noun in NOUNS.items()},
 }
 """The same where an operation has two events, as in the model of the schema."""
-FIXED = "the members stay the same in this model; those of cms change"
+FIXED = "the members stay the same in this model; in the cms model they change"
 
 
 class CommitServers(LoggingServers):
@@ -446,7 +446,7 @@ class OrderedServers(SchemaServers, LoggingServers):
         """The CMS as a node knows it. Raises Refused where there is none."""
         m, node = now.model, now.state.nodes[at]
         if not m.ordered:
-            raise Refused(f"{tools.NOT_MODELLED}without S-80 there is no log, and no CMS")
+            raise Refused(f"{tools.NOT_MODELLED}without S-80 there is no log and no CMS")
         members = tuple(map(m.number, node.members))
         return ServiceView(node.epoch, (), members, size=str(len(members)))
 

@@ -59,10 +59,11 @@ def fetched(timeline: Timeline, node: str, peer: str) -> PosedQuestion:
     others = (slice_since(log, mine.epoch) for log in (uncut, replace(uncut, cut=theirs.cut)))
     sent = slice_since(theirs, mine.epoch).text
     return posed(
-        f"{node} is at epoch {mine.epoch} and asks {peer} for what is above. What does it get?",
+        f"{node} is at epoch {mine.epoch} and asks {peer} for everything above that. "
+        f"What does it get?",
         (*sorted({sent, *(each.text for each in others)}), "nothing"),
         (sent,),
-        f"{peer} is at epoch {theirs.epoch}, and has cut off its log up to epoch {theirs.cut}.",
+        f"{peer} is at epoch {theirs.epoch}, and has truncated its log up to epoch {theirs.cut}.",
         still(timeline, "stores"),
     )
 
@@ -79,10 +80,10 @@ def deciding(timeline: Timeline) -> PosedQuestion:
     names = {mask: " and ".join(model.named(mask)) for mask in sorted(sets, key=int.bit_count)}
     right = [names[mask] for mask in quorums(known.readers, known.writers, known.writers)]
     return posed(
-        "Which of these are just enough to decide the next epoch, with nobody to spare?",
+        "Which of these are just enough to decide the next epoch, with no node to spare?",
         names.values(),
         right,
-        f"Reads count {readers}, writes count {writers}; most of both have to store it: "
+        f"Reads count {readers}, writes count {writers}; a majority of each has to store it: "
         f"{listed(right)}.",
         still(timeline, "placement"),
     )
@@ -98,7 +99,7 @@ def still_able(timeline: Timeline) -> PosedQuestion:
     able = {
         "change a table": model.commits(s),
         "print the log with nodetool cms dumplog": model.has_quorum(s),
-        "give the CMS other members": model.commits(s),
+        "change the members of the CMS": model.commits(s),
         "read and write rows at QUORUM": model.serving(s),
     }
     answering = (newest.readers & up).bit_count()
@@ -164,10 +165,10 @@ def starters(timeline: Timeline) -> PosedQuestion:
     lacking = {node.name: schema_of(node.cells).orphans for node in end.state.nodes}
     reasons = [f"{name} has {listed(orphans)}" for name, orphans in lacking.items() if orphans]
     return posed(
-        "In the end every node is restarted. Which of them can load their schema?",
+        "In the end every node is restarted. Which nodes can load their schema?",
         lacking,
         [name for name, orphans in lacking.items() if not orphans],
-        f"{'; '.join(reasons) or 'Nothing on any node needs what is not there'}.",
+        f"{'; '.join(reasons) or 'Nothing on any node needs anything that is missing'}.",
         still(end, "schemas"),
     )
 
@@ -184,10 +185,10 @@ def finders(timeline: Timeline) -> PosedQuestion:
     under = end.state.written[0]
     ids = {node.name: node.table_id or "no id" for node in end.state.nodes}
     return posed(
-        "In the end everybody looks for the first write. Which nodes find it in ks.t?",
+        "In the end every node looks for the first write. Which ones find it in ks.t?",
         ids,
         [name for name, known in ids.items() if known == under],
-        f"It is under id {under}, and they read by these: "
+        f"It is under id {under}, and the nodes read by these ids: "
         f"{listed(f'{name} {known}' for name, known in ids.items())}.",
         still(end, "schemas"),
     )
@@ -208,7 +209,7 @@ def recipients(timeline: Timeline, node: str) -> PosedQuestion:
         "write to?",
         rows,
         (*rows[node].owners, *rows[node].joining),
-        f"By what each node knows: {'; '.join(map(said, rows.values()))}.",
+        f"According to what each node knows: {'; '.join(map(said, rows.values()))}.",
         still(timeline, "known"),
     )
 

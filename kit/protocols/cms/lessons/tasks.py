@@ -39,7 +39,7 @@ def _began(timeline: Timeline) -> str | None:
     steps = (each.action for each in timeline.passed())
     opened = [each.node for each in steps if isinstance(each, Commit.open_ballot)]
     is_first = opened[:1] == ["A"] and "B" in opened
-    return None if is_first else "A has to open a ballot first, then B."
+    return None if is_first else "A has to open a ballot first, and then B."
 
 
 def promises(ballots: list[int]) -> list[bool]:
@@ -159,7 +159,7 @@ BADGES = (
         lambda m, step: any(each.stage == "rejected" for each in step.after.requests),
     ),
     Badge(
-        "a comparison in which every node takes part",
+        "a comparison that includes every node",
         "migration",
         "migration/mismatch",
         _all_answered,
@@ -171,10 +171,10 @@ TASKS = (
         "overtaken",
         "overtaken",
         "A and B submit at the same time, in a CMS of A, B and C. Give a run, as verbs or as a "
-        "Player, in which A opens its ballot first, and yet the event of B is epoch 1. Both "
+        "Player, in which A opens its ballot first, but B's event still becomes epoch 1. Both "
         "submitters have to be told that their event is committed.",
-        "C may promise A's ballot, as long as it promises B's higher one before it has accepted "
-        "anything. A member whose ballot is void learns the epoch and opens another one.",
+        "C can promise A's ballot if it promises B's higher one before it has accepted anything. "
+        "A member whose ballot is void learns the epoch and opens another ballot.",
         Ground("commit", {"events": ("alter table t at A", "alter table u at B")}),
         _began,
         takes(_overtakes, "In your run epoch 1 is not the event of B (r2)."),
@@ -183,9 +183,10 @@ TASKS = (
     function_task(
         "promises",
         "what an acceptor promises",
-        "Write promises(ballots). ballots are numbers, in the order in which members ask one "
-        "acceptor for its promise. Give a list of True and False: which of them it promises.",
-        "keep the highest ballot that was promised. A refusal changes nothing.",
+        "Write promises(ballots). ballots is a list of numbers, in the order in which members ask "
+        "one acceptor for its promise. Return a list of True and False: whether it promises each "
+        "one.",
+        "keep track of the highest ballot promised. A refusal changes nothing.",
         promises,
         ([[1, 3, 2]], [[2, 2, 5, 4, 5]]),
         _ballots,
@@ -204,9 +205,9 @@ TASKS = (
         "decides",
         "which nodes decide",
         "Write decides(readers, writers, up). All three are lists of names: the members that are "
-        "read from, those that are written to, the nodes that answer. Tell whether an event can be "
-        "committed.",
-        "two majorities are needed, one of the readers and one of the writers.",
+        "read from, those that are written to, and the nodes that answer. Return whether an "
+        "event can be committed.",
+        "you need two majorities: one of the readers and one of the writers.",
         decides,
         (
             [["A", "B", "C"], ["A", "B", "C"], ["A", "B"]],
@@ -219,21 +220,21 @@ TASKS = (
         "joined-without",
         "joined without a write",
         "S-80 is off, so the schema and the joins are spread by gossip. Give a run of A, B and "
-        "the joiner X, as verbs or as a Player, in which X has joined and lacks a write that a "
-        "client was told is done.",
-        "one of the two has to write while it has not heard of X, and X has to copy its data "
-        "before that write.",
+        "the joiner X, as verbs or as a Player, in which X has joined but lacks a write that was "
+        "acknowledged to a client.",
+        "A or B has to write before it has heard of X, and X has to copy its data before that "
+        "write.",
         Ground("schema", {"nodes": 2, "race": "none", "joins": 1, "writes": 1}, ("ordered",)),
-        breaking("streamed", "no node has joined without a write."),
+        breaking("streamed", "no node has joined with a write missing."),
     ),
     function_task(
         "accepted",
         "which events the log accepts",
-        "Write accepted(events). events are lines such as 'create table t', 'alter table t' and "
-        "'drop table t', in the order in which the CMS looks at them. There is no table at first. "
-        "Give a list of True and False: which of them are committed.",
-        "keep the tables that there are after each event that was accepted. One that is rejected "
-        "changes nothing.",
+        "Write accepted(events). events is a list of lines such as 'create table t', 'alter table "
+        "t' and 'drop table t', in the order in which the CMS checks them. There is no table at "
+        "first. Return a list of True and False: whether each one is committed.",
+        "keep track of which tables exist after each accepted event. A rejected event changes "
+        "nothing.",
         accepted,
         (
             [["create table t", "create table t", "alter table t"]],
@@ -244,22 +245,23 @@ TASKS = (
     run_task(
         "mended",
         "found and mended",
-        "In the server's edition, with two nodes: give a run, as verbs or as a Player, in which a "
-        "change by gossip is on one node only when the migration begins, the mismatch is found, "
-        "and in the end both run by the log, which has the change.",
+        "In the server edition, with two nodes, give a run (as verbs or as a Player) in which a "
+        "change by gossip is on only one node when the migration begins, the mismatch is found, "
+        "and in the end both nodes run by the log, which has the change.",
         "change the schema on an old node, don't let the two gossip, upgrade both, and let one "
-        "initialize and hear the other one. Then abort, inject, and initialize again.",
+        "initialize and hear from the other. Then abort, inject, and initialize again.",
         Ground("migration", {"edition": "server", "nodes": 2}),
         takes(_finds_mismatch, "No initiator of your run has found a mismatch."),
-        ends(_by_the_log, "At the end not both run by a log that has the change."),
+        ends(_by_the_log, "In the end, not both nodes run by a log that has the change."),
     ),
     function_task(
         "log-may-begin",
-        "may the log begin",
-        "Write log_may_begin(nodes), as in the documents. Each node is [version, switch, changes]: "
-        "'old' or 'new', whether its switch is set, and the list of changes that it has. The first "
-        "one is new, and all new nodes have answered it. True when it may begin the log.",
-        "an old node without its switch may still change something. And all nodes have to have "
+        "can the log begin",
+        "Write log_may_begin(nodes), as in the documents. Each node is [version, switch, "
+        "changes]: 'old' or 'new', whether its switch is set, and the list of changes that it "
+        "has. The first node is new, and all new nodes have answered it. Return True if it may "
+        "begin the log.",
+        "an old node whose switch is not set can still change something. And all nodes must have "
         "the same changes.",
         log_may_begin,
         (

@@ -17,8 +17,9 @@ NUMBERED = 12
 """Steps that are numbered; of more every other one, and so on."""
 LEGEND = (
     "log: dashed until the entry is committed · a node: dashed while an epoch that it has is "
-    "hidden, until most nodes have acknowledged it; solid once it may use it · in two steps: a "
-    "second round, taken to be as long as the first, commits what was admitted"
+    "hidden, until most nodes have acknowledged it; solid once it may use the "
+    "epoch · two steps: a second round, assumed to be as long as the first, commits what was "
+    "admitted"
 )
 
 
@@ -76,7 +77,7 @@ def _draw(scene: Scene) -> Frag:
         role="img",
         aria_label=_text(scene),
     )
-    return scroll("time lines of three designs", picture, h("p", LEGEND, class_="soft legend"))
+    return scroll("timelines of three designs", picture, h("p", LEGEND, class_="soft legend"))
 
 
 def _text(scene: Scene) -> str:
@@ -94,9 +95,9 @@ def _said(names: Sequence[str], times: EntryTimes, design: str) -> str:
     )
     begun, end = times.begun, committed(times, design)
     opening = f"{design}: epoch {times.epoch} begins at step {begun}, is committed at {end}"
-    return "; ".join((opening, ", ".join(users) or "nobody may use it yet"))
+    return "; ".join((opening, ", ".join(users) or "no node may use it yet"))
 
 
 DESIGN_LINES = Panel(
-    "designs", "This run, beside two designs given up", _draw, _text, tab="Designs", still=True
+    "designs", "This run, next to two abandoned designs", _draw, _text, tab="Designs", still=True
 )

@@ -113,7 +113,7 @@ def _spot(row: NodeRow, share: float, is_new: bool) -> Frag:
 
 RING_SIGNS = (
     "key: a member of the CMS; pencil: written to, not read from; dashed: not in the cluster; "
-    "inside: the epoch that a node has applied"
+    "inside: the epoch the node has applied"
 )
 
 
@@ -149,7 +149,7 @@ def _quorum_line(row: tuple[str, dict[str, str]]) -> str:
 
 def _override(scene: Scene) -> str:
     if scene.state.open:
-        return "! Confirmed: what is forced needs no quorum, and is marked in the log."
+        return "! Confirmed: forced entries need no quorum, and are marked in the log."
     return "! Forcing can lose what was committed. It has to be confirmed first."
 
 
@@ -204,14 +204,14 @@ VIEWS = staged(
     _badges,
     stage_panel(
         "nodes",
-        "Nodes, and who keeps the log",
+        "Nodes, and which of them keep the log",
         _stage,
         meanings={
             "below a node": "its epoch",
-            "on a disk": "who it takes for the CMS; what it holds above a gap",
-            "blue": "the log that a node has got while it is added",
+            "on a disk": "the CMS as it knows it; what it holds above a gap",
+            "blue": "how much of the log a node has while it is added",
             "key": "a member of the CMS",
-            "eye": "its answers count for reads of the log; pencil: for writes",
+            "eye": "its answers count for log reads; pencil: for writes",
         },
     ),
     panel_of(
@@ -220,8 +220,8 @@ VIEWS = staged(
         Table(
             of_state(facts.nodes),
             "member:{0.name}",
-            ("node", "is", "in the CMS", "epoch", "above a gap", "takes for the CMS"),
-            caption="Each node, and what its log says",
+            ("node", "is", "in the CMS", "epoch", "above a gap", "CMS as it knows it"),
+            caption="Each node and what its log says",
             of="{0.name}",
             line=facts.node_line,
         ),
@@ -230,7 +230,7 @@ VIEWS = staged(
     ),
     panel_of(
         "ring",
-        "The ring, and which of its nodes are the CMS",
+        "The ring, and which of its nodes form the CMS",
         Drawn(_ring, lambda scene: map(facts.node_line, scene.of(facts.nodes))),
         Note(RING_SIGNS),
         tab="Ring",
@@ -246,7 +246,7 @@ VIEWS = staged(
                 Column("forced", lambda row: FORCED if row.forced else "", none=""),
                 *("applied by", "stored only"),
             ),
-            caption="Each epoch, and who has it",
+            caption="Each epoch, and which nodes have it",
             line=facts.epoch_line,
         ),
         tab="Log",
@@ -273,7 +273,7 @@ VIEWS = staged(
             of_state(facts.accepted),
             "accepted:{0[0]}",
             ("member", "has", "lacks"),
-            caption="Paxos: what was accepted since the last addition began, by epoch",
+            caption="Paxos: accepted since the last addition began, by epoch",
             of="{0[0]}",
         ),
         tab="Quorums",

@@ -159,8 +159,8 @@ VIEWS = staged(
         _stage,
         gates=gates,
         meanings={
-            "on a disk": "what rules its metadata, which changes it has",
-            "lock": "it takes no change of metadata",
+            "on a disk": "what rules its metadata; which changes it has",
+            "lock": "it accepts no metadata change",
             "crown": "a member of the CMS",
         },
     ),

@@ -55,7 +55,7 @@ def _cards(m: Schema, s: SchemaState) -> Iterator[Card]:
 
 
 def _character(m: Schema, s: SchemaState, node: SchemaNode, row: KnownRow) -> Character:
-    """A node with its epoch or version, what is in its schema, and which nodes it writes to."""
+    """A node with its epoch or version, what is in its its schema, and which nodes it writes to."""
     schema = schema_of(node.cells)
     names = ", ".join(titled(*each).rpartition(".")[2] for each in schema.named) or "no table"
     broken = tuple(f"! {orphan}" for orphan in schema.orphans)
@@ -121,7 +121,7 @@ VIEWS = staged(
         gates=None,
         meanings={
             "below a node": "its epoch, or its schema version",
-            "on a disk": "schema, and which nodes it writes to",
+            "on a disk": "its schema, and which nodes it writes to",
             "crown": "a member of the CMS",
         },
     ),
@@ -168,7 +168,7 @@ VIEWS = staged(
                 Column("generation", lambda row: row[1].generation),
                 Column("states", lambda row: _states(row[1])),
             ),
-            caption="What each node says of all endpoints: state, version, value",
+            caption="What each node says about every endpoint: state, version, value",
             line=lambda row: (
                 f"{row[0]} says of /{row[1].endpoint}: generation:{row[1].generation} "
                 + _states(row[1])

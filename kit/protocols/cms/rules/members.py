@@ -186,7 +186,7 @@ def too_many(nodes: Iterable[Node], sizes: Mapping[str, int], without: Collectio
         if joined[dc] < size:
             return f"{dc} has fewer than {size} nodes"
     if len(walked(nodes, sizes, without)) < majority(sum(sizes.values())):
-        return "too few are up and free for a majority of that size"
+        return "too few nodes are up and free for a majority of that size"
     return ""
 
 

@@ -65,8 +65,8 @@ def _notes(scene: Scene, row: ReplicaRow) -> Iterator[str]:
         yield f"by its own {scene.model.history.unit}: {row.own_role}"
     if row.not_owned:
         cleaning = scene.model.cleaning
-        why = "and not cleaned up yet" if cleaning else "nothing cleans it up by itself"
-        yield f"data not owned: no replica any more, {why}"
+        why = "and not cleaned up yet" if cleaning else "nothing cleans it up automatically"
+        yield f"data not owned: no longer a replica, {why}"
 
 
 def _ways(row: ReplicaRow) -> Iterator[tuple[str, str]]:
@@ -175,7 +175,7 @@ def draw_operations(scene: Scene) -> Frag:
     """Draw a bar per request, over the steps of the whole run."""
     spans = operations(scene)
     if not spans:
-        return h("p", "Nobody has asked for anything yet.", k="no-operations", class_="soft")
+        return h("p", "No client has asked for anything yet.", k="no-operations", class_="soft")
     unit = (WIDTH - 2 * EDGE) / max(len(scene.way()), 1)
     height = TOP + ASKED_ROW * len(spans) + 4
     words = "; ".join(_asked_line(scene, *span) for span in spans)
@@ -254,7 +254,7 @@ def operations_text(scene: Scene) -> str:
     """Write a line per request, and what was broken."""
     lines = [f"  {_asked_line(scene, *span)}" for span in operations(scene)]
     lines += [f"! {words}" for words in _witnesses(scene)]
-    return "\n".join(lines) or "  nobody has asked for anything yet"
+    return "\n".join(lines) or "  no client has asked for anything yet"
 
 
 OPERATIONS = Panel(

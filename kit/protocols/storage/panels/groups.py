@@ -72,9 +72,9 @@ def _earlier(scene: Scene) -> str:
 
 
 def _late(scene: Scene) -> Frag | None:
-    """Copies of earlier steps that may still arrive, where there may be any."""
+    """Copies from earlier steps that may still arrive, where there may be any."""
     late = facts.late_copies(scene.model, scene.state)
-    title = h("h4", "Copies of earlier steps that may still arrive")
+    title = h("h4", "Copies from earlier steps that may still arrive")
     listed = h("ul", [h("li", words, k=f"late:{i}") for i, words in enumerate(late)])
     return h("div", title, listed, k="late-copies") if late else None
 

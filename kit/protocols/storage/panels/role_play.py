@@ -48,7 +48,7 @@ def _again(scene: Scene, step: int, name: str) -> Frag:
         class_="act again",
         data_do="again",
         data_steps=back,
-        aria_label=f"{name}: go back to before this, and try again",
+        aria_label=f"{name}: go back to just before this, and try again",
     )
 
 
@@ -96,7 +96,7 @@ def _coordinator(scene: Scene, row: RequestRow) -> Frag:
 
 def _coordinator_lines(row: RequestRow) -> list[str]:
     if row.phase == "waiting":
-        return [f"I am to {row.title.split()[0]}. My table may be from any epoch."]
+        return [f"My task: {row.title.split()[0]}. My table may be from any epoch."]
     if row.phase != "open":
         return [f"{row.title}: I said {row.result}."]
     lines = [f"{row.title}, planned at epoch {row.planned}. {level_line(row)}."]
@@ -193,7 +193,7 @@ def _real_line(row: ReplicaRow) -> str:
 def _exchange(scene: Scene, step: int, event: Happened) -> Frag:
     """A message of yours with its answer, or an epoch that the replica applied by itself."""
     if isinstance(event, Applied):
-        words = f"applies epoch {event.epoch} by itself"
+        words = f"applies epoch {event.epoch} on its own"
         return h("li", h("div", words, class_="bubble silent"), k=f"talk:{step}")
     assert isinstance(event, Delivered)
     again = _again(scene, step, f"{event.title} in step {step + 1}")
@@ -222,7 +222,7 @@ def sends_text(scene: Scene) -> str:
     lines = [f"  {_real_line(row)} {row.cell}"]
     for _, event in list(events(scene))[-MOST_SAID:]:
         if isinstance(event, Applied):
-            lines.append(f"  {event.node} applies epoch {event.epoch} by itself")
+            lines.append(f"  {event.node} applies epoch {event.epoch} on its own")
         elif isinstance(event, Delivered):
             lines.append(f"  {_sent_line(event)} → {_taken_line(event)}")
     for kind, choices in facts.sends(scene.model, scene.state).items():

@@ -335,10 +335,10 @@ def _legend(scene: Scene, drawing: Layout, words: str) -> Iterator[str]:
         yield from ("+: becomes a replica",) * any(row.joins for row in scene.of(facts.replicas))
         yield from ("key: session",) * bool(facts.session(scene.model, scene.state))
     yield f"@: {scene.model.history.unit} that the sender works with"
-    yield from ("10–12?: by which it may ask",) * bool(re.search(r"\d–\d+\?", words))
+    yield from ("10–12?: it may use any of these",) * bool(re.search(r"\d–\d+\?", words))
     yield from ("✗: error",) * ("✗" in words)
     yield from ("black dots: copy",) * ("copy " in words)
-    yield from ("↑: catches up, dotted: with whom",) * ("↑" in words)
+    yield from ("↑: catches up; dotted: from which node",) * ("↑" in words)
     yield from ("w1: write 1",) * bool(re.search(r"\bw\d", words))
     yield from ("d2: delete 2",) * bool(re.search(r"\bd\d", words))
 

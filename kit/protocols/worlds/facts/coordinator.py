@@ -225,4 +225,4 @@ def leaders(now: Now) -> set[str]:
 
 def says_chosen(now: Now) -> str:
     """Who leads, and who else could."""
-    return f"{now.verb.split()[-1]} will lead. Could have been: {_names(leaders(now))}."
+    return f"{now.verb.split()[-1]} will lead. Possible choices: {_names(leaders(now))}."

@@ -120,7 +120,7 @@ def says_ended(now: Now) -> str:
     behind = {row.node for row in moment.applied(now.m, now.after)
               if row.epoch < moment.epoch(now.m, now.after) - 1}  # fmt: skip
     number = counted(len(now.after.tcm.events), "epoch")
-    return f"{_epoch(now)} is the last of {number}. Behind by more than one: {_names(behind)}."
+    return f"{_epoch(now)} is the last of {number}. More than one epoch behind: {_names(behind)}."
 
 
 def says_locks(now: Now) -> str:
@@ -187,4 +187,4 @@ def leaders(now: Now) -> set[str]:
 
 def says_forced(now: Now) -> str:
     """Who is forced, and who else could have been."""
-    return f"{now.verb.split()[-1]} is the CMS now. Could have been: {_names(leaders(now))}."
+    return f"{now.verb.split()[-1]} is the CMS now. Possible choices: {_names(leaders(now))}."

@@ -46,8 +46,8 @@ def _drivers(node: str) -> Row:
         Side(lambda now: now.is_a("join") or now.is_a("leave"), c.says_request),
         alike=False,
         claim=(
-            "With epochs the node itself drives its operation, step by step. Over Raft it only "
-            "asks: one coordinator drives whatever is asked."
+            "With epochs, the node itself drives its operation, step by step. Over Raft it only "
+            "asks; one coordinator carries out all requests."
         ),
         holds=lambda a, b: e.committer(a) == node != c.coordinator(b),
     )
@@ -60,8 +60,8 @@ def _barrier(outside: str) -> Row:
         Side(c.waits, c.says_barrier),
         alike=False,
         claim=(
-            "With epochs it asks a majority of the replicas of each locked range, in each "
-            "datacenter. Over Raft it asks every member: a join leaves none out."
+            "With epochs, the barrier asks a majority of the replicas of each locked range, in "
+            "each datacenter. Over Raft it asks every member; a join leaves none out."
         ),
         holds=lambda a, b: (
             e.is_majority_each(a)
@@ -74,7 +74,7 @@ def _barrier(outside: str) -> Row:
 
 JOIN = Pair(
     "bootstrap",
-    "How does a node come in?",
+    "How does a node join?",
     ("tcm/a-fifth-node-joins", "topology/a-fifth-node-joins"),
     (
         _drivers("E"),
@@ -86,8 +86,8 @@ JOIN = Pair(
             Side(c.opens, c.says_barrier),
             alike=False,
             claim=(
-                "With epochs a node that was asked may still lag when the barrier opens. Over "
-                "Raft no node does: the last answer opens it."
+                "With epochs, a node that was asked may still lag when the barrier opens. Over "
+                "Raft, no node can lag: the last answer opens the barrier."
             ),
             holds=lambda a, b: bool(e.lacking(a)) and not c.lacking(b),
         ),
@@ -97,8 +97,8 @@ JOIN = Pair(
             Side(c.streams, c.says_streams),
             alike=False,
             claim=(
-                "Both stream behind the barrier. Over Raft a fence comes before it, and a session "
-                "permits the stream; with epochs the plan in the log is enough."
+                "Both stream after the barrier. Over Raft, a fence comes first, and a session "
+                "permits the stream; with epochs, the plan in the log is enough."
             ),
             holds=lambda a, b: e.is_open(a) and c.has_fenced(b) and b.after.topology.session > 0,
         ),
@@ -109,8 +109,8 @@ JOIN = Pair(
             Side(c.becomes("E", "normal"), c.says_ended),
             alike=False,
             claim=(
-                "Each epoch is one entry of the log. Over Raft several commands make one version, "
-                "and nodes are told to clean up in the tables."
+                "Each epoch is one log entry. Over Raft, several commands make one version, and "
+                "the tables tell nodes to clean up."
             ),
             holds=lambda a, b: (
                 e.status(a, "E") == "joined"
@@ -134,8 +134,8 @@ LEAVE = Pair(
             Side(c.waits_in("left_token_ring"), c.says_barrier),
             alike=False,
             claim=(
-                "With epochs the node that leaves still has a voice in the last barrier, for it "
-                "still gets writes. Over Raft it has no tokens by then, and is not asked."
+                "With epochs, the leaving node still counts in the last barrier, because it still "
+                "gets writes. Over Raft, it has no tokens by then, so it is not asked."
             ),
             holds=lambda a, b: "C" in e.addressed(a) and "C" not in c.addressed(b),
         ),
@@ -144,7 +144,7 @@ LEAVE = Pair(
             Side(e.commits("finish"), e.says_ended),
             Side(c.becomes("C", "left"), c.says_ended),
             alike=True,
-            claim="In the end it owns nothing, and everything that it had is somewhere else.",
+            claim="In the end it owns nothing, and everything it had is somewhere else.",
             holds=lambda a, b: (
                 not any("C" in writes for _, writes in e.ranges(a))
                 and not b.after.topology.nodes[b.m.number("C")].tokens
@@ -164,7 +164,7 @@ DEATH = Pair(
             Side(lambda now: now.is_a("crash"), e.says_barrier),
             Side(lambda now: now.is_a("crash"), c.says_died),
             alike=True,
-            claim="The barrier is closed, and the dead node is among those that are asked.",
+            claim="The barrier is closed, and the dead node is among the nodes it asks.",
             holds=lambda a, b: (
                 "C" in e.addressed(a) & c.addressed(b) and not e.is_open(a) and bool(c.lacking(b))
             ),
@@ -175,8 +175,8 @@ DEATH = Pair(
             Side(c.waits_for_one, c.says_barrier),
             alike=False,
             claim=(
-                "With epochs that is enough: each range has its majority without the dead node. "
-                "Over Raft the barrier waits for it until it fails."
+                "With epochs, the live nodes are enough: each range has its majority without the "
+                "dead node. Over Raft, the barrier waits for that node until the barrier fails."
             ),
             holds=lambda a, b: "C" in e.lacking(a) and e.is_open(a) and c.lacking(b) == {"C"},
         ),
@@ -186,8 +186,8 @@ DEATH = Pair(
             Side(c.becomes("E", "left"), c.says_ended),
             alike=False,
             claim=(
-                "With epochs E is a member, and the dead node learns of it when it is back. Over "
-                "Raft the join was rolled back: E has left, and needs a new host id."
+                "With epochs, E is a member, and the dead node learns of that when it is back. "
+                "Over Raft, the join was rolled back: E has left, and needs a new host id."
             ),
             holds=lambda a, b: e.status(a, "E") == "joined" and c.status(b, "E") == "left",
         ),
@@ -203,7 +203,7 @@ MAJORITY = Pair(
             Side(e.has_no_quorum, e.says_members),
             Side(lambda now: not c.has_majority(now), c.says_voters),
             alike=True,
-            claim="Nobody can change metadata any longer, and nothing repairs that by itself.",
+            claim="No one can change metadata any longer, and nothing repairs that on its own.",
             holds=lambda a, b: not a.m.has_quorum(a.after) and not c.has_majority(b),
         ),
         Row(
@@ -211,7 +211,7 @@ MAJORITY = Pair(
             Side(lambda now: now.is_a("request"), e.says_served),
             Side(lambda now: now.is_a("write"), c.says_stored),
             alike=True,
-            claim="Data does not need it: nodes serve by the metadata that they have.",
+            claim="Data does not need the majority: nodes serve with the metadata they have.",
             holds=lambda a, b: not a.m.has_quorum(a.after) and not c.has_majority(b),
         ),
         Row(
@@ -220,8 +220,9 @@ MAJORITY = Pair(
             Side(lambda now: now.is_a("choose"), c.says_chosen),
             alike=False,
             claim=(
-                "With epochs any live node that knows the newest epoch may be forced, here two. "
-                "Over Raft a new group begins with the node that has the latest commit index."
+                "With epochs, any live node that knows the newest epoch can be forced; here there "
+                "are two. Over Raft, a new group starts from the node with the latest commit "
+                "index."
             ),
             holds=lambda a, b: len(e.leaders(a)) > 1 == len(c.leaders(b)),
         ),
@@ -231,8 +232,8 @@ MAJORITY = Pair(
             Side(lambda now: now.is_a("alter"), c.says_voters),
             alike=False,
             claim=(
-                "With epochs the log continues where it was, and no node restarted. Over Raft "
-                "there is a new group 0, and every live node has restarted to join it."
+                "With epochs, the log continues where it was, and no node has restarted. Over "
+                "Raft, there is a new group 0, and every live node has restarted to join it."
             ),
             holds=lambda a, b: (
                 a.m.has_quorum(a.after)
@@ -245,7 +246,7 @@ MAJORITY = Pair(
 )
 CANCEL = Pair(
     "cancel",
-    "How is an operation taken back?",
+    "How is an operation undone?",
     ("tcm/taken-back", "topology/taken-back"),
     (
         _drivers("E"),
@@ -256,8 +257,9 @@ CANCEL = Pair(
             Side(c.enters("left_token_ring", "E"), c.says_failed),
             alike=False,
             claim=(
-                "With epochs an operator cancels, and one event undoes all. Over Raft nobody can "
-                "stop what runs: the work fails, and the coordinator rolls it back by states."
+                "With epochs, an operator cancels, and one event undoes everything. Over Raft, no "
+                "one can stop running work: it fails, and the coordinator rolls it back state by "
+                "state."
             ),
             holds=lambda a, b: (
                 e.committer(a) == "an operator" and not e.under_way(a) and bool(c.addressed(b))
@@ -269,8 +271,8 @@ CANCEL = Pair(
             Side(c.becomes("E", "left"), c.says_ended),
             alike=False,
             claim=(
-                "With epochs the same node may begin again. Over Raft it has left: its host id "
-                "may never join again."
+                "With epochs, the same node can start again. Over Raft, it has left: its host id "
+                "can never join again."
             ),
             holds=lambda a, b: e.committer(a) == "E" and c.status(b, "E") == "left",
         ),
@@ -280,8 +282,8 @@ CANCEL = Pair(
             Side(c.enters("write_both_read_new", "F"), c.says_state),
             alike=False,
             claim=(
-                "With epochs there still is a way back, in two events. Over Raft there is none "
-                "from here on: what fails is tried again."
+                "With epochs, there is still a way back, in two events. Over Raft, there is none "
+                "from here on: work that fails is retried."
             ),
             holds=lambda a, b: e.may_begin(a, "cancel E") and not c.has_way_back(b),
         ),
@@ -292,7 +294,7 @@ CANCEL = Pair(
             alike=False,
             claim=(
                 "The cancelled node owns nothing, once a barrier has passed between its two "
-                "events. Over Raft the next node in the queue has come in."
+                "events. Over Raft, the next node in the queue has joined."
             ),
             holds=lambda a, b: e.status(a, "E") != "joined" and c.status(b, "F") == "normal",
         ),
@@ -300,7 +302,7 @@ CANCEL = Pair(
 )
 BOTH = Pair(
     "two-at-once",
-    "What if two nodes want to come in at once?",
+    "What if two nodes want to join at once?",
     ("tcm/two-joins-at-once", "topology/two-joins-at-once"),
     (
         _drivers("E"),
@@ -310,8 +312,8 @@ BOTH = Pair(
             Side(lambda now: now.is_a("join"), c.says_queue),
             alike=False,
             claim=(
-                "With epochs both are under way: their ranges are disjoint. Over Raft both are "
-                "requests, and one of them waits."
+                "With epochs, both joins are under way: their ranges are disjoint. Over Raft, "
+                "both are requests, and one of them waits."
             ),
             holds=lambda a, b: len(e.under_way(a)) == 2 == len(c.requests(b)),
         ),
@@ -321,8 +323,8 @@ BOTH = Pair(
             Side(lambda now: now.is_a("leave"), c.says_queue),
             alike=False,
             claim=(
-                "With epochs B may not begin to leave: a range of it is locked. Over Raft its "
-                "request is taken, and waits for its turn."
+                "With epochs, B cannot begin to leave: one of its ranges is locked. Over Raft, "
+                "its request is accepted and waits for its turn."
             ),
             holds=lambda a, b: (
                 "locked" in e.refusal(a, "decommission B") and "leave B" in c.requests(b)
@@ -333,7 +335,9 @@ BOTH = Pair(
             Side(e.commits("start"), e.says_locks),
             Side(c.enters("write_both_read_old", "E"), c.says_queue),
             alike=True,
-            claim="E gets every write to what it will take over. No client reads from it yet.",
+            claim=(
+                "E gets every write to the ranges it will take over. No client reads from it yet."
+            ),
             holds=lambda a, b: (
                 _written(a)
                 and b.after.topology.transition == "write_both_read_old"
@@ -346,7 +350,7 @@ BOTH = Pair(
             Side(c.becomes("E", "normal"), c.says_queue),
             alike=False,
             claim=(
-                "With epochs the other one is just one step behind. Over Raft it has not even "
+                "With epochs, the other join is just one step behind. Over Raft, it has not even "
                 "begun."
             ),
             holds=lambda a, b: (

@@ -169,7 +169,7 @@ def test_grep_finds_lines_of_this_nodes_log() -> None:
     assert drill.transcript[-1].lines == (f"raft_group0 - joined group 0 with group id {new}",)
     drill.enter("on B")
     log = drill.enter("cat /var/log/scylla.log").lines
-    own = "in words of this kit's own"
+    own = "in the kit's own words"
     assert f"raft_group0 - creates group 0 with group id {new} ({own})" in log
     assert any("goes back to rollback_to_normal" in line for line in log)
     assert any(line.endswith(f"removenode of {host('C')} is done ({own})") for line in log)

@@ -160,7 +160,7 @@ def test_a_firewall_may_be_built_address_by_address(kind: str) -> None:
     assert len(drill.timeline.moments) == moments
 
 
-OWN = " (in words of this kit's own)"
+OWN = " (in the kit's own words)"
 UPGRADE_LOG = [
     "features - Feature SUPPORTS_RAFT_CLUSTER_MANAGEMENT is enabled",
     "raft_group0 - Starting internal upgrade-to-raft procedure",

@@ -142,7 +142,7 @@ def test_anonymize_leaves_nothing_of_the_names(words: tuple[str, ...], tmp_path:
     for form in ((), ("--json",)):
         answer = call(*words, "--anonymize", *form, *html)
         assert answer.status == plain.status
-        assert "of this kit's own (--anonymize)" in " ".join(answer.out.split())
+        assert "made by this kit (--anonymize)" in " ".join(answer.out.split())
         said = answer.out + answer.err + (page.read_text("utf-8") if html else "")
         names = (*HOSTS, "bakery", "loaves", "cakes", "172.20", "oslo", "north", "tablet_snap")
         assert not [name for name in names if name in said]

@@ -155,7 +155,7 @@ def test_the_way_back_is_chosen_by_both_counts(edition: Edition) -> None:
         timeline.forward()
     (back,) = (a for a, _ in model.waiting(timeline.state) if "roll back" in model.verb(a))
     refusal = dict(model.waiting(timeline.state))[back]
-    assert refusal.reason == "too few are down or excluded: 0 of B, C, D, 0 of A, B, C"
+    assert refusal.reason == "too few nodes are down or excluded: 0 of B, C, D, 0 of A, B, C"
     (exclude,) = (a for a in model.actions(timeline.state) if model.verb(a) == "exclude D")
     after = model.apply(timeline.state, exclude)
     assert back in list(model.actions(after))

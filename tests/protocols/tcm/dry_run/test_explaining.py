@@ -383,7 +383,7 @@ def spoiled_row(name: str, value: Any) -> list[Row]:
         (("range_start", "5000"), "row 1 range_end: got '1000'; allowed: a token above 5000"),
         (("read_replicas", ["10.0.0.1"]), "row 1 read_replicas"),
         (("write_replicas", "[1"), "row 1 write_replicas"),
-        (("keyspace_name", 7), "row 1 keyspace_name: got 7; allowed: a text"),
+        (("keyspace_name", 7), "row 1 keyspace_name: got 7; allowed: a string"),
     ],
 )
 def test_placements_that_are_none_get_one_line(row: tuple[str, Any], said: str) -> None:

@@ -79,7 +79,7 @@ def test_a_live_chart_keeps_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
         live(PlainTraces(*runs[:count]).lag())
         assert f'alt="Epochs behind, over {count} runs' in live.widget.value
     [bundle] = shown
-    assert bundle["text/plain"] == "Epochs behind: a chart grows here while runs come in"
+    assert bundle["text/plain"] == "Epochs behind: a chart grows here as runs come in"
     assert LIVE in bundle
 
 
