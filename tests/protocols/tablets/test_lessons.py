@@ -106,9 +106,7 @@ def test_the_table_of_stages_is_the_table() -> None:
     assert [row[0] for row in sheet.rows] == ["repair", "end_repair"]
     assert sheet.rows[0][-1] == "end_repair"
     aside = {row[0]: row[-1] for row in stage_table("migration", "server").rows}
-    assert aside["streaming"] == (
-        "cleanup_target if a replica's node is excluded; else retried"
-    )
+    assert aside["streaming"] == ("cleanup_target if a replica's node is excluded; else retried")
     seed = {row[0]: row[-1] for row in stage_table().rows}
     assert seed["streaming"] == "cleanup_target"
     assert seed["write_both_read_new"] == (

@@ -43,7 +43,11 @@ def host(number: int) -> str:
         (["balance"], 0, ("5 moves", "loads of nodes, storage", "evens out 1.98% and 0.20%")),
         (["balance", "--edition", "documents"], 0, ("loads of shards, tablets: from 0 to 3",)),
         (["drain", "00000001"], 0, ("has 4 replicas: 4 can go, 0 cannot",)),
-        (["drain", "00000003"], 1, ("2 can go, 3 cannot", "have 2 of its replicas; no rack has more")),
+        (
+            ["drain", "00000003"],
+            1,
+            ("2 can go, 3 cannot", "have 2 of its replicas; no rack has more"),
+        ),
         (
             ["resize"],
             0,
@@ -118,7 +122,9 @@ def test_a_size_that_does_not_decide_has_its_distances_all_the_same() -> None:
     merge; with a target of 50 GiB they would be merged, with one of 1 GiB split.
     """
     said = " ".join(call("tablets", DUMP, "resize", *ALL).out.split())
-    assert "by size alone, 5.0 GiB more per tablet would split it, 2.5 GiB less would merge it" in said
+    assert (
+        "by size alone, 5.0 GiB more per tablet would split it, 2.5 GiB less would merge it" in said
+    )
     for target, does in (("50G", "merged"), ("1G", "split")):
         said = " ".join(call("tablets", DUMP, "resize", *ALL, "--target", target).out.split())
         assert f"by size alone, it would be {does}" in said

@@ -228,7 +228,11 @@ def rows_of(text: str) -> list[dict[str, str]]:
 @pytest.mark.parametrize(
     ("name", "columns", "said"),
     [
-        ("topology", {"shard_count": ""}, f"does not give the shard_count of {host(2)}; it is taken"),
+        (
+            "topology",
+            {"shard_count": ""},
+            f"does not give the shard_count of {host(2)}; it is taken",
+        ),
         ("loads", {"storage_capacity": 0}, f"no capacity of {host(2)} (--loads)"),
         ("loads", {}, f"no capacity of {host(2)} (--loads)"),
     ],

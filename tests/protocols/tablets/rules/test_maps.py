@@ -187,7 +187,10 @@ def test_a_colocated_table_names_its_base() -> None:
         (TabletMap("t", four(()).tablets), "replicas | no replica | at least one"),
         (TabletMap("t", four((A,)).tablets, base_table="u"), "base_table | u | that has no rows"),
         (TabletMap("t", (Tablet(INT64_LOW, (A,)),)), "last_token | a token above"),
-        (TabletMap("t", (Tablet(INT64_HIGH, (A,), (B,), "", "repair"),)), "stage | a stage in a transition"),
+        (
+            TabletMap("t", (Tablet(INT64_HIGH, (A,), (B,), "", "repair"),)),
+            "stage | a stage in a transition",
+        ),
     ],
 )
 def test_what_no_map_can_hold(table: TabletMap, said: str) -> None:

@@ -29,7 +29,11 @@ JOIN = {"transition_state": "join group0"}
         ),
         ([node(9, node_state="left")], {}, f"tokens of node {uuid(9)} | '-9000, 9000' | is left"),
         ([joining("none", tokens=["5"])], {}, f"tokens of node {X} | '5' | is none"),
-        ([node(4, tokens=["5", "1000"])], {}, f"tokens of node {X} | '1000' | {uuid(1)} already has"),
+        (
+            [node(4, tokens=["5", "1000"])],
+            {},
+            f"tokens of node {X} | '1000' | {uuid(1)} already has",
+        ),
         (
             [node(4, node_state="sleeping")],
             {},
