@@ -17,6 +17,7 @@ from kit.engine.model import Model
 from kit.errors import Refusal
 from kit.views.cover import draw_end
 from kit.views.fragment import Frag, h
+from kit.views.labels import measured, wrapped
 from kit.views.panel import Scene
 from kit.views.parts import act_button, sheet, soft
 
@@ -35,6 +36,12 @@ MOST_WAITING = 40
 """Waiting actions whose reasons are listed."""
 MOST_NAMED = 24
 """Letters of the nodes that the line of what is waited for names; longer ones are counted."""
+AWAITED, METER, LINES = 176.0, 56.0, 3
+"""How wide the slot of what is waited for is at least, a meter in it, and its lines."""
+NEXT, WITH_NEXT, EDGES = (126.0, 375.0), 510.0, 26.0
+"""How wide the next action is on the smallest board, at least and at most; it with that slot, where
+no fault may happen; what is around its words.
+"""
 ONE_LINE, THREE_LINES = 30, 66
 """Letters of the next action that stand on a line below the word *next*, in the smallest board, and
 in three lines of smaller type beside that word."""
@@ -109,10 +116,11 @@ def draw_actions(
         ),
         _reasons(scene, say("What is not possible now"), impossible),
     )
+    faults = _faults(scene, options)
     parts = (
         _next(scene, closed),
-        _awaited(scene, shut),
-        _faults(scene, options),
+        _awaited(scene, shut, AWAITED if faults else _beside_next(scene)),
+        faults,
         sheet(must_wait, reasons, kind="kp-pop waiting"),
         sheet(possible, action_board(scene, macros), kind="kp-pop more"),
     )
@@ -144,9 +152,17 @@ def _next(scene: Scene, closed: Sequence[Gate]) -> Frag:
     )
 
 
-def _awaited(scene: Scene, closed: Sequence[Gate]) -> Frag:
-    """Draw in one line for whom the first closed gate waits, by the name that it has there, with a
-    meter; where none is closed, for whom the first waiting action does.
+def _beside_next(scene: Scene) -> float:
+    """The room beside the next action, on the smallest board."""
+    verb = "" if scene.suggested is None else scene.model.label(scene.state, scene.suggested)
+    least, most = NEXT
+    return max(AWAITED, WITH_NEXT - min(most, max(least, measured(verb, 14, bold=True) + EDGES)))
+
+
+def _awaited(scene: Scene, closed: Sequence[Gate], wide: float = AWAITED) -> Frag:
+    """Draw for whom the first closed gate waits, by the name that it has there, with a meter; where
+    none is closed, for whom the first waiting action does. The name has what room the line leaves
+    in a slot as ``wide``, and the meter what the name leaves.
     """
     if closed:
         gate = closed[0]
@@ -159,9 +175,15 @@ def _awaited(scene: Scene, closed: Sequence[Gate]) -> Frag:
         line, meter = _line(first[1])
     else:
         return h("p", class_="kp-awaited")
+    what = what.partition(" (")[0]  # the sheet has the rest
+    room = max(1, LINES - len(wrapped(line, wide, LINES)))
+    lines = wrapped(what, wide, room)
+    if len(lines) == room and measured(lines[-1]) + METER > wide:
+        meter = None
+    name = " ".join(lines)
     return h(
         "p",
-        h("small", what.partition(" (")[0], meter),  # the sheet has the rest
+        h("small", name, meter, title=None if name == what else what),
         h("span", line),
         class_="kp-awaited",
         tabindex=0,

@@ -7,6 +7,7 @@ at. Who is missing does a step of its own by a press, or has its menu.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import ceil
 from typing import Any, get_args
 
 from msgspec import Struct
@@ -25,18 +26,43 @@ MOST_GATES = 3
 """Gates that are drawn over a picture."""
 MOST_TOLD = 40
 """Refusals that are looked at."""
-MOST_MISSING, MOST_COME = 4, 5
-"""Nodes that stand before a gate and behind it one by one, where its name leaves no room for more;
-of more, they are counted.
-"""
+MOST_COME = 5
+"""Nodes that stand behind a gate one by one; of more, they are counted."""
 MOST_NAMED = 24
 """Nodes that the sentence of a gate names on each side."""
 MISSING, THERE = later("missing: {names}"), later("there: {names}")
 HIGH = 42.0
 """How high a gate at the foot of a stage is."""
-LARGE, SMALL = 14.0, 11.0
-"""The heads of who is missing, and of who has come."""
-_BEFORE, _BEHIND, _MIDDLE = 32.0, 25.0, 16.0
+SMALL = 11.0
+"""The radius of the heads of who has come."""
+_BEHIND, _MIDDLE = 25.0, 16.0
+LEAST_BEFORE = 128.0
+"""The room of those before a gate, where its name leaves none."""
+
+
+class Heads(Struct, frozen=True):
+    """How those who are missing are drawn: the radius of a head, from one to the next, in how many
+    rows.
+    """
+
+    reach: float
+    step: float
+    rows: int = 1
+
+    def wide(self, count: int) -> float:
+        """The room of so many."""
+        return self.step * ceil(count / self.rows)
+
+
+LARGE = Heads(14.0, 32.0)
+HEADS = LARGE, Heads(10.5, 25.0), Heads(8.0, 21.0, rows=2)
+DOWN = 20.0
+"""From row to row."""
+
+
+def heads_for(count: int, room: float, sizes: Sequence[Heads] = HEADS) -> Heads | None:
+    """The largest heads for which there is room; None: so many can only be counted."""
+    return next((each for each in sizes if each.wide(count) <= room), None)
 
 
 class Gate(Struct, frozen=True):
@@ -90,10 +116,9 @@ class Gate(Struct, frozen=True):
         return said
 
     @property
-    def untold(self) -> str:
+    def absent(self) -> str:
         """How many are missing, where they are too many to stand there one by one."""
-        missing = len(self.missing)
-        return say("{n} missing", n=missing) if missing > MOST_MISSING else ""
+        return say("{n} missing", n=len(self.missing))
 
     @property
     def count(self) -> str:
@@ -195,19 +220,17 @@ def gate_below(
     post = min(300.0, width - 24 - behind - measured(gate.count, bold=True))
     room = width - post - 20 - measured(gate.count, bold=True)
     come = _some(gate.there, MOST_COME)
-    fit = int((post - 16 - measured(gate.title, bold=True)) // _BEFORE)
-    missing = _some(gate.missing, max(MOST_MISSING, min(fit, MOST_COME)))
-    untold = "" if missing else gate.untold
-    what = shortened(
-        gate.title, post - 16 - (_BEFORE * len(missing) or measured(untold)), bold=True
-    )
+    beside = max(post - 16 - measured(gate.title, bold=True), LEAST_BEFORE)
+    heads = heads_for(len(gate.missing), beside)
+    before = heads.wide(len(gate.missing)) if heads else measured(gate.absent)
+    what = shortened(gate.title, post - 16 - before, bold=True)
     return h(
         "g",
         h("title", gate.sentence),
         h("path", d=f"M0 {bottom - HIGH + 1:.0f}H{width:.0f}", class_="rail"),
         h("text", what, x=2, y=y + 5, class_="strong"),
-        h("text", untold, x=post - 12, y=y + 5, text_anchor="end") if untold else None,
-        _crowd(scene, gate, cast, post, y, (missing, come)),
+        None if heads else h("text", gate.absent, x=post - 12, y=y + 5, text_anchor="end"),
+        _crowd(scene, gate, cast, post, y, heads, come),
         h("text", said, x=post + 12, y=y + 5)
         if gate.there and not come and measured(said) < room else None,
         h("text", gate.count, x=width - 2, y=y + 5, text_anchor="end", class_="strong"),
@@ -245,16 +268,16 @@ def _cast_of(picture: Frag) -> Iterator[tuple[str, str]]:
 
 def _above(scene: Scene, gate: Gate, cast: Cast, is_first: bool) -> Frag:
     come = _some(gate.there, MOST_COME)
-    missing = _some(gate.missing, MOST_MISSING)
-    post = _BEFORE * len(missing) + 8
+    heads = heads_for(len(gate.missing), LEAST_BEFORE, HEADS[:2])  # there is one line
+    post = 8 + (heads.wide(len(gate.missing)) if heads else 0)
     width, high = post + _BEHIND * len(come) + 8, 2 * _MIDDLE
     return h(
         "div",
         h("b", brief(gate.title.partition(" (")[0]), title=gate.title),
-        h("span", gate.untold) if gate.untold else None,
+        None if heads else h("span", gate.absent),
         h(
             "svg",
-            _crowd(scene, gate, cast, post, _MIDDLE, (missing, come), pressed=is_first),
+            _crowd(scene, gate, cast, post, _MIDDLE, heads, come, pressed=is_first),
             viewBox=f"0 0 {width:.0f} {high:.0f}",
             role="group",
             aria_label=gate.sentence,
@@ -278,30 +301,32 @@ def _crowd(
     cast: Cast,
     post: float,
     y: float,
-    sides: tuple[Sequence[str], Sequence[str]],
+    heads: Heads | None,
+    come: Sequence[str],
     *,
     pressed: bool = True,
 ) -> list[Frag]:
     """Draw the gate itself, who stands before it, and who has come. Of those who are missing a
     press does their next step, or opens their menu.
     """
-    missing, come = sides
+    missing, look = gate.missing if heads else (), heads or LARGE
+    row, top = ceil(len(missing) / look.rows), y - DOWN * (look.rows - 1) / 2
     steps = _steps(scene, missing) if missing and pressed and not scene.closed else {}
     key, leaf = f"gate:{gate.thing}", 9 if gate.is_open else 0
     letters, health, new = cast.letters, cast.health, came(gate, cast.before)
 
-    def at(x: float) -> str:
+    def at(x: float, y: float = y) -> str:
         return f"translate({x:.0f} {y:.0f})"
 
     before = [
         h(
             "g",
-            head_of("node", LARGE),
-            letter_of(letters.get(name, name), LARGE),
-            _dead(LARGE) if health.get(name) == "gone" else None,
+            head_of("node", look.reach),
+            letter_of(letters.get(name, name), look.reach),
+            _dead(look.reach) if health.get(name) == "gone" else None,
             k=f"{key}:{name}",
             class_=f"character missing {health.get(name, '')}".rstrip(),
-            transform=at(post - 22 - _BEFORE * i),
+            transform=at(post - 8 - look.reach - look.step * (i % row), top + DOWN * (i // row)),
             **(_control(scene, name, steps.get(name), i) if pressed else {}),
         )
         for i, name in enumerate(missing)

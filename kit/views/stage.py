@@ -610,7 +610,7 @@ def _side(laid: _Set, each: Character, was: Character | None, *, acts: bool) -> 
     return h(
         "g",
         h("title", each.title or each.name),
-        _ring(min(HEAD, laid.side_room / 2)) if acts else None,
+        _ring(min(HEAD, laid.side_room / 2) - 2) if acts else None,  # at the edge
         head_of(each.kind, min(HEAD, laid.side_room / 2)),
         letter_of(tags([each.name])[each.name][:2], HEAD),
         [_words(line, HEAD + 4, top + LINE * i, "soft" if i >= len(tag) else "strong", None,

@@ -7,7 +7,7 @@ in a picture seldom moves, so each way is found once.
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import product
+from itertools import chain, product
 
 from msgspec import Struct
 
@@ -32,7 +32,11 @@ SHAPES = (
     *((1j, 0.8 - 1j), (0.2 + 1j, 1 - 1j), (0.2 + 1j, 0.8 + 0j), (0.2 + 0j, 0.8 + 1j)),
 )
 """Where the two points are that it bends to: how far along; how far out, in parts of the bend."""
-
+AISLES = (
+    *((1 + 0.85j, 0.05 + 1j), (0.95 + 1j, 0.85j), (0.8 - 1j, 0.2 + 0.25j), (0.6 + 0.25j, 0.4 - 1j)),
+    *((0.6 - 1j, 0.4 + 0.25j), (0.8 + 0.25j, 0.6 + 1j), (-1j, -0.5j), (-1j, 0.2 + 0.5j)),
+)
+"""The same of those that turn twice, through the aisle between two columns, or far out."""
 
 CLEAR = 8.0
 """How far from a row a wire runs along it."""
@@ -108,7 +112,8 @@ class Ground:
             if not crossed:
                 return
             least = min(least, crossed)
-        for curve in self._along_rows(start.at, end.at):  # only where it crosses nobody
+        aside = self._along_rows(start.at, end.at), self._bent(start.at, end.at, AISLES)
+        for curve in chain(*aside):  # only where it crosses nobody
             crossed, first, last = self._seen(curve, start, end, others, 1)
             if not crossed:
                 yield crossed, cut(curve, first, last)
@@ -116,16 +121,22 @@ class Ground:
 
     def _curves(self, start: Place, end: Place) -> Iterator[Way]:
         """Curves from the middle of a body to that of another: more and more bent, then angular."""
+        yield from self._bent(start, end, SHAPES)
+        for corner in (Place(start.real, end.imag), Place(end.real, start.imag)):
+            yield start, corner, corner, end
+
+    def _bent(
+        self, start: Place, end: Place, shapes: Iterable[tuple[Place, Place]]
+    ) -> Iterator[Way]:
+        """Curves of such shapes, more and more bent."""
         across = end - start
         side = 1j * across / abs(across)
         to_middle = Place(self.inside.x, self.inside.y) - (start + end) / 2
         side *= 1 if (to_middle * side.conjugate()).real >= 0 else -1
-        for bend, shape in product(BENDS, SHAPES):
+        for bend, shape in product(BENDS, shapes):
             out = bend * side * 2 / 3
             near_start, near_end = (start + p.real * across + p.imag * out for p in shape)
             yield start, near_start, near_end, end
-        for corner in (Place(start.real, end.imag), Place(end.real, start.imag)):
-            yield start, corner, corner, end
 
     def _along_rows(self, start: Place, end: Place) -> Iterator[Way]:
         """Curves that leave and come straight up or down, and between run beside a row."""

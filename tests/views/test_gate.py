@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import pytest
@@ -15,10 +15,23 @@ from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.moment import range_key
 from kit.protocols.tcm.panels.operation import gates as tcm_gates
 from kit.protocols.tcm.rules.metadata import Advance
-from kit.views.actions import draw_actions, end_words, ends_well
+from kit.views.actions import LINES, NEXT, WITH_NEXT, draw_actions, end_words, ends_well
 from kit.views.fragment import Frag
 from kit.views.frame import frame
-from kit.views.gate import MOST_GATES, MOST_MISSING, Gate, awaited_gates, gates_above, gates_of
+from kit.views.gate import (
+    HEADS,
+    HIGH,
+    LEAST_BEFORE,
+    MOST_GATES,
+    Cast,
+    Gate,
+    awaited_gates,
+    gate_below,
+    gates_above,
+    gates_of,
+    heads_for,
+)
+from kit.views.labels import measured, tags
 from kit.views.panel import Scene, is_shown
 from kit.views.registry import for_model
 from tests.keyed import check_keys
@@ -80,6 +93,33 @@ def test_no_more_than_a_few_gates_are_drawn() -> None:
     assert many is not None
     assert len(many.kids) == MOST_GATES
     assert over() is None
+
+
+@pytest.mark.parametrize("count", [1, 4, 5, 6, 12])
+@pytest.mark.parametrize("what", ["barrier_and_drain", "mid: switch reads (bootstrap E at 150)"])
+@pytest.mark.parametrize("width", [380.0, 460.0])
+def test_heads_at_a_gate_are_as_large_as_there_is_room_for(
+    count: int, what: str, width: float
+) -> None:
+    """Up to twelve stand there one by one at the foot of a stage, also of half a one: smaller, then
+    in rows. None lies over another, over the gate's name, its post or the rail.
+    """
+    names = tuple("ABCDEFGHIJKL"[:count])
+    model = build("twophase")
+    gate = Gate("g", what, "done it", (), names, count)
+    drawn = gate_below(Scene(model, model.start()), [gate], Cast(tags(names), {}), width, HIGH)
+    assert drawn is not None
+    heads = classed(drawn, "missing")
+    assert len(heads) == count
+    reach = max(float(each.get("r") or 0) for each in drawn.walk() if each.tag == "circle")
+    at = [complex(*map(float, (each.get("transform") or "")[10:-1].split())) for each in heads]
+    assert all(abs(one - other) >= 2 * reach for one, other in combinations(at, 2))
+    assert all(reach <= each.imag <= HIGH - reach for each in at)
+    name = next(each for each in drawn.walk() if each.tag == "text" and each.get("x") == "2")
+    left = min(each.real for each in at) - reach
+    assert 2 + measured(name.text(), bold=True) <= left
+    assert max(each.real for each in at) + reach < 300
+    assert f"{count} missing" not in drawn.text()
 
 
 def test_many_nodes_are_counted() -> None:
@@ -194,13 +234,21 @@ def test_all_who_are_missing_stand_before_a_gate(model: str) -> None:
             check_keys(drawn)
             keyed = (one.key or "" for one in classed(drawn, "missing"))
             before = [key.partition("@")[0] for key in keyed]  # without the world, of two
-            if len(gates[0].missing) <= MOST_MISSING and drawn.get("class") != "heat":
+            if model == "worlds":  # each of which has a gate of its own
+                before = [key for key in before if key.startswith(f"gate:{gates[0].thing}:")]
+            sizes = HEADS if picture.gates else HEADS[:2]
+            if (
+                heads_for(len(gates[0].missing), LEAST_BEFORE, sizes)
+                and drawn.get("class") != "heat"
+            ):
                 first = [f"gate:{gates[0].thing}:{name}" for name in gates[0].missing]
                 assert before[: len(first)] == first
             parts = draw_actions(scene, (), gates)
             said = " ".join(part.text() for part in parts)
             [line] = [part for part in parts if part.get("class") == "kp-awaited"]
-            assert line.text().startswith(gates[0].what.partition(" (")[0])
+            name, cut, _ = line.text().partition("…")
+            what = gates[0].what.partition(" (")[0]
+            assert what.startswith(name.rstrip()) if cut else line.text().startswith(what)
             assert "must wait" in said
             assert "nothing waits" not in said
     assert [found.group().strip() for text in quiet for found in WAITING.finditer(text)] == []
@@ -272,3 +320,23 @@ def test_a_gate_that_no_refusal_tells_of_is_waited_for() -> None:
     [line] = [part for part in parts if part.get("class") == "kp-awaited"]
     assert line.text() == "(0, 100] waits for 2 of A, C, X"
     assert CLOSED.sentence in " ".join(part.text() for part in parts)
+
+
+@pytest.mark.parametrize("repeated", [1, 4])
+def test_the_name_of_what_waits_is_cut_by_the_room_there_is(repeated: int) -> None:
+    """Of three lines it has those that the names of the missing leave; then its meter goes, too."""
+    model = build("gossip")
+    long = " ".join(["topology: finish: drop old write replicas, merge, for all ranges"] * repeated)
+    gate = Gate("g", long, "done it", ("B",), ("A", "C"), 3)
+    [line] = [
+        part
+        for part in draw_actions(Scene(model, model.start()), (), [gate])
+        if part.get("class") == "kp-awaited"
+    ]
+    name = next(part for part in line.walk() if part.tag == "small")
+    said = name.text()
+    is_cut = repeated > 1
+    assert said == long or (is_cut and long.startswith(said.removesuffix(" …")))
+    assert name.get("title") == (long if is_cut else None)
+    assert any(part.tag == "progress" for part in name.walk()) is not is_cut
+    assert measured(said) <= (WITH_NEXT - NEXT[0]) * (LINES - 1)

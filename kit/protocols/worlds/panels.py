@@ -158,7 +158,7 @@ def _waited_for(scene: Scene) -> Iterator[Gate]:
         own = part_scene(scene, world)
         declared = _panel(scene, world, "picture").gates or for_model(own.model).gates
         for gate in gates_of(own, declared):
-            yield replace(gate, what=f"{world}: {gate.what.partition(', ')[0]}")
+            yield replace(gate, what=f"{world}: {gate.what}")
 
 
 def _worded(world: str, slot: str) -> Callable[[Scene], str]:

@@ -8,7 +8,7 @@ from msgspec import Struct, structs
 
 from kit.protocols.tablets.hosts import LOG
 from kit.protocols.tablets.resize import TARGET, Resize, ResizeState
-from kit.protocols.tablets.rules.grid import GridHost, PlacedTablet, TabletGrid, grid_of_maps
+from kit.protocols.tablets.rules.grid import SIZED, GridHost, PlacedTablet, TabletGrid, grid_of_maps
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.rules.resize import TARGET_SIZE, TableSize, resize_said
 
@@ -26,7 +26,9 @@ def grid(m: Resize, s: ResizeState) -> TabletGrid:
         note = behind if name in m.asked else "ignored"
         out = name not in m.asked
         health = "down" if out else "up"
-        hosts.append(GridHost(name, shards, note=note, barrier=role, health=health, is_banned=out))
+        tag = f"{SIZED}{s.size // view.count} %"
+        host = GridHost(name, shards, note=note, barrier=role, tag=tag)
+        hosts.append(structs.replace(host, health=health, is_banned=out))
     pairs = zip(m.names, s.views, strict=True)
     others = {name: view.count for name, view in pairs if view.count != s.map.count}
     older = tuple(

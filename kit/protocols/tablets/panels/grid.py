@@ -21,6 +21,7 @@ from kit.errors import counted
 from kit.protocols.tablets.hosts import host_spot, replica_spot, shard_spot
 from kit.protocols.tablets.rules.grid import (
     DECIDED,
+    SIZED,
     GridHost,
     HeldReplica,
     Part,
@@ -341,7 +342,9 @@ def _over(above: Above, lies: GridLayout, y: float, led_by: str) -> Iterator[Fra
 
 
 def _news(grid: TabletGrid, was: TabletGrid | None) -> frozenset[str]:
-    """What is otherwise than a step before: chips by their key, stages by that of their work."""
+    """What is otherwise than a step before: chips by their key, stages by that of their work, what
+    nodes go by.
+    """
     if was is None:
         return frozenset()
 
@@ -351,6 +354,7 @@ def _news(grid: TabletGrid, was: TabletGrid | None) -> frozenset[str]:
             is_divided = (chip.tablet.number, chip.place) in each.divided
             yield chip.key, (chip.place, chip.part, is_divided)
         yield from ((_work_key(tablet), tablet.ways[0].stage) for tablet in each.moving)
+        yield from ((host_spot(host.name), host.tag) for host in each.hosts)
 
     before = dict(looks(was))
     return frozenset(key for key, look in looks(grid) if before.get(key) != look)
@@ -402,7 +406,10 @@ def draw_grid(
         strip,
         list(_over(above, lies, room.strip, grid.led_by)),
         list(_shard_heads(lies, grid)),
-        [_row(prefix, host, lies, held[host.name], left) for host in grid.hosts],
+        [
+            _row(prefix, host, lies, held[host.name], left, is_new=host_spot(host.name) in news)
+            for host in grid.hosts
+        ],
         list(_client(tablet, lies, room.strip + CLIENT)) if tablet else None,
         [
             _arrow(prefix, tablet, each, lies, each.key in marks)
@@ -444,6 +451,8 @@ def _legend(grid: TabletGrid, every: Sequence[HeldReplica], marks: frozenset[str
     yield from ("crown: coordinator",) * leads
     tags = {host.tag[:1] for host in grid.hosts}
     yield from ("below a node: the version it works with",) * (VERSION in tags)
+    sized = any(host.tag.startswith(SIZED) for host in grid.hosts)
+    yield from ("below a node: the size of its tablets by the target size",) * sized
     loads = any(host.fill is not None for host in grid.hosts)
     yield from ("below a node: its load; disk: load relative to the highest",) * loads
     yield from ("hollow: down",) * any(host.health == "down" for host in grid.hosts)
@@ -549,6 +558,8 @@ def _row(
     lies: GridLayout,
     count: int,
     gone: Mapping[TabletReplica, str],
+    *,
+    is_new: bool,
 ) -> Frag:
     """A node's name and the cells of its shards; its place is behind its name, where flows end."""
     note = host.note or host.rack
@@ -578,7 +589,12 @@ def _row(
         h("title", f"{host.name}: {', '.join(filter(None, said))}"),
         named,
         [
-            word(line, 2 - left, under + 14 * at, "soft", None)
+            (
+                fresh(2 - left + measured(line) / 2, under + 14 * at - 5, measured(line) + 4)
+                if is_new and line.endswith(host.tag)
+                else None,
+                word(line, 2 - left, under + 14 * at, "soft", None),
+            )
             for at, line in enumerate(filter(None, lines))
         ],
         list(_at_node(host)),

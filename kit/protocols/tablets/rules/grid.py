@@ -24,6 +24,8 @@ Part = Literal["", "pending", "leaving", "stray"]
 or takes away, data of a tablet of which it is no replica."""
 DECIDED = "a command that is not committed yet"
 """What a coordinator has in hand once it has decided."""
+SIZED = "size "
+"""What the tag of a node begins with that says how large its tablets are."""
 Sizes = Mapping[tuple[str, int, TabletReplica], int]
 """The bytes of a replica, by table, number of the tablet and place."""
 UNKNOWN: Sizes = MappingProxyType({})
@@ -36,8 +38,8 @@ class GridHost(Struct, frozen=True):
     ``leads``: the topology coordinator runs there; ``hand`` is what it has in hand:
     a command that it has not committed yet, or how far its work is.
     ``barrier`` is how it stands in the barrier that runs (*answered*, *asked*), if at all,
-    ``tag`` the version that it goes by, as short as it can be; where loads are seen, its load, and
-    ``fill`` that load by the largest one.
+    ``tag`` the version that it goes by, as short as it can be, or how large its tablets are; where
+    loads are seen, its load, and ``fill`` that load by the largest one.
     """
 
     name: str

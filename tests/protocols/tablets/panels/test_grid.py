@@ -343,7 +343,9 @@ def test_a_node_that_is_given_up_looks_so() -> None:
 
 
 def test_what_a_step_changed_is_marked() -> None:
-    """A replica that moved, and nothing else; a stage, which no chip follows; nothing at first."""
+    """A replica that moved, the loads of both its nodes; a stage, which no chip follows; nothing at
+    first.
+    """
 
     def marked_in(scenario: str) -> list[set[str]]:
         """What is marked in each step of a scenario, by the key of its part."""
@@ -355,7 +357,7 @@ def test_what_a_step_changed_is_marked() -> None:
         return steps
 
     first, second, *_ = marked_in("balance/empty-a-node")
-    assert (first, second) == (set(), {"tablet:ks.t:1:1"})
+    assert (first, second) == (set(), {"tablet:ks.t:1:1", "host:C", "host:D"})
     stages = [each for each in marked_in("tablets/one-tablet-moves") if "work:ks.t:0" in each]
     assert len(stages) == 7
 

@@ -38,6 +38,26 @@ def test_the_line_has_the_average_and_both_thresholds() -> None:
         assert (x > ends[2]) == (now.average > now.split_above)
 
 
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [("resize/table-splits", ("75", "300")), ("resize/table-merges", ("75", "18"))],
+)
+def test_nodes_show_how_large_their_tablets_are(name: str, sizes: tuple[str, str]) -> None:
+    """By the map that each goes by: all when the table grows or shrinks, later one by one."""
+    first, second, *_ = scenes(walk(name))
+    for scene, size in zip((first, second), sizes, strict=True):
+        picture = next(p for p in for_model(scene.model).panels if p.name == "grid").draw(scene)
+        for host in scene.model.names:
+            node = part(picture, f"host:{host}")
+            assert node is not None
+            words = {each.text(): each for each in node.walk() if each.tag == "text"}
+            assert f"size {size} %" in words
+            assert any(each.get("class") == "moved" for each in node.walk()) == (scene is second)
+    *_, last = scenes(walk(name))
+    final = facts.grid(last.model, last.state)
+    assert {host.tag for host in final.hosts} == {f"size {last.state.average} %"}
+
+
 def test_a_split_waits_for_the_number_of_every_replica() -> None:
     """One after the other the replicas are ready; then nothing is waited for any more. So it goes
     in both splits, of one tablet and of two.
