@@ -426,7 +426,7 @@ class Cms(NodeModel[CmsState]):
     )
     @purpose("Every change of metadata is a log entry that a quorum stores.")
     def submit_event(self, s: CmsState, member: Node, by: By) -> Next:
-        """{member} commits an event as epoch {epoch}; {by} stored it."""
+        """{member} commits an event as epoch {epoch}, stored by {who}."""
         return self.commit(s, member, by, rules.CHANGE)
 
     @action(
@@ -438,7 +438,7 @@ class Cms(NodeModel[CmsState]):
     )
     @purpose("One node at a time, so that old and new quorums share a member.")
     def advance(self, s: CmsState, member: Node, by: By) -> Next:
-        """{member} commits "{event}" as epoch {epoch}; {by} stored it."""
+        """{member} commits "{event}" as epoch {epoch}, stored by {who}."""
         members = self.known(s, member)
         event = self.step_of(s, members)
         if not event:
@@ -539,7 +539,7 @@ class Cms(NodeModel[CmsState]):
     )
     @purpose("A larger cluster may want a larger CMS.")
     def join(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
-        """{node} joins the cluster: {member} commits that as epoch {epoch}; {by} stored it."""
+        """{node} joins the cluster: {member} commits that as epoch {epoch}, stored by {who}."""
         return self.commit(s, member, by, f"{rules.JOIN} {self.names[node]}")
 
     @order(
@@ -547,7 +547,7 @@ class Cms(NodeModel[CmsState]):
     )
     @purpose("A node that leaves the cluster has to hand over its part of the log first.")
     def decommission(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
-        """{node} begins to leave: {member} commits that as epoch {epoch}; {by} stored it."""
+        """{node} begins to leave: {member} commits that as epoch {epoch}, stored by {who}."""
         members = self.known(s, member)
         if (members.cluster & ~members.leaving).bit_count() == 1:
             return refused("no other node would be left")
@@ -561,7 +561,7 @@ class Cms(NodeModel[CmsState]):
     )
     @purpose("Its disk goes with it, so enough other nodes must have the log.")
     def complete_leave(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
-        """{node} has left: {member} commits that as epoch {epoch}; {by} stored it."""
+        """{node} has left: {member} commits that as epoch {epoch}, stored by {who}."""
         members, name = self.known(s, member), self.names[node]
         if self.hand_over and members.writers >> node & 1:
             return refused(f"{name} is a member of the CMS, and has to hand over first")
@@ -579,7 +579,7 @@ class Cms(NodeModel[CmsState]):
     )
     @purpose("A node that is gone can't hand anything over, so it leaves both sets at once.")
     def assassinate(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
-        """{node} is taken out at once: {member} commits that as epoch {epoch}; {by} stored it."""
+        """{node} is taken out at once: {member} commits that as epoch {epoch}, stored by {who}."""
         members = self.known(s, member)
         if members.cluster.bit_count() == 1:
             return refused("no other node would be left")
@@ -599,8 +599,8 @@ class Cms(NodeModel[CmsState]):
     @order(each=forgettable, when=lambda m: m.edition == "server", hand=off_stage)
     @purpose("The log keeps the number of a node that has left until an operator removes it.")
     def unregister(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
-        """{node} has left, and is unregistered: {member} commits that as epoch {epoch}; {by} stored
-        it.
+        """{node} has left, and is unregistered: {member} commits that as epoch {epoch}, stored
+        by {who}.
         """
         return self.commit(s, member, by, f"{rules.UNREGISTER} {self.names[node]}")
 
@@ -609,7 +609,7 @@ class Cms(NodeModel[CmsState]):
         when=lambda m: m.edition == "documents",
         says=lambda m, s, a, _: (
             f"An operator {'takes {node} out of' if is_member(m, s, a) else 'puts {node} into'} "
-            "the CMS by hand: {member} commits that as epoch {epoch}; {by} stored it."
+            "the CMS by hand: {member} commits that as epoch {epoch}, stored by {who}."
         ),
     )
     @purpose("An operator may know better than the size which nodes are safe.")
@@ -636,7 +636,7 @@ class Cms(NodeModel[CmsState]):
     )
     def reconfigure(self, s: CmsState, member: Node, size: Size, by: By) -> Next:
         """An operator asks for {size} in the first datacenter: {member} commits that as epoch
-        {epoch}; {by} stored it.
+        {epoch}, stored by {who}.
 
         No node that is down is taken. The event names those that are, so all nodes read it alike.
         """
@@ -653,7 +653,7 @@ class Cms(NodeModel[CmsState]):
     )
     @purpose("Datacenters need not have the same number of members.")
     def resize(self, s: CmsState, member: Node, sizes: Sizes, by: By) -> Next:
-        """An operator asks for {sizes}: {member} commits that as epoch {epoch}; {by} stored it."""
+        """An operator asks for {sizes}: {member} commits that as epoch {epoch}, stored by {who}."""
         return self.resize_to(s, member, by, sizes)
 
     def resize_to(
@@ -682,7 +682,7 @@ class Cms(NodeModel[CmsState]):
     @purpose("A node that will leave soon need not become a member first.")
     def ignore(self, s: CmsState, member: Node, ignored: Ignored, by: By) -> Next:
         """An operator asks for a CMS without {ignored}: {member} commits that as epoch {epoch};
-        {by} stored it.
+        stored by {who}.
         """
         known = self.known(s, member)
         sizes = known.by_dc or str(known.size)
@@ -694,7 +694,7 @@ class Cms(NodeModel[CmsState]):
     )
     @purpose("Only an operator can give up a change; no timeout does it.")
     def cancel_change(self, s: CmsState, member: Node, by: By) -> Next:
-        """An operator cancels the change, as epoch {epoch}; {by} stored it.
+        """An operator cancels the change, as epoch {epoch}, stored by {who}.
 
         A node that is half in is out. What was finished stays.
         """
@@ -812,7 +812,7 @@ class Cms(NodeModel[CmsState]):
     @purpose("Once the log has the address, every node that follows the log has it.")
     def register(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
         """The new address of {node} goes into the log: {member} commits that as epoch {epoch};
-        {by} stored it.
+        stored by {who}.
         """
         if not self.reached(s, node) >> member & 1:
             return refused(f"{self.names[node]} does not reach {self.names[member]}")
@@ -993,7 +993,7 @@ class Cms(NodeModel[CmsState]):
     # -- words -------------------------------------------------------------------------------------
 
     def words(self, before: Any, action: Any, after: Any) -> dict[str, Any]:
-        """The epoch that a step made, the event, and what a repair brought."""
+        """The epoch that a step made, the event, who stored it, and what a repair brought."""
         name = getattr(action, "member", getattr(action, "node", ""))
         if not name or after is None:
             return {}
@@ -1003,7 +1003,8 @@ class Cms(NodeModel[CmsState]):
         had = {each.epoch for each in entries_of(before.nodes[node].log)}
         new = [str(each.epoch) for each in entries_of(log) if each.epoch not in had]
         brought = f"epoch {', '.join(new)}" if new else "nothing new"
-        return {"epoch": log.epoch, "event": entry.event if entry else "", "accepted": brought}
+        event, who = entry.event if entry else "", ", ".join(getattr(action, "by", ()))
+        return {"epoch": log.epoch, "event": event, "accepted": brought, "who": who}
 
     def milestone(self, before: CmsState, action: Any, after: CmsState) -> str | None:
         """The event that is committed; what else changes members or cluster, and faults."""

@@ -301,7 +301,7 @@ class Commit(NodeModel[CommitState]):
         tag="ballot",
         each=at_work(lambda work: True),
         when=lambda m: m.backend == "paxos",
-        says="{node} opens ballot {ballot} for epoch {epoch}, and makes the promise itself.",
+        says="{node} opens ballot {ballot} for epoch {epoch}, and is the first to promise it.",
     )
     @purpose("Ballots are ordered, so one of two members has to give way.")
     def open_ballot(self, s: CommitState, node: Node) -> Next:
@@ -443,7 +443,7 @@ class Commit(NodeModel[CommitState]):
         who, count = ", ".join(self.named(former.accepts)), former.accepts.bit_count()
         enough = "a majority" if count >= majority(self.size) else "no majority"
         more = "" if work.answer else " {node} tries its own event in the next slot."
-        return f"{{value}} is accepted by {who}, {enough}: it is epoch {{epoch}}.{more}"
+        return f"{{value}} is accepted by {who} ({enough}): it is epoch {{epoch}}.{more}"
 
     @action(
         tag="learn",

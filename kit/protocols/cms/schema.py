@@ -561,7 +561,7 @@ class Schema(NodeModel[SchemaState]):
         when=lambda m: m.joins,
         says=either(
             "{node} has joined, as epoch {newest}.",
-            "{node} says NORMAL: nodes that hear this read from {node}.",
+            "{node} says NORMAL: nodes that hear this start to read from it.",
         ),
     )
     @purpose("Reads go to the newcomer once it has all the data.")

@@ -197,7 +197,7 @@ class Gossip(NetworkModel):
         self.view = begun(names, self.cells)
         self.connect(names, NetworkOptions(drops=self.losses, partitions=self.partitions))
         self.monitors = (split_brain(self), lost_updates(self))
-        why = f"at_once={self.at_once}: no more rounds and pulls can be in flight"
+        why = f"at_once={self.at_once}: no more rounds or pulls can be in flight"
         self.bounds = (refused(why),)
 
     # -- a node and its messages -------------------------------------------------------------------

@@ -342,7 +342,7 @@ class GossipJoin(NodeModel[RingState]):
         "Each node starts reading from the newcomer when it hears this, so not all start at once."
     )
     def announce_normal(self, s: RingState, node: Node) -> Next:
-        """{node} gossips NORMAL: nodes that hear this read from {node}."""
+        """{node} gossips NORMAL: nodes that hear this start to read from it."""
         view = rules.saying(s.nodes[node].view, self.names[node], STATUS=rules.NORMAL)
         return s.at(node, phase="member", view=view)
 

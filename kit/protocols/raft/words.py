@@ -13,7 +13,7 @@ _SAID: dict[type, tuple[str, str]] = {
     m.Accepted: ("accepted {last}", "the answer that its log agrees up to index {last}"),
     m.Rejected: ("rejected {mismatch}", "the answer that it lacks the entry at index {mismatch}"),
     m.VoteRequest: ("{vote}? t{term}", "a {vote} request for term {term}"),
-    m.VoteReply: ("{vote}: {granted}", "a {granted} to the {vote} of term {term}"),
+    m.VoteReply: ("{vote}: {granted}", "a {granted} to the {vote} for term {term}"),
     m.Install: ("snapshot {index}", "a snapshot up to index {index}"),
     m.Installed: ("installed", "the answer to a snapshot"),
     m.TimeoutNow: ("lead now", "the request to lead in its place"),

@@ -291,7 +291,7 @@ class Failures(VotingModel[FailuresState]):
         return self.voting(s.but(up=s.up & ~nodes, serving=s.serving & ~nodes))
 
     @action(fault=True, each=lambda m, s: s.up, hand=off_stage)
-    @purpose("Each node that is down is missing from the majority.")
+    @purpose("A node that is down cannot count towards the majority.")
     def stop(self, s: FailuresState, node: Node) -> Next:
         """{node} is down. {means}."""
         return self.without(s, 1 << node)

@@ -207,7 +207,7 @@ class Recovery(LostMajority[RecoveryState]):
     )
     @purpose("Without the old id, the node looks for the new group at its next start.")
     def delete_id(self, s: RecoveryState, node: Node) -> Next:
-        """{node} no longer has a group id, but runs in its group until it restarts."""
+        """{node} no longer has a group id, but keeps running in its group until it restarts."""
         if self.isolation and not s.isolated:
             return refused("nodes that are given up are not cut off")
         if self.edition == "server" and not s.indexes_read:

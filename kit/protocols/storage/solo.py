@@ -80,7 +80,7 @@ class Coordinator(Coordinating):
             action.epoch,
             action.epoch,
             error,
-            "answers an error" if error else "returns write 1" if action.has_write else did,
+            "answers with an error" if error else "returns write 1" if action.has_write else did,
             False,
             self.epoch(after, now) if now > was else None,
         )
@@ -227,7 +227,7 @@ class Replica(Declared[ReplicaState]):
             self.epoch(before.known),
             self.epoch(answer.known),
             error,
-            "answers an error" if error else did,
+            "answers with an error" if error else did,
             False,
             None,
         )
@@ -308,7 +308,7 @@ class Replica(Declared[ReplicaState]):
 
     @sometimes(name="refused")
     def turned_away(self, s: ReplicaState) -> bool:
-        """It answers an error."""
+        """It answers with an error."""
         return s.last is not None and s.last.verdict == "not-a-member"
 
 

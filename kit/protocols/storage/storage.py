@@ -178,7 +178,7 @@ class Storage(Moving, Coordinating):
         brought, held = self.mutation(before, number), self.returned(before, i, number)
         on = named_shards(self.on_shards(before, i, number, write=writes))
         if error:
-            did = "answers an error"
+            did = "answers with an error"
         elif not writes:
             did = f"returns {self.cell_text(before, held)}{on}"
         elif held < brought:

@@ -61,7 +61,7 @@ def test_a_scripted_replica() -> None:
     play(timeline, "write at epoch 101")
     assert "catches up to epoch 101, and answers ok" in timeline.now.say
     play(timeline, "apply A", "apply A", "write at epoch 101")
-    assert timeline.now.say.endswith("answers an error at epoch 103: it is not a replica.")
+    assert timeline.now.say.endswith("answers with an error at epoch 103: it is not a replica.")
 
 
 def test_a_replica_keeps_to_its_range() -> None:

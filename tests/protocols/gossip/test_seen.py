@@ -106,7 +106,7 @@ def test_nodes_talk_once_at_a_time_and_few_at_once() -> None:
 
     for verb in ("gossip A B", "gossip B A"):
         assert why(verb) == f"{verb[7]} and {verb[9]} are busy: SYN is in flight"
-    few = "at_once={}: no more rounds and pulls can be in flight"
+    few = "at_once={}: no more rounds or pulls can be in flight"
     assert why("gossip A C") == why("gossip C B") == few.format(1)
     go_on(timeline, "partition A | B C")
     for verb in ("gossip A B", "gossip C A"):

@@ -103,7 +103,7 @@ def test_an_answer_lapses_with_its_members_absence() -> None:
 
 def test_who_is_at_the_same_epoch_is_not_ahead() -> None:
     """Without the membership check only who is ahead takes part: who knows the very epoch of a
-    message, and is no member by it, answers an error.
+    message, and is no member by it, answers with an error.
     """
     off = ExchangeSwitches(safeguards=RequestSafeguards(membership_check=False))
     assert receive(VIEWS, 0, 3, 3, True, off) == Answer("not-a-member", 3)

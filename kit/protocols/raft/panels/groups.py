@@ -100,7 +100,7 @@ def majorities(thing: str, server: Server, *, card: str = "", more: str = "") ->
     role, configuration = server.role, server.configuration
     if isinstance(role, Candidate):
         what = f"elect {server.id}{more} in term {server.term + role.trial}"
-        did = "would vote for it" if role.trial else "voted for it"
+        did = "promised to vote for it" if role.trial else "voted for it"
         yield from _majorities(thing, what, did, configuration, role.granted)
     elif isinstance(role, Leader):
         for read in role.reads[:1]:
