@@ -46,12 +46,12 @@ def test_too_few_nodes(tmp_path: Path) -> None:
     """With RF above the nodes a join is accepted with a warning, a leave refused."""
     path = written(tmp_path, ring_of(TEN[:2]))
     found = plan(path, "bootstrap", "x", "--tokens", "150")
-    assert found["warnings"] == ["keyspace ks wants 3 replicas: 2 nodes now, enough afterwards"]
+    assert found["warnings"] == ["keyspace ks needs 3 replicas: 2 nodes now, enough afterwards"]
     assert names(found) == ["prepare", "start", "mid", "finish"]
     assert "keeps 3 replicas" in refused(path, "decommission", "n1")["reason"]
     forced = plan(path, "decommission", "n1", "--force")
     assert forced["warnings"] == [
-        "keyspace ks wants 3 replicas: 2 nodes now, 1 node afterwards",
+        "keyspace ks needs 3 replicas: 2 nodes now, 1 node afterwards",
         "forced: the replication check was skipped",
     ]
 

@@ -36,7 +36,7 @@ def test_a_page_of_another_kit_is_told(tmp_path: Path) -> None:
     story = tmp_path / "stories" / "a" / "b.html"
     story.parent.mkdir(parents=True)
     story.write_text('<link rel="stylesheet" href="../../gone.css">', encoding="utf-8")
-    with pytest.raises(KitError, match=r"b\.html and what lies beside it differ"):
+    with pytest.raises(KitError, match=r"b\.html and the files next to it differ"):
         site([str(tmp_path), "--single", "a/b", str(tmp_path / "out.html")])
 
 

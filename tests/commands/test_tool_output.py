@@ -83,7 +83,7 @@ def test_a_join_that_names_no_place_says_where_it_is_taken_to_be(tmp_path: Path)
     path = tmp_path / "ring.json"
     path.write_text(json.dumps({"nodes": nodes, "keyspaces": keyspaces}), "utf-8")
     words = ("plan", str(path), "bootstrap", "x", "--tokens", "150", "--json")
-    assert call(*words).json["warnings"] == ["x is taken to be in datacenter dc1 and rack r1"]
+    assert call(*words).json["warnings"] == ["x is assumed to be in datacenter dc1 and rack r1"]
     assert call(*words, "--dc", "dc0", "--rack", "r2").json["warnings"] == []
 
 

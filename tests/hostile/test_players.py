@@ -133,5 +133,5 @@ def test_actions_that_cannot_be_told_apart_are_named() -> None:
             del model.Action
         else:
             model.Action = kinds
-        with pytest.raises(BadInput, match=r"^Action of mine: .*each with a tag of its own"):
+        with pytest.raises(BadInput, match=r"^Action of mine: .*each with its own tag"):
             Timeline.load(timeline.save(), model)

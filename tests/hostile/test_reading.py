@@ -86,7 +86,7 @@ def test_the_line_of_a_bad_byte_is_named(tmp_path: Path) -> None:
     """Where the text stops being UTF-8 is said by line."""
     place = tmp_path / "ring.txt"
     place.write_bytes(b"one\ntwo\nth\xffree\n")
-    with pytest.raises(BadInput, match="byte 0xff in line 3 is none"):
+    with pytest.raises(BadInput, match="byte 0xff in line 3 is invalid"):
         read_text(place, "file", 100)
 
 

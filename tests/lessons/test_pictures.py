@@ -28,7 +28,7 @@ def test_the_table_of_steps_says_what_it_draws() -> None:
     """A row per operation: its committed steps, in order."""
     chart = step_table(scripted_run("bootstrap"), scripted_run("assassinate"))
     assert "bootstrap X at 150: split ranges, add write replicas" in repr(chart)
-    assert "assassinate B: take the node out at once" in repr(chart)
+    assert "assassinate B: remove the node at once" in repr(chart)
     assert chart.png.startswith(PNG)
 
 

@@ -148,7 +148,7 @@ JOIN = "\njoin X --tokens 150\n----\n"
         ("# Why.\nrf 3\n", 2, "`model NAME`"),
         ("# Why.\nmodel tmc\n", 2, "tcm"),
         ("# Why.\nmodel tcm\nrf\n", 3, "a parameter and its value"),
-        ("# Why.\nmodel tcm\nrf 3\nrf 3\n", 4, "each parameter once"),
+        ("# Why.\nmodel tcm\nrf 3\nrf 3\n", 4, "no parameter twice"),
         ("# Why.\nmodel tcm\nfr 3\n", 3, "rf"),
         ("# Why.\nmodel tcm\nrf many\n", 3, "a whole number"),
         ("# Why.\nmodel tcm\nrf 0\n", 3, "1 to 1000"),

@@ -90,7 +90,7 @@ def changed(path: str, value: object) -> str:
         ("nodes.1.rack", 4, "nodes[1].rack | 4"),
         ("nodes.1.tokens", [], "nodes[1].tokens | []"),
         ("nodes.1.tokens", 5, "nodes[1].tokens | 5"),
-        ("nodes.1.tokens.0", 100, "nodes[1].tokens[0] | 100 | tokens | owned | once"),
+        ("nodes.1.tokens.0", 100, "nodes[1].tokens[0] | 100 | tokens with one owner"),
         ("nodes.1.tokens.0", "100", "nodes[1].tokens[0] | 100"),
         ("nodes.1.tokens.0", True, "nodes[1].tokens[0] | True"),
         ("nodes.1.tokens.0", 1.0, "nodes[1].tokens[0] | 1.0"),

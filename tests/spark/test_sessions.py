@@ -152,7 +152,7 @@ def test_a_session_is_shared(spark: Any) -> None:
     """Asking again gives the running session; asking for another master says what runs."""
     assert session("local[2]") is spark
     assert session_or_none("local[2]") is spark
-    with pytest.raises(BadInput, match=like("master | 'local[1]' | local[2] | runs")):
+    with pytest.raises(BadInput, match=like("master | 'local[1]' | local[2] | is running")):
         session("local[1]")
 
 

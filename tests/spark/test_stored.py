@@ -141,7 +141,9 @@ def test_a_disk_that_is_really_full(more: tuple[str, ...]) -> None:
     found = json.loads(told.stdout)
     for engine in ("spark", "plain"):
         line = found[engine]["line"]
-        assert re.fullmatch(r"folder: got '\S+'; allowed: a place .* \(File too large\)", line)
+        assert re.fullmatch(
+            r"folder: got '\S+'; allowed: a writable place .* \(File too large\)", line
+        )
         assert found[engine]["left"] == []
     assert re.fullmatch(r"TMPDIR: got '\S+'; .* \(File too large\)", found["temporary"])
     assert found["interrupted"] == {"line": "interrupted", "left": [], "running": 0}, found

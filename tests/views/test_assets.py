@@ -126,7 +126,7 @@ def _classes(path: Path) -> set[str]:
 @pytest.mark.parametrize("path", tuple(sheets()), ids=lambda path: str(path.relative_to(KIT)))
 def test_what_is_styled_is_drawn(path: Path) -> None:
     """Each class of a sheet is drawn by the generic stage or by the panels of its own family."""
-    shown = (_words(KIT / name) for name in ("views", "widgets", "site"))
+    shown = (_words(KIT / name) for name in ("views", "widgets", "site", "playing"))
     words = _made_in_the_page().union(*shown)
     if PROTOCOLS in path.parents:
         words |= _words(path.parent.parent)

@@ -141,7 +141,9 @@ def test_a_commit_says_whom_requests_ask_from_there_on() -> None:
     }
     both = "Writes now go to old and new replicas; reads still ask the old ones."
     assert both in told["tablets/one-tablet-moves"]
-    assert "From here on X is read, D is no longer read." in told["vnodes/write-during-bootstrap"]
+    assert (
+        "From now on X is read, and D is no longer read." in told["vnodes/write-during-bootstrap"]
+    )
 
 
 def test_a_comment_of_a_scenario_file_is_the_why_of_its_moment() -> None:

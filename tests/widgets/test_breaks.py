@@ -82,7 +82,7 @@ def test_a_safeguard_that_changes_the_start_is_not_put_back() -> None:
     """Such a run is no branch of this one: it says so, and the history stays as it was."""
     player = broken("tablets", "S-27")
     known = len(player.timeline.moments)
-    with pytest.raises(Refused, match="With S-27 on, the run begins differently"):
+    with pytest.raises(Refused, match="With S-27 on, the run starts differently"):
         player.put_back()
     assert len(player.timeline.moments) == known
 

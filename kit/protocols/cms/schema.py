@@ -753,7 +753,7 @@ class Schema(NodeModel[SchemaState]):
     def start_again(self, s: SchemaState, node: Node) -> Next:
         """A node starts, and loads its schema."""
         if self.names[node] in self.metadata(s, self.newest(s)).those(REPLACED):
-            return refused("another node takes its place")
+            return refused("another node is replacing it")
         if gossip.schema_of(s.nodes[node].cells).orphans:
             return s.at(node, health="failed")
         asks = self.ordered and self.status(s, s.nodes[node]) != (self.names[node],)

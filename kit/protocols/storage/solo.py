@@ -248,7 +248,9 @@ class Replica(Declared[ReplicaState]):
         caught_up = f", catches up to epoch {now}" * (now > known)
         refuses = after.last.verdict == "not-a-member"
         answers = (
-            f"an error at epoch {now}: it is not a replica" if refuses else f"ok at epoch {now}"
+            f"with an error at epoch {now}: it is not a replica"
+            if refuses
+            else f"ok at epoch {now}"
         )
         return (
             f"{self.replica}, at epoch {known}, gets a {kind} that was planned at epoch "

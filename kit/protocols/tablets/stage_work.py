@@ -311,7 +311,7 @@ class Stages(TabletCluster):
             return blocked
         missing = barrier_nodes(s) & ~(s.answered if self.answering else s.control.reachable)
         if missing:
-            lacks = "has not answered" if self.answering else "does not hear the barrier"
+            lacks = "has not answered" if self.answering else "does not receive the barrier"
             return refused(f"a node {lacks}", self.named(missing))
         late = s.late
         if self.sessions and late is not None and late.runs and s.is_over(late):
@@ -335,7 +335,7 @@ class Stages(TabletCluster):
         if blocked := self.busy(s):
             return blocked
         if not s.control.reachable >> node & 1:
-            return refused("it does not hear the barrier", (self.names[node],))
+            return refused("it does not receive the barrier", (self.names[node],))
         late = s.late
         runs = self.sessions and late is not None and late.runs and s.is_over(late)
         if runs and late and self.nodes_of(late.targets) >> node & 1:

@@ -112,7 +112,7 @@ def test_a_cancelled_operation_is_not_what_a_replica_alone_knows() -> None:
         ("replica", {"replica": "Q"}, "replica | 'Q' | A, B, C, X"),
         ("replica", {"messages": 0}, "messages | 0 | 1 to 8"),
         ("replica", {"messages": 9}, "messages | 9 | 1 to 8"),
-        ("coordinator", {"request": "A write QUORUM"}, "request | 'A' | none of A, B"),
+        ("coordinator", {"request": "A write QUORUM"}, "request | 'A' | other than A, B"),
         ("coordinator", {"request": "K1 write SOME"}, "requests | 'SOME'"),
         ("coordinator", {"exchange": "none"}, "exchange"),
     ],

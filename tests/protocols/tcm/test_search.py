@@ -123,7 +123,7 @@ def test_every_safeguard_has_a_test() -> None:
 
 HARM = [
     ("progress-barrier", "one-step", {"rf": 3}, "while 1 of A, B, C, X have applied epoch 1"),
-    ("validate-committed", "valid", {}, "D has a part in decommission D and in replace D by Y"),
+    ("validate-committed", "valid", {}, "D takes part in both decommission D and replace D by Y"),
     ("validate-committed", "locks", {}, "decommission D and replace D by Y both change"),
     ("apply-in-order", "same-state", {}, "A has applied epoch 2 without 1"),
     ("operator-cancel", "asked-for", {}, "undone: 1, cancelled by an operator: 0"),

@@ -59,7 +59,7 @@ def test_who_is_being_replaced_is_not_asked_for_anything_else(
     given = {"edition": edition, "operations": ("replace D C", second), "down": ("C",)}
     timeline: Any = Timeline(build("topology", given), ("replace D C",))
     timeline.forward()
-    action, told = MakeRequest(1), {"normal": "another node takes its place"}
+    action, told = MakeRequest(1), {"normal": "another node is replacing it"}
     while not timeline.model.is_over(timeline.state):
         state = timeline.state.topology.nodes[2].state
         expected = told.get(state, "the node is not normal")

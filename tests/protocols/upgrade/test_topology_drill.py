@@ -104,7 +104,7 @@ def test_waiting_says_why_nothing_goes_on() -> None:
         ("upgrade B", "B has the newer version"),
         ("start A", "A is already up"),
         ("on D", "D is not a node in the cluster yet: start it"),
-        ("happen crash D", "there is nothing like that to do now"),
+        ("happen crash D", "nothing like that can be done now"),
         ("SELECT * FROM system.tablets", "got 'system.tablets'"),
         ('{"nodes": []}', "command: got"),
     ],

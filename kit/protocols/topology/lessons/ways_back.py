@@ -62,7 +62,7 @@ TASKS = (
     ),
     run_task(
         "another-replacement",
-        "another node takes C's place",
+        "another node replaces C",
         "C is dead. D should replace it, or else E. One piece of work may fail. Give a run, as "
         "verbs or as a Player, in which D is rolled back from write_both_read_old, and at the end "
         "E has replaced C.",

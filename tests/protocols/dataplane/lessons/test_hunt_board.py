@@ -27,7 +27,7 @@ def test_a_board_plays_searches_and_accuses() -> None:
     assert player.timeline.path() == found.search(SHORT).timeline.path()
     board.suspect.value = "S-09"
     board.accuse.click()
-    assert "Not so: S-09" in board.reply.value
+    assert "No: S-09" in board.reply.value
     assert "Score: 0 of 8 named, 1 accusation." in board.table.value
     board.suspect.value = drawn(SEED)[SHORT - 1].missing.id
     board.accuse.click()

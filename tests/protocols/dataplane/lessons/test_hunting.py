@@ -119,7 +119,7 @@ def test_names_are_kept_and_checked_in_a_fresh_process() -> None:
     assert found.accuse(2, right.name).passed
     told = repr(exercise("find-the-bug").check(found))
     assert "Public cases: 1 of 8 passed." in told
-    assert f"Not so: {wrong} is not what variant 1 lacks." in told
+    assert f"No: {wrong} is not what variant 1 lacks." in told
     assert "variant 3" not in told
     assert wrong in repr(found)
     assert exercise("find-the-bug").check(named_hunt()).passed

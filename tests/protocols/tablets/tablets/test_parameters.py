@@ -14,7 +14,7 @@ from kit.errors import BadInput
     ("model", "given", "said"),
     [
         ("tablets", {"tablets": ("A Z",)}, "A Z"),
-        ("tablets", {"tablets": ("A A",)}, "one on a host"),
+        ("tablets", {"tablets": ("A A",)}, "no more than one per host"),
         ("tablets", {"tablets": ("A:x",)}, "hosts and shards"),
         ("tablets", {"tablets": ("A:3",)}, "shards below 1"),
         ("tablets", {"tablets": ("",)}, "at least one replica"),

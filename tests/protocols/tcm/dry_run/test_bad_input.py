@@ -44,7 +44,7 @@ CASES: dict[str, tuple[list[str], str]] = {
     ),
     "status cut behind a row": (
         [RING, lines(STATUS, slice(9))],
-        "{ring}: node | '10.20.0.5' | node | {status} | knows",
+        "{ring}: node | '10.20.0.5' | node | also in {status}",
     ),
     "one output twice in a file": (
         [RING + RING],
@@ -60,7 +60,7 @@ CASES: dict[str, tuple[list[str], str]] = {
     ),
     "a node of another cluster": (
         [RING, STATUS.replace("10.30.0.4", "10.30.0.7")],
-        "{ring}: node | '10.30.0.4' | node | {status} | knows",
+        "{ring}: node | '10.30.0.4' | node | also in {status}",
     ),
     "a datacenter of another cluster": (
         [RING, STATUS.replace("west", "north")],
@@ -156,5 +156,5 @@ def test_more_of_anything_than_can_be_is_one_line() -> None:
 def test_what_would_take_minutes_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
     """The largest keyspace is named, and how long it would take, before anything is opened."""
     monkeypatch.setattr(player, "PLAYER", Cost(0, 1e6, 0, 0.0))
-    with pytest.raises(BadInput, match=r"^keyspace .*work of at most .* leave keyspaces out"):
+    with pytest.raises(BadInput, match=r"^keyspace .*work of at most .* leave out keyspaces"):
         kit.rehearse(FILES, LEAVE, keyspaces=KS)

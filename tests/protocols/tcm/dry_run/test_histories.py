@@ -91,8 +91,8 @@ def test_what_stands_still_says_why() -> None:
         ),
         (("decommission n99",), "node | 'n99' | n1, n2"),
         (("bootstrap n1 --tokens 5",), "node | 'n1' | name | ring | yet"),
-        (("bootstrap x --tokens 100",), "tokens[0] | 100 | token | nobody | owns"),
-        (("decommission n1 --dc x",), "--dc | 'x' | only | bootstrap | replace"),
+        (("bootstrap x --tokens 100",), "tokens[0] | 100 | token | no node owns"),
+        (("decommission n1 --dc x",), "--dc | 'x' | except with bootstrap and replace"),
     ],
 )
 def test_operations_that_do_not_fit_the_ring(lines: tuple[str, ...], said: str) -> None:

@@ -43,7 +43,7 @@ def test_streams_name_senders_and_receivers(job: Pipeline) -> None:
     assert "others to x: " in chart.words or "to x: " in chart.words
     frame = job.streams()
     total = frame["bytes"].sum()
-    assert chart.words.startswith(f"Streams: {total / 10**9:.3g} GB in all")
+    assert chart.words.startswith(f"Streams: {total / 10**9:.3g} GB in total")
     given = sample(4, 2, dcs=1)
     nothing = pipeline(None, history(given.ring, given.keyspaces))
     assert charts.streams(nothing).words == "Nothing is streamed."
