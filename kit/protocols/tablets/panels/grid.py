@@ -452,7 +452,7 @@ def _legend(grid: TabletGrid, every: Sequence[HeldReplica], marks: frozenset[str
     tags = {host.tag[:1] for host in grid.hosts}
     yield from ("below a node: the version it works with",) * (VERSION in tags)
     sized = any(host.tag.startswith(SIZED) for host in grid.hosts)
-    yield from ("below a node: the size of its tablets by the target size",) * sized
+    yield from ("below a node: size of a tablet in its map, in % of the target",) * sized
     loads = any(host.fill is not None for host in grid.hosts)
     yield from ("below a node: its load; disk: load relative to the highest",) * loads
     yield from ("hollow: down",) * any(host.health == "down" for host in grid.hosts)
