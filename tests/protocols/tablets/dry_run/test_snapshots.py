@@ -214,7 +214,7 @@ def test_a_stage_that_passed_a_node_that_was_down_is_refuted(tmp_path: Path) -> 
     said = " ".join(answer.out.split())
     assert answer.status == 1
     assert "no rule explains s/system_tablets.csv line 2; the nearest refusal is" in said
-    assert '"barrier: a node does not hear the barrier: 172.20.0.15"' in said
+    assert '"barrier: a node does not receive the barrier: 172.20.0.15"' in said
 
 
 def test_a_stage_does_not_come_twice(tmp_path: Path) -> None:
