@@ -159,7 +159,7 @@ def _beside_next(scene: Scene) -> float:
     return max(AWAITED, WITH_NEXT - min(most, max(least, measured(verb, 14, bold=True) + EDGES)))
 
 
-def _awaited(scene: Scene, closed: Sequence[Gate], wide: float = AWAITED) -> Frag:
+def _awaited(scene: Scene, closed: Sequence[Gate], wide: float) -> Frag:
     """Draw for whom the first closed gate waits, by the name that it has there, with a meter; where
     none is closed, for whom the first waiting action does. The name has what room the line leaves
     in a slot as ``wide``, and the meter what the name leaves.

@@ -27,8 +27,10 @@ def grid(m: Resize, s: ResizeState) -> TabletGrid:
         out = name not in m.asked
         health = "down" if out else "up"
         tag = f"{SIZED}{s.size // view.count} %"
-        host = GridHost(name, shards, note=note, barrier=role, tag=tag)
-        hosts.append(structs.replace(host, health=health, is_banned=out))
+        host = GridHost(
+            name, shards, note=note, barrier=role, tag=tag, health=health, is_banned=out
+        )
+        hosts.append(host)
     pairs = zip(m.names, s.views, strict=True)
     others = {name: view.count for name, view in pairs if view.count != s.map.count}
     older = tuple(
