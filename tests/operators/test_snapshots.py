@@ -11,7 +11,7 @@ import pytest
 
 from kit.edge.paths import HeldFile
 from kit.errors import BadInput
-from kit.operators.importers import system_tables
+from kit.operators.importers import dumps, system_tables
 from kit.operators.importers.anonymous import HIDDEN
 from kit.operators.importers.snapshots import (
     FILES,
@@ -113,10 +113,40 @@ def test_columns_are_found_by_name() -> None:
     assert system_tables.read_loads(held) == system_tables.read_loads(
         read_snapshot(THIRD).files["loads"]
     )
-    with pytest.raises(BadInput, match="either ; or , between the columns"):
-        system_tables.read_loads(HeldFile("loads", turned.replace(";", ",", 1).encode()))
+    for other in ",\t|":
+        with pytest.raises(BadInput, match=r"only one of , ; \| and tab between the columns"):
+            system_tables.read_loads(HeldFile("loads", turned.replace(";", other, 1).encode()))
     with pytest.raises(BadInput, match="fields, as in the header"):
         system_tables.read_loads(HeldFile("loads", turned.rpartition(";")[0].encode()))
+
+
+@pytest.mark.parametrize("sign", ["\t", "|"])
+@pytest.mark.parametrize("given", [FIRST, THIRD], ids=["first", "third"])
+def test_a_snapshot_may_have_another_delimiter(sign: str, given: Path, tmp_path: Path) -> None:
+    """A tab or |, in all files or in one, with the same nulls; pseudonyms are the same, too."""
+    folder = copied(given, tmp_path / given.name)
+    for each in folder.iterdir():
+        each.write_text(each.read_text().replace(";", sign))
+    for anonymize in (False, True):
+        same, other = (read_snapshot(path, anonymize=anonymize) for path in (given, folder))
+        assert same.warnings == other.warnings
+        assert same.files.keys() == other.files.keys()
+        read = {
+            "dump": system_tables.read_tablets,
+            "topology": system_tables.read_topology,
+            "loads": system_tables.read_loads,
+            "sizes": system_tables.read_sizes,
+        }
+        for kind, file in same.files.items():
+            assert read[kind](file) == read[kind](other.files[kind])
+
+
+def test_a_table_that_cqlsh_prints_is_named_as_such() -> None:
+    """Its | is no delimiter: a value may hold one, and nothing would tell."""
+    printed = " node | up\n------+------\n    x | True\n\n(1 rows)\n"
+    with pytest.raises(BadInput, match=r"node \| up.*cqlsh prints a table here"):
+        list(dumps.csv_records(printed, "loads"))
+    assert dumps.header_names(printed) == {"node | up"}
 
 
 def test_a_value_may_hold_what_stands_between_values() -> None:

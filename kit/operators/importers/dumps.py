@@ -1,10 +1,10 @@
 """Dumps of ``system.local``, ``system.peers`` and ``system_schema.keyspaces``, as JSON or CSV.
 
 JSON is a list of rows, or a row per line; what cqlsh prints for ``SELECT JSON`` (heading, rows,
-their count) is read too. CSV is what ``COPY … TO … WITH HEADER = TRUE`` writes, or with ``;``
-between its fields, as ``scylla-tablets snapshot`` has it: there the word null is null, too. The
-header alone says which. A table is known by its columns; columns that are not needed may stay in.
-Tokens are a list, or a set as CQL writes it.
+their count) is read too. CSV is what ``COPY … TO … WITH HEADER = TRUE`` writes, or has ``;``
+between its fields, as ``scylla-tablets snapshot`` writes it, or ``|`` or a tab: there the word null
+is null, too. The header alone says which. A table is known by its columns; columns that are not
+needed may stay in. Tokens are a list, or a set as CQL writes it.
 """
 
 import csv
@@ -72,7 +72,7 @@ def parse_csv_rows(text: str, source: str) -> list[tuple[str, Row]]:
 
     Raises BadInput for a header with a column twice, a row that is longer or shorter than it.
     """
-    values = text.count(",") + text.count("\n")
+    values = sum(map(text.count, {COPY, "\n", delimiter(text)}))
     if values > MOST_VALUES:
         raise BadInput(source, f"{values} values", f"at most {MOST_VALUES} values in all rows")
     check_room(source, f"{values} values", values * BYTES + len(text))
@@ -85,18 +85,22 @@ def parse_csv_rows(text: str, source: str) -> list[tuple[str, Row]]:
     ]
 
 
-SNAPSHOT = ";"
-"""What stands between the fields of a snapshot's files."""
+COPY, SNAPSHOT = ",", ";"
+"""What separates the fields that COPY TO writes, and those of a snapshot's files."""
+DELIMITERS = (SNAPSHOT, "\t", "|", COPY)
+PRINTED = re.compile(r"\n*(.*\|.*)\n-+(?:\+-+)+ *(?:\n|$)")
+"""The head of a table that cqlsh prints: its columns, and the rule below them."""
 
 
 def delimiter(text: str) -> str:
-    """What stands between fields, as the header has it."""
-    return SNAPSHOT if SNAPSHOT in _header(text) else ","
+    """What separates the fields, as the header has it; never ``|`` in a table that cqlsh prints."""
+    present = [] if PRINTED.match(text) else [each for each in DELIMITERS if each in _header(text)]
+    return (*present, COPY)[0]
 
 
 def nulls(text: str) -> tuple[str, ...]:
     """The fields that are null."""
-    return ("", "null") if delimiter(text) == SNAPSHOT else ("",)
+    return ("",) if delimiter(text) == COPY else ("", "null")
 
 
 def _header(text: str) -> str:
@@ -117,13 +121,18 @@ def csv_records(text: str, source: str) -> Iterator[tuple[str, list[str]]]:
 
     Empty lines are passed over.
 
-    Raises BadInput for a header with a column twice or with both delimiters, a record that is
-    longer or shorter than it, a backslash before what COPY does not write one before.
+    Raises BadInput for a header with a column twice or with two delimiters, a table as cqlsh
+    prints it, a record that is longer or shorter than the header, a backslash before what COPY
+    does not write one before.
     """
     header = _header(text)
-    if SNAPSHOT in header and "," in header:
-        number = text.count("\n", 0, text.find(header)) + 1
-        raise bad_line(source, number, header, "either ; or , between the columns of a header")
+    number = text.count("\n", 0, text.find(header)) + 1
+    if PRINTED.match(text):
+        allowed = "CSV or JSON: cqlsh prints a table here; use COPY … TO, or SELECT JSON"
+        raise bad_line(source, number, header, allowed)
+    if sum(each in header for each in DELIMITERS) > 1:
+        allowed = "only one of , ; | and tab between the columns of a header"
+        raise bad_line(source, number, header, allowed)
     parts = delimiter(text)
     reader = csv.reader(_lines(text, source), escapechar="\\", strict=True, delimiter=parts)
     columns = 0

@@ -21,6 +21,7 @@ from kit.edge.reading import read_text
 from kit.errors import BadInput
 from kit.operators.importers.cql import parse_map, parse_set
 from kit.operators.importers.dumps import (
+    PRINTED,
     header_names,
     parse_csv_rows,
     parse_json_rows,
@@ -75,7 +76,6 @@ _PARTS = {
     "address": re.compile(r"[{ ]broadcastAddress=([^,} ]+)"),
     "place": re.compile(r"[{ ]location=([^,}]+)/([^,/}]+)"),
 }
-_TABLE = re.compile(r"\n*(.*\|.*)\n-+(?:\+-+)+ *\n")
 ENTRY_ID = re.compile(r"-?[0-9]{1,19}")
 
 
@@ -190,7 +190,7 @@ def _form(text: str) -> str | None:
         head = text[:20_000]
         named = '"transformation"' in head or '"serialization_version"' in head
         return "json" if named else None
-    table = _TABLE.match(text)
+    table = PRINTED.match(text)
     columns = {*map(str.strip, table[1].split("|"))} if table else header_names(text)
     named = {"epoch", "transformation"} <= columns or {"node_id", "host_id"} <= columns
     return ("table" if table else "csv") if named else None

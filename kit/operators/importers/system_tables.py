@@ -172,7 +172,7 @@ def _rows(text: str, source: str, table: cql.SystemTable) -> Iterator[tuple[str,
     if not is_json:
         _check_header(text, source, table)
     rows = dumps.parse_json_rows(text, source) if is_json else dumps.parse_csv_rows(text, source)
-    if not is_json and dumps.delimiter(text) == dumps.SNAPSHOT:
+    if not is_json and dumps.delimiter(text) != dumps.COPY:
         read = cql.from_driver
         rows = _readable(rows, table)
     before: dumps.Row = {}
