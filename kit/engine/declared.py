@@ -377,6 +377,10 @@ class _Made(dict[Any, tuple[Any, Any]]):
         self.spans: list[tuple[Any, bool]] = [
             (each.of(m), each.by_place) if each else (None, False) for each in act.domains
         ]
+        self.places = [
+            {value: at for at, value in enumerate(span)} if place else None
+            for span, place in self.spans
+        ]
 
     def __missing__(self, args: Any) -> tuple[Any, Any]:
         row = [*zip((args,) if self.single else args, self.spans, strict=True)]
@@ -389,10 +393,10 @@ class _Made(dict[Any, tuple[Any, Any]]):
 
     def given(self, action: Any) -> Any:
         """The arguments of an action that comes from elsewhere."""
-        row = zip(astuple(action), self.spans, strict=True)
+        row = zip(astuple(action), self.places, strict=True)
         try:
-            args = [span.index(a) if place else a for a, (span, place) in row]
-        except ValueError:
+            args = [a if places is None else places[a] for a, places in row]
+        except KeyError:
             raise Refused(f"{self.name} has no {action}") from None
         return args[0] if self.single else tuple(args)
 

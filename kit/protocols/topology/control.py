@@ -6,7 +6,7 @@ stand clients' requests by a version, and RPCs of a session that are left behind
 """
 
 from collections.abc import Iterator
-from functools import partial, reduce
+from functools import lru_cache, partial, reduce
 from operator import and_
 from typing import Any, TypeAlias
 
@@ -177,8 +177,15 @@ def caught_up(s: ControlState, nodes: int) -> ControlState:
     return s.but(applied=tuple(applied))
 
 
+@lru_cache(maxsize=1 << 16)
+def _first_made(topology: cluster.ClusterTopology) -> cluster.ClusterTopology:
+    """The first of equal topologies: what depends on it is then looked up without comparing."""
+    return topology
+
+
 def with_topology(s: ControlState, topology: cluster.ClusterTopology) -> ControlState:
     """The state with a topology that a command of group 0 made; nobody has applied it yet."""
+    topology = _first_made(topology)
     view = cluster.local_view(topology)
     views = s.views if view == s.views[-1] else (*s.views, view)
     if topology.fence_version > s.topology.fence_version:
