@@ -22,8 +22,8 @@ from kit.protocols.topology.topology import Topology, TopologyParameters
 from kit.views.rendered import RenderedTimeline
 from kit.widgets import Player
 
-NODES, SMALLER = 1000, 125
-JOINS, HELD = 20, 30
+NODES, SMALLER, TRACED = 1000, 125, 50
+JOINS, HELD = 12, 30
 FRAMES = 40
 AIM_FRAME = 0.150  # seconds per frame, 95 of 100
 MOST_GROWTH = 2.0
@@ -71,7 +71,7 @@ def joins() -> Iterator[Figure]:
         ratio <= MOST_GROWTH,
     )
     tracemalloc.start()
-    held = [join.held for join in joined(cluster(SMALLER, HELD), traced=True)]
+    held = [join.held for join in joined(cluster(TRACED, HELD), traced=True)]
     tracemalloc.stop()
     half = HELD // 2
     first, last = (held[end] - held[begin] for begin, end in ((4, half), (half + 4, HELD - 1)))

@@ -6,6 +6,7 @@ from operator import itemgetter
 from msgspec.structs import replace
 
 from kit.protocols.topology import facts
+from kit.protocols.topology.control import ControlState
 from kit.protocols.topology.rules import machines as tables
 from kit.protocols.topology.rules.cluster import NOBODY
 from kit.protocols.topology.rules.editions import MACHINES, NODE
@@ -67,7 +68,7 @@ def diagrams() -> Iterator[StateDiagram]:
 def standing(scene: Scene) -> Standing | None:
     """Where the last operation stands; before the first, the machine of what is asked first."""
     m = scene.model
-    way = facts.way_of(m, m.start(), scene.way())
+    way = facts.way_of(m, _first(scene), scene.way())
     if way is None or way.machine.name in UNDRAWN:
         machines = MACHINES[m.setting.edition]
         names = (
@@ -84,13 +85,19 @@ def standing(scene: Scene) -> Standing | None:
     return Standing(diagram(way.machine, m.setting.edition), tuple(path))
 
 
+def _first(scene: Scene) -> ControlState:
+    """The state in which the steps of a scene begin."""
+    way = scene.way()
+    return way[0].before if way else scene.state
+
+
 def node_standing(scene: Scene) -> Standing | None:
     """The states of the node that the first request is about."""
     m = scene.model
     node = next((asks.node for asks in m.plan.requests if asks.node != NOBODY), None)
     if node is None:
         return None
-    states = [m.start(), *(step.after for step in scene.way())]
+    states = [_first(scene), *(step.after for step in scene.way())]
     names = [s.topology.nodes[node].state or "none" for s in states]
     path = [name for i, name in enumerate(names) if i == 0 or name != names[i - 1]]
     return Standing(node_diagram(), tuple(path))
