@@ -204,7 +204,7 @@ VIEWS = staged(
     _badges,
     stage_panel(
         "nodes",
-        "Nodes, and which of them keep the log",
+        "The nodes that keep the log",
         _stage,
         meanings={
             "below a node": "its epoch",
