@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gc
+import tempfile
 import time
 from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -32,6 +35,16 @@ class Figure(Struct, frozen=True):
             f"{self.name:<58} {self.ours:>14} {self.baseline:>30} {ratio:>8}"
             f"  {self.aim:<18} {verdict}"
         ).rstrip()
+
+
+@cache
+def _held() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="kit-bench-")
+
+
+def scratch() -> Path:
+    """A new folder; it goes when the process ends."""
+    return Path(tempfile.mkdtemp(dir=_held().name))
 
 
 def unmeasured(name: str, lack: str) -> Figure:

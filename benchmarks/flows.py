@@ -6,13 +6,11 @@ gone every frame counts, that of the step itself included.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from benchmarks.figures import HEAD, Figure, unmeasured
+from benchmarks.figures import HEAD, Figure, scratch, unmeasured
 from benchmarks.player import at
 from kit.engine.registry import build
 from kit.widgets import Player
@@ -62,7 +60,7 @@ def figures() -> Iterator[Figure]:
         return
     player = walked()
     player.stage.pack = player.rendered.pack().compressed()
-    folder = Path(tempfile.mkdtemp(prefix="kit-bench-"))
+    folder = scratch()
     with sync_playwright() as playwright:
         browser = launch(playwright, path)
         page = browser.new_page(viewport={"width": 1280, "height": 2400})

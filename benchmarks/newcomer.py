@@ -9,14 +9,13 @@ soon as it can; what stands on the way is read at 238 words a minute, the mean o
 from __future__ import annotations
 
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from benchmarks.figures import HEAD, Figure, unmeasured
+from benchmarks.figures import HEAD, Figure, scratch, unmeasured
 from tests.widgets.browsing import launch
 from tests.widgets.laboratory import NOTEBOOK, PATIENCE, open_notebook, server
 from tools.programs import chromium
@@ -81,7 +80,7 @@ def figures() -> Iterator[Figure]:
         for name in (MOVED, BROKEN):
             yield unmeasured(name, "no Chromium here: set KIT_CHROMIUM")
         return
-    folder = Path(tempfile.mkdtemp(prefix="kit-bench-"))
+    folder = scratch()
     shutil.copy(FIRST, folder)
     with sync_playwright() as playwright, server(folder) as address:
         browser = launch(playwright, path)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 from playwright.sync_api import sync_playwright
 
-from benchmarks.figures import Figure, unmeasured
+from benchmarks.figures import Figure, scratch, unmeasured
 from benchmarks.player import PLAYER_CLICK, at, measured
 from kit.widgets import Player
 from tests.widgets.browsing import Desk, Place, launch
@@ -21,7 +18,7 @@ def painted(name: str, player: Player, steps: int) -> Figure:
     path = chromium()
     if path is None:
         return unmeasured(name, "no Chromium here: set KIT_CHROMIUM")
-    folder = Path(tempfile.mkdtemp(prefix="kit-bench-"))
+    folder = scratch()
     with sync_playwright() as playwright:
         browser = launch(playwright, path)
         page = browser.new_page(viewport={"width": 1280, "height": 720})

@@ -7,14 +7,12 @@ same browser, the same notebook and the same run. Sizes of exported pages come w
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
 
-from benchmarks.figures import HEAD, Figure, unmeasured
+from benchmarks.figures import HEAD, Figure, scratch, unmeasured
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.views.export import export_html
@@ -161,7 +159,7 @@ def in_the_browser(nodes: int, tokens: int) -> Iterator[Figure]:
         for use in ("click", "scrub"):
             yield unmeasured(f"{use} to painted, {size}", "no Chromium here: set KIT_CHROMIUM")
         return
-    folder = Path(tempfile.mkdtemp(prefix="kit-bench-"))
+    folder = scratch()
     write_notebook(
         folder / "player.ipynb",
         CELL.format(bare=BARE, nodes=nodes, tokens=tokens),
@@ -182,7 +180,7 @@ def in_the_browser(nodes: int, tokens: int) -> Iterator[Figure]:
 
 def exported() -> Iterator[Figure]:
     """The size of a page of 200 steps with all panels."""
-    folder = Path(tempfile.mkdtemp(prefix="kit-bench-"))
+    folder = scratch()
     for nodes, limit in ((10, 200_000), (64, 500_000)):
         joins = [f"bootstrap X{i} --tokens {100 * i + 50}" for i in range(1, 9)]
         timeline = Timeline(build("tcm", {"nodes": nodes, "rf": 3, "operations": joins}))

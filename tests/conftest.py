@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -33,7 +33,8 @@ sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]  # that
 
 os.environ.setdefault("MPLBACKEND", "agg")
 # What tests solve is nobody's progress.
-os.environ["KIT_SOLVED"] = str(Path(mkdtemp(prefix="kit-solved-")) / "solved.json")
+SOLVED = TemporaryDirectory(prefix="kit-solved-")
+os.environ["KIT_SOLVED"] = str(Path(SOLVED.name) / "solved.json")
 os.environ.setdefault("JUPYTER_PLATFORM_DIRS", "1")
 
 # Java that lives for a minute need not be optimised: it halves the processor time of these tests.
