@@ -88,7 +88,8 @@ def standing(scene: Scene) -> Standing | None:
 def _first(scene: Scene) -> ControlState:
     """The state in which the steps of a scene begin."""
     way = scene.way()
-    return way[0].before if way else scene.state
+    first: ControlState = way[0].before if way else scene.state
+    return first
 
 
 def node_standing(scene: Scene) -> Standing | None:
