@@ -300,7 +300,12 @@ class _Set:
             away = place - at
             if name != each.name and abs(away.imag) < self.looks.above + self.looks.below - 1:
                 room = min(room, abs(away.real) - 8)
-        return shortened(each.tag, max(own, room), bold=True)
+        room = max(own, room)
+        state, _, number = each.tag.rpartition(" ")
+        end = f" {number}" if measured(each.tag, bold=True) > room else ""
+        if state and end and (left := room - measured(end, bold=True)) > room / 2:
+            return shortened(state, left, bold=True) + end  # bootstr… v1: that is what changes
+        return shortened(each.tag, room, bold=True)
 
     def _body(self, name: str) -> Body:
         """What a character covers, or the place of one that is not there."""
