@@ -86,7 +86,7 @@ def schema_costs(tables: int = LARGE) -> Chart:
         axes.text(at, cost.most, source, ha="center", va="bottom", fontsize=8)
         lines.append(f"by {source}: {_seconds(cost.least, cost.most)}")
     halved = change_cost("hash", max(1, tables // 2)).most
-    lines.append(f"with half as many tables: by hash at most {halved:g}, by timestamp the same")
+    lines.append(f"with half as many tables: at most {halved:g} by hash, no change by timestamp")
     totals = (f"by {source} at most {total_cost(source, tables):,.0f}" for source in SOURCES)
     lines.append(f"to create all the tables one by one: {', '.join(totals)}")
     axes.set_xticks([tick for tick in axes.get_xticks() if 0 <= tick <= tables])
@@ -143,8 +143,8 @@ def founders(timeline: Timeline) -> PosedQuestion:
         f"{seeds}. Depending on the order of messages, which nodes can found a group 0?",
         model.contact_points,
         right,
-        f"Of all {result.states:,} states, at least one has a group founded by each "
-        f"of: {listed(right)}.",
+        f"The search of all {result.states:,} states found a group founded by each of these: "
+        f"{listed(right)}.",
     )
 
 

@@ -175,7 +175,7 @@ def test_a_press_that_fails_the_step_lights_the_way_back(words: str) -> None:
     switched = until(starting(words, failures=1), in_state("write_both_read_new"))
     refusal = switched.model.refusal(switched.state, act.FailWork())
     assert refusal is not None
-    assert refusal.reason == "no work can fail now in a way that matters"
+    assert refusal.reason == "no failure of work would make a difference now"
 
 
 @pytest.mark.spec("D-003")

@@ -61,7 +61,7 @@ def of_journals(
     models = tuple(_models(stays, edition))
     about = (
         f"{len(seen):,} of {len(entries):,} lines name a state",
-        f"no journal gives the number of nodes; in the model, {STAY} stay",
+        f"no journal gives the number of nodes; in the model, {STAY} nodes do not change",
     )
     return (Question("journals", seen, tuple((model, SIGHT) for model in models)),), about
 
