@@ -575,7 +575,7 @@ class Coordinator(Control):
     def answer_barrier(self, s: ControlState, node: Node) -> Next:
         """A node has applied everything and answers the coordinator's barrier."""
         if not s.reachable >> node & 1:
-            return refused("it does not receive the barrier", (self.names[node],))
+            return refused("the node does not receive the barrier", (self.names[node],))
         if drains(s, self.task(s)) and (blocked := drain_refusal(s, node, self.setting)):
             return refused(blocked.reason, (self.names[node],))
         attempted = s.attempted.but(answered=s.attempted.answered | 1 << node)
@@ -622,7 +622,7 @@ class Coordinator(Control):
     def find_imbalance(self, s: ControlState) -> Next:
         """The tablet load has become uneven."""
         if s.topology.tablets != "even":
-            return refused("it is already uneven")
+            return refused("the load is already uneven")
         return s.but(topology=replace(s.topology, tablets="uneven"))
 
     @action(kind="tablets found", tag="resize", spends="faults.resizes", unasked=True)

@@ -50,8 +50,8 @@ HOST_IDS = schemas.of_steps(
     "host string: the host id",
     "node_state string: its state",
     "member boolean: whether it is in the configuration of group 0",
-    "features array<string>: what it supports",
-    "reason string: why it was rejected, null where it was not",
+    "features array<string>: the features that it supports",
+    "reason string: why it was rejected, null if it was not",
 )
 CALLS = schemas.of_steps(
     "join_calls",

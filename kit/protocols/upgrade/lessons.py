@@ -67,7 +67,7 @@ def first_advice(timeline: Timeline) -> PosedQuestion:
         "The upgrade is stuck. What do you do first?",
         choices,
         (choices[-1 if at is None else at],),
-        f"The first question whose answer is no decides. Do this: {first}.",
+        f"The first question that is answered with no decides. Do this: {first}.",
         still(timeline, "advice"),
     )
 
@@ -125,7 +125,7 @@ def _breaks(name: str) -> Callable[[Timeline], str | None]:
         [promise] = [prop for prop in timeline.model.properties if prop.name == name]
         if promise.check(timeline.state) is not None:
             return None
-        return f"At the end of your run, this still holds: {promise.title}."
+        return f"At the end of your run, this promise is still kept: {promise.title}."
 
     return broken
 
@@ -149,7 +149,7 @@ TASKS = (
     run_task(
         "different-schemas",
         "Raft over two schemas",
-        "S-52 is off: no node waits until schemas are equal. Give a run of two nodes "
+        "S-52 is off: no node waits until schemas are equal. Give a run with two nodes "
         "in which one has finished while the other one has a different schema.",
         "make one change by gossip before the upgrade, and do not let the other node pull it.",
         Ground("raft_upgrade", {"nodes": 2, "changes": 1}, ("schema-synchronization",)),
@@ -159,7 +159,7 @@ TASKS = (
         "not-in-the-group",
         "not in the group",
         "S-62 is off: a node carries on without nodes that it cannot reach. One node "
-        "can go down. Give a run of two nodes that ends without one shared group 0: one node "
+        "can go down. Give a run with two nodes that ends without one shared group 0: one node "
         "has finished and the other comes back without a group, or each has created its own "
         "group.",
         "the upgrade begins with the last restart. Let one node go down after that.",
@@ -170,7 +170,7 @@ TASKS = (
         "ring-without-a-member",
         "a ring without a member",
         "S-63 is off: the coordinator serves joins while it is still building its "
-        "table. Give a run of two members in which C joins and a member is missing from the "
+        "table. Give a run with two members in which C joins and a member is missing from the "
         "table that C uses.",
         "start with POST, and do not build all the rows.",
         Ground("topology_upgrade", {"nodes": 2, "joiners": 1}, ("requests-after-done",)),

@@ -78,6 +78,6 @@ SIDE_BY_SIDE = Command(
         Word("pair", "PAIR", "such as bootstrap (default: all pairs)", number="?"),
         Word("--html", "OUT", "write the run of a pair as an HTML page instead"),
     ),
-    "One question in two worlds: the epochs of CEP-21 next to the topology coordinator over Raft.\n"
-    "It shows what is the same (=) and what differs (≠), at moments that both models have.",
+    "Shows one question in two worlds: the epochs of CEP-21 next to the topology coordinator over\n"
+    "Raft. At moments that both have, you see what is the same (=) and what differs (≠).",
 )

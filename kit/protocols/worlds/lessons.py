@@ -33,7 +33,7 @@ def who_is_asked(timeline: Timeline, world: World) -> PosedQuestion:
     nodes = epochs.addressed(a) if world == "epochs" else coordinator.addressed(b)
     said = epochs.says_barrier(a) if world == "epochs" else coordinator.says_barrier(b)
     return posed(
-        f"{TITLES[world]}: the next step waits at a barrier. Which nodes does it ask?",
+        f"{TITLES[world]}: the next step waits at a barrier. Which nodes does the barrier ask?",
         a.m.names,
         sorted(nodes),
         said,
@@ -116,7 +116,7 @@ TASKS = (
         "everything is done while C is still down.",
         (
             "C can crash at any time. Let A, B, D and E apply each epoch: they are a "
-            "majority of each range."
+            "majority in each range."
         ),
         Ground("tcm", {**JOIN, "rf": 3, "operations": ("bootstrap E --tokens 150",)}),
         takes(_opened, "In your run, reads do not switch while C is down."),

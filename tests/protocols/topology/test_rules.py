@@ -136,5 +136,5 @@ def test_the_whole_cluster_waits_for_requests_not_for_nodes() -> None:
     """A request of the whole cluster comes after those of nodes; no node is missing for it."""
     asked_for = requested(cluster(NORMAL, NORMAL), OperationRequest("leave", 0))
     _, entry = queue(requested(asked_for, OperationRequest("cleanup")), 0b11, CODE)
-    assert (entry.standing, entry.reason) == ("waits", "requests of nodes come first")
+    assert (entry.standing, entry.reason) == ("waits", "requests for single nodes come first")
     assert entry.waits_for == 0

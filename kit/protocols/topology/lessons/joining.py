@@ -26,10 +26,10 @@ from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.static import Sheet
 
 IN, NO_ANSWER = "it is let in", "no node answers it"
-BANNED = "any member, before it even listens: the node is banned"
+BANNED = "any member, before it even listens, because the node is banned"
 BY = {
-    "receiver": "the member that it asks, by its own configuration",
-    "placing": "the member that it asks, by the tables of group 0",
+    "receiver": "the member that is asked, from its own configuration",
+    "placing": "the member that is asked, from the tables of group 0",
     "coordinator": "the coordinator",
 }
 """Who turns a joiner away, by what the checks call the place."""
@@ -63,7 +63,7 @@ def checks_table(edition: Edition = "documents") -> Sheet:
     if edition not in EDITIONS:
         raise BadInput("edition", edition, " or ".join(EDITIONS))
     rows = [(because(check.reason), BY[check.by]) for check in CHECKS if check.is_made(edition)]
-    return Sheet(f"Which node checks what, edition {edition}", ("turned away", "by"), tuple(rows))
+    return Sheet(f"Which node checks what ({edition} edition)", ("turned away", "by"), tuple(rows))
 
 
 WAYS_OF = ("", "bootstrapping", "normal", "left")
@@ -107,14 +107,14 @@ TASKS = (
         "The joiner N may crash once, and its data directory may be cleared once. Give a run, as "
         "verbs or as a Player, in which N is rejected but at the end is a normal node, under "
         "another host id. The edition is server.",
-        "start-again after the request is in the queue, because then the old host id has already "
-        "asked. The coordinator must give up the first attempt before it takes the second one.",
+        "use start-again once the request is in the queue: by then, the old host id has already "
+        "asked. The coordinator must give up on the first attempt before it takes the second one.",
         Ground("join", {"edition": "server", "restarts": 1, "wipes": 1}),
         takes(
             lambda m, step: joiner(step.before).status != "stopped" == joiner(step.after).status,
-            "In your run N is never rejected.",
+            "In your run, N is never rejected.",
         ),
-        ends(fresh_one_joins, "At the end of your run N is not normal under another host id."),
+        ends(fresh_one_joins, "At the end of your run, N is not normal under another host id."),
     ),
     run_task(
         "moved-house",
@@ -125,10 +125,10 @@ TASKS = (
         "readdress C before or after C has answered. Then the others must hear about it (gossip "
         "C).",
         Ground("topology", {"operations": ("join D",), "addresses": 1, "lag": False}),
-        takes(moves_while_waited_for, "In your run no node moves while that barrier waits."),
+        takes(moves_while_waited_for, "In your run, no node moves while that barrier waits."),
         ends(
             lambda s: all(entry.state == "normal" for entry in s.topology.nodes),
-            "At the end of your run not every node is normal.",
+            "At the end of your run, not every node is normal.",
         ),
     ),
     function_task(
@@ -139,7 +139,7 @@ TASKS = (
         "cluster has enabled `enabled`. `row` is the state in the row of its host id: '' (there is "
         "no row), 'bootstrapping', 'normal' or 'left'. Return 'member' or 'coordinator', whichever "
         "rejects it, or '' if it may join.",
-        "the member that it asks checks first: its own configuration, then the tables. The "
+        "the member that is asked checks first: its own configuration, then the tables. The "
         "coordinator then checks features.",
         turned_away,
         (

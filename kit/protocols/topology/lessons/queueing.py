@@ -37,7 +37,7 @@ def next_request(timeline: Timeline) -> PosedQuestion:
         f"Waiting: {', '.join(named.values())}. Which one is next?",
         [*named.values(), NOBODY_NEXT],
         chosen or (NOBODY_NEXT,),
-        f"In edition {m.setting.edition} this is the queue.",
+        f"This is the queue in the {m.setting.edition} edition.",
         still(timeline, "queue"),
         reasons=reasons,
     )
@@ -118,10 +118,10 @@ TASKS = (
             "topology",
             {"edition": "server", "operations": ("truncate_table ks.t", "join D"), "lag": False},
         ),
-        takes(overtakes, "In your run no node joins while the TRUNCATE waits."),
+        takes(overtakes, "In your run, no node joins while the TRUNCATE waits."),
         ends(
             lambda s: len(s.topology.requests) > 1 and all_done(s),
-            "At the end of your run at least one request is not done.",
+            "At the end of your run, at least one request is not done.",
         ),
     ),
     run_task(
@@ -129,7 +129,7 @@ TASKS = (
         "a leave that is paused",
         "The edition is server, and C has tablets. Give a run, as verbs or as a Player, in which "
         "C's leave is paused while D joins, and at the end D is normal and C has left.",
-        "the leave is paused while C has tablets. Once D is in, they can move.",
+        "the leave is paused while C has tablets. Once D is in, the tablets can move.",
         Ground(
             "topology",
             {
@@ -139,10 +139,10 @@ TASKS = (
                 "on_tablets": ("C",),
             },
         ),
-        takes(paused, "In your run no leave is paused while a node joins."),
+        takes(paused, "In your run, no leave is paused while a node joins."),
         ends(
             lambda s: [entry.state for entry in s.topology.nodes[2:]] == ["left", "normal"],
-            "At the end of your run C has not left, or D is not normal.",
+            "At the end of your run, C has not left, or D is not normal.",
         ),
     ),
     function_task(
@@ -152,8 +152,8 @@ TASKS = (
         "rebuild, cleanup, truncate_table, each at most once. Return them in the order in which "
         "the coordinator takes them in edition 'documents' or 'server'. All nodes are up, and no "
         "node owes a cleanup.",
-        "the documents go by age. The server takes a join first, then a leave, then a rebuild. "
-        "Requests for the whole cluster come after those of nodes, oldest first.",
+        "in the documents, the oldest request comes first. The server takes a join first, then a "
+        "leave, then a rebuild. Requests for the whole cluster come last, oldest first.",
         queue_order,
         (
             ["documents", ["rebuild", "join", "cleanup"]],

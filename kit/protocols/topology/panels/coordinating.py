@@ -131,7 +131,7 @@ QUEUE = declared.panel_of(
             "stands",
             declared.Column("why", lambda row: row[3], none=""),
         ),
-        caption="Unfinished requests, and why each stands where it does",
+        caption="Unfinished requests, each with its standing and the reason",
         of="{0[5]}",
         line=_request,
         empty="The queue is empty.",

@@ -162,7 +162,7 @@ def grade(now: drill.DrillMoment) -> drill.Grade:
         (
             drill.judged("upgrade done", behind, "every member knows that the upgrade is done"),
             drill.judged(
-                "one topology", broken, "every node that reads the table found all members in it"
+                "one topology", broken, "every node that reads the table finds all members in it"
             ),
             drill.operator_steps(now, BY_OPERATOR, m.older + 1),
             drill.GradeRow("checklist", None, looked),
@@ -186,7 +186,7 @@ FORMS: tuple[Form, ...] = (
     by_verb(TopologyUpgrade.upgrade, "restart a node with the newer version",
             unless=lambda node: node.is_new and "has the newer version"),
     *SERVERS.route("POST", ROUTE, "start the topology upgrade", post),
-    *SERVERS.route("GET", ROUTE, "how far the upgrade is, as this node knows it", get),
+    *SERVERS.route("GET", ROUTE, "how far the upgrade has got, as this node knows it", get),
     Form("wait", "the cluster takes a step", wait, own=True),
     SERVERS.reading(f"SELECT * FROM {TABLE}", "the table on this node",
                     columns=("*",), table=TABLE),

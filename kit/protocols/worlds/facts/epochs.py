@@ -90,9 +90,8 @@ def says_begins(now: Now) -> str:
     """Who commits the plan, and how many ranges it locks."""
     node = committer(now)
     [plan] = [row for row in under_way(now) if row.node == node]
-    return (
-        f"{_epoch(now)}: {node} commits its own plan. {counted(len(plan.locks), 'range')} locked."
-    )
+    locks = counted(len(plan.locks), "range")
+    return f"{_epoch(now)}: {node} commits its own plan, which locks {locks}."
 
 
 def says_committed(now: Now) -> str:
@@ -104,8 +103,9 @@ def says_barrier(now: Now) -> str:
     """Whom the barrier asks, and who is missing."""
     rows = barriers(now)
     need = sorted({f"{row.needed} of {len(row.replicas)}" for row in rows})
-    said = f"Asks {_names(addressed(now))}: in each range {' or '.join(need)}."
-    return f"{said} {'Open' if is_open(now) else 'Closed'}; not there yet: {_names(lacking(now))}."
+    said = f"The barrier asks {_names(addressed(now))} and needs {' or '.join(need)} in each range."
+    is_now = "open" if is_open(now) else "closed"
+    return f"{said} It is {is_now}; not there yet: {_names(lacking(now))}."
 
 
 def says_streams(now: Now) -> str:
