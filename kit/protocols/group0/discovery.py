@@ -273,14 +273,14 @@ class Discovery(NetworkModel):
         return f"{action.node} {does} group 0"
 
     @action(kind="found", each=groupless, label=_found_label)
-    @purpose("Exactly one node may found the group, or there would be two.")
+    @purpose("Only one node may found the group, or there would be two groups.")
     def found_group(self, s: ActorState, node: Node) -> Next:
         """{node} has the lowest Raft id of {everybody}: it founds group 0."""
         why = no_founder(s.nodes[node], self.transitive_closure)
         return why or self.turned(s, node, (founding(s.nodes[node]), ()))
 
     @action(each=groupless, label="{node} asks again")
-    @purpose("Messages get lost, and a node without a group must find one.")
+    @purpose("Messages get lost, but a node without a group must still find one.")
     def ask_again(self, s: ActorState, node: Node) -> Next:
         """{node} has no group yet and asks {targets} again.
 
@@ -372,7 +372,7 @@ class Discovery(NetworkModel):
 SAID: dict[type, tuple[str, str]] = {
     PeerRequest: ("ask: {0}", "a request for peers (it knows {0})"),
     PeerReply: ("knows {0}", "the answer with its peers {0}"),
-    GroupReply: ("group {1}", "the answer that there is group {1}"),
+    GroupReply: ("group {1}", "the answer that group {1} exists"),
     JoinRequest: ("let me in", "a request to join the group"),
     JoinReply: ("in group {1}", "the answer that it is in group {1}"),
 }

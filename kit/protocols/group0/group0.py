@@ -118,7 +118,7 @@ class Group0(Guards, raft.RaftLog, Serving):
     )
     dcs: int = parameter(1, "datacenters; nodes are assigned to them in turn", ge=1, le=3)
     edition: Edition = parameter(
-        "documents", "documents: as specified; server: one hour of history, few voters"
+        "documents", "documents: as specified; server: one hour of history and few voters"
     )
 
     read_barrier: bool = safeguard(
@@ -189,7 +189,9 @@ class Group0(Guards, raft.RaftLog, Serving):
             tables = tables_after(log, self.switches)
             why = schema.objection(tables.schema, operation.statement)
             if why is not None:
-                raise BadInput("earlier", operation.text, f"a change that makes sense there: {why}")
+                raise BadInput(
+                    "earlier", operation.text, f"a change that makes sense at that point: {why}"
+                )
             newest, name = tables.history.newest, self.names[operation.node]
             new = next_state_id(newest, newest, operation.node, len(self.names))
             guard = Guard(newest, new)
@@ -221,7 +223,7 @@ class Group0(Guards, raft.RaftLog, Serving):
 
     @step("INV-ONCE", on=(raft.RaftLog.commit_command,))
     def built_on(self, before: Group0State, action: Any, after: Group0State) -> str | None:
-        """A command only changes the state that it was built on.
+        """A command changes only the state that it was built on.
 
         A command that takes effect finds the state id that its creator read in step 3.
         """

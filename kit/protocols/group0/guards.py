@@ -87,7 +87,7 @@ def _look_up_says(m: Guards, before: Group0State, a: Any, after: Group0State) ->
             "{node} finds no state {held.new}, and rows that old have expired: the outcome is "
             "unknown."
         )
-    return "{node} finds no state {held.new}: the command was a no-op. It starts again from step 1."
+    return "{node} finds no state {held.new}: the command was a no-op. The node starts again."
 
 
 class Guards(Members):
@@ -287,7 +287,7 @@ def linearizability(m: Members) -> Monitor:
 
     return Monitor(
         "linearizable",
-        "A change that begins after another one has succeeded sees its effect",
+        "A change that begins after another has succeeded sees the other's effect",
         lambda: Places(0, (-1,) * len(m.clients)),
         watch,
         lambda memory: memory.broken,
@@ -320,5 +320,7 @@ def _witness(m: Members, s: Group0State, action: Any, number: int) -> str:
     if isinstance(action, Validate):
         applied = s.indexes[m.number(action.node)].applied
         why = _refuses(m, s, applied, number)
-        return f"{text} is refused ({why}) although another client's success had changed that"
+        return (
+            f"{text} is refused ({why}) although another client's success had removed that reason"
+        )
     return f"{text} succeeds although the previous state did not allow it"

@@ -68,7 +68,7 @@ def _apply_says(m: RaftLog, before: Group0State, a: Any, after: Group0State) -> 
         return f"{{node}} applies {change(command)}: state {newest} becomes {command.new}."
     return (
         f"{{node}} applies {change(command)}, a no-op: it was built on state "
-        f"{command.previous}, but the newest is {newest}."
+        f"{command.previous}, but the newest state is {newest}."
     )
 
 
@@ -189,7 +189,7 @@ class RaftLog(Members):
     def step_down(self, s: Group0State, node: Node) -> Next:
         """{node} hears of term {after.term} and no longer leads."""
         if not s.up >> s.leader & 1:
-            return refused("every node that knows the new term is down")
+            return refused("the leader, which knows the new term, is down")
         return s.but(deposed=s.deposed & ~(1 << node))
 
     @action(tag="restart", each=lambda m, s: m.everybody & ~s.up)

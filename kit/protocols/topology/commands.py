@@ -181,7 +181,7 @@ def _cases(report: TopologyReport, short: Mapping[str, str]) -> Iterator[str]:
         yield from _step(step, short, GAP * 2, is_any=True)
     if report.indifferent:
         yield from wrap(
-            f"makes no difference: {_hosts(report.indifferent, short)} down", GAP, GAP * 2
+            f"no difference if these are down: {_hosts(report.indifferent, short)}", GAP, GAP * 2
         )
 
 

@@ -272,7 +272,9 @@ class Control(VotingModel[ControlState]):
     exclusions: int = faults("how often an operator can exclude a dead node")
     clients: int = faults("how many clients can make a request", title="client requests")
     tablets: int = faults("how often the balancer can find something to move", title="tablet plans")
-    resizes: int = faults("how many tables' resizes can become ready", title="resizes of tables")
+    resizes: int = faults(
+        "how many tables can become ready for a resize", title="resizes of tables"
+    )
     on_tablets: tuple[str, ...] = written(
         (), "the nodes that have tablets", title="nodes with tablets"
     )
@@ -540,7 +542,7 @@ class Serving(Control):
     @action(
         kind="late fault",
         verb="leave behind",
-        label="this RPC is late and is left behind",
+        label="the RPC is late and is left behind",
         spends="faults.late",
         fault=True,
         says=lambda m, before, action, after: (

@@ -697,7 +697,7 @@ class Coordinator(Control):
         ),
         travels=_into_the_log,
     )
-    @purpose("A replaced coordinator may not know it yet; its guard shows if it is too late.")
+    @purpose("A coordinator may not know that it has been replaced; its guard shows this.")
     def commit_deposed(self, s: ControlState) -> Next:
         """A majority stores what an earlier coordinator had decided."""
         if s.deposed is None:

@@ -493,7 +493,7 @@ class Join(NetworkModel):
     )
     @purpose("A lost answer will never arrive.")
     def stop_waiting(self, s: ActorState) -> Next:
-        """The joiner's call was lost, or no node answers the joiner any longer: it stops."""
+        """The joiner stops: its call was lost, or no node answers it any longer."""
         # It waits for what cannot come: then its operator, or a timeout, ends it.
         state, why = joiner(s), "lost"
         is_handled = any(each.handling for each in members(s))
@@ -778,7 +778,7 @@ SAID: dict[type, tuple[str, str]] = {
     ModeReply: ("by {0.mode}", "the answer that nodes join by {0.mode}"),
     JoinNodeRequest: ("request of {0.host}", ""),
     JoinNodeResponse: ("{0.verdict}", ""),
-    PlacedReply: ("wait", "the answer to wait for JOIN_NODE_RESPONSE"),
+    PlacedReply: ("wait", "the answer that says to wait for JOIN_NODE_RESPONSE"),
     RejectedReply: ("rejected: {0.reason}", "the rejection ({0.reason})"),
     ResponseHandled: ("handled", "the answer that {0.host} continues as accepted"),
     BannedNotice: ("{0.host} is banned", "the notice that {0.host} is banned"),

@@ -106,8 +106,8 @@ class Outages(control.Control):
     )
     @purpose("No node should wait for a node that is dead for good.")
     def exclude_node(self, s: control.ControlState, node: Node) -> control.Next:
-        """{node} is excluded and banned: it counts as dead for good. Removals, replaces and
-        tablets no longer wait for it; a join still does.
+        """{node} is excluded and banned: it counts as dead for good. Removals, replacements
+        and tablets no longer wait for it; a join still does.
         """
         if blocked := control.majority_refusal(s):
             return blocked
@@ -163,7 +163,8 @@ class Outages(control.Control):
     ) -> str:
         row = after.topology.nodes[self.number(action.node)]
         begins = f"{action.node} is restarted with {row.shards} shards and stores this in its row"
-        return f"{begins} (state {after.state_id}). Host id, tokens and state ({row.state}) stay."
+        stay = f"Its host id, tokens and state ({row.state}) stay the same"
+        return f"{begins} (state {after.state_id}). {stay}."
 
     @action(
         tag="reconfigure",

@@ -241,7 +241,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
     )
     @purpose("Data that a node does not own must not come back to life.")
     def report_clean(self, s: ControlState, node: Node) -> Next:
-        """{node} has deleted what it does not own."""
+        """{node} has deleted the data that it does not own."""
         if not s.reachable >> node & 1:
             return refused("the node is cut off", (self.names[node],))
         clean = cluster.with_node(s.topology, node, cleanup="clean")
@@ -359,7 +359,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
         if self.setting.edition == "server" or s.topology.tablets != "moving":
             return None
         where = s.topology.transition or "null"
-        return None if where in TRACKS else f"tablets move while the cluster is in {where}"
+        return None if where in TRACKS else f"tablets move while the transition state is {where}"
 
     @step("INV-EXCL", on=(coordinator.Coordinator.move_tablets,))
     def tablets_hold(self, before: ControlState, action: Any, after: ControlState) -> str | None:
@@ -403,14 +403,14 @@ class Topology(Serving, coordinator.Coordinator, Outages):
 
     @always("INV-MEMBER")
     def left_silent(self, s: ControlState) -> str | None:
-        """A node that was taken out serves no requests."""
+        """A node that was removed or replaced serves no requests."""
         # A node that others took out is not up, and so serves no client any more.
         # Who leaves by itself knows of it, and is told to shut down.
         rows, requests = s.topology.nodes, s.topology.requests
         gone = [request.node for request in requests if request.kind == "remove"]
         gone += [rows[request.node].replaced for request in requests if request.kind == "replace"]
         heard = any(rows[node].state == "left" and s.reachable >> node & 1 for node in gone)
-        return "a node that was taken out is up and reachable" if heard else None
+        return "a node that was removed or replaced is up and reachable" if heard else None
 
     @step("INV-NORES", on=COMMITS)
     def clean_first(self, before: ControlState, action: Any, after: ControlState) -> str | None:
@@ -594,7 +594,7 @@ TopologyParameters = Topology.Parameters
 SCENARIOS = (
     Scenario(
         "join-with-coordinator",
-        "D joins: four transition states, three of them with a barrier (Topology over Raft)",
+        "D joins through four transition states, three of them with a barrier (Topology over Raft)",
         {"operations": ("join D",)},
     ),
     Scenario(

@@ -37,7 +37,7 @@ QUEUE = schemas.of_steps(
 GLOBAL_BARRIERS = schemas.of_steps(
     "global_barriers",
     "a barrier that the coordinator waits for, after a step",
-    "operation string: the operation that waits, null where none is under way",
+    "operation string: the operation that waits, null if none is under way",
     "command string: what was sent, barrier or barrier_and_drain",
     "version bigint: the version that must be applied",
     "needed array<string>: the nodes whose answers it needs",

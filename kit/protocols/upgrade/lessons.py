@@ -67,7 +67,7 @@ def first_advice(timeline: Timeline) -> PosedQuestion:
         "The upgrade is stuck. What do you do first?",
         choices,
         (choices[-1 if at is None else at],),
-        f"The first question that is answered with no decides. Do this: {first}.",
+        f"The first question with the answer no decides what to do: {first}.",
         still(timeline, "advice"),
     )
 

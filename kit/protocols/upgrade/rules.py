@@ -130,7 +130,7 @@ def questions(
             f"manual recovery: {', '.join(lost)} cannot be brought back",
         ),
         StuckQuestion(
-            "Do all nodes have one schema version?",
+            "Do all nodes have the same schema version?",
             not mismatched,
             f"ask support: the schema definitions have a problem on {', '.join(mismatched)}",
         ),

@@ -262,7 +262,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
             Travel("request", "{node}", "{leader}", "{follows}"),
         ],
     )
-    @purpose("How a node joins depends on how far the upgrade has got.")
+    @purpose("How a node joins depends on how far the upgrade has come.")
     def start_joining(self, s: Cluster, node: Node) -> Next:
         """A member's answer depends on group 0's state: join in the old way, or queue a request."""
         if not s.may_commit:
@@ -304,7 +304,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
     # Leaders and nodes come and go
 
     @action(each=lambda m, s: s.answering if s.leader == NOBODY else 0)
-    @purpose("The new coordinator reads in group 0 how far the upgrade has got.")
+    @purpose("The new coordinator reads in group 0 how far the upgrade has come.")
     def elect(self, s: Cluster, node: Node) -> Next:
         """{node} leads group 0; its coordinator continues the upgrade from what it finds there."""
         return s.but(leader=node).knows(node) if s.has_majority else NO_MAJORITY
@@ -359,7 +359,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
         """Only a leader with a majority commits, and only a majority elects a leader."""
         if before.has_majority and after.leader != NOBODY:
             return None
-        return f"{self.verb(act)} although no leader had a majority of group 0"
+        return f"{self.verb(act)} was done although no leader had a majority of group 0"
 
     @always("INV-FEAT")
     def understood(self, s: Cluster) -> str | None:

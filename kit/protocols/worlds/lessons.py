@@ -49,7 +49,7 @@ def goes_on_in(timeline: Timeline) -> PosedQuestion:
         "In which world is the barrier already open?",
         TITLES.values(),
         [TITLES[world] for world, is_open in passes.items() if is_open],
-        "Each barrier shows which nodes it asks, and which are missing.",
+        "Each barrier shows which nodes it asks, and which it still waits for.",
         still(timeline, WORLDS[0]),
         reasons=[
             f"{TITLES['epochs']}: {epochs.says_barrier(a)}",

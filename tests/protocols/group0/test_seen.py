@@ -112,7 +112,9 @@ def test_the_history_is_sorted_by_ids_that_grow() -> None:
     assert shown == sorted(shown)
     assert shown[2] == "00000002-0000-1000-8000-000000000002"
     assert (
-        driven.drawn("history").text().endswith(f"State id 2 stands for the TIMEUUID {shown[2]}.")
+        driven.drawn("history")
+        .text()
+        .endswith(f"State id 2 corresponds to the TIMEUUID {shown[2]}.")
     )
 
 

@@ -306,7 +306,7 @@ TASKS = (
         "Write may_begin(kind, node, other, down, ignored) for a request in a cluster of A to E, "
         "where all nodes are normal. `kind` is join, leave, remove, replace or rebuild; X joins or "
         "replaces `other`. `down` and `ignored` are lists of names. Return True when the request "
-        "may begin in the server edition: only there is it first checked which nodes are up.",
+        "may begin in the server edition: only the server first checks which nodes are up.",
         "a join or a leave needs every normal node. A removal or a replace does not need the "
         "ignored nodes or the node that is removed or replaced. A rebuild needs only its own node.",
         may_begin,
@@ -346,7 +346,7 @@ TASKS = (
     run_task(
         "two-late-parts",
         "two late parts",
-        "Two parts of streams may be left behind, and one step may fail. Give a run, as verbs or "
+        "Two stream parts may be left behind, and one step may fail. Give a run, as verbs or "
         "as a Player, in which one late part is let in and another is refused.",
         "a part that arrives while its session is open is let in; let it finish. Leave another "
         "part behind, and let the stream fail: the next command closes the session.",

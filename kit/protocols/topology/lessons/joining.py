@@ -118,7 +118,7 @@ TASKS = (
     ),
     run_task(
         "moved-house",
-        "another address, in the middle",
+        "another address halfway",
         "D joins, and C may be restarted once with another address. Give a run, as verbs or as a "
         "Player, in which C moves while the barrier of write_both_read_old has no fence yet, and "
         "D is normal at the end.",

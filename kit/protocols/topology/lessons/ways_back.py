@@ -82,9 +82,9 @@ TASKS = (
     function_task(
         "where-back",
         "where does failed work lead?",
-        "Write where_back(operation, state), as in the documents. `operation` is bootstrapping, "
-        "replacing, decommissioning or removing, and `state` is one of its transition states. "
-        "Return the state that failed work leads to, such as 'left_token_ring', or '' if failed "
+        "Write where_back(operation, state) for the documents edition. `operation` is "
+        "bootstrapping, replacing, decommissioning or removing, and `state` is one of its "
+        "transition states. Return the state that failed work leads to, such as 'left_token_ring', or '' if failed "
         "work never leads back.",
         "two questions decide it: may reads already use the new replicas, and was the node in the "
         "ring before? A state on the way back has no way back of its own.",

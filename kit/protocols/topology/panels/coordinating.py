@@ -128,7 +128,7 @@ QUEUE = declared.panel_of(
         (
             "request",
             declared.Column("parameter", lambda row: row[1], none=""),
-            "stands",
+            "standing",
             declared.Column("why", lambda row: row[3], none=""),
         ),
         caption="Unfinished requests, each with its standing and the reason",

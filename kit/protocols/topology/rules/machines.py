@@ -151,7 +151,7 @@ def reason_for(before: StateRow | None, after: StateRow | None) -> str:
     if work.name == "cleanup_leaving":
         return "The old replica is no longer asked, so its data can be deleted."
     if work.barrier:
-        return "The next state waits until every node has reached this one."
+        return "The next state can begin once every node has reached this one."
     return ""
 
 

@@ -152,7 +152,7 @@ def says_barrier(now: Now) -> str:
     """Whom the barrier asks, and who is missing."""
     asked, missing = addressed(now), lacking(now)
     said = f"The barrier asks {_names(asked)} and needs {len(asked)} of {len(asked)}."
-    return f"{said} It is {'closed' if missing else 'open'}; not there yet: {_names(missing)}."
+    return f"{said} It is {'closed' if missing else 'open'}; still missing: {_names(missing)}."
 
 
 def says_streams(now: Now) -> str:

@@ -105,14 +105,14 @@ def says_barrier(now: Now) -> str:
     need = sorted({f"{row.needed} of {len(row.replicas)}" for row in rows})
     said = f"The barrier asks {_names(addressed(now))} and needs {' or '.join(need)} in each range."
     is_now = "open" if is_open(now) else "closed"
-    return f"{said} It is {is_now}; not there yet: {_names(lacking(now))}."
+    return f"{said} It is {is_now}; still missing: {_names(lacking(now))}."
 
 
 def says_streams(now: Now) -> str:
     """What was streamed, and whether it has a permit."""
     done = sum(row.done for each in under_way(now) for row in each.streams)
     whole = sum(len(each.streams) for each in under_way(now))
-    return f"{done} of {counted(whole, 'range')} streamed. The plan in the log names the senders."
+    return f"Streamed: {done} of {counted(whole, 'range')}. The plan in the log names the senders."
 
 
 def says_ended(now: Now) -> str:

@@ -46,7 +46,7 @@ def _drivers(node: str) -> Row:
         Side(lambda now: now.is_a("join") or now.is_a("leave"), c.says_request),
         alike=False,
         claim=(
-            "With epochs, the node itself drives its operation, step by step. Over Raft it only "
+            "With epochs, the node itself drives its operation, step by step. Over Raft, it only "
             "asks; one coordinator carries out all requests."
         ),
         holds=lambda a, b: e.committer(a) == node != c.coordinator(b),
@@ -61,7 +61,7 @@ def _barrier(outside: str) -> Row:
         alike=False,
         claim=(
             "With epochs, the barrier asks a majority of the replicas of each locked range, in "
-            "each datacenter. Over Raft it asks every member; a join leaves none out."
+            "each datacenter. Over Raft, it asks every member; a join leaves none out."
         ),
         holds=lambda a, b: (
             e.is_majority_each(a)
@@ -186,7 +186,7 @@ DEATH = Pair(
             Side(c.becomes("E", "left"), c.says_ended),
             alike=False,
             claim=(
-                "With epochs, E is a member, and the dead node learns of that when it is back. "
+                "With epochs, E is a member, and the dead node learns of this when it is back. "
                 "Over Raft, the join was rolled back: E has left, and needs a new host id."
             ),
             holds=lambda a, b: e.status(a, "E") == "joined" and c.status(b, "E") == "left",
