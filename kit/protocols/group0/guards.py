@@ -87,7 +87,10 @@ def _look_up_says(m: Guards, before: Group0State, a: Any, after: Group0State) ->
             "{node} finds no state {held.new}, and rows that old have expired: the outcome is "
             "unknown."
         )
-    return "{node} finds no state {held.new}: the command was a no-op. The node starts again."
+    return (
+        "{node} finds no state {held.new}: the command was a no-op. The node starts again from "
+        "step 1."
+    )
 
 
 class Guards(Members):

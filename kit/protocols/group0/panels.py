@@ -233,7 +233,7 @@ def _server(row: MemberRow) -> str:
     """Where the member's server of the group runs."""
     runs = [f"shard {i}" for i, here in enumerate(row.shards) if here]
     of = f" of {len(row.shards)}"
-    return f"on {runs[0]}{of}" if runs else f"off; comes up on shard {facts.SERVER_SHARD}{of}"
+    return f"on {runs[0]}{of}" if runs else f"off; starts on shard {facts.SERVER_SHARD}{of}"
 
 
 def _shards(row: MemberRow) -> list[Frag]:

@@ -420,8 +420,8 @@ class Coordinator(Control):
         if after.state_id == before.state_id:
             built = command.new - 1
             return (
-                f"The command was based on state {built}, not on {before.state_id}, so it has no "
-                "effect."
+                f"The command was based on state {built}, not on state {before.state_id}, so it "
+                "has no effect."
             )
         return f"State {after.state_id}: {verbatim(self.sets(before, command))}."
 

@@ -67,7 +67,7 @@ SIGNS_OF = {
     ("topology", "level"): (STREAM, "how far streaming has got"),
     ("topology", "sign key"): (STREAM, "knows the session that permits the stream"),
     ("cms", "sign key"): (KEEPER, "a member of the CMS, which keeps the log"),
-    ("recovery", "strong"): (KEEPER, "its group 0, which keeps the log"),
+    ("recovery", "strong"): (KEEPER, "the group 0 of the node, which keeps the log"),
 }
 """What small signs are about: by their model and class, and what they mean."""
 

@@ -110,7 +110,7 @@ def test_the_configuration_changes_and_the_identity_stays(
     assert with_node(new.topology, node, shards=1) == old.topology
     assert (new.state_id, new.reachable) == (old.state_id + 1, old.reachable)
     assert "with 2 shards and stores this in its row" in timeline.now.say
-    assert f"stay ({old.topology.nodes[node].state})." in timeline.now.say
+    assert f"state ({old.topology.nodes[node].state}) stay the same." in timeline.now.say
     while timeline.forward() is not None:
         pass
     assert not any(row.error for row in timeline.state.topology.requests)

@@ -101,9 +101,7 @@ def _check_order(opened: Sequence[OpenedTopology]) -> None:
             raise BadInput(f"{after.source} version", new, allowed)
         ids = [{row.host_id for row in each.table.rows} for each in (before, after)]
         if not ids[0] & ids[1]:
-            allowed = (
-                f"a dump of the same cluster as {before.source}; the two have no node in common"
-            )
+            allowed = f"a dump of the same cluster as {before.source}; they have no node in common"
             raise BadInput("dump", after.source, allowed)
 
 

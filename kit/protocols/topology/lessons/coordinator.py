@@ -101,7 +101,7 @@ def barrier_waits(timeline: Timeline) -> PosedQuestion:
         f"The coordinator has sent {runs.command}. Which answers are still missing?",
         m.names,
         left,
-        ". ".join([f"It needs answers from {', '.join(runs.needs)}", *reasons]) + ".",
+        ". ".join([f"The barrier needs answers from {', '.join(runs.needs)}", *reasons]) + ".",
         still(timeline, "barrier"),
     )
 

@@ -232,7 +232,7 @@ def _known(now: TokenRing) -> str:
     if len(now.known) > MOST_SINGLE:
         return f"known to {counted(len(now.known), 'node')}"
     down = ", ".join(node.name for node in now.nodes if node.down)
-    away = f"; in the ring, although down: {down}" if down else ""
+    away = f"; down, but its token is known: {down}" if down else ""
     return f"known to {', '.join(now.known) or 'no node'}{away}"
 
 

@@ -176,7 +176,7 @@ def _conversion(old: Factor, new: Factor, *, tables: bool) -> str:
     if not isinstance(old, int):
         return "a list of racks cannot become a number of replicas"
     if number_of(new) != old:
-        return f"a list of racks must name as many racks as there are replicas ({old})"
+        return f"a list of racks must name as many racks as there are replicas, {old}"
     if not tables:
         return ""
     return "changing a number of replicas to a list of racks is a separate conversion, not modelled"

@@ -79,7 +79,7 @@ def test_who_is_up_comes_from_nodetool(tmp_path: Path) -> None:
     assert {line.up for line in answer.nodes} == {True, None}
     down = coordinator(DUMP, status=status(tmp_path, ("UN", 1), ("DN", 2), ("UJ", 4)))
     assert down.cases[0].waits_for == hosts(2, 3)
-    assert any("does not name" in line and uuid(3) in line for line in down.warnings)
+    assert any("does not list" in line and uuid(3) in line for line in down.warnings)
     assert not down.goes_on
     by_address = coordinator(DUMP, status=status(tmp_path, *up), down="10.0.0.3")
     by_id = coordinator(DUMP, down=["00000003"])
