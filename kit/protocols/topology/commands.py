@@ -74,7 +74,7 @@ def marked(data: object, anonymized: bool) -> object:
 def _history(given: Namespace) -> Answer:
     for option in ("requests", "status", "down", "rf", "anonymize"):
         if getattr(given, option):
-            raise BadInput(f"--{option}", getattr(given, option), "nothing beside journals")
+            raise BadInput(f"--{option}", getattr(given, option), "nothing besides journals")
     if given.html is not None:
         check_place(given.html, "--html", inputs=tuple(given.files))
     passages = topology_history(given.files, edition=given.edition)

@@ -317,7 +317,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
             words.append(f"works with version {view_of(s, node).version}")
         words += ["down"] * (not s.up >> node & 1) + ["cut off"] * (s.cut >> node & 1)
         words += [f"is at {address_of(s, node)}"] * bool(s.addresses and s.addresses[node])
-        words += ["not heard there"] * (s.unheard >> node & 1)
+        words += ["not known to the others there"] * (s.unheard >> node & 1)
         words += ["ignored, so banned" if self.limited else "ignored"] * (
             s.topology.ignored >> node & 1
         )
@@ -464,7 +464,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
         """Versions only grow, and the fence follows."""
         old, new = before.topology, after.topology
         if new.version < old.version or new.fence_version < old.fence_version:
-            return "a version went back"
+            return "a version decreased"
         return "the fence is above the version" if new.fence_version > new.version else None
 
     @step("INV-FENCE", on=(Serving.serve_request,))

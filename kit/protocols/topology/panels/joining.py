@@ -206,7 +206,7 @@ HOSTS = (
 )
 ASKED_BY = (
     Column("host id", lambda row: row[0].host),
-    Column("asked by start", lambda row: row[0].attempt),
+    Column("start that asked", lambda row: row[0].attempt),
     Column("verified by a member", lambda row: row[0].verified),
 )
 
