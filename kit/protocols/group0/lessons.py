@@ -66,7 +66,7 @@ MOST_TABLES = 1_000_000
 def schema_costs(tables: int = LARGE) -> Chart:
     """Draw the seconds per schema change: bars for this many tables, and curves up to there.
 
-    The bars reach the most that a change takes, a second line the least.
+    The top of a bar is the most that a change takes; the line across it is the least.
 
     Raises BadInput for a number of tables below 1 or above a million.
     """
@@ -106,7 +106,7 @@ _MOST = 100_000  # states of a search that a question may take
 def effective(timeline: Timeline) -> PosedQuestion:
     """Which entries of the log take effect?
 
-    Raises KitError where the model is not group 0, or nothing is committed.
+    Raises KitError if the model is not group 0, or if nothing is committed.
     """
     model, state = timeline.model, timeline.state
     if not isinstance(model, Group0) or not len(state.log):
@@ -124,10 +124,10 @@ def effective(timeline: Timeline) -> PosedQuestion:
 
 
 def founders(timeline: Timeline) -> PosedQuestion:
-    """Which nodes found a group, each in some run? Every run is searched.
+    """Which nodes can found a group in some run? Every run is searched.
 
-    Raises BadInput where the model is not discovery.
-    Raises KitError where it is too large to be searched here.
+    Raises BadInput if the model is not discovery.
+    Raises KitError if it is too large to search here.
     """
     model = model_of(timeline, Discovery, "discovery")
     founding = tuple(sometimes(name, name, _founded_by(name)) for name in model.contact_points)

@@ -25,9 +25,9 @@ def _raft(timeline: Timeline) -> RaftUpgrade:
 
 
 def upgrade_waits(timeline: Timeline, node: str) -> PosedQuestion:
-    """For which nodes does a node wait in the Raft upgrade?
+    """Which nodes is a node waiting for in the Raft upgrade?
 
-    Raises BadInput where the model is not the Raft upgrade, or for a node that there is not.
+    Raises BadInput if the model is not the Raft upgrade, or if there is no such node.
     """
     model = _raft(timeline)
     if node not in model.names:
@@ -50,9 +50,9 @@ def upgrade_waits(timeline: Timeline, node: str) -> PosedQuestion:
 
 
 def first_advice(timeline: Timeline) -> PosedQuestion:
-    """What does an operator do first about a Raft upgrade that is stuck here?
+    """What does an operator do first when a Raft upgrade is stuck here?
 
-    Raises BadInput where the model is not the Raft upgrade; KitError where no node waits.
+    Raises BadInput if the model is not the Raft upgrade; KitError if no node is waiting.
     """
     model = _raft(timeline)
     tree = facts.advice(model, timeline.state, scene_of(timeline).way())
@@ -73,9 +73,9 @@ def first_advice(timeline: Timeline) -> PosedQuestion:
 
 
 def missing_from_table(timeline: Timeline) -> PosedQuestion:
-    """Which members has ``system.topology`` not got yet?
+    """Which members are not in ``system.topology`` yet?
 
-    Raises BadInput where the model is not the topology upgrade.
+    Raises BadInput if the model is not the topology upgrade.
     """
     model, state = model_of(timeline, TopologyUpgrade, "the topology upgrade"), timeline.state
     inside, missing = model.named(state.normal), model.named(state.unread)
@@ -94,7 +94,7 @@ def upgrade_log(source: Any, node: str) -> Sheet:
 
     Lines that begin a phase name it; those in the kit's own words say so.
 
-    Raises BadInput where the model is not the Raft upgrade, or for a node that there is not.
+    Raises BadInput if the model is not the Raft upgrade, or if there is no such node.
     """
     timeline = timeline_of(source)
     model = timeline.model

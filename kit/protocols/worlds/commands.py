@@ -12,9 +12,9 @@ from kit.protocols.worlds.facts.pairs import PAIRS, pair_named
 
 
 def side_by_side_rows(name: str | None = None) -> Answer:
-    """The rows of a pair; of all pairs without a name, each with its question.
+    """The rows of a pair, or of all pairs if no name is given, each with its question.
 
-    Raises BadInput for a pair that there is not.
+    Raises BadInput for a pair that does not exist.
     """
     chosen = [*map(aligned, PAIRS if name is None else [pair_named(name)])]
     rows = sum(len(each.met) for each in chosen)

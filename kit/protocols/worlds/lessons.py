@@ -28,7 +28,7 @@ def _nows(timeline: Timeline) -> tuple[SideBySide, Now, Now]:
 
 
 def who_is_asked(timeline: Timeline, world: World) -> PosedQuestion:
-    """Whom does the barrier of a world ask? KitError when no barrier runs in both."""
+    """Which nodes does the barrier in a world ask? KitError when no barrier runs in both."""
     _, a, b = _nows(timeline)
     nodes = epochs.addressed(a) if world == "epochs" else coordinator.addressed(b)
     said = epochs.says_barrier(a) if world == "epochs" else coordinator.says_barrier(b)

@@ -44,7 +44,7 @@ def of_journals(
 ) -> tuple[tuple[Question, ...], tuple[str, ...]]:
     """The question whether the states of journals follow one another, and lines to read first.
 
-    Raises BadInput for a file that is no journal, a state that is not modelled, too many
+    Raises BadInput for a file that is no journal, a state that is not modelled, or too many
     operations.
     """
     if anonymize:

@@ -63,8 +63,8 @@ def of_dumps(
 ) -> tuple[tuple[Question, ...], tuple[str, ...]]:
     """The question whether the tables follow one another, and lines to read first.
 
-    Raises BadInput for a file that is not well formed or is of another cluster, a version that goes
-    back, a state that is not modelled, too many operations.
+    Raises BadInput for a file that is not well formed or is of another cluster, a version that
+    decreases, a state that is not modelled, or too many operations.
     """
     opened = [open_topology(each, edition=edition, anonymize=anonymize) for each in files]
     _check_order(opened)

@@ -51,9 +51,9 @@ def next_transition(timeline: Timeline) -> PosedQuestion:
 
 
 def after_failure(timeline: Timeline) -> PosedQuestion:
-    """Where does it lead when the next piece of work fails?
+    """What does the coordinator do when the next piece of work fails?
 
-    Raises KitError when the coordinator is at no work.
+    Raises KitError when the coordinator is doing no work.
     """
     m, operation = _under_way(timeline)
     piece = work.task_of(timeline.state, m.setting).work
@@ -87,7 +87,7 @@ def _leads(edge: EdgeRow) -> str:
 
 
 def barrier_waits(timeline: Timeline) -> PosedQuestion:
-    """Whose answer does the barrier still wait for?
+    """Which nodes' answers does the barrier still wait for?
 
     Raises KitError when no barrier runs.
     """
@@ -149,7 +149,7 @@ def machine_table(name: str, edition: Edition = "documents") -> Sheet:
 
     ``name`` is that of the node's state, such as ``bootstrapping``.
 
-    Raises BadInput for an operation or an edition that there is not.
+    Raises BadInput for an operation or an edition that does not exist.
     """
     edition = edition_of(edition, EDITIONS)
     machines = MACHINES[edition]

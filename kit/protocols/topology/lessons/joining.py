@@ -36,7 +36,7 @@ BY = {
 
 
 def who_decides(timeline: Timeline) -> PosedQuestion:
-    """Who turns the joiner away, if anybody does? BadInput for a model without a joiner."""
+    """Which node rejects the joiner, if any? BadInput for a model without a joiner."""
     model_of(timeline, Join, "join, the handshake")
     ahead = copied(timeline)
     while joiner(ahead.state).status not in ("normal", "stopped") and ahead.forward() is not None:
@@ -56,14 +56,14 @@ def who_decides(timeline: Timeline) -> PosedQuestion:
 
 
 def checks_table(edition: Edition = "documents") -> Sheet:
-    """What is verified of a joiner, in order, and who looks.
+    """What is checked about a joiner, in order, and by which node.
 
-    Raises BadInput for an edition that there is not.
+    Raises BadInput for an edition that does not exist.
     """
     if edition not in EDITIONS:
         raise BadInput("edition", edition, " or ".join(EDITIONS))
     rows = [(because(check.reason), BY[check.by]) for check in CHECKS if check.is_made(edition)]
-    return Sheet(f"Which node checks what ({edition} edition)", ("turned away", "by"), tuple(rows))
+    return Sheet(f"Which node checks what ({edition} edition)", ("rejected", "by"), tuple(rows))
 
 
 WAYS_OF = ("", "bootstrapping", "normal", "left")

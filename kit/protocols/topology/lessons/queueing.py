@@ -19,7 +19,7 @@ NOBODY_NEXT = "none: they all wait"
 
 
 def next_request(timeline: Timeline) -> PosedQuestion:
-    """Which request of the queue is next? KitError when none is pending."""
+    """Which request in the queue is next? KitError when none is pending."""
     m = model_of(timeline, Topology, "topology, the coordinator")
     s = timeline.state
     entries = {entry.number: entry for entry in queue(s.topology, s.reachable, m.setting)}
