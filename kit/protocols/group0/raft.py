@@ -110,7 +110,7 @@ class RaftLog(Members):
     )
     @purpose("What a majority has stored survives the loss of any minority.")
     def commit_command(self, s: Group0State, state_id: StateId, by: Names) -> Next:
-        """{by} store {last}: it is committed at index {index}.
+        """{by} store {last}, so it is committed at index {index}.
 
         They are the leader and just enough other voters.
         """
@@ -172,7 +172,8 @@ class RaftLog(Members):
     )
     @purpose("The leader's log no longer has the old entries; the snapshot replaces them.")
     def install_snapshot(self, s: Group0State, node: Node) -> Next:
-        """{node} lacks entries that the leader has dropped, so it gets the state at {applied}.
+        """{node} lacks entries that the leader has dropped, so it gets the state at index
+        {applied}.
 
         The snapshot is the state after its last entry: the node has gone through all of them.
         """

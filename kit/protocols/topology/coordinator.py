@@ -614,7 +614,7 @@ class Coordinator(Control):
         # Edition ``documents`` drains who is to leave in a state of its own.
         drain = self.limited or s.topology.transition == "tablet_draining"
         if left := rules.drained(s.topology) & mask if drain and not more else 0:
-            return refused("tablets are left", self.named(left))
+            return refused("tablets are still on a node", self.named(left))
         return with_topology(s, rules.tablets_placed(s.topology, mask, more=more))
 
     @action(kind="tablets found", tag="imbalance", spends="faults.tablets", unasked=True)

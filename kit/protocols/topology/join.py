@@ -442,7 +442,11 @@ class Join(NetworkModel):
         label=lambda m, s, action: f"the call of {lead(s)} fails",
         says=lambda m, before, action, after: (
             "{lead} has no answer from {joining}: the call failed. "
-            + ("It will try again." if tables(after).joining else "{joining} is moved to left.")
+            + (
+                "It will try again."
+                if tables(after).joining
+                else "{joining} is moved to state left."
+            )
         ),
     )
     @purpose("To the coordinator, a lost message and a dead joiner look alike.")
@@ -602,7 +606,7 @@ class Join(NetworkModel):
     )
     @purpose("Members can stop at any moment; the tables keep the requests.")
     def member_restarts(self, s: ActorState, node: Node) -> Next:
-        """{node} crashes and restarts; what it was doing is forgotten."""
+        """{node} crashes and restarts; it forgets what it was doing."""
         # A coordinator is none any more.
         if sum(each.outages for each in members(s)) >= self.outages:
             return refused("the budget of outages is spent")

@@ -152,7 +152,7 @@ class Outages(control.Control):
     )
     @purpose("A node is known by its host id, so its address may change.")
     def restart_elsewhere(self, s: control.ControlState, node: Node) -> control.Next:
-        """A node stops if it is running, and starts at another address with the same host id."""
+        """A node stops, if it is running, and starts at another address with the same host id."""
         s = self.stopped(s, node)
         changes = list(s.addresses or (0,) * len(s.applied))
         changes[node] += 1

@@ -146,8 +146,8 @@ def clusters(
     ``sizes`` are the fields of ``kit.protocols.topology.spark.ClusterSize``. Without Spark
     (None) it is an Arrow table, made here and now.
 
-    Raises BadInput for a size out of its limits, an unknown safeguard, or seeds that are not a range
-    from 0, before any task begins.
+    Raises BadInput for a size out of its limits, an unknown safeguard, or seeds that are not a
+    range from 0, before any task begins.
     """
     missing = safeguards_off(entry_of("topology"), tuple(off))
     return seeded(spark, seeds, partial(_batches, size_of(sizes), missing), CLUSTERS, tasks)
@@ -205,7 +205,7 @@ def _operations(model: Topology, states: list[ControlState]) -> Iterator[tuple[s
 
 
 def coverage_of(rows: Any) -> pd.DataFrame:
-    """How many walks in a table of ``clusters`` took each edge (0 for unused ones): transition, walks.
+    """How many walks in a table of ``clusters`` took each edge, also 0: transition, walks.
 
     Raises BadInput for anything but a table of ``clusters`` or a list of its rows, and for an
     unknown edition or edge.

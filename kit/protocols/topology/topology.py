@@ -461,7 +461,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
 
     @step("INV-FENCE")
     def versions(self, before: ControlState, action: Any, after: ControlState) -> str | None:
-        """Versions only grow, and the fence follows."""
+        """Versions only increase, and the fence is never above the version."""
         old, new = before.topology, after.topology
         if new.version < old.version or new.fence_version < old.fence_version:
             return "a version decreased"

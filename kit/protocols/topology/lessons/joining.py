@@ -45,7 +45,7 @@ def who_decides(timeline: Timeline) -> PosedQuestion:
     by = {check.reason: BY[check.by] for check in CHECKS} | {"banned": BANNED}
     right = IN if last.status == "normal" else by.get(last.reason, NO_ANSWER)
     return posed(
-        f"{last.host} asks to join. Which node rejects it, or is it let in?",
+        f"{last.host} asks to join. Which node rejects it, if any?",
         (IN, *BY.values(), BANNED, NO_ANSWER),
         (right,),
         f"{last.host} is {last.status}: {because(last.reason)}."
@@ -106,7 +106,7 @@ TASKS = (
         "in on the second try",
         "The joiner N may crash once, and its data directory may be cleared once. Give a run, as "
         "verbs or as a Player, in which N is rejected but at the end is a normal node, under "
-        "another host id. The edition is server.",
+        "another host id. Use the server edition.",
         "use start-again once the request is in the queue: by then, the old host id has already "
         "asked. The coordinator must give up on the first attempt before it takes the second one.",
         Ground("join", {"edition": "server", "restarts": 1, "wipes": 1}),

@@ -34,7 +34,7 @@ def next_request(timeline: Timeline) -> PosedQuestion:
         reasons.append(f"{name}: {entry.standing}{why}" + f": {waits}" * bool(waits))
     chosen = [name for number, name in named.items() if entries[number].standing == "next"]
     return posed(
-        f"Waiting: {', '.join(named.values())}. Which one is next?",
+        f"These requests are waiting: {', '.join(named.values())}. Which one is next?",
         [*named.values(), NOBODY_NEXT],
         chosen or (NOBODY_NEXT,),
         f"This is the queue in the {m.setting.edition} edition.",
@@ -110,7 +110,7 @@ TASKS = (
     run_task(
         "overtaken-truncate",
         "asked first, served last",
-        "The edition is server. A client truncates ks.t, and D joins. Give a run, as verbs or as a "
+        "In the server edition, a client truncates ks.t, and D joins. Give a run, as verbs or as a "
         "Player, in which the TRUNCATE is requested first, D begins to join before it starts, and "
         "both are done at the end.",
         "make both requests before the coordinator decides anything.",
@@ -127,7 +127,7 @@ TASKS = (
     run_task(
         "paused-leave",
         "a leave that is paused",
-        "The edition is server, and C has tablets. Give a run, as verbs or as a Player, in which "
+        "In the server edition, C has tablets. Give a run, as verbs or as a Player, in which "
         "C's leave is paused while D joins, and at the end D is normal and C has left.",
         "the leave is paused while C has tablets. Once D is in, the tablets can move.",
         Ground(

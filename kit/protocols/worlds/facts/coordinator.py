@@ -151,7 +151,7 @@ def says_state(now: Now) -> str:
 def says_barrier(now: Now) -> str:
     """Whom the barrier asks, and who is missing."""
     asked, missing = addressed(now), lacking(now)
-    said = f"The barrier asks {_names(asked)} and needs {len(asked)} of {len(asked)}."
+    said = f"The barrier asks {_names(asked)} and needs {len(asked)} of {len(asked)} answers."
     return f"{said} It is {'closed' if missing else 'open'}; still missing: {_names(missing)}."
 
 

@@ -103,7 +103,8 @@ def says_barrier(now: Now) -> str:
     """Whom the barrier asks, and who is missing."""
     rows = barriers(now)
     need = sorted({f"{row.needed} of {len(row.replicas)}" for row in rows})
-    said = f"The barrier asks {_names(addressed(now))} and needs {' or '.join(need)} in each range."
+    wanted = f"{' or '.join(need)} answers"
+    said = f"The barrier asks {_names(addressed(now))} and needs {wanted} in each range."
     is_now = "open" if is_open(now) else "closed"
     return f"{said} It is {is_now}; still missing: {_names(lacking(now))}."
 
