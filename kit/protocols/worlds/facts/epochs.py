@@ -106,7 +106,7 @@ def says_barrier(now: Now) -> str:
     wanted = f"{' or '.join(need)} answers"
     said = f"The barrier asks {_names(addressed(now))} and needs {wanted} in each range."
     is_now = "open" if is_open(now) else "closed"
-    return f"{said} It is {is_now}; still missing: {_names(lacking(now))}."
+    return f"{said} It is {is_now}; still behind: {_names(lacking(now))}."
 
 
 def says_streams(now: Now) -> str:
