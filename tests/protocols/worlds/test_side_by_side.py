@@ -319,4 +319,4 @@ def test_a_row_says_what_its_states_say() -> None:
     later = aligned(JOIN).met[3]
     assert "still behind: A, B, C." in met.said[0]
     assert met.row.epochs.says(later.nows[0]).endswith("still behind: A.")
-    assert met.row.topology.says(later.nows[1]).endswith("not there yet: nobody.")
+    assert met.row.topology.says(later.nows[1]).endswith("still missing: nobody.")
