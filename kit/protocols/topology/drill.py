@@ -59,7 +59,7 @@ def _log(now: DrillMoment, number: int) -> Iterator[str]:
         )
     if s.client == number:
         yield (
-            f"token_metadata - waits for a request of version {s.client_version}; the newest is "
+            f"token_metadata - waits for a request at version {s.client_version}; the newest is "
             f"{s.topology.version}"
         )
 

@@ -107,7 +107,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         0, "how often the option can be turned off again", title="options turned off", le=MOST
     )
     restarts: int = budget(0, "how often a node can restart without needing to", le=MOST)
-    edits: int = budget(0, "how often an operator can write the row", le=MOST)
+    edits: int = budget(0, "how often an operator can write the row by hand", le=MOST)
     retries: int = budget(0, "how often each node reports that it is waiting", le=MOST, own=False)
 
     schema_synchronization: bool = safeguard(

@@ -150,8 +150,8 @@ def says_state(now: Now) -> str:
 
 def says_barrier(now: Now) -> str:
     """Whom the barrier asks, and who is missing."""
-    asked, missing = addressed(now), lacking(now)
-    said = f"The barrier asks {_names(asked)} and needs {len(asked)} of {len(asked)} answers."
+    nodes, missing = addressed(now), lacking(now)
+    said = f"The barrier asks {_names(nodes)} and needs {len(nodes)} of {len(nodes)} answers."
     return f"{said} It is {'closed' if missing else 'open'}; still missing: {_names(missing)}."
 
 
