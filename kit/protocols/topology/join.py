@@ -443,7 +443,7 @@ class Join(NetworkModel):
         says=lambda m, before, action, after: (
             "{lead} has no answer from {joining}: the call failed. "
             + (
-                "It will try again."
+                "{lead} will try again."
                 if tables(after).joining
                 else "{joining} is moved to state left."
             )
