@@ -419,7 +419,7 @@ class Join(NetworkModel):
         ends = "its bootstrap succeeds"
         if row.replaces:
             ends = f"its replace succeeds, and {', '.join(row.replaces)} has left"
-        return f"{{lead}} has the answer of {row.host}; {ends}."
+        return f"{{lead}} has the answer from {row.host}; {ends}."
 
     @action(by=_led, label=lambda m, s, action: f"{lead(s)} ends the operation", says=_end_words)
     @purpose("The coordinator continues once it knows that the joiner has its answer.")
