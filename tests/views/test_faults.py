@@ -43,7 +43,7 @@ def test_each_sort_of_fault_is_one_press() -> None:
     buttons = offered(scene_of(timeline))
     words = [button.text() for button in buttons]
     assert words == [
-        "this RPC is late and is left behind",
+        "the RPC is late and is left behind",
         "fail this step: stream",
         "kill the coordinator, A",
         "cut off A",

@@ -154,14 +154,14 @@ class PeerRequest(Struct, frozen=True, tag="ask", cache_hash=True):
 class PeerReply(Struct, frozen=True, tag="peers", cache_hash=True):
     """I have no group; these are the nodes that I know."""
 
-    why: ClassVar = "Nodes share the names that they know until all know the same ones."
+    why: ClassVar = "Nodes exchange the names that they know until all of them know the same nodes."
     peers: Names
 
 
 class GroupReply(Struct, frozen=True, tag="group", cache_hash=True):
     """There is a group 0; ask its founder to let you in."""
 
-    why: ClassVar = "If a group exists, no node may found another one: this node joins it."
+    why: ClassVar = "A group already exists, so the node joins it and does not found another."
     group: str
 
 
@@ -273,18 +273,18 @@ class Discovery(NetworkModel):
         return f"{action.node} {does} group 0"
 
     @action(kind="found", each=groupless, label=_found_label)
-    @purpose("Exactly one node may found the group, or there would be two.")
+    @purpose("Only one node may found the group, or there would be two groups.")
     def found_group(self, s: ActorState, node: Node) -> Next:
         """{node} has the lowest Raft id of {everybody}: it founds group 0."""
         why = no_founder(s.nodes[node], self.transitive_closure)
         return why or self.turned(s, node, (founding(s.nodes[node]), ()))
 
     @action(each=groupless, label="{node} asks again")
-    @purpose("Messages get lost, and a node without a group must find one.")
+    @purpose("Messages get lost, but a node without a group must still find one.")
     def ask_again(self, s: ActorState, node: Node) -> Next:
         """{node} has no group yet and asks {targets} again.
 
-        It asks who has not answered, or else the lowest id.
+        It asks the nodes that have not answered, or else the node with the lowest id.
         """
         peers, name = s.nodes[node], self.names[node]
         if no_founder(peers, self.transitive_closure) is None:
@@ -301,12 +301,12 @@ class Discovery(NetworkModel):
         says=lambda m, before, a, after: (
             "{node} restarts, finds its group 0 id and skips discovery."
             if boot(m.peers(after, a.node)) == "saved state"
-            else "{node} restarts without a group; on its disk, it knows {known}."
+            else "{node} restarts without a group; its disk lists {known}."
         ),
         fault=True,
         relied=True,  # whoever waits in vain is started again
     )
-    @purpose("What it had stored must be enough to continue.")
+    @purpose("What the node stored before the crash must be enough to continue.")
     def crash_and_start(self, s: ActorState, node: Node) -> Next:
         """A node crashes and restarts with what it had stored."""
         if sum(peers.crashes for peers in s.nodes) >= self.restarts:
@@ -330,7 +330,7 @@ class Discovery(NetworkModel):
                 return f"{peers.name} is not in the group of {peers.group}"
         return None
 
-    @goal(name="member", title="Every node can still get into a group")
+    @goal(name="member", title="Every node can still join a group")
     @sometimes()
     def everybody(self, s: ActorState) -> bool:
         """Every node is in a group."""
@@ -372,7 +372,7 @@ class Discovery(NetworkModel):
 SAID: dict[type, tuple[str, str]] = {
     PeerRequest: ("ask: {0}", "a request for peers (it knows {0})"),
     PeerReply: ("knows {0}", "the answer with its peers {0}"),
-    GroupReply: ("group {1}", "the answer that there is group {1}"),
+    GroupReply: ("group {1}", "the answer that group {1} exists"),
     JoinRequest: ("let me in", "a request to join the group"),
     JoinReply: ("in group {1}", "the answer that it is in group {1}"),
 }
@@ -388,7 +388,7 @@ def seeds_of(lines: tuple[str, ...]) -> dict[str, Names]:
     Raises BadInput for no nodes or too many, or a contact point that is no node.
     """
     if not 1 <= len(lines) <= len(NAMES):
-        raise BadInput("seeds", lines, f"contact points of 1 to {len(NAMES)} nodes")
+        raise BadInput("seeds", lines, f"contact points for 1 to {len(NAMES)} nodes")
     names = NAMES[: len(lines)]
     seeds = {
         name: tuple(sorted(set(line.split()))) for name, line in zip(names, lines, strict=True)
@@ -480,7 +480,7 @@ ENTRY = entry(
             "A member restarts: it finds its group 0 id and skips discovery",
             {"seeds": ("A", "A"), "restarts": 1},
         ),
-        Scenario("twelve", "Twelve nodes start at once", {"seeds": ("A",) * 12}),
+        Scenario("twelve", "Twelve nodes start at the same time", {"seeds": ("A",) * 12}),
     ),
     scenario_output={
         "peers": _peers,

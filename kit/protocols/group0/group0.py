@@ -97,7 +97,8 @@ class Group0(Guards, raft.RaftLog, Serving):
     )
     kept: int = parameter(
         0,
-        "committed entries that a leader keeps (0: all); a node that lacks more gets a snapshot",
+        "committed entries that a leader keeps (0: all); a node that needs older ones gets a "
+        "snapshot",
         title="entries kept",
         ge=0,
         le=MOST_KEPT,
@@ -111,13 +112,13 @@ class Group0(Guards, raft.RaftLog, Serving):
     elections: int = budget(0, "how often another leader is elected", le=MOST_FAULTS, own=False)
     crashes: int = budget(0, "how often a node crashes", le=MOST_FAULTS, own=False)
     losses: int = budget(0, "how often a submitted command is lost", le=MOST_FAULTS, own=False)
-    hours: int = budget(0, "how often an hour passes (edition server)", le=MOST_FAULTS, own=False)
+    hours: int = budget(0, "how often an hour passes (server edition)", le=MOST_FAULTS, own=False)
     shards: int = parameter(
         2, "shards per node; group 0's server runs on the first one", ge=1, le=8
     )
     dcs: int = parameter(1, "datacenters; nodes are assigned to them in turn", ge=1, le=3)
     edition: Edition = parameter(
-        "documents", "documents: as specified; server: one hour of history, few voters"
+        "documents", "documents: as specified; server: one hour of history and few voters"
     )
 
     read_barrier: bool = safeguard(
@@ -188,7 +189,9 @@ class Group0(Guards, raft.RaftLog, Serving):
             tables = tables_after(log, self.switches)
             why = schema.objection(tables.schema, operation.statement)
             if why is not None:
-                raise BadInput("earlier", operation.text, f"a change that makes sense there: {why}")
+                raise BadInput(
+                    "earlier", operation.text, f"a change that makes sense at that point: {why}"
+                )
             newest, name = tables.history.newest, self.names[operation.node]
             new = next_state_id(newest, newest, operation.node, len(self.names))
             guard = Guard(newest, new)
@@ -220,7 +223,7 @@ class Group0(Guards, raft.RaftLog, Serving):
 
     @step("INV-ONCE", on=(raft.RaftLog.commit_command,))
     def built_on(self, before: Group0State, action: Any, after: Group0State) -> str | None:
-        """A command only changes the state that it was built on.
+        """A command changes only the state that it was built on.
 
         A command that takes effect finds the state id that its creator read in step 3.
         """
@@ -281,7 +284,7 @@ class Group0(Guards, raft.RaftLog, Serving):
         nodes = where(at.stored >= length for at in s.indexes)
         if is_majority(nodes, s.voters):
             return None
-        return f"only {', '.join(self.named(nodes)) or 'nobody'} stores index {length}"
+        return f"only {', '.join(self.named(nodes)) or 'no node'} stores index {length}"
 
     @step("INV-RAFT", on=(raft.RaftLog.elect,))
     def elected(self, before: Group0State, action: Any, after: Group0State) -> str | None:
@@ -374,7 +377,7 @@ SCENARIOS = (
     ),
     Scenario(
         "unknown-outcome",
-        "The leader dies after the commit; the history says what happened to the command",
+        "The leader dies after the commit; the history shows what happened to the command",
         {"operations": _RIVAL, "elections": 1, "crashes": 1},
         script=(*_RIVAL, *(f"{each} B" for each in _STEPS), _COMMITS[1], "crash A", "elect B"),
     ),
@@ -386,13 +389,13 @@ SCENARIOS = (
     ),
     Scenario(
         "request",
-        "A write has a table version that its replica does not know yet",
+        "A write carries a table version that its replica does not know yet",
         {"operations": _ALTER, "earlier": ("create keyspace ks at A", *_ONE), "requests": _WRITE},
         script=(*_ALTER, *(f"{each} A" for each in _STEPS), "commit 7 by A C", "apply A", *_WRITE),
     ),
     Scenario(
         "voters",
-        "In the published server, five of seven nodes vote; one crashes and another replaces it",
+        "In the published server, five of seven nodes vote; one crashes, and another votes instead",
         {"nodes": 7, "operations": _ONE, "crashes": 1, "edition": "server", "dcs": 2},
         script=("crash B", "reconfigure A C D E F"),
     ),

@@ -84,9 +84,13 @@ def _look_up_says(m: Guards, before: Group0State, a: Any, after: Group0State) ->
         return "{node} finds state {held.new} in its history: the change took effect."
     if answer == "unknown":
         return (
-            "{node} finds no state {held.new}, and rows that old are gone: the outcome is unknown."
+            "{node} finds no state {held.new}, and rows that old have expired: the outcome is "
+            "unknown."
         )
-    return "{node} finds no state {held.new}: it was a no-op. {node} starts again from step 1."
+    return (
+        "{node} finds no state {held.new}: the command was a no-op. The node starts again from "
+        "step 1."
+    )
 
 
 class Guards(Members):
@@ -203,9 +207,9 @@ class Guards(Members):
         )
 
     @action(each=after_step(SUBMITTED, APPLIED), says=_look_up_says, travels=_answer_travels)
-    @purpose("A command in the log may still be a no-op; the history knows.")
+    @purpose("A command in the log may still be a no-op; the history shows whether it was.")
     def look_up(self, s: Group0State, node: Node) -> Next:
-        """The node has processed the command; the history says what happened to it."""
+        """The node has processed the command; the history shows what happened to it."""
         guard, name = self.guard(s, node), self.names[node]
         if guard.step != APPLIED:
             return refused(f"{name} has not applied its command yet", (name,))
@@ -225,7 +229,7 @@ class Guards(Members):
     )
     @purpose("Silence does not show whether the command was lost, so the node submits it again.")
     def retry(self, s: Group0State, node: Node) -> Next:
-        """The node hears nothing about its command and submits it again."""
+        """The node hears nothing about its command, so it submits the command again."""
         guard = self.guard(s, node)
         if why := self.no_leader(s):
             return why
@@ -286,7 +290,7 @@ def linearizability(m: Members) -> Monitor:
 
     return Monitor(
         "linearizable",
-        "A change that begins after another one has succeeded sees its effect",
+        "A change that begins after another has succeeded sees the other's effect",
         lambda: Places(0, (-1,) * len(m.clients)),
         watch,
         lambda memory: memory.broken,
@@ -319,5 +323,7 @@ def _witness(m: Members, s: Group0State, action: Any, number: int) -> str:
     if isinstance(action, Validate):
         applied = s.indexes[m.number(action.node)].applied
         why = _refuses(m, s, applied, number)
-        return f"{text} is refused ({why}) although another client's success had changed that"
-    return f"{text} succeeds although the state before it did not allow it"
+        return (
+            f"{text} is refused ({why}) although another client's success had removed that reason"
+        )
+    return f"{text} succeeds although the previous state did not allow it"

@@ -66,7 +66,7 @@ MOST_TABLES = 1_000_000
 def schema_costs(tables: int = LARGE) -> Chart:
     """Draw the seconds per schema change: bars for this many tables, and curves up to there.
 
-    The bars reach the most that a change takes, a second line the least.
+    The top of a bar is the most that a change takes; the line across it is the least.
 
     Raises BadInput for a number of tables below 1 or above a million.
     """
@@ -86,7 +86,7 @@ def schema_costs(tables: int = LARGE) -> Chart:
         axes.text(at, cost.most, source, ha="center", va="bottom", fontsize=8)
         lines.append(f"by {source}: {_seconds(cost.least, cost.most)}")
     halved = change_cost("hash", max(1, tables // 2)).most
-    lines.append(f"with half as many tables: by hash at most {halved:g}, by timestamp the same")
+    lines.append(f"with half as many tables: at most {halved:g} by hash, no change by timestamp")
     totals = (f"by {source} at most {total_cost(source, tables):,.0f}" for source in SOURCES)
     lines.append(f"to create all the tables one by one: {', '.join(totals)}")
     axes.set_xticks([tick for tick in axes.get_xticks() if 0 <= tick <= tables])
@@ -106,7 +106,7 @@ _MOST = 100_000  # states of a search that a question may take
 def effective(timeline: Timeline) -> PosedQuestion:
     """Which entries of the log take effect?
 
-    Raises KitError where the model is not group 0, or nothing is committed.
+    Raises KitError if the model is not group 0, or if nothing is committed.
     """
     model, state = timeline.model, timeline.state
     if not isinstance(model, Group0) or not len(state.log):
@@ -124,10 +124,10 @@ def effective(timeline: Timeline) -> PosedQuestion:
 
 
 def founders(timeline: Timeline) -> PosedQuestion:
-    """Which nodes found a group, each in some run? Every run is searched.
+    """Which nodes can found a group in some run? Every run is searched.
 
-    Raises BadInput where the model is not discovery.
-    Raises KitError where it is too large to be searched here.
+    Raises BadInput if the model is not discovery.
+    Raises KitError if it is too large to search here.
     """
     model = model_of(timeline, Discovery, "discovery")
     founding = tuple(sometimes(name, name, _founded_by(name)) for name in model.contact_points)
@@ -143,8 +143,8 @@ def founders(timeline: Timeline) -> PosedQuestion:
         f"{seeds}. Depending on the order of messages, which nodes can found a group 0?",
         model.contact_points,
         right,
-        f"Of all {result.states:,} states, at least one has a group founded by each "
-        f"of: {listed(right)}.",
+        f"The search of all {result.states:,} states found a group founded by each of these: "
+        f"{listed(right)}.",
     )
 
 

@@ -159,7 +159,7 @@ def _outcome(scene: Scene, entry: EntryRow) -> str:
 def _shown_as(scene: Scene) -> Frag:
     newest = scene.state.log[len(scene.state.log) - 1].new if len(scene.state.log) else 0
     shown = timeuuid(newest, len(scene.model.names))
-    return h("p", f"State id {newest} stands for the TIMEUUID {shown}.", class_="soft")
+    return h("p", f"State id {newest} corresponds to the TIMEUUID {shown}.", class_="soft")
 
 
 # -- guards that are held: which of the eight steps is done, and what it found ---------------------
@@ -233,7 +233,7 @@ def _server(row: MemberRow) -> str:
     """Where the member's server of the group runs."""
     runs = [f"shard {i}" for i, here in enumerate(row.shards) if here]
     of = f" of {len(row.shards)}"
-    return f"on {runs[0]}{of}" if runs else f"off; comes up on shard {facts.SERVER_SHARD}{of}"
+    return f"on {runs[0]}{of}" if runs else f"off; starts on shard {facts.SERVER_SHARD}{of}"
 
 
 def _shards(row: MemberRow) -> list[Frag]:
@@ -316,7 +316,7 @@ def question(scene: Scene) -> Question | None:
         "does it have?",
         (EFFECT, NOTHING),
         (EFFECT if entry.effective else NOTHING,),
-        f"The newest state before it was {newest}; the command was built on {built}.",
+        f"Before the command, the newest state was {newest}; the command was built on {built}.",
     )
 
 

@@ -68,7 +68,7 @@ def _apply_says(m: RaftLog, before: Group0State, a: Any, after: Group0State) -> 
         return f"{{node}} applies {change(command)}: state {newest} becomes {command.new}."
     return (
         f"{{node}} applies {change(command)}, a no-op: it was built on state "
-        f"{command.previous}, but the newest is {newest}."
+        f"{command.previous}, but the newest state is {newest}."
     )
 
 
@@ -92,7 +92,7 @@ class RaftLog(Members):
     )
     @purpose("All nodes apply the same commands in the same order.")
     def apply_command(self, s: Group0State, node: Node) -> Next:
-        """A node applies the next committed command, which takes effect there or is a no-op."""
+        """A node applies the next committed command, which takes effect or is a no-op."""
         return self.building(s, node) or s.applied(node)
 
     def commits(self, s: Group0State) -> Iterator[tuple[int, tuple[str, ...]]]:
@@ -110,7 +110,7 @@ class RaftLog(Members):
     )
     @purpose("What a majority has stored survives the loss of any minority.")
     def commit_command(self, s: Group0State, state_id: StateId, by: Names) -> Next:
-        """{by} store {last}: it is committed at index {index}.
+        """{by} store {last}, so it is committed at index {index}.
 
         They are the leader and just enough other voters.
         """
@@ -170,9 +170,10 @@ class RaftLog(Members):
             )
         ],
     )
-    @purpose("The log no longer has the old entries; the state replaces them.")
+    @purpose("The leader's log no longer has the old entries; the snapshot replaces them.")
     def install_snapshot(self, s: Group0State, node: Node) -> Next:
-        """{node} lacks entries that the leader has dropped, so it gets the state at {applied}.
+        """{node} lacks entries that the leader has dropped, so it gets the state at index
+        {applied}.
 
         The snapshot is the state after its last entry: the node has gone through all of them.
         """
@@ -189,7 +190,7 @@ class RaftLog(Members):
     def step_down(self, s: Group0State, node: Node) -> Next:
         """{node} hears of term {after.term} and no longer leads."""
         if not s.up >> s.leader & 1:
-            return refused("no node that could tell it is up")
+            return refused("the leader, which knows the new term, is down")
         return s.but(deposed=s.deposed & ~(1 << node))
 
     @action(tag="restart", each=lambda m, s: m.everybody & ~s.up)
@@ -228,7 +229,7 @@ class RaftLog(Members):
         verb=lambda m, a: f"reconfigure {' '.join(a.voters)}",
         travels=lambda m, _, a, s: entry_to(m, s, m.named(s.up), f"{s.voters.bit_count()} voters"),
     )
-    @purpose("A majority is counted among the voters.")
+    @purpose("Only voters count toward a majority.")
     def reconfigure(self, s: Group0State, voters: Names) -> Next:
         """The voters are now {voters}."""
         if why := self.no_leader(s):
@@ -250,7 +251,7 @@ class RaftLog(Members):
     )
     @purpose("Networks lose messages without telling anyone.")
     def lose_command(self, s: Group0State, state_id: StateId) -> Next:
-        """{lost} is lost on its way; no node is told."""
+        """{lost} is lost on the way; no node is told."""
         if not s.left.losses:
             return NO_LOSSES
         return _taken(s.spend("left.losses"), state_id)[0]

@@ -87,7 +87,7 @@ class Serving(state.Members):
     )
     @purpose("The sender has a newer version of the table, so the replica catches up first.")
     def fetch_schema(self, s: state.Group0State, request: Request) -> state.Next:
-        """{target} applies the log up to index {up_to}, as far as {source} has."""
+        """{target} applies the log up to index {up_to}, which {source} has already applied."""
         node = self.table_requests[request].replica
         name, guard = self.names[node], s.guards[node]
         if guard is not None and guard.step in state.LOOKING:

@@ -13,7 +13,7 @@ COMMANDS = schemas.of_steps(
     "a command that group 0 committed",
     "state_id bigint: the state id that it created, or null if it had no effect",
     "creator string: the node that made it, or empty if no node did",
-    "description string: what it says",
+    "description string: the change that it makes",
 )
 MEMBERS = schemas.of_steps(
     "members",

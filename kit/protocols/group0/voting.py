@@ -20,10 +20,10 @@ class VotingModel(NodeModel[S]):
 
     edition: Edition = parameter("documents", "the documents, or the published server")
     release: Release = parameter(
-        NEWEST, "the release of the server, which decides how voters are chosen (edition server)"
+        NEWEST, "the release of the server, which decides how voters are chosen (server edition)"
     )
     most_voters: int = parameter(
-        MOST_VOTERS, "how many nodes can vote (edition server)", title="limit of voters", ge=1, le=9
+        MOST_VOTERS, "how many nodes can vote (server edition)", title="limit of voters", ge=1, le=9
     )
 
     @cached_property

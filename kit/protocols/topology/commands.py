@@ -22,17 +22,18 @@ SHORT = 8  # letters of a host id, or as many more as tell nodes apart
 MOST_NAMED = 6
 EDGES = {"happy": "then", "rollback": "fails", "rejected": "rejected"}
 ABOUT = """\
-A dump of system.topology: its state, what the coordinator would do next, what it waits for, and the
-queue of requests with the reason for each. Or coordinators' journals, as a history.
+Reads a dump of system.topology and shows its state, what the coordinator would do next, what it
+waits for, and the queue of requests with the reason for each. Coordinators' journals are shown as a
+history.
 """
 AFTER = """\
 DUMP is what cqlsh writes for COPY system.topology TO 'file' WITH HEADER = TRUE, or shows for
-SELECT JSON * FROM system.topology; or a snapshot of scylla-tablets, a folder or a .tar.gz. LOG is
-a journal, or a server's own log, with lines such as
+SELECT JSON * FROM system.topology. It can also be a snapshot of scylla-tablets, as a folder or a
+.tar.gz. LOG is a journal, or a server's own log, with lines such as
 raft_topology - entered `write both read old` transition state.
 
-Ends with 0 when the coordinator can continue or has nothing to do, 1 when it waits for nodes or
-rejects requests (all nodes count as up when nothing says which are down), 2 on bad input.
+Exits with 0 when the coordinator can continue or has nothing to do, 1 when it waits for nodes or
+rejects requests, and 2 on bad input. If you do not say which nodes are down, all count as up.
 
 examples
   python -m kit topology topology.csv --status status.txt
@@ -48,7 +49,7 @@ def _topology(given: Namespace) -> Answer:
     if texts and len(texts) == len(given.files) and all(map(is_journal, texts)):
         return _history(given)
     if given.html is not None:
-        raise BadInput("--html", given.html, "journals; a dump is only one moment")
+        raise BadInput("--html", given.html, "journals; a dump shows only one moment")
     if len(given.files) > 1:
         raise BadInput("DUMP|LOG", given.files[1], "one dump, or only journals")
     files = {"requests": given.requests, "status": given.status}
@@ -73,7 +74,7 @@ def marked(data: object, anonymized: bool) -> object:
 def _history(given: Namespace) -> Answer:
     for option in ("requests", "status", "down", "rf", "anonymize"):
         if getattr(given, option):
-            raise BadInput(f"--{option}", getattr(given, option), "nothing beside journals")
+            raise BadInput(f"--{option}", getattr(given, option), "nothing besides journals")
     if given.html is not None:
         check_place(given.html, "--html", inputs=tuple(given.files))
     passages = topology_history(given.files, edition=given.edition)
@@ -173,14 +174,14 @@ def _cases(report: TopologyReport, short: Mapping[str, str]) -> Iterator[str]:
         yield f"next, with {_hosts(down, short)} down" if down else "next, with all nodes up"
         yield from _step(report.cases[0], short, GAP, is_any=False)
         return
-    yield "next, for each case, as nothing says which nodes are up (see --status and --down)"
+    yield "next, case by case, because nothing says which nodes are up (see --status and --down)"
     for step in report.cases:
         who = f"{_hosts(step.down, short)} down" if step.down else "all nodes up"
         yield f"{GAP}{'one of ' if len(step.down) > 1 else ''}{who}"
         yield from _step(step, short, GAP * 2, is_any=True)
     if report.indifferent:
         yield from wrap(
-            f"makes no difference: {_hosts(report.indifferent, short)} down", GAP, GAP * 2
+            f"no difference if these are down: {_hosts(report.indifferent, short)}", GAP, GAP * 2
         )
 
 
@@ -223,16 +224,16 @@ def _hosts(hosts: tuple[str, ...], short: Mapping[str, str]) -> str:
 EDITION = Word(
     "--edition",
     "",
-    "server: as in the published server; documents: as they say (server if not given)",
+    "server: as in the published server; documents: as in the documents (default: server)",
     "server",
     choices=EDITIONS,
     read=edition_today,
 )
-STATUS = Word("--status", "FILE", "the text of nodetool status: which nodes are up")
+STATUS = Word("--status", "FILE", "the output of nodetool status, which shows which nodes are up")
 ANONYMIZE = Word(
     "--anonymize",
     "",
-    "for snapshots: hosts, addresses, keyspaces, tables, datacenters and racks get this kit's "
+    "for snapshots: replace hosts, addresses, keyspaces, tables, datacenters and racks with "
     "pseudonyms before anything is written or shown",
 )
 WORDS = (
@@ -242,8 +243,8 @@ WORDS = (
     Word(
         "--down",
         "HOST",
-        "a node that is down: a host id, its beginning, or an address of --status; the others are "
-        "up unless --status says otherwise (repeatable)",
+        "a node that is down: a host id, its first letters, or an address from --status; the "
+        "others are up unless --status says otherwise (repeatable)",
         several=True,
     ),
     Word(

@@ -230,7 +230,7 @@ class Control(VotingModel[ControlState]):
 
     edition: Edition = parameter("documents", "the documents, or the published server")
     nodes: int = parameter(3, "how many members there are at the start", ge=1, le=MOST_NODES)
-    names: tuple[str, ...] = hidden((), "the names of the members (not given: A, B, C)")
+    names: tuple[str, ...] = hidden((), "the names of the members (default: A, B, C)")
     operations: tuple[str, ...] = written(
         ("join D",),
         "requests, in this order: join D (or bootstrap), replace D C, "
@@ -238,14 +238,14 @@ class Control(VotingModel[ControlState]):
         "new_cdc_generation, keyspace_rf_change ks dc1=3, truncate_table ks.t, balancing off, lock",
     )
     down: tuple[str, ...] | None = hidden(
-        None, "nodes that are down at the start (not given: those that are removed or replaced)"
+        None, "nodes that are down at the start (default: those that are removed or replaced)"
     )
     ignored: tuple[str, ...] = written((), "the nodes to ignore")
     zero_tokens: tuple[str, ...] = written(
         (), "the members that own no tokens", title="without tokens"
     )
     racks: tuple[str, ...] = written(
-        (), "the rack of each node, members first: dc1/r1 dc1/r2 dc2/r1 (not given: dc1/r1)"
+        (), "the rack of each node, members first: dc1/r1 dc1/r2 dc2/r1 (default: dc1/r1)"
     )
     rf: int = parameter(
         0,
@@ -261,29 +261,31 @@ class Control(VotingModel[ControlState]):
     newer: tuple[str, ...] = written(
         (), "the nodes with a newer release, which supports one more cluster feature"
     )
-    crashes: int = faults("how often a node may crash")
+    crashes: int = faults("how often a node can crash")
     changes: int = faults(
-        "how often a coordinator that is up may be deposed", title="coordinator changes"
+        "how often a coordinator that is up can be deposed", title="coordinator changes"
     )
     failures: int = faults(
-        "how often a piece of work may fail on its own", title="failures of work"
+        "how often a piece of work can fail on its own", title="failures of work"
     )
-    cuts: int = faults("how often a node may be cut off")
-    late: int = faults("how many streams may be left behind", title="streams left behind")
+    cuts: int = faults("how often a node can be cut off")
+    late: int = faults("how many streams can be left behind", title="streams left behind")
     addresses: int = faults(
-        "how often a node may be restarted with another address", title="address changes"
+        "how often a node can be restarted with another address", title="address changes"
     )
     configurations: int = faults(
-        "how often a node may be restarted with more shards", title="configuration changes"
+        "how often a node can be restarted with more shards", title="configuration changes"
     )
     exclusions: int = faults("how often an operator can exclude a dead node")
     clients: int = faults("how many clients can make a request", title="client requests")
     tablets: int = faults("how often the balancer can find something to move", title="tablet plans")
-    resizes: int = faults("how many tables' resizes can become ready", title="resizes of tables")
+    resizes: int = faults(
+        "how many tables can become ready for a resize", title="resizes of tables"
+    )
     on_tablets: tuple[str, ...] = written(
         (), "the nodes that have tablets", title="nodes with tablets"
     )
-    placing: bool = hidden(False, "whether it is open which nodes have tablets after a move")
+    placing: bool = hidden(False, "whether tablets can be on any nodes after a move")
     publishing: bool = parameter(False, "CDC generations are published in separate steps")
     lag: bool = parameter(True, "nodes apply commands in separate steps, not immediately")
 
@@ -296,7 +298,7 @@ class Control(VotingModel[ControlState]):
     )
     barrier_drains: bool = safeguard(
         "S-21",
-        "A barrier waits for requests from older versions",
+        "A barrier waits for requests at older versions",
         ("INV-STREAM", "INV-FENCE"),
         smallest={"nodes": 2, "clients": 1},
         wider={"INV-FENCE": {"operations": ("leave B",)}},
@@ -539,30 +541,30 @@ class Serving(Control):
     )
     @purpose("A replica refuses any request with a version below its fence.")
     def serve_request(self, s: ControlState, replica: Node) -> Next:
-        """The request reaches a replica, which serves it or finds it stale; that ends it."""
+        """The request reaches a replica and ends there: the replica serves it or finds it stale."""
         if replica != s.client and s.apart & (1 << s.client | 1 << replica):
-            return refused("one of the two is cut off")
+            return refused("one of the two nodes is cut off")
         return s.but(client=cluster.NOBODY, client_version=0)
 
     @action(
         kind="late fault",
         verb="leave behind",
-        label="this RPC is late and is left behind",
+        label="the RPC is late and is left behind",
         spends="faults.late",
         fault=True,
         says=lambda m, before, action, after: (
             "The coordinator stops waiting for an RPC of the TRUNCATE, which is left behind."
             if is_truncating(before, m.setting)
-            else "A part of the stream is left behind in the network."
+            else "Part of the stream is left behind in the network."
         ),
     )
     @purpose("A slow message can arrive long after its operation is over.")
     def leave_behind(self, s: ControlState) -> Next:
-        """A part of the running stream, or an RPC of a TRUNCATE, is left behind in the network."""
+        """Part of the running stream, or an RPC of a TRUNCATE, is left behind in the network."""
         if not (s.attempted.streaming or is_truncating(s, self.setting)):
             return None
         if s.leftover:
-            return refused("an RPC of a session was already left behind")
+            return refused("an RPC of a session has already been left behind")
         return s.but(leftover=s.topology.session, leftover_at=cluster.NOBODY)
 
     def arrivals(self, s: ControlState) -> int:
@@ -584,12 +586,12 @@ class Serving(Control):
             + (
                 "accepts it."
                 if let_in(before, m.number(action.node), m.setting)
-                else "does not know that session and refuses it."
+                else "refuses the work, because it does not know that session."
             )
         ),
         travels=_late_work,
     )
-    @purpose("The permit of its session decides whether it may still act.")
+    @purpose("The permit of its session decides whether late work may still act.")
     def late_arrival(self, s: ControlState, node: Node) -> Next:
         """Work that was left behind reaches a node, with the permit of its session."""
         if let_in(s, node, self.setting):
@@ -597,7 +599,7 @@ class Serving(Control):
         return s.but(leftover=0, sealed=False)
 
     @action(kind="late", tag="end-late", verb="end leftover")
-    @purpose("Once finished, it can no longer change anything.")
+    @purpose("Once finished, late work can no longer change anything.")
     def end_leftover(self, s: ControlState) -> Next:
         """The late work that was let in has finished."""
         if s.leftover_at == cluster.NOBODY:

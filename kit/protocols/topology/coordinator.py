@@ -41,7 +41,7 @@ from kit.protocols.topology.rules.decide import Decision, decide, outcome, queue
 from kit.protocols.topology.rules.machines import StateRow, WorkRow, reason_for
 
 LOG = "group0"
-NO_COORDINATOR = refused("there is no coordinator that the other nodes hear")
+NO_COORDINATOR = refused("there is no coordinator that the other nodes can hear")
 IN_HAND = refused("a command was decided but is not committed yet")
 BEGINS = refused("a new coordinator must first commit a command of its own")
 HAS_FAILED = refused("this work has failed")
@@ -420,8 +420,8 @@ class Coordinator(Control):
         if after.state_id == before.state_id:
             built = command.new - 1
             return (
-                f"The command was based on state {built}, not on {before.state_id}, so it has no "
-                "effect."
+                f"The command was based on state {built}, not on state {before.state_id}, so it "
+                "has no effect."
             )
         return f"State {after.state_id}: {verbatim(self.sets(before, command))}."
 
@@ -436,7 +436,7 @@ class Coordinator(Control):
         if self.kind(action) == "commit":
             reason = reason_for(self.state_used(before), self.state_used(after))
             if before.topology.fence_version != after.topology.fence_version:
-                reason = "The fence keeps out requests from older versions."
+                reason = "The fence keeps out requests at older versions."
         return reason or super().why_here(before, action, after)
 
     def _into_the_log(self, before: ControlState, action: Any, after: ControlState) -> Travels:
@@ -463,9 +463,9 @@ class Coordinator(Control):
         ),
         travels=_into_the_log,
     )
-    @purpose("The command counts only if no other one got in between.")
+    @purpose("The command counts only if no other command was committed first.")
     def commit_decision(self, s: ControlState) -> Next:
-        """A majority stores the coordinator's command, which takes effect if no other was first.
+        """A majority stores the coordinator's command, which takes effect unless another was first.
 
         Its own node has applied it by then.
         """
@@ -527,7 +527,7 @@ class Coordinator(Control):
         says=work_words,
         travels=_work_sent,
     )
-    @purpose("The state says what must be done; the next state waits for it.")
+    @purpose("Each state has work of its own, which must be done before the next state.")
     def do_work(self, s: ControlState) -> Next:
         """The coordinator does the next piece of a state's work, or begins to stream."""
         if blocked := self.busy(s):
@@ -557,7 +557,7 @@ class Coordinator(Control):
     def _answer_words(self, before: ControlState, action: Any, after: ControlState) -> str:
         # A plain barrier asks no more than that its node has caught up.
         waits = drains(before, self.task(before)) and self.barrier_drains
-        older = ", and nothing older runs there" if waits else ""
+        older = ", and no older work runs there" if waits else ""
         return f"{action.node} has applied everything{older}: it answers the barrier."
 
     def _barrier_and_answer(
@@ -575,7 +575,7 @@ class Coordinator(Control):
     def answer_barrier(self, s: ControlState, node: Node) -> Next:
         """A node has applied everything and answers the coordinator's barrier."""
         if not s.reachable >> node & 1:
-            return refused("it does not receive the barrier", (self.names[node],))
+            return refused("the node does not receive the barrier", (self.names[node],))
         if drains(s, self.task(s)) and (blocked := drain_refusal(s, node, self.setting)):
             return refused(blocked.reason, (self.names[node],))
         attempted = s.attempted.but(answered=s.attempted.answered | 1 << node)
@@ -595,7 +595,7 @@ class Coordinator(Control):
         return " ".join(["move tablets", *where, *["and more"] * action.more])
 
     @action(tag="tablets", each=moves, verb=_move_verb, says="The tablet transitions end.")
-    @purpose("The track ends when no tablet is in transition.")
+    @purpose("The tablet track ends when no tablet is in transition.")
     def move_tablets(
         self, s: ControlState, on: tuple[str, ...] | None = None, more: bool = False
     ) -> Next:
@@ -614,15 +614,15 @@ class Coordinator(Control):
         # Edition ``documents`` drains who is to leave in a state of its own.
         drain = self.limited or s.topology.transition == "tablet_draining"
         if left := rules.drained(s.topology) & mask if drain and not more else 0:
-            return refused("tablets are left", self.named(left))
+            return refused("tablets are still on a node", self.named(left))
         return with_topology(s, rules.tablets_placed(s.topology, mask, more=more))
 
     @action(kind="tablets found", tag="imbalance", spends="faults.tablets", unasked=True)
     @purpose("Tablets move when the load is uneven.")
     def find_imbalance(self, s: ControlState) -> Next:
-        """The load of tablets has become uneven."""
+        """The tablet load has become uneven."""
         if s.topology.tablets != "even":
-            return refused("it is already uneven")
+            return refused("the load is already uneven")
         return s.but(topology=replace(s.topology, tablets="uneven"))
 
     @action(kind="tablets found", tag="resize", spends="faults.resizes", unasked=True)
@@ -673,7 +673,7 @@ class Coordinator(Control):
             return blocked
         task = self.task(s)
         if task.work is None or not leads_somewhere(s, task, self.setting):
-            return refused("no work can fail now in a way that matters")
+            return refused("no failure of work would make a difference now")
         if fence_is_due(s, task):  # drain, fence, plain barrier: in this order
             return refused("the drain is over, and the fence is committed next")
         if placeless:
@@ -697,7 +697,7 @@ class Coordinator(Control):
         ),
         travels=_into_the_log,
     )
-    @purpose("A coordinator may be replaced without knowing it, but its guard shows it.")
+    @purpose("A coordinator may not know that it has been replaced; its guard shows this.")
     def commit_deposed(self, s: ControlState) -> Next:
         """A majority stores what an earlier coordinator had decided."""
         if s.deposed is None:
@@ -716,7 +716,7 @@ class Coordinator(Control):
         return others if s.coordinator == cluster.NOBODY else others & ~(1 << s.coordinator)
 
     @action(tag="elect", each=electable, unasked=True, relied=lambda m, s, action: not leads(s))
-    @purpose("Everything it needs is in the tables, so any node can take over.")
+    @purpose("Everything a coordinator needs is in the tables, so any node can take over.")
     def elect_coordinator(self, s: ControlState, node: Node) -> Next:
         """{node} leads group 0 and starts a coordinator, which reads the tables."""
         # It knows what the tables say and no more. S-58: with the safeguard off it begins without a

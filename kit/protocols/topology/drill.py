@@ -55,11 +55,11 @@ def _log(now: DrillMoment, number: int) -> Iterator[str]:
     if waits and s.coordinator == number:
         silent = m.named(task.needs & ~s.attempted.answered)
         yield f"raft_topology - barrier_and_drain in {s.topology.transition}: " + (
-            f"no answer of {', '.join(silent)}" if silent else "all nodes answer"
+            f"no answer from {', '.join(silent)}" if silent else "all nodes answer"
         )
     if s.client == number:
         yield (
-            f"token_metadata - waits for a request of version {s.client_version}; the newest is "
+            f"token_metadata - waits for a request at version {s.client_version}; the newest is "
             f"{s.topology.version}"
         )
 
@@ -82,10 +82,10 @@ def _restarted(now: DrillMoment) -> list[str]:
 def grade(now: DrillMoment) -> Grade:
     """The operation ends, and nobody was restarted who held nothing up."""
     topology = now.state.topology
-    waits = [f"the join waits in {topology.transition}"] if topology.transition else []
+    waits = [f"the join is waiting in {topology.transition}"] if topology.transition else []
     waits += [] if topology.nodes[-1].state == "normal" else ["D is not normal"]
     others = [name for name in _restarted(now) if name != HOLDS_UP]
-    held = [f"{', '.join(others)}: restarted without holding anything up"] if others else []
+    held = [f"{', '.join(others)}: restarted, although nothing waited for it"] if others else []
     return Grade(
         (
             judged("operation done", waits, "D has joined"),

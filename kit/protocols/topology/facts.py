@@ -107,7 +107,7 @@ def barrier(m: Topology, s: ControlState) -> BarrierFacts | None:
         refusal = drain_refusal(s, node, m.setting) if drains else None
         why = refusal.reason if refusal else ""
         hears = s.reachable >> node & 1
-        refused.append((m.names[node], why if hears else "it does not receive the barrier"))
+        refused.append((m.names[node], why if hears else "the node does not receive the barrier"))
     answered = m.named(task.needs & ~left)
     return BarrierFacts(command_sent(drains), m.named(task.needs), answered, tuple(refused))
 

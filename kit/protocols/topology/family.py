@@ -74,7 +74,7 @@ FAMILY = Family(
     drills={"topology/stuck-barrier": "drill:DRILL"},
     commands={
         "topology": (
-            "say what a coordinator would do next with a dump of system.topology",
+            "show what a coordinator would do next, from a dump of system.topology",
             "commands:TOPOLOGY",
         )
     },

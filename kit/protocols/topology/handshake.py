@@ -42,8 +42,8 @@ REASONS = {
     "features": "feature check failed: it lacks a feature that is enabled",
     "banned": "members refuse its host id in the handshake: it is banned",
     "lost": "its call was lost, and it cannot ask to join twice",
-    "unanswered": "no member answers any longer, so the operator shuts it down",
-    "not-accepted": "the call that accepts it failed, so the join is not accepted",
+    "unanswered": "no member answers it any longer, so the operator shuts it down",
+    "not-accepted": "the call with its acceptance failed, so its join is not accepted",
 }
 """Why a node does not get in, by the names that messages carry."""
 
@@ -241,7 +241,7 @@ class JoinNodeQuery(Struct, frozen=True, tag="query", cache_hash=True):
 class ModeReply(Struct, frozen=True, tag="mode", cache_hash=True):
     """By a request that goes through group 0 (``raft``)."""
 
-    why: ClassVar = "The joiner now knows how, and makes its request."
+    why: ClassVar = "The joiner now knows how to join, so it sends its request."
     call: int
     mode: str
 
@@ -249,14 +249,14 @@ class ModeReply(Struct, frozen=True, tag="mode", cache_hash=True):
 class PlacedReply(Struct, frozen=True, tag="placed", cache_hash=True):
     """Your request is in the queue: start your group 0 server and wait for a response."""
 
-    why: ClassVar = "The request is in the queue. From now on, a verdict is for this attempt."
+    why: ClassVar = "The request is in the queue. Any verdict from now on is for this attempt."
     call: int
 
 
 class RejectedReply(Struct, frozen=True, tag="rejected", cache_hash=True):
     """Your request is not in the queue."""
 
-    why: ClassVar = "The request was never taken, so there is no verdict to wait for."
+    why: ClassVar = "The request was never queued, so there is no verdict to wait for."
     call: int
     reason: str
 
@@ -279,7 +279,7 @@ class ResponseHandled(Struct, frozen=True, tag="handled", cache_hash=True):
 class BannedNotice(Struct, frozen=True, tag="banned", cache_hash=True):
     """The handshake failed: a host id that has left is heard no more."""
 
-    why: ClassVar = "No node listens to a node that has left, and it is told so."
+    why: ClassVar = "No node listens to a node that has left, and the node is told so."
     host: str
 
 

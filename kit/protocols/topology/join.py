@@ -110,15 +110,15 @@ class Join(NetworkModel):
     snitch: str = parameter(SNITCH, f"the snitch that the joiner's configuration names ({SNITCH})")
     supports: bool = parameter(True, f"the joiner supports feature {FEATURE}, as members do")
     enabled: bool = parameter(True, f"feature {FEATURE} is enabled from the start")
-    replaces: str = parameter("", "the member that the joiner replaces; empty: none")
+    replaces: str = parameter("", "the member that the joiner replaces (empty: none)")
     ignores: tuple[str, ...] = parameter(
-        (), "the other dead members that it wants ignored while it replaces one", **WRITTEN
+        (), "other dead members to ignore while the joiner replaces one", **WRITTEN
     )
     racks: tuple[str, ...] = parameter(
-        (), "the rack of each node, the members first and then the joiner: dc1/r1 dc1/r2", **WRITTEN
+        (), "the rack of each node, members first, then the joiner: dc1/r1 dc1/r2", **WRITTEN
     )
     zero_tokens: tuple[str, ...] = parameter(
-        (), "nodes that own no tokens: members, or N", **WRITTEN
+        (), "nodes that own no tokens: members or N", **WRITTEN
     )
     down: tuple[str, ...] = parameter((), "the members that are down", **WRITTEN)
     removed: bool = parameter(
@@ -129,7 +129,9 @@ class Join(NetworkModel):
         0, "how often the joiner can crash and restart", le=MOST_FAULTS, own=False
     )
     downgrades: bool = parameter(False, f"the joiner can restart without feature {FEATURE}")
-    wipes: int = budget(0, "how often its data directory can be cleared", le=MOST_FAULTS, own=False)
+    wipes: int = budget(
+        0, "how often the joiner's data directory can be cleared", le=MOST_FAULTS, own=False
+    )
     outages: int = budget(0, "how often a member can crash and restart", le=MOST_FAULTS, own=False)
     losses: int = budget(0, "how often a message can be lost", le=MOST_FAULTS, own=False)
     copies: int = budget(0, "how often a message can be duplicated", le=MOST_FAULTS, own=False)
@@ -417,7 +419,7 @@ class Join(NetworkModel):
         ends = "its bootstrap succeeds"
         if row.replaces:
             ends = f"its replace succeeds, and {', '.join(row.replaces)} has left"
-        return f"{{lead}} knows that {row.host} was told; {ends}."
+        return f"{{lead}} has the answer from {row.host}; {ends}."
 
     @action(by=_led, label=lambda m, s, action: f"{lead(s)} ends the operation", says=_end_words)
     @purpose("The coordinator continues once it knows that the joiner has its answer.")
@@ -439,11 +441,15 @@ class Join(NetworkModel):
         by=_led,
         label=lambda m, s, action: f"the call of {lead(s)} fails",
         says=lambda m, before, action, after: (
-            "{lead} has no answer from {joining}: the call failed; it "
-            + ("will try again." if tables(after).joining else "moves it to left.")
+            "{lead} has no answer from {joining}: the call failed. "
+            + (
+                "{lead} will try again."
+                if tables(after).joining
+                else "{joining} is moved to state left."
+            )
         ),
     )
-    @purpose("A lost message and a dead joiner look alike from here.")
+    @purpose("To the coordinator, a lost message and a dead joiner look alike.")
     def call_fails(self, s: ActorState) -> Next:
         """The coordinator learns that its response, or the answer to it, was lost."""
         # A call has failed when neither it nor its answer can arrive any more.
@@ -472,7 +478,7 @@ class Join(NetworkModel):
         label=lambda m, s, action: f"{joiner(s).host} reads the outcome in group 0",
         says=_outcome_words,
     )
-    @purpose("The log tells each member how its join ended.")
+    @purpose("The log shows each member how its join ended.")
     def learn_outcome(self, s: ActorState) -> Next:
         """The accepted joiner sees in group 0 how its join ended."""
         state = joiner(s)
@@ -491,7 +497,7 @@ class Join(NetworkModel):
     )
     @purpose("A lost answer will never arrive.")
     def stop_waiting(self, s: ActorState) -> Next:
-        """The joiner's call was lost, or no node answers it any longer: it stops."""
+        """The joiner stops: its call was lost, or no node answers it any longer."""
         # It waits for what cannot come: then its operator, or a timeout, ends it.
         state, why = joiner(s), "lost"
         is_handled = any(each.handling for each in members(s))
@@ -525,7 +531,7 @@ class Join(NetworkModel):
             return refused(f"a join is under way: {joins.host} is not counted yet")
         lack = [r.host for r in held.rows if r.state == "normal" and FEATURE not in r.features]
         if lack:
-            return refused(f"{', '.join(lack)} does not support it")
+            return refused(f"{', '.join(lack)} does not support {FEATURE}")
         return with_tables(s, replace(held, enabled=(FEATURE,)))
 
     # -- what goes wrong ---------------------------------------------------------------------------
@@ -553,10 +559,10 @@ class Join(NetworkModel):
     )
     @purpose("Nodes can stop at any moment, and may restart with different settings.")
     def start_again(self, s: ActorState, drop: Drop) -> Next:
-        """The joiner crashes, if it runs, and restarts; some features may be disabled."""
+        """The joiner crashes if it is running, and restarts; some features may be disabled."""
         state = joiner(s)
         if state.status == "normal":
-            return refused("it has joined, so its restarts are not part of the handshake")
+            return refused("the joiner has joined: its restarts are not part of the handshake")
         if self.restarts + state.disk - state.boot <= 0:
             return refused("the budget of restarts is spent")
         state = state.but(boot=state.boot + 1, parked=(), reason="")
@@ -573,14 +579,14 @@ class Join(NetworkModel):
         says="The data directory is cleared: the joiner has a new host id, {host}.",
         fault=True,
     )
-    @purpose("Without its old data it is another node.")
+    @purpose("Without its old data, the joiner is another node.")
     def wipe_and_start(self, s: ActorState) -> Next:
         """The joiner's data directory is cleared; it starts with a new host id."""
         state = joiner(s)
         if not self.wipes:
             return None
         if state.status != "stopped":
-            return refused("it has not stopped")
+            return refused("the joiner has not stopped")
         if state.disk > self.wipes:
             return refused("the budget of wipes is spent")
         fresh = JoinerState(state.boot + 1, state.disk + 1, "asking", self.asks.features)
@@ -600,7 +606,7 @@ class Join(NetworkModel):
     )
     @purpose("Members can stop at any moment; the tables keep the requests.")
     def member_restarts(self, s: ActorState, node: Node) -> Next:
-        """{node} crashes and restarts; what it was doing is forgotten."""
+        """{node} crashes and restarts; it forgets what it was doing."""
         # A coordinator is none any more.
         if sum(each.outages for each in members(s)) >= self.outages:
             return refused("the budget of outages is spent")
@@ -616,9 +622,9 @@ class Join(NetworkModel):
         each=lambda m, s: 0 if tables(s).coordinator else m.able(s),
         label="{node} takes the lead",
     )
-    @purpose("Everything it needs is in the tables, so any node can take over.")
+    @purpose("Everything a coordinator needs is in the tables, so any node can take over.")
     def take_the_lead(self, s: ActorState, node: Node) -> Next:
-        """{node} leads group 0 and coordinates by what the tables say."""
+        """{node} leads group 0 and continues from what is in the tables."""
         return with_tables(s, replace(tables(s), coordinator=self.names[node]))
 
     @action(
@@ -630,7 +636,7 @@ class Join(NetworkModel):
     )
     @purpose("A removed node may not know that it was removed.")
     def wake_up(self, s: ActorState) -> Next:
-        """The removed node hears the others again and sends the write that it had not sent."""
+        """The removed node hears the others again and sends a write that it still had."""
         state = removed(s)
         if state is None or state.awake:
             return None
@@ -649,8 +655,8 @@ class Join(NetworkModel):
         if not state.attempt or state.attempt == taken:
             return None
         return (
-            f"start {state.attempt} of {state.host} continues as accepted, but the cluster took "
-            f"the request of start {taken}"
+            f"start {state.attempt} of {state.host} continues as accepted, but the cluster "
+            f"accepted the request of start {taken}"
         )
 
     @always("INV-MEMBER")
@@ -660,7 +666,7 @@ class Join(NetworkModel):
         for host in tables(s).members:
             row = tables(s).row(host)
             if row is None or row.state not in (*JOINING, "normal"):
-                return f"{host} is in group 0, but its row says {row.state if row else 'nothing'}"
+                return f"{host} is in group 0, but its row has {row.state if row else 'no state'}"
         return None
 
     @always("INV-MEMBER")
@@ -670,7 +676,7 @@ class Join(NetworkModel):
         gone = row is not None and row.state == "left"
         # The published code gives a joiner up whose answer was lost; the joiner sees it in group 0.
         lost = self.edition == "documents" and gone and joiner(s).attempt
-        return "it was accepted but has left" if lost else None
+        return "the joiner was accepted but has left" if lost else None
 
     @step("INV-MEMBER")
     def left_final(self, before: ActorState, action: Any, after: ActorState) -> str | None:
@@ -678,7 +684,7 @@ class Join(NetworkModel):
         for row in tables(before).rows:
             now = tables(after).row(row.host)
             if row.state == "left" and (now is None or now.state != "left"):
-                return f"{row.host} had left and is {now.state if now else 'gone'}"
+                return f"{row.host} had left, but is now {now.state if now else 'gone'}"
         return None
 
     @always("INV-SERVE")
@@ -687,7 +693,7 @@ class Join(NetworkModel):
         row = tables(s).row(joiner(s).host)
         if joiner(s).status != "normal" or (row and row.state == "normal"):
             return None
-        return "it serves without being normal"
+        return "the joiner serves without being normal"
 
     @always("INV-FEAT")
     def features(self, s: ActorState) -> str | None:
@@ -716,7 +722,7 @@ class Join(NetworkModel):
     @goal("INV-PROGRESS", name="ends", title="Every join can end")
     @sometimes()
     def over(self, s: ActorState) -> bool:
-        """The joiner is in, or knows why not."""
+        """The joiner has joined, or knows why it has not."""
         return joiner(s).status in ("normal", "stopped")
 
     # -- words -------------------------------------------------------------------------------------
@@ -773,10 +779,10 @@ class Join(NetworkModel):
 
 SAID: dict[type, tuple[str, str]] = {
     JoinNodeQuery: ("query of {0.host}", "JOIN_NODE_QUERY of {0.host} (start {0.call})"),
-    ModeReply: ("by {0.mode}", "the answer to join by {0.mode}"),
+    ModeReply: ("by {0.mode}", "the answer that nodes join by {0.mode}"),
     JoinNodeRequest: ("request of {0.host}", ""),
     JoinNodeResponse: ("{0.verdict}", ""),
-    PlacedReply: ("wait", "the answer to wait for JOIN_NODE_RESPONSE"),
+    PlacedReply: ("wait", "the answer that says to wait for JOIN_NODE_RESPONSE"),
     RejectedReply: ("rejected: {0.reason}", "the rejection ({0.reason})"),
     ResponseHandled: ("handled", "the answer that {0.host} continues as accepted"),
     BannedNotice: ("{0.host} is banned", "the notice that {0.host} is banned"),
@@ -835,13 +841,13 @@ SCENARIOS = (
     ),
     Scenario(
         "feature-missing",
-        "N lacks a feature that is enabled: the coordinator rejects it, and it has left",
+        "N lacks a feature that is enabled: the coordinator rejects it, and its state is left",
         {"supports": False},
     ),
     Scenario(
         "crash-and-wipe",
-        "N crashes midway. The published server gives up the first attempt; the documents retry "
-        "forever. N gets in only after its data directory is cleared",
+        "N crashes midway. The published server gives up on the first attempt; the documents retry "
+        "forever. N can join only after its data directory is cleared",
         {"edition": "server", "restarts": 1, "wipes": 1},
         script=(
             *(*_ASKED, "start-again", "deliver B>N placed 1"),
@@ -858,7 +864,7 @@ SCENARIOS = (
     ),
     Scenario(
         "replace-a-dead-node",
-        "N replaces C, which is dead: when N becomes normal, C has left",
+        "N replaces C, which is dead: once N is normal, C has left",
         {"nodes": 3, "down": ("C",), "replaces": "C"},
     ),
     Scenario(

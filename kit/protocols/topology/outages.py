@@ -91,7 +91,7 @@ class Outages(control.Control):
     )
     @purpose("Nodes can stop at any moment, even in the middle of an operation.")
     def crash_member(self, s: control.ControlState, node: Node) -> control.Next:
-        """{node} dies; its disk stays."""
+        """{node} dies, but its disk survives."""
         return self.died(s, node)
 
     @action(
@@ -104,10 +104,10 @@ class Outages(control.Control):
         unasked=True,
         instructed=True,
     )
-    @purpose("No node should wait for one that is dead for good.")
+    @purpose("No node should wait for a node that is dead for good.")
     def exclude_node(self, s: control.ControlState, node: Node) -> control.Next:
-        """{node} is excluded and banned: it counts as dead for good. Removals, replaces and
-        tablets no longer wait for it; a join still does.
+        """{node} is excluded and banned: it counts as dead for good. Removals, replacements
+        and tablets no longer wait for it; a join still does.
         """
         if blocked := control.majority_refusal(s):
             return blocked
@@ -138,7 +138,7 @@ class Outages(control.Control):
     ) -> str:
         node = self.number(action.node)
         old, new = address_of(before, node), address_of(after, node)
-        stay = f"Its host id and its row ({after.topology.nodes[node].state}) stay"
+        stay = f"Its host id and its state ({after.topology.nodes[node].state}) stay the same"
         moved = f"{action.node} is restarted: it was at {old} and is now at {new}"
         return f"{moved}. {stay}; the others still look for it at {old}."
 
@@ -152,7 +152,7 @@ class Outages(control.Control):
     )
     @purpose("A node is known by its host id, so its address may change.")
     def restart_elsewhere(self, s: control.ControlState, node: Node) -> control.Next:
-        """A node stops, if it ran, and starts at another address; its host id stays."""
+        """A node stops, if it is running, and starts at another address with the same host id."""
         s = self.stopped(s, node)
         changes = list(s.addresses or (0,) * len(s.applied))
         changes[node] += 1
@@ -163,7 +163,8 @@ class Outages(control.Control):
     ) -> str:
         row = after.topology.nodes[self.number(action.node)]
         begins = f"{action.node} is restarted with {row.shards} shards and stores this in its row"
-        return f"{begins} (state {after.state_id}). Its host id and its tokens stay ({row.state})."
+        stay = f"Its host id, tokens and state ({row.state}) stay the same"
+        return f"{begins} (state {after.state_id}). {stay}."
 
     @action(
         tag="reconfigure",
@@ -174,14 +175,14 @@ class Outages(control.Control):
         unasked=True,
         says=_shard_words,
     )
-    @purpose("The others must know how many shards it has.")
+    @purpose("The other nodes must know how many shards the node has.")
     def restart_configured(self, s: control.ControlState, node: Node) -> control.Next:
-        """A node starts with another number of shards and commits that to its row."""
+        """A node starts with another number of shards and commits the number to its row."""
         s = restarted(self.stopped(s, node), node)
         if blocked := control.majority_refusal(s):
             return blocked
         if s.apart >> node & 1:
-            return refused("it cannot reach group 0, which stores its configuration")
+            return refused("the node cannot reach group 0, which stores its configuration")
         row = s.topology.nodes[node]
         return control.with_topology(s, with_node(s.topology, node, shards=row.shards + 1))
 
@@ -204,9 +205,9 @@ class Outages(control.Control):
         ),
         travels=_gossiped,
     )
-    @purpose("The others need its address to reach it.")
+    @purpose("The other nodes need the new address to reach the node.")
     def hear_address(self, s: control.ControlState, node: Node) -> control.Next:
         """The others hear the new address of a host id."""
         if s.cut >> node & 1:
-            return refused("it is cut off from the others")
+            return refused("the node is cut off from the others")
         return restarted(s.but(unheard=s.unheard & ~(1 << node)), node)

@@ -122,8 +122,8 @@ CLUSTERS = table(
     "edition string: the edition whose transition tables it uses",
     "nodes int: the number of nodes, including joining ones",
     "operations array<string>: the requests, in order",
-    "outcomes array<string>: the outcome of each: done, failed, queued or not asked",
-    "took array<int>: the steps from each request to its end, null where it did not end",
+    "outcomes array<string>: the outcome of each request: done, failed, queued or not asked",
+    "took array<int>: the steps from each request to its end, null if it did not end",
     "faults array<string>: the faults that it met, in order, as verbs",
     "steps int: how many steps it took",
     "verdict string: clean, or the name of what its last step breaks",
@@ -141,13 +141,13 @@ def clusters(
     tasks: int | None = None,
     **sizes: Any,
 ) -> Any:
-    """A Spark frame with a row for each seed, made when it is used, in so many tasks.
+    """A Spark frame with a row for each seed, made when it is used, in this many tasks.
 
     ``sizes`` are the fields of ``kit.protocols.topology.spark.ClusterSize``. Without Spark
     (None) it is an Arrow table, made here and now.
 
-    Raises BadInput for a size out of its limits, an unknown safeguard, seeds that are no range from
-    0 on; before any task begins.
+    Raises BadInput for a size out of its limits, an unknown safeguard, or seeds that are not a
+    range from 0, before any task begins.
     """
     missing = safeguards_off(entry_of("topology"), tuple(off))
     return seeded(spark, seeds, partial(_batches, size_of(sizes), missing), CLUSTERS, tasks)
@@ -205,10 +205,10 @@ def _operations(model: Topology, states: list[ControlState]) -> Iterator[tuple[s
 
 
 def coverage_of(rows: Any) -> pd.DataFrame:
-    """How many walks of a table of ``clusters`` took each edge: transition, walks, also none.
+    """How many walks in a table of ``clusters`` took each edge, also 0: transition, walks.
 
-    Raises BadInput for what is no table of ``clusters``, and no list of its rows; an unknown
-    edition or edge.
+    Raises BadInput for anything but a table of ``clusters`` or a list of its rows, and for an
+    unknown edition or edge.
     """
     walks = _selected(rows, "edition", "coverage")
     for walk in walks:
@@ -231,10 +231,10 @@ def coverage_of(rows: Any) -> pd.DataFrame:
 
 
 def steps_of(rows: Any) -> pd.DataFrame:
-    """Steps per operation: of each kind how many were asked for, ended, failed; mean and most.
+    """Steps per operation: for each kind, how many were requested, ended and failed; mean and most.
 
-    Raises BadInput for what is no table of ``clusters``, and no list of its rows; a row whose lists
-    are not of one length.
+    Raises BadInput for anything but a table of ``clusters`` or a list of its rows, and for a row
+    whose lists differ in length.
     """
     walks = _selected(rows, "operations", "outcomes", "took")
     for walk in walks:

@@ -239,11 +239,11 @@ class Topology(Serving, coordinator.Coordinator, Outages):
         each=lambda m, s: where(entry.cleanup == "running" for entry in s.topology.nodes),
         travels=[Travel("entry", "n:{node}", coordinator.LOG, "clean", "{node} → group 0: clean")],
     )
-    @purpose("Data that it does not own must not come back to life.")
+    @purpose("Data that a node does not own must not come back to life.")
     def report_clean(self, s: ControlState, node: Node) -> Next:
-        """{node} has deleted what it does not own."""
+        """{node} has deleted the data that it does not own."""
         if not s.reachable >> node & 1:
-            return refused("it is cut off", (self.names[node],))
+            return refused("the node is cut off", (self.names[node],))
         clean = cluster.with_node(s.topology, node, cleanup="clean")
         return majority_refusal(s) or with_topology(s, clean)
 
@@ -317,7 +317,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
             words.append(f"works with version {view_of(s, node).version}")
         words += ["down"] * (not s.up >> node & 1) + ["cut off"] * (s.cut >> node & 1)
         words += [f"is at {address_of(s, node)}"] * bool(s.addresses and s.addresses[node])
-        words += ["not heard there"] * (s.unheard >> node & 1)
+        words += ["not known to the others there"] * (s.unheard >> node & 1)
         words += ["ignored, so banned" if self.limited else "ignored"] * (
             s.topology.ignored >> node & 1
         )
@@ -333,19 +333,19 @@ class Topology(Serving, coordinator.Coordinator, Outages):
         node, stores = self.number(action.node), isinstance(action, RestartConfigured)
         rows = cluster.with_node(new, node, shards=old.nodes[node].shards).nodes
         if (old.nodes, old.members) != (rows, new.members):
-            return f"{action.node} has a different place after its own change"
+            return f"{action.node} changed more than its address or its shards"
         moved = after.state_id - before.state_id
-        return None if moved == stores else f"{action.node} advanced group 0 by {moved}"
+        return None if moved == stores else f"{action.node} committed {moved} commands to group 0"
 
     @always("INV-EXCL")
     def one_operation(self, s: ControlState) -> str | None:
         """At most one node is in transition."""
         moving = [e.state for e in s.topology.nodes if e.state in IN_TRANSITION]
-        return f"{' and '.join(moving)} at once" if len(moving) > 1 else None
+        return f"{' and '.join(moving)} at the same time" if len(moving) > 1 else None
 
     @step("INV-EXCL", on=COMMITS)
     def own_state(self, before: ControlState, action: Any, after: ControlState) -> str | None:
-        """The transition state is one of the operation under way."""
+        """The transition state belongs to the operation that is under way."""
         operation = under_way(after.topology)
         if operation is None or goes_on(operation, self.setting):
             return None
@@ -359,7 +359,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
         if self.setting.edition == "server" or s.topology.tablets != "moving":
             return None
         where = s.topology.transition or "null"
-        return None if where in TRACKS else f"tablets move while the cluster is in {where}"
+        return None if where in TRACKS else f"tablets move while the transition state is {where}"
 
     @step("INV-EXCL", on=(coordinator.Coordinator.move_tablets,))
     def tablets_hold(self, before: ControlState, action: Any, after: ControlState) -> str | None:
@@ -367,14 +367,14 @@ class Topology(Serving, coordinator.Coordinator, Outages):
         operation = under_way(before.topology)
         if operation is None or operation.state in TRACKS:
             return None
-        return f"tablets advanced in {operation.machine}"
+        return f"tablets advanced during {operation.machine}"
 
     @always()
     def tokenless(self, s: ControlState) -> str | None:
         """A node without tokens owns no ranges."""
         for row in s.topology.nodes:
             if row.zero_token and row.tokens:
-                return f"a zero-token node has tokens, in {row.state}"
+                return f"a zero-token node in state {row.state} has tokens"
         return None
 
     @step("INV-MEMBER")
@@ -384,12 +384,12 @@ class Topology(Serving, coordinator.Coordinator, Outages):
             return None
         for old, new in zip(before.topology.nodes, after.topology.nodes, strict=True):
             if old.state == "left" != new.state:
-                return f"a node that had left is {new.state}"
+                return f"a node that had left is now {new.state}"
         return None
 
     @always("INV-MEMBER")
     def members(self, s: ControlState) -> str | None:
-        """Normal nodes are in group 0, newcomers are not."""
+        """Normal nodes are in group 0; newcomers are not."""
         # Every normal node is in group 0, and nobody is whose request was not accepted yet.
         # Edition server takes a replaced node out of group 0 one step before its row says so.
         replaced = {e.replaced for e in s.topology.nodes if e.state == "replacing"}
@@ -403,14 +403,14 @@ class Topology(Serving, coordinator.Coordinator, Outages):
 
     @always("INV-MEMBER")
     def left_silent(self, s: ControlState) -> str | None:
-        """A node that was taken out serves no requests."""
+        """A node that was removed or replaced serves no requests."""
         # A node that others took out is not up, and so serves no client any more.
         # Who leaves by itself knows of it, and is told to shut down.
         rows, requests = s.topology.nodes, s.topology.requests
         gone = [request.node for request in requests if request.kind == "remove"]
         gone += [rows[request.node].replaced for request in requests if request.kind == "replace"]
         heard = any(rows[node].state == "left" and s.reachable >> node & 1 for node in gone)
-        return "a node that was taken out is up and reachable" if heard else None
+        return "a node that was removed or replaced is up and reachable" if heard else None
 
     @step("INV-NORES", on=COMMITS)
     def clean_first(self, before: ControlState, action: Any, after: ControlState) -> str | None:
@@ -428,14 +428,15 @@ class Topology(Serving, coordinator.Coordinator, Outages):
 
     @always("INV-SESSION", name="sessions")
     def of_its_session(self, s: ControlState) -> str | None:
-        """Nothing runs after its session."""
+        """No work runs after its session has ended."""
         # What was left behind does not run once a barrier has passed since its session was closed.
         # A node that is on its way out is not asked by that barrier: it is shut down next.
         operation = under_way(s.topology)
         if operation and operation.state == "left_token_ring" and operation.node == s.leftover_at:
             return None
         if s.sealed and s.leftover_at != cluster.NOBODY:
-            return f"work of session {s.leftover} still runs after a barrier that followed its end"
+            done = "a barrier that followed the session's end"
+            return f"work of session {s.leftover} still runs after {done}"
         return None
 
     @step("INV-ONCE", on=COMMITS)
@@ -460,10 +461,10 @@ class Topology(Serving, coordinator.Coordinator, Outages):
 
     @step("INV-FENCE")
     def versions(self, before: ControlState, action: Any, after: ControlState) -> str | None:
-        """Versions only grow, and the fence follows."""
+        """Versions only increase, and the fence is never above the version."""
         old, new = before.topology, after.topology
         if new.version < old.version or new.fence_version < old.fence_version:
-            return "a version went back"
+            return "a version decreased"
         return "the fence is above the version" if new.fence_version > new.version else None
 
     @step("INV-FENCE", on=(Serving.serve_request,))
@@ -479,7 +480,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
 
     @step("INV-STREAM")
     def older_over(self, before: ControlState, action: Any, after: ControlState) -> str | None:
-        """Nothing older can be served once the barrier has passed."""
+        """No older request can be served once the barrier has passed."""
         # Streaming begins, and the read switch ends, once nobody can be served by an older version;
         # no more does a new map of tablets come before.
         # A rebuild streams outside any transition, without a barrier: by every version that the
@@ -517,9 +518,10 @@ class Topology(Serving, coordinator.Coordinator, Outages):
         newest = before.topology.version
         older = [i for i in nodes_in(others) if view_of(before, i).version < newest]
         if older:
-            return f"{self.names[older[0]]} still writes to a node that is shut down"
+            return f"{self.names[older[0]]} still writes to a node that is being shut down"
         if before.client not in (cluster.NOBODY, operation.node) and before.client_version < newest:
-            return f"a request from {self.names[before.client]} still writes to it"
+            who = f"a request from {self.names[before.client]}"
+            return f"{who} still writes to a node that is being shut down"
         return None
 
     @step("INV-STREAM")
@@ -538,7 +540,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
 
     @step()
     def node_edges(self, before: ControlState, action: Any, after: ControlState) -> str | None:
-        """Node states change along the diagram."""
+        """Node states change as the diagram allows."""
         if before.topology is after.topology:
             return None
         for old, new in zip(before.topology.nodes, after.topology.nodes, strict=True):
@@ -550,7 +552,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
     def transition_edges(
         self, before: ControlState, action: Any, after: ControlState
     ) -> str | None:
-        """Transition states change along the tables."""
+        """Transition states change as the tables allow."""
         change = before.topology.transition, after.topology.transition
         if change[0] == change[1] or change in edges_of(self.setting.edition):
             return None
@@ -592,12 +594,12 @@ TopologyParameters = Topology.Parameters
 SCENARIOS = (
     Scenario(
         "join-with-coordinator",
-        "D joins: four transition states, three of them with a barrier (Topology over Raft)",
+        "D joins through four transition states, three of them with a barrier (Topology over Raft)",
         {"operations": ("join D",)},
     ),
     Scenario(
         "stuck-barrier",
-        "D joins while a client's request may still run: a barrier waits for its end",
+        "D joins while a client's request may still run: a barrier waits for the request to end",
         {"operations": ("join D",), "clients": 1, "lag": False},
     ),
     Scenario(
@@ -612,7 +614,7 @@ SCENARIOS = (
     ),
     Scenario(
         "removenode-with-coordinator",
-        "C is dead and is being removed; the others stream",
+        "C is dead and is removed; the other nodes stream its data",
         {"operations": ("remove C",)},
     ),
     Scenario(
@@ -622,13 +624,13 @@ SCENARIOS = (
     ),
     Scenario(
         "queue-of-requests",
-        "Three requests at once; the coordinator takes them one by one",
+        "Three requests are made; the coordinator takes them one by one",
         {"operations": ("rebuild A", "leave C", "join D")},
         script=("rebuild A", "leave C", "join D"),
     ),
     Scenario(
         "rack-would-be-empty",
-        "C is the only node in its rack: it cannot leave, and the request says why. Only the "
+        "C is the only node in its rack: it cannot leave, and the queue shows why. Only the "
         "published server checks racks",
         {"edition": "server", "operations": ("leave C",), "rf": 3}
         | {"racks": ("dc1/r1", "dc1/r2", "dc1/r3")},
@@ -654,7 +656,7 @@ SCENARIOS = (
     ),
     Scenario(
         "resize-follows-the-track",
-        "A table is ready to be split while tablets move: the map waits until the track ends",
+        "A table is ready to be split while tablets move: the new map waits until the moves end",
         {"operations": (), "tablets": 1, "resizes": 1},
         script=("imbalance", "resize"),
     ),

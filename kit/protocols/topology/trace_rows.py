@@ -37,7 +37,7 @@ QUEUE = schemas.of_steps(
 GLOBAL_BARRIERS = schemas.of_steps(
     "global_barriers",
     "a barrier that the coordinator waits for, after a step",
-    "operation string: the operation that waits, null where none is under way",
+    "operation string: the operation that waits, null if none is under way",
     "command string: what was sent, barrier or barrier_and_drain",
     "version bigint: the version that must be applied",
     "needed array<string>: the nodes whose answers it needs",
@@ -50,8 +50,8 @@ HOST_IDS = schemas.of_steps(
     "host string: the host id",
     "node_state string: its state",
     "member boolean: whether it is in the configuration of group 0",
-    "features array<string>: what it supports",
-    "reason string: why it was rejected, null where it was not",
+    "features array<string>: the features that it supports",
+    "reason string: why it was rejected, null if it was not",
 )
 CALLS = schemas.of_steps(
     "join_calls",

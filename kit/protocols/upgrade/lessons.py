@@ -25,9 +25,9 @@ def _raft(timeline: Timeline) -> RaftUpgrade:
 
 
 def upgrade_waits(timeline: Timeline, node: str) -> PosedQuestion:
-    """For which nodes does a node wait in the Raft upgrade?
+    """Which nodes is a node waiting for in the Raft upgrade?
 
-    Raises BadInput where the model is not the Raft upgrade, or for a node that there is not.
+    Raises BadInput if the model is not the Raft upgrade, or if there is no such node.
     """
     model = _raft(timeline)
     if node not in model.names:
@@ -50,9 +50,9 @@ def upgrade_waits(timeline: Timeline, node: str) -> PosedQuestion:
 
 
 def first_advice(timeline: Timeline) -> PosedQuestion:
-    """What does an operator do first about a Raft upgrade that is stuck here?
+    """What does an operator do first when a Raft upgrade is stuck here?
 
-    Raises BadInput where the model is not the Raft upgrade; KitError where no node waits.
+    Raises BadInput if the model is not the Raft upgrade; KitError if no node is waiting.
     """
     model = _raft(timeline)
     tree = facts.advice(model, timeline.state, scene_of(timeline).way())
@@ -67,15 +67,15 @@ def first_advice(timeline: Timeline) -> PosedQuestion:
         "The upgrade is stuck. What do you do first?",
         choices,
         (choices[-1 if at is None else at],),
-        f"The first question whose answer is no decides. Do this: {first}.",
+        f"The first question with the answer no decides what to do: {first}.",
         still(timeline, "advice"),
     )
 
 
 def missing_from_table(timeline: Timeline) -> PosedQuestion:
-    """Which members has ``system.topology`` not got yet?
+    """Which members are not in ``system.topology`` yet?
 
-    Raises BadInput where the model is not the topology upgrade.
+    Raises BadInput if the model is not the topology upgrade.
     """
     model, state = model_of(timeline, TopologyUpgrade, "the topology upgrade"), timeline.state
     inside, missing = model.named(state.normal), model.named(state.unread)
@@ -94,7 +94,7 @@ def upgrade_log(source: Any, node: str) -> Sheet:
 
     Lines that begin a phase name it; those in the kit's own words say so.
 
-    Raises BadInput where the model is not the Raft upgrade, or for a node that there is not.
+    Raises BadInput if the model is not the Raft upgrade, or if there is no such node.
     """
     timeline = timeline_of(source)
     model = timeline.model
@@ -125,7 +125,7 @@ def _breaks(name: str) -> Callable[[Timeline], str | None]:
         [promise] = [prop for prop in timeline.model.properties if prop.name == name]
         if promise.check(timeline.state) is not None:
             return None
-        return f"At the end of your run, this still holds: {promise.title}."
+        return f"At the end of your run, this promise is still kept: {promise.title}."
 
     return broken
 
@@ -149,7 +149,7 @@ TASKS = (
     run_task(
         "different-schemas",
         "Raft over two schemas",
-        "S-52 is off: no node waits until schemas are equal. Give a run of two nodes "
+        "S-52 is off: no node waits until schemas are equal. Give a run with two nodes "
         "in which one has finished while the other one has a different schema.",
         "make one change by gossip before the upgrade, and do not let the other node pull it.",
         Ground("raft_upgrade", {"nodes": 2, "changes": 1}, ("schema-synchronization",)),
@@ -159,7 +159,7 @@ TASKS = (
         "not-in-the-group",
         "not in the group",
         "S-62 is off: a node carries on without nodes that it cannot reach. One node "
-        "can go down. Give a run of two nodes that ends without one shared group 0: one node "
+        "can go down. Give a run with two nodes that ends without one shared group 0: one node "
         "has finished and the other comes back without a group, or each has created its own "
         "group.",
         "the upgrade begins with the last restart. Let one node go down after that.",
@@ -170,7 +170,7 @@ TASKS = (
         "ring-without-a-member",
         "a ring without a member",
         "S-63 is off: the coordinator serves joins while it is still building its "
-        "table. Give a run of two members in which C joins and a member is missing from the "
+        "table. Give a run with two members in which C joins and a member is missing from the "
         "table that C uses.",
         "start with POST, and do not build all the rows.",
         Ground("topology_upgrade", {"nodes": 2, "joiners": 1}, ("requests-after-done",)),

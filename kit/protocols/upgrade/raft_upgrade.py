@@ -33,7 +33,7 @@ from kit.engine.declared import (
 )
 from kit.engine.flows import ServerLine
 from kit.engine.registry import Fuzzing, Scenario
-from kit.errors import BadInput, Refusal
+from kit.errors import BadInput, Refusal, are
 from kit.masks import is_majority, mask_of, nodes_in
 from kit.protocols.upgrade import rules
 from kit.protocols.upgrade.upgrading_cluster import NO_GROUP, PROBLEM, Cluster, UpgradingNode
@@ -107,7 +107,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         0, "how often the option can be turned off again", title="options turned off", le=MOST
     )
     restarts: int = budget(0, "how often a node can restart without needing to", le=MOST)
-    edits: int = budget(0, "how often an operator can write the row", le=MOST)
+    edits: int = budget(0, "how often an operator can write the row by hand", le=MOST)
     retries: int = budget(0, "how often each node reports that it is waiting", le=MOST, own=False)
 
     schema_synchronization: bool = safeguard(
@@ -139,7 +139,7 @@ class RaftUpgrade(NodeModel[Cluster]):
     @property
     def under_way(self) -> str:
         """Who goes into Raft, and from where."""
-        return f"{', '.join(self.names)} move to Raft, {self.beginning} so far"
+        return f"{', '.join(self.names)} move to Raft (start: {self.beginning})"
 
     def start(self) -> Cluster:
         """Nodes without the option or of an older version; a new cluster has Raft at once."""
@@ -198,16 +198,17 @@ class RaftUpgrade(NodeModel[Cluster]):
 
     def waits_for(self, s: Cluster, node: int) -> str:
         """For whom a node waits, and what for."""
-        missing = ", ".join(self.named(self.awaited(s, node)))
+        names = self.named(self.awaited(s, node))
+        missing, verb = ", ".join(names), are(len(names))
         match s.nodes[node].position:
             case 0:
-                return f"{missing} not ready to start"
+                return f"{missing} {verb} not ready to start"
             case 1 if self.outside(s, node):
-                return f"{missing} not in group 0"
+                return f"{missing} {verb} not in group 0"
             case 3 if self.unsynchronized(s, node):
-                return f"{missing} not in synchronize"
+                return f"{missing} {verb} not in synchronize"
             case _:
-                return f"different schema on {missing}"
+                return f"the schema is different on {missing}"
 
     # The operator goes from node to node
 
@@ -218,7 +219,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         return s.at(node, installed=True)
 
     @action(each=lambda m, s: s.where(lambda n: not n.configured and n.status != "lost"))
-    @purpose("A node takes part in Raft only if the option is on.")
+    @purpose("A node uses Raft only if the option is on.")
     def configure(self, s: Cluster, node: Node) -> Next:
         """The option is now on in {node}'s configuration{differ}."""
         return s.at(node, configured=True) if s.nodes[node].installed else NO_OPTION
@@ -262,10 +263,10 @@ class RaftUpgrade(NodeModel[Cluster]):
     )
     @purpose("A server loads its version and options when it starts.")
     def restart(self, s: Cluster, node: Node) -> Next:
-        """A node starts from what it has persisted; the last one triggers the upgrade.
+        """A node starts from what it has persisted; the last node to start triggers the upgrade.
 
-        Once the feature is enabled, a node without the option refuses to start. One that was down
-        then does so, too: the others tell it what the cluster has enabled.
+        Once the feature is enabled, a node without the option refuses to start. So does a node
+        that was down then, because the others tell it what the cluster has enabled.
         """
         at = s.nodes[node]
         if not at.configured and s.has_begun:
@@ -288,7 +289,7 @@ class RaftUpgrade(NodeModel[Cluster]):
     @action(each=lambda m, s: s.cut)
     @purpose("The upgrade needs to reach all peers.")
     def heal(self, s: Cluster, first: Node, second: Node) -> Next:
-        """The network between {first} and {second} is whole again."""
+        """The network between {first} and {second} works again."""
         return s.but(cut=tuple(pair for pair in s.cut if pair != (first, second)))
 
     # The five phases, which nodes go through by themselves
@@ -334,7 +335,7 @@ class RaftUpgrade(NodeModel[Cluster]):
     )
     @purpose("All nodes must be in one group before the group manages the schema.")
     def join_group(self, s: Cluster, node: Node) -> Next:
-        """A node joins the group of a node that it reaches, or creates one if none has a group.
+        """A node joins the group of a node that it reaches, or creates one if there is none.
 
         Every peer is alive and ready to start (S-62).
         """
@@ -395,7 +396,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         travels=asks_reached,
         logs=logs_compared,
     )
-    @purpose("The group starts with one schema, so all nodes must have the same one.")
+    @purpose("The group starts with one schema, so all nodes must have the same schema.")
     def compare(self, s: Cluster, node: Node) -> Next:
         """A node finds that its schema version is the same as that of its peers (S-52).
 
@@ -469,7 +470,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         ),
         travels=newest_schema,
     )
-    @purpose("A node that was away lacks the changes made since.")
+    @purpose("A node that was away lacks the changes that were made in the meantime.")
     def catch_up(self, s: Cluster, node: Node) -> Next:
         """A node gets its group's newest schema if it reaches a majority, or else keeps its own
         (Q-27).
@@ -543,7 +544,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         if not was.has_finished:
             return "{node} changes its schema on its own; gossip spreads the change."
         apply = ", ".join(self.named(applying(before, after)))
-        return f"Group 0 (id {was.group}) commits the schema change; applied by {apply}."
+        return f"Group 0 (id {was.group}) commits the schema change. It is applied by {apply}."
 
     @action(
         spends="changes",
@@ -559,7 +560,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         """With gossip, a node changes its own schema; with Raft, all reachable members apply a
         command.
 
-        Nobody may in ``synchronize``; with Raft it takes a majority.
+        No node may do this in ``synchronize``; with Raft, it takes a majority.
         """
         at = s.nodes[node]
         if at.state == rules.SYNCHRONIZE:
@@ -634,7 +635,7 @@ class RaftUpgrade(NodeModel[Cluster]):
 
     # What must hold
 
-    @always("INV-ONEGROUP", title="One group 0; once a node has finished, all are in it")
+    @always("INV-ONEGROUP", title="One group 0, with all nodes in it once any has finished")
     def one_group(self, s: Cluster) -> str | None:
         """There is only one group, and no node outside it talks to a node that has finished."""
         if len(s.entries) > 1:
@@ -648,7 +649,7 @@ class RaftUpgrade(NodeModel[Cluster]):
 
     @always("INV-SCHEMA")
     def one_schema(self, s: Cluster) -> str | None:
-        """Once Raft manages the schema, all nodes have the same one."""
+        """Once Raft manages the schema, all nodes have the same schema."""
         for first, second in s.beside_finished():
             if s.nodes[first].schema != s.nodes[second].schema:
                 pair = self.names[first], self.names[second]

@@ -112,7 +112,7 @@ def questions(
     """
     return (
         StuckQuestion(
-            "Is every node that can be started up?", not down, f"restart {', '.join(down)}"
+            "Are all nodes up that can be started?", not down, f"restart {', '.join(down)}"
         ),
         StuckQuestion(
             "Does every node reach every other one?",
@@ -120,7 +120,7 @@ def questions(
             f"repair the connection between {', '.join(cut)}",
         ),
         StuckQuestion(
-            "Has every node been restarted since then, or is one lost?",
+            "Has every node been restarted since the last failure, or is one lost?",
             not not_restarted or bool(lost),  # that helps where all nodes live
             f"rolling restart: {', '.join(not_restarted)}",
         ),
@@ -130,7 +130,7 @@ def questions(
             f"manual recovery: {', '.join(lost)} cannot be brought back",
         ),
         StuckQuestion(
-            "Do all nodes have one schema version?",
+            "Do all nodes have the same schema version?",
             not mismatched,
             f"ask support: the schema definitions have a problem on {', '.join(mismatched)}",
         ),

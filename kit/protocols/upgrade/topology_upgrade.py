@@ -239,7 +239,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
         ),
         travels=[Travel("entry", "{leader}", "{node}", "{before.upgrade_state}")],
     )
-    @purpose("A node's behaviour changes once it has applied this.")
+    @purpose("A node's behavior changes once it has applied this state.")
     def apply_state(self, s: Cluster, node: Node) -> Next:
         """{node} applies what group 0 committed: upgrade_state is {state}."""
         return s.knows(node) if s.may_commit else NO_LEADER
@@ -262,7 +262,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
             Travel("request", "{node}", "{leader}", "{follows}"),
         ],
     )
-    @purpose("How a node joins depends on how far the upgrade has got.")
+    @purpose("How a node joins depends on how far the upgrade has come.")
     def start_joining(self, s: Cluster, node: Node) -> Next:
         """A member's answer depends on group 0's state: join in the old way, or queue a request."""
         if not s.may_commit:
@@ -304,15 +304,15 @@ class TopologyUpgrade(NodeModel[Cluster]):
     # Leaders and nodes come and go
 
     @action(each=lambda m, s: s.answering if s.leader == NOBODY else 0)
-    @purpose("The new coordinator reads in group 0 how far the upgrade has got.")
+    @purpose("The new coordinator reads in group 0 how far the upgrade has come.")
     def elect(self, s: Cluster, node: Node) -> Next:
         """{node} leads group 0; its coordinator continues the upgrade from what it finds there."""
         return s.but(leader=node).knows(node) if s.has_majority else NO_MAJORITY
 
     @action(each=lambda m, s: s.where(lambda n: not n.is_up))
-    @purpose("The node uses what it had applied until the log brings more.")
+    @purpose("Until the log brings more, the node uses what it had applied.")
     def restart(self, s: Cluster, node: Node) -> Next:
-        """{node} comes back; it still knows upgrade_state {view}."""
+        """{node} comes back and still knows upgrade_state {view}."""
         return s.at(node, is_up=True)
 
     @action(
@@ -356,10 +356,10 @@ class TopologyUpgrade(NodeModel[Cluster]):
 
     @step("INV-RAFT", on=(post, build, generation, end, finish, serve, elect))
     def majority(self, before: Cluster, act: Any, after: Cluster) -> str | None:
-        """A leader with a majority commits, and a majority elects the leader."""
+        """Only a leader with a majority commits, and only a majority elects a leader."""
         if before.has_majority and after.leader != NOBODY:
             return None
-        return f"{self.verb(act)} without a leader with a majority of group 0"
+        return f"{self.verb(act)} was done although no leader had a majority of group 0"
 
     @always("INV-FEAT")
     def understood(self, s: Cluster) -> str | None:
@@ -379,7 +379,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
     @goal("INV-PROGRESS", name="ends", title="The upgrade can end")
     @sometimes(name="done", title="The upgrade is done")
     def is_ended(self, s: Cluster) -> bool:
-        """All members know that it is done, and no node is waiting to join."""
+        """All members know that the upgrade is done, and no node is waiting to join."""
         inside = [node for node in s.nodes if node.standing != "outside"]
         return all(n.standing == "normal" and n.is_up and n.view == rules.DONE for n in inside)
 
@@ -438,7 +438,7 @@ ENTRY = entry(
     scenarios=(
         Scenario(
             "topology-into-raft",
-            "The last node is upgraded, POST starts the upgrade, the table fills, a "
+            "The last node is upgraded, POST starts the upgrade, the table fills, and a "
                 "queued join is served",
             {"older": 1},
             script=("upgrade A", "post B", "build A", "bootstrap D", "build B", "build C",
@@ -452,7 +452,7 @@ ENTRY = entry(
         ),
         Scenario(
             "coordinator-dies-halfway",
-            "The leader goes down during the build; the next one continues from what is there",
+            "The leader goes down during the build; the next leader continues from what is there",
             {"crashes": 1, "joiners": 0},
             script=("post A", "build A", "build B", "crash A", "elect B"),
         ),

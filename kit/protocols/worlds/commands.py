@@ -12,9 +12,9 @@ from kit.protocols.worlds.facts.pairs import PAIRS, pair_named
 
 
 def side_by_side_rows(name: str | None = None) -> Answer:
-    """The rows of a pair; of all pairs without a name, each with its question.
+    """The rows of a pair, or of all pairs if no name is given, each with its question.
 
-    Raises BadInput for a pair that there is not.
+    Raises BadInput for a pair that does not exist.
     """
     chosen = [*map(aligned, PAIRS if name is None else [pair_named(name)])]
     rows = sum(len(each.met) for each in chosen)
@@ -78,6 +78,6 @@ SIDE_BY_SIDE = Command(
         Word("pair", "PAIR", "such as bootstrap (default: all pairs)", number="?"),
         Word("--html", "OUT", "write the run of a pair as an HTML page instead"),
     ),
-    "One question in two worlds: the epochs of CEP-21 next to the topology coordinator over Raft.\n"
-    "It shows what is the same (=) and what differs (≠), at moments that both models have.",
+    "Shows one question in two worlds: the epochs of CEP-21 next to the topology coordinator over\n"
+    "Raft. At moments that both have, you see what is the same (=) and what differs (≠).",
 )

@@ -10,7 +10,7 @@ from kit.widgets.player import Player
 def side_by_side_run(name: str) -> Timeline:
     """Both stories of a pair as one run, looked at from its start: every row is a milestone.
 
-    Raises BadInput for a pair that there is not.
+    Raises BadInput for a pair that does not exist.
     """
     timeline = played_out(open_named(f"worlds/{pair_named(name).scenario}").timeline)
     timeline.goto(0)
@@ -19,11 +19,11 @@ def side_by_side_run(name: str) -> Timeline:
 
 @checked
 def side_by_side(name: str = "bootstrap") -> Player:
-    """A Player on a question that is answered in two worlds, aligned step by step.
+    """A Player for one question, answered in two worlds and aligned step by step.
 
     Its milestones are the rows of the table *Alike or not*. Names are in ``python -m kit
     side-by-side``.
 
-    Raises BadInput for a pair that there is not.
+    Raises BadInput for a pair that does not exist.
     """
     return Player(side_by_side_run(name), controls=False)

@@ -28,12 +28,12 @@ def _nows(timeline: Timeline) -> tuple[SideBySide, Now, Now]:
 
 
 def who_is_asked(timeline: Timeline, world: World) -> PosedQuestion:
-    """Whom does the barrier of a world ask? KitError when no barrier runs in both."""
+    """Which nodes does the barrier in a world ask? KitError when no barrier runs in both."""
     _, a, b = _nows(timeline)
     nodes = epochs.addressed(a) if world == "epochs" else coordinator.addressed(b)
     said = epochs.says_barrier(a) if world == "epochs" else coordinator.says_barrier(b)
     return posed(
-        f"{TITLES[world]}: the next step waits at a barrier. Which nodes does it ask?",
+        f"{TITLES[world]}: the next step waits at a barrier. Which nodes does the barrier ask?",
         a.m.names,
         sorted(nodes),
         said,
@@ -49,7 +49,7 @@ def goes_on_in(timeline: Timeline) -> PosedQuestion:
         "In which world is the barrier already open?",
         TITLES.values(),
         [TITLES[world] for world, is_open in passes.items() if is_open],
-        "Each barrier shows which nodes it asks, and which are missing.",
+        "Each barrier shows which nodes it asks, and which it still waits for.",
         still(timeline, WORLDS[0]),
         reasons=[
             f"{TITLES['epochs']}: {epochs.says_barrier(a)}",
@@ -116,7 +116,7 @@ TASKS = (
         "everything is done while C is still down.",
         (
             "C can crash at any time. Let A, B, D and E apply each epoch: they are a "
-            "majority of each range."
+            "majority in each range."
         ),
         Ground("tcm", {**JOIN, "rf": 3, "operations": ("bootstrap E --tokens 150",)}),
         takes(_opened, "In your run, reads do not switch while C is down."),

@@ -19,15 +19,15 @@ from kit.errors import Refusal
 from kit.protocols.worlds.alignment import TITLES, WORLDS, Aligned, Meeting, PairName
 
 PREMISE = (
-    "One question in two worlds: epochs in the picture, the topology coordinator next to it. "
-    "Nothing passes between them. A milestone is a moment that both have."
+    "One question in two worlds: epochs in the picture, and the topology coordinator next to it. "
+    "The two models exchange nothing. A milestone is a moment that both have."
 )
 
 
 class WorldsParameters(Struct, frozen=True):
     """What is asked of both worlds."""
 
-    pair: Annotated[PairName, Meta(title="question", description="How both worlds answer.")] = (
+    pair: Annotated[PairName, Meta(title="question", description="What both worlds answer.")] = (
         "bootstrap"
     )
 
@@ -58,7 +58,7 @@ class SideBySide(Product):
 
     @sometimes(name="last-row")
     def last_row(self, s: Any) -> bool:
-        """Both worlds come to the last row."""
+        """Both worlds reach the last row."""
         met = self.rows.get(s)
         return met is not None and met is self.aligned.met[-1]
 

@@ -196,7 +196,7 @@ def test_who_meets_a_group_asks_to_join_it() -> None:
     """B hears that A has a group and asks it for a change of its configuration."""
     timeline = played(("A", "A"), *JOINED[:3])
     [flow] = scene_at(timeline, timeline.at).flows()
-    assert (flow.label, flow.text) == ("group A", "A → B: the answer that there is group A")
+    assert (flow.label, flow.text) == ("group A", "A → B: the answer that group A exists")
     timeline = played(("A", "A"), *JOINED)
     assert timeline.state.nodes[0].members == ("A", "B")
     assert "group A" in part(timeline, "peers", "n:B")
@@ -245,7 +245,7 @@ def test_many_nodes_start_at_once() -> None:
 
 @pytest.mark.parametrize(
     ("seeds", "words"),
-    [((), "contact points of 1 to 12 nodes"), (("A", "Z"), "seeds of B: got 'Z'")],
+    [((), "contact points for 1 to 12 nodes"), (("A", "Z"), "seeds of B: got 'Z'")],
 )
 def test_bad_seeds_are_told_in_one_line(seeds: tuple[str, ...], words: str) -> None:
     """No node at all, or a contact point that is no node."""

@@ -59,7 +59,7 @@ def test_without_a_majority_nobody_is_elected() -> None:
 def test_how_many_nodes_may_discover_one_another(size: int) -> None:
     """A node alone founds its group; of none there is nothing to show."""
     if not size:
-        with pytest.raises(BadInput, match=r"^seeds: .*contact points of 1 to"):
+        with pytest.raises(BadInput, match=r"^seeds: .*contact points for 1 to"):
             seeds_of(())
     else:
         assert seeds_of(("",) * size) == dict.fromkeys("ABC"[:size], ())

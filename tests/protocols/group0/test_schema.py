@@ -154,7 +154,7 @@ def test_the_chart_has_the_figures_of_hash_and_timestamp() -> None:
     words = repr(schema_costs())
     assert "hash: 10 to 20" in words
     assert "timestamp: 1 or less" in words
-    assert "with half as many tables: by hash at most 10, by timestamp the same" in words
+    assert "with half as many tables: at most 10 by hash, no change by timestamp" in words
     assert schema_costs().png == schema_costs().png
     costs = [change_cost("hash", tables).most for tables in (2_000, 4_000, 8_000)]
     assert costs[1] == 2 * costs[0]

@@ -112,7 +112,9 @@ def test_the_history_is_sorted_by_ids_that_grow() -> None:
     assert shown == sorted(shown)
     assert shown[2] == "00000002-0000-1000-8000-000000000002"
     assert (
-        driven.drawn("history").text().endswith(f"State id 2 stands for the TIMEUUID {shown[2]}.")
+        driven.drawn("history")
+        .text()
+        .endswith(f"State id 2 corresponds to the TIMEUUID {shown[2]}.")
     )
 
 
@@ -249,8 +251,8 @@ def test_every_node_is_a_member_and_comes_up_again_from_what_it_stored(
     assert all(text.count(f"on {where}") == nodes for text in seen())
     assert " ".join(seen()[1].split()).count(boxes) == nodes
     driven.do(f"crash {last}")
-    assert all(text.count(f"off; comes up on {where}") == 1 for text in seen())
-    assert f"{last}: voter, down; off; comes up on {where}" in seen()[0]
+    assert all(text.count(f"off; starts on {where}") == 1 for text in seen())
+    assert f"{last}: voter, down; off; starts on {where}" in seen()[0]
     assert " ".join(seen()[1].split()).count(boxes) == nodes - 1
     driven.do(f"restart {last}")
     assert driven.scene.say == (

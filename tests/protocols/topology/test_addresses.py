@@ -110,7 +110,7 @@ def test_the_configuration_changes_and_the_identity_stays(
     assert with_node(new.topology, node, shards=1) == old.topology
     assert (new.state_id, new.reachable) == (old.state_id + 1, old.reachable)
     assert "with 2 shards and stores this in its row" in timeline.now.say
-    assert f"stay ({old.topology.nodes[node].state})." in timeline.now.say
+    assert f"state ({old.topology.nodes[node].state}) stay the same." in timeline.now.say
     while timeline.forward() is not None:
         pass
     assert not any(row.error for row in timeline.state.topology.requests)
@@ -124,7 +124,7 @@ def test_the_configuration_changes_and_the_identity_stays(
         (
             {"nodes": 3, "cuts": 1},
             0b001,
-            "it cannot reach group 0, which stores its configuration",
+            "the node cannot reach group 0, which stores its configuration",
         ),
     ],
 )
@@ -154,7 +154,7 @@ def test_a_barrier_waits_until_the_address_is_heard() -> None:
     isolated = replace(timeline.state, cut=0b100)
     refusal = model.refusal(isolated, act.HearAddress("C"))
     assert refusal is not None
-    assert refusal.reason == "it is cut off from the others"
+    assert refusal.reason == "the node is cut off from the others"
     assert act.HearAddress("C") in set(model.actions(timeline.state))
 
 

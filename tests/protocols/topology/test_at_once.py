@@ -18,8 +18,8 @@ DOWN_TOO = "another node is down: restart it, or exclude it if it is dead for go
 IGNORED_LIVES = "an ignored node is up, and ignoring it bans it for good"
 LAST = "it is the last node that owns tokens"
 PLACE = "it is in another datacenter or rack than the node that it would replace"
-OWNER_FOR_ZERO = "a token owner does not replace a zero-token node"
-ZERO_FOR_OWNER = "a zero-token node does not replace a token owner"
+OWNER_FOR_ZERO = "a token owner cannot replace a zero-token node"
+ZERO_FOR_OWNER = "a zero-token node cannot replace a token owner"
 
 Case = tuple[str, dict[str, Any], str, tuple[str, ...]]
 

@@ -198,7 +198,9 @@ def test_features_and_joins_do_not_race() -> None:
     """
     has = NodeEntry(state="normal", tokens=True, supported=1)
     every = cluster(nodes=(has, has, has, NodeEntry()))
-    assert decide(every, ALL, CODE) == Decision("enable", "every node supports it", features=1)
+    assert decide(every, ALL, CODE) == Decision(
+        "enable", "every node supports the feature", features=1
+    )
     enabled = requested(replace(every, enabled=1), JOIN)
     turned_away = decide(enabled, ALL, CODE)
     assert turned_away.kind == "reject"
@@ -240,7 +242,7 @@ def test_the_queue_names_the_operation_that_runs() -> None:
     joining = replace(topology.nodes[3], state="bootstrapping", request="")
     topology = replace(topology, nodes=(*topology.nodes[:3], joining))
     assert queue(topology, ALL, CODE) == (
-        QueueEntry(1, "join", 3, "running", "it is under way"),
+        QueueEntry(1, "join", 3, "running", "the request is under way"),
         QueueEntry(
             2, "leave", 2, "waits", "another operation is under way (bootstrapping)", 0b1000
         ),

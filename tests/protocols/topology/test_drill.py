@@ -36,8 +36,8 @@ def test_only_the_node_that_holds_it_up_is_restarted(
 
 def test_the_logs_say_whom_it_waits_for() -> None:
     """The coordinator names B; B tells of a request of an older version; C tells of nothing."""
-    assert printed(typed(NAME, LOG)).endswith("no answer of B")
-    assert "waits for a request of version" in printed(typed(NAME, *LOOK))
+    assert printed(typed(NAME, LOG)).endswith("no answer from B")
+    assert "waits for a request at version" in printed(typed(NAME, *LOOK))
     assert printed(typed(NAME, "on C", "cat /var/log/scylla.log")) == ""
 
 

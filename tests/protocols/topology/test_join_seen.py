@@ -215,7 +215,7 @@ def test_enabling_a_feature_waits_for_the_join_and_for_every_node() -> None:
     assert shown(timeline, "hosts", "host:N1").startswith("N1 left –")
     timeline = played(**given)
     assert shown(timeline, "hosts", "host:N1").startswith("N1 normal member")
-    assert refused(timeline, "enable") == "N1 does not support it"
+    assert refused(timeline, "enable") == "N1 does not support f"
     timeline = played(enabled=False)
     do(timeline, "enable")
     assert tables(timeline.state).enabled == (FEATURE,)

@@ -67,7 +67,7 @@ def test_who_is_not_heard_reports_nothing(edition: Edition) -> None:
     assert states
     for state, action in states:
         away = replace(state, cut=1 << model.number(action.node))
-        assert why(model, away, action) == "it is cut off"
+        assert why(model, away, action) == "the node is cut off"
 
 
 @every_edition

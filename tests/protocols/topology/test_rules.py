@@ -107,14 +107,14 @@ def test_each_feature_has_a_bit_of_its_own() -> None:
 
 @pytest.mark.parametrize("cut", ["A", "B"])
 def test_a_node_that_is_cut_off_neither_asks_nor_answers(cut: str) -> None:
-    """Of A's request B hears nothing when one of the two is cut off; A itself serves it."""
+    """Of A's request B hears nothing when one of the two nodes is cut off; A itself serves it."""
     model: Any = build("topology", {"nodes": 3, "clients": 1, "cuts": 1})
     state = model.start()
     for verb in ("begin A", f"cut {cut}"):
         option = model.find(state, verb)
         assert option is not None
         state = model.act(state, option[0])
-    assert model.refusal(state, ServeRequest("B")).reason == "one of the two is cut off"
+    assert model.refusal(state, ServeRequest("B")).reason == "one of the two nodes is cut off"
     assert model.refusal(state, ServeRequest("A")) is None
     assert model.refusal(state, ServeRequest("C")) is None or cut == "A"
 
@@ -136,5 +136,5 @@ def test_the_whole_cluster_waits_for_requests_not_for_nodes() -> None:
     """A request of the whole cluster comes after those of nodes; no node is missing for it."""
     asked_for = requested(cluster(NORMAL, NORMAL), OperationRequest("leave", 0))
     _, entry = queue(requested(asked_for, OperationRequest("cleanup")), 0b11, CODE)
-    assert (entry.standing, entry.reason) == ("waits", "requests of nodes come first")
+    assert (entry.standing, entry.reason) == ("waits", "requests for single nodes come first")
     assert entry.waits_for == 0

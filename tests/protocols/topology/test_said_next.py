@@ -106,7 +106,7 @@ def test_whose_barriers_wait_for_an_excluded_node(words: str, waits: bool) -> No
     for verb in (words, "crash B", "exclude B"):
         option = model.find(timeline.state, verb)
         timeline.do(option[0])
-    said = "Removals, replaces and tablets no longer wait for it; a join still does."
+    said = "Removals, replacements and tablets no longer wait for it; a join still does."
     assert timeline.now.say.endswith(said)
     state = timeline.state
     while not model.unanswered(state):

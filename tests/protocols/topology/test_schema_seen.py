@@ -27,7 +27,7 @@ def test_an_rf_change_is_seen_in_the_schema(edition: str) -> None:
 def test_a_keyspace_that_nothing_tells_of() -> None:
     """Its replicas are not known before the request; a row of the picture is marked as it moves."""
     timeline = starting(WORDS)
-    assert seen(timeline)["Schema"][1] == "  No keyspace is named."
+    assert seen(timeline)["Schema"][1] == "  There is no keyspace."
     press(timeline, WORDS)
     assert seen(timeline)["Schema"][1] == "  ks: replicas unknown; requested: dc1=3"
     until(timeline, in_state("tablet_migration"))

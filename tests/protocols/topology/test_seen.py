@@ -175,7 +175,7 @@ def test_a_press_that_fails_the_step_lights_the_way_back(words: str) -> None:
     switched = until(starting(words, failures=1), in_state("write_both_read_new"))
     refusal = switched.model.refusal(switched.state, act.FailWork())
     assert refusal is not None
-    assert refusal.reason == "no work can fail now in a way that matters"
+    assert refusal.reason == "no failure of work would make a difference now"
 
 
 @pytest.mark.spec("D-003")
@@ -308,7 +308,7 @@ def test_a_barrier_passes_over_the_ignored_and_fails_for_the_dead() -> None:
     assert any("B: normal" in line and "ignored" in line for line in seen(timeline)["Nodes"])
     dies = until(starting("join D", crashes=1, failures=1), in_state("write_both_read_old"))
     press(dies, "crash C")
-    assert "  C: version 1; it does not receive the barrier" in seen(dies)["Barrier by node"]
+    assert "  C: version 1; the node does not receive the barrier" in seen(dies)["Barrier by node"]
 
 
 @pytest.mark.spec("D-023", "D-027", "D-031", "D-033", "D-034")
@@ -324,8 +324,8 @@ def test_the_queue_says_why_each_request_waits() -> None:
         "  join D: next",
         "  leave C: waits (another request comes first)",
         "  rebuild A: waits (another request comes first)",
-        "  cleanup: waits (requests of nodes come first)",
-        "  new_cdc_generation: waits (requests of nodes come first)",
+        "  cleanup: waits (requests for single nodes come first)",
+        "  new_cdc_generation: waits (requests for single nodes come first)",
     ]
     while timeline.forward() is not None:
         shown = seen(timeline)

@@ -40,7 +40,7 @@ def test_a_seed_draws_from_both_models() -> None:
     assert {(v.model, v.missing.id) for v in variants} == set(EVERY)
     found = hunt(1, OF)
     assert "S-" not in repr(found)
-    assert "A, B move to Raft, without Raft so far" in repr(found)
+    assert "A, B move to Raft (start: without Raft)" in repr(found)
     assert "the topology of A moves to group 0; B joins" in repr(found)
     for number, variant in enumerate(variants, 1):
         assert repr(found.search(number)).splitlines()[-1].startswith("✗ ")

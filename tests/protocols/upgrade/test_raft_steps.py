@@ -108,7 +108,7 @@ def test_all_have_to_live_until_it_is_done() -> None:
     assert "! no" not in panel_text(timeline, "badges")
     timeline = raft({"crashes": 2, "changes": 2}, [*FINISHED, "crash C", "alter A"])
     assert (
-        "Group 0 (id 1) commits the schema change; applied by A, B."
+        "Group 0 (id 1) commits the schema change. It is applied by A, B."
         in timeline.moments[timeline.at].say
     )
     go_on(timeline, "crash B")

@@ -44,7 +44,7 @@ def of_journals(
 ) -> tuple[tuple[Question, ...], tuple[str, ...]]:
     """The question whether the states of journals follow one another, and lines to read first.
 
-    Raises BadInput for a file that is no journal, a state that is not modelled, too many
+    Raises BadInput for a file that is no journal, a state that is not modelled, or too many
     operations.
     """
     if anonymize:
@@ -61,7 +61,7 @@ def of_journals(
     models = tuple(_models(stays, edition))
     about = (
         f"{len(seen):,} of {len(entries):,} lines name a state",
-        f"no journal gives the number of nodes; in the model, {STAY} stay",
+        f"no journal gives the number of nodes; in the model, {STAY} nodes do not change",
     )
     return (Question("journals", seen, tuple((model, SIGHT) for model in models)),), about
 

@@ -41,9 +41,9 @@ class Passage(Struct, frozen=True):
 def topology_history(
     logs: str | Path | Sequence[str | Path], *, edition: Edition = "server"
 ) -> tuple[Passage, ...]:
-    """The history that the journals of a cluster's coordinators tell, in the order of time.
+    """The history in the journals of a cluster's coordinators, in chronological order.
 
-    Raises BadInput for a file that cannot be read or is no such journal.
+    Raises BadInput for a file that cannot be read or is not such a journal.
     """
     paths = [logs] if isinstance(logs, str | Path) else list(logs)
     return passages(read_journals(paths), edition)

@@ -132,9 +132,9 @@ def journal_timeline(passages: Sequence[Passage], edition: Edition) -> Timeline:
 def replay_journal(
     logs: str | Path | Sequence[str | Path], *, edition: Edition = "server"
 ) -> Player:
-    """A Player on the history that the journals of a cluster's coordinators tell.
+    """A Player for the history in the journals of a cluster's coordinators.
 
-    Raises BadInput for a file that cannot be read or is no such journal.
+    Raises BadInput for a file that cannot be read or is not such a journal.
     """
     return Player(
         journal_timeline(topology_history(logs, edition=edition), edition), controls=False

@@ -115,7 +115,7 @@ def _open(
         more = (*more, *unsaid)
     # Such a node is passed over by nothing.
     strangers = sorted(set(table.ignore_nodes) - {row.host_id for row in table.rows})
-    ignored = (f"ignore_nodes names {host}, which is not in the dump" for host in strangers)
+    ignored = (f"ignore_nodes lists {host}, which is not in the dump" for host in strangers)
     doubtful = (*warnings, *ignored, *more)
     return OpenedTopology(given.source, table, rows, dead, _unknown(given), doubtful)
 
@@ -196,7 +196,7 @@ def _without_id(named: Mapping[str, SystemTopologyRequest]) -> Iterator[str]:
     for each in named.values():
         if not each.id and len(named) > 1:
             kind, host = each.request_type, each.target_host
-            yield f"no request_id of {host}: its {kind} counts as the latest request"
+            yield f"{host} has no request_id: its {kind} counts as the latest request"
 
 
 def _named(table: SystemTopology) -> Iterator[tuple[str, SystemTopologyRequest]]:
@@ -240,7 +240,7 @@ def _down(
         for row in table.rows:
             taking_part = row.node_state in ("normal", *IN_TRANSITION)
             if taking_part and row.host_id not in addresses.values():
-                warnings.append(f"{source} does not name {row.host_id}, which counts as down")
+                warnings.append(f"{source} does not list {row.host_id}, which counts as down")
                 dead.add(row.host_id)
     dead |= {_host(name, hosts, addresses) for name in names}
     return (frozenset(dead) if names or status is not None else None), tuple(warnings)

@@ -197,16 +197,16 @@ def coordinator(
 ) -> TopologyReport:
     """Say what the coordinator would do next on a dump of ``system.topology``, and why it waits.
 
-    ``dump`` may be a snapshot, a folder or an archive; then ``anonymize`` renames all names first.
+    ``dump`` may be a snapshot, as a folder or an archive; ``anonymize`` first replaces its names.
 
-    ``requests`` is a dump of ``system.topology_requests``, ``status`` the text of ``nodetool
-    status``; ``down`` names nodes that are down, by host id, the beginning of one, or an address of
-    ``status``. Without ``status`` and ``down`` the answer is given for each case that differs.
-    ``rf`` are the replicas in each datacenter of a keyspace that has to stay RF-rack-valid; no
-    column of the dump tells (0: there is none).
+    ``requests`` is a dump of ``system.topology_requests``, and ``status`` the output of ``nodetool
+    status``. ``down`` lists nodes that are down: by host id, its first letters, or an address in
+    ``status``. Without ``status`` and ``down``, each case that differs gets its own answer. ``rf``
+    is the number of replicas in each datacenter of a keyspace that must stay RF-rack-valid (0:
+    there is no such keyspace); no column of the dump has it.
 
-    Raises BadInput for a file that is not well formed, a content that cannot be, a name of no node,
-    an ``rf`` that no keyspace has.
+    Raises BadInput for a file that is not well formed, content that is impossible, a name that no
+    node has, or an ``rf`` that no keyspace can have.
     """
     if not 0 <= rf <= MOST_REPLICAS:
         allowed = f"replicas in each datacenter, a number from 0 to {MOST_REPLICAS}"

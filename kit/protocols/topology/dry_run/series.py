@@ -63,8 +63,8 @@ def of_dumps(
 ) -> tuple[tuple[Question, ...], tuple[str, ...]]:
     """The question whether the tables follow one another, and lines to read first.
 
-    Raises BadInput for a file that is not well formed or is of another cluster, a version that goes
-    back, a state that is not modelled, too many operations.
+    Raises BadInput for a file that is not well formed or is of another cluster, a version that
+    decreases, a state that is not modelled, or too many operations.
     """
     opened = [open_topology(each, edition=edition, anonymize=anonymize) for each in files]
     _check_order(opened)
@@ -97,7 +97,7 @@ def _check_order(opened: Sequence[OpenedTopology]) -> None:
     for before, after in pairwise(opened):
         old, new = before.table.version, after.table.version
         if old is not None and new is not None and new < old:
-            allowed = f"dumps in order of time; {before.source} has version {old}"
+            allowed = f"dumps in chronological order; {before.source} has version {old}"
             raise BadInput(f"{after.source} version", new, allowed)
         ids = [{row.host_id for row in each.table.rows} for each in (before, after)]
         if not ids[0] & ids[1]:
@@ -186,9 +186,7 @@ def _models(
     members = [each for each in played if each.begins == "normal"]
     moving = sorted((each for each in played if not each.stands_still), key=_begun)
     if len(moving) > MOST_OPERATIONS:
-        allowed = (
-            f"dumps in which at most {MOST_OPERATIONS} nodes change; take them closer together"
-        )
+        allowed = f"dumps in which at most {MOST_OPERATIONS} nodes change; take dumps more often"
         raise BadInput("dumps", f"{len(moving)} nodes", allowed)
     gone = [names[each.host] for each in members if each.states[-1] != "normal"]
     failed = (

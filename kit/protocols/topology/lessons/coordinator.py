@@ -42,7 +42,7 @@ def next_transition(timeline: Timeline) -> PosedQuestion:
     after = ahead.state.topology.transition or NULL
     names = [row.name for row in machine_of(operation, m.setting).states]
     return posed(
-        f"{operation_title(m, operation)} is in {state}. Nothing fails. Which state comes next?",
+        f"{operation_title(m, operation)} is in {state}. If nothing fails, which state comes next?",
         [*(name for name in names if name != state), NULL],
         (after,),
         f"The table of {operation.machine} leads from {state} to {after}.",
@@ -51,9 +51,9 @@ def next_transition(timeline: Timeline) -> PosedQuestion:
 
 
 def after_failure(timeline: Timeline) -> PosedQuestion:
-    """Where does it lead when the next piece of work fails?
+    """What does the coordinator do when the next piece of work fails?
 
-    Raises KitError when the coordinator is at no work.
+    Raises KitError when the coordinator is doing no work.
     """
     m, operation = _under_way(timeline)
     piece = work.task_of(timeline.state, m.setting).work
@@ -63,19 +63,21 @@ def after_failure(timeline: Timeline) -> PosedQuestion:
     edge = failure(operation, piece, m.setting)
     if edge is not None:
         answer = _leads(edge)
-        because = f"the table has an edge for it: {edge.kind} to {answer}"
+        because = f"the table has an edge for this failure: {edge.kind} → {answer}"
     else:
         answer = ON if piece.on_failure == "proceed" else AGAIN
         back = [row.name for row in machine.states if machine.edge(row.name, "rollback")]
         rolls = f"only {', '.join(back)}" if back else "nothing"
-        because = f"there is no edge for it: in {machine.name}, {rolls} can be rolled back"
+        because = (
+            f"the table has no edge for this failure: in {machine.name}, {rolls} can be rolled back"
+        )
     targets = [_leads(each) for each in machine.edges if each.kind != "happy"]
     return posed(
         f"{operation_title(m, operation)} is in {operation.state}, and {piece.name} fails. What "
         "does the coordinator do?",
         [*targets, ON, AGAIN],
         (answer,),
-        f"In {operation.state} {because}.",
+        f"In {operation.state}, {because}.",
         still(timeline, "states"),
     )
 
@@ -85,7 +87,7 @@ def _leads(edge: EdgeRow) -> str:
 
 
 def barrier_waits(timeline: Timeline) -> PosedQuestion:
-    """Whose answer does the barrier still wait for?
+    """Which nodes' answers does the barrier still wait for?
 
     Raises KitError when no barrier runs.
     """
@@ -99,7 +101,7 @@ def barrier_waits(timeline: Timeline) -> PosedQuestion:
         f"The coordinator has sent {runs.command}. Which answers are still missing?",
         m.names,
         left,
-        ". ".join([f"It needs {', '.join(runs.needs)}", *reasons]) + ".",
+        ". ".join([f"The barrier needs answers from {', '.join(runs.needs)}", *reasons]) + ".",
         still(timeline, "barrier"),
     )
 
@@ -122,7 +124,7 @@ def of_the_deposed(timeline: Timeline) -> PosedQuestion:
         "What happens to the command?",
         choices,
         (choices[0] if effective else choices[1],),
-        "A command carries the state id that it was based on, and does nothing on any other state.",
+        "A command names the state that it was based on. On any other state, it does nothing.",
         still(ahead, "history"),
     )
 
@@ -147,7 +149,7 @@ def machine_table(name: str, edition: Edition = "documents") -> Sheet:
 
     ``name`` is that of the node's state, such as ``bootstrapping``.
 
-    Raises BadInput for an operation or an edition that there is not.
+    Raises BadInput for an operation or an edition that does not exist.
     """
     edition = edition_of(edition, EDITIONS)
     machines = MACHINES[edition]
@@ -165,7 +167,7 @@ def machine_table(name: str, edition: Edition = "documents") -> Sheet:
         work = ", ".join(row.name for row in state.work)
         back = ", ".join(leads[kind] for kind in ("rollback", "rejected") if kind in leads) or "–"
         rows.append((state.name, state.reads, state.writes, work, leads.get("happy", ""), back))
-    return Sheet(f"{name}, edition {edition}", HEADS, tuple(rows))
+    return Sheet(f"{name} ({edition} edition)", HEADS, tuple(rows))
 
 
 NAMES = "ABCDE"
@@ -177,11 +179,11 @@ def rolled_back(timeline: Timeline) -> str | None:
     steps = [step.after.topology for step in timeline.passed()]
     last = timeline.state.topology
     if not any(entry.state == "bootstrapping" for s in steps for entry in s.nodes):
-        return "No node of your run was ever bootstrapping."
+        return "In your run, no node was ever bootstrapping."
     if not any(s.transition == "left_token_ring" for s in steps):
         return "Your run never went through left_token_ring."
     if last.transition or all(entry.state != "left" for entry in last.nodes):
-        return "At the end of your run no node has left, or something is still under way."
+        return "At the end of your run, no node has left, or something is still under way."
     return None
 
 
@@ -189,10 +191,10 @@ def two_coordinators(timeline: Timeline) -> str | None:
     """The goal that an old coordinator's command came too late, and that the join ended well."""
     late = (step for step in timeline.passed() if isinstance(step.action, act.CommitDeposed))
     if all(step.before.state_id != step.after.state_id for step in late):
-        return "No command of an earlier coordinator was committed without effect in your run."
+        return "In your run, no command of an earlier coordinator was committed without effect."
     last = timeline.state.topology
     done = all(entry.state == "normal" for entry in last.nodes) and not last.transition
-    return None if done else "At the end of your run not every node is normal."
+    return None if done else "At the end of your run, not every node is normal."
 
 
 def may_begin(kind: str, node: str, other: str, down: list[str], ignored: list[str]) -> bool:
@@ -250,9 +252,9 @@ def ended_under_another(timeline: Timeline) -> str | None:
     """The goal that every node is normal and up at the end, under another coordinator."""
     first, s = timeline.moments[0].state, timeline.state
     if s.topology.transition or any(entry.state != "normal" for entry in s.topology.nodes):
-        return "At the end of your run not every node is normal, or something is under way."
+        return "At the end of your run, not every node is normal, or something is under way."
     if s.coordinator in (cluster.NOBODY, first.coordinator):
-        return "At the end of your run there is no coordinator, or it is the first one again."
+        return "At the end of your run, there is no coordinator, or it is the first one again."
     return None
 
 
@@ -265,7 +267,7 @@ def late_part(let: bool, timeline: Timeline) -> str | None:
         if isinstance(step.action, act.LateArrival)
     )
     said = "let in" if let else "refused"
-    return None if let in fates else f"In your run no late part of a stream was {said}."
+    return None if let in fates else f"In your run, no late part of a stream was {said}."
 
 
 GROUNDS = {
@@ -283,7 +285,7 @@ TASKS = (
         "One piece of work may fail. Give a run, as verbs or as a Player, in which D begins to "
         "bootstrap, is rolled back, and at the end has left.",
         "let work fail in a state for which the table has a rollback; then play to the end. In "
-        "write_both_read_new it is too late.",
+        "write_both_read_new, it is too late for that.",
         Ground("topology", {"operations": ("join D",), "failures": 1}),
         rolled_back,
     ),
@@ -293,8 +295,8 @@ TASKS = (
         "A coordinator may be deposed twice. Give a run, as verbs or as a Player, in which one "
         "coordinator decides, another takes over and commits first, the old command arrives late "
         "and has no effect, and D is normal at the end.",
-        "elect another coordinator between decide and commit, let it begin, and then commit "
-        "deposed.",
+        "elect another coordinator between decide and commit, let it begin, and then play "
+        "commit deposed.",
         Ground("topology", {"operations": ("join D",), "changes": 2}),
         two_coordinators,
     ),
@@ -304,9 +306,9 @@ TASKS = (
         "Write may_begin(kind, node, other, down, ignored) for a request in a cluster of A to E, "
         "where all nodes are normal. `kind` is join, leave, remove, replace or rebuild; X joins or "
         "replaces `other`. `down` and `ignored` are lists of names. Return True when the request "
-        "may begin in edition server: only that edition checks first which nodes are up.",
+        "may begin in the server edition: only the server first checks which nodes are up.",
         "a join or a leave needs every normal node. A removal or a replace does not need the "
-        "ignored nodes or the node that goes. A rebuild needs only its own node.",
+        "ignored nodes or the node that is removed or replaced. A rebuild needs only its own node.",
         may_begin,
         (
             ["join", "X", "A", ["B"], []],
@@ -323,28 +325,28 @@ TASKS = (
         "while D is streaming, and at the end every node is normal under another coordinator.",
         "the barrier needs the dead member too. Restart it before you let the barrier fail.",
         GROUNDS["take-over"],
-        takes(coordinator_dies, "In your run no coordinator dies while a stream runs."),
+        takes(coordinator_dies, "In your run, no coordinator dies while a stream runs."),
         ended_under_another,
     ),
     run_task(
         "below-the-fence",
         "below the fence",
-        "Edition server commits the fence although a drain has failed. B leaves; a member may be "
-        "cut off once, and a client may make a request. Give a run, as verbs or as a Player, in "
+        "The server edition commits the fence even if a drain has failed. B leaves; a member may "
+        "be cut off once, and a client may make a request. Give a run, as verbs or as a Player, in "
         "which a replica refuses the client's request, and at the end B has left.",
         "cut a node off before it learns of the new version, and let the client's request begin "
-        "there. Give up the barrier's drain so that the fence is committed. Then reconnect.",
+        "there. Let the barrier's drain fail, so that the fence is committed. Then reconnect.",
         GROUNDS["below-the-fence"],
-        takes(fence_refuses, "In your run no replica refuses a request."),
+        takes(fence_refuses, "In your run, no replica refuses a request."),
         ends(
             lambda s: s.topology.nodes[NAMES.index("B")].state == "left",
-            "At the end of your run B has not left.",
+            "At the end of your run, B has not left.",
         ),
     ),
     run_task(
         "two-late-parts",
         "two late parts",
-        "Two parts of streams may be left behind, and one step may fail. Give a run, as verbs or "
+        "Two stream parts may be left behind, and one step may fail. Give a run, as verbs or "
         "as a Player, in which one late part is let in and another is refused.",
         "a part that arrives while its session is open is let in; let it finish. Leave another "
         "part behind, and let the stream fail: the next command closes the session.",

@@ -26,17 +26,17 @@ from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.static import Sheet
 
 IN, NO_ANSWER = "it is let in", "no node answers it"
-BANNED = "any member, before it even listens: the node is banned"
+BANNED = "any member, before it even listens, because the node is banned"
 BY = {
-    "receiver": "the member that it asks, by its own configuration",
-    "placing": "the member that it asks, by the tables of group 0",
+    "receiver": "the member that is asked, from its own configuration",
+    "placing": "the member that is asked, from the tables of group 0",
     "coordinator": "the coordinator",
 }
 """Who turns a joiner away, by what the checks call the place."""
 
 
 def who_decides(timeline: Timeline) -> PosedQuestion:
-    """Who turns the joiner away, if anybody does? BadInput for a model without a joiner."""
+    """Which node rejects the joiner, if any? BadInput for a model without a joiner."""
     model_of(timeline, Join, "join, the handshake")
     ahead = copied(timeline)
     while joiner(ahead.state).status not in ("normal", "stopped") and ahead.forward() is not None:
@@ -45,7 +45,7 @@ def who_decides(timeline: Timeline) -> PosedQuestion:
     by = {check.reason: BY[check.by] for check in CHECKS} | {"banned": BANNED}
     right = IN if last.status == "normal" else by.get(last.reason, NO_ANSWER)
     return posed(
-        f"{last.host} asks to join. Which node rejects it, or is it let in?",
+        f"{last.host} asks to join. Which node rejects it, if any?",
         (IN, *BY.values(), BANNED, NO_ANSWER),
         (right,),
         f"{last.host} is {last.status}: {because(last.reason)}."
@@ -56,14 +56,14 @@ def who_decides(timeline: Timeline) -> PosedQuestion:
 
 
 def checks_table(edition: Edition = "documents") -> Sheet:
-    """What is verified of a joiner, in order, and who looks.
+    """What is checked about a joiner, in order, and by which node.
 
-    Raises BadInput for an edition that there is not.
+    Raises BadInput for an edition that does not exist.
     """
     if edition not in EDITIONS:
         raise BadInput("edition", edition, " or ".join(EDITIONS))
     rows = [(because(check.reason), BY[check.by]) for check in CHECKS if check.is_made(edition)]
-    return Sheet(f"Which node checks what, edition {edition}", ("turned away", "by"), tuple(rows))
+    return Sheet(f"Which node checks what ({edition} edition)", ("rejected", "by"), tuple(rows))
 
 
 WAYS_OF = ("", "bootstrapping", "normal", "left")
@@ -106,29 +106,29 @@ TASKS = (
         "in on the second try",
         "The joiner N may crash once, and its data directory may be cleared once. Give a run, as "
         "verbs or as a Player, in which N is rejected but at the end is a normal node, under "
-        "another host id. The edition is server.",
-        "start-again after the request is in the queue, because then the old host id has already "
-        "asked. The coordinator must give up the first attempt before it takes the second one.",
+        "another host id. Use the server edition.",
+        "use start-again once the request is in the queue: by then, the old host id has already "
+        "asked. The coordinator must give up on the first attempt before it takes the second one.",
         Ground("join", {"edition": "server", "restarts": 1, "wipes": 1}),
         takes(
             lambda m, step: joiner(step.before).status != "stopped" == joiner(step.after).status,
-            "In your run N is never rejected.",
+            "In your run, N is never rejected.",
         ),
-        ends(fresh_one_joins, "At the end of your run N is not normal under another host id."),
+        ends(fresh_one_joins, "At the end of your run, N is not normal under another host id."),
     ),
     run_task(
         "moved-house",
-        "another address, in the middle",
+        "another address halfway",
         "D joins, and C may be restarted once with another address. Give a run, as verbs or as a "
         "Player, in which C moves while the barrier of write_both_read_old has no fence yet, and "
         "D is normal at the end.",
         "readdress C before or after C has answered. Then the others must hear about it (gossip "
         "C).",
         Ground("topology", {"operations": ("join D",), "addresses": 1, "lag": False}),
-        takes(moves_while_waited_for, "In your run no node moves while that barrier waits."),
+        takes(moves_while_waited_for, "In your run, no node moves while that barrier waits."),
         ends(
             lambda s: all(entry.state == "normal" for entry in s.topology.nodes),
-            "At the end of your run not every node is normal.",
+            "At the end of your run, not every node is normal.",
         ),
     ),
     function_task(
@@ -139,7 +139,7 @@ TASKS = (
         "cluster has enabled `enabled`. `row` is the state in the row of its host id: '' (there is "
         "no row), 'bootstrapping', 'normal' or 'left'. Return 'member' or 'coordinator', whichever "
         "rejects it, or '' if it may join.",
-        "the member that it asks checks first: its own configuration, then the tables. The "
+        "the member that is asked checks first: its own configuration, then the tables. The "
         "coordinator then checks features.",
         turned_away,
         (

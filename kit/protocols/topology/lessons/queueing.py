@@ -19,7 +19,7 @@ NOBODY_NEXT = "none: they all wait"
 
 
 def next_request(timeline: Timeline) -> PosedQuestion:
-    """Which request of the queue is next? KitError when none is pending."""
+    """Which request in the queue is next? KitError when none is pending."""
     m = model_of(timeline, Topology, "topology, the coordinator")
     s = timeline.state
     entries = {entry.number: entry for entry in queue(s.topology, s.reachable, m.setting)}
@@ -34,10 +34,10 @@ def next_request(timeline: Timeline) -> PosedQuestion:
         reasons.append(f"{name}: {entry.standing}{why}" + f": {waits}" * bool(waits))
     chosen = [name for number, name in named.items() if entries[number].standing == "next"]
     return posed(
-        f"Waiting: {', '.join(named.values())}. Which one is next?",
+        f"These requests are waiting: {', '.join(named.values())}. Which one is next?",
         [*named.values(), NOBODY_NEXT],
         chosen or (NOBODY_NEXT,),
-        f"In edition {m.setting.edition} this is the queue.",
+        f"This is the queue in the {m.setting.edition} edition.",
         still(timeline, "queue"),
         reasons=reasons,
     )
@@ -110,7 +110,7 @@ TASKS = (
     run_task(
         "overtaken-truncate",
         "asked first, served last",
-        "The edition is server. A client truncates ks.t, and D joins. Give a run, as verbs or as a "
+        "In the server edition, a client truncates ks.t, and D joins. Give a run, as verbs or as a "
         "Player, in which the TRUNCATE is requested first, D begins to join before it starts, and "
         "both are done at the end.",
         "make both requests before the coordinator decides anything.",
@@ -118,18 +118,18 @@ TASKS = (
             "topology",
             {"edition": "server", "operations": ("truncate_table ks.t", "join D"), "lag": False},
         ),
-        takes(overtakes, "In your run no node joins while the TRUNCATE waits."),
+        takes(overtakes, "In your run, no node joins while the TRUNCATE waits."),
         ends(
             lambda s: len(s.topology.requests) > 1 and all_done(s),
-            "At the end of your run at least one request is not done.",
+            "At the end of your run, at least one request is not done.",
         ),
     ),
     run_task(
         "paused-leave",
         "a leave that is paused",
-        "The edition is server, and C has tablets. Give a run, as verbs or as a Player, in which "
+        "In the server edition, C has tablets. Give a run, as verbs or as a Player, in which "
         "C's leave is paused while D joins, and at the end D is normal and C has left.",
-        "the leave is paused while C has tablets. Once D is in, they can move.",
+        "the leave is paused while C has tablets. Once D is in, the tablets can move.",
         Ground(
             "topology",
             {
@@ -139,10 +139,10 @@ TASKS = (
                 "on_tablets": ("C",),
             },
         ),
-        takes(paused, "In your run no leave is paused while a node joins."),
+        takes(paused, "In your run, no leave is paused while a node joins."),
         ends(
             lambda s: [entry.state for entry in s.topology.nodes[2:]] == ["left", "normal"],
-            "At the end of your run C has not left, or D is not normal.",
+            "At the end of your run, C has not left, or D is not normal.",
         ),
     ),
     function_task(
@@ -152,8 +152,8 @@ TASKS = (
         "rebuild, cleanup, truncate_table, each at most once. Return them in the order in which "
         "the coordinator takes them in edition 'documents' or 'server'. All nodes are up, and no "
         "node owes a cleanup.",
-        "the documents go by age. The server takes a join first, then a leave, then a rebuild. "
-        "Requests for the whole cluster come after those of nodes, oldest first.",
+        "in the documents, the oldest request comes first. The server takes a join first, then a "
+        "leave, then a rebuild. Requests for the whole cluster come last, oldest first.",
         queue_order,
         (
             ["documents", ["rebuild", "join", "cleanup"]],

@@ -40,13 +40,13 @@ def states_of(s: Any) -> list[str]:
     return [] if topology.transition else [entry.state for entry in topology.nodes]
 
 
-NOT_BACK = "In your run nothing is rolled back from write_both_read_old."
+NOT_BACK = "In your run, nothing is rolled back from write_both_read_old."
 TASKS = (
     run_task(
         "leave-again",
         "a leave that is retried",
-        "Three nodes, and C leaves. One piece of work may fail, and two requests may be made. Give "
-        "a run, as verbs or as a Player, in which the first attempt is rolled back from "
+        "There are three nodes, and C leaves. One piece of work may fail, and two requests may be "
+        "made. Give a run, as verbs or as a Player, in which the first attempt is rolled back from "
         "write_both_read_old, yet C has left at the end.",
         "you can fail a step while the coordinator waits for the barrier or streams. Let "
         "everything settle before the second request, and see which nodes must clean up.",
@@ -57,15 +57,16 @@ TASKS = (
         takes(goes_back, NOT_BACK),
         ends(
             lambda s: states_of(s) == ["normal", "normal", "left"],
-            "At the end of your run A and B are not normal with C gone, or something is under way.",
+            "At the end of your run, C has not left, A or B is not normal, or something is under "
+            "way.",
         ),
     ),
     run_task(
         "another-replacement",
         "another node replaces C",
-        "C is dead. D should replace it, or else E. One piece of work may fail. Give a run, as "
-        "verbs or as a Player, in which D is rolled back from write_both_read_old, and at the end "
-        "E has replaced C.",
+        "C is dead. D should replace it, and if D fails, E. One piece of work may fail. Give a "
+        "run, as verbs or as a Player, in which D is rolled back from write_both_read_old, and at "
+        "the end E has replaced C.",
         "D's way back ends when D has left; then the second request is next.",
         Ground(
             "topology",
@@ -74,16 +75,17 @@ TASKS = (
         takes(goes_back, NOT_BACK),
         ends(
             lambda s: states_of(s) == ["normal", "normal", "left", "left", "normal"],
-            "At the end of your run E is not normal with C and D gone, or something is under way.",
+            "At the end of your run, E is not normal, C or D has not left, or something is under "
+            "way.",
         ),
     ),
     function_task(
         "where-back",
-        "where does it lead back?",
-        "Write where_back(operation, state), as in the documents. `operation` is bootstrapping, "
-        "replacing, decommissioning or removing, and `state` is one of its transition states. "
-        "Return the state that failed work leads to, such as 'left_token_ring', or '' if failed "
-        "work never leads back.",
+        "where does failed work lead?",
+        "Write where_back(operation, state) for the documents edition. `operation` is "
+        "bootstrapping, replacing, decommissioning or removing, and `state` is one of its "
+        "transition states. Return the state that failed work leads to, such as "
+        "'left_token_ring', or '' if failed work never leads back.",
         "two questions decide it: may reads already use the new replicas, and was the node in the "
         "ring before? A state on the way back has no way back of its own.",
         where_back,

@@ -128,10 +128,10 @@ QUEUE = declared.panel_of(
         (
             "request",
             declared.Column("parameter", lambda row: row[1], none=""),
-            "stands",
+            "standing",
             declared.Column("why", lambda row: row[3], none=""),
         ),
-        caption="Unfinished requests, and why each stands where it does",
+        caption="Unfinished requests, each with its standing and the reason",
         of="{0[5]}",
         line=_request,
         empty="The queue is empty.",

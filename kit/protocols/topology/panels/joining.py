@@ -23,8 +23,8 @@ from kit.views.spacetime import MESSAGES
 from kit.views.stage import Character, Sign, Stage, stage_panel
 
 BY = {
-    "receiver": "the receiver, by its configuration",
-    "placing": "the receiver, by group 0",
+    "receiver": "the receiver, from its configuration",
+    "placing": "the receiver, from group 0",
     "coordinator": "the coordinator",
 }
 
@@ -206,7 +206,7 @@ HOSTS = (
 )
 ASKED_BY = (
     Column("host id", lambda row: row[0].host),
-    Column("asked by start", lambda row: row[0].attempt),
+    Column("start that asked", lambda row: row[0].attempt),
     Column("verified by a member", lambda row: row[0].verified),
 )
 

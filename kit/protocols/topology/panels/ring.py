@@ -247,7 +247,7 @@ def _names(now: TokenRing) -> dict[int, str]:
 
 def _sentence(names: Mapping[int, str], arc: RingArc) -> str:
     label = f"({names[arc.left]}, {names[arc.right]}]"
-    return f"{label} is read from {', '.join(arc.reads)}, written to {', '.join(arc.writes)}"
+    return f"{label} is read from {', '.join(arc.reads)} and written to {', '.join(arc.writes)}"
 
 
 def _lines(scene: Scene) -> list[str]:
@@ -256,7 +256,7 @@ def _lines(scene: Scene) -> list[str]:
     apart, _ = _apart(now, _before(scene))
     arcs = [_sentence(names, arc) for arc in apart]
     rest = len(now.arcs) - len(apart)
-    arcs += [f"{counted(rest, 'more range')}, read where they are written"] if rest else []
+    arcs += [f"{counted(rest, 'more range')}, read and written at the same nodes"] if rest else []
     return [f"reads use the {now.reads} ring, writes {_written(now)}", _known(now), *arcs]
 
 

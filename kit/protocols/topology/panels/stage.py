@@ -198,8 +198,8 @@ STAGE = stage_panel(
     gates=gates,
     meanings={
         "crown": "the coordinator",
-        "below a node": "its version, and its state if that is not normal",
-        "on a disk": "what runs, or what must be done",
+        "below a node": "its version, and its state unless it is normal",
+        "on a disk": "what is running, or what must be done",
         "blue": "streamed",
     },
 )

@@ -417,7 +417,7 @@ SCHEMA = panel_of(
         ),
         caption="Keyspaces with tablets",
         line="{0[0]}: replicas {0[1]}; requested: {0[2]}",
-        empty="No keyspace is named.",
+        empty="There is no keyspace.",
     ),
     optional=True,
     shown=lambda scene: (

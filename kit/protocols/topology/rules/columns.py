@@ -443,7 +443,7 @@ def _transition(
         allowed = f"with {who}: {words.removeprefix(' or ')}"
         other: machines.Edition = "documents" if edition == "server" else "server"
         if moving is not None and name in _states_with(moving, other):
-            allowed = f"{allowed} (only edition {other} allows it)"
+            allowed = f"{allowed} (only the {other} edition allows it)"
         yield Impossible("transition_state", "", given or None, allowed)
 
 
@@ -486,6 +486,7 @@ def _request(row: SystemTopologyRow) -> Iterator[Impossible]:
     asked_in = "none" if request in ("join", "replace") else "normal"
     if going and row.node_state not in (asked_in, going):
         allowed = (
-            f"null for a node that is {row.node_state}; a {request} is requested in {asked_in}"
+            f"null for a node that is {row.node_state}; a {request} is requested in state "
+            f"{asked_in}"
         )
         yield Impossible("topology_request", row.host_id, request, allowed)

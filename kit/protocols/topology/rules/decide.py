@@ -82,7 +82,7 @@ def queue(topology: ClusterTopology, alive: int, setting: Setting) -> tuple[Queu
     # A join does not wait for tablets that move: published coordinator.
     tablets_move = operation is not None and operation.state == "tablet_migration"
     preempts = "join" if tablets_move and setting.edition == "server" else ""
-    entries = [_entry(topology, running, "running", "it is under way")] if running else []
+    entries = [_entry(topology, running, "running", "the request is under way")] if running else []
     chosen = False
     for number, by_itself in _standings(topology, alive, setting, idle):
         standing = by_itself
@@ -169,7 +169,7 @@ def _standings(
         elif number in paused:
             yield number, ("paused", "its tablets must move away first", 1 << requests[number].node)
         elif requests[number].node == NOBODY and (ready or stuck):
-            yield number, ("waits", "requests of nodes come first", 0)
+            yield number, ("waits", "requests for single nodes come first", 0)
         else:
             yield number, ("next", "", 0)
 
@@ -300,7 +300,7 @@ def _idle(
     normal = [entry.supported for entry in topology.nodes if entry.state == "normal"]
     features = reduce(and_, normal, -1 if normal else 0) & ~topology.enabled
     if features:
-        return Decision("enable", "every node supports it", features=features)
+        return Decision("enable", "every node supports the feature", features=features)
     # Who is to go is drained also while balancing is off (published allocator).
     uneven = topology.tablets == "uneven" and topology.balancing
     moves = uneven or any(entry.standing == "paused" for entry in entries)

@@ -149,9 +149,9 @@ def reason_for(before: StateRow | None, after: StateRow | None) -> str:
     if work.name == "stream" and after.writes == "both":
         return "New writes reach the new replicas, so it is time to copy the older data."
     if work.name == "cleanup_leaving":
-        return "The old replica is no longer asked, so its data can go."
+        return "The old replica is no longer asked, so its data can be deleted."
     if work.barrier:
-        return "The next state waits until every node has reached this one."
+        return "The next state can begin once every node has reached this one."
     return ""
 
 

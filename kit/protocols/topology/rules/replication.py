@@ -149,7 +149,7 @@ def refused_change(
     if tables and not sum(map(number_of, after.values())):
         return "no replica would be left"
     if setting.edition == "documents" and not all(isinstance(each, int) for each in after.values()):
-        return "edition documents does not know rack names"
+        return "the documents edition does not know rack names"
     if before is not None:
         had = dict(before)
         changed = {dc: (had.get(dc, 0), each) for dc, each in after.items() if had.get(dc) != each}
@@ -174,14 +174,12 @@ def _conversion(old: Factor, new: Factor, *, tables: bool) -> str:
     if number_of(old) == 0 or number_of(new) == 0 or type(old) is type(new):
         return ""
     if not isinstance(old, int):
-        return "a list of racks cannot become another number of replicas"
+        return "a list of racks cannot become a number of replicas"
     if number_of(new) != old:
         return f"a list of racks must name as many racks as there are replicas, {old}"
     if not tables:
         return ""
-    return (
-        "changing a number of replicas to a list of racks is a conversion of its own, not modelled"
-    )
+    return "changing a number of replicas to a list of racks is a separate conversion, not modelled"
 
 
 def _steps(old: Factor, new: Factor) -> int:

@@ -139,7 +139,7 @@ FORMS: tuple[Form, ...] = (
     by_verb(RaftUpgrade.install, "install the newer version on a node",
             unless=lambda node: node.installed and "has the newer version"),
     *SERVERS.understood("restart", "systemctl restart", "systemctl start"),
-    SERVERS.reading(QUERY, "how far this node has got with the upgrade",
+    SERVERS.reading(QUERY, "how far this node has come with the upgrade",
                     columns=("*",), table="system.scylla_local", column="key", value=KEY),
     *SERVERS.understood("grep", "journalctl", "cat /var", "happen"),
     Form("happen {link} {node} {other}", "two nodes lose their connection, or get it back",
@@ -161,7 +161,7 @@ def _looked(what: str) -> Callable[[drill.DrillMoment], bool]:
 
 STEPS: dict[str, tuple[str, Callable[[drill.DrillMoment], bool]]] = {
     "compare": (
-        "nodetool describecluster on each node: all have one schema version",
+        "nodetool describecluster on each node: all show one schema version",
         _looked(COMPARED),
     ),
     "option": (

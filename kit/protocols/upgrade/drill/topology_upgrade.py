@@ -162,7 +162,7 @@ def grade(now: drill.DrillMoment) -> drill.Grade:
         (
             drill.judged("upgrade done", behind, "every member knows that the upgrade is done"),
             drill.judged(
-                "one topology", broken, "every node that reads the table found all members in it"
+                "one topology", broken, "every node that reads the table finds all members in it"
             ),
             drill.operator_steps(now, BY_OPERATOR, m.older + 1),
             drill.GradeRow("checklist", None, looked),
@@ -186,13 +186,13 @@ FORMS: tuple[Form, ...] = (
     by_verb(TopologyUpgrade.upgrade, "restart a node with the newer version",
             unless=lambda node: node.is_new and "has the newer version"),
     *SERVERS.route("POST", ROUTE, "start the topology upgrade", post),
-    *SERVERS.route("GET", ROUTE, "how far the upgrade is, as this node knows it", get),
+    *SERVERS.route("GET", ROUTE, "how far the upgrade has come, as this node knows it", get),
     Form("wait", "the cluster takes a step", wait, own=True),
     SERVERS.reading(f"SELECT * FROM {TABLE}", "the table on this node",
                     columns=("*",), table=TABLE),
     SERVERS.reading(f"SELECT JSON * FROM {TABLE}", "the same table as JSON", offered=False,
                     columns=("*",), table=TABLE, json="JSON"),
-    Form("start {node}", "start a node that is down, or a new one, which joins", SERVERS.start,
+    Form("start {node}", "start a node that is down, or a new node that joins", SERVERS.start,
          own=True),
     by_verb(TopologyUpgrade.crash, "a node goes down", before="happen "),
 )  # fmt: skip

@@ -196,7 +196,7 @@ VIEWS = staged(
                     key="topology:{0[0]}",
                 ),
             ),
-            caption="What gossip says and what system.topology has",
+            caption="What gossip knows and what system.topology has",
             of="{0[0]}",
             line=lambda row: (
                 f"{row[0]}: gossip {row[1] or NONE} | system.topology {row[2] or NONE}"

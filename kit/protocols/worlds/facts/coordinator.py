@@ -134,7 +134,7 @@ def _names(names: set[str]) -> str:
 def says_request(now: Now) -> str:
     """The request in the tables, and who will carry it out."""
     return (
-        f"State {now.after.state_id}: a request in the tables. "
+        f"State {now.after.state_id}: the request is in the tables. "
         f"The coordinator on {coordinator(now)} carries it out."
     )
 
@@ -150,8 +150,9 @@ def says_state(now: Now) -> str:
 
 def says_barrier(now: Now) -> str:
     """Whom the barrier asks, and who is missing."""
-    said = f"Asks {_names(addressed(now))}: {len(addressed(now))} of {len(addressed(now))}."
-    return f"{said} {'Closed' if lacking(now) else 'Open'}; not there yet: {_names(lacking(now))}."
+    nodes, missing = addressed(now), lacking(now)
+    said = f"The barrier asks {_names(nodes)} and needs {len(nodes)} of {len(nodes)} answers."
+    return f"{said} It is {'closed' if missing else 'open'}; still missing: {_names(missing)}."
 
 
 def says_streams(now: Now) -> str:
@@ -159,7 +160,7 @@ def says_streams(now: Now) -> str:
     topology = now.after.topology
     return (
         f"Streaming has the permit of session {topology.session}. "
-        f"Fence {topology.fence_version} came before it."
+        f"Fence {topology.fence_version} came first."
     )
 
 

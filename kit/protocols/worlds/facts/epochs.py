@@ -90,9 +90,8 @@ def says_begins(now: Now) -> str:
     """Who commits the plan, and how many ranges it locks."""
     node = committer(now)
     [plan] = [row for row in under_way(now) if row.node == node]
-    return (
-        f"{_epoch(now)}: {node} commits its own plan. {counted(len(plan.locks), 'range')} locked."
-    )
+    locks = counted(len(plan.locks), "range")
+    return f"{_epoch(now)}: {node} commits its own plan, which locks {locks}."
 
 
 def says_committed(now: Now) -> str:
@@ -104,15 +103,17 @@ def says_barrier(now: Now) -> str:
     """Whom the barrier asks, and who is missing."""
     rows = barriers(now)
     need = sorted({f"{row.needed} of {len(row.replicas)}" for row in rows})
-    said = f"Asks {_names(addressed(now))}: in each range {' or '.join(need)}."
-    return f"{said} {'Open' if is_open(now) else 'Closed'}; not there yet: {_names(lacking(now))}."
+    wanted = f"{' or '.join(need)} answers"
+    said = f"The barrier asks {_names(addressed(now))} and needs {wanted} in each range."
+    is_now = "open" if is_open(now) else "closed"
+    return f"{said} It is {is_now}; still behind: {_names(lacking(now))}."
 
 
 def says_streams(now: Now) -> str:
     """What was streamed, and whether it has a permit."""
     done = sum(row.done for each in under_way(now) for row in each.streams)
     whole = sum(len(each.streams) for each in under_way(now))
-    return f"{done} of {counted(whole, 'range')} streamed. The plan in the log names the senders."
+    return f"Streamed: {done} of {counted(whole, 'range')}. The plan in the log names the senders."
 
 
 def says_ended(now: Now) -> str:

@@ -46,7 +46,7 @@ def _drivers(node: str) -> Row:
         Side(lambda now: now.is_a("join") or now.is_a("leave"), c.says_request),
         alike=False,
         claim=(
-            "With epochs, the node itself drives its operation, step by step. Over Raft it only "
+            "With epochs, the node itself drives its operation, step by step. Over Raft, it only "
             "asks; one coordinator carries out all requests."
         ),
         holds=lambda a, b: e.committer(a) == node != c.coordinator(b),
@@ -61,7 +61,7 @@ def _barrier(outside: str) -> Row:
         alike=False,
         claim=(
             "With epochs, the barrier asks a majority of the replicas of each locked range, in "
-            "each datacenter. Over Raft it asks every member; a join leaves none out."
+            "each datacenter. Over Raft, it asks every member; a join leaves none out."
         ),
         holds=lambda a, b: (
             e.is_majority_each(a)
@@ -144,7 +144,7 @@ LEAVE = Pair(
             Side(e.commits("finish"), e.says_ended),
             Side(c.becomes("C", "left"), c.says_ended),
             alike=True,
-            claim="In the end it owns nothing, and everything it had is somewhere else.",
+            claim="In the end, the node owns nothing, and all its data is on other nodes.",
             holds=lambda a, b: (
                 not any("C" in writes for _, writes in e.ranges(a))
                 and not b.after.topology.nodes[b.m.number("C")].tokens
@@ -186,7 +186,7 @@ DEATH = Pair(
             Side(c.becomes("E", "left"), c.says_ended),
             alike=False,
             claim=(
-                "With epochs, E is a member, and the dead node learns of that when it is back. "
+                "With epochs, E is a member, and the dead node learns of this when it is back. "
                 "Over Raft, the join was rolled back: E has left, and needs a new host id."
             ),
             holds=lambda a, b: e.status(a, "E") == "joined" and c.status(b, "E") == "left",
@@ -215,7 +215,7 @@ MAJORITY = Pair(
             holds=lambda a, b: not a.m.has_quorum(a.after) and not c.has_majority(b),
         ),
         Row(
-            "an operator names one",
+            "an operator names a node",
             Side(lambda now: now.is_a("force"), e.says_forced),
             Side(lambda now: now.is_a("choose"), c.says_chosen),
             alike=False,
@@ -266,12 +266,12 @@ CANCEL = Pair(
             ),
         ),
         Row(
-            "may it try again?",
+            "may E try again?",
             Side(e.commits("prepare"), e.says_begins),
             Side(c.becomes("E", "left"), c.says_ended),
             alike=False,
             claim=(
-                "With epochs, the same node can start again. Over Raft, it has left: its host id "
+                "With epochs, the node can start again. Over Raft, it has left: its host id "
                 "can never join again."
             ),
             holds=lambda a, b: e.committer(a) == "E" and c.status(b, "E") == "left",
@@ -302,12 +302,12 @@ CANCEL = Pair(
 )
 BOTH = Pair(
     "two-at-once",
-    "What if two nodes want to join at once?",
+    "What if two nodes want to join at the same time?",
     ("tcm/two-joins-at-once", "topology/two-joins-at-once"),
     (
         _drivers("E"),
         Row(
-            "the second one asks",
+            "the second node asks",
             Side(e.commits("prepare"), e.says_locks),
             Side(lambda now: now.is_a("join"), c.says_queue),
             alike=False,
@@ -331,7 +331,7 @@ BOTH = Pair(
             ),
         ),
         Row(
-            "one has its writes",
+            "E gets its writes",
             Side(e.commits("start"), e.says_locks),
             Side(c.enters("write_both_read_old", "E"), c.says_queue),
             alike=True,
@@ -345,7 +345,7 @@ BOTH = Pair(
             ),
         ),
         Row(
-            "one is a member",
+            "E is a member",
             Side(e.commits("finish"), e.says_locks),
             Side(c.becomes("E", "normal"), c.says_queue),
             alike=False,

@@ -85,7 +85,7 @@ def test_a_rack_that_is_dropped_loses_its_replica(orders: Path, tmp_path: Path) 
     [
         (["dc1=5"], "one replica at a time: dc1 from 3 to 5"),
         (["dc1=r1,r2"], "must name as many racks as there are replicas, 3"),
-        (["dc1=r1,r2,r3"], "a conversion of its own, not modelled"),
+        (["dc1=r1,r2,r3"], "a separate conversion, not modelled"),
     ],
 )
 def test_it_is_refused_with_its_reason(words: list[str], why: str, orders: Path) -> None:

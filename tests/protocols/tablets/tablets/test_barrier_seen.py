@@ -52,7 +52,7 @@ def test_a_migration_passes_over_the_ignored(edition: Edition) -> None:
 @pytest.mark.spec("D-046")
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_a_barrier_fails_for_the_dead(edition: Edition) -> None:
-    """D is dead and not ignored: it does not receive the barrier, which cannot pass."""
+    """D is dead and not ignored: the node does not receive the barrier, which cannot pass."""
     timeline = waiting(edition=edition)
     assert answers(timeline)[-1] == "! D does not hear it"
     option = timeline.model.find(timeline.state, "barrier")

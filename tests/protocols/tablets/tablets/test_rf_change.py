@@ -211,10 +211,14 @@ def test_a_datacenter_that_is_added_with_racks_fills_replica_by_replica() -> Non
     [
         ("dc1=r1,r9", {"keyspaces": ("ks dc1=r1",), "tablets": ("A",)}, "no node in rack r9"),
         ("dc1=r1,r2", {"tablets": ("A",)}, "must name as many racks as there are replicas, 1"),
-        ("dc1=r1", {"tablets": ("A",)}, "a conversion of its own, not modelled"),
+        ("dc1=r1", {"tablets": ("A",)}, "a separate conversion, not modelled"),
         ("dc1=2", {"keyspaces": ("ks dc1=r1",), "tablets": ("A",)}, "a list of racks cannot"),
         ("dc1=r2", {"keyspaces": ("ks dc1=r1",), "tablets": ("A",)}, "dc1 from r1 to r2"),
-        ("dc2=r1", {"edition": "documents", "tablets": ("A",)}, "edition documents does not know"),
+        (
+            "dc2=r1",
+            {"edition": "documents", "tablets": ("A",)},
+            "the documents edition does not know",
+        ),
     ],
 )
 def test_racks_that_do_not_suffice(words: str, given: dict[str, Any], why: str) -> None:

@@ -51,7 +51,7 @@ def test_the_exit_code_says_whether_it_goes_on() -> None:
     assert says(bad("topology", DUMP, "--down", "x"), "--down | 'x' | one of")
     assert call("topology", DUMP, "--rf", "3").status == 0
     assert says(bad("topology", DUMP, "--rf", "-1"), "rf | -1 | from 0 to 1000")
-    assert says(bad("topology", *LOGS, "--rf", "3"), "--rf | 3 | nothing beside journals")
+    assert says(bad("topology", *LOGS, "--rf", "3"), "--rf | 3 | nothing besides journals")
 
 
 def test_journals() -> None:
@@ -71,7 +71,7 @@ def test_journals() -> None:
         (["nope"], "DUMP|LOG: got 'nope'; allowed: a readable file"),
         ([DUMP, DUMP], "| one dump, or only journals"),
         ([DUMP, LOGS[0]], "| one dump, or only journals"),
-        ([LOGS[0], "--down", "x"], "--down | nothing beside journals"),
+        ([LOGS[0], "--down", "x"], "--down | nothing besides journals"),
         ([DUMP, "--edition", "sever"], "edition | 'sever' | nearest: server"),
         ([DUMP, "--jsn"], "arguments | --jsn | nearest: --json"),
         (["/dev/null"], "a readable file (this is a device)"),

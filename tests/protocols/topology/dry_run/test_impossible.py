@@ -44,17 +44,17 @@ JOIN = {"transition_state": "join group0"}
         (
             [node(4, topology_request="join")],
             {},
-            f"topology_request of node {X} | 'join' | in none",
+            f"topology_request of node {X} | 'join' | in state none",
         ),
         (
             [joining("none", topology_request="leave")],
             {},
-            f"topology_request of node {X} | 'leave' | in normal",
+            f"topology_request of node {X} | 'leave' | in state normal",
         ),
         (
             [joining("bootstrapping", topology_request="leave")],
             JOIN,
-            f"topology_request of node {X} | 'leave' | in normal",
+            f"topology_request of node {X} | 'leave' | in state normal",
         ),
         (
             [joining("none", 5), joining("none")],
@@ -69,7 +69,7 @@ JOIN = {"transition_state": "join group0"}
         (
             [leaving("removing")],
             {"transition_state": "tablet draining"},
-            "transition_state | 'tablet_draining' | only edition documents allows it",
+            "transition_state | 'tablet_draining' | only the documents edition allows it",
         ),
         (
             [leaving("rebuilding")],

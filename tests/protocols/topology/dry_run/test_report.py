@@ -79,7 +79,7 @@ def test_who_is_up_comes_from_nodetool(tmp_path: Path) -> None:
     assert {line.up for line in answer.nodes} == {True, None}
     down = coordinator(DUMP, status=status(tmp_path, ("UN", 1), ("DN", 2), ("UJ", 4)))
     assert down.cases[0].waits_for == hosts(2, 3)
-    assert any("does not name" in line and uuid(3) in line for line in down.warnings)
+    assert any("does not list" in line and uuid(3) in line for line in down.warnings)
     assert not down.goes_on
     by_address = coordinator(DUMP, status=status(tmp_path, *up), down="10.0.0.3")
     by_id = coordinator(DUMP, down=["00000003"])
@@ -159,7 +159,7 @@ def test_a_request_whose_id_is_not_told(state: str, edition: Edition, tmp_path: 
     assert (lines["leave"].id, lines["leave"].node) == (None, uuid(4))
     assert lines["leave"].standing == ("waits" if asks else "running")
     assert lines["join"].id == timeuuid(0x20)
-    assert any(f"no request_id of {uuid(4)}: " in line for line in answer.warnings)
+    assert any(f"{uuid(4)} has no request_id: " in line for line in answer.warnings)
 
 
 def test_an_id_that_the_requests_alone_tell(tmp_path: Path) -> None:
@@ -312,7 +312,7 @@ def test_an_ignored_node_without_a_row_is_told(tmp_path: Path) -> None:
     """It is no part of the cluster, and nothing is lost of what the dump says."""
     answer = said(tmp_path, ignore_nodes=[uuid(1), uuid(77)])
     assert [line for line in answer.warnings if "ignore_nodes" in line] == [
-        f"ignore_nodes names {uuid(77)}, which is not in the dump"
+        f"ignore_nodes lists {uuid(77)}, which is not in the dump"
     ]
 
 
