@@ -119,7 +119,7 @@ def _work(scene: Scene) -> str:
     if not s.started:
         return "starts"
     if s.attempted.command is not None:
-        return "has decided"
+        return "decided"
     task = work.task_of(s, m.setting)
     if s.attempted.failed:
         return "! failed"
