@@ -152,8 +152,8 @@ def enough_answers(timeline: Timeline, request: int = 0) -> PosedQuestion:
         if enough(wanted, mask_of(m.code[name] for name in names))
     ]
     return posed(
-        f"{row.title} was sent at epoch {row.planned} to {len(group)} replicas, "
-        f"{', '.join(group)}, and wants {row.level}. Which answers are enough?",
+        f"{row.title} was sent at epoch {row.planned} to {len(group)} replicas "
+        f"({', '.join(group)}) and wants {row.level}. Which answers are enough?",
         offered,
         good,
         f"{row.level} of this plan: {_needs(row)}.",
@@ -475,7 +475,7 @@ TASKS = (
         "the operation begins and after it ends; `done` is how many of its three events are "
         "committed: new write replicas, read switch, old write replicas dropped. Return the read "
         "group and the write group, each sorted.",
-        "the first event changes only writes, the second only reads, the third writes again.",
+        "the first event changes only writes, the second only reads, and the third only writes.",
         groups,
         (
             [["A", "B", "C"], ["B", "C", "X"], 1],

@@ -120,7 +120,7 @@ class StorageServers(RowServers):
         waiting = (n for n in mine if s.requests[n].phase == WAITING)
         number = next(waiting, len(m.workload))
         if number >= MOST_REQUESTS:
-            raise Refused(f"{number} requests in one history at most: begin a new one")
+            raise Refused(f"at most {number} requests fit in one history: begin a new one")
         home = next((m.workload[n].dc for n in mine), None)
         dc = f"@{home}" if home else ""
         lines = [*m.parameters.requests]

@@ -58,11 +58,12 @@ class Fenced(Storage):
         left = not today.writes & ~live and not request.in_flight & ~shut_down
         if not (left or (ask.level == "QUORUM" and enough(own, live))):
             return None
+        silent = self.history.names(request.in_flight & before.down)
+        able = self.history.names((view.writes | today.writes) & live)
         return (
-            f"{self.title_of(number)} fails at level {ask.level}: of the replicas of "
-            f"{self.epoch_text(before, request.epoch)} "
-            f"{', '.join(self.history.names(request.in_flight & before.down))} cannot answer, "
-            f"though {', '.join(self.history.names((view.writes | today.writes) & live))} live"
+            f"{self.title_of(number)}, planned at {self.epoch_text(before, request.epoch)}, fails "
+            f"at level {ask.level}: {', '.join(silent)} cannot answer; live replicas: "
+            f"{', '.join(able)}"
         )
 
     @step(

@@ -186,9 +186,8 @@ class _Order:
         mutation = self.model.workload[number].writes
         events = (*events, (False, number, 0 if mutation else value(request.newest_seen)))
         if not mutation and not linearizable(self._operations(events, after)):
-            witness = (
-                f"{self.model.title_of(number)} fits into no order with what other requests saw"
-            )
+            title = self.model.title_of(number)
+            witness = f"{title} fits into no order that explains what other requests saw"
         return events, witness
 
     def _operations(self, events: Events, s: StorageState) -> tuple[RegisterOperation, ...]:

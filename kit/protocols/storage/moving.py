@@ -105,7 +105,7 @@ class Moving(Range):
         changes = []
         if self.kind(action) == "commit":
             old, new = self.newest(before).view, self.newest(after).view
-            ways = ("written", old.writes, new.writes), ("read", old.reads, new.reads)
+            ways = ("written to", old.writes, new.writes), ("read", old.reads, new.reads)
             for done, then, now in ways:
                 for no_longer, mask in (("", now & ~then), (" no longer", then & ~now)):
                     if names := self.history.names(mask):
@@ -296,7 +296,7 @@ class Moving(Range):
     @action(
         each=_unread, kind="stream", verb="copy {source} to {target}", says=_read, travels=travels
     )
-    @purpose("New writes do not bring older data along: it has to be copied.")
+    @purpose("New writes do not bring older data along, so it has to be copied.")
     def fetch(self, s: StorageState, source: Replica, target: Replica) -> Next:
         """A copy reads the range at its source."""
         for end in (source, target):
@@ -403,7 +403,7 @@ class Moving(Range):
         says=_came_late,
         travels=travels,
     )
-    @purpose("The network can deliver it long after its session has ended.")
+    @purpose("The network can deliver a copy long after its session has ended.")
     def land_late(self, s: StorageState, source: Replica, target: Replica, session: int) -> Next:
         """A copy that outlived its session arrives, with the permit of that session.
 

@@ -252,7 +252,7 @@ class Storage(Moving, Coordinating):
             return f"{at} {met.what}."
         message = self.epoch_text(before, before.requests[number].epoch)
         if met.caught_up:
-            at += f" meets a message of {message}, catches up and"
+            at += f" gets a message planned at {message}, catches up and"
         verdict, did = self.answer(before, action).verdict, met.did
         if verdict == "not-a-member":
             kind = "write" if self.writing(before, action.request) else "read"
@@ -269,7 +269,7 @@ class Storage(Moving, Coordinating):
             on = named_shards(self.on_shards(before, i, number, write=True))
             did = f"takes {brought} but holds something newer{on}"
         if met.late:
-            return f"{at} {did}; the client has its answer already."
+            return f"{at} {did}; the client already has its answer."
         if met.adopted is not None:
             hears = f"hears of {self.history.unit} {met.adopted}"
             did += f"; {met.coordinator} {hears} and catches up"
@@ -282,7 +282,7 @@ class Storage(Moving, Coordinating):
         verb=lambda m, a: f"{m.title_of(a.request)} begins at {a.replica}",
         says=_does,
     )
-    @purpose("Serving takes time, and the cluster can change meanwhile.")
+    @purpose("Serving takes time, and the cluster can change in the meantime.")
     def admit(self, s: StorageState, request: Number, replica: Replica) -> Next:
         """A replica gets a message and begins what it asks, or refuses it at once."""
         if s.down >> replica & 1:
@@ -369,7 +369,7 @@ class Storage(Moving, Coordinating):
         when=lambda m: m.cleaning,
         says="{replica} cleans up: nothing of the range is left on its disk.",
     )
-    @purpose("It no longer owns the range, and old data must not come back.")
+    @purpose("The replica no longer owns the range, and old data must not come back.")
     def cleanup(self, s: StorageState, replica: Replica) -> Next:
         """A replica that lost the range removes what is left of it on its disk.
 

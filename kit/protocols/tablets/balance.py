@@ -77,16 +77,16 @@ class Balance(Hosts[BalanceState]):
     )
     room: tuple[str, ...] = parameter(
         (),
-        "how many tablets of the target size each node's disk has room for (not given: four per "
+        "how many tablets of the target size each node's disk has room for (default: four per "
         "shard)",
         **WRITTEN,
     )
     racks: tuple[str, ...] = parameter(
-        (), "the rack of each node: dc1/r1 dc1/r2 (not given: all are in one)", **WRITTEN
+        (), "the rack of each node: dc1/r1 dc1/r2 (default: all in one rack)", **WRITTEN
     )
     leaving: tuple[str, ...] = parameter((), "the nodes to empty", **WRITTEN)
     excluded: tuple[str, ...] = parameter(
-        (), "the nodes that are given up: they neither take nor give tablets", **WRITTEN
+        (), "the nodes that are given up: no tablets move to or from them", **WRITTEN
     )
 
     def set_up(self) -> None:

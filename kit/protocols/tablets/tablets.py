@@ -371,7 +371,7 @@ class Tablets(Plans, Stages):
         if work.on_failure == "retry" and s.in_transition:
             return RUNNING
         if any(self.completions(s)):
-            return refused("the RF change is not over")
+            return refused("the RF change has not finished")
         is_drain = not self.paused and work.on_failure != "retry"
         if (is_drain and not placeless) or self.is_placeless(s):
             return end
@@ -543,7 +543,7 @@ class Tablets(Plans, Stages):
     ) -> str | None:
         """An RF change ends with all replicas for which there is a place."""
         left = next(self.completions(after), None)
-        return None if left is None else f"the track ends but tablet {left[0]} lacks replicas"
+        return None if left is None else f"the track ends, but tablet {left[0]} lacks replicas"
 
     @always("INV-ONESTAGE", when=lambda m: m.answering)
     def one_stage(self, s: TabletsState) -> str | None:
@@ -572,7 +572,9 @@ class Tablets(Plans, Stages):
         """
         late = s.late
         if late is not None and late.runs and late.sealed:
-            return f"{late.work} of tablet {late.tablet}, sent in {late.stage}, runs after its end"
+            return (
+                f"{late.work} of tablet {late.tablet}, sent in {late.stage}, runs after that stage"
+            )
         return None
 
     @always()

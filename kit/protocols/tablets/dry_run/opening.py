@@ -201,7 +201,7 @@ def opened_snapshot(
     """Open a snapshot with other files beside it. BadInput also for two files of a kind."""
     twice = next((name for name in snapshot.files if files.get(name) is not None), None)
     if twice is not None:
-        allowed = f"one file of each kind; {snapshot.files[twice].name} is already one"
+        allowed = f"one file of each kind; {snapshot.files[twice].name} is already of this kind"
         raise BadInput(f"--{twice}", source_name(files[twice]), allowed)
     opened = _open({**files, **snapshot.files}, edition, target_size, instant=False)
     return replace(opened, warnings=(*snapshot.warnings, *opened.warnings))
@@ -371,7 +371,7 @@ def _add_topology(known: KnownNodes, opened: OpenedTopology) -> None:
         if row.ignore_msb is not None:
             known.ignore_msb[row.host_id] = row.ignore_msb
     if untold:
-        which = f"shard_count of {few(untold)}; it is taken from the replicas"
+        which = f"shard_count of {few(untold)}, so it is taken from the replicas"
         known.warnings.append(f"{opened.source} does not give the {which}")
 
 
@@ -439,8 +439,8 @@ def _add_loads(known: KnownNodes, loads: PathLike) -> None:
         if listed and not known.instant and load.draining is not None and drains != load.draining:
             is_, other = ("draining", "not") if load.draining else ("not draining", "draining")
             known.warnings.append(
-                f"{load.host} is {is_} in {source_name(loads)} but {other} in the topology: they "
-                "were read at different times"
+                f"{load.host} is {is_} in {source_name(loads)} but {other} in the topology: the "
+                "two were read at different times"
             )
         known.nodes[load.host] = replace(node, capacity=load.capacity or 0)
 
@@ -547,7 +547,7 @@ def ahead(maps: Mapping[str, TabletMap], known: KnownNodes) -> Iterator[str]:
         version = known.topology.table.version
         yield (
             f"{counted(moving, 'tablet')} in transition, but none at version {version} of the "
-            "topology: they were read at different times"
+            "topology: the two were read at different times"
         )
 
 
@@ -661,7 +661,9 @@ def sorted_out(files: Sequence[PathLike]) -> dict[str, Any]:
     for kind, several in of_kinds.items():
         if kind != "schema" and len(several) > 1:
             first, second = (source_name(each) for each in several[:2])
-            raise BadInput("file", second, f"one file of each kind; {first} is already one")
+            raise BadInput(
+                "file", second, f"one file of each kind; {first} is already of this kind"
+            )
     if "snapshot" in of_kinds:
         dumped = {"dump": of_kinds.pop("snapshot")}
         for kind in dumped.keys() & of_kinds.keys():

@@ -117,7 +117,7 @@ def _wanted(
         if word == "balance":
             balance = True
         elif word != RF_CHANGE and host in (*lost, *(each for _, each in requests)):
-            raise BadInput("operation", line, "each node once; the dump's own requests count")
+            raise BadInput("operation", line, "each node once, counting the dump's own requests")
         elif word == "lose":
             lost.append(host)
         else:

@@ -131,7 +131,7 @@ def candidates_judged(source: Any) -> Sheet:
         )
         rows.append(row)
     heads = ("tablet", "table", "size", giver, taker, "badness", "in the plan")
-    title = f"What can go from {giver} to {taker}, and the load of each afterwards"
+    title = f"What can go from {giver} to {taker}, and both loads afterwards"
     return Sheet(title, heads, tuple(rows))
 
 

@@ -105,7 +105,7 @@ def losses_table(opened: OpenedTablets) -> Sheet:
         for name, report in zip(names, reports, strict=True)
     )
     down = listed(map(_short, sorted(opened.gone)))
-    title = f"Of {reports[0].tablets} tablets; down already: {down}"
+    title = f"Out of {reports[0].tablets} tablets; already down: {down}"
     return Sheet(title, ("lost", "without a majority", "without any replica"), rows)
 
 

@@ -135,13 +135,13 @@ def late_arrives(timeline: Timeline) -> PosedQuestion:
     ahead = copied(timeline)
     ahead.do(Tablets.arrive_late())
     choices = ("it lets it in", "it refuses it", "it waits for the coordinator")
-    over = "is over for every node" if late.sealed else "is not over for every node"
+    over = "has ended on every node" if late.sealed else "has not ended on every node"
     return posed(
         f"A {late.work} of tablet {late.tablet}, sent in {late.stage} with session "
         f"{late.session}, reaches {words(late.targets)} late. What does the node do?",
         choices,
         (choices[ahead.state.late is None],),
-        f"Its permit is of a stage that {over}.",
+        f"Its permit belongs to a stage that {over}.",
         still(ahead, "grid", "sessions"),
     )
 

@@ -53,7 +53,7 @@ SIGNS = {"done": "✓", "failed": "!", "next": "…", "later": "…"}  # the bul
 ANSWERS = {
     "answered": ("✓", "has answered"),
     "asked": ("…", "is asked"),
-    "unheard": ("!", "does not hear it"),
+    "unheard": ("!", "does not receive it"),
     "passed over": ("–", "is ignored and not asked"),
 }
 """How a node stands in a barrier: a sign and words."""
@@ -340,7 +340,7 @@ def _sessions(scene: Scene) -> Iterator[tuple[str, str, str]]:
     if late is not None:
         permit = f"session {late.session}" if late.session else f"stage {late.stage}"
         how = "runs" if late.runs else "is on its way"
-        over = ", which is over for every node" if late.sealed else ""
+        over = ", which has ended on every node" if late.sealed else ""
         words = f"{late.work} of tablet {late.tablet} {how}; its frozen_topology_guard is from "
         yield "late", "!" if late.sealed else "…", f"{words}{permit}{over}"
         for host in dict.fromkeys(each.host for each in late.targets) if late.runs else ():

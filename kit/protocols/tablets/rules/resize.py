@@ -261,7 +261,7 @@ def not_final(given: TabletMap, local: LocalNumbers) -> Refusal | None:
         return Refusal("tablets are in transition", tuple(begun))
     if given.resize_type == "split":
         waits = [f"tablet {index} on {replica}" for index, replica in unready(given, local)]
-        reason = f"replicas do not yet show {given.resize_seq_number}, the number of the split"
+        reason = f"replicas do not yet report {given.resize_seq_number}, the number of the split"
     else:
         waits = [f"tablets {pair.even} and {pair.odd}" for pair in apart(given)]
         reason = "siblings have different replica sets"

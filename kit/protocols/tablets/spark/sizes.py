@@ -70,7 +70,7 @@ AVERAGES = table(
 )
 LOSSES = table(
     "losses",
-    "a loss of one or two nodes that takes the quorum from tablets, where no smaller loss does",
+    "a loss of one or two nodes that costs tablets their quorum when no smaller loss does",
     "first int: a node",
     "second int: the other node, null where the first alone is enough",
     "tablets bigint: how many tablets then have no quorum",

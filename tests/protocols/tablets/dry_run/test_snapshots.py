@@ -100,7 +100,7 @@ def test_files_of_two_instants_are_said_so(tmp_path: Path) -> None:
         call("tablets", moved).out.split()
     )
     drains = edited(FIRST, tmp_path / "b", LOADS, ("oslo;False", "oslo;True"))
-    assert "they were read at different times" in words_of(drains)
+    assert "the two were read at different times" in words_of(drains)
     sizes = tmp_path / "c"
     shutil.copytree(FIRST, sizes)
     shutil.copy(f"{THIRD}/system_tablet_sizes.csv", sizes)

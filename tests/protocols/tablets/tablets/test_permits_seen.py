@@ -73,8 +73,8 @@ def sessions(timeline: Timeline) -> list[str]:
 
 
 OVER = (
-    "stream of tablet 0 is on its way; its frozen_topology_guard is from session 1, which is over "
-    "for every node"
+    "stream of tablet 0 is on its way; its frozen_topology_guard is from session 1, which has "
+    "ended on every node"
 )
 ENDS = ("work on 0", "decide", "commit")
 GUARDED: tuple[tuple[tuple[str, ...], list[str]], ...] = (
