@@ -187,7 +187,9 @@ ENTRY = entry(
     scenarios=(
         Scenario("write-and-read", "A write before a node joins, a read after it"),
         Scenario(
-            "two-replicas", "The same with two replicas: small enough to search quickly", {"rf": 2}
+            "two-replicas",
+            "The same story with two replicas, small enough to search quickly",
+            {"rf": 2},
         ),
         Scenario(
             "no-barrier",

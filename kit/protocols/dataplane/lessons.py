@@ -379,7 +379,7 @@ def _some_counts(chance: random.Random) -> Arguments:
 
 BADGES = (
     Badge(
-        "a replica that refuses a coordinator behind it",
+        "a replica that refuses a coordinator that is behind",
         "dataplane",
         "dataplane/no-longer-a-member",
         lambda m, step: any(

@@ -112,7 +112,7 @@ class Moving(Range):
                         who = " and ".join(names)
                         changes.append(f"{who} {are(len(names))}{no_longer} {done}")
         return (
-            f"From now on {', and '.join(changes)}."
+            f"From now on, {', and '.join(changes)}."
             if changes
             else super().why_here(before, action, after)
         )

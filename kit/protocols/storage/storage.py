@@ -122,7 +122,7 @@ class Storage(Moving, Coordinating):
         names, known = self.history.replicas, sorted(self.history.datacenters)
         for ask in self.workload:
             if ask.coordinator in names:
-                allowed = f"a coordinator that is not a replica: not one of {', '.join(names)}"
+                allowed = f"a coordinator that is not one of the replicas {', '.join(names)}"
                 raise BadInput("requests", ask.coordinator, allowed)
             if ask.dc is not None and ask.dc not in known:
                 allowed = f"a datacenter of the range: {', '.join(known)}"

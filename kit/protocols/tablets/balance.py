@@ -214,8 +214,9 @@ class Balance(Hosts[BalanceState]):
         return (
             f"Tablet {self.labels[action.tablet]} moves from {action.source} to {action.target}; "
             f"{'tablets' if by_documents else 'loads'}: {here} from {loads[0]} to {loads[2]}, "
-            f"{there} from {loads[1]} to {loads[3]}. {'In' if answer.moves else 'Not in'} the "
-            f"plan: {reason_said(answer.reason, self.edition)}."
+            f"{there} from {loads[1]} to {loads[3]}. The plan "
+            f"{'has' if answer.moves else 'does not have'} this move: "
+            f"{reason_said(answer.reason, self.edition)}."
         )
 
     def sent(self, before: BalanceState, action: Any, after: BalanceState) -> Iterator[Travel]:
@@ -333,8 +334,8 @@ ENTRY = entry(
     scenarios=(
         Scenario(
             "by-hand",
-            "Six tablets with two replicas each, and a new, empty node: move them by hand. The "
-            "load is the used part of a disk, as in the published server",
+            "Six tablets with two replicas each, and a new, empty node: move the tablets by hand. "
+            "The load is the used share of a disk, as in the published server",
             {
                 "edition": "server",
                 "nodes": 4,
@@ -344,7 +345,7 @@ ENTRY = entry(
         ),
         Scenario(
             "two-tables",
-            "One table is large, one is small: the badness decides which tablet moves. Only the "
+            "One table is large, the other small: badness decides which tablet moves. Only the "
             "published server looks at sizes",
             {
                 "edition": "server",

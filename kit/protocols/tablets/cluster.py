@@ -298,7 +298,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     )
     undone: int = budget(
         0,
-        "how often other work of an operation may fail; a drain that finds no place always fails",
+        "how often other work of an operation may fail; a drain with no place to go always fails",
         title="failures of operations",
         **FAULTS,
     )

@@ -516,7 +516,7 @@ ENTRY = entry(
         Scenario("tablet-moves", "A write before a tablet's replica moves, a read after it"),
         Scenario(
             "small-tablet-moves",
-            "The same with one replica: small enough to search quickly",
+            "The same story with one replica, small enough to search quickly",
             {"rf": 1},
         ),
         Scenario(

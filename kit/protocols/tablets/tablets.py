@@ -209,7 +209,7 @@ class Tablets(Plans, Stages):
         return end.but(moves=s.moves - balances)
 
     @action(when=lambda m: m.dump is not None, kind="decide", verb="plan", says=decided)
-    @purpose("The balancer says which tablets should move now.")
+    @purpose("The balancer chooses which tablets should move now.")
     def begin_plan(self, s: TabletsState) -> Next:
         """The coordinator decides on all transitions of the balancer's next plan."""
         begins = tuple(self.plan(s)) if self.is_planned(s) else ()

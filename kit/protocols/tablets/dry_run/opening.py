@@ -51,7 +51,7 @@ from kit.protocols.topology.rules.machines import EDITIONS, Edition
 PathLike = Readable
 SOMEWHERE = "unknown"  # the datacenter and rack of a node of which nothing tells
 
-STRANGE = "a host that the other files name; are they from one cluster?"
+STRANGE = "a host that the other files name; are all files from one cluster?"
 Place = tuple[str | None, str | None]  # a datacenter and a rack, as far as a file tells
 MOST_HOSTS = 5  # that a line names
 BYTES_A_SHARD = 250  # columns of loads, and what is made of them on the way
@@ -157,7 +157,7 @@ class OpenedTablets(Struct, frozen=True):
         hosts = [node.host for node in self.nodes]
         fitting = [host for host in hosts if name and host.startswith(name.lower())]
         if len(fitting) != 1:
-            allowed = f"a name that only one node has; it fits {few(fitting)}"
+            allowed = f"a name that fits only one node; this one fits {few(fitting)}"
             raise BadInput(field, name, allowed if fitting else one_of(name, hosts))
         return fitting[0]
 
@@ -301,7 +301,7 @@ class KnownNodes(Struct):
         said = (("datacenter", place[0], node.datacenter), ("rack", place[1], node.rack))
         for what, said_, others in said:
             if said_ and SOMEWHERE not in (said_, others) and said_ != others:
-                allowed = f"{others}, as in the other files; are they from one cluster?"
+                allowed = f"{others}, as in the other files; are all files from one cluster?"
                 raise BadInput(f"{field} {host} {what}", said_, allowed)
 
 
@@ -421,7 +421,7 @@ def _add_loads(known: KnownNodes, loads: PathLike) -> None:
         place = (load.datacenter, load.rack)
         if listed and not known.instant and load.host not in known.nodes:
             said = "it joined after the other table was read" if load.up else "it may have left"
-            known.warnings.append(f"only {source_name(loads)} has {load.host}: {said}")
+            known.warnings.append(f"only {source_name(loads)} has node {load.host}: {said}")
             continue
         if listed:
             known.check(f"{source_name(loads)} node", load.host, place)
@@ -570,7 +570,7 @@ def sizes_of(
         if table not in names:
             if not known.instant:
                 known.warnings.append(
-                    f"only {source} has table {table}: it was read at another time"
+                    f"only {source} has table {table}: it was read at a different time"
                 )
                 continue
             raise BadInput(f"{source} table_id", table, "a table of the dump of system.tablets")

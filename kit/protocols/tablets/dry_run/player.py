@@ -233,7 +233,9 @@ def parameters_of(
         undone=min(MOST_FAULTS, len(requests)),
         dump=_dump(opened, nodes, names, bases),
     )
-    lines = (f"left out because they take no tablets and have none: {out:,} nodes",) * bool(out)
+    lines = (
+        f"left out because they neither have nor take tablets: {counted(out, 'node')}",
+    ) * bool(out)
     return parameters, names, lines
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from kit.engine.registry import one_of
-from kit.errors import BadInput, BadType, KitError, counted
+from kit.errors import BadInput, BadType, KitError, are, counted
 from kit.lessons.questions import PosedQuestion, listed, posed
 from kit.protocols.tablets.dry_run import what_if
 from kit.protocols.tablets.dry_run.opening import OpenedTablets
@@ -126,7 +126,8 @@ def resize_table(opened: OpenedTablets) -> Sheet:
 def _stalled(report: what_if.DrainReport) -> str:
     """Who is down, so that the drain waits."""
     hosts = listed(map(_short, report.stalled_by))
-    return f"; the drain waits for {hosts}, which is down" if report.stalled_by else ""
+    down = are(len(report.stalled_by))
+    return f"; the drain waits for {hosts}, which {down} down" if report.stalled_by else ""
 
 
 def _wanted(target: TargetCount) -> tuple[str, str]:

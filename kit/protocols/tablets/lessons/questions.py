@@ -25,8 +25,8 @@ AGAIN = "retried"
 STAYS = "it stays there and the work is retried"
 WHEN = {
     "excluded": "if a replica's node is excluded",
-    "more_old": "if more old than new replicas are left",
-    "more_new": "if at least as many new as old replicas are left",
+    "more_old": "if more old replicas than new ones are left",
+    "more_new": "if at least as many new replicas as old ones are left",
     "more_new_excluded": "if more new replicas are excluded than old ones",
 }
 """What an error edge asks for, in words, by the names that the tables use."""

@@ -13,7 +13,7 @@ from kit.protocols.tablets.truncate import Truncate
 from kit.protocols.topology.rules import cluster
 from kit.protocols.topology.rules.replication import refused_change
 
-DONE, FAILS, WAITS = "it is done", "it ends with an error", "it waits, and nothing ends it"
+DONE, FAILS, WAITS = "it is done", "it ends with an error", "it waits forever"
 
 
 def how_it_ends(timeline: Timeline) -> PosedQuestion:

@@ -445,7 +445,7 @@ def _compared(scene: Scene) -> Iterator[declared.Part]:
     kept = _kept(scene)
     if not kept.begun or not (kept.leaving or kept.coming):
         yield declared.Note(
-            NONE_LEAVES if kept.begun else "The comparison begins with stage streaming."
+            NONE_LEAVES if kept.begun else "The comparison begins in stage streaming."
         )
         return
     then, now = f"{', '.join(kept.leaving)} then", f"{', '.join(kept.coming)} now"

@@ -64,7 +64,7 @@ AVERAGES = table(
     "tables that share a bucket of average tablet sizes and a decision",
     "bucket int: the number of the bucket, from 0, null where sizes are unknown",
     "least bigint: the smallest average in it, null where unknown",
-    "below bigint: where the next bucket begins, null for the last one and where unknown",
+    "below bigint: where the next bucket begins, null in the last bucket and where unknown",
     "decision string: what is decided from now on",
     "tables bigint: how many tables, counting each one in a group",
 )

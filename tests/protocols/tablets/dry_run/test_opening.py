@@ -231,7 +231,7 @@ def rows_of(text: str) -> list[dict[str, str]]:
         (
             "topology",
             {"shard_count": ""},
-            f"does not give the shard_count of {host(2)}; it is taken",
+            f"does not give the shard_count of {host(2)}, so it is taken",
         ),
         ("loads", {"storage_capacity": 0}, f"no capacity of {host(2)} (--loads)"),
         ("loads", {}, f"no capacity of {host(2)} (--loads)"),

@@ -184,8 +184,8 @@ def test_a_snapshot_of_another_cluster_is_one_line(tmp_path: Path) -> None:
         for host in HOSTS:
             text = text.replace(host, f"{int(host, 16) ^ 1:08x}")
         path.write_text(text, "utf-8")
-    assert "they have no node in common" in bad("tablets", FIRST, str(other))
-    assert "they have no node in common" in bad("explain", FIRST, str(other))
+    assert "the two have no node in common" in bad("tablets", FIRST, str(other))
+    assert "the two have no node in common" in bad("explain", FIRST, str(other))
     assert "a later one than" in bad("tablets", FIRST, FIRST)
     with pytest.raises(BadInput, match="two or more"):
         kit.replay_snapshots(FIRST)

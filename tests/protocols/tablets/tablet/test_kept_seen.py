@@ -115,7 +115,7 @@ def test_nothing_is_compared_where_nothing_is_copied() -> None:
     """Before streaming, and in a repair, a line says so."""
     model = built({})
     start = model.start()
-    assert "begins with stage streaming" in panel(model).text(Scene(model, start))
+    assert "begins in stage streaming" in panel(model).text(Scene(model, start))
     assert not kept_writes(model, start, ()).begun
 
 
