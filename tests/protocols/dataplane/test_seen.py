@@ -240,7 +240,7 @@ def test_the_same_request_side_by_side() -> None:
     assert all(rows[command][0] == rows[command][1] for command in both)
     log, gossip = rows["answer write 1"]
     assert log.endswith("QUORUM is 3 of A, B, C, X, and of A, B it counts A, B. The request fails.")
-    assert gossip == "K1, at epoch 101, has A, B and tells its client: write 1 is done."
+    assert gossip == "K1, at epoch 101, has answers from A, B and tells its client: write 1 is done."
     log, gossip = rows["verdicts"]
     assert log == "all 6 lamps are lit"
     assert "at which A, B is not QUORUM" in gossip

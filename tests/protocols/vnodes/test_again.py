@@ -130,7 +130,7 @@ def test_without_sessions_the_same_stream_brings_a_deleted_key_back() -> None:
     (flow,) = flows(timeline.model, before.state, made.action, made.state)
     assert (flow.kind, flow.label) == ("data", "write 1, session 1")
     assert made.state.cells != before.state.cells
-    assert "K3, at version 14, has C and returns write 1." in timeline.moments[timeline.tip].say
+    assert "K3, at version 14, has answers from C and returns write 1." in timeline.moments[timeline.tip].say
     assert [verdict.name for verdict in timeline.verdicts() if not verdict.ok] == [
         "no-resurrection"
     ]
@@ -157,7 +157,7 @@ def test_deleted_data_returns_with_its_range() -> None:
     assert "holds write 1" in card
     assert "data not owned" in card
     end = timeline.moments[timeline.tip]
-    assert end.say == "K3, at version 15, has B and returns write 1."
+    assert end.say == "K3, at version 15, has answers from B and returns write 1."
     assert "still finds what delete 2 deleted" in seen(timeline, end.id)
 
 
