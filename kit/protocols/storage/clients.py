@@ -54,7 +54,7 @@ def key_of(space: TokenSpace, left: int, right: int) -> int:
     for key in range(MOST_KEYS):
         if left < murmur3_token(key.to_bytes(8, "big")) <= right:
             return key
-    raise BadInput("range", f"({left}, {right}]", f"one that has a key below {MOST_KEYS}")
+    raise BadInput("range", f"({left}, {right}]", f"a range that contains a key below {MOST_KEYS}")
 
 
 class StorageServers(RowServers):

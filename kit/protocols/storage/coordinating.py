@@ -327,8 +327,8 @@ class Coordinating(Range):
             )
         valid, needs = self.listing(self.valid(before, number)), self.needs(before, number)
         judged = (
-            f"{who} validates its plan again: {ask.level} is {needs}, and it counts only {valid} "
-            f"among {answered}."
+            f"{who} validates its plan again: {ask.level} is {needs}, and it counts the "
+            f"answers from {valid}."
         )
         if done.phase in AT_WORK:
             does = f"writes {cell} back again" if done.phase == REPAIRING else f"sends {title}"

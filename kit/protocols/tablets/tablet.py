@@ -530,7 +530,8 @@ ENTRY = entry(
         Scenario("tablet-repaired", "All replicas are made identical", {"kind": "repair"}),
         Scenario(
             "tablet-move-fails",
-            "The target is excluded after the read switch: the published server reads old first",
+            "The target is excluded after the read switch: the published server "
+            "switches reads back first",
             {"edition": "server", "excluded": "D"},
         ),
     ),

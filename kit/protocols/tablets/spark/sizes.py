@@ -143,7 +143,7 @@ def size_of(given: Mapping[str, Any]) -> TabletsSize:
     if size.racks < size.replicas:
         raise BadInput("racks", size.racks, f"at least {size.replicas}, one for each replica")
     if size.nodes - size.empty < size.racks:
-        allowed = f"at least {size.racks} non-empty ones, one in each rack"
+        allowed = f"at least {size.racks} non-empty nodes, one in each rack"
         raise BadInput("nodes", size.nodes, allowed)
     return size
 
