@@ -424,7 +424,7 @@ TASKS = (
         "let it plan at epoch 100, and let the second answer carry an epoch in which the write "
         "group has four members.",
         Ground("coordinator"),
-        takes(plan_fails, "No request of your run failed because its plan had gone stale."),
+        takes(plan_fails, "No request in your run failed because its plan had gone stale."),
     ),
     function_task(
         "still-quorum",
@@ -492,7 +492,7 @@ TASKS = (
         "let one replica apply the write, then give it up. Nothing removes it from that disk, and "
         "the other messages are still on their way.",
         Ground("dataplane/timeouts"),
-        takes(comes_back, "No read of your run returned a write that had been given up."),
+        takes(comes_back, "No read in your run returned a write that had been given up."),
     ),
     function_task(
         "which-error",

@@ -392,8 +392,8 @@ class Moving(Range):
         copy: Any = self.happened(before, action, after)[0]
         does = f"{action.target} takes it"
         if copy.refused:
-            does = f"for {action.target} that session is not open, so it rejects the copy"
-        return f"A copy of session {action.session} arrives late, with {copy.cell}: {does}."
+            does = f"{action.target} rejects it, because that session is not open there"
+        return f"A copy from session {action.session} arrives late with {copy.cell}: {does}."
 
     @action(
         each=lambda m, s: ((x.source, x.target, x.session) for x in m.late_copies(s)),

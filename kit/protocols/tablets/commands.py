@@ -638,7 +638,7 @@ ACTIONS: dict[str, tuple[int, int, str, Question]] = {
 
 
 WORDS = (
-    Word("words", "DUMP ACTION", "a dump or a snapshot, then what to answer", number="*"),
+    Word("words", "DUMP ACTION", "a dump or a snapshot, then the question to answer", number="*"),
     Word("--topology", "FILE", "a dump of system.topology"),
     Word("--status", "FILE", "the text of nodetool status"),
     Word("--sizes", "FILE", "a dump of system.tablet_sizes"),

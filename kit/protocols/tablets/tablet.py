@@ -521,7 +521,7 @@ ENTRY = entry(
         ),
         Scenario(
             "requests-within-a-node",
-            "From shard to shard: only the node knows which shard reads and which ones write",
+            "A move within a node: only the node knows which shards serve reads and writes",
             {"kind": WITHIN_NODE, "rf": 2, "slow": True},
         ),
         Scenario(

@@ -440,7 +440,7 @@ def _add_loads(known: KnownNodes, loads: PathLike) -> None:
             is_, other = ("draining", "not") if load.draining else ("not draining", "draining")
             known.warnings.append(
                 f"{load.host} is {is_} in {source_name(loads)} but {other} in the topology: the "
-                "two were read at different times"
+                "two dumps were read at different times"
             )
         known.nodes[load.host] = replace(node, capacity=load.capacity or 0)
 
@@ -546,8 +546,8 @@ def ahead(maps: Mapping[str, TabletMap], known: KnownNodes) -> Iterator[str]:
     if known.topology is not None and moving and not known.topology.table.transition_state:
         version = known.topology.table.version
         yield (
-            f"{counted(moving, 'tablet')} in transition, but none at version {version} of the "
-            "topology: the two were read at different times"
+            f"{counted(moving, 'tablet')} in transition, but none at topology version "
+            f"{version}: the two dumps were read at different times"
         )
 
 

@@ -34,7 +34,7 @@ def taken_back(timeline: Timeline) -> str | None:
         return "Your run never went through cleanup_target."
     first, last = states[0].tablets[0], states[-1].tablets[0]
     if last.transitions or last.replicas != first.replicas:
-        return "At the end of your run, the tablet is not settled on its first replicas again."
+        return "At the end of your run, the tablet is not settled on its original replicas again."
     return None
 
 
@@ -81,7 +81,7 @@ def turned_away(timeline: Timeline) -> str | None:
         return "Your run breaks a promise."
     model: Any = timeline.model
     rejects = any(model.rejects_late(step.before, step.action) for step in timeline.passed())
-    return None if rejects else "No late stream of your run was rejected."
+    return None if rejects else "No late stream in your run was rejected."
 
 
 def evened(timeline: Timeline) -> str | None:
@@ -178,7 +178,7 @@ TASKS = (
         "take-it-back",
         "a tablet that comes back",
         "One node may crash. Give a run, as verbs or as a Player, in which the tablet begins to "
-        "move but is rolled back: at the end it has its first replicas and no transition.",
+        "move but is rolled back: at the end it has its original replicas and no transition.",
         "let the node that should get the tablet die, then let the work of the stage fail, and "
         "play to the end. From use_new on, it is too late.",
         Ground("tablets", {"crashes": 1, "moves": 1}),
@@ -251,8 +251,8 @@ TASKS = (
         "split-after-all",
         "a split that is revoked and decided again",
         "A table can grow twice and shrink once. Give a run, as verbs or as a Player, in which a "
-        "split is decided, is revoked before it takes effect, and is decided again. At the end the "
-        "table has more tablets.",
+        "split is decided, is revoked before it takes effect, and is decided again. At the end, "
+        "the table has more tablets.",
         "grow, resize, shrink, resize is the first half. The second split is decision 3, and every "
         "replica must report it.",
         Ground("resize", {"tablets": ("A B",), "nodes": 2, "grows": 2, "shrinks": 1}),

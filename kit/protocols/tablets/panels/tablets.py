@@ -219,7 +219,9 @@ def diagrams() -> Iterator[StateDiagram]:
 MEANINGS: dict[TransitionKind, str] = {
     "migration": "A replica moves to a shard of another node.",
     "intranode_migration": "A replica moves to another shard of its node, by hard links.",
-    "rebuild": "A new replica is built from those that stay; an old one may be dropped afterwards.",
+    "rebuild": (
+        "A new replica is built from all replicas that stay; an old one may be dropped afterwards."
+    ),
     "rebuild_v2": "The replicas are made identical; then a new one is streamed from one of them.",
     "repair": "The replicas are made identical; none is added or removed.",
 }
