@@ -157,7 +157,7 @@ class _Promises:
         judged = model.epoch_text(before, requests[read].coordinator_epoch)
         harm = "still finds what" if deleted else "misses"
         return (
-            f"{model.title_of(read)}, answered by {answerers} and judged at {judged}, {harm} "
+            f"{model.title_of(read)}, answered by {answerers} and completed at {judged}, {harm} "
             f"{model.title_of(newest)}{' deleted' if deleted else ', which had succeeded'}"
         )
 

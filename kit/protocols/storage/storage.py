@@ -70,7 +70,9 @@ REQUESTS = parameter(
     written=True,
 )
 TOGETHER = parameter(
-    False, "a request waits only for others of its own coordinator", title="clients side by side"
+    False,
+    "a request waits only for earlier ones of its own coordinator",
+    title="clients side by side",
 )
 TIMEOUTS = parameter(
     False, "a request can time out even if it is not stuck", title="timeouts at any moment"

@@ -21,8 +21,8 @@ from kit.views.static import Sheet
 KEPT_AWAY: Mapping[type[reasons.Misplaced], str] = {
     reasons.ReplicaThere: "has a replica",
     reasons.RackSpread: "rack would have one too many",
-    reasons.RackNamed: "not a rack that is named",
-    reasons.TakesNone: "takes none",
+    reasons.RackNamed: "rack is not in the list",
+    reasons.TakesNone: "takes no tablets",
     reasons.OtherDatacenter: "other datacenter",
 }
 SHORT = 8  # digits of a host id that tell nodes apart

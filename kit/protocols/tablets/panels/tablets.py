@@ -218,7 +218,7 @@ def diagrams() -> Iterator[StateDiagram]:
 
 MEANINGS: dict[TransitionKind, str] = {
     "migration": "A replica moves to a shard of another node.",
-    "intranode_migration": "A replica moves to another shard of its node, by hard links.",
+    "intranode_migration": "A replica moves to another shard of its node, using hard links.",
     "rebuild": (
         "A new replica is built from all replicas that stay; an old one may be dropped afterwards."
     ),
@@ -387,7 +387,7 @@ def _draw_barrier(scene: Scene) -> Frag:
     return h(
         "div",
         h("p", f"Awaited by tablet{'s' * (len(runs.tablets) > 1)} {tablets}."),
-        h("p", f"It cannot pass: {refusal.reason}.") if refusal else None,
+        h("p", f"The barrier cannot pass: {refusal.reason}.") if refusal else None,
         h("ul", nodes),
     )
 

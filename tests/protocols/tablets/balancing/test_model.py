@@ -58,7 +58,7 @@ def test_the_planner_comes_to_an_end(name: str) -> None:
     timeline = led(at(name))
     moves = [timeline.moments[moment] for moment in timeline.path()[1:]]
     assert moves
-    assert all("In the plan: " in move.say for move in moves)
+    assert all("The plan includes this move: " in move.say for move in moves)
     m: Any = timeline.model
     assert m.is_even(timeline.state)
     assert moves[-1].milestone == "no move left"

@@ -105,4 +105,4 @@ def test_a_permit_becomes_a_guard_while_its_session_is_open(
     assert sessions(timeline) == lines
     refusal = timeline.model.refusal(timeline.state, Tablets.pass_barrier())
     waits = any("a barrier waits" in line for line in lines)
-    assert (refusal is not None and "still runs" in refusal.reason) == waits
+    assert (refusal is not None and "is still running" in refusal.reason) == waits
