@@ -213,7 +213,7 @@ class Balance(Hosts[BalanceState]):
         )
         return (
             f"Tablet {self.labels[action.tablet]} moves from {action.source} to {action.target}; "
-            f"{'tablets' if by_documents else 'loads'}: {here} from {loads[0]} to {loads[2]}, "
+            f"{'tablets' if by_documents else 'loads'}: {here} goes from {loads[0]} to {loads[2]}, "
             f"{there} from {loads[1]} to {loads[3]}. The plan "
             f"{'includes' if answer.moves else 'does not include'} this move: "
             f"{reason_said(answer.reason, self.edition)}."

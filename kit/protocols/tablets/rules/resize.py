@@ -107,7 +107,7 @@ class ResizeReason(ToldReason, frozen=True):
 
 
 class Compared(ResizeReason, frozen=True):
-    """The average is {average}, one threshold {threshold}."""
+    """The average is {average}, and one threshold is {threshold}."""
 
     average: int
     threshold: int
@@ -133,15 +133,15 @@ class WithinThresholds(ResizeReason, frozen=True):
 
 
 class OppositeAfterwards(Compared, frozen=True):
-    """The opposite would be needed afterwards: an average of {average}, against {threshold}."""
+    """The opposite would be needed afterwards: average {average}, threshold {threshold}."""
 
 
 class SingleTablet(Compared, frozen=True):
-    """{average} is below {threshold}, but there is one tablet only."""
+    """An average of {average} is below {threshold}, but there is only one tablet."""
 
 
 class StillGrowing(ResizeReason, frozen=True):
-    """The table is growing: {tablets}, {initial} at first."""
+    """The table is growing: it has {tablets} and began with {initial}."""
 
     count: int
     initial: int

@@ -40,13 +40,17 @@ def host(number: int) -> str:
                 "00000001  dc1/r1  2 shards  4 tablets  2 per shard  ",
             ),
         ),
-        (["balance"], 0, ("5 moves", "loads of nodes, storage", "evens out 1.98% and 0.20%")),
+        (["balance"], 0, ("5 moves", "loads of nodes, storage", "the loads 1.98% and 0.20%")),
         (["balance", "--edition", "documents"], 0, ("loads of shards, tablets: from 0 to 3",)),
         (["drain", "00000001"], 0, ("has 4 replicas: 4 can go, 0 cannot",)),
         (
             ["drain", "00000003"],
             1,
-            ("2 can go, 3 cannot", "have 2 of its replicas; no rack has more"),
+            (
+                "2 can go, 3 cannot",
+                "rack r2 would have 2 of the tablet's",
+                "replicas; no rack has more",
+            ),
         ),
         (
             ["resize"],
@@ -67,7 +71,7 @@ def host(number: int) -> str:
         (
             ["why", "shop.orders", "1", "00000005:1"],
             0,
-            ("not in the next plan: others go first: source 1.98%, target 0.29%",),
+            ("not in the next plan: other moves go first: source 1.98%, target 0.29%",),
         ),
         (["why", "shop.orders_by_day", "1", "00000003:1"], 0, ("has a replica of the tablet",)),
         (["shard", "5"], 0, ("shop.orders: tablet 2, (-1, 4611686018427387903]",)),

@@ -397,7 +397,7 @@ def test_a_growing_table_is_flagged_and_not_merged() -> None:
     given = {"tablets": ("A", "A"), "nodes": 1, "initial": 2, "size": 40, "grows": 2, "shrinks": 2}
     small = last(given)
     text = lines(small, "resize")
-    assert text["sizes ask for"] == "none: the table is growing: 2 tablets, 2 at first"
+    assert text["sizes ask for"] == "none: the table is growing: it has 2 tablets and began with 2"
     assert text["growing mode"] == "on: no merge until there are more than 2 tablets"
     assert drawn(small, "badges", "badge:growing") is not None
     assert not is_offered(small, "resize")
