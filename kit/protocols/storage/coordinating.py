@@ -417,7 +417,7 @@ class Coordinating(Range):
     def consistency_level(
         self, before: StorageState, action: Any, after: StorageState
     ) -> str | None:
-        """An answer of success is backed by enough replicas of the plan that is valid now.
+        """Every success is backed by enough replicas of the plan that is valid now.
 
         A read that writes back is judged twice: as a read before, as a write when its client is
         told.

@@ -541,7 +541,7 @@ class Storage(Moving, Coordinating):
         sign=lambda m: m.is_sign("streamed"),
     )
     def streamed(self, before: StorageState, action: Any, after: StorageState) -> str | None:
-        """At the read switch the new group holds every acknowledged write.
+        """At the read switch, the new group holds every acknowledged write.
 
         No read set of the new group can miss what a client was promised.
         """

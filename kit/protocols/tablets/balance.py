@@ -257,13 +257,13 @@ class Balance(Hosts[BalanceState]):
 
     @always("INV-MAP")
     def whole_map(self, s: BalanceState) -> str | None:
-        """One replica of a tablet on a node."""
+        """A node has at most one replica of a tablet."""
         every = ((table, fault) for table, given in self.maps(s).items() for fault in faults(given))
         return next((f"{table}, tablet {f.tablet}: {f.value} twice" for table, f in every), None)
 
     @step(name="racks")
     def stays_spread(self, before: BalanceState, action: Any, after: BalanceState) -> str | None:
-        """Replicas stay spread over racks."""
+        """Replicas stay spread across racks."""
         was, now = (self.most_in_a_rack(s.replicas[action.tablet]) for s in (before, after))
         if now <= was:
             return None

@@ -663,7 +663,7 @@ class Resize(Hosts[ResizeState]):
 
     @sometimes()
     def resized(self, s: ResizeState) -> bool:
-        """The count changes."""
+        """The number of tablets changes."""
         return not (self.grows or self.shrinks) or s.map.count != self.first_map.count
 
     @goal("INV-PROGRESS")

@@ -302,14 +302,14 @@ class Tablet(Fenced):
 
     @step("INV-TABL-2", on=(Fenced.land_late,), sign=lambda m: m.is_sign("over-is-over"))
     def over_is_over(self, before: StorageState, action: Any, after: StorageState) -> str | None:
-        """Nothing that a transition began takes effect once it is over."""
+        """Nothing that a transition began takes effect once the transition is over."""
         if before.cells == after.cells or stage_of(self.newest(before)) != NO_TRANSITION:
             return None
         return f"a copy from a finished transition changes what {action.target} holds"
 
     @always("INV-TABL-1", sign=lambda m: m.is_sign("replicas-hold"))
     def replicas_hold(self, s: StorageState) -> str | None:
-        """Outside a transition only replicas hold data."""
+        """Outside a transition, only replicas hold data."""
         view = self.views(s)[-1]
         kept = view.writes | view.written_at
         if view.stores != kept:

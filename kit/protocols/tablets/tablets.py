@@ -484,7 +484,7 @@ class Tablets(Plans, Stages):
 
     @always("INV-TABL-1")
     def data_owned(self, s: TabletsState) -> str | None:
-        """Outside a transition only replicas have data."""
+        """Outside a transition, only replicas have data."""
         lost = self.excluded(s) | self.hosts(self.everybody & ~s.control.up)
         for tablet, row in enumerate(s.tablets):
             if row.transitions or row.some == row.whole == tuple(sorted(row.replicas)):
@@ -579,7 +579,7 @@ class Tablets(Plans, Stages):
 
     @always()
     def one_per_host(self, s: TabletsState) -> str | None:
-        """One replica on a node."""
+        """A tablet has at most one replica on a node."""
         for tablet, row in enumerate(s.tablets):
             if len({each.host for each in row.replicas}) < len(row.replicas):
                 return f"tablet {tablet} has two replicas on one node: {words(row.replicas)}"
