@@ -75,10 +75,10 @@ class Dataplane(storage.Storage):
     about = """
     A cluster and its operations, and the requests of clients on one of its ranges.
 
-    In mode ``gossip`` no epochs are compared and no plan is validated again. A step waits for
+    In mode ``gossip``, no epochs are compared and no plan is validated again. A step waits for
     ``ring_delay`` ticks, not until nodes know the step before it.
 
-    With ``repair`` a read writes back the newest cell that it found. ``answered`` writes to the
+    With ``repair``, a read writes back the newest cell that it found. ``answered`` writes to the
     replicas that answered. ``mismatch`` uses the current write plan and waits for it, but only
     where answers differ. ``blocking`` does so whenever no write quorum is known to hold the cell.
     Only ``blocking`` keeps a later read from missing what an earlier one saw.
@@ -187,7 +187,9 @@ ENTRY = entry(
     scenarios=(
         Scenario("write-and-read", "A write before a node joins, a read after it"),
         Scenario(
-            "two-replicas", "The same with two replicas: small enough to search quickly", {"rf": 2}
+            "two-replicas",
+            "The same story with two replicas, small enough to search quickly",
+            {"rf": 2},
         ),
         Scenario(
             "no-barrier",

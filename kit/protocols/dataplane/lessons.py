@@ -152,8 +152,8 @@ def enough_answers(timeline: Timeline, request: int = 0) -> PosedQuestion:
         if enough(wanted, mask_of(m.code[name] for name in names))
     ]
     return posed(
-        f"{row.title} was sent at epoch {row.planned} to {len(group)} replicas, "
-        f"{', '.join(group)}, and wants {row.level}. Which answers are enough?",
+        f"{row.title} was sent at epoch {row.planned} to {len(group)} replicas "
+        f"({', '.join(group)}) and wants {row.level}. Which answers are enough?",
         offered,
         good,
         f"{row.level} of this plan: {_needs(row)}.",
@@ -379,7 +379,7 @@ def _some_counts(chance: random.Random) -> Arguments:
 
 BADGES = (
     Badge(
-        "a replica that refuses a coordinator behind it",
+        "a replica that refuses a coordinator that is behind",
         "dataplane",
         "dataplane/no-longer-a-member",
         lambda m, step: any(
@@ -424,7 +424,7 @@ TASKS = (
         "let it plan at epoch 100, and let the second answer carry an epoch in which the write "
         "group has four members.",
         Ground("coordinator"),
-        takes(plan_fails, "No request of your run failed because its plan had gone stale."),
+        takes(plan_fails, "No request in your run failed because its plan had gone stale."),
     ),
     function_task(
         "still-quorum",
@@ -475,7 +475,7 @@ TASKS = (
         "the operation begins and after it ends; `done` is how many of its three events are "
         "committed: new write replicas, read switch, old write replicas dropped. Return the read "
         "group and the write group, each sorted.",
-        "the first event changes only writes, the second only reads, the third writes again.",
+        "the first event changes only writes, the second only reads, and the third only writes.",
         groups,
         (
             [["A", "B", "C"], ["B", "C", "X"], 1],
@@ -492,7 +492,7 @@ TASKS = (
         "let one replica apply the write, then give it up. Nothing removes it from that disk, and "
         "the other messages are still on their way.",
         Ground("dataplane/timeouts"),
-        takes(comes_back, "No read of your run returned a write that had been given up."),
+        takes(comes_back, "No read in your run returned a write that had been given up."),
     ),
     function_task(
         "which-error",

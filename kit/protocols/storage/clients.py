@@ -54,7 +54,7 @@ def key_of(space: TokenSpace, left: int, right: int) -> int:
     for key in range(MOST_KEYS):
         if left < murmur3_token(key.to_bytes(8, "big")) <= right:
             return key
-    raise BadInput("range", f"({left}, {right}]", f"one that has a key below {MOST_KEYS}")
+    raise BadInput("range", f"({left}, {right}]", f"a range that contains a key below {MOST_KEYS}")
 
 
 class StorageServers(RowServers):
@@ -120,7 +120,7 @@ class StorageServers(RowServers):
         waiting = (n for n in mine if s.requests[n].phase == WAITING)
         number = next(waiting, len(m.workload))
         if number >= MOST_REQUESTS:
-            raise Refused(f"{number} requests in one history at most: begin a new one")
+            raise Refused(f"at most {number} requests fit in one history: begin a new one")
         home = next((m.workload[n].dc for n in mine), None)
         dc = f"@{home}" if home else ""
         lines = [*m.parameters.requests]

@@ -311,24 +311,24 @@ class Coordinating(Range):
         who = f"{ask.coordinator}, at {self.epoch_text(before, request.coordinator_epoch)},"
         cell = self.cell_text(before, request.newest_seen)
         if done.phase == DONE and ask.writes:
-            return f"{who} has {answered} and tells its client: {title} is done."
+            return f"{who} has answers from {answered} and tells its client: {title} is done."
         if done.phase == DONE:
             result = f"returns {cell}{' (deleted)' * is_tombstone(request.newest_seen)}"
             if request.phase == REPAIRING:
                 return f"{who} knows that {answered} hold {cell} and {result}."
             repaired = ", ".join(self._ended(before, number, after).repaired)
             writes = f", writes {cell} back to {repaired}" * bool(repaired)
-            return f"{who} has {answered}{writes} and {result}."
+            return f"{who} has answers from {answered}{writes} and {result}."
         if done.phase == REPAIRING != request.phase:
             return (
-                f"{who} has {answered} and finds {cell}. Before it answers, it writes that back to "
-                f"{self.listing(done.in_flight)} and waits: "
+                f"{who} has answers from {answered} and finds {cell}. Before it answers, it writes "
+                f"that back to {self.listing(done.in_flight)} and waits: "
                 f"{self.needs(after, number)} must hold it."
             )
         valid, needs = self.listing(self.valid(before, number)), self.needs(before, number)
         judged = (
-            f"{who} validates its plan again: {ask.level} is {needs}, and of {answered} it counts "
-            f"{valid}."
+            f"{who} validates its plan again: {ask.level} is {needs}, and it counts the "
+            f"answers from {valid}."
         )
         if done.phase in AT_WORK:
             does = f"writes {cell} back again" if done.phase == REPAIRING else f"sends {title}"
@@ -417,7 +417,7 @@ class Coordinating(Range):
     def consistency_level(
         self, before: StorageState, action: Any, after: StorageState
     ) -> str | None:
-        """An answer of success is backed by enough replicas of the plan that is valid now.
+        """Every success is backed by enough replicas of the plan that is valid now.
 
         A read that writes back is judged twice: as a read before, as a write when its client is
         told.

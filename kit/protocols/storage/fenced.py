@@ -37,7 +37,7 @@ class Fenced(Storage):
         sign=lambda m: m.is_sign("available"),
     )
     def available(self, before: StorageState, action: Any, after: StorageState) -> str | None:
-        """A quorum that lives is enough to be answered.
+        """A live quorum is enough to get an answer.
 
         No request fails for want of answers while a quorum of its replicas lives: those of its
         plan, before and after the move. Where all of today's live, it fails neither for nodes that
@@ -58,11 +58,12 @@ class Fenced(Storage):
         left = not today.writes & ~live and not request.in_flight & ~shut_down
         if not (left or (ask.level == "QUORUM" and enough(own, live))):
             return None
+        silent = self.history.names(request.in_flight & before.down)
+        able = self.history.names((view.writes | today.writes) & live)
         return (
-            f"{self.title_of(number)} fails at level {ask.level}: of the replicas of "
-            f"{self.epoch_text(before, request.epoch)} "
-            f"{', '.join(self.history.names(request.in_flight & before.down))} cannot answer, "
-            f"though {', '.join(self.history.names((view.writes | today.writes) & live))} live"
+            f"{self.title_of(number)}, planned at {self.epoch_text(before, request.epoch)}, fails "
+            f"at level {ask.level}: {', '.join(silent)} cannot answer; live replicas: "
+            f"{', '.join(able)}"
         )
 
     @step(
@@ -94,7 +95,7 @@ class Fenced(Storage):
 
     @step("INV-SESSION", on=(Storage.land_late,), sign=lambda m: m.is_sign("session"))
     def session(self, before: StorageState, action: Any, after: StorageState) -> str | None:
-        """What streams works under an open session only.
+        """Streaming works only under an open session.
 
         What comes late changes nothing where its session is not the one that is known as open.
         """

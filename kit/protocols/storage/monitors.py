@@ -157,7 +157,7 @@ class _Promises:
         judged = model.epoch_text(before, requests[read].coordinator_epoch)
         harm = "still finds what" if deleted else "misses"
         return (
-            f"{model.title_of(read)}, answered by {answerers} and judged at {judged}, {harm} "
+            f"{model.title_of(read)}, answered by {answerers} and completed at {judged}, {harm} "
             f"{model.title_of(newest)}{' deleted' if deleted else ', which had succeeded'}"
         )
 
@@ -186,9 +186,8 @@ class _Order:
         mutation = self.model.workload[number].writes
         events = (*events, (False, number, 0 if mutation else value(request.newest_seen)))
         if not mutation and not linearizable(self._operations(events, after)):
-            witness = (
-                f"{self.model.title_of(number)} fits into no order with what other requests saw"
-            )
+            title = self.model.title_of(number)
+            witness = f"{title} fits into no order that explains what other requests saw"
         return events, witness
 
     def _operations(self, events: Events, s: StorageState) -> tuple[RegisterOperation, ...]:

@@ -105,14 +105,14 @@ class Moving(Range):
         changes = []
         if self.kind(action) == "commit":
             old, new = self.newest(before).view, self.newest(after).view
-            ways = ("written", old.writes, new.writes), ("read", old.reads, new.reads)
+            ways = ("written to", old.writes, new.writes), ("read", old.reads, new.reads)
             for done, then, now in ways:
                 for no_longer, mask in (("", now & ~then), (" no longer", then & ~now)):
                     if names := self.history.names(mask):
                         who = " and ".join(names)
                         changes.append(f"{who} {are(len(names))}{no_longer} {done}")
         return (
-            f"From now on {', and '.join(changes)}."
+            f"From now on, {', and '.join(changes)}."
             if changes
             else super().why_here(before, action, after)
         )
@@ -291,12 +291,12 @@ class Moving(Range):
 
     def _read(self, before: StorageState, action: Any, after: StorageState) -> str:
         held = self.cell_text(before, before.cells[self.code[action.source]])
-        return f"{action.source} is read for {action.target}: it holds {held}."
+        return f"The copy to {action.target} reads {action.source}, which holds {held}."
 
     @action(
         each=_unread, kind="stream", verb="copy {source} to {target}", says=_read, travels=travels
     )
-    @purpose("New writes do not bring older data along: it has to be copied.")
+    @purpose("New writes do not bring older data along, so it has to be copied.")
     def fetch(self, s: StorageState, source: Replica, target: Replica) -> Next:
         """A copy reads the range at its source."""
         for end in (source, target):
@@ -392,8 +392,8 @@ class Moving(Range):
         copy: Any = self.happened(before, action, after)[0]
         does = f"{action.target} takes it"
         if copy.refused:
-            does = f"for {action.target} that session is not open, so it rejects the copy"
-        return f"A copy of session {action.session} arrives late, with {copy.cell}: {does}."
+            does = f"{action.target} rejects it, because that session is not open there"
+        return f"A copy from session {action.session} arrives late with {copy.cell}: {does}."
 
     @action(
         each=lambda m, s: ((x.source, x.target, x.session) for x in m.late_copies(s)),
@@ -403,7 +403,7 @@ class Moving(Range):
         says=_came_late,
         travels=travels,
     )
-    @purpose("The network can deliver it long after its session has ended.")
+    @purpose("The network can deliver a copy long after its session has ended.")
     def land_late(self, s: StorageState, source: Replica, target: Replica, session: int) -> Next:
         """A copy that outlived its session arrives, with the permit of that session.
 

@@ -305,12 +305,12 @@ class Replica(Declared[ReplicaState]):
 
     @sometimes()
     def took(self, s: ReplicaState) -> bool:
-        """It does what it is asked."""
+        """The replica does what it is asked."""
         return s.last is not None and s.last.verdict == "ok"
 
     @sometimes(name="refused")
     def turned_away(self, s: ReplicaState) -> bool:
-        """It answers with an error."""
+        """The replica answers with an error."""
         return s.last is not None and s.last.verdict == "not-a-member"
 
 

@@ -70,7 +70,9 @@ REQUESTS = parameter(
     written=True,
 )
 TOGETHER = parameter(
-    False, "a request waits only for others of its own coordinator", title="clients side by side"
+    False,
+    "a request waits only for earlier ones of its own coordinator",
+    title="clients side by side",
 )
 TIMEOUTS = parameter(
     False, "a request can time out even if it is not stuck", title="timeouts at any moment"
@@ -122,7 +124,7 @@ class Storage(Moving, Coordinating):
         names, known = self.history.replicas, sorted(self.history.datacenters)
         for ask in self.workload:
             if ask.coordinator in names:
-                allowed = f"a coordinator that is not a replica: not one of {', '.join(names)}"
+                allowed = f"a coordinator that is not one of the replicas {', '.join(names)}"
                 raise BadInput("requests", ask.coordinator, allowed)
             if ask.dc is not None and ask.dc not in known:
                 allowed = f"a datacenter of the range: {', '.join(known)}"
@@ -252,7 +254,7 @@ class Storage(Moving, Coordinating):
             return f"{at} {met.what}."
         message = self.epoch_text(before, before.requests[number].epoch)
         if met.caught_up:
-            at += f" meets a message of {message}, catches up and"
+            at += f" gets a message planned at {message}, catches up and"
         verdict, did = self.answer(before, action).verdict, met.did
         if verdict == "not-a-member":
             kind = "write" if self.writing(before, action.request) else "read"
@@ -269,7 +271,7 @@ class Storage(Moving, Coordinating):
             on = named_shards(self.on_shards(before, i, number, write=True))
             did = f"takes {brought} but holds something newer{on}"
         if met.late:
-            return f"{at} {did}; the client has its answer already."
+            return f"{at} {did}; the client already has its answer."
         if met.adopted is not None:
             hears = f"hears of {self.history.unit} {met.adopted}"
             did += f"; {met.coordinator} {hears} and catches up"
@@ -282,7 +284,7 @@ class Storage(Moving, Coordinating):
         verb=lambda m, a: f"{m.title_of(a.request)} begins at {a.replica}",
         says=_does,
     )
-    @purpose("Serving takes time, and the cluster can change meanwhile.")
+    @purpose("Serving takes time, and the cluster can change in the meantime.")
     def admit(self, s: StorageState, request: Number, replica: Replica) -> Next:
         """A replica gets a message and begins what it asks, or refuses it at once."""
         if s.down >> replica & 1:
@@ -369,7 +371,7 @@ class Storage(Moving, Coordinating):
         when=lambda m: m.cleaning,
         says="{replica} cleans up: nothing of the range is left on its disk.",
     )
-    @purpose("It no longer owns the range, and old data must not come back.")
+    @purpose("The replica no longer owns the range, and old data must not come back.")
     def cleanup(self, s: StorageState, replica: Replica) -> Next:
         """A replica that lost the range removes what is left of it on its disk.
 
@@ -539,7 +541,7 @@ class Storage(Moving, Coordinating):
         sign=lambda m: m.is_sign("streamed"),
     )
     def streamed(self, before: StorageState, action: Any, after: StorageState) -> str | None:
-        """At the read switch the new group holds every acknowledged write.
+        """At the read switch, the new group holds every acknowledged write.
 
         No read set of the new group can miss what a client was promised.
         """

@@ -77,16 +77,16 @@ class Balance(Hosts[BalanceState]):
     )
     room: tuple[str, ...] = parameter(
         (),
-        "how many tablets of the target size each node's disk has room for (not given: four per "
+        "how many tablets of the target size each node's disk has room for (default: four per "
         "shard)",
         **WRITTEN,
     )
     racks: tuple[str, ...] = parameter(
-        (), "the rack of each node: dc1/r1 dc1/r2 (not given: all are in one)", **WRITTEN
+        (), "the rack of each node: dc1/r1 dc1/r2 (default: all in one rack)", **WRITTEN
     )
     leaving: tuple[str, ...] = parameter((), "the nodes to empty", **WRITTEN)
     excluded: tuple[str, ...] = parameter(
-        (), "the nodes that are given up: they neither take nor give tablets", **WRITTEN
+        (), "the nodes that are given up: no tablets move to or from them", **WRITTEN
     )
 
     def set_up(self) -> None:
@@ -213,9 +213,10 @@ class Balance(Hosts[BalanceState]):
         )
         return (
             f"Tablet {self.labels[action.tablet]} moves from {action.source} to {action.target}; "
-            f"{'tablets' if by_documents else 'loads'}: {here} from {loads[0]} to {loads[2]}, "
-            f"{there} from {loads[1]} to {loads[3]}. {'In' if answer.moves else 'Not in'} the "
-            f"plan: {reason_said(answer.reason, self.edition)}."
+            f"{'tablets' if by_documents else 'loads'}: {here} goes from {loads[0]} to {loads[2]}, "
+            f"{there} from {loads[1]} to {loads[3]}. The plan "
+            f"{'includes' if answer.moves else 'does not include'} this move: "
+            f"{reason_said(answer.reason, self.edition)}."
         )
 
     def sent(self, before: BalanceState, action: Any, after: BalanceState) -> Iterator[Travel]:
@@ -256,13 +257,13 @@ class Balance(Hosts[BalanceState]):
 
     @always("INV-MAP")
     def whole_map(self, s: BalanceState) -> str | None:
-        """One replica of a tablet on a node."""
+        """A node has at most one replica of a tablet."""
         every = ((table, fault) for table, given in self.maps(s).items() for fault in faults(given))
         return next((f"{table}, tablet {f.tablet}: {f.value} twice" for table, f in every), None)
 
     @step(name="racks")
     def stays_spread(self, before: BalanceState, action: Any, after: BalanceState) -> str | None:
-        """Replicas stay spread over racks."""
+        """Replicas stay spread across racks."""
         was, now = (self.most_in_a_rack(s.replicas[action.tablet]) for s in (before, after))
         if now <= was:
             return None
@@ -333,8 +334,8 @@ ENTRY = entry(
     scenarios=(
         Scenario(
             "by-hand",
-            "Six tablets with two replicas each, and a new, empty node: move them by hand. The "
-            "load is the used part of a disk, as in the published server",
+            "Six tablets with two replicas each, and a new, empty node: move the tablets by hand. "
+            "The load is the used share of a disk, as in the published server",
             {
                 "edition": "server",
                 "nodes": 4,
@@ -344,7 +345,7 @@ ENTRY = entry(
         ),
         Scenario(
             "two-tables",
-            "One table is large, one is small: the badness decides which tablet moves. Only the "
+            "One table is large, the other small: badness decides which tablet moves. Only the "
             "published server looks at sizes",
             {
                 "edition": "server",

@@ -230,22 +230,20 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
 
     edition: machines.Edition = parameter("documents", "the documents, or the published server")
     nodes: int = parameter(4, "how many members there are at the start", ge=1, le=MOST_NODES)
-    names: tuple[str, ...] = parameter(
-        (), "the names of the members (not given: A, B, C)", **HIDDEN
-    )
+    names: tuple[str, ...] = parameter((), "the names of the members (default: A, B, C)", **HIDDEN)
     tablets: tuple[str, ...] = parameter(
         ("A B C",), "the replicas of each tablet: A B C, or with shards A:0 B:1 C:0", **WRITTEN
     )
     tables: tuple[str, ...] = parameter(
         ("ks.t",),
-        "the co-located tables whose tablets these are, the base table first",
+        "the co-located tables that these tablets belong to, the base table first",
         min_length=1,
         **WRITTEN,
     )
     keyspaces: tuple[str, ...] = parameter(
         (),
-        "keyspaces with the racks that have one replica each, as in ks dc1=r1,r2 (not given: each "
-        "datacenter has as many replicas as its tablets have)",
+        "keyspaces with the racks that hold one replica each, as in ks dc1=r1,r2 (default: in each "
+        "datacenter, as many replicas as its tablets have there)",
         **WRITTEN,
     )
     shards: int = parameter(1, "the shards of each node", ge=1, le=64)
@@ -257,7 +255,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     rebuild: Literal["rebuild", "rebuild_v2"] = parameter(
         "rebuild_v2", "how a dead node's replica is rebuilt, and how a replica is added"
     )
-    balancing: bool = parameter(True, "tablet_balancing_enabled: whether loads may be evened out")
+    balancing: bool = parameter(True, "tablet_balancing_enabled: whether loads are evened out")
     moves: int = budget(
         1, "how many transitions the balancer can begin to even out the load", le=MOST_FAULTS
     )
@@ -269,13 +267,13 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     )
     down: tuple[str, ...] | None = parameter(
         None,
-        "nodes that are down at the start (not given: those that are removed or replaced)",
+        "nodes that are down at the start (default: those that are removed or replaced)",
         **HIDDEN,
     )
     ignored: tuple[str, ...] = parameter((), "the nodes to ignore", **WRITTEN)
     racks: tuple[str, ...] = parameter(
         (),
-        "the rack of each node, members first: dc1/r1 dc1/r2 (not given: all are in one)",
+        "the rack of each node, members first: dc1/r1 dc1/r2 (default: all in one rack)",
         **WRITTEN,
     )
     answering: bool = parameter(False, "nodes apply stages and answer barriers one by one")
@@ -288,7 +286,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     )
     failures: int = budget(
         0,
-        "how often a piece of work on tablets may fail on its own",
+        "how often a piece of tablet work may fail on its own",
         title="failures of work",
         le=MOST_FAULTS,
     )
@@ -300,14 +298,14 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     )
     undone: int = budget(
         0,
-        "how often other work of an operation may fail; a drain that finds no place always fails",
+        "how often other work of an operation may fail; a drain with no place to go always fails",
         title="failures of operations",
         **FAULTS,
     )
     exclusions: int = budget(0, "how often an operator can exclude a dead node", **FAULTS)
     late: int = budget(
         0,
-        "how many RPCs of stages may be late, and how many of truncations",
+        "how many stage RPCs may be late, and how many truncate RPCs",
         title="late RPCs",
         **FAULTS,
     )
@@ -317,7 +315,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
 
     sessions: bool = safeguard(
         "S-24",
-        "Work of a stage runs only while its session is open, and no barrier passes it",
+        "A stage's work runs only while its session is open, and every barrier waits for it",
         ("INV-SESSION", "INV-TABL-1", "INV-STREAM"),
         smallest={"nodes": 2, "tablets": ("A",), "moves": 1, "late": 1},
         wider={"INV-TABL-1": {"moves": 2}, "INV-STREAM": {"moves": 2}},
@@ -343,7 +341,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     )
     commit_with_guard: bool = safeguard(
         "S-59",
-        "A command names the state that it was based on",
+        "A command names the state that it is based on",
         ("INV-ONCE", "INV-EXCL"),
         smallest={"nodes": 2, "tablets": ("A",), "moves": 1, "changes": 1},
     )
@@ -565,7 +563,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     )
     @purpose("Co-located tables keep their tablets in the same places.")
     def alter_base(self, s: TabletsState, table: str) -> Next:
-        """A client alters with which table another one is co-located."""
+        """A client changes which table another one is co-located with."""
         return refused("co-location is set when a table is created and cannot be altered")
 
     # What follows every step

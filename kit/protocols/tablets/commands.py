@@ -72,14 +72,15 @@ and why, and what would happen if you changed something.
 """
 AFTER = """\
 DUMP is what cqlsh writes for COPY system.tablets TO 'file' WITH HEADER = TRUE, or shows for
-SELECT JSON * FROM system.tablets; the other dumps likewise. Or it is a snapshot of scylla-tablets,
-a folder or a .tar.gz, which has up to three of the others; several of them are compared in the
-order of time. Without a dump, --table imagines a
-table: count (tablets), rf, size (bytes of all replicas), shards, target; K, M, G, T are powers of
-1024. A HOST is a host id, its beginning, or an address of --status.
+SELECT JSON * FROM system.tablets. The other dumps are made the same way. DUMP can also be a
+snapshot of scylla-tablets (a folder or a .tar.gz), which has up to three of the other dumps.
+Several snapshots are compared in order of time. Without a dump, --table imagines a table: count
+(tablets), rf, size (bytes of all replicas), shards, target; K, M, G, T are powers of 1024. A HOST
+is a host id, the beginning of one, or an address from --status.
 
-Ends with 0; with 1 when a tablet has no place to go or loses its quorum, a drain would wait for a
-node that is down, an RF change is refused, or a repair leaves tablets out; with 2 on bad input.
+The exit code is 0. It is 1 when a tablet has no place to go or loses its quorum, a drain would
+wait for a node that is down, an RF change is refused, or a repair leaves tablets out, and 2 on bad
+input.
 
 examples
   python -m kit tablets tablets.csv --topology topology.csv balance --json
@@ -360,7 +361,7 @@ def _drain(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     heading = [f"{held}: {goes}; {bytes_said(report.bytes)} to copy"]
     if report.in_transition:
         moving = counted(report.in_transition, "tablet")
-        heading.append(f"{GAP}{moving} of it in transition, judged as if the transition were over")
+        heading.append(f"{GAP}{moving} in transition, judged as if the transition were over")
     heading += [f"{GAP}the request would be refused: {report.refused}"] * bool(report.refused)
     waits = report.stalled_by if report.replicas else ()
     heading += _waiting(waits, report.targets, short)
@@ -373,12 +374,13 @@ def _drain(opened: OpenedTablets, words: Sequence[str]) -> Answer:
 def _waiting(hosts: Sequence[str], takes: Mapping[str, int], short: Short) -> Iterator[str]:
     """Who is down and not excluded, and what that keeps from moving."""
     if hosts:
+        them = "it" if len(hosts) == 1 else "them"
         are = f"{few([short[host] for host in hosts], MOST_HOSTS)}: down, not excluded"
-        yield f"{GAP}{are}. Barriers wait for it, so moves stall."
+        yield f"{GAP}{are}. Barriers wait for {them}, so moves stall."
         given = sum(takes.get(host, 0) for host in hosts)
         if given:
             yield f"{GAP}{counted(given, 'replica')} would go there, because a drain skips no node."
-        yield f"{GAP}Start it again, or exclude it for good: nodetool excludenode."
+        yield f"{GAP}Start {them} again, or exclude {them} for good: nodetool excludenode."
 
 
 def _stuck(stuck: Sequence[what_if.StuckTablet], short: Short, edition: Edition) -> Iterator[Rows]:
@@ -407,7 +409,7 @@ def _resized(
     kinds = f"{decided['split']:,} to split, {decided['merge']:,} to merge"
     heading = [f"{kinds}, {decided['none']:,} as they are (edition {edition})"]
     if waiting := sum(row.later is not None for row in rows):
-        heading.append(f"{GAP}{counted(waiting, 'resize')} begin in a later round")
+        heading.append(f"{GAP}{counted(waiting, 'resize')} for a later round")
     cells = [
         (
             row.table,
@@ -434,14 +436,14 @@ def _reasons(row: ResizeLine) -> Iterator[str]:
         )
         why_later = {
             "requests": f"{taken} begin in this one, the most that can",
-            "turn": "behind one with larger tablets, which waits",
+            "turn": "a table with larger tablets waits ahead of it",
             "shards": f"{taken} of {limit} shards are in use, and it needs {needs}",
         }
         yield f"begins in a later round: {why_later[row.later.waits_for]}"
     alone = ""
     if row.target is not None:
         largest, count = max(row.target.rules.items(), key=lambda rule: rule[1])
-        yield f"of all rules, {largest} asks for the most: {count:,}"
+        yield f"of all rules, {largest} asks for the most tablets: {count:,}"
         alone = "by size alone, "
     if row.to_split is None or row.to_merge is None:
         return
@@ -636,7 +638,7 @@ ACTIONS: dict[str, tuple[int, int, str, Question]] = {
 
 
 WORDS = (
-    Word("words", "DUMP ACTION", "a dump or a snapshot, then what to answer", number="*"),
+    Word("words", "DUMP ACTION", "a dump or a snapshot, then the question to answer", number="*"),
     Word("--topology", "FILE", "a dump of system.topology"),
     Word("--status", "FILE", "the text of nodetool status"),
     Word("--sizes", "FILE", "a dump of system.tablet_sizes"),
@@ -647,7 +649,7 @@ WORDS = (
         "DESCRIBE SCHEMA, or a dump of a table of system_schema; can be given several times",
         several=True,
     ),
-    Word("--target", "SIZE", "the target size of a tablet (5G if not given)"),
+    Word("--target", "SIZE", "the target size of a tablet (default: 5G)"),
     Word("--table", "count=N,...", "an imaginary table instead of a dump"),
     ANONYMIZE,
     Word("--html", "OUT", "with several snapshots: also write a page to step through"),

@@ -56,7 +56,8 @@ BUSY = refused("a resize is being finalized")
 NOT_POLLED = refused("the coordinator has not polled the replicas since they became ready")
 NOT_DUE = refused("a resize is ready: only its finalization can end the track")
 MOVING = refused("tablets are in transition")
-OVERDUE = "The decision is no longer due: the map stays"
+OVERDUE = "The resize is no longer due, so the map stays"
+COMMITTED = "The new map is committed"
 TRACK, FINALIZATION = "tablet_migration", "tablet_resize_finalization"
 STAGE = "streaming"  # the stage that stands for all of a migration
 
@@ -226,7 +227,7 @@ class Resize(Hosts[ResizeState]):
 
     split_readiness: bool = safeguard(
         "S-43",
-        "A split waits until every replica shows its number",
+        "A split waits until every replica reports the split's number",
         ("INV-VISIBLE",),
         smallest={"tablets": ("A B",), "nodes": 2, "grows": 1},
     )
@@ -370,7 +371,7 @@ class Resize(Hosts[ResizeState]):
         verb="commit map",
         kind="commit",
         says=lambda m, before, a, after: (
-            f"{OVERDUE if after.map.count == before.map.count else 'The new map'} ({{count}})."
+            f"{OVERDUE if after.map.count == before.map.count else COMMITTED} ({{count}})."
         ),
     )
     @purpose("The log makes sure that every node gets the same map.")
@@ -419,7 +420,7 @@ class Resize(Hosts[ResizeState]):
     )
     @purpose("A node routes by the map that it has applied.")
     def apply_map(self, s: ResizeState, node: Node) -> Next:
-        """{node} applies a map of {count}, with resize {after.map.resize_type}{remaps}."""
+        """{node} applies a map of {count} with resize_type {after.map.resize_type}{remaps}."""
         views = (*s.views[:node], s.view, *s.views[node + 1 :])
         same = s.views[node].count == s.map.count
         return s.but(views=views, stores=s.stores if same else self.remapped(s, node))
@@ -429,7 +430,7 @@ class Resize(Hosts[ResizeState]):
         verb="resize",
         kind="decide",
         says=lambda m, before, a, after: (
-            "Decision {after.map.resize_type}, number {after.map.resize_seq_number}: "
+            "Decision {after.map.resize_seq_number} is {after.map.resize_type}: "
             f"{resize.resize_said(m.decision(before).reason)}."
         ),
     )
@@ -450,7 +451,7 @@ class Resize(Hosts[ResizeState]):
     )
     @purpose("The map can change only when every replica has split its tablet.")
     def poll(self, s: ResizeState) -> Next:
-        """The coordinator polls the split statuses: every replica shows {after.polled}."""
+        """The coordinator polls the replicas: each one reports number {after.polled}."""
         if s.map.resize_type != "split" or not self.split_readiness:
             return None
         still = tuple(maps.Tablet(each.last_token, each.replicas) for each in s.map.tablets)
@@ -458,9 +459,9 @@ class Resize(Hosts[ResizeState]):
         return waits or s.but(polled=s.map.resize_seq_number)
 
     @action(each=lambda m, s: ((tablet, str(replica)) for tablet, replica in m.unready(s)))
-    @purpose("Each replica splits its own data when it gets to it.")
+    @purpose("Each replica splits its own data at its own pace.")
     def divide(self, s: ResizeState, tablet: int, replica: str) -> Next:
-        """{replica} has split tablet {tablet}; its decision is {after.map.resize_seq_number}."""
+        """{replica} has split tablet {tablet} for decision {after.map.resize_seq_number}."""
         place, number = replica_of(replica), s.map.resize_seq_number
         view = s.views[self.number(place.host)]
         if view.resize_type != "split" or view.number != number:
@@ -479,7 +480,7 @@ class Resize(Hosts[ResizeState]):
     @action(verb="begin track", kind="decide", when=lambda m: ("", FINALIZATION) not in m.ways)
     @purpose("Tablets change only while the topology is on this track.")
     def begin_track(self, s: ResizeState) -> Next:
-        """The balancer's plan is to finalize a resize: the topology enters tablet_migration."""
+        """The balancer plans to finalize a resize, so the topology enters tablet_migration."""
         if s.map.resize_type == "none" or s.transition:
             return None
         return self.blocked(s) or s.but(transition=TRACK)
@@ -562,7 +563,7 @@ class Resize(Hosts[ResizeState]):
     @action(verb="end track", kind="decide")
     @purpose("Nothing moves now, so the topology is free for other work.")
     def end_track(self, s: ResizeState) -> Next:
-        """No tablet is in transition: the topology leaves tablet_migration."""
+        """No tablet is in transition, so the topology leaves tablet_migration."""
         if s.transition != TRACK:
             return None
         if s.moving:
@@ -592,13 +593,13 @@ class Resize(Hosts[ResizeState]):
         return BUSY if view.finalizing else s.but(repair=RepairRun(node, tablet, view.count))
 
     @action(kind="size", spends="grows")
-    @purpose("Data arrives at any time, and the balancer must keep up.")
+    @purpose("Data can arrive at any time, and the balancer must keep up.")
     def grow(self, s: ResizeState) -> Next:
         """The average tablet is now at {after.average} % of the target size."""
         return s.but(size=s.size * GROWTH)
 
     @action(kind="size", spends="shrinks")
-    @purpose("Data is deleted at any time, and the balancer must keep up.")
+    @purpose("Data can be deleted at any time, and the balancer must keep up.")
     def shrink(self, s: ResizeState) -> Next:
         """The average tablet is now at {after.average} % of the target size."""
         return s.but(size=s.size // GROWTH)
@@ -637,7 +638,9 @@ class Resize(Hosts[ResizeState]):
             return None
         pairs = self.apart(before.map)
         return (
-            f"tablets {pairs[0].even} and {pairs[0].odd} are merged while apart" if pairs else None
+            f"tablets {pairs[0].even} and {pairs[0].odd} are merged, but their replicas differ"
+            if pairs
+            else None
         )
 
     @step("INV-MAP", on=(end_repair,))
@@ -646,7 +649,7 @@ class Resize(Hosts[ResizeState]):
         run, count = before.repair, before.map.count
         if run is None or run.count == count:
             return None
-        return f"tablet {run.tablet} of {run.count} is marked repaired in a map with {count}"
+        return f"tablet {run.tablet} of {run.count} is marked repaired in a map of {count} tablets"
 
     @step()
     def numbers(self, before: ResizeState, action: Any, after: ResizeState) -> str | None:
@@ -654,13 +657,13 @@ class Resize(Hosts[ResizeState]):
         old, new = before.map, after.map
         rose = new.resize_seq_number - old.resize_seq_number
         if rose not in (0, 1):
-            return f"the number went from {old.resize_seq_number} to {new.resize_seq_number}"
+            return f"resize_seq_number went from {old.resize_seq_number} to {new.resize_seq_number}"
         changed = new.resize_type != old.resize_type and old.count == new.count
         return "another decision has the same number" if changed and not rose else None
 
     @sometimes()
     def resized(self, s: ResizeState) -> bool:
-        """The count changes."""
+        """The number of tablets changes."""
         return not (self.grows or self.shrinks) or s.map.count != self.first_map.count
 
     @goal("INV-PROGRESS")

@@ -236,7 +236,7 @@ class Stages(TabletCluster):
         says=lambda m, before, a, after: m.work_words(before, a.tablet, "{} is done"),
         travels=lambda m, before, a, after: m.sent(before, m.piece_of(before, a.tablet)),
     )
-    @purpose("Each stage has its work, which the next stage waits for.")
+    @purpose("The next stage waits until this stage's work is done.")
     def work_on(self, s: TabletsState, tablet: int) -> Next:
         """The next piece of a stage's work on a tablet is done: a stream, a repair, a cleanup."""
         if blocked := self.busy(s):
@@ -277,7 +277,7 @@ class Stages(TabletCluster):
         says=done_on_all,
         travels=sent_for_all,
     )
-    @purpose("Each stage has its work, which the next stage waits for.")
+    @purpose("The next stage waits until this stage's work is done.")
     def work_on_all(self, s: TabletsState) -> Next:
         """The next piece of work is done on every tablet whose replicas respond."""
         pieces = self.data_pieces(s)
@@ -315,7 +315,7 @@ class Stages(TabletCluster):
             return refused(f"a node {lacks}", self.named(missing))
         late = s.late
         if self.sessions and late is not None and late.runs and s.is_over(late):
-            return refused("work of a stage that is over still runs")
+            return refused("work of a finished stage is still running")
         rows = dict[int, TabletRow]()
         for piece in pieces:
             rows[piece.tablet] = done_row(rows.get(piece.tablet, s.tablets[piece.tablet]), piece)
@@ -335,11 +335,11 @@ class Stages(TabletCluster):
         if blocked := self.busy(s):
             return blocked
         if not s.control.reachable >> node & 1:
-            return refused("it does not receive the barrier", (self.names[node],))
+            return refused("the node does not receive the barrier", (self.names[node],))
         late = s.late
         runs = self.sessions and late is not None and late.runs and s.is_over(late)
         if runs and late and self.nodes_of(late.targets) >> node & 1:
-            return refused("work of a stage that is over still runs here")
+            return refused("work of a finished stage is still running here")
         applied = (*s.applied[:node], len(s.views) - 1, *s.applied[node + 1 :])
         return s.but(applied=applied, answered=s.answered | 1 << node)
 
@@ -567,7 +567,7 @@ class Stages(TabletCluster):
             )
         ],
     )
-    @purpose("A message that was given up on can still arrive.")
+    @purpose("A message can still arrive after its sender has given up on it.")
     def delay_rpc(self, s: TabletsState, tablet: int) -> Next:
         """The coordinator gives up on an RPC of a tablet's stage, but it is still on its way."""
         if blocked := self.busy(s):
@@ -603,7 +603,7 @@ class Stages(TabletCluster):
             yield Travel(kind, NETWORK, self.chip(before, late.tablet, target), label, text)
 
     @action(kind="late", tag="arrive", verb="arrive late", says=late_words, travels=arrived)
-    @purpose("Its session decides whether its work may still run.")
+    @purpose("The RPC's session decides whether its work may still run.")
     def arrive_late(self, s: TabletsState) -> Next:
         """The late RPC arrives: its permit decides whether it is let in or refused (S-24)."""
         late = s.late

@@ -103,7 +103,7 @@ class Tablet(Fenced):
     version: int = FIRST_VERSION
     second: Second = parameter(
         "none",
-        "again: what failed is retried; other: another replica moves to E",
+        "again: a failed transition is retried; other: another replica moves to E",
         title="a second transition",
     )
     repaired: bool = parameter(
@@ -143,7 +143,7 @@ class Tablet(Fenced):
     )
     barrier_drains: bool = safeguard(
         "S-21",
-        "A barrier waits until requests from older versions are over",
+        "A barrier waits until all requests from older versions have ended",
         ("INV-STAGE", "INV-STREAM", "INV-VISIBLE"),
         # From node to node the fence alone is enough: what it bars no replica takes.
         smallest={**ONE, "kind": WITHIN_NODE, "slow": True},
@@ -156,13 +156,13 @@ class Tablet(Fenced):
     )
     level_in_both_sets: bool = safeguard(
         "S-23",
-        "A write is acknowledged in the old and in the new set",
+        "A write is acknowledged in both the old and the new set",
         ("INV-STAGE", "INV-VISIBLE"),
         smallest=ONE,
     )
     sessions: bool = safeguard(
         "S-24",
-        "Streaming works only under its session",
+        "Streaming works only while its session is open",
         ("INV-SESSION", "INV-TABL-2", "INV-NORES"),
         # A migration that is tried again shows the same in 46 steps.
         smallest=REPAIRED,
@@ -295,20 +295,21 @@ class Tablet(Fenced):
         if ours.read_at == theirs.read_at or ours.written_at == theirs.written_at:
             return None
         return (
-            f"{action.replica}, at {self.epoch_text(before, known)}, does {self.title_of(number)}, "
-            f"planned at {self.epoch_text(before, planned)}: they are more than one stage apart"
+            f"{action.replica}, at {self.epoch_text(before, known)}, serves "
+            f"{self.title_of(number)}, planned at {self.epoch_text(before, planned)}: they are "
+            "more than one stage apart"
         )
 
     @step("INV-TABL-2", on=(Fenced.land_late,), sign=lambda m: m.is_sign("over-is-over"))
     def over_is_over(self, before: StorageState, action: Any, after: StorageState) -> str | None:
-        """Nothing that a transition began takes effect once it is over."""
+        """Nothing that a transition began takes effect once the transition is over."""
         if before.cells == after.cells or stage_of(self.newest(before)) != NO_TRANSITION:
             return None
         return f"a copy from a finished transition changes what {action.target} holds"
 
     @always("INV-TABL-1", sign=lambda m: m.is_sign("replicas-hold"))
     def replicas_hold(self, s: StorageState) -> str | None:
-        """Outside a transition only replicas hold data."""
+        """Outside a transition, only replicas hold data."""
         view = self.views(s)[-1]
         kept = view.writes | view.written_at
         if view.stores != kept:
@@ -343,7 +344,7 @@ class Tablet(Fenced):
                 return f"{title} goes only to {', '.join(self.history.names(group))}"
             shards = self.shards_at_work(before, number)
             if shards and wanted.written_at & ~shards & self.all_shards:
-                return f"{title} is at work only on {', '.join(self.history.names(shards))}"
+                return f"{title} runs only on {', '.join(self.history.names(shards))}"
         name, own = self._own_choice(before)
         if own is not None and wanted.written_at & ~own.writes & self.all_shards:
             return f"{name} writes only to {', '.join(self.history.names(own.writes))}"
@@ -361,7 +362,7 @@ class Tablet(Fenced):
                     if acked & ~view.writes or not enough(wanted, acked) or enough(level, acked):
                         continue
                     said = f"{self.listing(acked)} is enough for {self.title_of(number)}"
-                    return f"{said}, but is no {ask.level} of {self.listing(group)}"
+                    return f"{said}, but does not reach {ask.level} in {self.listing(group)}"
         return None
 
     def reads_old_set(self, before: StorageState, after: StorageState) -> str | None:
@@ -515,12 +516,12 @@ ENTRY = entry(
         Scenario("tablet-moves", "A write before a tablet's replica moves, a read after it"),
         Scenario(
             "small-tablet-moves",
-            "The same with one replica: small enough to search quickly",
+            "The same story with one replica, small enough to search quickly",
             {"rf": 1},
         ),
         Scenario(
             "requests-within-a-node",
-            "From shard to shard: only the node knows which shard reads and which ones write",
+            "A move within a node: only the node knows which shards serve reads and writes",
             {"kind": WITHIN_NODE, "rf": 2, "slow": True},
         ),
         Scenario(
@@ -529,7 +530,8 @@ ENTRY = entry(
         Scenario("tablet-repaired", "All replicas are made identical", {"kind": "repair"}),
         Scenario(
             "tablet-move-fails",
-            "The target is excluded after the read switch: the published server reads old first",
+            "The target is excluded after the read switch: the published server "
+            "switches reads back first",
             {"edition": "server", "excluded": "D"},
         ),
     ),

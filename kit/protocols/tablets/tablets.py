@@ -209,7 +209,7 @@ class Tablets(Plans, Stages):
         return end.but(moves=s.moves - balances)
 
     @action(when=lambda m: m.dump is not None, kind="decide", verb="plan", says=decided)
-    @purpose("The balancer says which tablets should move now.")
+    @purpose("The balancer chooses which tablets should move now.")
     def begin_plan(self, s: TabletsState) -> Next:
         """The coordinator decides on all transitions of the balancer's next plan."""
         begins = tuple(self.plan(s)) if self.is_planned(s) else ()
@@ -371,7 +371,7 @@ class Tablets(Plans, Stages):
         if work.on_failure == "retry" and s.in_transition:
             return RUNNING
         if any(self.completions(s)):
-            return refused("the RF change is not over")
+            return refused("the RF change has not finished")
         is_drain = not self.paused and work.on_failure != "retry"
         if (is_drain and not placeless) or self.is_placeless(s):
             return end
@@ -484,7 +484,7 @@ class Tablets(Plans, Stages):
 
     @always("INV-TABL-1")
     def data_owned(self, s: TabletsState) -> str | None:
-        """Outside a transition only replicas have data."""
+        """Outside a transition, only replicas have data."""
         lost = self.excluded(s) | self.hosts(self.everybody & ~s.control.up)
         for tablet, row in enumerate(s.tablets):
             if row.transitions or row.some == row.whole == tuple(sorted(row.replicas)):
@@ -543,7 +543,7 @@ class Tablets(Plans, Stages):
     ) -> str | None:
         """An RF change ends with all replicas for which there is a place."""
         left = next(self.completions(after), None)
-        return None if left is None else f"the track ends but tablet {left[0]} lacks replicas"
+        return None if left is None else f"the track ends, but tablet {left[0]} lacks replicas"
 
     @always("INV-ONESTAGE", when=lambda m: m.answering)
     def one_stage(self, s: TabletsState) -> str | None:
@@ -572,12 +572,14 @@ class Tablets(Plans, Stages):
         """
         late = s.late
         if late is not None and late.runs and late.sealed:
-            return f"{late.work} of tablet {late.tablet}, sent in {late.stage}, runs after its end"
+            return (
+                f"{late.work} of tablet {late.tablet}, sent in {late.stage}, runs after that stage"
+            )
         return None
 
     @always()
     def one_per_host(self, s: TabletsState) -> str | None:
-        """One replica on a node."""
+        """A tablet has at most one replica on a node."""
         for tablet, row in enumerate(s.tablets):
             if len({each.host for each in row.replicas}) < len(row.replicas):
                 return f"tablet {tablet} has two replicas on one node: {words(row.replicas)}"

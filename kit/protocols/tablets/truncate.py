@@ -137,7 +137,7 @@ class Truncate(Hosts[TruncateState]):
     @action(tag="open", verb="open session", kind="commit")
     @purpose("Replicas accept only messages from an open session.")
     def open_session(self, s: TruncateState) -> Next:
-        """The coordinator takes up the request: its session is open in group 0."""
+        """The coordinator takes up the request and opens its session in group 0."""
         if s.phase != "asked":
             return None
         return MOVING if s.moving else s.but(phase="opened", session=SESSION)
@@ -166,7 +166,7 @@ class Truncate(Hosts[TruncateState]):
     @action(tag="close", verb="close session", kind="commit")
     @purpose("Once the session is closed, late messages must not delete anything.")
     def close_session(self, s: TruncateState) -> Next:
-        """All replicas have answered: the session is closed."""
+        """All replicas have answered, so the session is closed."""
         if s.phase != "sending":
             return None
         if missing := self.holders & ~s.answered:
@@ -204,7 +204,7 @@ class Truncate(Hosts[TruncateState]):
     )
     @purpose("A node accepts only the sessions that it knows from the log.")
     def learn_session(self, s: TruncateState, node: Node) -> Next:
-        """{node} applies what group 0 says about the session."""
+        """{node} applies the state of the session from group 0."""
         return s.but(views=(*s.views[:node], s.session, *s.views[node + 1 :]))
 
     @action(
@@ -242,7 +242,7 @@ class Truncate(Hosts[TruncateState]):
         yield Travel(kind, LOG, "host:{node}", words, text)
 
     @action(kind="late", each=lambda m, s: s.late, says=met, travels=arrived)
-    @purpose("Its session decides whether it is accepted, however late it arrives.")
+    @purpose("The RPC's session decides whether it is accepted, however late it arrives.")
     def arrive(self, s: TruncateState, node: Node) -> Next:
         """The late RPC reaches the node, which may or may not know its session."""
         rows = s.kept(node) if self.let_in(s, node) else s.rows
@@ -267,7 +267,7 @@ class Truncate(Hosts[TruncateState]):
     @action(spends="changes", unasked=True)
     @purpose("The new coordinator learns from the tables what is left to do.")
     def elect(self, s: TruncateState) -> Next:
-        """Another coordinator takes over and sends again in the same session."""
+        """Another coordinator takes over and sends the RPCs again in the same session."""
         return s.but(answered=0)
 
     @action(verb="end move", kind="tablets")

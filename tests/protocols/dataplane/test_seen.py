@@ -162,7 +162,7 @@ def test_the_worked_bootstrap_leaves_data_on_c() -> None:
     assert card is not None
     marked = classed(card, "leftover")
     assert [one.text() for one in marked] == [
-        "data not owned: no longer a replica, nothing cleans it up automatically"
+        "data not owned: no longer a replica, and nothing cleans it up automatically"
     ]
     assert "C: epoch 4; holds write 1; no replica; data not owned" in replicas_text(last)
     todo = [last.state]
@@ -239,8 +239,11 @@ def test_the_same_request_side_by_side() -> None:
     both = [command for command in rows if command.startswith("write 1")]
     assert all(rows[command][0] == rows[command][1] for command in both)
     log, gossip = rows["answer write 1"]
-    assert log.endswith("QUORUM is 3 of A, B, C, X, and of A, B it counts A, B. The request fails.")
-    assert gossip == "K1, at epoch 101, has A, B and tells its client: write 1 is done."
+    assert log.endswith(
+        "QUORUM is 3 of A, B, C, X, and it counts the answers from A, B. The request fails."
+    )
+    told = "tells its client: write 1 is done."
+    assert gossip == f"K1, at epoch 101, has answers from A, B and {told}"
     log, gossip = rows["verdicts"]
     assert log == "all 6 lamps are lit"
     assert "at which A, B is not QUORUM" in gossip

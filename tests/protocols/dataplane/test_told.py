@@ -137,7 +137,7 @@ def test_who_is_behind_catches_up() -> None:
     state = at(timeline, "write 1 reaches A")
     code = timeline.model.code["A"]
     assert state.known[code] == state.requests[0].epoch == 1
-    assert "meets a message of epoch 100, catches up and takes" in timeline.now.say
+    assert "gets a message planned at epoch 100, catches up and takes" in timeline.now.say
 
 
 @pytest.mark.spec("B-030", "B-032", "B-033")

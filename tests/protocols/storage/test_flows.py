@@ -100,7 +100,7 @@ def test_who_comes_too_late_is_not_answered() -> None:
     late = [
         moved(timeline, timeline.model.verb(moment.action))
         for moment in timeline.moments[1:]
-        if "has its answer already" in moment.say
+        if "already has its answer" in moment.say
     ]
     assert late
     assert [[flow.kind for flow in step] for step in late] == [["request"]] * len(late)

@@ -110,8 +110,8 @@ def test_the_table_of_stages_is_the_table() -> None:
     seed = {row[0]: row[-1] for row in stage_table().rows}
     assert seed["streaming"] == "cleanup_target"
     assert seed["write_both_read_new"] == (
-        "use_new if at least as many new as old replicas are left; "
-        "cleanup_target if more old than new replicas are left"
+        "use_new if at least as many new replicas as old ones are left; "
+        "cleanup_target if more old replicas than new ones are left"
     )
     assert len(stage_table().rows) == len(TRANSITIONS["documents"]["migration"].states)
     for given, field in ((("move", "documents"), "kind"), (("repair", "mine"), "edition")):

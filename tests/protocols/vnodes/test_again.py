@@ -98,7 +98,7 @@ def test_a_late_stream_is_turned_away() -> None:
     assert made.state.cells == before.state.cells
     assert (len(before.state.late_copies), made.state.late_copies) == (1, ())
     assert "copy to C: left behind, with write 1, permit of session 1" in seen(timeline, before.id)
-    assert "turns away write 1 of B, session 1" in seen(timeline, made.id)
+    assert "turns away write 1 from B, session 1" in seen(timeline, made.id)
     assert all(verdict.ok for verdict in timeline.verdicts())
 
 
@@ -130,7 +130,8 @@ def test_without_sessions_the_same_stream_brings_a_deleted_key_back() -> None:
     (flow,) = flows(timeline.model, before.state, made.action, made.state)
     assert (flow.kind, flow.label) == ("data", "write 1, session 1")
     assert made.state.cells != before.state.cells
-    assert "K3, at version 14, has C and returns write 1." in timeline.moments[timeline.tip].say
+    say = timeline.moments[timeline.tip].say
+    assert "K3, at version 14, has answers from C and returns write 1." in say
     assert [verdict.name for verdict in timeline.verdicts() if not verdict.ok] == [
         "no-resurrection"
     ]
@@ -157,7 +158,7 @@ def test_deleted_data_returns_with_its_range() -> None:
     assert "holds write 1" in card
     assert "data not owned" in card
     end = timeline.moments[timeline.tip]
-    assert end.say == "K3, at version 15, has B and returns write 1."
+    assert end.say == "K3, at version 15, has answers from B and returns write 1."
     assert "still finds what delete 2 deleted" in seen(timeline, end.id)
 
 

@@ -97,7 +97,7 @@ def test_two_families_side_by_side() -> None:
     assert [row[0] for row in sheet.rows] == ["S-05", "S-06", "S-07", "S-08", "nothing"]
     assert all(row[1] == row[4] for row in sheet.rows)
     quorums = "Every read quorum in use meets every write quorum in use"
-    streamed = "At the read switch the new group holds every acknowledged write"
+    streamed = "At the read switch, the new group holds every acknowledged write"
     harms = [quorums, quorums, streamed, streamed, "nothing"]
     assert [row[1] for row in sheet.rows] == harms
     with pytest.raises(BadInput, match="safeguards"):

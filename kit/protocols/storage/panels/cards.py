@@ -65,7 +65,7 @@ def _notes(scene: Scene, row: ReplicaRow) -> Iterator[str]:
         yield f"by its own {scene.model.history.unit}: {row.own_role}"
     if row.not_owned:
         cleaning = scene.model.cleaning
-        why = "and not cleaned up yet" if cleaning else "nothing cleans it up automatically"
+        why = "and not cleaned up yet" if cleaning else "and nothing cleans it up automatically"
         yield f"data not owned: no longer a replica, {why}"
 
 
@@ -142,7 +142,7 @@ def _lines(row: RequestRow, unit: str) -> list[str]:
     if row.enough:
         unmet = "; ".join(count_line(quota) for quota in row.judged if not quota.met)
         stale = f"! plan no longer valid: {unmet} count now"
-        lines.append("plan holds: answer the client" if row.valid else stale)
+        lines.append("plan still valid: answer the client" if row.valid else stale)
     return lines
 
 
@@ -187,7 +187,7 @@ def draw_operations(scene: Scene) -> Frag:
             [_bar(scene, *span, i, unit) for i, span in enumerate(spans)],
             viewBox=f"0 0 {WIDTH} {height}",
             role="img",
-            aria_label=f"requests in time: {words}",
+            aria_label=f"requests over time: {words}",
             class_="operations-drawing",
         ),
         h("ul", [h("li", h("b", "! "), words, k=f"wrong:{i}", class_="witness")

@@ -129,7 +129,7 @@ VIEWS = panel_of(
         "{0[0].key}",
         _columns,
         caption=lambda scene: (
-            f"Range {scene.model.history.label}; which nodes know no newer "
+            f"Range {scene.model.history.label}; known to: nodes that know no newer "
             f"{scene.model.history.unit}"
         ),
         lines=lambda scene: map(_line, _pairs(scene)),

@@ -105,7 +105,7 @@ def _client(row: AskedRow, unit: str, y: int) -> Frag:
     """A client's coordinator, with the epoch by which it asks, or those of which it may be one."""
     is_sure = row.newest == row.oldest
     by = f"@{row.newest}" if is_sure else f"{row.oldest}–{row.newest}?"
-    does = "goes by" if row.number is not None else "would ask by"
+    does = "works with" if row.number is not None else "would work with"
     said = f"{row.client}: client, {does} {unit} {by.strip('@?')}"
     return _name(row.client, by, y, up=True, said=said, kind="client")
 

@@ -169,7 +169,7 @@ def draw_sends(scene: Scene) -> Frag:
         "div",
         h("p", _real_line(row), " ", cell(row), k=f"seat:{row.name}", class_="real",
           data_of=row.name),
-        h("p", f"{earlier} earlier not listed.", class_="soft") if earlier > 0 else None,
+        h("p", f"{earlier} earlier ones are not listed.", class_="soft") if earlier > 0 else None,
         h("ul", [_exchange(scene, *said) for said in talk[-MOST_SAID:]], class_="role-play"),
         h(
             "div",

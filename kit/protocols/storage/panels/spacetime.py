@@ -83,7 +83,9 @@ def line(event: what.Happened) -> str:
             return f"{event.node} applies {event.epoch}"
         case what.Copied() if event.late:
             does = "turns away" if event.refused else "takes"
-            return f"{event.target} {does} {event.cell} of {event.source}, session {event.session}"
+            return (
+                f"{event.target} {does} {event.cell} from {event.source}, session {event.session}"
+            )
         case what.Copied():
             where = f"arrives from {event.source}"
             if not event.landed:
@@ -335,7 +337,7 @@ def _legend(scene: Scene, drawing: Layout, words: str) -> Iterator[str]:
         yield from ("+: becomes a replica",) * any(row.joins for row in scene.of(facts.replicas))
         yield from ("key: session",) * bool(facts.session(scene.model, scene.state))
     yield f"@: {scene.model.history.unit} that the sender works with"
-    yield from ("10–12?: it may use any of these",) * bool(re.search(r"\d–\d+\?", words))
+    yield from ("10–12?: could be any of these",) * bool(re.search(r"\d–\d+\?", words))
     yield from ("✗: error",) * ("✗" in words)
     yield from ("black dots: copy",) * ("copy " in words)
     yield from ("↑: catches up; dotted: from which node",) * ("↑" in words)

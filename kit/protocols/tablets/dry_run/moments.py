@@ -81,7 +81,7 @@ def opened_moments(
             raise BadInput(
                 "snapshot",
                 own,
-                f"a snapshot of the same cluster as {before}; they have no node in common",
+                f"a snapshot of the same cluster as {before}; the two have no node in common",
             )
     return tuple(moments)
 

@@ -51,7 +51,7 @@ from kit.protocols.topology.rules.machines import EDITIONS, Edition
 PathLike = Readable
 SOMEWHERE = "unknown"  # the datacenter and rack of a node of which nothing tells
 
-STRANGE = "a host that the other files name; are they from one cluster?"
+STRANGE = "a host that the other files name; are all files from one cluster?"
 Place = tuple[str | None, str | None]  # a datacenter and a rack, as far as a file tells
 MOST_HOSTS = 5  # that a line names
 BYTES_A_SHARD = 250  # columns of loads, and what is made of them on the way
@@ -157,7 +157,7 @@ class OpenedTablets(Struct, frozen=True):
         hosts = [node.host for node in self.nodes]
         fitting = [host for host in hosts if name and host.startswith(name.lower())]
         if len(fitting) != 1:
-            allowed = f"a name that only one node has; it fits {few(fitting)}"
+            allowed = f"a name that fits only one node; this one fits {few(fitting)}"
             raise BadInput(field, name, allowed if fitting else one_of(name, hosts))
         return fitting[0]
 
@@ -201,7 +201,7 @@ def opened_snapshot(
     """Open a snapshot with other files beside it. BadInput also for two files of a kind."""
     twice = next((name for name in snapshot.files if files.get(name) is not None), None)
     if twice is not None:
-        allowed = f"one file of each kind; {snapshot.files[twice].name} is already one"
+        allowed = f"one file of each kind; {snapshot.files[twice].name} is already of this kind"
         raise BadInput(f"--{twice}", source_name(files[twice]), allowed)
     opened = _open({**files, **snapshot.files}, edition, target_size, instant=False)
     return replace(opened, warnings=(*snapshot.warnings, *opened.warnings))
@@ -301,7 +301,7 @@ class KnownNodes(Struct):
         said = (("datacenter", place[0], node.datacenter), ("rack", place[1], node.rack))
         for what, said_, others in said:
             if said_ and SOMEWHERE not in (said_, others) and said_ != others:
-                allowed = f"{others}, as in the other files; are they from one cluster?"
+                allowed = f"{others}, as in the other files; are all files from one cluster?"
                 raise BadInput(f"{field} {host} {what}", said_, allowed)
 
 
@@ -371,7 +371,7 @@ def _add_topology(known: KnownNodes, opened: OpenedTopology) -> None:
         if row.ignore_msb is not None:
             known.ignore_msb[row.host_id] = row.ignore_msb
     if untold:
-        which = f"shard_count of {few(untold)}; it is taken from the replicas"
+        which = f"shard_count of {few(untold)}, so it is taken from the replicas"
         known.warnings.append(f"{opened.source} does not give the {which}")
 
 
@@ -421,7 +421,7 @@ def _add_loads(known: KnownNodes, loads: PathLike) -> None:
         place = (load.datacenter, load.rack)
         if listed and not known.instant and load.host not in known.nodes:
             said = "it joined after the other table was read" if load.up else "it may have left"
-            known.warnings.append(f"only {source_name(loads)} has {load.host}: {said}")
+            known.warnings.append(f"only {source_name(loads)} has node {load.host}: {said}")
             continue
         if listed:
             known.check(f"{source_name(loads)} node", load.host, place)
@@ -439,8 +439,8 @@ def _add_loads(known: KnownNodes, loads: PathLike) -> None:
         if listed and not known.instant and load.draining is not None and drains != load.draining:
             is_, other = ("draining", "not") if load.draining else ("not draining", "draining")
             known.warnings.append(
-                f"{load.host} is {is_} in {source_name(loads)} but {other} in the topology: they "
-                "were read at different times"
+                f"{load.host} is {is_} in {source_name(loads)} but {other} in the topology: the "
+                "two dumps were read at different times"
             )
         known.nodes[load.host] = replace(node, capacity=load.capacity or 0)
 
@@ -546,8 +546,8 @@ def ahead(maps: Mapping[str, TabletMap], known: KnownNodes) -> Iterator[str]:
     if known.topology is not None and moving and not known.topology.table.transition_state:
         version = known.topology.table.version
         yield (
-            f"{counted(moving, 'tablet')} in transition, but none at version {version} of the "
-            "topology: they were read at different times"
+            f"{counted(moving, 'tablet')} in transition, but none at topology version "
+            f"{version}: the two dumps were read at different times"
         )
 
 
@@ -570,7 +570,7 @@ def sizes_of(
         if table not in names:
             if not known.instant:
                 known.warnings.append(
-                    f"only {source} has table {table}: it was read at another time"
+                    f"only {source} has table {table}: it was read at a different time"
                 )
                 continue
             raise BadInput(f"{source} table_id", table, "a table of the dump of system.tablets")
@@ -661,7 +661,9 @@ def sorted_out(files: Sequence[PathLike]) -> dict[str, Any]:
     for kind, several in of_kinds.items():
         if kind != "schema" and len(several) > 1:
             first, second = (source_name(each) for each in several[:2])
-            raise BadInput("file", second, f"one file of each kind; {first} is already one")
+            raise BadInput(
+                "file", second, f"one file of each kind; {first} is already of this kind"
+            )
     if "snapshot" in of_kinds:
         dumped = {"dump": of_kinds.pop("snapshot")}
         for kind in dumped.keys() & of_kinds.keys():

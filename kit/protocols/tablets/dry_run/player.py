@@ -117,7 +117,7 @@ def _wanted(
         if word == "balance":
             balance = True
         elif word != RF_CHANGE and host in (*lost, *(each for _, each in requests)):
-            raise BadInput("operation", line, "each node once; the dump's own requests count")
+            raise BadInput("operation", line, "each node once, counting the dump's own requests")
         elif word == "lose":
             lost.append(host)
         else:
@@ -233,7 +233,9 @@ def parameters_of(
         undone=min(MOST_FAULTS, len(requests)),
         dump=_dump(opened, nodes, names, bases),
     )
-    lines = (f"left out because they take no tablets and have none: {out:,} nodes",) * bool(out)
+    lines = (
+        f"left out because they neither have nor take tablets: {counted(out, 'node')}",
+    ) * bool(out)
     return parameters, names, lines
 
 

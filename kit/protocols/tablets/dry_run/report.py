@@ -410,7 +410,7 @@ def imagined(given: str, edition: Edition) -> ImaginedTable:
             raise BadInput(f"--table {name}", value, "each name once")
         values[name] = _value(name, value)
     if "count" not in values:
-        raise BadInput("--table", given, "count as well, the number of tablets")
+        raise BadInput("--table", given, "count too (the number of tablets)")
     return ImaginedTable(edition, **values)
 
 

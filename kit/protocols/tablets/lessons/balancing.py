@@ -131,7 +131,7 @@ def candidates_judged(source: Any) -> Sheet:
         )
         rows.append(row)
     heads = ("tablet", "table", "size", giver, taker, "badness", "in the plan")
-    title = f"What can go from {giver} to {taker}, and the load of each afterwards"
+    title = f"What can go from {giver} to {taker}, and both loads afterwards"
     return Sheet(title, heads, tuple(rows))
 
 
@@ -189,7 +189,7 @@ def waits_for(timeline: Timeline) -> PosedQuestion:
         choices = [f"tablet {store.tablet} on {store.replica}" for store in s.stores]
     because = "Nothing: it can be finalized." if blocked is None else f"{blocked.reason}."
     return posed(
-        f"{SAID[s.map.resize_type].capitalize()} is decided. What does it still wait for?",
+        f"{SAID[s.map.resize_type].capitalize()} has been decided. What is it still waiting for?",
         choices,
         tuple(each for each in choices if each in missing),
         because[0].upper() + because[1:],

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from kit.engine.registry import one_of
-from kit.errors import BadInput, BadType, KitError, counted
+from kit.errors import BadInput, BadType, KitError, are, counted
 from kit.lessons.questions import PosedQuestion, listed, posed
 from kit.protocols.tablets.dry_run import what_if
 from kit.protocols.tablets.dry_run.opening import OpenedTablets
@@ -21,8 +21,8 @@ from kit.views.static import Sheet
 KEPT_AWAY: Mapping[type[reasons.Misplaced], str] = {
     reasons.ReplicaThere: "has a replica",
     reasons.RackSpread: "rack would have one too many",
-    reasons.RackNamed: "not a rack that is named",
-    reasons.TakesNone: "takes none",
+    reasons.RackNamed: "rack is not in the list",
+    reasons.TakesNone: "takes no tablets",
     reasons.OtherDatacenter: "other datacenter",
 }
 SHORT = 8  # digits of a host id that tell nodes apart
@@ -105,7 +105,7 @@ def losses_table(opened: OpenedTablets) -> Sheet:
         for name, report in zip(names, reports, strict=True)
     )
     down = listed(map(_short, sorted(opened.gone)))
-    title = f"Of {reports[0].tablets} tablets; down already: {down}"
+    title = f"Out of {reports[0].tablets} tablets; already down: {down}"
     return Sheet(title, ("lost", "without a majority", "without any replica"), rows)
 
 
@@ -126,7 +126,8 @@ def resize_table(opened: OpenedTablets) -> Sheet:
 def _stalled(report: what_if.DrainReport) -> str:
     """Who is down, so that the drain waits."""
     hosts = listed(map(_short, report.stalled_by))
-    return f"; the drain waits for {hosts}, which is down" if report.stalled_by else ""
+    down = are(len(report.stalled_by))
+    return f"; the drain waits for {hosts}, which {down} down" if report.stalled_by else ""
 
 
 def _wanted(target: TargetCount) -> tuple[str, str]:

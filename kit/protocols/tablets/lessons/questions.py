@@ -25,8 +25,8 @@ AGAIN = "retried"
 STAYS = "it stays there and the work is retried"
 WHEN = {
     "excluded": "if a replica's node is excluded",
-    "more_old": "if more old than new replicas are left",
-    "more_new": "if at least as many new as old replicas are left",
+    "more_old": "if more old replicas than new ones are left",
+    "more_new": "if at least as many new replicas as old ones are left",
     "more_new_excluded": "if more new replicas are excluded than old ones",
 }
 """What an error edge asks for, in words, by the names that the tables use."""
@@ -135,13 +135,13 @@ def late_arrives(timeline: Timeline) -> PosedQuestion:
     ahead = copied(timeline)
     ahead.do(Tablets.arrive_late())
     choices = ("it lets it in", "it refuses it", "it waits for the coordinator")
-    over = "is over for every node" if late.sealed else "is not over for every node"
+    over = "has ended on every node" if late.sealed else "has not ended on every node"
     return posed(
         f"A {late.work} of tablet {late.tablet}, sent in {late.stage} with session "
         f"{late.session}, reaches {words(late.targets)} late. What does the node do?",
         choices,
         (choices[ahead.state.late is None],),
-        f"Its permit is of a stage that {over}.",
+        f"Its permit belongs to a stage that {over}.",
         still(ahead, "grid", "sessions"),
     )
 

@@ -31,7 +31,7 @@ def may_be_lost(timeline: Timeline) -> PosedQuestion:
         "One more node dies now. Which could it be without costing any tablet its quorum?",
         cost,
         [host for host, tablets in cost.items() if not tablets],
-        "Each loss has its price.",
+        "This is what each loss would cost.",
         still(timeline, "losses"),
         reasons=[
             f"{host}: tablets {listed(map(str, tablets))} would have no quorum"
@@ -138,7 +138,7 @@ TASKS = (
         "the request is done long before the tablets are. Keep playing until the tablet track "
         "ends.",
         Ground("tablets", {**REPLACED, "crashes": 1}),
-        takes(dies_in_time, "In your run no node dies at a moment when its loss harms no tablet."),
+        takes(dies_in_time, "No node in your run dies at a moment when every tablet can spare it."),
     ),
     run_task(
         "rebuild-again",
@@ -149,19 +149,19 @@ TASKS = (
         "fail work on 0 in stage streaming or in the repair before it; the coordinator then plans "
         "the same rebuild again.",
         Ground("tablets", {**REPLACED, "failures": 1}),
-        takes(taken_back, "In your run no rebuild goes through cleanup_target."),
-        ends(all_in_place, "At the end of your run a tablet is in transition, or still on C."),
+        takes(taken_back, "In your run, no rebuild goes through cleanup_target."),
+        ends(all_in_place, "At the end of your run, a tablet is in transition, or still on C."),
     ),
     function_task(
         "to-be-warned-of",
         "whose deleted rows can come back",
-        f"Write to_be_warned_of(mode, repaired, today, grace). Of tablets 0 to {TABLETS - 1}, "
-        "return the numbers, as a sorted list, of those that need a warning. `mode` is how "
+        f"Write to_be_warned_of(mode, repaired, today, grace). Return a sorted list "
+        f"of the tablets, numbered from 0 to {TABLETS - 1}, that need a warning. `mode` is how "
         "tombstones are collected, 'timeout' or 'repair'. `repaired` gives the day of each "
         "tablet's last repair, with the tablet's number (as text) as the key. A tablet that is not "
         "in it was never repaired. `grace` is in days.",
         "with repair, no tombstone is dropped before its range is repaired. With timeout, it is "
-        "dropped once the grace days are over: the last repair must not be older than that.",
+        "dropped once the grace days are over, so the last repair must not be older than that.",
         to_be_warned_of,
         (
             ["timeout", {"0": 9, "1": 10, "2": 20}, 20, 10],

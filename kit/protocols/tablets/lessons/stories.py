@@ -13,7 +13,7 @@ from kit.protocols.tablets.truncate import Truncate
 from kit.protocols.topology.rules import cluster
 from kit.protocols.topology.rules.replication import refused_change
 
-DONE, FAILS, WAITS = "it is done", "it ends with an error", "it waits, and nothing ends it"
+DONE, FAILS, WAITS = "it is done", "it ends with an error", "it waits forever"
 
 
 def how_it_ends(timeline: Timeline) -> PosedQuestion:
@@ -107,9 +107,9 @@ TASKS = (
         Ground("truncate", {"late": 1, "changes": 1}),
         takes(
             elected_while_sending,
-            "In your run no coordinator takes over after a replica has answered.",
+            "In your run, no coordinator takes over after a replica has answered.",
         ),
-        takes(refused_late, "In your run no late message arrives after new rows are written."),
+        takes(refused_late, "In your run, no late message arrives after new rows are written."),
         lambda timeline: "Your run breaks a promise." if broken(timeline) else None,
     ),
     run_task(
@@ -120,10 +120,10 @@ TASKS = (
         "normal at the end.",
         "you can publish as soon as the generation is in the table.",
         Ground("topology", {"operations": ("bootstrap D",), "publishing": True, "lag": False}),
-        takes(published_early, "In your run nothing is published in write_both_read_old."),
+        takes(published_early, "In your run, nothing is published in write_both_read_old."),
         ends(
             lambda s: s.topology.nodes[-1].state == "normal",
-            "At the end of your run D is not normal.",
+            "At the end of your run, D is not normal.",
         ),
     ),
 )

@@ -34,7 +34,7 @@ def taken_back(timeline: Timeline) -> str | None:
         return "Your run never went through cleanup_target."
     first, last = states[0].tablets[0], states[-1].tablets[0]
     if last.transitions or last.replicas != first.replicas:
-        return "At the end of your run the tablet is not settled on its first replicas again."
+        return "At the end of your run, the tablet is not settled on its original replicas again."
     return None
 
 
@@ -46,7 +46,7 @@ def late_refused(timeline: Timeline) -> str | None:
         return "No late RPC was refused in your run."
     first, last = path[0].state.tablets[0], path[-1].state.tablets[0]
     if last.transitions or last.replicas == first.replicas:
-        return "At the end of your run the tablet is not settled on its new replicas."
+        return "At the end of your run, the tablet is not settled on its new replicas."
     return None
 
 
@@ -81,14 +81,14 @@ def turned_away(timeline: Timeline) -> str | None:
         return "Your run breaks a promise."
     model: Any = timeline.model
     rejects = any(model.rejects_late(step.before, step.action) for step in timeline.passed())
-    return None if rejects else "No late stream of your run was rejected."
+    return None if rejects else "No late stream in your run was rejected."
 
 
 def evened(timeline: Timeline) -> str | None:
     """The goal that the planner has nothing to do at the end."""
     moves = model_of(timeline, Balance).plan(timeline.state).moves
     left = counted(len(moves), "move")
-    return f"At the end the planner would still make {left}." if moves else None
+    return f"At the end, the planner would still make {left}." if moves else None
 
 
 def in_few_moves(timeline: Timeline) -> str | None:
@@ -108,7 +108,7 @@ def split_after_all(timeline: Timeline) -> str | None:
         if (number, kind) not in seen:
             return f"Before the first split takes effect, decision {number} must be {kind!r}."
     if states[-1].map.count <= first:
-        return "At the end of your run there are no more tablets than at the start."
+        return "At the end of your run, there are no more tablets than at the start."
     return None
 
 
@@ -178,7 +178,7 @@ TASKS = (
         "take-it-back",
         "a tablet that comes back",
         "One node may crash. Give a run, as verbs or as a Player, in which the tablet begins to "
-        "move but is rolled back: at the end it has its first replicas and no transition.",
+        "move but is rolled back: at the end it has its original replicas and no transition.",
         "let the node that should get the tablet die, then let the work of the stage fail, and "
         "play to the end. From use_new on, it is too late.",
         Ground("tablets", {"crashes": 1, "moves": 1}),
@@ -201,8 +201,8 @@ TASKS = (
         "(or a read) of a tablet uses in a stage, as in the documents. `old` and `new` are the "
         "hosts of its replicas before and after the transition.",
         "from write_both_read_old on, writes go to both sets; from write_both_read_new on, reads "
-        "go to the new set; from use_new on, writes leave the old set. On the way back it is the "
-        "other way round.",
+        "go to the new set; from use_new on, writes leave the old set. On the way back, both "
+        "return to the old set.",
         replicas_used,
         (
             ["streaming", True, ["A", "B", "C"], ["B", "C", "D"]],
@@ -228,7 +228,7 @@ TASKS = (
     run_task(
         "turned-away",
         "the stream that was rejected",
-        "The same with every safeguard on. Give a run, as verbs or as a Player, in which a node "
+        "Now every safeguard is on. Give a run, as verbs or as a Player, in which a node "
         "rejects a late stream that was sent to it, and every promise is kept.",
         "roll back while a copy is on its way; the node must know that the stage is over before "
         "the late copy arrives.",
@@ -251,8 +251,8 @@ TASKS = (
         "split-after-all",
         "a split that is revoked and decided again",
         "A table can grow twice and shrink once. Give a run, as verbs or as a Player, in which a "
-        "split is decided, is revoked before it takes effect, and is decided again. At the end the "
-        "table has more tablets.",
+        "split is decided, is revoked before it takes effect, and is decided again. At the end, "
+        "the table has more tablets.",
         "grow, resize, shrink, resize is the first half. The second split is decision 3, and every "
         "replica must report it.",
         Ground("resize", {"tablets": ("A B",), "nodes": 2, "grows": 2, "shrinks": 1}),

@@ -962,7 +962,9 @@ def _cells(grid: TabletGrid, across: int) -> tuple[Sequence[tuple[str, Sequence[
         return single, "a cell per shard"
     nodes = list(shards.items())
     some = [nodes[first : first + across] for first in range(0, len(nodes), across)]
-    return [(row[0][0], row) for row in some], "a cell per node; its bar is the mean of its shards"
+    return [
+        (row[0][0], row) for row in some
+    ], "a cell per node; the bar shows the mean of its shards"
 
 
 def _search(grid: TabletGrid) -> Frag:

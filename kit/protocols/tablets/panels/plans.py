@@ -36,7 +36,7 @@ from kit.views.parts import box, drawing, scroll, word
 LEFT, ROW, BAR = 50.0, 30.0, 24.0
 MOST_TIMES = 12
 MOST_SHARDS = 64  # shards that are drawn; the words say how many more there are
-DISABLED = "Balancing is disabled: nodes are still emptied, but nothing else begins."
+DISABLED = "Balancing is disabled: nodes are still emptied, but no other moves begin."
 
 
 class PlannedMove(Struct, frozen=True):
@@ -60,8 +60,8 @@ class PlanPriority(Struct, frozen=True):
 
 PRIORITIES: tuple[tuple[type, str, str], ...] = (
     (Drains, "empty nodes", "always"),
-    (EvensOut, "even out", "once 1 has nothing left to do"),
-    (JoinsSibling, "bring siblings together", "once 1 and 2 have nothing left to do"),
+    (EvensOut, "even out", "once priority 1 has no moves left"),
+    (JoinsSibling, "bring siblings together", "once priorities 1 and 2 have no moves left"),
 )
 
 
@@ -128,7 +128,11 @@ def plan_panel(
     """Make the panel of the next plan; ``calls`` counts how often there was one so far."""
 
     def so_far(scene: Scene) -> str:
-        return f"The balancer has been asked {counted(calls(scene), 'time')}." if calls else ""
+        return (
+            f"The balancer has been asked for a plan {counted(calls(scene), 'time')}."
+            if calls
+            else ""
+        )
 
     def disabled(scene: Scene) -> str:
         return "" if plan(scene).enabled else DISABLED

@@ -46,7 +46,7 @@ def _words(scene: Scene) -> Iterator[tuple[str, str]]:
     yield "one copy", f"{total} in total ÷ {counted(size.replicas, 'replica')} = {table}"
     yield "one tablet", f"{table} ÷ {counted(size.count, 'tablet')} = {tablet}"
     yield "average", f"{now.average} % of the target size"
-    kept = f"on: not merged until there are more than {counted(size.initial, 'tablet')}"
+    kept = f"on: no merge until there are more than {counted(size.initial, 'tablet')}"
     yield "growing mode", kept if size.growing else "off"
     yield "decision", f"{now.decided}, number {now.number}"
     yield "sizes ask for", f"{now.asks}: {now.reason}"
@@ -57,8 +57,11 @@ def _words(scene: Scene) -> Iterator[tuple[str, str]]:
         ready = sum(each.is_ready for each in now.readiness)
         awaited = sum(not each.is_ignored for each in now.readiness)
         yield "ready", f"{ready} of {counted(awaited, 'replica')}"
-        seen = f"every replica has shown {now.number} to the coordinator"
-        yield "polled", seen if now.polled == now.number else "not every replica has shown it yet"
+        seen = f"every replica has reported number {now.number}"
+        yield (
+            "polled",
+            seen if now.polled == now.number else "not every replica has reported it yet",
+        )
     if now.decided == "merge":
         every = pairs(scene)
         yield "pairs apart", f"{sum(bool(pair.moves) for pair in every)} of {len(every)}"
@@ -117,8 +120,8 @@ def _waited_for(scene: Scene) -> str:
     """What replicas have to show; a split alone waits for them."""
     now = scene.of(facts.line)
     if now.decided == "split":
-        return f"the split waits until every replica shows number {now.number}"
-    return "no split is decided, so no replica is waited for"
+        return f"the split waits until every replica reports number {now.number}"
+    return "no split has been decided, so nothing waits for replicas"
 
 
 def _look(each: Readiness) -> tuple[str, ...]:
@@ -357,7 +360,7 @@ RESIZE = Views(
                 caption="pairs that a merge combines",
                 of=lambda pair: f"tablet ks.t {pair.odd}",
                 line="{0.said}",
-                empty="There are no pairs: that takes two or more tablets, and a power of two.",
+                empty="There are no pairs: the tablet count must be a power of two, at least 2.",
                 alike=declared.Alike(
                     lambda pair: ("apart" if pair.moves else "together",),
                     lambda scene, pair: bool(pair.moves),

@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.engine.timeline import PassedStep
+from kit.errors import are
 from kit.masks import holds, mask_of, members
 from kit.protocols.storage import storage
 from kit.protocols.storage.facts import OUTPUT
@@ -246,14 +247,14 @@ def _drain(scene: Scene) -> Iterator[tuple[str, str]]:
             if words in each.passed:
                 yield (
                     "·",
-                    f"version {each.version} is held by {words}: excluded, so no barrier waits",
+                    f"version {each.version} is held by {words}, now excluded: no barrier waits",
                 )
                 continue
             dead = ", whose coordinator is gone" * (words in each.orphans)
             yield "!", f"a barrier waits: version {each.version} is held by {words}{dead}"
     shards = tuple(awaited_shards(scene.model, scene.state))
     for title, at in shards:
-        yield "!", f"a barrier waits: {title} began in an older stage, on {' and '.join(at)}"
+        yield "!", f"a barrier waits: {title} on {' and '.join(at)} began in an older stage"
     if not (held or shards):
         yield "✓", FREE
 
@@ -375,7 +376,7 @@ def _landed(m: Tablet, step: PassedStep) -> str:
 
 # -- leaving and new replicas, write by write ------------------------------------------------------
 
-NONE_LEAVES = "No replica leaves: a repair changes no replica set."
+NONE_LEAVES = "No replica leaves: a repair does not change the replica set."
 
 
 class KeptWrite(Struct, frozen=True):
@@ -444,7 +445,7 @@ def _compared(scene: Scene) -> Iterator[declared.Part]:
     kept = _kept(scene)
     if not kept.begun or not (kept.leaving or kept.coming):
         yield declared.Note(
-            NONE_LEAVES if kept.begun else "The comparison begins with stage streaming."
+            NONE_LEAVES if kept.begun else "The comparison begins in stage streaming."
         )
         return
     then, now = f"{', '.join(kept.leaving)} then", f"{', '.join(kept.coming)} now"
@@ -452,8 +453,8 @@ def _compared(scene: Scene) -> Iterator[declared.Part]:
     def stands(each: KeptWrite) -> tuple[str, str]:
         """A sign and words."""
         if each.kept:
-            return "✓", "this write or a later one is there" if each.had else "not owed"
-        return ("!", "is missing") if kept.due else ("…", "still to come")
+            return "✓", "this write or a later one is there" if each.had else "not required"
+        return ("!", "missing") if kept.due else ("…", "still to come")
 
     def line(each: KeptWrite) -> str:
         had, has = (", ".join(names) or declared.NONE for names in (each.had, each.has))
@@ -471,11 +472,11 @@ def _compared(scene: Scene) -> Iterator[declared.Part]:
         caption="each write represents its key",
         line=line,
     )
-    verdict = "Everything that is owed must be there when write_both_read_new begins."
+    verdict = "write_both_read_new must not begin until the new replicas have every required write."
     if kept.due:
         missing = [each.write for each in kept.writes if not each.kept]
-        said = f"{', '.join(missing)} is missing" if missing else "everything that is owed is there"
-        verdict = f"Reads were switched: {said}."
+        said = f"{', '.join(missing) or 'nothing'} {are(len(missing) or 1)} missing"
+        verdict = f"Reads have been switched, and {said}."
     yield declared.Note(verdict, "kept:verdict", None)
 
 

@@ -53,7 +53,7 @@ SIGNS = {"done": "✓", "failed": "!", "next": "…", "later": "…"}  # the bul
 ANSWERS = {
     "answered": ("✓", "has answered"),
     "asked": ("…", "is asked"),
-    "unheard": ("!", "does not hear it"),
+    "unheard": ("!", "does not receive it"),
     "passed over": ("–", "is ignored and not asked"),
 }
 """How a node stands in a barrier: a sign and words."""
@@ -218,8 +218,10 @@ def diagrams() -> Iterator[StateDiagram]:
 
 MEANINGS: dict[TransitionKind, str] = {
     "migration": "A replica moves to a shard of another node.",
-    "intranode_migration": "A replica moves to another shard of its node, by hard links.",
-    "rebuild": "A new replica is built from all that stay; an old one may be dropped afterwards.",
+    "intranode_migration": "A replica moves to another shard of its node, using hard links.",
+    "rebuild": (
+        "A new replica is built from all replicas that stay; an old one may be dropped afterwards."
+    ),
     "rebuild_v2": "The replicas are made identical; then a new one is streamed from one of them.",
     "repair": "The replicas are made identical; none is added or removed.",
 }
@@ -340,7 +342,7 @@ def _sessions(scene: Scene) -> Iterator[tuple[str, str, str]]:
     if late is not None:
         permit = f"session {late.session}" if late.session else f"stage {late.stage}"
         how = "runs" if late.runs else "is on its way"
-        over = ", which is over for every node" if late.sealed else ""
+        over = ", which has ended on every node" if late.sealed else ""
         words = f"{late.work} of tablet {late.tablet} {how}; its frozen_topology_guard is from "
         yield "late", "!" if late.sealed else "…", f"{words}{permit}{over}"
         for host in dict.fromkeys(each.host for each in late.targets) if late.runs else ():
@@ -385,7 +387,7 @@ def _draw_barrier(scene: Scene) -> Frag:
     return h(
         "div",
         h("p", f"Awaited by tablet{'s' * (len(runs.tablets) > 1)} {tablets}."),
-        h("p", f"It cannot pass: {refusal.reason}.") if refusal else None,
+        h("p", f"The barrier cannot pass: {refusal.reason}.") if refusal else None,
         h("ul", nodes),
     )
 

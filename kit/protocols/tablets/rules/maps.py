@@ -215,7 +215,7 @@ def _kind_fault(kind: str, sets: ReplicaSets) -> str:
     if kind in ("repair", "restore") and (come or go):
         return f"the same replicas as now, because a {kind} moves none"
     if kind == "intranode_migration" and come != go:
-        return "a replica on another shard of its host, as the kind is intranode_migration"
+        return "a replica on another shard of its host, because the kind is intranode_migration"
     if kind not in ("", "intranode_migration") and come == go != set():
         return f"a replica on another host; within a host the kind cannot be {kind}"
     return ""
@@ -228,7 +228,9 @@ def _token_faults(lasts: Sequence[int]) -> Iterator[MapFault]:
         if other <= token:
             yield MapFault(index, "last_token", other, f"a token above {token}, each one once")
     if lasts[-1] != INT64_HIGH:
-        allowed = f"{INT64_HIGH} as the last token, or no tablet has the tokens above it"
+        allowed = (
+            f"{INT64_HIGH} as the last token, because otherwise no tablet has the tokens above it"
+        )
         yield MapFault(len(lasts) - 1, "last_token", lasts[-1], allowed)
 
 

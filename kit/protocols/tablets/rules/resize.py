@@ -107,7 +107,7 @@ class ResizeReason(ToldReason, frozen=True):
 
 
 class Compared(ResizeReason, frozen=True):
-    """The average is {average}, one threshold {threshold}."""
+    """The average is {average}, and one threshold is {threshold}."""
 
     average: int
     threshold: int
@@ -133,15 +133,15 @@ class WithinThresholds(ResizeReason, frozen=True):
 
 
 class OppositeAfterwards(Compared, frozen=True):
-    """The opposite would be needed afterwards: an average of {average}, against {threshold}."""
+    """The opposite would be needed afterwards: average {average}, threshold {threshold}."""
 
 
 class SingleTablet(Compared, frozen=True):
-    """{average} is below {threshold}, but there is one tablet only."""
+    """An average of {average} is below {threshold}, but there is only one tablet."""
 
 
 class StillGrowing(ResizeReason, frozen=True):
-    """The table is growing: {tablets}, {initial} at first."""
+    """The table is growing: it has {tablets} and began with {initial}."""
 
     count: int
     initial: int
@@ -261,7 +261,7 @@ def not_final(given: TabletMap, local: LocalNumbers) -> Refusal | None:
         return Refusal("tablets are in transition", tuple(begun))
     if given.resize_type == "split":
         waits = [f"tablet {index} on {replica}" for index, replica in unready(given, local)]
-        reason = f"replicas do not yet show {given.resize_seq_number}, the number of the split"
+        reason = f"replicas do not yet report {given.resize_seq_number}, the number of the split"
     else:
         waits = [f"tablets {pair.even} and {pair.odd}" for pair in apart(given)]
         reason = "siblings have different replica sets"

@@ -64,13 +64,13 @@ AVERAGES = table(
     "tables that share a bucket of average tablet sizes and a decision",
     "bucket int: the number of the bucket, from 0, null where sizes are unknown",
     "least bigint: the smallest average in it, null where unknown",
-    "below bigint: where the next bucket begins, null for the last one and where unknown",
+    "below bigint: where the next bucket begins, null in the last bucket and where unknown",
     "decision string: what is decided from now on",
     "tables bigint: how many tables, counting each one in a group",
 )
 LOSSES = table(
     "losses",
-    "a loss of one or two nodes that takes the quorum from tablets, where no smaller loss does",
+    "a loss of one or two nodes that costs tablets their quorum when no smaller loss does",
     "first int: a node",
     "second int: the other node, null where the first alone is enough",
     "tablets bigint: how many tablets then have no quorum",
@@ -143,7 +143,7 @@ def size_of(given: Mapping[str, Any]) -> TabletsSize:
     if size.racks < size.replicas:
         raise BadInput("racks", size.racks, f"at least {size.replicas}, one for each replica")
     if size.nodes - size.empty < size.racks:
-        allowed = f"at least {size.racks} non-empty ones, one in each rack"
+        allowed = f"at least {size.racks} non-empty nodes, one in each rack"
         raise BadInput("nodes", size.nodes, allowed)
     return size
 

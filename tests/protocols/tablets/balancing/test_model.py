@@ -58,7 +58,7 @@ def test_the_planner_comes_to_an_end(name: str) -> None:
     timeline = led(at(name))
     moves = [timeline.moments[moment] for moment in timeline.path()[1:]]
     assert moves
-    assert all("In the plan: " in move.say for move in moves)
+    assert all("The plan includes this move: " in move.say for move in moves)
     m: Any = timeline.model
     assert m.is_even(timeline.state)
     assert moves[-1].milestone == "no move left"
@@ -87,7 +87,7 @@ def test_sizes_and_room_make_the_load() -> None:
     """Half a tablet on a disk for two is a quarter; what is copied is its size."""
     given = {"nodes": 2, "tablets": ("A 50", "A 50"), "room": ("2", "4"), "edition": "server"}
     line = at("", "move 0 A:0 B:0", **given)
-    assert "A from 50.00% to 25.00%, B from 0.00% to 12.50%" in line.now.say
+    assert "A goes from 50.00% to 25.00%, B from 0.00% to 12.50%" in line.now.say
     assert panel(line, "loads").split()[:2] == ["A:", "25.00%,"]
     sheet = against_planner(line)
     assert sheet.rows[0][:3] == ("by hand", "1", "2.5 GiB")

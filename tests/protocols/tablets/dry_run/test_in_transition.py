@@ -65,7 +65,7 @@ def test_the_command_says_what_is_under_way(tmp_path: Path) -> None:
     """Beside the drain, and in the line of a tablet whose reads are answered and writes are not."""
     dump = str(edited(tmp_path, "tablets", 0, stage="write_both_read_new"))
     said = call("tablets", dump, "drain", host(1), *TOPOLOGY, *SIZES).out
-    assert "1 tablet of it in transition, judged as if the transition were over" in said
+    assert "1 tablet in transition, judged as if the transition were over" in said
     said = call("tablets", dump, "lose", host(1), host(2), *TOPOLOGY, *SIZES).out
     assert "in write_both_read_new; no quorum for writes" in " ".join(said.split())
 

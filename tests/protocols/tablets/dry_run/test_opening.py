@@ -137,7 +137,7 @@ def test_down_and_excluded_are_told_apart(
             {"new_replicas": TWO_COME},
             "new_replicas | at most one added and at most one removed",
         ),
-        ("tablets", 3, {}, "last_token | or no tablet has the tokens"),
+        ("tablets", 3, {}, "last_token | otherwise no tablet has the tokens"),
         ("tablets", 2, {"last_token": -1}, "last_token | -1 | each one once"),
         ("tablets", 1, {"replicas": f"[({host(9)}, 0)]"}, "line 3 replicas | a host that"),
         ("tablets", 1, {"replicas": f"[({host(1)}, 7)]"}, "replicas | 7 | a shard from 0 to 1"),
@@ -231,7 +231,7 @@ def rows_of(text: str) -> list[dict[str, str]]:
         (
             "topology",
             {"shard_count": ""},
-            f"does not give the shard_count of {host(2)}; it is taken",
+            f"does not give the shard_count of {host(2)}, so it is taken",
         ),
         ("loads", {"storage_capacity": 0}, f"no capacity of {host(2)} (--loads)"),
         ("loads", {}, f"no capacity of {host(2)} (--loads)"),

@@ -74,10 +74,8 @@ def test_who_has_no_tablets_and_takes_none_is_left_out(
     made = rehearsed(topology=joined_by(tmp_path, **columns))
     m: Any = made.timeline.model
     assert (host(6)[:8] in m.names) == takes_part
-    left = [
-        line for line in made.warnings if line.startswith("left out because they take no tablets")
-    ]
-    assert left == ["left out because they take no tablets and have none: 1 nodes"] * (
+    left = [line for line in made.warnings if line.startswith("left out because they neither")]
+    assert left == ["left out because they neither have nor take tablets: 1 node"] * (
         not takes_part
     )
 

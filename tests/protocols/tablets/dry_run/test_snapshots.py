@@ -96,11 +96,11 @@ def test_the_topology_answers_who_is_down() -> None:
 def test_files_of_two_instants_are_said_so(tmp_path: Path) -> None:
     """What could not be at one instant is a warning in a snapshot, not an error."""
     moved = edited(FIRST, tmp_path / "a", "system_topology.csv", ("tablet migration", ""))
-    assert "1 tablet in transition, but none at version 41" in " ".join(
+    assert "1 tablet in transition, but none at topology version 41" in " ".join(
         call("tablets", moved).out.split()
     )
     drains = edited(FIRST, tmp_path / "b", LOADS, ("oslo;False", "oslo;True"))
-    assert "they were read at different times" in words_of(drains)
+    assert "the two dumps were read at different times" in words_of(drains)
     sizes = tmp_path / "c"
     shutil.copytree(FIRST, sizes)
     shutil.copy(f"{THIRD}/system_tablet_sizes.csv", sizes)
@@ -184,8 +184,8 @@ def test_a_snapshot_of_another_cluster_is_one_line(tmp_path: Path) -> None:
         for host in HOSTS:
             text = text.replace(host, f"{int(host, 16) ^ 1:08x}")
         path.write_text(text, "utf-8")
-    assert "they have no node in common" in bad("tablets", FIRST, str(other))
-    assert "they have no node in common" in bad("explain", FIRST, str(other))
+    assert "the two have no node in common" in bad("tablets", FIRST, str(other))
+    assert "the two have no node in common" in bad("explain", FIRST, str(other))
     assert "a later one than" in bad("tablets", FIRST, FIRST)
     with pytest.raises(BadInput, match="two or more"):
         kit.replay_snapshots(FIRST)

@@ -39,7 +39,7 @@ def test_reasons_use_it() -> None:
     """Of moves, and of resizes."""
     assert "has 1.984%, the source 1.981%" in reason_said(NotEmptier(0.01981, 0.01984), "server")
     even = EvensOut(0.5, 0.4, 0.4500001, 0.45)
-    assert "50.00000% and 40.00000% to 45.00001% and 45.00000%" in reason_said(even, "server")
+    assert "50.00000% and 40.00000% become 45.00001% and 45.00000%" in reason_said(even, "server")
     above = resize_said(AboveSplit(10 * GIB + GIB // 50, 10 * GIB), sizes_said)
     assert above == "an average of 10.02 GiB is above 10.00 GiB"
     assert resize_said(AboveSplit(101, 100)) == "an average of 101 % is above 100 %"

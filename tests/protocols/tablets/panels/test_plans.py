@@ -80,7 +80,8 @@ def test_bars_get_even_as_the_plan_is_followed(edition: Edition) -> None:
         evens = planned.priorities[1].moves
         if not evens:
             break
-        assert lines(timeline, "plan")[1].startswith("2 even out (once 1 has nothing left to do): ")
+        second = lines(timeline, "plan")[1]
+        assert second.startswith("2 even out (once priority 1 has no moves left): ")
         move = evens[0]
         if timeline.state.control.topology.tablets != "moving":
             done(timeline, "imbalance")
@@ -91,8 +92,8 @@ def test_bars_get_even_as_the_plan_is_followed(edition: Edition) -> None:
         assert all(len(set(each)) == len(each) for each in hosts)
     assert lines(timeline, "plan")[-4:-1] == [
         "1 empty nodes (always): 0 moves",
-        "2 even out (once 1 has nothing left to do): 0 moves",
-        "3 bring siblings together (once 1 and 2 have nothing left to do): 0 moves",
+        "2 even out (once priority 1 has no moves left): 0 moves",
+        "3 bring siblings together (once priorities 1 and 2 have no moves left): 0 moves",
     ]
     assert [len(each["A:0"]) for each in seen] == list(range(1, len(seen) + 1))
     last = seen[-1]

@@ -164,10 +164,10 @@ def test_numbers_are_copied_one_by_one_and_the_last_lets_a_split_end() -> None:
             assert (f"tablet {tablet} on {place}" in waits) == (at >= done)
         assert is_offered(scene, "poll") == (done == len(places))
         assert not is_offered(scene, "finalize")
-        assert lines(scene, "resize")["polled"] == "not every replica has shown it yet"
+        assert lines(scene, "resize")["polled"] == "not every replica has reported it yet"
     polled = last(given, "grow", "resize", *APPLY, *verbs, "poll")
     assert is_offered(polled, "finalize")
-    assert lines(polled, "resize")["polled"] == "every replica has shown 1 to the coordinator"
+    assert lines(polled, "resize")["polled"] == "every replica has reported number 1"
 
 
 def _final(
@@ -397,8 +397,8 @@ def test_a_growing_table_is_flagged_and_not_merged() -> None:
     given = {"tablets": ("A", "A"), "nodes": 1, "initial": 2, "size": 40, "grows": 2, "shrinks": 2}
     small = last(given)
     text = lines(small, "resize")
-    assert text["sizes ask for"] == "none: the table is growing: 2 tablets, 2 at first"
-    assert text["growing mode"] == "on: not merged until there are more than 2 tablets"
+    assert text["sizes ask for"] == "none: the table is growing: it has 2 tablets and began with 2"
+    assert text["growing mode"] == "on: no merge until there are more than 2 tablets"
     assert drawn(small, "badges", "badge:growing") is not None
     assert not is_offered(small, "resize")
     divides = ("apply A", "divide 0 A:0", "divide 1 A:0")

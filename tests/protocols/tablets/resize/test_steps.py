@@ -42,8 +42,8 @@ def test_a_split_monitor_divides_once_its_node_knows_of_the_split() -> None:
     a, b = state.stores
     assert (a.names, a.number) == (("0 left", "0 right"), 1)
     assert (b.names, b.number) == (("0",), 0)
-    assert "do not yet show 1" in refused(model, state, "poll")
-    assert "do not yet show 1" in refused(model, state, "finalize")
+    assert "do not yet report 1" in refused(model, state, "poll")
+    assert "do not yet report 1" in refused(model, state, "finalize")
 
 
 @pytest.mark.spec("E-046", "E-047")

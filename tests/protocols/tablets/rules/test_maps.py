@@ -181,7 +181,7 @@ def test_a_colocated_table_names_its_base() -> None:
     ("table", "said"),
     [
         (TabletMap("t"), "last_token | no tablet | cover all tokens"),
-        (TabletMap("t", four((A,)).tablets[:3]), "last_token | or no tablet has the tokens"),
+        (TabletMap("t", four((A,)).tablets[:3]), "last_token | otherwise no tablet has the tokens"),
         (TabletMap("t", four((A,)).tablets[::-1]), "last_token | a token above"),
         (TabletMap("t", four((A, B, A)).tablets), "replicas | A | each host once"),
         (TabletMap("t", four(()).tablets), "replicas | no replica | at least one"),

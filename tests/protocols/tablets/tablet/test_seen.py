@@ -222,4 +222,4 @@ def test_barriers_pass_over_the_requests_of_an_excluded_coordinator() -> None:
     assert held not in shown["write 1 at version 10"]
     assert f"a barrier waits: {held}" in shown["plan migration of A to D"]
     assert f"a barrier waits: {held}" not in shown["exclude K1"]
-    assert f"{held}: excluded, so no barrier waits" in shown["exclude K1"]
+    assert f"{held}, now excluded: no barrier waits" in shown["exclude K1"]

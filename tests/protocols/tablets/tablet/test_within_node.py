@@ -127,7 +127,7 @@ def test_the_strips_name_the_write_that_holds_the_barrier_up() -> None:
         if isinstance(action, Commit) and action.verb == "commit streaming"
     )
     assert refusal.reason == "a write begun before version 12 is still in progress"
-    assert "a barrier waits: write 1 began in an older stage, on A:0" in panel(model, s, "strips")
+    assert "a barrier waits: write 1 on A:0 began in an older stage" in panel(model, s, "strips")
     play(timeline, "write 1 reaches A")
     assert timeline.state.cells[model.code["A:1"]] == NOTHING
     play(timeline, "answer write 1")

@@ -19,7 +19,7 @@ def asked(timeline: Timeline) -> int:
     """The counter of the plan's tab."""
     line = drawn(timeline, "plan", "plan:asked")
     assert line is not None
-    return int(line.text().split()[5])
+    return int(line.text().split()[8])
 
 
 def yields(timeline: Timeline) -> bool:

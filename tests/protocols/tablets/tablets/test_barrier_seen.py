@@ -54,7 +54,7 @@ def test_a_migration_passes_over_the_ignored(edition: Edition) -> None:
 def test_a_barrier_fails_for_the_dead(edition: Edition) -> None:
     """D is dead and not ignored: the node does not receive the barrier, which cannot pass."""
     timeline = waiting(edition=edition)
-    assert answers(timeline)[-1] == "! D does not hear it"
+    assert answers(timeline)[-1] == "! D does not receive it"
     option = timeline.model.find(timeline.state, "barrier")
     assert option is not None
     assert option[1] is not None

@@ -73,8 +73,8 @@ def sessions(timeline: Timeline) -> list[str]:
 
 
 OVER = (
-    "stream of tablet 0 is on its way; its frozen_topology_guard is from session 1, which is over "
-    "for every node"
+    "stream of tablet 0 is on its way; its frozen_topology_guard is from session 1, which has "
+    "ended on every node"
 )
 ENDS = ("work on 0", "decide", "commit")
 GUARDED: tuple[tuple[tuple[str, ...], list[str]], ...] = (
@@ -105,4 +105,4 @@ def test_a_permit_becomes_a_guard_while_its_session_is_open(
     assert sessions(timeline) == lines
     refusal = timeline.model.refusal(timeline.state, Tablets.pass_barrier())
     waits = any("a barrier waits" in line for line in lines)
-    assert (refusal is not None and "still runs" in refusal.reason) == waits
+    assert (refusal is not None and "is still running" in refusal.reason) == waits

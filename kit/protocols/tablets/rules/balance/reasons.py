@@ -20,7 +20,7 @@ MOST_DIGITS = 9
 
 
 class EvensOut(ToldReason, frozen=True):
-    """Evens out {source} and {target} to {source_after} and {target_after}."""
+    """The loads {source} and {target} become {source_after} and {target_after}."""
 
     source: float
     target: float
@@ -29,14 +29,14 @@ class EvensOut(ToldReason, frozen=True):
 
 
 class Drains(ToldReason, frozen=True):
-    """Its node is {role}; of the places that fit, the target has the lowest load: {load}."""
+    """The source node is {role}; of the places that fit, the target has the lowest load, {load}."""
 
     role: NodeRole
     load: float
 
 
 class JoinsSibling(ToldReason, frozen=True):
-    """Follows its sibling, tablet {even}: the two will be merged."""
+    """The tablet follows its sibling, tablet {even}, because the two will be merged."""
 
     even: int
 
@@ -76,7 +76,7 @@ class ReplicaThere(ToldReason, frozen=True):
 
 
 class RackSpread(ToldReason, frozen=True):
-    """Rack {rack} would have {after} of its replicas; no rack has more than {most} now."""
+    """Rack {rack} would have {after} of the tablet's replicas; no rack has more than {most} now."""
 
     rack: str
     after: int
@@ -88,7 +88,7 @@ class RackNamed(_FromTo, frozen=True):
 
 
 class StreamsFull(ToldReason, frozen=True):
-    """A shard already {does} {counted}; {weight} more would pass its limit of {limit}.
+    """A shard already {does} {counted}; {weight} more would exceed its limit of {limit}.
 
     It ``reads`` for some streams, or takes them.
     """
@@ -142,14 +142,14 @@ class EvenByRack(_FromTo, frozen=True):
 
 
 class MovesElsewhere(ToldReason, frozen=True):
-    """The plan moves it to shard {shard} of {host}."""
+    """The plan moves the tablet to shard {shard} of {host}."""
 
     host: str
     shard: int
 
 
 class OthersFirst(ToldReason, frozen=True):
-    """Others go first: source {source}, target {target}; loads range from {least} to {most}.
+    """Other moves go first: source {source}, target {target}; loads range from {least} to {most}.
 
     Nothing forbids it, but a plan is an increment: fuller sources or emptier targets go first, and
     of one source the tablet that is least bad for the spread of its table.
