@@ -306,15 +306,19 @@ def brief_narration(scene: Scene) -> list[Frag]:
     in_full = Marker(scene.model.name)
     words = [h("p", in_full(text)) for text in (scene.say, why) if text]
     whole = sheet(h("summary", say("all of it")), words, key="said", quiet=True)
-    shown = _as_far(mark, scene.say, badge + SHEET, size, lines)
-    return [whole, _said(milestone, shown), *_why(why and _as_far(mark, why, SHEET, 17, bold=True))]
+    beside = lines * LINE - badge - SHEET
+    # Where no clause has room beside it, the smallest board leaves the milestone to the time bar.
+    roomy = measured(clause(scene.say, beside, size), size) <= beside
+    rooms = beside if roomy else beside + badge, lines * WIDER - badge - SHEET
+    said = _said(milestone, _as_far(mark, scene.say, rooms, size), roomy=roomy)
+    for_why = LINE - SHEET, WIDER - SHEET
+    return [whole, said, *_why(why and _as_far(mark, why, for_why, 17, bold=True))]
 
 
 def _as_far(
-    mark: Marker, words: str, taken: float, size: int, lines: float = 1, bold: bool = False
+    mark: Marker, words: str, rooms: tuple[float, float], size: int, bold: bool = False
 ) -> list[Kid]:
     """A text as far as it fits on the smallest board, and what a wider one has room for."""
-    rooms = (lines * line - taken for line in (LINE, WIDER))
     brief, more = (clause(words, room, size, bold=bold) for room in rooms)
     if brief == words:
         return mark(words)
@@ -333,6 +337,7 @@ def _why(words: Kid) -> list[Frag]:
     return [h("p", words, k="why", class_="kp-why", data_quiet=True)] if words else []
 
 
-def _said(milestone: str, words: Kid) -> Frag:
-    badge = h("span", milestone, k="milestone", class_="milestone") if milestone else None
+def _said(milestone: str, words: Kid, *, roomy: bool = True) -> Frag:
+    kind = "milestone" if roomy else "milestone rest"
+    badge = h("span", milestone, k="milestone", class_=kind) if milestone else None
     return h("p", badge, h("span", words), k="say", class_="say", data_quiet=True)

@@ -549,7 +549,7 @@ def _character(
         "g",
         h("title", each.title or each.name),
         _ring(reach) if acts or each.health != was.health else None,
-        fresh(0, -reach - 8, 26, 20) if each.leads > was.leads and looks.tag else None,
+        fresh(0, -reach - 7, 34, 18) if each.leads > was.leads and looks.tag else None,
         *bust(letter, reach, each.kind, leads=each.leads and looks.tag),
         [
             h("g", fresh(0, 0, 20, 20) if sign not in had else None,

@@ -198,8 +198,8 @@ def test_a_verdict_on_another_model_is_not_shown() -> None:
     page.say(setup="search", most=10)
     asked = page.last("search")["trace"]
     page.say(setup="switch", name="commit-with-guard", on=False)
-    page.say(setup="verdict", trace=asked, html="<p>old</p>", run="")
-    assert "old" not in page.last("drawer")
+    page.say(setup="verdict", trace=asked, html="<p>of another model</p>", run="")
+    assert "of another model" not in page.last("drawer")
 
 
 def test_a_stopped_search_says_what_it_has_seen() -> None:

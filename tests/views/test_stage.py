@@ -283,9 +283,9 @@ def test_what_disks_say_is_explained(model: str) -> None:
 
 
 MEANT = {
-    "raft": {"ballot", "votes B", "≤1 of 2", "blue"},
-    "raft_groups": {"crown", "above", "t1 ≤2 of 3", "ballot"},
-    "commit": {"key", "≥ 1B", "r1 1A", "snap 2", "blue"},
+    "raft": {"ballot", "votes B", "✓ 1 of 2", "blue"},
+    "raft_groups": {"crown", "above", "t1 ✓2 of 3", "ballot"},
+    "commit": {"key", "promise 1B", "r1 1A", "snap 2", "blue"},
 }
 """Marks of pictures whose disks have words that no legend knew."""
 

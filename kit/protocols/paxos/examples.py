@@ -23,7 +23,7 @@ def refined_by(parameters: Any) -> Refinement:
 SCENARIOS = (
     Scenario(
         "one-value", (
-            "A majority promises and accepts, and all nodes are told"
+            "A majority promises and accepts, and all nodes learn the value"
         ), {"values": ("x at A",)}
     ),
     Scenario(

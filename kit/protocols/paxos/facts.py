@@ -56,8 +56,8 @@ class EpochRow(Struct, frozen=True):
 
 
 def slot_words(promised: str, accepted: str) -> str:
-    """``≥ 1B, x 1A``."""
-    return ", ".join(filter(None, (f"≥ {promised}" if promised else "", accepted)))
+    """``promise 1B, x 1A``."""
+    return ", ".join(filter(None, (f"promise {promised}" if promised else "", accepted)))
 
 
 def _slot(m: Paxos, slot: Slot[str]) -> tuple[str, str]:
@@ -142,7 +142,7 @@ def epochs(m: Paxos, s: MachineState) -> tuple[EpochRow, ...]:
 
 
 def acceptor_line(row: AcceptorRow) -> str:
-    """``B: ≥ 1B, x 1A; on disk the same; log x``."""
+    """``B: promise 1B, x 1A; on disk the same; log x``."""
     words = slot_words(row.promised, row.accepted) or "nothing promised"
     disk = f"; on disk only {row.disk or 'nothing'}" if row.unsaved else ""
     return f"{row.name}: {words}{disk}; log {', '.join(row.log) or 'empty'}"

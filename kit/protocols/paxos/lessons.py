@@ -18,7 +18,7 @@ REPLIES: dict[type, str] = {
     Promise: "it promises the ballot",
     AcceptedReply: "it accepts the value",
     RefusedReply: "it refuses the ballot",
-    Chosen: "it reports what the epoch is",
+    Chosen: "it reports the value of the epoch",
 }
 MOST = 20_000
 """States in which a question looks for values that can still be chosen."""
@@ -92,7 +92,8 @@ def possible_values(timeline: Timeline, epoch: int = 1) -> PosedQuestion:
         f"Messages can take any time, or never arrive. Which values can epoch {epoch} still get?",
         tuple(model.proposed),
         [value for value in model.proposed if value in reached],
-        f"In {len(seen)} states that follow, epoch {epoch} is {listed(sorted(reached))} or free.",
+        f"In the {len(seen)} states that can follow, "
+        f"epoch {epoch} is {listed(sorted(reached))} or free.",
         still(timeline, "acceptors"),
     )
 
@@ -132,7 +133,7 @@ TASKS = (
         "same-ballot",
         "the same ballot",
         "S-84 is off, so A and B both have ballot 1. Give a run, as verbs or as a Player, in which "
-        "epoch 1 is x on one of them, and y on the other.",
+        "epoch 1 is x on one of them and y on the other.",
         "each has to promise the other's ballot, and then accept the other's value.",
         Ground("paxos", {"members": 2, "ballots": 1}, ("own-ballots",)),
         breaking("one-log", "all nodes know the same value."),

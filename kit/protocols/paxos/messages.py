@@ -19,7 +19,7 @@ Mark: TypeAlias = Accepted[Value] | None
 class Prepare(Struct, frozen=True, tag="prepare", cache_hash=True):
     """Promise me to refuse lower ballots for this epoch, and tell me what you have accepted."""
 
-    why: ClassVar = "A majority must refuse lower ballots, and name what it has accepted."
+    why: ClassVar = "A majority must refuse lower ballots, and say what they have accepted."
     epoch: int
     ballot: int
 
@@ -27,9 +27,7 @@ class Prepare(Struct, frozen=True, tag="prepare", cache_hash=True):
 class Promise(Struct, frozen=True, tag="promise", cache_hash=True):
     """I promise; this is what I have accepted so far."""
 
-    why: ClassVar = (
-        "A majority of promises names any value that may be chosen: that one comes first."
-    )
+    why: ClassVar = "Every majority of promises names any value that may be chosen already."
     epoch: int
     ballot: int
     accepted: Mark

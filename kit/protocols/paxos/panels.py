@@ -31,7 +31,7 @@ def _member(scene: Scene, row: AcceptorRow, mine: ProposerRow | None) -> Charact
     tag = f"ballot {mine.ballot}" if mine else f"wants {waits}" if waits else "acceptor"
     disk = f"disk: {row.disk or 'none'}" if row.unsaved else ""
     log = f"log: {' '.join(row.log[-2:])}" if row.log else ""
-    lines = (f"≥ {row.promised}" if row.promised else "", row.accepted, disk or log)
+    lines = (f"promise {row.promised}" if row.promised else "", row.accepted, disk or log)
     said = facts.acceptor_line(row)
     return Character(
         row.name,
@@ -87,7 +87,7 @@ VIEWS = staged(
         gates=_gates,
         meanings={
             "crown": "a proposer with a ballot under way",
-            "≥ 1B": "promised ballot 1B (round 1 of B), refuses lower ones",
+            "promise 1B": "it refuses ballots below 1B (round 1 of B)",
             "x 1A": "it has accepted value x in ballot 1A",
             "log: x": "values it knows are chosen; these need no more promises",
             "key": "a member; other nodes are not yet members, or no longer",

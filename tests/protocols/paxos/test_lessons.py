@@ -16,7 +16,7 @@ ASKED = [
     ("half-accepted", "deliver A>C prepare 1 1A", "it promises the ballot"),
     ("half-accepted", "deliver A>C accept 1 1A x", "it accepts the value"),
     ("duel", "deliver A>C accept 1 1A x", "it refuses the ballot"),
-    ("repair-before-joining", "deliver C>A prepare 1 1C", "it reports what the epoch is"),
+    ("repair-before-joining", "deliver C>A prepare 1 1C", "it reports the value of the epoch"),
 ]
 
 

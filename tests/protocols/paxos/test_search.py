@@ -81,7 +81,11 @@ def test_a_repair_fills_the_slot_of_a_new_member() -> None:
         go_on(timeline, verb)
         rows += [slot_of(timeline, "D")] * (slot_of(timeline, "D") != rows[-1])
     empty = "log empty"
-    assert rows == [f"nothing promised; {empty}", f"≥ 1C; {empty}", f"≥ 1C, x 1C; {empty}"]
+    assert rows == [
+        f"nothing promised; {empty}",
+        f"promise 1C; {empty}",
+        f"promise 1C, x 1C; {empty}",
+    ]
     assert "C  2  1C  C  –  –" in panel_text(timeline, "acceptors")  # it has no value of its own
 
 

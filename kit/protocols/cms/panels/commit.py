@@ -37,7 +37,7 @@ def _node(scene: Scene, row: StoreRow) -> Character:
     m, node = scene.model, scene.state.nodes[scene.model.number(row.name)]
     is_member = bool(m.cms >> m.number(row.name) & 1)
     lines = (
-        *(f"≥ {ballot}" for ballot in row.promised[-1:]),
+        *(f"promise {ballot}" for ballot in row.promised[-1:]),
         *row.accepted[-1:],
         *(f"held {entry}" for entry in row.held[:1]),
         *(f"snap {epoch}" for epoch in row.snapshots[-1:]),
@@ -136,7 +136,7 @@ VIEWS = staged(
         gates=_gates,
         meanings={
             "key": "a member of the CMS",
-            "≥ 1B": "promised ballot 1B (round 1 of B), refuses lower ones",
+            "promise 1B": "it refuses ballots below 1B (round 1 of B)",
             "r1 1A": "it has accepted event r1 in ballot 1A",
             "snap 2": "its newest snapshot is of epoch 2",
             "blue": "entries of its log that it has to replay",

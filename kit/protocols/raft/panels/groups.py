@@ -169,9 +169,9 @@ def _node(node: str, groups: Mapping[str, Mapping[str, Server]]) -> Character:
         if node not in members:
             holds.append(f"{group}: no member")
             continue
-        holds.append(f"{group} t{server.term} ≤{server.commit} of {server.log.last_index}")
+        holds.append(f"{group} t{server.term} ✓{server.commit} of {server.log.last_index}")
         if snapshot := server.log.snapshot.index:
-            holds.append(f"· snapshot ≤{snapshot}")
+            holds.append(f"· snapshot to {snapshot}")
     tag = f"asks: {asks[0]}" if asks else "follows"
     if leads:
         tag = "leads both" if len(leads) == len(of) > 1 else f"leads {', '.join(leads)}"
@@ -224,7 +224,7 @@ VIEWS = staged(
         meanings={
             "crown": "leads a group",
             "above": "the newest entry of each group's log",
-            "t1 ≤2 of 3": "term 1; it knows that entries up to 2 of its 3 are committed",
+            "t1 ✓2 of 3": "term 1; it knows that entries up to 2 of its 3 are committed",
             "ballot": "it asks for votes",
         },
     ),

@@ -36,7 +36,7 @@ def _server(scene: Scene, row: ServerRow) -> Character:
     """A server: crowned while it leads, with a ballot while it asks for votes."""
     server, last = row.server, row.server.log.last_index
     vote = f"votes {row.vote}" if row.vote else ""
-    agreed = f"≤{server.commit} of {last}" if last else ""
+    agreed = f"✓ {server.commit} of {last}" if last else ""
     lines = tuple(filter(None, (vote, agreed, row.wait.partition(" ")[0])))
     asks = row.role in AT_WORK
     return Character(
@@ -81,7 +81,7 @@ def _badges(scene: Scene) -> Badges:
     yield "leader", leads or "nobody leads", "" if leads else "busy"
     yield "asks", ", ".join(f"{row.name} asks" for row in rows if row.role in AT_WORK), "busy"
     committed = max(row.server.commit for row in rows)
-    yield "commit", f"committed ≤{committed}" if committed else "nothing committed", ""
+    yield "commit", f"committed to {committed}" if committed else "nothing committed", ""
     joint = facts.in_force(scene.state).is_joint
     yield "joint", "two groups of members" if joint else "", "busy"
     yield "answers", counted(len(scene.state.answers), "answer") if scene.state.answers else "", ""
@@ -109,7 +109,7 @@ VIEWS = staged(
         meanings={
             "ballot": "it asks for votes",
             "votes B": "the server it voted for in its term",
-            "≤1 of 2": "it knows that entries up to 1 are committed; its log ends at 2",
+            "✓ 1 of 2": "it knows that entries up to 1 of its 2 are committed",
             "blue": "entries of its log that its state machine has applied",
         },
     ),

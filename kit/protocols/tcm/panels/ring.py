@@ -252,8 +252,6 @@ def arrows_words(scene: Scene) -> str:
     return f"Arrows: {row.label} is read from {', '.join(row.reads)}."
 
 
-EDGE = 7
-"""What a ring that shares the board with another picture lacks at each side."""
 START_AT = (CENTRE[0], CENTRE[1] - RADIUS - 18)
 
 
@@ -261,7 +259,7 @@ def draw_ring(scene: Scene) -> Frag:
     """Draw arcs between tokens clockwise from the top, with nodes on them and the log inside."""
     count = scene.of(facts.token_count)
     many = count > discs.MOST_LABELS
-    missed, edge = placement.draw_missed(scene), EDGE * scene.half
+    missed, edge = placement.draw_missed(scene), discs.EDGE * scene.half
     return h(
         "div",
         h(
@@ -380,7 +378,7 @@ MOST_NOTICES, WIDEST_NOTICE = 3, 140.0
 
 def _notices(scene: Scene) -> list[tuple[str, str, Box]]:
     """The notices, in short and in full, and where they stand: in the lower right corner."""
-    right, low = (side - EDGE * scene.half for side in (WIDTH - 2, HEIGHT - 8))
+    right, low = (side - discs.EDGE * scene.half for side in (WIDTH - 2, HEIGHT - 8))
     notices, known = [], [*facts.notices(scene.model, scene.state)]
     if len(known) > MOST_NOTICES:
         rest = known[MOST_NOTICES - 1 :]

@@ -39,6 +39,8 @@ SQUARE = 1.4 * DISC
 DISK_AT, MOST_OUTSIDE = RADIUS - DISC - 16, 3
 DISK, DISKS_DEEPER = (24, 20), (0, 22, 44)
 """How large a disk is, and how much deeper inside it may stand."""
+EDGE = 7
+"""What a ring that shares the board with another picture lacks at each side."""
 ASIDE = DISC + SMALL_DISC + 4
 """How far outside of the ring a small disc stands that a named one would hide."""
 
@@ -356,12 +358,13 @@ def _disk(place: TokenPlace, at: Box, share: float | None) -> Frag:
 
 def draw_outside(scene: Scene) -> list[Frag]:
     """Draw the nodes without a place on the ring in its lower left corner, with their epochs."""
-    rows = scene.of(facts.outside)
+    rows, edge = scene.of(facts.outside), EDGE * scene.half
     if len(rows) > MOST_OUTSIDE:
-        return [word(f"{counted(len(rows), 'node')} outside", 4, HEIGHT - 6, "soft", None)]
+        many = f"{counted(len(rows), 'node')} outside"
+        return [word(many, 4 + edge, HEIGHT - 6 - edge, "soft", None)]
     drawn, new = [], newly_applied(scene)
     for i, row in enumerate(rows):
-        x, y = DISC + 2, HEIGHT - DISC - 2 - i * (2 * DISC + 4)
+        x, y = DISC + 2 + edge, HEIGHT - DISC - 2 - edge - i * (2 * DISC + 4)
         box = Box(x + DISC + 14, y, wide(epoch_words(row)) + 4, BADGE_HIGH)
         drawn.append(
             h(

@@ -93,7 +93,7 @@ def _runs(scene: Scene, node: NodeFacts, at: int) -> Iterator[str]:
     if s.leftover_at == at and s.leftover:
         yield f"late, session {s.leftover}"
     if node.row.cleanup != "clean":
-        yield f"cleanup {node.row.cleanup}"
+        yield "to clean" if node.row.cleanup == "needed" else "cleaning"
     elif doing == DECIDES["rest"]:
         yield doing
     if node.row.request:

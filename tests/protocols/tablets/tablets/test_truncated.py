@@ -117,7 +117,7 @@ def test_a_late_rpc_is_refused_once_its_session_is_closed(edition: Edition) -> N
     (arrives,) = (each for each in model.actions(left) if model.verb(each) == "late A")
     after = model.act(left, arrives)
     assert after.control.leftover == 0
-    assert "refuses it" in model.describe(left, arrives, after)
+    assert "A, which refuses the work" in model.describe(left, arrives, after)
 
 
 @pytest.mark.spec("F-015")
