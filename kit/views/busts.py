@@ -8,7 +8,7 @@ from kit.views.labels import SIZE, measured, shortened
 HEAD, LETTER, LARGE = 15.0, 15.0, 17.0
 """The radius of a head, its letter, and that of one that stands at a gate; in pixels."""
 Kind = Literal["node", "client", "operator", "part"]
-"""A part is one of several of the same node: a log, its disk."""
+"""A part is one of several of the same node, such as its disk, or what all share: group 0."""
 Health = Literal["up", "down", "gone", "joining"]
 CROWNED = "M-12-3l6 4l6-7l6 7l6-4l-2 9h-20z"
 """A crown around its own middle, so that what keeps clear of things sees all of it."""

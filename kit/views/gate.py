@@ -54,7 +54,7 @@ class Heads(Struct, frozen=True):
         return self.step * ceil(count / self.rows)
 
 
-LARGE = Heads(14.0, 32.0)
+LARGE = Heads(15.0, 34.0)
 HEADS = LARGE, Heads(10.5, 25.0), Heads(8.0, 21.0, rows=2)
 DOWN = 20.0
 """From row to row."""

@@ -614,7 +614,7 @@ class Migration(NodeModel[MigratingCluster]):
 
     @always("INV-LIN")
     def nothing_lost(self, s: MigratingCluster) -> str | None:
-        """When all run by the log, it holds every change that was acknowledged."""
+        """Once all nodes run by the log, it holds every acknowledged change."""
         logs = [s.log_of(n) for n in s.nodes if n.is_there]
         if not all(logs):
             return None

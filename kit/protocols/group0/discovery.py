@@ -370,11 +370,11 @@ class Discovery(NetworkModel):
 
 
 SAID: dict[type, tuple[str, str]] = {
-    PeerRequest: ("ask: {0}", "a request for peers (it knows {0})"),
+    PeerRequest: ("ask: {0}", "a request for peers (known: {0})"),
     PeerReply: ("knows {0}", "the answer with its peers {0}"),
-    GroupReply: ("group {1}", "the answer that group {1} exists"),
+    GroupReply: ("group {1}", "the answer “group {1} exists”"),
     JoinRequest: ("let me in", "a request to join the group"),
-    JoinReply: ("in group {1}", "the answer that it is in group {1}"),
+    JoinReply: ("in group {1}", "the answer “in group {1}”"),
 }
 """Messages in short, where names that an arrow has no room for are counted, and in full."""
 

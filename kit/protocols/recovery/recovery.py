@@ -194,7 +194,7 @@ class Recovery(LostMajority[RecoveryState]):
     @action()
     @purpose("Nodes that are given up must not interfere with the others.")
     def isolate(self, s: RecoveryState) -> Next:
-        """A firewall separates the nodes that are given up from the others."""
+        """A firewall keeps the nodes that are given up away from the others."""
         return None if s.isolated else s.but(isolated=True)
 
     @action(

@@ -205,7 +205,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     @action()
     @purpose("Nodes that are given up must not interfere with the others.")
     def isolate(self, s: ModeState) -> Next:
-        """A firewall separates the nodes that are given up from the others."""
+        """A firewall keeps the nodes that are given up away from the others."""
         return None if s.isolated or not s.dead else s.but(isolated=True)
 
     @action(

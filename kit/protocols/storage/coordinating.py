@@ -251,7 +251,7 @@ class Coordinating(Range):
         says=_started,
         travels=travels,
     )
-    @purpose("A request goes to the replicas that its coordinator knows now.")
+    @purpose("A request goes to the replicas that its coordinator knows of.")
     def begin(self, s: StorageState, request: Number, epoch: int) -> Next:
         """A coordinator, at some epoch that it has learned by now, plans a request and sends it."""
         index, write = self.trails[s.trail].index(epoch), self.mutations[request]

@@ -137,7 +137,7 @@ class Truncate(Hosts[TruncateState]):
     @action(tag="open", verb="open session", kind="commit")
     @purpose("Replicas accept only messages from an open session.")
     def open_session(self, s: TruncateState) -> Next:
-        """The coordinator takes up the request and opens its session in group 0."""
+        """The coordinator picks up the request and opens its session in group 0."""
         if s.phase != "asked":
             return None
         return MOVING if s.moving else s.but(phase="opened", session=SESSION)

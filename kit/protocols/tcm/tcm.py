@@ -404,7 +404,7 @@ class Tcm(Declared[TcmState]):
         names = list(self.sent_in(s, action))
         if len(names) == 1:
             what = "its data for the ranges that change hands"
-            return f"{names[0]} streams to {action.target} {what}."
+            return f"{names[0]} streams {what} to {action.target}."
         who = f"{' and '.join(names)} stream" if names else "No node has to stream"
         return f"{who} the data for the ranges that change hands to {action.target}."
 

@@ -110,7 +110,7 @@ VIEWS = Views(
             gates=gates,
             meanings={
                 "crown": "transaction manager",
-                "blue": "promised to commit; at TM, heard",
+                "blue": "promised to commit; TM: promises heard",
             },
         ),
         panel_of("table", "Managers", TABLE, still=True),

@@ -196,7 +196,7 @@ def test_who_meets_a_group_asks_to_join_it() -> None:
     """B hears that A has a group and asks it for a change of its configuration."""
     timeline = played(("A", "A"), *JOINED[:3])
     [flow] = scene_at(timeline, timeline.at).flows()
-    assert (flow.label, flow.text) == ("group A", "A → B: the answer that group A exists")
+    assert (flow.label, flow.text) == ("group A", "A → B: the answer “group A exists”")
     timeline = played(("A", "A"), *JOINED)
     assert timeline.state.nodes[0].members == ("A", "B")
     assert "group A" in part(timeline, "peers", "n:B")

@@ -53,7 +53,7 @@ def _stage(scene: Scene) -> Stage:
         tag=_session(s.session),
         holds=("tablets move",) * s.moving,
         title=f"group 0, with the coordinator: {s.phase}, {_session(s.session)}",
-        kind="operator",
+        kind="part",
     )
     return Stage(
         m.names,
@@ -143,7 +143,7 @@ TRUNCATE = Views(
             meanings={
                 "key": "knows the open session",
                 "blue": "has rows",
-                "diamond": "group 0, with the coordinator",
+                "g0": "group 0, with the coordinator",
             },
         ),
         panel_of("session", "Session and late RPCs", SESSION, tab="Session"),

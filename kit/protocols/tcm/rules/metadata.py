@@ -586,7 +586,7 @@ def _locked(metadata: Metadata, planned: Plan, switches: ops.ProtocolSwitches) -
         f"{c.operation.title}"
         for c in taken
     )
-    others = f", and {more} more of its ranges are locked" if more else ""
+    others = f", and {more} more of its ranges {are(more)} locked" if more else ""
     return Refusal(
         f"range {first.ours.label(space)} is locked by an operation in flight, "
         f"{first.operation.title}{others}",

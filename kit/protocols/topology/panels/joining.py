@@ -173,7 +173,7 @@ def _group0(s: ActorState) -> Character:
     inside = ", ".join(held.members)
     return Character("g0", f"n:{handshake.GROUP0}", tag=f"in: {inside}", holds=tuple(rows),
                      title=f"group 0: {'; '.join(rows) or 'no other rows'}; members {inside}",
-                     kind="operator")  # fmt: skip
+                     kind="part")  # fmt: skip
 
 
 ASKED = {"asking": f"{handshake.JOINER}'s question", "requesting": f"{handshake.JOINER}'s request"}
@@ -257,7 +257,7 @@ VIEWS = Views(
             "The handshake",
             _stage,
             gates=gates,
-            meanings={"crown": "the coordinator", "diamond": "group 0 with its table"},
+            meanings={"crown": "the coordinator", "g0": "group 0 with its table"},
         ),
         MESSAGES,
         panel_of(
