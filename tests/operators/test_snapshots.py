@@ -149,6 +149,11 @@ def test_a_table_that_cqlsh_prints_is_named_as_such() -> None:
     assert dumps.header_names(printed) == {"node | up"}
 
 
+def test_a_long_line_of_delimiters_is_looked_at_once() -> None:
+    """Each | may be the first of a printed table; tried one by one, a line would take hours."""
+    assert dumps.delimiter("|" * 1_000_000 + "\nx\n") == "|"
+
+
 def test_a_value_may_hold_what_stands_between_values() -> None:
     """In quotes: a delimiter, a line break, a quote that is doubled."""
     text = text_of(THIRD, "loads")

@@ -27,6 +27,7 @@ KEYSPACE_COLUMNS = ("keyspace_name", "replication")
 PARTITIONER = "Murmur3Partitioner"
 MOST_VALUES = 2**21  # a row is a node or a keyspace: it has some twenty, and tokens
 BYTES = 200  # of memory for a value
+_FIRST = re.compile(r"\s*(.*)")
 ESCAPED = re.compile(r'\\[\\",]')  # as COPY TO writes a quote and a backslash
 META = "MetaStrategy"  # Cassandra's own: the log of metadata itself, placed by no ring
 ALLOWED = (
@@ -88,14 +89,19 @@ def parse_csv_rows(text: str, source: str) -> list[tuple[str, Row]]:
 COPY, SNAPSHOT = ",", ";"
 """What separates the fields that COPY TO writes, and those of a snapshot's files."""
 DELIMITERS = (SNAPSHOT, "\t", "|", COPY)
-PRINTED = re.compile(r"\n*(.*\|.*)\n-+(?:\+-+)+ *(?:\n|$)")
+PRINTED = re.compile(r"\n*([^|\n]*\|.*)\n-+(?:\+-+)+ *(?:\n|$)")
 """The head of a table that cqlsh prints: its columns, and the rule below them."""
 
 
 def delimiter(text: str) -> str:
     """What separates the fields, as the header has it; never ``|`` in a table that cqlsh prints."""
-    present = [] if PRINTED.match(text) else [each for each in DELIMITERS if each in _header(text)]
-    return (*present, COPY)[0]
+    return COPY if PRINTED.match(text) else (*_delimiters(text), COPY)[0]
+
+
+def _delimiters(text: str) -> list[str]:
+    """Those in the header, COPY's last."""
+    header = _header(text)
+    return [each for each in DELIMITERS if each in header]
 
 
 def nulls(text: str) -> tuple[str, ...]:
@@ -104,7 +110,10 @@ def nulls(text: str) -> tuple[str, ...]:
 
 
 def _header(text: str) -> str:
-    return text.lstrip().split("\n", 1)[0].rstrip()
+    """The first line with anything in it; the rest of a large text is not copied for it."""
+    first = _FIRST.match(text)
+    assert first is not None  # any text has one
+    return first[1].rstrip()
 
 
 def header_names(text: str) -> set[str]:
@@ -125,14 +134,14 @@ def csv_records(text: str, source: str) -> Iterator[tuple[str, list[str]]]:
     prints it, a record that is longer or shorter than the header, a backslash before what COPY
     does not write one before.
     """
-    header = _header(text)
-    number = text.count("\n", 0, text.find(header)) + 1
+    wrong = ""
     if PRINTED.match(text):
-        allowed = "CSV or JSON: cqlsh prints a table here; use COPY … TO, or SELECT JSON"
-        raise bad_line(source, number, header, allowed)
-    if sum(each in header for each in DELIMITERS) > 1:
-        allowed = "only one of , ; | and tab between the columns of a header"
-        raise bad_line(source, number, header, allowed)
+        wrong = "CSV or JSON: cqlsh prints a table here; use COPY … TO, or SELECT JSON"
+    elif len(_delimiters(text)) > 1:
+        wrong = "only one of , ; | and tab between the columns of a header"
+    if wrong:
+        header = _header(text)
+        raise bad_line(source, text.count("\n", 0, text.find(header)) + 1, header, wrong)
     parts = delimiter(text)
     reader = csv.reader(_lines(text, source), escapechar="\\", strict=True, delimiter=parts)
     columns = 0
