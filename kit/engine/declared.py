@@ -5,7 +5,7 @@ it: the next state, a ``Refusal`` (a button with its reason), or None (nobody wo
 here). Its docstring is the sentence of the step. Name and signature give the struct of the action,
 its tag in traces, its verb and the group of its button; ``travels`` and ``logs`` what moves and
 what the servers log. Parameters, safeguards, budgets and properties are declared in the same way.
-``kit.protocols.twophase`` is the smallest example.
+CONTRIBUTING shows a small example, *Add a model*.
 """
 
 from __future__ import annotations
@@ -373,29 +373,30 @@ class _Made(dict[Any, tuple[Any, Any]]):
     def __init__(self, act: Act, m: Declared[Any]) -> None:
         self.name, self.struct, self.single = m.name, act.struct, len(act.names) == 1
         self.kind, self.looks = act.name, not is_kits(act.run)
-        # What a parameter ranges over, and whether the method gets the place of a value in it.
-        self.spans: list[tuple[Any, bool]] = [
+        # What a parameter ranges over; the place of each value in it, where the method gets that.
+        ranges: list[tuple[Any, bool]] = [
             (each.of(m), each.by_place) if each else (None, False) for each in act.domains
         ]
-        self.places = [
-            {value: at for at, value in enumerate(span)} if place else None
-            for span, place in self.spans
+        self.spans: list[tuple[Any, dict[Any, int] | None]] = [
+            (span, {value: at for at, value in enumerate(span)} if by_place else None)
+            for span, by_place in ranges
         ]
 
     def __missing__(self, args: Any) -> tuple[Any, Any]:
         row = [*zip((args,) if self.single else args, self.spans, strict=True)]
-        for a, (span, place) in row if self.looks else ():
-            known = range(len(span)) if place else span
+        for a, (span, places) in row if self.looks else ():
+            known = span if places is None else range(len(span))
             if span is not None and a not in known:
                 raise BadInput(f"each of action {self.kind}", a, f"one of {shorten(tuple(known))}")
-        self[args] = self.struct(*(span[a] if place else a for a, (span, place) in row)), args
+        values = (a if places is None else span[a] for a, (span, places) in row)
+        self[args] = self.struct(*values), args
         return self[args]
 
     def given(self, action: Any) -> Any:
         """The arguments of an action that comes from elsewhere."""
-        row = zip(astuple(action), self.places, strict=True)
+        row = zip(astuple(action), self.spans, strict=True)
         try:
-            args = [a if places is None else places[a] for a, places in row]
+            args = [a if places is None else places[a] for a, (_, places) in row]
         except KeyError:
             raise Refused(f"{self.name} has no {action}") from None
         return args[0] if self.single else tuple(args)
@@ -404,7 +405,7 @@ class _Made(dict[Any, tuple[Any, Any]]):
         """All of them; None where a parameter ranges over nothing that is known."""
         if any(span is None for span, _ in self.spans):
             return None
-        spans = (range(len(span)) if place else span for span, place in self.spans)
+        spans = (span if places is None else range(len(span)) for span, places in self.spans)
         return [self[row[0] if self.single else row] for row in product(*spans)]
 
 
