@@ -32,7 +32,7 @@ from kit.engine.declared import (
     step,
 )
 from kit.engine.registry import Fuzzing, Scenario
-from kit.errors import Awaited, BadInput, Refusal
+from kit.errors import Awaited, BadInput, Refusal, are
 from kit.masks import is_majority, majority, nodes_in, where
 from kit.protocols.group0.voting import UNNAMED_RELEASE, VotingModel
 from kit.protocols.recovery.rules.availability import ClusterLayout
@@ -378,7 +378,7 @@ class Failures(VotingModel[FailuresState]):
         votes = after.voters.bit_count()
         if able is None:
             most = max((side & after.voters).bit_count() for side in after.sides())
-            has = f"{most} of {votes} voters {'is' if most == 1 else 'are'} up"
+            has = f"{most} of {votes} voters {are(most)} up"
             if after.apart:
                 has = f"no side has more than {most} of {votes} voters"
             return {"means": f"Group 0 has no majority: {has}, and it needs {majority(votes)}"}

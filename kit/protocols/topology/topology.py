@@ -27,7 +27,7 @@ from kit.engine.declared import (
 )
 from kit.engine.model import TransitionRows
 from kit.engine.registry import Fuzzing, Scenario
-from kit.errors import Refusal
+from kit.errors import Refusal, counted
 from kit.masks import nodes_in, where
 from kit.protocols.group0.voting import UNNAMED_RELEASE
 from kit.protocols.topology import coordinator
@@ -335,7 +335,8 @@ class Topology(Serving, coordinator.Coordinator, Outages):
         if (old.nodes, old.members) != (rows, new.members):
             return f"{action.node} changed more than its address or its shards"
         moved = after.state_id - before.state_id
-        return None if moved == stores else f"{action.node} committed {moved} commands to group 0"
+        made = counted(moved, "command")
+        return None if moved == stores else f"{action.node} committed {made} to group 0"
 
     @always("INV-EXCL")
     def one_operation(self, s: ControlState) -> str | None:
