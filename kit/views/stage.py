@@ -302,10 +302,10 @@ class _Set:
                 room = min(room, abs(away.real) - 8)
         room = max(own, room)
         state, _, number = each.tag.rpartition(" ")
-        end = f" {number}" if measured(each.tag, bold=True) > room else ""
-        if state and end and (left := room - measured(end, bold=True)) > room / 2:
-            return shortened(state, left, bold=True) + end  # bootstr… v1: that is what changes
-        return shortened(each.tag, room, bold=True)
+        left = room - measured(f" {number}", bold=True)
+        if measured(each.tag, bold=True) <= room or left < room / 2:
+            return shortened(each.tag, room, bold=True)
+        return f"{shortened(state, left, bold=True)} {number}"  # bootstr… v1: the end changes
 
     def _body(self, name: str) -> Body:
         """What a character covers, or the place of one that is not there."""

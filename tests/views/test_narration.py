@@ -14,7 +14,7 @@ from kit.engine.model import Model
 from kit.engine.registry import build, entries
 from kit.engine.scenario import file_named, open_file, open_script, parse
 from kit.engine.timeline import Timeline
-from kit.views.frame import LINE, WIDER, brief_narration, narration
+from kit.views.frame import BADGE, LINE, SHEET, WIDER, brief_narration, narration
 from kit.views.labels import clause, measured
 from kit.views.panel import Scene, scene_of
 from kit.views.parts import heads
@@ -92,6 +92,23 @@ def test_no_caption_is_cut_within_a_clause(name: str) -> None:
                 assert words.startswith(brief), words
                 assert re.match(r"[.;!?:] |, [a-z]|, \w+ (is|has) | and ", words[len(brief) :])
                 assert brief.count("(") == brief.count(")")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_milestone_stands_where_a_clause_has_room_beside_it(name: str) -> None:
+    """On the smallest board; where none has, it is on the time bar alone, and *why* stays seen."""
+    timeline = performed(name)
+    for moment in timeline.moments:
+        scene = scene_of(timeline, moment.id)
+        drawn = brief_narration(scene)
+        what = next(part for part in drawn if part.key == "say")
+        spans = {part.get("class"): part.text() for part in what.walk() if part.tag == "span"}
+        if "milestone" not in spans or drawn[0] is what:
+            continue
+        size, lines = (13, 1.0) if scene.why else (15, 1.9)
+        taken = BADGE + measured(spans["milestone"], bold=True) + SHEET
+        shown = spans.get("cut", scene.say)
+        assert measured(shown, size) <= lines * LINE - taken, scene.say
 
 
 def of_acts(model: Model[Any, Any]) -> Iterator[tuple[str, str]]:

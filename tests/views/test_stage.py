@@ -798,6 +798,16 @@ def test_what_many_are_told_alike_is_said_once() -> None:
 NAMES = tuple("ABCDEF")
 
 
+def test_a_long_tag_keeps_its_end() -> None:
+    """A state before it is cut, the version is not: that is what the next step changes."""
+    cast = tuple(Character(name, f"n:{name}", tag="bootstrapping v12") for name in NAMES)
+    half = replace(scene_of(Timeline(build("group0")), 0), half=True)
+    drawn = draw_stage(half, Stage(NAMES, cast), None, "said")
+    told = {part.text() for part in drawn.walk() if part.tag == "text"}
+    [cut] = told - {*NAMES}
+    assert re.fullmatch(r"boot[a-z]*… v12", cut)
+
+
 def test_what_differs_on_its_way_to_the_log_is_not_one_card() -> None:
     """Two that are alike are counted; where one is otherwise, each has a card of its own."""
     tape = Tape((), "log", 0, 460)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from msgspec.structs import replace
 
 from kit.engine.registry import build
 from kit.engine.scenario import files, open_file
 from kit.engine.timeline import Timeline
 from kit.protocols.tcm.panels.ring import RING
 from kit.protocols.tcm.panels.spots import TokenPlace, disc_boxes, disks, labelled, places, seated
-from kit.views.circle import SMALL_DISC
+from kit.views.circle import DISC, SMALL_DISC
 from kit.views.fragment import Frag
 from kit.views.labels import Box, fitting
 from tests.views.frames import part, scene_of
@@ -83,6 +86,21 @@ def test_who_has_no_token_yet_follows_the_log_stands_beside_the_ring() -> None:
     aside = part(drawn, "outside:D")
     assert aside is not None
     assert aside.text().endswith("2")
+
+
+def test_who_stands_beside_the_ring_is_whole_in_half_a_board() -> None:
+    """The ring is cropped there, and its corner is nearer."""
+    timeline = open_file(files()["tcm/off-validate-committed"])
+    while timeline.at < 24:
+        timeline.forward()
+    drawn = RING.draw(replace(scene_of(timeline, 24), half=True))
+    [box] = [one.get("viewBox") for one in drawn.walk() if one.get("class") == "ring-drawing"]
+    aside = part(drawn, "outside:D")
+    assert aside is not None
+    x, y = map(float, re.findall(r"-?[\d.]+", str(aside.get("transform"))))
+    left, top, wide, high = map(float, str(box).split())
+    assert left <= x - DISC < x + DISC <= left + wide
+    assert top <= y - DISC < y + DISC <= top + high
 
 
 def test_disks_of_neighbours_both_have_room() -> None:
