@@ -64,7 +64,7 @@ WORDS = {
     "busy": "already takes part in an operation",
     "last": "is the last node",
     "few": " left",
-    "taken": "will be owned by",
+    "taken": "will belong to",
     "locked": "locked by an operation in flight",
 }
 

@@ -192,8 +192,8 @@ def test_moves_and_texts() -> None:
     assert shown[5] == "nothing"
     assert shown[6] == (
         "commit X: X drives the operation but has not applied epoch 2 itself; waiting at the "
-        "barrier: epoch 2 is applied by 0 of 3 replicas of (0, 100], 2 are needed; and streaming "
-        "to X is not complete: 0 of 2 done"
+        "barrier: 0 of 3 replicas of (0, 100] applied epoch 2, but 2 are needed; and streaming "
+        "to X is not complete: 0 of 2 streams done"
     )
     assert timeline.tip == len(timeline.moments) - 1
 

@@ -166,7 +166,7 @@ def test_a_commit_says_whom_requests_ask_from_there_on() -> None:
 def test_a_comment_of_a_scenario_file_is_the_why_of_its_moment() -> None:
     """What stands above a verb is told at its step; above what is shown only, of the moment."""
     timeline = open_file(file_named("tcm/bootstrap"))
-    assert timeline.why(0).startswith("KS has RF 2; A, B and C own 100, 200 and 300.")
+    assert timeline.why(0).startswith("The keyspace has RF 2. A, B and C own tokens 100")
     text = "# Why.\nmodel twophase\n\n# The first of three.\nprepare RM0\nprepare RM1\n----\n"
     told = open_script(parse(text))
     assert told.premise == "Why."

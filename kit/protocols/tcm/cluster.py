@@ -78,10 +78,10 @@ Held = Annotated[str, Each(lambda m: m.whats)]
 
 
 class PauseInjection(Declared[PauseState]):
-    """A metadata service for tests: it holds back any commit, and the propagation to any node.
+    """A metadata service for tests: it can hold back any commit, and keep any node from applying.
 
-    What is held is refused with that reason until it is released. Entries are applied in order, so
-    holding the next one back from a node holds back all that follow.
+    A step that is held back is refused until the test releases it. Nodes apply entries in order,
+    so holding one entry back from a node also holds back all later ones.
     """
 
     name = "test"
@@ -133,7 +133,7 @@ Operated = Annotated[str, Each(lambda m: m.nodes)]
 
 
 class BarrierLevels(Declared[LevelState]):
-    """Whose answers progress barriers ask for: of fewer nodes where answers do not come in time."""
+    """The nodes whose answers each progress barrier needs: fewer if answers do not come in time."""
 
     name = "levels"
     title = "Levels of the progress barriers"
@@ -155,7 +155,7 @@ class BarrierLevels(Declared[LevelState]):
     def _words(self, before: LevelState, action: Any, after: LevelState) -> str:
         old, new = (self.level(s, action.node) for s in (before, after))
         change = f"falls back from {old} to {new}: {LEVELS[new]}"
-        return verbatim(f"The barrier of {action.node} did not get answers in time and {change}.")
+        return verbatim(f"The barrier of {action.node} got too few answers in time and {change}.")
 
     @action(
         each=relaxable,
@@ -167,14 +167,14 @@ class BarrierLevels(Declared[LevelState]):
     )
     @purpose("Waiting for fewer answers is better than being stuck.")
     def relax(self, s: LevelState, node: Operated) -> LevelState | None:
-        """The barrier of ``node``'s operation did not get answers in time, so it asks for fewer."""
+        """The barrier of ``node``'s operation got too few answers in time, so it asks for fewer."""
         level = weaker(self.level(s, node))
         return s.begun(node, level) if level else None
 
     @action()
     @purpose("Each step starts by asking as many nodes as it can.")
     def begin_barrier(self, s: LevelState, node: Operated) -> LevelState:
-        """The barrier of {node}'s next step starts at the first level again."""
+        """The barrier of {node}'s next step starts again at the first level."""
         return s.begun(node)
 
 
@@ -263,7 +263,7 @@ class TcmCluster(Product):
     def let(self, s: Any, part: str, action: Any) -> Refusal | None:
         """A step that a test holds back cannot happen; only test clusters have this condition."""
         what = f"{'commit' if part == 'tcm' else 'apply'} {action.node}"
-        return Refusal(f"the test holds it back: {what}") if what in s.test.held else None
+        return Refusal(f"the test holds this back: {what}") if what in s.test.held else None
 
     @needs(Apply, Deliver, CatchUp)
     def up(self, s: Any, part: str, action: Any) -> Refusal | None:
@@ -272,7 +272,8 @@ class TcmCluster(Product):
             return None
         names = (action.node, action.peer) if isinstance(action, CatchUp) else (action.node,)
         down = next((name for name in names if name in s.tcm.down), None)
-        return None if down is None else refused(f"{down} is down: it applies nothing", (down,))
+        text = f"{down} is down: it applies nothing and answers no other node"
+        return None if down is None else refused(text, (down,))
 
     @needs(Begin, when=lambda m: not m.tcm.validate_committed)
     def permitted_as_known(self, s: Any, part: str, action: Any) -> Refusal | None:
@@ -284,7 +285,7 @@ class TcmCluster(Product):
 
     @needs(Advance)
     def informed(self, s: Any, part: str, action: Any) -> Refusal | None:
-        """A driver reads its next step in the metadata, so it must have applied its last one."""
+        """A driver reads its next step from the metadata, so it must have applied the last one."""
         node, sequence = action.node, self.tcm.under_way(s.tcm, action.node)
         driven = driver(sequence.plan.operation) is not None and not sequence.undoing
         if not driven or self.applied(s)[self.codes[node]] >= sequence.epoch:
@@ -296,7 +297,7 @@ class TcmCluster(Product):
 
     @needs(Advance)
     def past_the_barrier(self, s: Any, part: str, action: Any) -> Refusal | None:
-        """The progress barrier: a majority of the nodes concerned must know the last step."""
+        """The progress barrier: a majority of the nodes involved must know the last step."""
         return self._waits_for(s, action.node)
 
     def _waits_for(self, s: Any, node: str) -> Refusal | None:
@@ -311,7 +312,7 @@ class TcmCluster(Product):
 
     @needs(Stream)
     def known_to_writers(self, s: Any, part: str, action: Any) -> Refusal | None:
-        """Data is streamed once the new writers are known, also at both ends of the stream."""
+        """Streaming starts once the new writers are known, also to both ends of the stream."""
         if not known_first(self.tcm.switches):
             return None
         sequence, task = self.tcm.task(s.tcm, action)
@@ -358,9 +359,9 @@ class TcmCluster(Product):
             awaited.append(Awaited(where, b.needed, len(has), tuple(names.values())))
         first = unmet[0]
         return Refusal(
-            f"waiting at the barrier: epoch {first.epoch} is applied by {awaited[0].done} of "
-            f"{counted(len(first.replicas), 'replica')} of {first.range.label(space)}, "
-            f"{first.needed} {are(first.needed)} needed",
+            f"waiting at the barrier: {awaited[0].done} of "
+            f"{counted(len(first.replicas), 'replica')} of {first.range.label(space)} applied "
+            f"epoch {first.epoch}, but {first.needed} {are(first.needed)} needed",
             tuple(evidence),
             tuple(missing),
             tuple(awaited),
@@ -381,7 +382,7 @@ class TcmCluster(Product):
     def _differs(self, name: str, events: Log, count: int, gap: int) -> str | None:
         """How the tables differ of a node that applied all but the gap; None: they do not."""
         newest, without = self.log.epoch_of(count), self.log.epoch_of(gap.bit_length())
-        text = f"{name} has applied epoch {newest} without {without}"
+        text = f"{name} has applied epoch {newest} without epoch {without}"
         while len(events) > count:
             events = events.shorter()
         applied = self.tcm.snapshot(Log())
@@ -389,11 +390,11 @@ class TcmCluster(Product):
             if gap >> i & 1:
                 continue
             if not isinstance(event, Begin) and applied.metadata.sequence(event.node) is None:
-                return f"{text}: it knows of no operation on {event.node}"
+                return f"{text}, so it knows of no operation of {event.node}"
             applied = self.tcm.enact(applied, event)
         if applied.placements == self.tcm.snapshot(events).placements:
             return None
-        return f"{text}: its tables differ from the other nodes' tables"
+        return f"{text}, so its tables differ from those of the other nodes"
 
     # Who applies more answers fewer requests of older epochs: only a commit can part majorities.
     @always(
@@ -454,7 +455,7 @@ class TcmCluster(Product):
 
     @step(
         "INV-ONESTEP",
-        title="Each event waits until a majority has applied the last one",
+        title="Each event waits until a majority has applied the event before it",
         when=keeps_barriers,
     )
     def one_step(self, before: Any, action: Any, after: Any) -> str | None:
@@ -473,8 +474,8 @@ class TcmCluster(Product):
                     there = ", ".join(self.names[code] for code in members)
                     label = range_.label(self.tcm.cluster.ring.space)
                     return (
-                        f"{sequence.next.name} is committed while {len(knowing)} of {there} have "
-                        f"applied epoch {sequence.epoch}: no majority of {label}"
+                        f"{sequence.next.name} is committed although only {len(knowing)} of "
+                        f"{there} applied epoch {sequence.epoch}: no majority in {label}"
                     )
         return None
 

@@ -193,7 +193,7 @@ class ClusterParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only
         int,
         _of(
             "replication factor",
-            "replicas of keyspace ks (in each datacenter, for strategy network)",
+            "how many replicas keyspace ks has (with strategy network: in each datacenter)",
             1,
             MOST_NODES,
             ring="replicas",
@@ -212,7 +212,7 @@ class ClusterParameters(Struct, frozen=True, forbid_unknown_fields=True, kw_only
     racks: Annotated[
         int,
         _made(
-            "racks a datacenter",
+            "racks per datacenter",
             "how many racks each datacenter has; nodes are assigned to them in turn",
             *(1, MOST_NODES),
         ),
@@ -250,7 +250,7 @@ class TcmParameters(ClusterParameters, frozen=True, forbid_unknown_fields=True, 
     """A ring with its keyspaces, the operations at hand, and how the protocol is played."""
 
     menu: Annotated[
-        bool, _of("offer every operation", "any operation can be tried, in addition to those given")
+        bool, _of("offer every operation", "you can try any operation, not only the given ones")
     ] = False
     crashes: Annotated[
         int, _of("crashes", "how many nodes can crash", 0, MOST_FAULTS, **BUDGET)
@@ -275,7 +275,7 @@ class TcmParameters(ClusterParameters, frozen=True, forbid_unknown_fields=True, 
         ops.Level | Literal["own"],
         _of(
             "barrier level",
-            "which answers a barrier asks for: ALL, EACH_QUORUM (the server's own), QUORUM (the "
+            "whose answers a barrier needs: ALL, EACH_QUORUM (the server's own), QUORUM (the "
             "documents'), LOCAL_QUORUM, ONE or NODE_LOCAL",
         ),
     ] = "own"
@@ -291,7 +291,7 @@ class TcmParameters(ClusterParameters, frozen=True, forbid_unknown_fields=True, 
         _of(None, "the part of the line that the worked example shows", ring="own"),
     ] = None
     stored: Annotated[
-        Stored | None, _of(None, "the bytes that your own ring holds, as far as known")
+        Stored | None, _of(None, "how many bytes your own ring holds, as far as known")
     ] = None
 
 

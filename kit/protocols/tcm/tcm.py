@@ -94,7 +94,7 @@ class Tcm(Declared[TcmState]):
 
     progress_barrier: bool = safeguard(
         "S-01",
-        "Each event waits until a majority of old and new replicas has applied the last one",
+        "Each event waits until a majority of old and new replicas has applied the event before it",
         ("INV-ONESTEP", "INV-QI", "INV-VISIBLE"),
     )
     write_before_read: bool = safeguard(
@@ -271,11 +271,11 @@ class Tcm(Declared[TcmState]):
         if last.cancelled:
             title, moved = operation.title, "everything is as before"
             became = f"{title[0].upper()}{title[1:]} is undone"
-        missing = "nothing missed"
+        missing = "no write could be missed"
         if missed:
             epochs = f"epoch{'s' * (len(missed) > 1)} {', '.join(reversed(missed))}"
             missing = f"but a read could miss a write at {epochs}"
-        return f"{became}: {counted(own, 'epoch')}, {moved}, {missing}."
+        return f"{became} after {counted(own, 'epoch')}: {moved}, {missing}."
 
     def submitter(self, before: TcmState, action: Any) -> str | None:
         """The node that commits; None where an operator does."""
@@ -328,11 +328,12 @@ class Tcm(Declared[TcmState]):
         says=begins,
         travels=submits,
     )
-    @purpose("The plan and its locks are one event, so no other plan can come in between.")
+    @purpose("The plan and its locks are one event, so no other plan can get in between.")
     def begin(self, s: TcmState, operation: Listed) -> Next:
         """An operation is planned, takes its locks and does its first step.
 
-        A member that is to leave or move does so itself; newcomers may still have to start.
+        A member that leaves or moves drives this itself, so it must be up. A newcomer need not be
+        up yet.
         """
         if operation.kind in ("decommission", "move") and operation.node in s.down:
             return idle(operation)
@@ -403,10 +404,10 @@ class Tcm(Declared[TcmState]):
         """Who streams, and what: a replica that is not up sends nothing."""
         names = list(self.sent_in(s, action))
         if len(names) == 1:
-            what = "its data for the ranges that change hands"
-            return f"{names[0]} streams {what} to {action.target}."
+            what = f"for ranges that {action.target} takes over"
+            return f"{names[0]} streams data to {action.target} {what}."
         who = f"{' and '.join(names)} stream" if names else "No node has to stream"
-        return f"{who} the data for the ranges that change hands to {action.target}."
+        return f"{who} data to {action.target} for ranges that {action.target} takes over."
 
     def along_the_ring(self, before: TcmState, action: Any, after: TcmState) -> Iterator[Travel]:
         """Each source sends its ranges along the ring into the new replica."""
@@ -451,21 +452,21 @@ class Tcm(Declared[TcmState]):
         says=lambda m, before, action, after: verbatim(m.streams_words(before, action)),
         travels=along_the_ring,
     )
-    @purpose("New owners need the data written before they started to get writes.")
+    @purpose("A new owner also needs the data that was written before it got any writes.")
     def stream(self, s: TcmState, node: str, displaced: Displaced, target: str) -> Next:
         """One streaming task of ``node``'s operation completes.
 
-        ``displaced`` is the replica whose place ``target`` takes; None where a quorum streams.
+        ``target`` takes the place of ``displaced``, which is None where a quorum streams.
         """
         if target in s.down:
-            return refused(f"{target} is down: it cannot receive", (target,))
+            return refused(f"{target} is down and cannot receive data", (target,))
         sequence = self.under_way(s, node)
         place = self._place(sequence, displaced, target)
         down, dead = self.absent(s, sequence)
         transfers = sequence.plan.tasks[place].transfers
         if not all(barrier.enough(transfer, down, dead) for transfer in transfers):
             missing = tuple(n for n in s.down if n != sequence.plan.operation.dead)
-            return refused("too few of the old replicas are up to stream from", missing)
+            return refused("too few of the old replicas are up, so they cannot stream", missing)
         rest = [(name, done) for name, done in s.streamed if name != node]
         mask = self.streamed(s, node) | 1 << place
         return s.but(streamed=tuple(sorted([*rest, (node, mask)])))
@@ -492,11 +493,11 @@ class Tcm(Declared[TcmState]):
         says=lambda m, before, action, after: m.in_words(after.events),
         travels=submits,
     )
-    @purpose("The steps are small so that old and new routing still meet.")
+    @purpose("The steps are small, so that quorums before and after each one still meet.")
     def advance(self, s: TcmState, node: str) -> Next:
         """The operation on ``node`` does its next step.
 
-        Its driver is up, and what the read switch relies on has been streamed.
+        Its driver must be up. Before the read switch, all data must have been streamed.
         """
         sequence = self.under_way(s, node)
         operation = sequence.plan.operation
@@ -521,7 +522,7 @@ class Tcm(Declared[TcmState]):
             evidence.append(f"{names} to {self.names[task.target]}: {', '.join(parts)}{more}")
         return Refusal(
             f"streaming to {', '.join(targets)} is not complete: "
-            f"{len(todo) - len(left)} of {len(todo)} done",
+            f"{len(todo) - len(left)} of {counted(len(todo), 'stream')} done",
             tuple(evidence),
             targets,
         )
@@ -545,11 +546,11 @@ class Tcm(Declared[TcmState]):
         each=cancellable,
         says=lambda m, before, action, after: m.in_words(after.events, "An operator cancels. "),
     )
-    @purpose("Events also undo half-done operations, so that all nodes see the same.")
+    @purpose("Events in the log also undo an operation, so all nodes undo it in the same way.")
     def cancel(self, s: TcmState, node: str) -> Next:
-        """The operation on ``node`` is undone by compensation, as an operator asked.
+        """An operator cancels the operation on ``node``, and events compensate for what it did.
 
-        That is possible until writes were dropped: then the old replicas lag for good.
+        This is possible until the old replicas get no more writes: after that, they lag for good.
         """
         return self._no_way_back(s, node) or self.commit(s, rules.Cancel(node))
 
@@ -566,19 +567,20 @@ class Tcm(Declared[TcmState]):
         verb="give-up {node} by {by}",
         says=lambda m, before, action, after: m.in_words(
             after.events,
-            f"{action.by} has lost sight of {action.node} and gives up the operation. ",
+            f"{action.by} has lost sight of {action.node} and undoes its operation. ",
         ),
         travels=submits,
     )
-    @purpose("A node that is out of sight is not always dead: the driver may still be at work.")
+    @purpose("A node that is out of sight is not always dead: it might still drive its operation.")
     def give_up(self, s: TcmState, node: str, by: str) -> Next:
-        """The operation on ``node`` is undone because ``by`` lost sight of it. Nobody asked for
+        """``by`` has lost sight of ``node`` and undoes its operation, although nobody asked for
         that.
 
-        The safeguard *operator-cancel*: being out of sight is no reason to undo anything.
+        The safeguard *operator-cancel* forbids this: losing sight of a node is no reason to undo
+        anything.
         """
         if self.operator_cancel:
-            return refused(f"{by} may have lost sight of {node}: only operators cancel")
+            return refused(f"{by} might have lost sight of {node}, but only an operator can cancel")
         return self._no_way_back(s, node) or self.commit(s, rules.AutomaticCancel(node, by))
 
     # -- crashes ----------------------------------------------------------------------------------
@@ -593,15 +595,16 @@ class Tcm(Declared[TcmState]):
         if action.node in after.forgotten:
             return "{node} crashes, and no other node knows what is left to do."
         if self.sequence(after, action.node) is not None:
-            return "{node} crashes; the metadata says what it still has to commit."
+            return "{node} crashes. The metadata says what {node} still has to commit."
         return "{node} crashes."
 
     @action(each=upright, says=crashed, fault=True)
-    @purpose("Nodes can stop at any moment; the plan must survive them.")
+    @purpose("A node can stop at any moment, and the plan must survive that.")
     def crash(self, s: TcmState, node: str) -> Next:
         """A node stops but keeps what it has on disk.
 
-        Pending steps are in the metadata; without that safeguard they die with the driver.
+        The remaining steps are in the metadata. Without that safeguard, they are lost with the
+        driver.
         """
         if s.crashes >= self.parameters.crashes:
             return refused("the run's budget of crashes is used up")
@@ -620,9 +623,9 @@ class Tcm(Declared[TcmState]):
         return (name for name in s.down if name in self.present(s) and name not in dead)
 
     @action(each=fallen)
-    @purpose("A driver continues with what the metadata says.")
+    @purpose("A driver continues with the next step that is in the metadata.")
     def restart(self, s: TcmState, node: str) -> Next:
-        """{node} is back; the metadata says what it has to do next."""
+        """{node} is back and reads the metadata again."""
         return s.but(down=tuple(name for name in s.down if name != node))
 
     # -- what is promised of the committed events --------------------------------------------------
@@ -643,7 +646,7 @@ class Tcm(Declared[TcmState]):
                 return f"{both[0]} takes part in both {titles[0]} and {titles[1]}"
             claimed = [token for token in operation.tokens if token in other.tokens]
             if claimed:
-                return f"token {claimed[0]} is promised by {titles[0]} and by {titles[1]}"
+                return f"token {claimed[0]} is claimed by both {titles[0]} and {titles[1]}"
         return None
 
     def _floor(self) -> tuple[int, ...]:
@@ -717,7 +720,7 @@ class Tcm(Declared[TcmState]):
             return None
         node = [event.node for event in events if isinstance(event, rules.AutomaticCancel)][-1]
         undoing = f"undone: {undone}, cancelled by an operator: {commands}"
-        return f"{undoing}; nobody asked {node} to undo it"
+        return f"no operator cancelled the operation of {node} ({undoing})"
 
     @sometimes()
     def in_transition(self, s: TcmState) -> bool:
@@ -752,7 +755,7 @@ def driver(operation: ops.Operation) -> str | None:
 def idle(operation: ops.Operation) -> Refusal:
     """Nobody goes on with the operation of a node that is down."""
     node = operation.node
-    return refused(f"{node} is down: it drives its own {operation.kind}", (node,))
+    return refused(f"{node} is down: only {node} can drive its {operation.kind}", (node,))
 
 
 def planned_tokens(sequences: Iterable[rules.Sequence], name: str) -> tuple[int, ...]:

@@ -120,7 +120,9 @@ def test_anybody_carries_a_cancel_out() -> None:
 def test_no_way_back_once_writes_are_dropped(text: str) -> None:
     """When old write replicas are dropped they lag for good, so that a cancel is refused."""
     drive, node = begun("documents", text, EDITIONS["documents"][text].index("drop-writes") + 1)
-    assert says(drive.refusal(f"cancel {node}").reason, "already dropped | too late to go back")
+    assert says(
+        drive.refusal(f"cancel {node}").reason, "no longer get writes | too late to go back"
+    )
 
 
 def test_only_so_many_cancels() -> None:

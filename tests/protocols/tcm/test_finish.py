@@ -15,13 +15,16 @@ def ending(name: str, **changes: object) -> str:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("bootstrap", "X is a member: 4 epochs, 3 ranges moved, nothing missed."),
-        ("rf3", "X is a member: 4 epochs, 4 ranges moved, nothing missed."),
-        ("decommission", "X has left: 4 epochs, 3 ranges moved, nothing missed."),
-        ("move", "B has moved: 5 epochs, 5 ranges moved, nothing missed."),
-        ("replace", "Z is a member in B's place: 3 epochs, 4 ranges moved, nothing missed."),
-        ("removenode", "B is removed: 4 epochs, 4 ranges moved, nothing missed."),
-        ("cancel", "Bootstrap X at 150 is undone: 5 epochs, everything is as before, nothing"),
+        ("bootstrap", "X is a member after 4 epochs: 3 ranges moved, no write could be missed."),
+        ("rf3", "X is a member after 4 epochs: 4 ranges moved, no write could be missed."),
+        ("decommission", "X has left after 4 epochs: 3 ranges moved, no write could be missed."),
+        ("move", "B has moved after 5 epochs: 5 ranges moved, no write could be missed."),
+        (
+            "replace",
+            "Z is a member in B's place after 3 epochs: 4 ranges moved, no write could be missed.",
+        ),
+        ("removenode", "B is removed after 4 epochs: 4 ranges moved, no write could be missed."),
+        ("cancel", "Bootstrap X at 150 is undone after 5 epochs: everything is as before, no"),
     ],
 )
 def test_each_operation_says_what_it_came_to(name: str, words: str) -> None:
@@ -36,7 +39,7 @@ def test_a_joiner_moves_as_many_ranges_as_it_replicates(rf: int) -> None:
     """
     said = milestones(walk("tcm/bootstrap", nodes=6, rf=rf, epoch=40))[-1].say
     moved = rf + (rf > 1)
-    assert f"epochs, {moved} range{'s' * (moved > 1)} moved, nothing missed." in said
+    assert f"epochs: {moved} range{'s' * (moved > 1)} moved, no write could be missed." in said
 
 
 def test_a_missed_quorum_is_told_at_the_end() -> None:
@@ -49,4 +52,4 @@ def test_epochs_of_others_are_not_counted() -> None:
     """Of joins side by side each counts its own four epochs."""
     said = [one.say for one in milestones(walk("tcm/two-bootstraps")) if "is a member" in one.say]
     assert len(said) == 3
-    assert all(": 4 epochs," in one for one in said)
+    assert all("after 4 epochs:" in one for one in said)

@@ -147,10 +147,11 @@ def test_a_barrier_that_fell_back_lets_the_step_go() -> None:
     drive.act("relax X", "relax X")
     refused = started(edition="server", level="LOCAL_QUORUM").refusal("commit X")
     [first, *_] = refused.evidence
-    assert first.startswith("at LOCAL_QUORUM: a majority of those in the datacenter of the")
+    assert first.startswith("at LOCAL_QUORUM: a majority of the old and new replicas in the")
     assert "stream X" in " ".join(drive.verbs())
     assert drive.operation().asks == (
-        "Barrier at LOCAL_QUORUM: a majority of those in the datacenter of the operation's node."
+        "Barrier at LOCAL_QUORUM: a majority of the old and new replicas in the datacenter of the "
+        "operation's node."
     )
 
 

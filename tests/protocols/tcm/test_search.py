@@ -122,21 +122,21 @@ def test_every_safeguard_has_a_test() -> None:
 
 
 HARM = [
-    ("progress-barrier", "one-step", {"rf": 3}, "while 1 of A, B, C, X have applied epoch 1"),
-    ("validate-committed", "valid", {}, "D takes part in both decommission D and replace D by Y"),
-    ("validate-committed", "locks", {}, "decommission D and replace D by Y both change"),
-    ("apply-in-order", "same-state", {}, "A has applied epoch 2 without 1"),
+    ("progress-barrier", "one-step", {"rf": 3}, "although only 1 of A, B, C, X applied epoch 1"),
+    ("validate-committed", "valid", {}, "D takes part in both decommission D and replace D with Y"),
+    ("validate-committed", "locks", {}, "decommission D and replace D with Y both change"),
+    ("apply-in-order", "same-state", {}, "A has applied epoch 2 without epoch 1"),
     ("operator-cancel", "asked-for", {}, "undone: 1, cancelled by an operator: 0"),
     ("two-event-cancel", "quorums", {}, "a read at epoch 3 from X, A misses a write at epoch 4"),
     ("write-before-read", "quorums", {"rf": 3}, "a read at epoch 2 from X, A misses a write"),
     ("write-before-read", "reads-in-writes", {"rf": 3}, "X serves reads but gets no writes"),
     ("old-writer-stays", "quorums", {}, "a read at epoch 2 from C, A misses a write at epoch 3"),
-    ("range-locks", "replicas", {}, "(0, 100]: read from {A, Y, X}, 2 replicas wanted"),
-    ("replication-check", "replicas", {}, "read from {A, B}, 3 replicas wanted"),
+    ("range-locks", "replicas", {}, "reads go to {A, Y, X}, but should go to 2 replicas"),
+    ("replication-check", "replicas", {}, "reads go to {A, B}, but should go to 3 replicas"),
     ("pending-in-metadata", "stable", {}, "out of reach"),
-    ("pending-in-metadata", "settled", {}, "no operation is pending to change that"),
+    ("pending-in-metadata", "settled", {}, "no pending operation will change that"),
     ("split-first", "cover", {}, "(100, 200] is owned twice"),
-    ("merge-equality", "replicas", {}, "(200, 500]: read from {A, C}, should be {A, B}"),
+    ("merge-equality", "replicas", {}, "(200, 500]: reads go to {A, C}, but should go to {A, B}"),
 ]
 
 

@@ -20,7 +20,7 @@ def test_the_second_of_two_buttons_is_refused() -> None:
     drive = Watched(nodes=4, operations=words)
     assert drive.button("decommission D").get("aria-disabled") is None
     drive.act("decommission D")
-    refused = drive.button("replace D by Y")
+    refused = drive.button("replace D with Y")
     assert refused.get("aria-disabled") == "true"
     assert refused.get("data-refused") == ("D already takes part in an operation: decommission D.")
 
@@ -61,7 +61,7 @@ def test_who_is_silent_stays_pending_on_the_screen() -> None:
     for verb in ("apply A", "apply B", "apply C"):
         drive.act(verb)
         assert [line for line in drive.words("operation") if "    [" in line] == before
-        said = "A may have lost sight of X: only operators cancel."
+        said = "A might have lost sight of X, but only an operator can cancel."
         assert drive.button("give-up X by A").get("data-refused") == said
     assert drive.button("cancel X").get("aria-disabled") is None
 

@@ -90,7 +90,7 @@ def test_how_many_readers_a_range_has(readers: str, floor: int, kept: bool) -> N
     for right in begun.placements[0].reads.rights.tolist():
         begun = changed(begun, right, codes)
     found = replicated(begun, (floor,)) or ""
-    assert ("replicas wanted" not in found) is kept
+    assert ("replica" not in found) is kept
 
 
 def test_the_first_wrong_range_is_named() -> None:
@@ -108,7 +108,7 @@ def test_a_ring_of_few_nodes_wants_those_that_there_are() -> None:
     begun = drive.model.snapshot(drive.state)
     assert replicated(begun, (2,)) is None
     assert replicated(changed(begun, 100, (0,)), (1,)) == (
-        "ks (0, 100]: read from {A}, should be {A, B}"
+        "ks (0, 100]: reads go to {A}, but should go to {A, B}"
     )
 
 

@@ -499,7 +499,7 @@ def _claimed(operation: ops.Operation, others: Iterable[ops.Operation]) -> Refus
     for other in others:
         both = [token for token in operation.tokens if token in other.tokens]
         if both:
-            return Refusal(f"token {both[0]} will be owned by {other.node}: {other.title}")
+            return Refusal(f"token {both[0]} will belong to {other.node}: {other.title}")
     return None
 
 
@@ -537,7 +537,7 @@ def _too_few_left(
                 where = f" in {dc}" if dc else ""
                 return Refusal(
                     f"without {going.name} only {counted(left, 'node')} {are(left)} left{where}, "
-                    f"but keyspace {keyspace.name} keeps {factor} replicas (force overrides)"
+                    f"but keyspace {keyspace.name} keeps {factor} replicas (force overrides this)"
                 )
     return None
 
@@ -586,7 +586,7 @@ def _locked(metadata: Metadata, planned: Plan, switches: ops.ProtocolSwitches) -
         f"{c.operation.title}"
         for c in taken
     )
-    others = f", and {more} more of its ranges {are(more)} locked" if more else ""
+    others = f" ({counted(more, 'more range')} {are(more)} locked)" if more else ""
     return Refusal(
         f"range {first.ours.label(space)} is locked by an operation in flight, "
         f"{first.operation.title}{others}",
@@ -652,5 +652,5 @@ def overlapping(sequences: tuple[Sequence, ...]) -> tuple[Sequence, Sequence, Ra
 def no_way_back(sequence: Sequence) -> Refusal | None:
     """Why an operation can no longer be cancelled: once writes were dropped, old replicas lag."""
     if any(step.drops for step in sequence.steps[: sequence.done]):
-        return Refusal("the old write replicas are already dropped: it is too late to go back")
+        return Refusal("the old replicas no longer get writes: it is too late to go back")
     return None

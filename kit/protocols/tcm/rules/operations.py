@@ -53,7 +53,7 @@ class Operation(Struct, frozen=True, forbid_unknown_fields=True):
     def title(self) -> str:
         """The operation in words."""
         if self.kind == "replace":
-            return f"replace {self.target} by {self.node}"
+            return f"replace {self.target} with {self.node}"
         if not self.tokens:
             return f"{self.kind} {self.node}"
         many = len(self.tokens) > MOST_NAMED
@@ -261,7 +261,9 @@ LEVELS: dict[Level, str] = {
     "ALL": "all of the old and new replicas",
     "EACH_QUORUM": "a majority of the old and new replicas in each datacenter",
     "QUORUM": "a majority of the old and new replicas, over all datacenters",
-    "LOCAL_QUORUM": "a majority of those in the datacenter of the operation's node",
+    "LOCAL_QUORUM": (
+        "a majority of the old and new replicas in the datacenter of the operation's node"
+    ),
     "ONE": "any one of the old and new replicas",
     "NODE_LOCAL": "no other node: the step does not wait",
 }

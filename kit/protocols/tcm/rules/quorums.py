@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from kit.errors import counted
 from kit.masks import majority
 from kit.protocols.tcm.rules.metadata import Metadata, Snapshot, overlapping
 from kit.ring.columns import NDArray, np
@@ -393,15 +394,16 @@ def replicated(snapshot: Snapshot, floor: tuple[int, ...]) -> str | None:
             most = len(metadata.ring.nodes)
         wrong = np.flatnonzero((counts < floor[group]) | (counts > most))
         if len(wrong):
-            row, should = int(wrong[0]), f"{most} replicas wanted"
+            row, should = int(wrong[0]), counted(most, "replica")
         else:
             odd = np.flatnonzero(~same_sets(table.groups, natural)).tolist()
             free = [row for row in odd if not _held(metadata, group, int(table.rights[row]))]
             if not free:
                 continue
-            row, should = free[0], f"should be {_names(metadata, natural[free[0]].tolist())}"
+            row, should = free[0], _names(metadata, natural[free[0]].tolist())
         where = _where(metadata, group, placement, int(table.rights[row]))
-        return f"{where}: read from {_names(metadata, table.codes(row))}, {should}"
+        now = _names(metadata, table.codes(row))
+        return f"{where}: reads go to {now}, but should go to {should}"
     return None
 
 
@@ -414,7 +416,7 @@ def settled(snapshot: Snapshot, forgotten: frozenset[str]) -> str | None:
                 where = _where(metadata, group, snapshot.placements[group], token)
                 return (
                     f"{where}: reads {_names(metadata, reads)}, writes "
-                    f"{_names(metadata, writes)}, and no operation is pending to change that"
+                    f"{_names(metadata, writes)}, and no pending operation will change that"
                 )
     return None
 

@@ -292,7 +292,7 @@ LOCKED = (
         ("finish before start", 1, "10.0.0.11 continues with START_JOIN"),
         ("finish before all", 0, "10.0.0.11 has nothing under way"),
         ("overlap", 1, LOCKED),
-        ("claimed", 2, "token 4500 will be owned by 10.0.0.12"),
+        ("claimed", 2, "token 4500 will belong to 10.0.0.12"),
         ("twice", 2, "10.0.0.11 continues with MID_JOIN"),
         ("cancelled late", 5, "10.0.0.11 has nothing under way"),
         ("no member", 0, "node: got '10.0.0.13'; allowed: one of 10.0.0.1, 10.0.0.2"),
@@ -352,7 +352,7 @@ def test_the_log_of_the_lesson(tmp_path: Path) -> None:
     assert "43 epochs: 25 events of operations are judged" in said
     assert "no file names them; assumed: each range has one copy" in said
     assert "epochs 6 to 43: explained: " in said
-    assert "replace 10.0.0.3 by 10.0.0.7" in call("play", str(path)).out
+    assert "replace 10.0.0.3 with 10.0.0.7" in call("play", str(path)).out
     assert kit.explain(FILES, bound=20).verdict == "unknown"
 
 
