@@ -193,7 +193,7 @@ def test_moves_and_texts() -> None:
     assert shown[6] == (
         "commit X: X drives the operation but has not applied epoch 2 itself; waiting at the "
         "barrier: 0 of 3 replicas of (0, 100] applied epoch 2, but 2 are needed; and streaming "
-        "to X is not complete: 0 of 2 streams done"
+        "to X is not complete: 0 of 2 done"
     )
     assert timeline.tip == len(timeline.moments) - 1
 

@@ -43,7 +43,7 @@ usage: python -m kit plan RINGFILE OPERATION [--while OPERATION]... [--edition E
                           [--with FILE]... [--keyspace KS={...}]... [--sizes FILE] [--json]
 
 Rehearse an operation on a ring: every event it commits with the read and write tables after it,
-the ranges it locks, the data to copy, and which nodes must know of an event before the next one.
+the ranges it locks, the data to copy, and which nodes must know each event before the next one.
 
 OPERATION is one of
   bootstrap NODE --tokens T,... [--dc DC] [--rack RACK]
@@ -51,7 +51,7 @@ OPERATION is one of
   move NODE --tokens T,...
   replace OLD NEW [--dc DC] [--rack RACK]
   removenode NODE          the node is dead; the other nodes stream
-  assassinate NODE     the node is dead; nothing is streamed
+  assassinate NODE         the node is dead; nothing is streamed
 join, leave and remove are read as bootstrap, decommission and removenode
 
 options
@@ -70,9 +70,9 @@ options
                        may be given several times
   --keyspace KS={...}  a keyspace and its replication, which nodetool does not print:
                        'ks={"class": "SimpleStrategy", "replication_factor": 3}'; repeatable
-  --sizes FILE         bytes by node or range, to show how many are streamed; default: the loads
-                       that nodetool prints
-  --json               the same as JSON
+  --sizes FILE         bytes per node or range, to show how many bytes are streamed; default: the
+                       loads that nodetool prints
+  --json               the same answer as JSON
 
 RINGFILE is the text of nodetool ring or describering, a dump of the system tables (JSON or CSV),
 or a ring file:
@@ -291,7 +291,7 @@ def _table(names: str, rows: Sequence[Cells]) -> Iterator[Part]:
         yield from wrap(reads, f"{GAP * 4}reads   ")
         yield from wrap(writes, f"{GAP * 4}writes  ")
     if (rest := len(rows) - MOST_STACKED) > 0:
-        yield f"{GAP}… and {rest:,} more ranges; --json has all"
+        yield f"{GAP}… and {rest:,} more ranges; --json shows them all"
 
 
 def _sum(copies: Sequence[planning.Copy]) -> Iterator[Part]:
@@ -364,7 +364,7 @@ SURVIVE = Command("survive", _survive, (*RING_WORDS, DOWN), SURVIVE_ABOUT, SURVI
 
 METADATA_ABOUT = """\
 The metadata log of a real cluster: every epoch in words, and the members and the operations under
-way at any epoch. Or compare two files of a kind: two logs, two directories, two views of the
+way at any epoch. Or compare two files of the same kind: two logs, directories or views of the
 service.
 """
 METADATA_AFTER = """\
@@ -373,11 +373,12 @@ system_views.cluster_metadata_log or cluster_metadata_directory as the table tha
 JSON or as CSV. Other forms of CQL output are not read.
 
 dumplog reads the distributed log at QUORUM: every node gives the same answer, and no node gives one
-after the CMS has lost its majority. So two logs are two moments. To compare two nodes, use describe
-or, at the same epoch, dumpdirectory, which is compared in full. The text of a transformation is
-shown but never compared; Is Member, LOCAL and REMOTE only say which node was asked.
+after the CMS has lost its majority. So two logs show two moments. To compare two nodes, use
+describe or, at the same epoch, dumpdirectory, which is compared in full. The text of a
+transformation is shown but never compared; Is Member, LOCAL and REMOTE only say which node was
+asked.
 
-Exits with 0, with 1 if two files differ or an epoch is out of order, and with 2 on bad input.
+Exits with 0, or with 1 if two files differ or an epoch is out of order, or with 2 on bad input.
 
 examples
   python -m kit metadata log.txt directory.txt --at 41

@@ -130,10 +130,11 @@ def grade(now: DrillMoment, stopped: int) -> Grade:
     return Grade(
         (
             judged("operations done", waits, "nothing is under way"),
-            judged("one epoch", [f"{late}: an older epoch"] * bool(late), "all have one epoch"),
+            judged("one epoch", [f"{late}: at an older epoch"] * bool(late),
+                   "all nodes are at the same epoch"),
             judged("cluster whole", [*(f"{name} is not a member" for name in out),
                                      *([f"{down}: down"] * bool(down))],
-                   "all are up and members"),
+                   "all nodes are up and are members"),
             judged("nobody stopped", [f"{name}: stopped needlessly" for name in stops],
                    "no server was stopped"),
         )
@@ -179,7 +180,7 @@ LAG = _drill(
     (JOIN, "apply X", "commit X", "deliver 102 to A", GO_ON),
     0,
     {
-        "epochs": ("ask every node for its epoch and for what is waiting there",
+        "epochs": ("ask every node for its epoch and for the entries that wait there",
                    lambda now: {SEEN.format(name) for name in now.model.names} <= now.marks),
         "hear": ("let a request reach the node: the answer tells it of newer epochs",
                  lambda now: not behind(now)),

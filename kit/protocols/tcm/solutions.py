@@ -8,12 +8,12 @@ def replicas(tokens: dict[str, int], token: int, rf: int) -> list[str]:
 
 
 def needed(before: list[str], after: list[str]) -> int:
-    """More than half of everybody concerned."""
+    """More than half of all the nodes involved."""
     return len(set(before) | set(after)) // 2 + 1
 
 
 def may_run_together(first: list[list[int]], second: list[list[int]]) -> bool:
-    """No range of the one shares a token with one of the other."""
+    """No range of one operation shares a token with a range of the other."""
     return not any(a[0] < b[1] and b[0] < a[1] for a in first for b in second)
 
 
@@ -29,7 +29,7 @@ def surviving(groups: list[list[str]], racks: dict[str, str], lost: str) -> int:
 
 
 def must_not_die(groups: list[list[str]], down: list[str]) -> list[str]:
-    """Who is left of a group that has exactly as many as a majority."""
+    """The live nodes of each group that has exactly a majority left."""
     left = set()
     for group in groups:
         alive = [name for name in group if name not in down]
@@ -39,7 +39,7 @@ def must_not_die(groups: list[list[str]], down: list[str]) -> list[str]:
 
 
 def unfinished(events: list[tuple[str, int]]) -> list[int]:
-    """The nodes whose last event ends nothing."""
+    """The nodes whose last event does not end an operation."""
     last = {node: kind for kind, node in events}
     ends = ("FINISH_", "CANCEL_")
     return sorted(node for node, kind in last.items() if not kind.startswith(ends))

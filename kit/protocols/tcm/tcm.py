@@ -522,7 +522,7 @@ class Tcm(Declared[TcmState]):
             evidence.append(f"{names} to {self.names[task.target]}: {', '.join(parts)}{more}")
         return Refusal(
             f"streaming to {', '.join(targets)} is not complete: "
-            f"{len(todo) - len(left)} of {counted(len(todo), 'stream')} done",
+            f"{len(todo) - len(left)} of {len(todo)} done",
             tuple(evidence),
             targets,
         )

@@ -104,11 +104,14 @@ def test_a_cell_cancels_and_the_log_has_it(capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("nodetool cancel decommission X", "X has no decommission under way, but bootstrap X"),
-        ("nodetool cancel bootstrap A", "A has nothing under way"),
-        ("nodetool cancel bootstrap", "A has nothing under way"),
-        ("nodetool abortbootstrap --ip 10.0.0.13", "C has nothing under way"),
-        ("nodetool move --abort", "A has nothing under way"),
+        (
+            "nodetool cancel decommission X",
+            "X has no decommission under way: its operation is bootstrap X",
+        ),
+        ("nodetool cancel bootstrap A", "A has no operation under way"),
+        ("nodetool cancel bootstrap", "A has no operation under way"),
+        ("nodetool abortbootstrap --ip 10.0.0.13", "C has no operation under way"),
+        ("nodetool move --abort", "A has no operation under way"),
         ("jmx cancelInProgressSequences 4 LEAVE", "X has no decommission under way"),
     ],
 )

@@ -130,7 +130,7 @@ def test_the_leavers_read_switch_waits_for_its_streams() -> None:
     for done in range(2):
         [button] = [one for one in drive.steps() if one.text() == "2 switch reads"]
         refused = button.get("data-refused") or ""
-        assert f"is not complete: {done} of 2 streams done; X to" in refused
+        assert f"is not complete: {done} of 2 done; X to" in refused
         bar = next(one for one in drive.drawn("streams").walk() if one.tag == "progress")
         rows = drive.operation().streams
         assert (bar.get("value"), bar.get("max")) == (str(sum(r.done for r in rows)), "3")

@@ -365,7 +365,7 @@ def owners(m: TcmCluster, s: Any, token: int, keyspace: str | None = None) -> Ra
     for row in rows(m, s, keyspace):
         if row.left < token <= row.right:
             return row
-    raise BadInput("token", token, f"above {space(m).low}, of a keyspace that is replicated")
+    raise BadInput("token", token, f"a token above {space(m).low} in a replicated keyspace")
 
 
 def log(m: TcmCluster, s: Any) -> tuple[rules.Committed, ...]:

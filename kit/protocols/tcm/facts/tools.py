@@ -45,7 +45,7 @@ PLACEMENT_COLUMNS = (
     *("range_start_bytes", "range_end_bytes", "read_endpoints", "write_endpoints"),
     *("read_replicas", "write_replicas"),
 )
-NO_CMS = "this model shows the CMS as one place; models cms and migration show its members"
+NO_CMS = "this model shows the CMS as a single place; models cms and migration show its members"
 
 
 def kind_of(kind: Kind, step: str) -> str:
@@ -95,7 +95,7 @@ class TcmServers(MetadataServers):
         "nodetool cms reconfigure": NO_CMS,
         "nodetool cms initialize": NO_CMS,
         "nodetool cms abort": NO_CMS,
-        "nodetool cms snapshot": "this log has no snapshots; the one in model commit does",
+        "nodetool cms snapshot": "this model's log has no snapshots; the log in model commit does",
         "nodetool cms unregister": "a node that has left stays in the directory",
     }
 
@@ -130,9 +130,10 @@ class TcmServers(MetadataServers):
         self.answering(now, "nodetool")
         sequence = now.model.tcm.sequence(now.state.tcm, name)
         if sequence is None:
-            raise Refused(f"{name} has nothing under way")
+            raise Refused(f"{name} has no operation under way")
         if sequence.plan.operation.kind != kind:
-            raise Refused(f"{name} has no {kind} under way, but {sequence.plan.operation.title}")
+            title = sequence.plan.operation.title
+            raise Refused(f"{name} has no {kind} under way: its operation is {title}")
         return CommandReply(actions=(now.model.wrap["tcm"](Cancel(name)),))
 
     def hosts(self, now: DrillMoment) -> list[ServerHost]:

@@ -36,7 +36,7 @@ def barrier(timeline: Timeline) -> PosedQuestion:
     where = f"{row.label} in {row.dc}" if row.dc else row.label
     counts = range(1, len(row.replicas) + 1)
     comes = {n: "can be committed" if n >= row.needed else "waits" for n in counts}
-    cases = "; ".join(f"{n} applied, the event {what}" for n, what in comes.items())
+    cases = "; ".join(f"with {n}, the event {what}" for n, what in comes.items())
     return posed(
         f"Next event: {coming} ({operation.title}). The old and new replicas of {where} are "
         f"{listed(row.replicas)}. How many of them must have applied epoch {row.epoch} first?",
@@ -167,7 +167,7 @@ def victims(timeline: Timeline, level: str) -> PosedQuestion:
         f"some range its {level}?",
         order,
         tuple(name for name in order if name in counts),
-        f"{level} breaks with {counted_nodes or 'no single node'}.",
+        f"Nodes whose death would break {level}: {counted_nodes or 'none'}.",
         still(timeline, "deaths"),
     )
 
@@ -208,12 +208,12 @@ def spread(job: Pipeline) -> PosedQuestion:
     right = choices[sum(most >= step for step in STEPS)]
     tokens = int(job.history.ring.packed.counts[0])
     return posed(
-        f"Each of {len(shares)} nodes has {tokens} tokens, drawn at random. Compared "
-        "with the mean share of the line, how much does the node with the most serve?",
+        f"Each of {len(shares)} nodes has {tokens} tokens, drawn at random. How many times "
+        "the mean share of the line does the node with the largest share serve?",
         choices,
         (right,),
-        f"The node with the most serves {most:.2f} times the mean, the one with the least "
-        f"{least:.2f} times.",
+        f"The node with the largest share serves {most:.2f} times the mean, the one with the "
+        f"smallest {least:.2f} times.",
     )
 
 
@@ -228,10 +228,10 @@ def senders(job: Pipeline) -> PosedQuestion:
     sources = sorted(set(streams["source"]))
     right = tuple(sorted({racks[name] for name in sources}))
     return posed(
-        f"Receiving: {targets}. In which racks are the nodes that send?",
+        f"Data goes to {targets}. In which racks are the nodes that send it?",
         tuple(sorted(set(racks.values()))),
         right,
-        f"{len(sources)} nodes send, all in {', '.join(right)}.",
+        f"Sending nodes: {len(sources)}, all in {', '.join(right)}.",
     )
 
 

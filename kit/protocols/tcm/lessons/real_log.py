@@ -41,7 +41,7 @@ def state_at(history: MetadataHistory, node: str, epoch: int) -> PosedQuestion:
         f"What does the directory say about {node} at epoch {epoch}?",
         ALL_STATES,
         (states.get(node, ALL_STATES[-1]),),
-        f"The log's last entry about it is epoch {last[-1].epoch}: {last[-1].say}.",
+        f"The log's last entry about {node} is epoch {last[-1].epoch}: {last[-1].say}.",
     )
 
 

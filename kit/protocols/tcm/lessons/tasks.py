@@ -153,8 +153,8 @@ def _left(given: RingFile, name: str) -> str | None:
                 there = [node for node in kept if where[node][0] == dc]
                 if len({where[node][1] for node in there}) < RACKS:
                     bounds = f"({left}, {right}]".replace("None", "…")
-                    keeping = f"{', '.join(there)} keep {bounds} of {dc} in one rack"
-                    return f"When {name} has left, {keeping}."
+                    where_kept = f"all replicas of {bounds} in {dc} are in one rack"
+                    return f"When {name} has left, {where_kept}: {', '.join(there)}."
     return None
 
 
@@ -353,7 +353,7 @@ BADGES = (
         "tcm/two-bootstraps",
         lambda m, step: len(_under_way(m, step.after)) > 1,
     ),
-    Badge("a replacement, to its end", "tcm", "tcm/replace", _replaced),
+    Badge("a replacement carried out to its end", "tcm", "tcm/replace", _replaced),
     Badge("an operation cancelled", "tcm", "tcm/cancel", _does("cancel")),
     Badge("a barrier that relaxes", "tcm", "tcm/barrier-relaxes", _does("relax")),
 )
@@ -383,7 +383,7 @@ TASKS = (
     ),
     run_task(
         "crash-and-resume",
-        "a crash in the middle",
+        "a crash halfway",
         "Let X crash after it gets writes and before it gets reads, and still "
         "complete the bootstrap. Give the verbs, or a Player with the run.",
         "build the Player with crashes=1, stop after the epoch that adds write "
@@ -416,7 +416,7 @@ TASKS = (
         "afterwards. The first node of your ring is the public case; all the others are hidden "
         "cases.",
         "ring",
-        "count what is left of each rack in each datacenter when any one of its nodes is gone.",
+        "count how many nodes each rack in each datacenter still has when any one node is gone.",
         found_judge(any_may_leave, even_rings),
     ),
     function_task(
@@ -473,7 +473,7 @@ TASKS = (
     ),
     function_task(
         "surviving",
-        "what a rack leaves",
+        "which ranges survive a rack",
         "Write surviving(groups, racks, lost). groups lists the replicas of each "
         "range, as lists of names; racks maps each name to its rack; lost is a rack whose "
         "nodes are all down. Return the number of ranges that still have a majority of their "
@@ -507,7 +507,7 @@ TASKS = (
         "begin.",
         "ring",
         "a decommission locks every range that gets a new replica, and the node's own "
-        "range. Count from which predecessor to which range the locks reach, then put the two "
+        "range. Work out how far the locks reach on either side, then put the two "
         "nodes as far apart as possible.",
         found_judge(two_may_leave, rings_of_two_leavers),
     ),

@@ -51,7 +51,7 @@ def _planned(scene: Scene, planned: facts.Planned, name: str) -> Frag:
 def _reason(refusal: Refusal) -> str:
     held = list(refusal.evidence[:MOST_RANGES])
     rest = len(refusal.evidence) - len(held)
-    more = [f"and {counted(rest, 'range')} more"] if rest else []
+    more = [f"and {counted(rest, 'more range')}"] if rest else []
     return "; ".join([*(held or [refusal.reason]), *more])
 
 
@@ -74,10 +74,10 @@ def fragile(scene: Scene) -> tuple[int, int]:
 def verdict(scene: Scene) -> str:
     """What one more death would do, in a sentence."""
     nodes, broken = fragile(scene)
-    now = f"{counted(broken, 'range')} without some quorum now. " if broken else ""
+    now = f"Ranges without some quorum now: {broken}. " if broken else ""
     if not nodes:
         return f"{now}No further quorum breaks, whichever node dies next."
-    return f"{now}The death of any one of {counted(nodes, 'node')} would break a quorum."
+    return f"{now}Nodes whose death would break a quorum: {nodes}."
 
 
 def _breaks(loss: facts.Loss) -> str:
@@ -90,7 +90,7 @@ def _breaks(loss: facts.Loss) -> str:
         shown = [f"{name} ({counted(count, 'range')})" for name, count in loss.nodes[:MOST_NODES]]
         rest = len(loss.nodes) - len(shown)
         more = f" and {counted(rest, 'more node')}" if rest else ""
-        parts.append(f"{', '.join(shown)}{more}; such as {loss.first}")
+        parts.append(f"{', '.join(shown)}{more}; for example {loss.first}")
     return "; ".join(parts)
 
 
@@ -241,7 +241,7 @@ def draw_rehearsal(scene: Scene) -> Frag:
         _bytes(scene),
         [_changed(scene, keyspace) for keyspace in facts.keyspaces(scene.model)],
         draw_nodes(scene),
-        soft(f"The nodes' names begin with {shared}" if shared else ""),
+        soft(f"All node names begin with {shared}" if shared else ""),
     )
 
 
@@ -250,7 +250,7 @@ def standing(scene: Scene, planned: facts.Planned) -> str:
     if planned.status == "done":
         return "is done"
     if planned.status == "planned":
-        return "must wait" if planned.refusal else "may begin now"
+        return "must wait" if planned.refusal else "can begin now"
     node = planned.operation.node
     row = next(row for row in scene.of(facts.operations) if row.node == node)
     left = [step.text for step in row.steps if step.status != "done"]

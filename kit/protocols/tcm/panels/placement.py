@@ -122,7 +122,7 @@ def summary(scene: Scene, keyspace: str) -> Frag:
         lambda scene: shown,
         lambda each: f"serves:{keyspace}:{each[0]}",
         ("node", "reads", "writes"),
-        caption="Ranges each node serves",
+        caption="Ranges that each node serves",
         marked=False,
     )
     return h(
@@ -409,8 +409,8 @@ def _large_keyspace(scene: Scene, name: str) -> list[Kid]:
     model, events, count = scene.model, scene.state.tcm.events, large(scene, name) or 0
     changed, shown = changed_of_many(scene, name)
     left_out = changed.either - len(shown)
-    more = f" {left_out} more changed; search for them." if left_out else ""
-    words = f"{counted(count, 'range')}; {changed.either} changed in this step and are shown.{more}"
+    more = f" The first {len(shown)} are shown; search for the others." if left_out else ""
+    words = f"{counted(count, 'range')}, {changed.either} changed in this step.{more}"
     return [
         h("p", words, k=f"large:{name}"),
         scroll("changed ranges", _table(name, "", shown, ())) if shown else None,
@@ -437,9 +437,9 @@ def placements_text(scene: Scene) -> str:
             parts += [f"  in {dc}"] * bool(dc) + [f"  {line}" for line in aligned(table, "  ")]
         if count is not None:
             either = changed_of_many(scene, name)[0].either
-            rest = f"; {either - len(shown)} more did" if either > len(shown) else ""
+            rest = f" and {either - len(shown)} that did" if either > len(shown) else ""
             same = counted(count - either, "range")
-            parts.append(f"  {same} did not change and are not listed{rest}.")
+            parts.append(f"  Not listed: {same} that did not change{rest}.")
         elif scene.before is not None:
             parts.append(f"  {_difference(scene, shown)}")
     return "\n".join(parts)

@@ -414,7 +414,7 @@ def _log(scene: Scene) -> Frag:
     x, y = -box.width / 2, -box.height / 2
     return h(
         "g",
-        h("title", "the log: its newest epoch"),
+        h("title", "the newest epoch in the log"),
         h("rect", x=x, y=y, width=box.width, height=box.height, rx=4, class_="box"),
         h("text", f"epoch {scene.of(facts.epoch)}", text_anchor="middle", dy=4, class_="on"),
         k=LOG,
@@ -439,7 +439,7 @@ def ring_words(scene: Scene) -> str:
 def _legend(scene: Scene, count: int) -> str:
     by_rack, dcs = discs.shapes(scene), discs.datacenter_letters(scene)
     parts = (
-        [f"{count} tokens; a tick stands for all tokens near it"] if count > discs.FINEST else []
+        [f"{count} tokens; each tick stands for all tokens near it"] if count > discs.FINEST else []
     )
     if count <= discs.MOST_LABELS:
         if len(by_rack) > 1:
@@ -452,7 +452,7 @@ def _legend(scene: Scene, count: int) -> str:
             parts += ["lock, dashes: locked; disk: streamed"] * bool(locked(scene))
             parts.append("small: applied epoch")
     else:
-        parts.append("yellow: changed in this step; dashed: coming or going")
+        parts.append("yellow: changed in this step; dashed: joining or leaving")
     return "; ".join(parts) + "."
 
 
@@ -547,4 +547,4 @@ def line_text(scene: Scene) -> str:
     return f"  {space.label(space.low)} … {' '.join(within)} … {space.label(space.high)}"
 
 
-LINE = Panel("line", "The same as a line", draw_line, line_text, optional=True, tab="Line")
+LINE = Panel("line", "The ring as a line", draw_line, line_text, optional=True, tab="Line")

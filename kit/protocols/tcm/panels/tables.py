@@ -72,7 +72,7 @@ def _recorded(m: TcmCluster, s: Any, keyspace: str, most: int | None) -> Iterato
 
 LAST = 30
 LOGICAL_ROWS, MOST_ROWS = 24, 200
-BOTH = "Nodes joined by “and” are one replica on the move: all of them must answer a write."
+BOTH = "Nodes joined by “and” are one replica on the move: both of them must answer a write."
 MOST_PAIRED, MOST_REPLICAS = 16, 6
 """Ranges, and replicas of one, of which every pair of majorities can be read."""
 
@@ -99,7 +99,7 @@ def _draw_log(scene: Scene) -> list[Frag | None]:
         h("p", counter, f" · {len(lines)} committed", class_="counter"),
         soft(_computed(scene), "log:computed"),
         h("ol", entries, class_="log"),
-        soft(f"and {len(lines) - LAST} earlier epochs" if len(lines) > LAST else ""),
+        soft(f"and {counted(len(lines) - LAST, 'earlier epoch')}" if len(lines) > LAST else ""),
     ]
 
 
@@ -163,7 +163,7 @@ def _ranges(scene: Scene) -> Iterator[Table]:
 
 def _not_listed(scene: Scene) -> str:
     rest = len(_logical(scene)) - len(_shown(scene)[:LOGICAL_ROWS])
-    return f"Not listed: {counted(rest, 'range')} as before." if rest else ""
+    return f"Not listed: {counted(rest, 'unchanged range')}." if rest else ""
 
 
 def _logical_words(scene: Scene) -> Iterator[str]:
