@@ -94,7 +94,7 @@ def of_log(
     opened = _opened(files)
     for before, entry in pairwise(opened.history.entries):
         if entry.epoch != before.epoch + 1:
-            raise BadInput(entry.where, entry.epoch, f"epoch {before.epoch + 1}: none is left out")
+            raise BadInput(entry.where, entry.epoch, f"epoch {before.epoch + 1} (no epoch can be left out)")
     stretches = [each for each in _stretches(opened) if each.entries]
     judged = sum(len(each.entries) for each in stretches)
     entries = opened.history.entries
@@ -111,10 +111,10 @@ def of_log(
         *_left_out(opened.history, steps, stretches),
         f"keyspaces: {known or LEAST_KNOWN}",
         (
-            "assumed, since a log does not say: no node is down, and a leaving node "
-            "drives its own leave"
+            "assumed, because a log does not say so: no node is down, and a leaving node "
+            "drives its own decommission"
         ),
-        "the model counts only the events that are judged: its epochs are not the log's",
+        "the model counts only the events that are judged, so its epochs differ from the log's",
         *opened.history.warnings,
     ]
     questions = tuple(
@@ -303,7 +303,7 @@ def _row(row: PlacedRange) -> str:
 
 
 def _said(reads: Sequence[str], writes: Sequence[str]) -> str:
-    return f"read by {', '.join(sorted(reads))}, written by {', '.join(sorted(writes))}"
+    return f"read by {', '.join(sorted(reads))} and written by {', '.join(sorted(writes))}"
 
 
 def _groups(history: logs.MetadataHistory, row: PlacedRange) -> str:
@@ -369,7 +369,7 @@ def _refuses(
     if event.operation:
         action = Begin(parse_operation(event.operation))
     elif sequence is None:
-        return None, f"{event.node} has nothing under way"
+        return None, f"{event.node} has no operation under way"
     elif event.kind == "CANCEL_SEQUENCE" and not sequence.undoing:
         action = Cancel(event.node)
     elif (following := kind_of(sequence.plan.operation.kind, sequence.next.name)) != event.kind:

@@ -153,7 +153,7 @@ def dry_run_of(
     everything = (*begun, *operations)
     for i, operation in enumerate(everything):
         if operation in everything[:i]:
-            where = "in flight already" if operation in begun else "given twice"
+            where = "already in flight" if operation in begun else "given twice"
             raise BadInput("operation", operation.text, f"each operation once; this one is {where}")
     # One node more than those that are down may crash: what if, at any step. Not where so many are
     # offered that nobody could choose.

@@ -118,7 +118,7 @@ class MetadataHistory:
         """The operation in words."""
         name = self.name(flight.node, epoch)
         if flight.kind == "replace":
-            return f"replace {self.name(flight.replaced, epoch)} by {name}"
+            return f"replace {self.name(flight.replaced, epoch)} with {name}"
         where = "to" if flight.kind == "move" else "at"
         many = f" {where} {counted(len(flight.tokens), 'token')}" if flight.tokens else ""
         return f"{flight.kind} {name}{many}"
@@ -127,7 +127,7 @@ class MetadataHistory:
         """The epoch. Raises BadInput for one that the log does not have."""
         known = [entry.epoch for entry in self.entries]
         if epoch not in known:
-            raise BadInput("epoch", epoch, f"one of the log: {known[0]} to {known[-1]}")
+            raise BadInput("epoch", epoch, f"an epoch of the log: {known[0]} to {known[-1]}")
         return epoch
 
     def at(self, epoch: int) -> tuple[tuple[Member, ...], tuple[Flight, ...]]:
@@ -234,7 +234,7 @@ class _Fold:
         if entry.kind == "STARTUP" and entry.address:
             was = self.members.get(entry.node)
             self._become(entry.node, was.state if was else "JOINED")
-            since = f", {was.name} before" if was and was.name != name else ""
+            since = f" (before: {was.name})" if was and was.name != name else ""
             return self._epoch(entry, f"{plain}: node {entry.node} is at {name}{since}")
         if entry.kind == "CANCEL_SEQUENCE":
             return self._cancelled(entry, name)
@@ -283,7 +283,7 @@ class _Fold:
         assert entry.node is not None
         flight = self.flights.pop(entry.node, None)
         if flight is None:
-            return self._epoch(entry, f"cancel of {name}, which has nothing under way", "not known")
+            return self._epoch(entry, f"cancel of {name}, which has no operation under way", "not known")
         self._become(entry.node, "REGISTERED" if flight.kind in COMING else "JOINED")
         return self._epoch(entry, f"cancel: {flight.kind} {name} is undone", operation=flight)
 

@@ -202,7 +202,7 @@ def _down(ring: Imported) -> Iterator[str]:
         rest = len(ring.down) - MOST_NODES
         more = f" and {counted(rest, 'more node')}" if rest > 0 else ""
         down = f"{names}{more} {are(len(ring.down))} down"
-        yield f"{down}: nothing is streamed from there, and nothing is acknowledged there"
+        yield f"{down}: no data and no acknowledgements come from there"
 
 
 def _cells(step: history.StepSummary) -> tuple[str, str, str, str, str]:
@@ -211,5 +211,5 @@ def _cells(step: history.StepSummary) -> tuple[str, str, str, str, str]:
     broken = f"{counted(step.broken, 'range')} broken now; " if step.broken else ""
     rest = len(step.fragile) - 3
     more = f" and {rest:,} more" if rest > 0 else ""
-    who = ", ".join(step.fragile[:3]) or "any one may"
+    who = ", ".join(step.fragile[:3]) or "no single node"
     return str(step.epoch), step.say, copied, step.busiest or "–", f"{broken}{who}{more}"

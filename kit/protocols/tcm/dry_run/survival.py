@@ -45,7 +45,7 @@ class Survival(Struct, frozen=True):
 
     def summary(self) -> str:
         """The answer in one line."""
-        now = f"{', '.join(self.down) or 'nobody'} down"
+        now = f"{', '.join(self.down) or 'no node'} down"
         lost = f"{counted(self.broken, 'range')} without a quorum; " if self.broken else ""
         if not self.must_stay_up:
             return f"{now}: {lost}any one node can die next"

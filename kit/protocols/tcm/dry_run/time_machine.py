@@ -138,7 +138,7 @@ EPOCHS = Table(
         Column("Kind", "kind"),
     ),
     of=lambda entry: entry.node or "",
-    empty="Nothing is read yet.",
+    empty="No entry has been read yet.",
     most=MOST_LINES,
     thing="earlier epoch",
 )

@@ -212,7 +212,7 @@ def _differ(rows: NamedRows, plain: simple.Rows, side: int) -> str | None:
     odd = sorted(bounds ^ plain.keys())
     if odd:
         who = "the engine" if odd[0] in bounds else "the simple model"
-        return f"a row ends at {odd[0]} only for {who}"
+        return f"only {who} has a row that ends at {odd[0]}"
     for left, right, group in rows:
         theirs = plain[right][side]
         if theirs != frozenset(group):

@@ -12,7 +12,7 @@ GROUP = "group int: keyspaces with equal replication share one group"
 LEFT = "left bigint: the left bound, not in the range"
 RIGHT = "right bigint: the right bound, in the range"
 HIGH = "high bigint: the width in tokens, divided by 2**32"
-LOW = "low bigint: the rest of that division"
+LOW = "low bigint: the remainder of that division"
 NODES = table(
     "nodes",
     "a node of the cluster",
@@ -39,7 +39,7 @@ STEPS = table(
     "text string: what it does",
 )
 TOKENS = table(
-    "tokens", "a token of the ring before the operation", "token bigint: the token", "node int: who"
+    "tokens", "a token of the ring before the operation", "token bigint: the token", "node int: its owner"
 )
 RANGES = table(
     "ranges",
@@ -91,7 +91,7 @@ SUMS = table(
     "units array<int>: the nodes, racks or datacenters it is counted for, in order",
     "ranges array<bigint>: how many ranges, for each unit",
     "high array<bigint>: how many tokens they hold, for each unit, divided by 2**32",
-    "low array<bigint>: the rest of that division",
+    "low array<bigint>: the remainder of that division",
 )
 QUORUMS = table(
     "quorums",

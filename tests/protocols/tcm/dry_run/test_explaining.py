@@ -290,11 +290,11 @@ LOCKED = (
     [
         ("out of order", 3, "10.0.0.11 continues with MID_JOIN"),
         ("finish before start", 1, "10.0.0.11 continues with START_JOIN"),
-        ("finish before all", 0, "10.0.0.11 has nothing under way"),
+        ("finish before all", 0, "10.0.0.11 has no operation under way"),
         ("overlap", 1, LOCKED),
         ("claimed", 2, "token 4500 will belong to 10.0.0.12"),
         ("twice", 2, "10.0.0.11 continues with MID_JOIN"),
-        ("cancelled late", 5, "10.0.0.11 has nothing under way"),
+        ("cancelled late", 5, "10.0.0.11 has no operation under way"),
         ("no member", 0, "node: got '10.0.0.13'; allowed: one of 10.0.0.1, 10.0.0.2"),
         ("owned", 0, "got 2000; allowed: a token that no node owns; this one belongs to 10.0.0.2"),
     ],
@@ -324,7 +324,7 @@ def test_a_placement_that_no_rule_gives_is_refuted_at_its_line(tmp_path: Path) -
     assert answers.first is not None
     assert answers.first.sentence == (
         "no rule explains placements.json row 3; by the rules, ks (1500, 2000] is read by "
-        "10.0.0.2, 10.0.0.3, written by 10.0.0.2, 10.0.0.3"
+        "10.0.0.2, 10.0.0.3 and written by 10.0.0.2, 10.0.0.3"
     )
     part = [right[2] | {"range_end": "1700"}]
     assert explained(tmp_path, log, directory=nodes, placements=part).verdict == "explained"

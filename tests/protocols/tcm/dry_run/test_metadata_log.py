@@ -169,7 +169,7 @@ def test_a_node_may_start_with_a_new_address() -> None:
         {"10.0.0.1": "JOINED", "10.0.0.99": "BOOTSTRAPPING"},
     ]
     says_so = [each.say for each in history.epochs[3:]]
-    assert says_so[1] == "startup: node 2 is at 10.0.0.99, 10.0.0.2 before"
+    assert says_so[1] == "startup: node 2 is at 10.0.0.99 (before: 10.0.0.2)"
     assert [each.split(",")[0] for each in says_so[::2]] == [
         "bootstrap 10.0.0.2 at 1 token",
         "bootstrap 10.0.0.99 at 1 token",
@@ -318,7 +318,7 @@ def test_what_if_with_another_operation(history: MetadataHistory) -> None:
 @pytest.mark.parametrize(
     ("epoch", "keyspaces", "message"),
     [
-        (30, KS, "epoch | 30 | one of the log: 31 to 42"),
+        (30, KS, "epoch | 30 | an epoch of the log: 31 to 42"),
         (34, (), "keyspaces | one or more"),
         (34, "ks=three", "keyspaces"),
     ],

@@ -99,7 +99,7 @@ def test_figures_as_data(friday: DryRun) -> None:
     assert friday.steps[0].busiest == "10.20.0.2"
     assert "10.20.0.5" in friday.steps[0].fragile
     assert friday.warnings == (
-        "10.20.0.6 is down: nothing is streamed from there, and nothing is acknowledged there",
+        "10.20.0.6 is down: no data and no acknowledgements come from there",
     )
 
 
