@@ -28,7 +28,7 @@ WRONG: list[tuple[str, list[str], set[str], str]] = [
     (STUCK, ["on D", START], {DONE, WHOLE}, ""),
     (STUCK, ["nodetool assassinate D"], {DONE, EPOCHS, WHOLE}, "locked by an operation in flight"),
     (STUCK, ["nodetool abortbootstrap --ip X"], {EPOCHS, WHOLE}, ""),
-    (STUCK, ["nodetool abortbootstrap --ip B"], {DONE, EPOCHS, WHOLE}, "nothing under way"),
+    (STUCK, ["nodetool abortbootstrap --ip B"], {DONE, EPOCHS, WHOLE}, "no operation under way"),
     (STUCK, [STOP, *PASSING[STUCK]], {DONE, EPOCHS, WHOLE, STOPPED}, ""),
     (STUCK, ["on X", STOP], {DONE, EPOCHS, WHOLE}, "X is already down"),
     (LAGS, [], {EPOCHS}, ""),

@@ -94,7 +94,8 @@ def of_log(
     opened = _opened(files)
     for before, entry in pairwise(opened.history.entries):
         if entry.epoch != before.epoch + 1:
-            raise BadInput(entry.where, entry.epoch, f"epoch {before.epoch + 1} (no epoch can be left out)")
+            allowed = f"epoch {before.epoch + 1} (no epoch can be left out)"
+            raise BadInput(entry.where, entry.epoch, allowed)
     stretches = [each for each in _stretches(opened) if each.entries]
     judged = sum(len(each.entries) for each in stretches)
     entries = opened.history.entries

@@ -283,7 +283,8 @@ class _Fold:
         assert entry.node is not None
         flight = self.flights.pop(entry.node, None)
         if flight is None:
-            return self._epoch(entry, f"cancel of {name}, which has no operation under way", "not known")
+            say = f"cancel of {name}, which has no operation under way"
+            return self._epoch(entry, say, "not known")
         self._become(entry.node, "REGISTERED" if flight.kind in COMING else "JOINED")
         return self._epoch(entry, f"cancel: {flight.kind} {name} is undone", operation=flight)
 

@@ -39,7 +39,10 @@ STEPS = table(
     "text string: what it does",
 )
 TOKENS = table(
-    "tokens", "a token of the ring before the operation", "token bigint: the token", "node int: its owner"
+    "tokens",
+    "a token of the ring before the operation",
+    "token bigint: the token",
+    "node int: its owner",
 )
 RANGES = table(
     "ranges",
