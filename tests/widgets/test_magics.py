@@ -62,7 +62,7 @@ def test_a_command_that_changes_something_is_a_step_of_the_player(
     """It is the model's action, said in its words; what the model refuses changes nothing."""
     player = shell.user_ns["cluster"]
     shell.run_line_magic("nodetool", "-h D decommission")
-    assert capsys.readouterr().out.startswith("D begins to leave: A commits that as epoch 2")
+    assert capsys.readouterr().out.startswith("D begins to leave: A commits this as epoch 2")
     assert player.timeline.at == 1
     for line in ("decommission", "cms initialize", "cms reconfigure 2", "cms snapshot"):
         with pytest.raises(Refused):

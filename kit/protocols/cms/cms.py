@@ -171,7 +171,7 @@ class Cms(NodeModel[CmsState]):
     about = "The cluster, the first members of its CMS, and what can go wrong."
     rests_at_goals = True
 
-    nodes: int = parameter(3, "nodes, named A, B, C, …", ge=1, le=MOST_NODES)
+    nodes: int = parameter(3, "how many nodes there are, named A, B, C, …", ge=1, le=MOST_NODES)
     members: int = parameter(1, "how many of them form the CMS at first", ge=1, le=MOST_NODES)
     flag: Literal["A", "B", "C", "D", "E", "F"] = parameter(
         "A", "which node is started with the flag that makes it the first member"
@@ -192,9 +192,15 @@ class Cms(NodeModel[CmsState]):
         ("1", "3", "5", "10"),
         "the CMS size for each of them; the last one is for any larger cluster (documents)",
     )
-    rf: int = parameter(3, "replicas of the data, starting with the node that is asked", ge=1, le=5)
-    dcs: int = parameter(1, "datacenters; nodes are assigned to them in turn (server)", ge=1, le=3)
-    racks: int = parameter(1, "racks in each of them, also assigned in turn (server)", ge=1, le=3)
+    rf: int = parameter(
+        3, "how many replicas data has, starting with the node that is asked", ge=1, le=5
+    )
+    dcs: int = parameter(
+        1, "how many datacenters there are; nodes join them in turn (server)", ge=1, le=3
+    )
+    racks: int = parameter(
+        1, "how many racks each of them has, also filled in turn (server)", ge=1, le=3
+    )
     changes: int = budget(1, "how many other events are submitted", title="other events", le=9)
     orders: int = budget(1, "how often an operator does something", title="operator's acts", le=9)
     requests: int = budget(0, "how often a client reads or writes data", le=2)
@@ -229,7 +235,7 @@ class Cms(NodeModel[CmsState]):
         ("INV-CMSQI",), smallest={"nodes": 4, "members": 3, "changes": 0},
         kept=(KeptAnyhow(
             "INV-LOG", {"nodes": 4, "members": 3, "electorate": "heard"}, 23840,
-            "the event that makes a member count is stored by most of the write set already"),))
+            "most of the write set has already stored the event that makes a member count"),))
     hand_over: bool = safeguard(
         "S-15", "A member leaves the cluster only after it has left the CMS", ("INV-PROGRESS",),
         smallest={"nodes": 2, "members": 1, "changes": 0})
@@ -249,7 +255,8 @@ class Cms(NodeModel[CmsState]):
         if self.flag not in "ABCDEF"[:present]:
             raise BadInput("flag", self.flag, f"one of the {present} nodes of the cluster")
         if self.members > present:
-            raise BadInput("members", self.members, f"a number from 1 to {present}, the cluster")
+            allowed = f"a number from 1 to {present}, the cluster's size"
+            raise BadInput("members", self.members, allowed)
         for name in ("up_to", "sizes"):
             if not all(each.isdigit() and int(each) for each in getattr(self, name)):
                 raise BadInput(name, getattr(self, name), "numbers from 1")
@@ -257,7 +264,7 @@ class Cms(NodeModel[CmsState]):
         if up_to != sorted({*up_to}):
             raise BadInput("up_to", self.up_to, "cluster sizes in ascending order, none twice")
         if len(self.sizes) != len(self.up_to) + 1:
-            raise BadInput("sizes", self.sizes, "one more than there are cluster sizes")
+            raise BadInput("sizes", self.sizes, "one more size than there are cluster sizes")
         self.names = tuple("ABCDEF"[: self.nodes])
         self.ring = tuple(
             RingNode(name, (at,), f"dc{at % self.dcs + 1}", f"r{at // self.dcs % self.racks + 1}")
@@ -419,7 +426,7 @@ class Cms(NodeModel[CmsState]):
     @action(
         tag="submit",
         each=votes,
-        label="{member} commits a change: by {by}",
+        label="{member} commits a change with {by}",
         spends="changes",
         travels=to_voters,
         unasked=True,
@@ -436,7 +443,7 @@ class Cms(NodeModel[CmsState]):
         label=lambda m, s, act: f"{{member}}: {m.due(s, m.names.index(act.member))} by {{by}}",
         travels=to_voters,
     )
-    @purpose("One node at a time, so that old and new quorums share a member.")
+    @purpose("The CMS changes one node at a time, so that old and new quorums share a member.")
     def advance(self, s: CmsState, member: Node, by: By) -> Next:
         """{member} commits "{event}" as epoch {epoch}, stored by {who}."""
         members = self.known(s, member)
@@ -453,7 +460,7 @@ class Cms(NodeModel[CmsState]):
             knows = s.where(lambda n: n.health == "up" and n.log.epoch >= begun)
             if not is_majority(knows, members.readers):
                 deaf = self.named(members.readers & ~knows)
-                return refused(f"most of the CMS has to know epoch {begun} first", deaf)
+                return refused(f"a majority of the CMS must know epoch {begun} first", deaf)
             if members.pending & ~knows:
                 new = self.named(members.pending)
                 return refused(f"{', '.join(new)} does not have the log up to epoch {begun}", new)
@@ -496,7 +503,7 @@ class Cms(NodeModel[CmsState]):
         label="{node} catches up from {source}",
         travels=[Travel("data", "{source}", "{node}", "log")],
     )
-    @purpose("The log never changes, so any node that has more of it can pass it on.")
+    @purpose("Entries never change, so any node that has more of the log can pass it on.")
     def catch_up(self, s: CmsState, node: Node, source: Node) -> Next:
         """{node} learns the log up to epoch {epoch} from {source}."""
         log, theirs = s.nodes[node].log, s.nodes[source].log
@@ -537,9 +544,9 @@ class Cms(NodeModel[CmsState]):
         each=lambda m, s: m.votes_on(s, lambda known: alive(m, s) & ~known.cluster),
         when=lambda m: m.newcomers,
     )
-    @purpose("A larger cluster may want a larger CMS.")
+    @purpose("A larger cluster might want a larger CMS.")
     def join(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
-        """{node} joins the cluster: {member} commits that as epoch {epoch}, stored by {who}."""
+        """{node} joins the cluster: {member} commits this as epoch {epoch}, stored by {who}."""
         return self.commit(s, member, by, f"{rules.JOIN} {self.names[node]}")
 
     @order(
@@ -547,7 +554,7 @@ class Cms(NodeModel[CmsState]):
     )
     @purpose("A node that leaves the cluster has to hand over its part of the log first.")
     def decommission(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
-        """{node} begins to leave: {member} commits that as epoch {epoch}, stored by {who}."""
+        """{node} begins to leave: {member} commits this as epoch {epoch}, stored by {who}."""
         members = self.known(s, member)
         if (members.cluster & ~members.leaving).bit_count() == 1:
             return refused("no other node would be left")
@@ -559,12 +566,12 @@ class Cms(NodeModel[CmsState]):
         travels=to_voters,
         hand=off_stage,
     )
-    @purpose("Its disk goes with it, so enough other nodes must have the log.")
+    @purpose("The node's disk leaves with it, so enough other nodes must have the log.")
     def complete_leave(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
-        """{node} has left: {member} commits that as epoch {epoch}, stored by {who}."""
+        """{node} has left: {member} commits this as epoch {epoch}, stored by {who}."""
         members, name = self.known(s, member), self.names[node]
         if self.hand_over and members.writers >> node & 1:
-            return refused(f"{name} is a member of the CMS, and has to hand over first")
+            return refused(f"{name} is a member of the CMS and has to hand over first")
         return self.without(node, self.commit(s, member, by, f"{rules.LEFT} {name}"))
 
     def without(self, node: int, end: Next) -> Next:
@@ -579,7 +586,7 @@ class Cms(NodeModel[CmsState]):
     )
     @purpose("A node that is gone can't hand anything over, so it leaves both sets at once.")
     def assassinate(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
-        """{node} is taken out at once: {member} commits that as epoch {epoch}, stored by {who}."""
+        """{node} is removed at once: {member} commits this as epoch {epoch}, stored by {who}."""
         members = self.known(s, member)
         if members.cluster.bit_count() == 1:
             return refused("no other node would be left")
@@ -597,9 +604,9 @@ class Cms(NodeModel[CmsState]):
             yield from ((member, node, by) for node in nodes_in(gone))
 
     @order(each=forgettable, when=lambda m: m.edition == "server", hand=off_stage)
-    @purpose("The log keeps the number of a node that has left until an operator removes it.")
+    @purpose("After a node has left, the log keeps its number until an operator removes it.")
     def unregister(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
-        """{node} has left, and is unregistered: {member} commits that as epoch {epoch}, stored
+        """{node} has left and is unregistered: {member} commits this as epoch {epoch}, stored
         by {who}.
         """
         return self.commit(s, member, by, f"{rules.UNREGISTER} {self.names[node]}")
@@ -609,10 +616,10 @@ class Cms(NodeModel[CmsState]):
         when=lambda m: m.edition == "documents",
         says=lambda m, s, a, _: (
             f"An operator {'takes {node} out of' if is_member(m, s, a) else 'puts {node} into'} "
-            "the CMS by hand: {member} commits that as epoch {epoch}, stored by {who}."
+            "the CMS by hand: {member} commits this as epoch {epoch}, stored by {who}."
         ),
     )
-    @purpose("An operator may know better than the size which nodes are safe.")
+    @purpose("An operator might know better than a size rule which nodes are safe.")
     def choose(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
         """An operator adds a member by hand, or removes one."""
         members = self.known(s, member)
@@ -631,14 +638,15 @@ class Cms(NodeModel[CmsState]):
         when=lambda m: m.edition == "server",
     )
     @purpose(
-        "The published code leaves the size to an operator; a single number is for the first "
+        "In the published code, an operator sets the size. A single number is for the first "
         "datacenter."
     )
     def reconfigure(self, s: CmsState, member: Node, size: Size, by: By) -> Next:
-        """An operator asks for {size} in the first datacenter: {member} commits that as epoch
-        {epoch}, stored by {who}.
+        """An operator asks for CMS size {size} in the first datacenter: {member} commits this as
+        epoch {epoch}, stored by {who}.
 
-        No node that is down is taken. The event names those that are, so all nodes read it alike.
+        Nodes that are down are not chosen. The event then names the members, so that all nodes
+        read it alike.
         """
         return self.resize_to(s, member, by, str(size))
 
@@ -653,7 +661,9 @@ class Cms(NodeModel[CmsState]):
     )
     @purpose("Datacenters need not have the same number of members.")
     def resize(self, s: CmsState, member: Node, sizes: Sizes, by: By) -> Next:
-        """An operator asks for {sizes}: {member} commits that as epoch {epoch}, stored by {who}."""
+        """An operator asks for CMS sizes {sizes}: {member} commits this as epoch {epoch}, stored
+        by {who}.
+        """
         return self.resize_to(s, member, by, sizes)
 
     def resize_to(
@@ -681,7 +691,7 @@ class Cms(NodeModel[CmsState]):
     @order(each=to_ignore, when=lambda m: m.edition == "server")
     @purpose("A node that will leave soon need not become a member first.")
     def ignore(self, s: CmsState, member: Node, ignored: Ignored, by: By) -> Next:
-        """An operator asks for a CMS without {ignored}: {member} commits that as epoch {epoch};
+        """An operator asks for a CMS without {ignored}: {member} commits this as epoch {epoch},
         stored by {who}.
         """
         known = self.known(s, member)
@@ -692,11 +702,11 @@ class Cms(NodeModel[CmsState]):
         tag="cancel",
         each=lambda m, s: (vote for vote in m.votes(s, drives=True) if m.known(s, vote[0]).pending),
     )
-    @purpose("Only an operator can give up a change; no timeout does it.")
+    @purpose("Only an operator can give up a change. No timeout does that.")
     def cancel_change(self, s: CmsState, member: Node, by: By) -> Next:
-        """An operator cancels the change, as epoch {epoch}, stored by {who}.
+        """An operator cancels the change: {member} commits this as epoch {epoch}, stored by {who}.
 
-        A node that is half in is out. What was finished stays.
+        A node that was half added is out again. What was finished stays.
         """
         return self.commit(s, member, by, rules.CANCEL)
 
@@ -742,26 +752,26 @@ class Cms(NodeModel[CmsState]):
     )
     @purpose("Clients read and write data without the CMS.")
     def serve_request(self, s: CmsState, node: Node) -> Next:
-        """{node} serves a read and a write of data at QUORUM, by what it knows of the ring."""
+        """{node} serves a read and a write of data at QUORUM, using the ring that it knows."""
         replicas, able = self.replicas(s, node), self.answering(s, node)
         if is_majority(able, replicas):
             return s
-        return refused("no quorum of the replicas", self.named(replicas & ~able))
+        return refused("no quorum of the replicas answers", self.named(replicas & ~able))
 
     @action(each=alive, spends="crashes", fault=True, hand=off_stage)
     @purpose("The others have to manage without a member that is down.")
     def crash(self, s: CmsState, node: Node) -> Next:
-        """{node} goes down; its log is on its disk."""
+        """{node} goes down. Its log stays on its disk."""
         return s.at(node, health="down")
 
     @action(each=lambda m, s: s.where(lambda n: n.health == "down"))
-    @purpose("It starts with the log on its disk and learns the rest.")
+    @purpose("A node starts with the log on its disk and learns the rest.")
     def restart(self, s: CmsState, node: Node) -> Next:
         """{node} is up again, with its log."""
         return s.at(node, health="up")
 
     @action(each=expendable, spends="losses", fault=True, hand=off_stage)
-    @purpose("Anything that was only on its disk is gone.")
+    @purpose("Anything that was only on the lost disk is gone.")
     def lose(self, s: CmsState, node: Node) -> Next:
         """{node} is lost for good, with its disk."""
         return s.at(node, health="lost")
@@ -769,7 +779,7 @@ class Cms(NodeModel[CmsState]):
     @action(each=working, spends="corruptions", fault=True)
     @purpose("A bug can leave a node in a state that does not follow from its log.")
     def corrupt(self, s: CmsState, node: Node) -> Next:
-        """The state of {node} becomes corrupt: it no longer takes part in the log."""
+        """The state of {node} becomes corrupt: {node} no longer takes part in the log."""
         return s.at(node, corrupt=True)
 
     @action(
@@ -779,9 +789,9 @@ class Cms(NodeModel[CmsState]):
         spends="addresses",
         fault=True,
     )
-    @purpose("Orchestrators give a node a new address whenever it starts.")
+    @purpose("An orchestrator can give a node a new address at each start.")
     def move_address(self, s: CmsState, node: Node) -> Next:
-        """{node} starts again with another address: nodes that know the old one do not reach it."""
+        """{node} restarts with a new address: nodes that know the old one cannot reach it."""
         return s.at(node, moved=True)
 
     def apart(self, s: CmsState) -> Iterator[tuple[int, int]]:
@@ -796,7 +806,7 @@ class Cms(NodeModel[CmsState]):
         when=lambda m: m.addresses and m.seeds_by_name,
         travels=there_and_back("{node}", "{peer}", "who is there?", "addresses"),
     )
-    @purpose("Seeds are host names, which resolve to wherever a node is now.")
+    @purpose("Seeds are host names, and these resolve to wherever a node is now.")
     def discover(self, s: CmsState, node: Node, peer: Node) -> Next:
         """{node} finds {peer} through its seeds: each has the other's address now."""
         met = s.nodes[node].met | 1 << peer
@@ -811,7 +821,7 @@ class Cms(NodeModel[CmsState]):
     )
     @purpose("Once the log has the address, every node that follows the log has it.")
     def register(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
-        """The new address of {node} goes into the log: {member} commits that as epoch {epoch};
+        """The new address of {node} goes into the log: {member} commits this as epoch {epoch},
         stored by {who}.
         """
         if not self.reached(s, node) >> member & 1:
@@ -836,7 +846,7 @@ class Cms(NodeModel[CmsState]):
                 if first != each:
                     some = f"{first.event} by {first.id} at {other}"
                     here = f"{each.event} by {each.id} at {self.names[node]}"
-                    return f"epoch {each.epoch} is {some}, {here}"
+                    return f"epoch {each.epoch} is {some}, but {here}"
         return None
 
     def quorate(self, s: CmsState, among: int, *, reached: bool = True) -> list[int]:
@@ -856,17 +866,17 @@ class Cms(NodeModel[CmsState]):
         return bool(self.quorate(s, working(self, s)))
 
     @forcing(tag="open-override", each=lambda m, s: () if s.open else [()])
-    @purpose("Forcing can lose what was committed, so it has to be confirmed.")
+    @purpose("Forcing can lose committed entries, so an operator has to confirm it.")
     def open_override(self, s: CmsState) -> Next:
-        """An operator confirms: from now on entries may be forced, without a quorum."""
+        """An operator confirms: from now on, entries can be forced without a quorum."""
         if not self.needs_override(s):
-            return refused("enough members can come back, and all states agree")
+            return refused("not needed: enough members can come back, and all states agree")
         return s.but(open=True)
 
     @forcing(tag="force", each=lambda m, s: working(m, s) if s.open and not m.has_quorum(s) else 0)
-    @purpose("One surviving member is enough to continue.")
+    @purpose("One surviving node is enough to continue.")
     def force_member(self, s: CmsState, node: Node) -> Next:
-        """{node} becomes the whole CMS: the operator writes that into its log as epoch {epoch}."""
+        """{node} becomes the whole CMS: the operator writes this into its log as epoch {epoch}."""
         log = s.nodes[node].log
         if not self.known(s, node).cluster >> node & 1:
             return refused(f"{self.names[node]} is not in the cluster yet")
@@ -903,7 +913,7 @@ class Cms(NodeModel[CmsState]):
         return s.at(node, log=NodeLog(snapshots=(made,)), corrupt=False)
 
     @action(tag="resume", each=lambda m, s: [()] if s.open else (), when=lambda m: m.has_override)
-    @purpose("Forcing is for emergencies only; after that, quorums decide again.")
+    @purpose("Forcing is for emergencies only. After that, quorums decide again.")
     def resume_consensus(self, s: CmsState) -> Next:
         """The override is closed: each epoch needs a quorum again."""
         if not self.has_quorum(s) or self.needs_override(s):
@@ -912,7 +922,7 @@ class Cms(NodeModel[CmsState]):
         loaded = [each for n in back for each in s.nodes[n].log.snapshots]
         top = max((snapshot.epoch for snapshot in loaded), default=0)
         if without := alive(self, s) & s.where(lambda n: n.log.epoch < top):
-            return refused("the snapshot is not loaded everywhere", self.named(without))
+            return refused("the snapshot has not been loaded on every node", self.named(without))
         return s.but(open=False)
 
     # -- what must hold ----------------------------------------------------------------------------
@@ -931,12 +941,12 @@ class Cms(NodeModel[CmsState]):
         was, now = self.known(before, node), self.known(after, node)
         if apart := rules.strangers(was, now):
             some, others = (", ".join(self.named(mask)) for mask in apart)
-            return f"{some} and {others} are quorums of neighboring epochs with no common member"
+            return f"{some} and {others} are quorums of neighbouring epochs with no common member"
         return None
 
     @step("INV-CMSQI", on=(advance,))
     def informed(self, before: CmsState, action: Any, after: CmsState) -> str | None:
-        """A new member knows the log before it counts, and the rest before the next change."""
+        """A new member has the log before its vote counts, and the rest before the next change."""
         log = before.nodes[self.number(action.member)].log
         event = stored(after.nodes[self.number(action.member)].log, log.epoch + 1)
         kind, node = rules.parsed(event.event) if event else ("", 0)
@@ -945,7 +955,7 @@ class Cms(NodeModel[CmsState]):
         ):
             return f"{letters(node)} is read from but lacks epochs below {begun_at(log)}"
         if kind in rules.REPAIRED_FIRST and (late := self.unrepaired(before, log)):
-            return f"{letters(late)} may lack what was accepted before it counted"
+            return f"{letters(late)} might lack entries that were accepted before its vote counted"
         return None
 
     @always("INV-MEMBER")
@@ -986,7 +996,7 @@ class Cms(NodeModel[CmsState]):
 
     @goal("INV-SAMESTATE")
     def alike(self, s: CmsState) -> bool:
-        """All nodes that are up can have the same state."""
+        """All nodes that are up can get to the same state."""
         up = alive(self, s)
         return up == working(self, s) and len({self.known(s, n) for n in nodes_in(up)}) == 1
 
@@ -1002,7 +1012,7 @@ class Cms(NodeModel[CmsState]):
         entry = stored(log, log.epoch)
         had = {each.epoch for each in entries_of(before.nodes[node].log)}
         new = [str(each.epoch) for each in entries_of(log) if each.epoch not in had]
-        brought = f"epoch {', '.join(new)}" if new else "nothing new"
+        brought = f"epoch{'s' * (len(new) > 1)} {', '.join(new)}" if new else "nothing new"
         event, who = entry.event if entry else "", ", ".join(getattr(action, "by", ()))
         return {"epoch": log.epoch, "event": event, "accepted": brought, "who": who}
 
@@ -1068,7 +1078,7 @@ SCENARIOS = (
     ),
     Scenario(
         "corrupt-state",
-        "Two nodes have a corrupt state: a hand-made snapshot puts all in one state",
+        "Two nodes have a corrupt state: a hand-made snapshot puts all nodes in one state",
         {"nodes": 3, "members": 3, "crashes": 0, "corruptions": 2},
         script=(
             *("corrupt A", "corrupt B", "open-override"),
@@ -1077,7 +1087,7 @@ SCENARIOS = (
     ),
     Scenario(
         "size-by-operator",
-        "In the server edition the CMS does not grow on its own: an operator asks for two",
+        "In the server edition the CMS does not grow on its own: an operator asks for two members",
         {"nodes": 3, "members": 1, "edition": "server"},
         script=("reconfigure A 2 A",),
     ),

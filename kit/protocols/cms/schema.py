@@ -620,7 +620,7 @@ class Schema(NodeModel[SchemaState]):
         """A member begins to leave or to move, or another one begins to take its place."""
         known = self.metadata(s, self.newest(s))
         if kind == LEAVE and self.names[node] in known.members:
-            return refused(f"{self.names[node]} is a member of the CMS, and has to hand over first")
+            return refused(f"{self.names[node]} is a member of the CMS and has to hand over first")
         s = s.at(node, plan=gossip.schema_of(known.cells).keyspaces)
         return self.locked(s) or self.committed(s, f"{kind} {self.names[node]}", OPERATOR)
 

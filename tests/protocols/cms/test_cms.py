@@ -68,7 +68,7 @@ def test_all_members_find_each_other_at_new_addresses() -> None:
     assert not model.has_quorum(state)
     assert not model.needs_override(state)
     why = {held.reason for _, held in scene_of(timeline, timeline.at).options() if held}
-    assert {"A does not reach B", "B does not reach A", "no quorum of the replicas"} <= why
+    assert {"A does not reach B", "B does not reach A", "no quorum of the replicas answers"} <= why
     go_on(timeline, "discover B A", "register A A A B", "register A B A B", "submit A A B")
     assert model.named(model.newest(timeline.state).moved) == ("A", "B")
 

@@ -156,7 +156,7 @@ def test_the_second_event_waits_until_most_of_the_cms_knows_of_the_first() -> No
         for each, held in scene_of(timeline, timeline.at).options()
         if isinstance(each, Cms.advance) and held
     }
-    assert (why, missing) == ("most of the CMS has to know epoch 2 first", ("B",))
+    assert (why, missing) == ("a majority of the CMS must know epoch 2 first", ("B",))
 
 
 @pytest.mark.spec("B-046")

@@ -179,7 +179,7 @@ def too_many(nodes: Iterable[Node], sizes: Mapping[str, int], without: Collectio
     """Why the published code refuses these sizes of datacenters; empty where it does not."""
     joined = Counter(each.dc for each in nodes)
     if not any(sizes.values()):
-        return "a CMS has at least one member"
+        return "a CMS needs at least one member"
     for dc, size in sizes.items():
         if not joined[dc]:
             return f"there is no datacenter {dc}"
