@@ -121,7 +121,9 @@ class Commit(NodeModel[CommitState]):
     rests_at_goals = True
     first = ("answer", "learn_entry", "accept_value", "propose", "prepare", "open_ballot")
 
-    nodes: int = parameter(4, "nodes of the cluster, named A, B, C, …", ge=1, le=MOST_NODES)
+    nodes: int = parameter(
+        4, "how many nodes the cluster has, named A, B, C, …", ge=1, le=MOST_NODES
+    )
     members: int = parameter(3, "how many nodes form the CMS: the first ones", ge=1, le=5)
     events: tuple[str, ...] = parameter(
         ("drop table t at D to A", "alter table t at B to B"),
@@ -150,7 +152,7 @@ class Commit(NodeModel[CommitState]):
     replication: bool = parameter(
         True, "whether entries spread on their own (off: each of those messages is lost)"
     )
-    window: int = parameter(1, "how far ahead of the next entry one can arrive", ge=1, le=4)
+    window: int = parameter(1, "how far ahead of the next entry another can arrive", ge=1, le=4)
     snapshot_every: int = parameter(
         0,
         "the CMS submits a snapshot each time this many epochs are committed (0: never)",
@@ -265,11 +267,11 @@ class Commit(NodeModel[CommitState]):
 
     def _submit_says(self, before: CommitState, a: Any, after: CommitState) -> str:
         if not self.cms >> self.number(a.node) & 1:
-            return "{node} is not in the CMS: it answers with the members, {members}."
+            return "{node} is not in the CMS. It answers with the members: {members}."
         is_unknown = before.requests[a.request].stage == "unknown"
         again = " again, because the outcome is unknown" * is_unknown
         if self.submissions[a.request].node == a.node:
-            return f"{{node}} submits {{event}}{again}, and handles it itself."
+            return f"{{node}} submits {{event}}{again} and handles it itself."
         return f"{{submitter}} submits {{event}} to {{node}}{again}."
 
     def _submit_travels(self, before: Any, a: Any, after: Any) -> Iterable[Travel]:
@@ -280,9 +282,9 @@ class Commit(NodeModel[CommitState]):
             yield Travel("answer", "{node}", "{submitter}", "members: {members}", leg=1)
 
     @action(each=askable, says=_submit_says, travels=_submit_travels)
-    @purpose("Any node can ask any member; only the CMS decides.")
+    @purpose("Any node can ask any member. Only the CMS decides.")
     def submit(self, s: CommitState, request: Request, node: Node) -> Next:
-        """A node submits an event to a member; one that is none says who the members are."""
+        """A node submits an event to a member. A node that is no member names the members."""
         known, name = s.requests[request], self.names[node]
         if not s.nodes[node].up:
             return refused(f"{name} is down", (name,))
@@ -301,11 +303,11 @@ class Commit(NodeModel[CommitState]):
         tag="ballot",
         each=at_work(lambda work: True),
         when=lambda m: m.backend == "paxos",
-        says="{node} opens ballot {ballot} for epoch {epoch}, and is the first to promise it.",
+        says="{node} opens ballot {ballot} for epoch {epoch} and is the first to promise it.",
     )
     @purpose("Ballots are ordered, so one of two members has to give way.")
     def open_ballot(self, s: CommitState, node: Node) -> Next:
-        """A member begins with a slot, or begins again where another one has a higher ballot."""
+        """A member begins with a slot, or begins again after another one's higher ballot."""
         mine = s.nodes[node]
         work, epoch = mine.handles, mine.log.epoch + 1
         highest = max(s.nodes[place].slot(epoch).promised for place in nodes_in(self.live(s)))
@@ -346,7 +348,7 @@ class Commit(NodeModel[CommitState]):
     def _asking_says(self, before: CommitState, a: Any, after: CommitState) -> str:
         if self.knows_more(before, self.number(a.node), self.number(a.acceptor)):
             return (
-                "{acceptor} knows epoch {epoch} already: {node} learns it, and its ballot is void."
+                "{acceptor} already knows epoch {epoch}. {node} learns it and drops its own ballot."
             )
         if isinstance(a, Commit.accept_value):
             return "{acceptor} accepts {value} as epoch {epoch} in ballot {ballot}."
@@ -362,7 +364,7 @@ class Commit(NodeModel[CommitState]):
     )
     @purpose("A majority of promises shuts out every lower ballot.")
     def prepare(self, s: CommitState, node: Node, acceptor: Node) -> Next:
-        """A member asks an acceptor for its promise; it may learn instead what the slot holds."""
+        """A member asks an acceptor for a promise, or learns what the slot already holds."""
         if instead := self.unanswered(s, node, acceptor):
             return instead
         work, slot = s.nodes[node].handles, s.nodes[acceptor].slot(s.nodes[node].log.epoch + 1)
@@ -376,7 +378,7 @@ class Commit(NodeModel[CommitState]):
             return work.answer.ending
         former = before.nodes[self.number(a.node)].handles
         if former.newest and self.accepted_first:
-            return f"{{node}} proposes {former.newest.entry.id}, which was accepted before."
+            return f"{{node}} proposes {former.newest.entry.id}, which was already accepted."
         if not self.validation:
             return "{node} skips validation and proposes {event} as epoch {epoch}."
         return "{node} finds {event} valid after epoch {known}, and proposes it as epoch {epoch}."
@@ -386,9 +388,9 @@ class Commit(NodeModel[CommitState]):
         when=lambda m: m.backend == "paxos",
         says=_propose_says,
     )
-    @purpose("With a majority of promises, it knows everything accepted before.")
+    @purpose("With a majority of promises, a member knows everything accepted before.")
     def propose(self, s: CommitState, node: Node) -> Next:
-        """With a majority of promises a member validates the event, and proposes it or ends."""
+        """With a majority of promises, a member validates the event and proposes or rejects it."""
         mine = s.nodes[node]
         work, epoch = mine.handles, mine.log.epoch + 1
         if work.promises.bit_count() < self.quorum:
@@ -443,7 +445,7 @@ class Commit(NodeModel[CommitState]):
         who, count = ", ".join(self.named(former.accepts)), former.accepts.bit_count()
         enough = "a majority" if count >= majority(self.size) else "no majority"
         more = "" if work.answer else " {node} tries its own event in the next slot."
-        return f"{{value}} is accepted by {who} ({enough}): it is epoch {{epoch}}.{more}"
+        return f"{{value}} is epoch {{epoch}}, accepted by {who} ({enough}).{more}"
 
     @action(
         tag="learn",
@@ -454,9 +456,9 @@ class Commit(NodeModel[CommitState]):
             Travel("entry", "n:{node}", "log", "{value}", "{node} → log: epoch {epoch}, {value}")
         ],
     )
-    @purpose("The slot is settled for good, and every node can learn it.")
+    @purpose("The slot is settled for good, and every node can learn its entry.")
     def learn_entry(self, s: CommitState, node: Node) -> Next:
-        """A majority has accepted: the member applies the entry; a loser tries the next slot."""
+        """A majority has accepted: the member applies the entry. A loser tries the next slot."""
         work = s.nodes[node].handles
         assert work.value is not None
         if work.accepts.bit_count() < self.quorum:
@@ -503,7 +505,7 @@ class Commit(NodeModel[CommitState]):
         says="{node} answers {submitter}: {outcome}.",
         travels=[Travel("answer", "{node}", "{submitter}", "{outcome}")],
     )
-    @purpose("The submitter learns its epoch, or the epoch that is in the way.")
+    @purpose("The submitter learns the epoch of its event, or the epoch that is in the way.")
     def answer(self, s: CommitState, node: Node) -> CommitState:
         """A member tells the submitter what became of its event."""
         work = s.nodes[node].handles
@@ -530,7 +532,7 @@ class Commit(NodeModel[CommitState]):
     def _deliver_says(self, before: CommitState, a: Any, after: CommitState) -> str:
         if a.epoch == before.nodes[self.number(a.node)].log.epoch + 1:
             behind = after.nodes[self.number(a.node)].log.epoch > a.epoch
-            more = ", and what it held back behind it" * behind
+            more = " and everything it held back" * behind
             return f"Epoch {{epoch}} reaches {{node}}, which applies it{more}."
         kept = "held back until that fills" if self.apply_in_order else "applied at once"
         return f"Epoch {{epoch}} reaches {{node}} above a gap; it is {kept}."
@@ -553,7 +555,7 @@ class Commit(NodeModel[CommitState]):
     )
     @purpose("Entries spread on their own, and no node waits for that.")
     def deliver(self, s: CommitState, node: Node, epoch: Epoch) -> Next:
-        """A committed entry reaches a node: applied in its turn, held back above a gap."""
+        """A committed entry reaches a node, which applies it or holds it back above a gap."""
         new = self.committed_as(s, epoch)
         if new is None:
             return None
@@ -587,10 +589,10 @@ class Commit(NodeModel[CommitState]):
             lambda node: node.log.snapshots and node.log.cut < node.log.snapshots[-1].epoch
         ),
         when=lambda m: any(each.event == SNAPSHOT for each in m.submissions),
-        says="{node} truncates its log up to epoch {cut}; an archive keeps those entries.",
+        says="{node} truncates its log up to epoch {cut}. An archive keeps those entries.",
         unasked=True,
     )
-    @purpose("A snapshot says everything that the entries below it say.")
+    @purpose("A snapshot contains everything that the entries below it say.")
     def truncate(self, s: CommitState, node: Node) -> CommitState:
         """A node cuts its log off below its newest snapshot."""
         return s.at(node, log=logs.truncated(s.nodes[node].log))
@@ -608,16 +610,16 @@ class Commit(NodeModel[CommitState]):
         hand=off_stage,
         says="{node} goes down. Its log, its promises and what it accepted stay on its disk.",
     )
-    @purpose("What a member was doing is lost in a crash; what it promised is not.")
+    @purpose("A crash loses what a member was doing, but not what it promised.")
     def crash(self, s: CommitState, node: Node) -> CommitState:
-        """A member goes down; of the event that it handled nobody knows the outcome."""
+        """A member goes down. Nobody knows the outcome of the event that it handled."""
         mine = s.nodes[node]
         if mine.handles != IDLE:
             s = self.in_doubt(s, mine.handles.request)
         return s.at(node, up=False, handles=IDLE, log=replace(mine.log, held=()))
 
     @action(each=lambda m, s: s.where(lambda node: not node.up))
-    @purpose("Its disk holds everything that the others rely on.")
+    @purpose("A member's disk holds everything that the others rely on.")
     def restart(self, s: CommitState, node: Node) -> CommitState:
         """{node} is up again, with its log, its promises and what it accepted."""
         return s.at(node, up=True)
@@ -640,11 +642,11 @@ class Commit(NodeModel[CommitState]):
         each=ended,
         spends="losses",
         fault=True,
-        says="The answer of {node} is lost: {submitter} does not know what became of {event}.",
+        says="The answer from {node} is lost: {submitter} does not know the outcome of {event}.",
     )
     @purpose("Without an answer, a submitter cannot tell committed from rejected.")
     def lose_answer(self, s: CommitState, node: Node) -> CommitState | None:
-        """The answer to another node is lost: that one does not know the outcome."""
+        """The answer to another node is lost, so that node does not know the outcome."""
         request = s.nodes[node].handles.request
         if self.submissions[request].node == self.names[node]:
             return None
@@ -659,14 +661,14 @@ class Commit(NodeModel[CommitState]):
 
     @always("INV-LOG")
     def one_log(self, s: CommitState) -> str | None:
-        """No two nodes have different entries at an epoch, and nobody has skipped one."""
+        """No two nodes have different entries at an epoch, and no node has skipped one."""
         known: dict[int, tuple[str, Entry]] = {}
         for name, node in zip(self.names, s.nodes, strict=True):
             epoch = 0
             for each in node.log.entries:
                 other, first = known.setdefault(each.epoch, (name, each))
                 if first != each:
-                    return f"epoch {each.epoch} is {first.id} on {other}, and {each.id} on {name}"
+                    return f"epoch {each.epoch} is {first.id} on {other}, but {each.id} on {name}"
                 if each.epoch > epoch + 1 and not any(
                     epoch < snapshot.epoch < each.epoch for snapshot in node.log.snapshots
                 ):
@@ -686,7 +688,7 @@ class Commit(NodeModel[CommitState]):
 
     @always("INV-SAMESTATE")
     def same_state(self, s: CommitState) -> str | None:
-        """A node has the metadata that replaying the whole log up to its epoch makes."""
+        """A node has the metadata that replaying the whole log up to its epoch gives."""
         log = self.history(s)
         for name, node in zip(self.names, s.nodes, strict=True):
             epoch = node.log.epoch
@@ -700,7 +702,7 @@ class Commit(NodeModel[CommitState]):
 
     @always("INV-ONCE")
     def once(self, s: CommitState) -> str | None:
-        """An event is committed once, as its submitter is told; never if it was told otherwise."""
+        """An event is in the log once if its submitter was told so, and never if it was rejected."""
         log = self.history(s)
         for request, known in enumerate(s.requests):
             own = self.id_of(request)
@@ -708,18 +710,18 @@ class Commit(NodeModel[CommitState]):
             if len(epochs) > 1:
                 return f"{own} is committed as epochs {epochs[0]} and {epochs[1]}"
             if known.stage == "rejected" and epochs:
-                return f"{own} was rejected, and is epoch {epochs[0]}"
+                return f"{own} was rejected, but it is epoch {epochs[0]}"
             if known.stage == "committed" and epochs != [known.epoch]:
-                return f"{own} was told epoch {known.epoch}, which is another event"
+                return f"{own} was answered with epoch {known.epoch}, which is another event"
         return None
 
     @always("INV-LOG")
     def majority(self, s: CommitState) -> str | None:
-        """What is committed is stored by a majority of the CMS."""
+        """A majority of the CMS stores each committed entry."""
         for new in self.history(s):
             having = [place for place in nodes_in(self.cms) if _stores(s.nodes[place], new)]
             if len(having) < majority(self.size):
-                return f"epoch {new.epoch} is stored by a minority"
+                return f"only a minority stores epoch {new.epoch}"
         return None
 
     @sometimes()
@@ -796,7 +798,7 @@ SCENARIOS = (
     ),
     Scenario(
         "lost-answer",
-        "The answer is lost; the id in the entry tells what became of the event",
+        "The answer is lost; the id in the entry shows what became of the event",
         {"losses": 1, "events": ("alter table t at D to A",)},
         script=("submit r1 A", *_round("A", "B")[:-1], "lose-answer A", "submit r1 B"),
     ),

@@ -217,7 +217,7 @@ class Schema(NodeModel[SchemaState]):
     )
     about = "The nodes, what clients ask of them, who joins, and what can go wrong."
 
-    nodes: int = parameter(3, "nodes of the cluster, named A, B, C, …", ge=2, le=5)
+    nodes: int = parameter(3, "how many nodes the cluster has, named A, B, C, …", ge=2, le=5)
     race: Race = parameter(
         "type", "which two changes meet: a type is used and dropped, a table is created twice, …"
     )

@@ -35,7 +35,7 @@ class Answer(State, frozen=True, cache_hash=True):
         """``committed as epoch 2``, or why not, and the epoch that stands in the way."""
         if self.stage == "committed":
             return f"committed as epoch {self.epoch}"
-        why = f"rejected, {self.reason}"
+        why = f"rejected because {self.reason}"
         return f"{why} (epoch {self.epoch})" if self.epoch else why
 
     @property

@@ -144,7 +144,7 @@ def test_a_rejection_names_the_epoch() -> None:
     """The table is dropped as epoch 1, so its alteration is rejected, and B hears why."""
     timeline = after("commit", {}, "submit r1 A", "submit r2 B", *ROUND, "ballot B")
     go_on(timeline, "prepare B A", "ballot B", "prepare B C", "propose B", "answer B")
-    rejected = "rejected, table t is dropped (epoch 1)"
+    rejected = "rejected because table t has been dropped (epoch 1)"
     assert f"r2 alter table t of B: {rejected}" in panel_text(timeline, "log")
     assert timeline.state.requests[1].epoch == 1
     assert timeline.model.describe(*_last(timeline)) == f"B answers B: {rejected}."

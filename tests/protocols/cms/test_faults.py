@@ -57,7 +57,7 @@ def test_no_operation_and_no_fault_is_left_out() -> None:
     ("operation", "off", "faults", "says"),
     [
         ("bootstrap, documents", "pending-in-metadata", 1, "rests without its goals"),
-        ("submission", "entry-id", 1, "was rejected, and is epoch"),
+        ("submission", "entry-id", 1, "was rejected, but it is epoch"),
         ("a member hands over", "hand-over", 1, "has left the cluster with its part of the log"),
         ("a schema change, and a join", "log-decides", 1, "both at epoch"),
         ("migration, server", "initiator-answers", 2, "run by separate logs"),

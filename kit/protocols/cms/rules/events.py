@@ -74,8 +74,9 @@ def objection(metadata: Metadata, event: str) -> Objection | None:
         return None
     fact, comes = metadata.fact(thing), metadata.fact(new)
     if fact.state not in EVENTS[kind][1]:
-        became = {"": "does not exist", "there": "exists"}.get(fact.state, f"is {fact.state}")
-        return Objection(f"{thing} {became.replace('is left', 'has left')}", fact.epoch)
+        became = {"": "does not exist", "there": "already exists", "left": "has left"}
+        why = became.get(fact.state, f"has been {fact.state}")
+        return Objection(f"{thing} {why}", fact.epoch)
     if comes.state:
         return Objection(f"{new} is already in the cluster", comes.epoch)
     return None
