@@ -702,7 +702,7 @@ class Commit(NodeModel[CommitState]):
 
     @always("INV-ONCE")
     def once(self, s: CommitState) -> str | None:
-        """An event is in the log once if its submitter was told so, and never if it was rejected."""
+        """An event is in the log once if its submitter was told so, never if it was rejected."""
         log = self.history(s)
         for request, known in enumerate(s.requests):
             own = self.id_of(request)

@@ -137,7 +137,7 @@ class Migration(NodeModel[MigratingCluster]):
         self.fresh = self.begins == "fresh"
         self.call = "election" if self.fresh else "migration"
         if self.fresh and (self.spares or self.deaths):
-            raise BadInput("begins", "fresh", "upgrade, where nodes are added or lost")
+            raise BadInput("begins", "fresh", "upgrade, if nodes are added or lost")
         if self.contact not in "ABCDE"[: self.nodes]:
             raise BadInput("contact", self.contact, f"one of {self.nodes} nodes")
         self.names = (*"ABCDE"[: self.nodes], *"X"[: self.spares])
@@ -149,7 +149,7 @@ class Migration(NodeModel[MigratingCluster]):
     def under_way(self) -> str:
         """Who migrates."""
         verb = "begin a log" if self.fresh else "migrate"
-        return f"{', '.join(self.names[: self.nodes])} {verb}, by the {self.edition}"
+        return f"{', '.join(self.names[: self.nodes])} {verb} (edition {self.edition})"
 
     def start(self) -> MigratingCluster:
         """All run the old version, and know the same; fresh ones the new version, and nobody."""
@@ -166,7 +166,7 @@ class Migration(NodeModel[MigratingCluster]):
         """By gossip, or through the log."""
         does, node = CHANGES[act.kind], after.nodes[self.number(act.node)]
         if node.log == NO_LOG:
-            return f"{{node}} {does} by gossip: change {after.made}."
+            return f"{{node}} {does} through gossip: change {after.made}."
         return f"{{node}} {does} through the log: change {after.made} is epoch {node.epoch}."
 
     @action(
@@ -178,13 +178,13 @@ class Migration(NodeModel[MigratingCluster]):
     )
     @purpose("Clients and operators keep working while the cluster is upgraded.")
     def change(self, s: MigratingCluster, node: Node, kind: ChangeKind) -> Next:
-        """An old node changes metadata and gossips that; with a log, a majority commits it."""
+        """An old node changes metadata and gossips the change. A log's majority commits it."""
         at, bit = s.nodes[node], 1 << s.made
         if at.frozen:
             what = "schema change" if kind == "schema" else kind
             return refused(f"the switch of {self.names[node]} is set: no {what}")
         if at.waits_for_log:
-            return refused(f"{self.names[node]} runs the new version, and there is no log for it")
+            return refused(f"{self.names[node]} runs the new version, but there is no log yet")
         counted = s.but(made=s.made + 1, owed=s.owed | bit)
         if at.log == NO_LOG:
             return counted.at(node, facts=at.facts | bit)
@@ -219,7 +219,7 @@ class Migration(NodeModel[MigratingCluster]):
     )
     @purpose("Old nodes learn of changes from each other, in no fixed order.")
     def gossip(self, s: MigratingCluster, node: Node, target: Node) -> Next:
-        """{node} and {target} gossip: both know what each of them knew."""
+        """{node} and {target} gossip: each now knows what the other knew."""
         facts = s.nodes[node].facts | s.nodes[target].facts
         return s.at(node, facts=facts).at(target, facts=facts)
 
@@ -228,7 +228,7 @@ class Migration(NodeModel[MigratingCluster]):
     @action(each=lambda m, s: s.old)
     @purpose("Only the new version can keep metadata in a log.")
     def upgrade(self, s: MigratingCluster, node: Node) -> Next:
-        """{node} starts with the new version; it knows what gossip brought, and changes nothing."""
+        """{node} starts with the new version. It keeps what gossip brought and changes nothing."""
         return s.at(node, status="up", is_new=True, frozen=False)
 
     @action(
@@ -240,7 +240,7 @@ class Migration(NodeModel[MigratingCluster]):
     )
     @purpose("Anything that old nodes change from now on would not get into the log.")
     def freeze(self, s: MigratingCluster, node: Node, old: Node) -> Next:
-        """{node} asks {old} to set its switch: {old} takes no change of metadata from now on."""
+        """{node} asks {old} to set its switch: from now on, {old} refuses changes of metadata."""
         return s.at(old, frozen=True)
 
     def brings(self, s: MigratingCluster) -> Iterator[tuple[int, str]]:
@@ -254,21 +254,21 @@ class Migration(NodeModel[MigratingCluster]):
         says=lambda m, before, act, after: (
             "{node} joins with the {version} version."
             if before.nodes[m.number(act.node)].status == "absent"
-            else "A node of the {version} version takes the place of {node}, which is lost."
+            else "A node with the {version} version replaces {node}, which is lost."
         ),
         travels=lambda m, before, act, after: (
             Travel("data", m.named(before.up)[0], act.node, "what gossip knows"),
         ),
         unasked=True,
     )
-    @purpose("Hardware dies during an upgrade as well.")
+    @purpose("Hardware can also die during an upgrade.")
     def bring(self, s: MigratingCluster, node: Node, version: Version) -> Next:
-        """A node comes in with an empty disk; a live one tells it what gossip knows."""
+        """A node comes in with an empty disk. A live node tells it what gossip knows."""
         contacts = chosen(s.nodes, s.up if version == "new" else s.old & s.up)
         if not contacts:
             return refused("no node is up that could tell it about the others")
         if version == "old" and s.is_mixed and self.metadata_switch:
-            return refused("versions are mixed: only the new version may come in")
+            return refused("versions are mixed: only the new version can come in")
         if version == "old" and contacts[0].frozen:
             return refused("the switch is set: no bootstrap")
         if self.edition == "server" and s.is_mixed and not s.has_log:
@@ -286,13 +286,13 @@ class Migration(NodeModel[MigratingCluster]):
 
     @action(each=injects, travels=[Travel("message", "{source}", "{node}", "injected")])
     @purpose(
-        "Gossip may have left nodes with different metadata. The log begins only when all agree."
+        "Gossip can leave nodes with different metadata. The log begins only when all nodes agree."
     )
     def inject(self, s: MigratingCluster, source: Node, node: Node) -> Next:
-        """The operator injects into {node} the gossip of {source}: it has the same changes now."""
+        """The operator injects {source}'s gossip into {node}, which now has those changes."""
         at, name = s.nodes[node], self.names[node]
         if at.log != NO_LOG:
-            return refused(f"{name} runs by the log: gossip does not change it")
+            return refused(f"{name} follows the log: gossip does not change it")
         if at.initiator is not None:
             return refused(f"{name} takes part in a migration: abort that first")
         if s.has_log and s.nodes[source].log == NO_LOG:
@@ -346,10 +346,10 @@ class Migration(NodeModel[MigratingCluster]):
     def says_initialize(self, before: MigratingCluster, act: Any, after: MigratingCluster) -> str:
         """The operator's command, the flag, or a nomination."""
         if not self.fresh:
-            ignoring = ", and has it ignore {ignored}" if act.ignored != NOBODY else ""
+            ignoring = " and tells it to ignore {ignored}" if act.ignored != NOBODY else ""
             return f"The operator runs nodetool cms initialize on {{node}}{ignoring}."
         if self.edition == "documents":
-            return "{node} is started with the flag: it is to be the first member of the CMS."
+            return "{node} starts with the flag: it will be the first member of the CMS."
         return "{node} nominates itself: it has found no node with a lower name."
 
     @action(
@@ -360,7 +360,7 @@ class Migration(NodeModel[MigratingCluster]):
         says=says_initialize,
         relied=lambda m, s, act: all(n.initiator is None for n in s.nodes),
     )
-    @purpose("One node asks all others whether the log may begin.")
+    @purpose("One node asks all others whether the log can begin.")
     def initialize(self, s: MigratingCluster, node: Node, ignored: Ignored = NOBODY) -> Next:
         """The node becomes the initiator of a migration."""
         at, skipped = s.nodes[node], self.mask(()) if ignored == NOBODY else self.mask((ignored,))
@@ -381,19 +381,19 @@ class Migration(NodeModel[MigratingCluster]):
     @action(
         each=answering,
         says=lambda m, before, act, after: (
-            "{peer} stores that {node} begins, and takes part in its election."
+            "{peer} records that {node} holds an election, and takes part in it."
             if m.fresh
-            else "{peer} stores that {node} migrates, and answers: its metadata is "
-            + ("another one." if m.differs(before, act.node, act.peer) else "the same.")
+            else "{peer} records that {node} migrates, and answers with its metadata, which is "
+            + ("different." if m.differs(before, act.node, act.peer) else "the same.")
         ),
         travels=there_and_back("{node}", "{peer}", "take part?", "metadata"),
     )
-    @purpose("All nodes must begin with one state, so the states are compared first.")
+    @purpose("All nodes must begin with the same state, so their states are compared first.")
     def answer(self, s: MigratingCluster, node: Node, peer: Node) -> Next:
         """The peer takes part in no other migration, and says what it knows."""
         at, other = s.nodes[node], s.nodes[peer]
         if other.log != NO_LOG:
-            return refused(f"{self.names[peer]} runs by a log already")
+            return refused(f"{self.names[peer]} already follows a log")
         if other.initiator not in (None, node) and self.one_election:
             first = self.names[other.initiator]
             return refused(f"{self.names[peer]} takes part in the {self.call} of {first}")
@@ -425,7 +425,7 @@ class Migration(NodeModel[MigratingCluster]):
         each=lambda m, s: s.where(lambda n: n.answered),
         says=lambda m, *_: (
             "{node} writes the first epochs of the log: the point of no return. "
-            + ("It alone is the CMS." if m.fresh else "Gossip no longer rules metadata.")
+            + ("{node} alone is the CMS." if m.fresh else "Gossip no longer rules metadata.")
         ),
     )
     @purpose("From here on, one log puts all changes in order.")
@@ -436,11 +436,11 @@ class Migration(NodeModel[MigratingCluster]):
             return refused("not all nodes have answered", self.named(missing))
         open_ = s.where(lambda n: n.is_old and not n.frozen) & ~skipped
         if open_ and self.metadata_switch:
-            return refused("an old node may still change metadata", self.named(open_))
+            return refused("an old node can still change metadata", self.named(open_))
         if self.equal_metadata and (unlike := self.mismatched(s, node)):
             return refused("mismatching cluster metadata", self.named(unlike))
         if self.no_second_log and not may_be_ignored(s, node, self.edition, self.original):
-            return refused(f"{self.named(skipped)[0]} may already have begun a log")
+            return refused(f"{self.named(skipped)[0]} might already have begun a log")
         owed = s.owed & s.facts_on(s.there & ~skipped)
         logs = (*s.logs, MetadataLog(node, s.nodes[node].facts, skipped))
         return s.but(logs=logs, owed=owed).learn(node, len(logs), INITIALIZED)
@@ -472,7 +472,7 @@ class Migration(NodeModel[MigratingCluster]):
         first = s.nodes[node].initiator
         assert first is not None
         if self.initiator_answers and not may_be_aborted(s, first):
-            return refused(f"{self.names[first]} may have begun the log", self.named(1 << first))
+            return refused(f"{self.names[first]} might have begun the log", self.named(1 << first))
         for each in nodes_in(s.where(lambda n: n.initiator == first and n.waits_for_log)):
             s = s.at(each, initiator=None, **FORGOTTEN)
         return s
@@ -533,7 +533,7 @@ class Migration(NodeModel[MigratingCluster]):
     )
     @purpose("Every node applies the same entries in the same order.")
     def catch_up(self, s: MigratingCluster, node: Node) -> Next:
-        """A node applies the log up to where another node has it; gossip no longer counts."""
+        """A node applies the log as far as another node has it. Gossip no longer counts."""
         source = self.source(s, node)
         assert source is not None
         return s.learn(node, s.nodes[source].log, s.nodes[source].epoch)
@@ -554,7 +554,7 @@ class Migration(NodeModel[MigratingCluster]):
     )
     @purpose("A single member is too easily lost.")
     def grow(self, s: MigratingCluster, node: Node) -> Next:
-        """A node that has the whole log becomes a member of the CMS, one per epoch."""
+        """A node that has the whole log becomes a member of the CMS: one node per epoch."""
         at = s.nodes[node]
         if at.epoch < s.logs[at.log - 1].top:
             return refused(f"{self.names[node]} has to catch up first")
@@ -563,13 +563,13 @@ class Migration(NodeModel[MigratingCluster]):
     # -- faults ----------------------------------------------------------------------------------
 
     @action(fault=True, spends="crashes", each=lambda m, s: s.up, hand=off_stage)
-    @purpose("Each step of a migration may be the last one before a crash.")
+    @purpose("Any step of a migration can be the last one before a crash.")
     def crash(self, s: MigratingCluster, node: Node) -> Next:
-        """{node} goes down; its disk stays."""
+        """{node} goes down but keeps its disk."""
         return s.at(node, status="down", **FORGOTTEN)
 
     @action(each=lambda m, s: s.where(lambda n: n.status == "down"))
-    @purpose("Its disk decides what state it comes back in.")
+    @purpose("A node's disk decides in which state the node comes back.")
     def restart(self, s: MigratingCluster, node: Node) -> Next:
         """{node} is up again, with what is on its disk."""
         without = any(log.ignored >> node & 1 for log in s.logs)
@@ -593,14 +593,14 @@ class Migration(NodeModel[MigratingCluster]):
 
     @always("INV-LOG")
     def one_log(self, s: MigratingCluster) -> str | None:
-        """The cluster has one log, and each epoch one entry."""
+        """The cluster has one log, and each epoch has one entry."""
         logs = {n.log: name for name, n in zip(self.names, s.nodes, strict=True)
                 if n.is_there and n.log != NO_LOG}  # fmt: skip
-        return f"{' and '.join(logs.values())} run by separate logs" if len(logs) > 1 else None
+        return f"{' and '.join(logs.values())} follow separate logs" if len(logs) > 1 else None
 
     @always("INV-SCHEMA")
     def one_metadata(self, s: MigratingCluster) -> str | None:
-        """Once there is a log, every node has the metadata that it holds."""
+        """Once there is a log, every node has the log's metadata."""
         living = [n for n in s.nodes if n.is_there and n.log != NO_LOG]
         for name, node in zip(self.names, s.nodes, strict=True):
             if log := s.log_of(node):
@@ -609,12 +609,12 @@ class Migration(NodeModel[MigratingCluster]):
             elif living and node.is_old:
                 log = s.logs[living[0].log - 1]
                 if not log.ignored >> self.number(name) & 1 and node.facts != log.facts_at(log.top):
-                    return f"{name} has changes by gossip, and the log has others"
+                    return f"{name} has changes from gossip, but the log has others"
         return None
 
     @always("INV-LIN")
     def nothing_lost(self, s: MigratingCluster) -> str | None:
-        """Once all nodes run by the log, it holds every acknowledged change."""
+        """Once all nodes follow the log, it holds every acknowledged change."""
         logs = [s.log_of(n) for n in s.nodes if n.is_there]
         if not all(logs):
             return None
@@ -622,7 +622,7 @@ class Migration(NodeModel[MigratingCluster]):
         lost = s.owed & ~held
         return f"change {lost.bit_length()} was acknowledged, but no node has it" if lost else None
 
-    @step(on=(gossip, inject), title="Gossip changes nothing on a node that runs by the log")
+    @step(on=(gossip, inject), title="Gossip changes nothing on a node that follows the log")
     def deaf_to_gossip(
         self, before: MigratingCluster, act: Any, after: MigratingCluster
     ) -> str | None:
@@ -634,7 +634,7 @@ class Migration(NodeModel[MigratingCluster]):
 
     @step(on=(abort, begin_log, catch_up, restart), title="There is no way back from the log")
     def no_return(self, before: MigratingCluster, act: Any, after: MigratingCluster) -> str | None:
-        """A node that runs by the log does so forever, and its epoch never goes back."""
+        """A node that follows the log does so for ever, and its epoch never goes back."""
         for name, was, now in zip(self.names, before.nodes, after.nodes, strict=True):
             if was.log != NO_LOG and (now.log, now.epoch) < (was.log, was.epoch):
                 return f"{name} went back"
@@ -642,7 +642,7 @@ class Migration(NodeModel[MigratingCluster]):
 
     @sometimes()
     def migrated(self, s: MigratingCluster) -> bool:
-        """All nodes run by the log, and the CMS has grown."""
+        """All nodes follow the log, and the CMS has grown."""
         if not s.logs or any(n.log == NO_LOG for n in s.nodes if n.is_there):
             return False
         log = s.logs[-1]
@@ -655,12 +655,12 @@ class Migration(NodeModel[MigratingCluster]):
 
     @sometimes(when=lambda m: m.changes and not m.fresh)
     def found_unlike(self, s: MigratingCluster) -> bool:
-        """An initiator finds a node with other metadata."""
+        """An initiator finds a node with different metadata."""
         return any(n.unlike for n in s.nodes)
 
     @goal("INV-PROGRESS")
     def ends(self, s: MigratingCluster) -> bool:
-        """All run by the log to its end, or the CMS is lost and has to be recovered."""
+        """All nodes follow the log to its end, or the CMS is lost and has to be recovered."""
         there = chosen(s.nodes, s.there)
         for each in {n.log for n in there} - {NO_LOG}:
             members = s.logs[each - 1].members_at(s.logs[each - 1].top)
@@ -706,7 +706,7 @@ class Migration(NodeModel[MigratingCluster]):
             return "a mismatch is found"
         if after.logs and not after.old and before.old:
             return "all nodes are upgraded"
-        return "all run by the log" if self.migrated(after) > self.migrated(before) else None
+        return "all nodes follow the log" if self.migrated(after) > self.migrated(before) else None
 
     def readable(self, s: MigratingCluster) -> dict[str, str]:
         """Every node, and the logs."""
@@ -771,7 +771,7 @@ ENTRY = entry(
         ),
         Scenario(
             "without-a-node",
-            "C is down with a change that only it has: the operator ignores C, and it is given up",
+            "C is down with a change that only it has: the operator ignores C, which loses the change",
             {"crashes": 1},
             script=("change C schema", "crash C", "upgrade A", "freeze A B", "initialize A C",
                     "begin-log A", "upgrade C", "ask-members C", "catch-up C"),
@@ -785,7 +785,7 @@ ENTRY = entry(
         ),
         Scenario(
             "dead-old-node",
-            "An old node is lost while versions are mixed: only a new one may take its place",
+            "An old node is lost while versions are mixed: only a new one can take its place",
             {"deaths": 1, "spares": 1},
             script=("upgrade A", "freeze A B", "freeze A C", "die C", "bring C new", "initialize A",
                     "answer A C", "begin-log A"),

@@ -200,7 +200,7 @@ def either(ordered: Any, by_gossip: Any) -> Any:
 STARTS = {
     "failed": "{node} cannot start: it has {orphan}, which it cannot load.",
     "back": (
-        "{node} starts with the list on its disk: the CMS is {members}. It has to check the list."
+        "{node} starts with the list on its disk: the CMS is {members}. {node} has to check that."
     ),
     "up": "{node} starts and loads its schema.",
 }
@@ -245,16 +245,16 @@ class Schema(NodeModel[SchemaState]):
                "INV-STREAM": {"race": "none", "joins": 1, "writes": 1},
                "INV-RF": {"race": "replication", "joins": 1}})
     validate_committed: bool = safeguard(
-        "S-10", "What is proposed must make sense in the committed state", ("INV-VALID",),
+        "S-10", "A proposed change must make sense in the committed state", ("INV-VALID",),
         smallest={"nodes": 2})
     operator_cancel: bool = safeguard(
-        "S-17", "Only an operator cancels, no timeout does", ("INV-CANCEL",),
+        "S-17", "Only an operator cancels, never a timeout", ("INV-CANCEL",),
         smallest={"nodes": 2, "race": "none", "joins": 1, "cuts": 1})
     log_decides: bool = safeguard(
         "S-81", "The log says which nodes own data; nothing that gossip says can change that",
         ("INV-SAMESTATE",), smallest={"nodes": 2, "race": "none", "injections": 1})
     schema_first: bool = safeguard(
-        "S-82", "A joiner streams once it has applied the log up to the epoch of its start",
+        "S-82", "A joiner streams only once it has applied the epoch at which it began",
         ("INV-SCHEMA", "INV-STREAM"), smallest={"nodes": 2, "race": "none", "joins": 1},
         wider={"INV-STREAM": {"writes": 1}})
     ranges_stay: bool = safeguard(
@@ -368,14 +368,14 @@ class Schema(NodeModel[SchemaState]):
         each=unasked,
         verb=lambda m, a: m.planned[a.number].text,
         says=either(
-            "{node} sends “{what}” to the CMS, as it makes sense on its own epoch {epoch}.",
-            "{node} does “{what}” on its own, with timestamp {time}, and tells the client: done.",
+            "{node} sends “{what}” to the CMS: the change makes sense at its own epoch {epoch}.",
+            "{node} executes “{what}” on its own, with timestamp {time}, and reports success.",
         ),
         travels=either([Travel("request", "{node}", "{first}", "submit")], ()),
     )
-    @purpose("Any node can accept a change; the question is who puts changes in order.")
+    @purpose("Any node can accept a change. The question is who puts the changes in order.")
     def submit_change(self, s: SchemaState, number: Change) -> Next:
-        """A client asks a node for a change, which must make sense by what this node knows."""
+        """A client asks a node for a change that must make sense, given what this node knows."""
         planned = self.planned[number]
         node = s.nodes[planned.node]
         if not self.ordered:
@@ -406,7 +406,7 @@ class Schema(NodeModel[SchemaState]):
     )
     @purpose("The loser of a race is told that it lost, and to which change.")
     def decide(self, s: SchemaState, number: Change) -> Next:
-        """The CMS checks a change on all that is committed, and commits or rejects it."""
+        """The CMS checks a change against everything committed, and commits or rejects it."""
         text, newest = self.planned[number].text, self.metadata(s, self.newest(s))
         sent = tuple(each for each in s.sent if each != number)
         if self.validate_committed and rules.objection(newest, text, locks=self.ranges_stay):
@@ -419,7 +419,7 @@ class Schema(NodeModel[SchemaState]):
     def why_here(self, before: SchemaState, action: Any, after: SchemaState) -> str:
         """Of a change that is committed, what made it one."""
         if isinstance(action, Schema.decide) and before.rejected == after.rejected:
-            return "It fits everything committed so far, so it gets the next epoch."
+            return "The change fits everything committed so far, so it gets the next epoch."
         return super().why_here(before, action, after)
 
     def news(self, s: SchemaState) -> Iterator[tuple[int, int]]:
@@ -442,9 +442,9 @@ class Schema(NodeModel[SchemaState]):
         tag="learn",
         each=news,
         says=either(
-            "{node} asks {source} for the log after epoch {from_epoch}, and applies it up to epoch "
+            "{node} asks {source} for the log after epoch {from_epoch} and applies it up to epoch "
             "{epoch}.",
-            "{node} and {source} gossip and pull each other's schema: the newest cells stay.",
+            "{node} and {source} gossip and pull each other's schema: the newest cells win.",
         ),
         travels=either(
             there_and_back(
@@ -465,7 +465,7 @@ class Schema(NodeModel[SchemaState]):
     )
     @purpose("Nodes learn what others already know.")
     def catch_up(self, s: SchemaState, node: Node, source: Node) -> Next:
-        """A node learns of another one."""
+        """A node learns from another one."""
         if self.ordered:
             return self.applying(s, node, s.nodes[source].epoch)
         both = s.nodes[node], s.nodes[source]
@@ -492,8 +492,8 @@ class Schema(NodeModel[SchemaState]):
         each=lambda m, s: m.contacts(s, m.joiner(s, "out")),
         when=lambda m: m.joins,
         says=either(
-            "{node} asks the seed {seed} which nodes are the CMS: {members}. It will fetch the log "
-            "there.",
+            "{node} asks the seed {seed} which nodes form the CMS: {members}. {node} will fetch the "
+            "log there.",
             "{node} asks {seed} which nodes there are, in a shadow round: no node hears of {node}.",
         ),
         travels=either(
@@ -514,7 +514,7 @@ class Schema(NodeModel[SchemaState]):
         when=lambda m: m.joins,
         spends="joins",
         says=either(
-            "{node} begins to join, as epoch {newest}: from then on, writes go to {node} as well.",
+            "{node} begins to join, as epoch {newest}: from now on, writes also go to {node}.",
             "{node} says BOOT: nodes that hear this also write to {node}.",
         ),
     )
@@ -545,9 +545,9 @@ class Schema(NodeModel[SchemaState]):
         says="{node} copies ks.t from {source}: {streamed}.",
         travels=[Travel("data", "{source}", "{node}", "ks.t")],
     )
-    @purpose("New writes do not bring older data along: it has to be copied.")
+    @purpose("Older data does not come with new writes, so it has to be copied.")
     def stream(self, s: SchemaState, node: Node, source: Node) -> Next:
-        """The joiner copies what another node holds of tables that it knows."""
+        """The joiner copies another node's data for the tables that it knows."""
         x = s.nodes[node]
         if self.ordered and self.schema_first and x.epoch < self.began(s):
             return refused(f"{JOINER} has not applied epoch {self.began(s)}, at which it began")
@@ -561,12 +561,12 @@ class Schema(NodeModel[SchemaState]):
         when=lambda m: m.joins,
         says=either(
             "{node} has joined, as epoch {newest}.",
-            "{node} says NORMAL: nodes that hear this start to read from it.",
+            "{node} says NORMAL: nodes that hear this start to read from {node}.",
         ),
     )
     @purpose("Reads go to the newcomer once it has all the data.")
     def finish(self, s: SchemaState, node: Node) -> Next:
-        """The joiner owns its data."""
+        """The joiner has joined and owns its data."""
         if self.ordered:
             return self.committed(s.at(node, phase="member"), f"{JOINED} {JOINER}", JOINER)
         view = gossip.saying(s.nodes[node].view, JOINER, STATUS=NORMAL)
@@ -611,13 +611,13 @@ class Schema(NodeModel[SchemaState]):
         when=lambda m: m.ordered,
         spends="operations",
         says=lambda m, s, a, after: (
-            f"{{node}} {BEGUN[a.kind]}, as epoch {{newest}}: ranges are locked from then on."
+            f"{{node}} {BEGUN[a.kind]}, as epoch {{newest}}: from now on, ranges are locked."
         ),
         unasked=True,
     )
-    @purpose("Data is moving by the current replication, which must not change until that is done.")
+    @purpose("Data moves under the current replication, which must not change meanwhile.")
     def operate(self, s: SchemaState, kind: Operation, node: Node) -> Next:
-        """A member begins to leave or to move, or another one begins to take its place."""
+        """A member begins to leave or to move, or another node begins to replace it."""
         known = self.metadata(s, self.newest(s))
         if kind == LEAVE and self.names[node] in known.members:
             return refused(f"{self.names[node]} is a member of the CMS and has to hand over first")
@@ -629,9 +629,9 @@ class Schema(NodeModel[SchemaState]):
         when=lambda m: m.operations,
         says="{node} has {ended}, as epoch {newest}: its ranges are no longer locked.",
     )
-    @purpose("Once its data is where it belongs, replication may change again.")
+    @purpose("Once the data is where it belongs, replication can change again.")
     def complete(self, s: SchemaState, node: Node) -> Next:
-        """The operation of a member ends; who takes its place has its name here, and its data."""
+        """The operation of a member ends. A replacement keeps its name here and gets its data."""
         kind = self.under_way(s)[node]
         if kind != REPLACE and not s.nodes[node].serves:
             return refused(f"{self.names[node]} does not serve", (self.names[node],))
@@ -653,19 +653,19 @@ class Schema(NodeModel[SchemaState]):
         ),
         when=lambda m: m.joins,
         says=either(
-            "{node} has not heard of X for too long and cancels its join, as epoch {newest}.",
-            "{node} has not heard of X for too long (FatClient timeout) and drops it from its "
+            "{node} has not heard from X for too long and cancels X's join, as epoch {newest}.",
+            "{node} has not heard from X for too long (FatClient timeout) and drops it from its "
             "tables. Other nodes have their own timeouts.",
         ),
         fault=True,
     )
     @purpose("Silence looks different from each node, so it must not change what all nodes share.")
     def time_out(self, s: SchemaState, node: Node) -> Next:
-        """A node has not heard of the joiner for too long."""
+        """A node has not heard from the joiner for too long."""
         if not self.ordered:
             return s.at(node, view=gossip.forgetting(s.nodes[node].view, JOINER))
         if self.operator_cancel:
-            return refused("silence cancels nothing: an operator has to do it")
+            return refused("silence cancels nothing: only an operator can cancel")
         if not self.metadata(s, self.newest(s)).those(BOOT):
             return None  # somebody else has cancelled it
         return self.undone(s, len(s.nodes) - 1, self.names[node])
@@ -708,9 +708,9 @@ class Schema(NodeModel[SchemaState]):
         relied=False,
         unasked=True,
     )
-    @purpose("A coordinator writes to the nodes that it knows, by the schema that it knows.")
+    @purpose("A coordinator writes to the nodes that it knows, using the schema that it knows.")
     def write(self, s: SchemaState, node: Node) -> Next:
-        """A client writes at quorum; besides, each node that joins has to acknowledge."""
+        """A client writes at QUORUM. In addition, each joining node has to acknowledge."""
         s = self.brought_up(s, node)
         coordinator, bit = s.nodes[node], 1 << len(s.written)
         answering = [
@@ -762,10 +762,10 @@ class Schema(NodeModel[SchemaState]):
     @action(
         each=lambda m, s: m.contacts(s, s.where(lambda n: n.health == "back")),
         when=lambda m: m.ordered and m.restarts,
-        says="{node} asks {peer} whether its list is still right. {peer} says: {verdict}.",
+        says="{node} asks {peer} whether its list is still right. {peer} answers: {verdict}.",
         travels=there_and_back("{node}", "{peer}", "is {listed} the CMS?", "{members}"),
     )
-    @purpose("Any peer that it knows can say whether the list is out of date.")
+    @purpose("Any peer that the node knows can say whether its list is out of date.")
     def check_list(self, s: SchemaState, node: Node, peer: Node) -> Next:
         """A node that has started checks its list of members with a peer."""
         mine, theirs = s.nodes[node], s.nodes[peer]
@@ -783,7 +783,7 @@ class Schema(NodeModel[SchemaState]):
     )
     @purpose("The nodes that keep the log can change, and the log itself says so.")
     def reconfigure(self, s: SchemaState, node: Node) -> Next:
-        """The CMS grows by a node; how is the matter of ``cms``."""
+        """The CMS grows by a node. Model ``cms`` shows how."""
         members = (*self.metadata(s, self.newest(s)).members, self.names[node])
         return self.committed(s, " ".join((rules.CMS, *members)), OPERATOR)
 
@@ -798,7 +798,7 @@ class Schema(NodeModel[SchemaState]):
         says="A gossip message is injected into {node}: {about} has LEFT. {node} {heeds}.",
         fault=True,
     )
-    @purpose("Gossip can be wrong, so nothing important depends on it.")
+    @purpose("Gossip can be wrong, so nothing important must depend on it.")
     def inject(self, s: SchemaState, node: Node, about: Node) -> Next:
         """Somebody injects a gossip message."""
         view, name = s.nodes[node].view, self.names[about]
@@ -820,7 +820,7 @@ class Schema(NodeModel[SchemaState]):
         return s.but(cut=self.names[node])
 
     @action(each=lambda m, s: int(bool(s.cut)), tag="reconnect")
-    @purpose("Messages pass again.")
+    @purpose("Messages get through again.")
     def heal(self, s: SchemaState) -> Next:
         """The network is whole again."""
         return s.but(cut="")
@@ -833,15 +833,15 @@ class Schema(NodeModel[SchemaState]):
         for place, each in enumerate(s.log):
             before = rules.metadata_after(self.machine, s.log[:place])
             if why := rules.objection(before, each.event, locks=self.ranges_stay):
-                return f"epoch {each.epoch} is “{each.event}”, and {why}"
+                return f"epoch {each.epoch} is “{each.event}”, but {why}"
         return None
 
     @always("INV-SCHEMA")
     def loadable(self, s: SchemaState) -> str | None:
-        """Nothing on a node needs what is not there."""
+        """No part of a node's schema needs something that does not exist."""
         for node in s.nodes:
             for orphan in gossip.schema_of(node.cells).orphans:
-                return f"{node.name} has {orphan}, and cannot load it on a restart"
+                return f"{node.name} has {orphan}, but cannot load it at a restart"
         return None
 
     @always("INV-SCHEMA")
@@ -863,14 +863,14 @@ class Schema(NodeModel[SchemaState]):
 
     @always("INV-VISIBLE")
     def kept(self, s: SchemaState) -> str | None:
-        """What was written to a table is found there, unless it was dropped."""
+        """What was written to a table can be read there, unless the table was dropped."""
         if self.was_dropped(s):
             return None
         for number, under in enumerate(s.written, start=1):
             for node in serving(s):
                 if node.table_id not in ("", under):
                     read = f"{KEYSPACE}.{TABLE} under id {node.table_id}"
-                    return f"write {number} is under id {under}; {node.name} reads {read}"
+                    return f"write {number} is under id {under}, but {node.name} reads {read}"
         return None
 
     @always("INV-SAMESTATE")
@@ -879,11 +879,11 @@ class Schema(NodeModel[SchemaState]):
         for a, b in combinations(serving(s), 2):
             if a.epoch == b.epoch:
                 if a.cells != b.cells:
-                    return f"{a.name} and {b.name}, both at epoch {a.epoch}, differ in the schema"
+                    return f"{a.name} and {b.name}, both at epoch {a.epoch}, have different schemas"
                 mine, theirs = (self.status(s, each, *OWNERS, BOOT) for each in (a, b))
                 if mine != theirs:
                     some, others = f"{a.name} writes to {', '.join(mine)}", ", ".join(theirs)
-                    return f"both at epoch {a.epoch}, {some} and {b.name} to {others}"
+                    return f"both at epoch {a.epoch}, {some}, but {b.name} writes to {others}"
         return None
 
     @always("INV-CANCEL", when=lambda m: m.ordered)
@@ -929,7 +929,8 @@ class Schema(NodeModel[SchemaState]):
         for cells in self.schemas(after, self.newest(after)):
             for keyspace, rf in gossip.schema_of(cells).keyspaces:
                 if (planned := plan.get(keyspace, rf)) != rf:
-                    return f"{action.node} streamed for rf {planned} of {keyspace}, now {rf}"
+                    done = f"{action.node} streamed for RF {planned} of {keyspace}"
+                    return f"{done}, but its RF is now {rf}"
         return None
 
     @sometimes()
@@ -949,7 +950,7 @@ class Schema(NodeModel[SchemaState]):
 
     @goal()
     def agreement(self, s: SchemaState) -> bool:
-        """All nodes that serve can come to one schema, and each change can be answered."""
+        """All nodes that serve can end with one schema, and each change can be answered."""
         return not s.sent and len({(node.epoch, node.cells) for node in serving(s)}) <= 1
 
     # -- words -------------------------------------------------------------------------------------
@@ -960,7 +961,7 @@ class Schema(NodeModel[SchemaState]):
         place = change.node if change else self.number(getattr(action, "node", self.names[0]))
         old, new = before.nodes[place], after.nodes[place]
         members, more = ", ".join(new.members), new.data & ~old.data
-        heard = f" It hears of epoch {new.epoch} and catches up first."
+        heard = f" {new.name} hears of epoch {new.epoch} and catches up first."
         _, end, noun = OPERATIONS[self.under_way(before).get(place, JOIN)]
         return {
             "newest": self.newest(after),
@@ -973,7 +974,7 @@ class Schema(NodeModel[SchemaState]):
             "first": "".join(new.members[:1]),
             "members": members,
             "listed": ", ".join(old.members),
-            "verdict": "it is" if old.members == new.members else f"it is {members} now",
+            "verdict": "it is" if old.members == new.members else f"the CMS is now {members}",
             "heeds": "repeats that in gossipinfo, but its tables stay as they are"
             if self.by_log
             else "believes it",
@@ -1017,14 +1018,14 @@ SCENARIOS = (
     ),
     Scenario(
         "late-news",
-        "X joins by gossip, and a node that has not heard of X writes past it",
+        "X joins by gossip, and a node that has not heard of X does not write to it",
         {"race": "none", "joins": 1, "writes": 1},
         off=("ordered",),
         script=("ask-seed X A", "bootstrap X", "learn A X", "stream X A", "write B", "joined X"),
     ),
     Scenario(
         "whole-schema-first",
-        "X joins in the log: CMS from a seed, the whole schema, then the data",
+        "X joins by the log: it asks a seed for the CMS, gets the whole schema, then the data",
         {"race": "none", "joins": 1, "writes": 1},
         script=(
             *("ask-seed X A", "bootstrap X", "learn X A", "write B", "stream X A", "joined X"),

@@ -60,7 +60,7 @@ def test_no_operation_and_no_fault_is_left_out() -> None:
         ("submission", "entry-id", 1, "was rejected, but it is epoch"),
         ("a member hands over", "hand-over", 1, "has left the cluster with its part of the log"),
         ("a schema change, and a join", "log-decides", 1, "both at epoch"),
-        ("migration, server", "initiator-answers", 2, "run by separate logs"),
+        ("migration, server", "initiator-answers", 2, "follow separate logs"),
     ],
 )
 def test_without_a_safeguard_the_matrix_says_so(

@@ -133,4 +133,4 @@ def test_mending_needs_a_mismatch_and_the_change_in_the_log() -> None:
     alike = ["upgrade A", "upgrade B", "initialize A", "answer A B", "begin-log A", "catch-up B"]
     said = repr(exercise("mended").check(alike))
     assert "No initiator of your run has found a mismatch." in said
-    assert "not both nodes run by a log" in said
+    assert "not both nodes follow a log" in said

@@ -211,7 +211,7 @@ def test_the_operator_looks_at_gossip_and_injects_it() -> None:
     ]
     off = played("nodes=2", "upgrade A", "initialize A", "begin-log A", "change B schema",
                  off=("metadata-switch",))  # fmt: skip
-    assert "runs by the log" in why_not(off, Migration.inject("B", "A"))
+    assert "follows the log" in why_not(off, Migration.inject("B", "A"))
 
 
 def test_a_mismatch_is_found_named_and_mended() -> None:
@@ -292,7 +292,7 @@ def test_past_the_point_of_no_return_nothing_is_aborted() -> None:
     timeline = played("edition=server crashes=1", "upgrade A", "upgrade B", "upgrade C",
                       "initialize A", "answer A B", "answer A C", "begin-log A",
                       "crash A")  # fmt: skip
-    assert "may have begun the log" in why_not(timeline, Migration.abort("B"))
+    assert "might have begun the log" in why_not(timeline, Migration.abort("B"))
     assert "takes part in the migration of A" in why_not(timeline, Migration.initialize("B", "A"))
     go(timeline, "restart A", "catch-up B", "catch-up C", "grow B")
     assert {node.epoch for node in timeline.state.nodes} == {2, 3}

@@ -103,7 +103,7 @@ def test_by_gossip_one_name_has_two_ids_and_a_write_is_lost() -> None:
     timeline = played(given, BY_GOSSIP, *both("table"), *learnt)
     rows = {what: tuple(said) for _, what, *said in schemas(timeline.model, timeline.state)}
     assert rows["table ks.t"] == ("id 3@B",) * 3
-    assert witness(timeline)["kept"] == "write 1 is under id 2@A; A reads ks.t under id 3@B"
+    assert witness(timeline)["kept"] == "write 1 is under id 2@A, but A reads ks.t under id 3@B"
 
 
 @pytest.mark.spec("B-076")
@@ -188,7 +188,7 @@ def test_without_locks_an_operation_ends_with_too_few_replicas(what: str) -> Non
     [judge] = (each for each in timeline.model.properties if each.name == "replicated")
     assert (
         judge.of_step(timeline.before, timeline.now.action, timeline.state)
-        == "B streamed for rf 1 of ks, now 2"
+        == "B streamed for RF 1 of ks, but its RF is now 2"
     )
 
 
@@ -250,7 +250,7 @@ def test_in_the_log_a_silent_joiner_is_dropped_by_nobody() -> None:
     timeline = played({**JOINING, "cuts": 1, "cancels": 1}, (), *start)
     refusal = timeline.model.refusal(timeline.state, Schema.time_out("B"))
     assert refusal is not None
-    assert refusal.reason == "silence cancels nothing: an operator has to do it"
+    assert refusal.reason == "silence cancels nothing: only an operator can cancel"
     timeline.run([Schema.cancel("X"), Schema.catch_up("B", "A")])
     assert [row.joining for row in known(timeline.model, timeline.state)] == [()] * 3
     assert not witness(timeline)

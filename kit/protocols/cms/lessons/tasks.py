@@ -247,12 +247,12 @@ TASKS = (
         "found and mended",
         "In the server edition, with two nodes, give a run (as verbs or as a Player) in which a "
         "change by gossip is on only one node when the migration begins, the mismatch is found, "
-        "and in the end both nodes run by the log, which has the change.",
+        "and in the end both nodes follow the log, which has the change.",
         "change the schema on an old node, don't let the two gossip, upgrade both, and let one "
         "initialize and hear from the other. Then abort, inject, and initialize again.",
         Ground("migration", {"edition": "server", "nodes": 2}),
         takes(_finds_mismatch, "No initiator of your run has found a mismatch."),
-        ends(_by_the_log, "In the end, not both nodes run by a log that has the change."),
+        ends(_by_the_log, "In the end, not both nodes follow a log that has the change."),
     ),
     function_task(
         "log-may-begin",

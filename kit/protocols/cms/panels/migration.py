@@ -146,7 +146,7 @@ def _badges(scene: Scene) -> Badges:
     by_log = sum(n.is_there and n.log != NO_LOG for n in s.nodes)
     if not scene.model.fresh:
         yield "versions", f"{new} of {there} upgraded", "busy" if 0 < new < there else ""
-    yield "log", f"{by_log} of {there} run by the log", "busy" if 0 < by_log < there else ""
+    yield "log", f"{by_log} of {there} follow the log", "busy" if 0 < by_log < there else ""
     unlike = ", ".join(row.name for row in scene.of(beliefs) if row.differs)
     yield "unlike", f"! other metadata: {unlike}" if unlike else "", "broken"
 
