@@ -963,7 +963,7 @@ class Cms(NodeModel[CmsState]):
         """No node believes that the CMS has no members."""
         for number, name in enumerate(self.names):
             if self.epoch(s, number) and not self.known(s, number).readers:
-                return f"{name} knows of no member"
+                return f"{name} knows of no members"
         return None
 
     @always("INV-PROGRESS")

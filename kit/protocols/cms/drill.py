@@ -110,7 +110,7 @@ class LostCms(CmsServers):
         """The epoch of the file on this machine. Raises Refused where it is not what is needed."""
         epoch = int(now.model.epoch(now.state, now.here))
         if mark.format(now.place, epoch) not in now.marks:
-            why = "" if mark == DUMPED else f" that names {now.place} the only member"
+            why = "" if mark == DUMPED else f" that names {now.place} as the only member"
             raise Refused(f"there is no {DUMP} of epoch {epoch}{why}")
         return epoch
 
@@ -141,11 +141,11 @@ FORMS: tuple[Form, ...] = (
     SERVERS.reading(SELECT, "read data at QUORUM", table="shop.orders"),
     *SERVERS.understood("SELECT"),
     Form(ALTER, "a schema change", partial(SERVERS.acted, command=ALTER)),
-    Form("jmx dumpClusterMetadata", "what this node knows, to a file here", SERVERS.dump,
+    Form("jmx dumpClusterMetadata", "write what this node knows to a file here", SERVERS.dump,
          own=True),
-    Form(f"addtocmstool {DUMP} {{address}}", "in the file it is the only member",
+    Form(f"addtocmstool {DUMP} {{address}}", "make this node the only member in the file",
          SERVERS.stand_alone),
-    Form(f"{BOOT}: {DUMP}", "the next start loads the file, whatever that loses",
+    Form(f"{BOOT}: {DUMP}", "load the file at the next start, whatever that loses",
          SERVERS.set_option, own=True),
     Form(f"{BOOT}:", "remove the option", SERVERS.unset_option, own=True),
 )  # fmt: skip
@@ -168,7 +168,7 @@ def unfinished(now: DrillMoment) -> Iterator[str]:
     if gone := newest.writers & ~able:
         yield f"members that are not up: {', '.join(m.named(gone))}"
     if (count := newest.readers.bit_count()) != WANTED or newest.pending:
-        yield f"{counted(count, 'member')} in place of {WANTED}"
+        yield f"{counted(count, 'member')} instead of {WANTED}"
     if left := [name for name in m.names if is_set(now, name)]:
         yield f"{', '.join(left)}: the next start goes back to {DUMP}"
 
@@ -181,7 +181,7 @@ def grade(now: DrillMoment) -> Grade:
     known = [stored_by_somebody(step.state) for step in run]
     gone = sorted(set().union(*known) - known[-1])
     events = ", ".join(f"{event} of epoch {epoch}" for epoch, event in gone)
-    lost = f"no disk has it anymore: {events}"
+    lost = f"no disk has this any more: {events}"
     refused = sum(not m.serving(step.state) for step in run)
     return Grade(
         (
@@ -211,7 +211,7 @@ STEPS: dict[str, tuple[str, Callable[[DrillMoment], bool]]] = {
                lambda now: all(node.health != "down" for node in now.state.nodes)),
     "epochs": ("ask every node that is up for its epoch",
                lambda now: {SEEN.format(name) for name in up(now)} <= now.marks),
-    "file": ("where the epoch is newest: dump the metadata with this node as the only member",
+    "file": ("on the node with the newest epoch, dump the metadata with it as the only member",
              lambda now: any(" alone " in mark for mark in now.marks)),
     "override": ("boot that node from the file", FORCED),
     "option": ("remove the option, and let quorums decide again",
@@ -256,7 +256,7 @@ QUORUM_LOST = _drill(
 CMS_LOST = _drill(
     "cms-lost",
     "The whole CMS is lost",
-    "A was the only member, and is lost with its disk: nothing is ever committed unless you force "
+    "A was the only member and is lost with its disk: nothing can be committed unless you force "
     "it. Lose no more of the log than is already lost, and leave three members.",
     "members return epochs file override option reconfigure check",
 )

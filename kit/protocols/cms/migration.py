@@ -317,8 +317,8 @@ class Migration(NodeModel[MigratingCluster]):
     )
     @purpose("A new node knows only a seed, and there must be one log for all nodes.")
     def discover(self, s: MigratingCluster, node: Node, peer: Node) -> Next:
-        """{node} asks {peer} which nodes there are: it learns all that {peer} knows, and {peer}
-        learns of it.
+        """{node} asks {peer} which nodes there are. {node} learns all that {peer} knows, and {peer}
+        learns of {node}.
         """
         met = s.nodes[node].met | s.nodes[peer].met | 1 << peer
         return s.at(node, met=met).at(peer, met=s.nodes[peer].met | 1 << node)
@@ -771,7 +771,7 @@ ENTRY = entry(
         ),
         Scenario(
             "without-a-node",
-            "C is down with a change that only it has: the operator ignores C, which loses the change",
+            "C is down with a change that only C has: the operator ignores C and loses the change",
             {"crashes": 1},
             script=("change C schema", "crash C", "upgrade A", "freeze A B", "initialize A C",
                     "begin-log A", "upgrade C", "ask-members C", "catch-up C"),

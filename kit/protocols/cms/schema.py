@@ -492,8 +492,8 @@ class Schema(NodeModel[SchemaState]):
         each=lambda m, s: m.contacts(s, m.joiner(s, "out")),
         when=lambda m: m.joins,
         says=either(
-            "{node} asks the seed {seed} which nodes form the CMS: {members}. {node} will fetch the "
-            "log there.",
+            "{node} asks the seed {seed} which nodes form the CMS: {members}. {node} will fetch "
+            "the log there.",
             "{node} asks {seed} which nodes there are, in a shadow round: no node hears of {node}.",
         ),
         travels=either(

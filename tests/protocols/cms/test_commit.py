@@ -136,7 +136,7 @@ def test_the_loser_is_one_epoch_later() -> None:
     text = panel_text(timeline, "log")
     assert "epoch 1: alter table t (r1), known to A, B" in text
     assert "epoch 2: alter table u (r2), known to B" in text
-    assert "r2 alter table u of B: committed as epoch 2" in text
+    assert "r2 alter table u from B: committed as epoch 2" in text
 
 
 @pytest.mark.spec("B-005", "B-012")
@@ -145,7 +145,7 @@ def test_a_rejection_names_the_epoch() -> None:
     timeline = after("commit", {}, "submit r1 A", "submit r2 B", *ROUND, "ballot B")
     go_on(timeline, "prepare B A", "ballot B", "prepare B C", "propose B", "answer B")
     rejected = "rejected because table t has been dropped (epoch 1)"
-    assert f"r2 alter table t of B: {rejected}" in panel_text(timeline, "log")
+    assert f"r2 alter table t from B: {rejected}" in panel_text(timeline, "log")
     assert timeline.state.requests[1].epoch == 1
     assert timeline.model.describe(*_last(timeline)) == f"B answers B: {rejected}."
 
@@ -308,12 +308,12 @@ def test_two_designs_that_were_given_up() -> None:
     """
     timeline = after("commit", {}, "submit r1 A", *ROUND, "deliver 1 to B")
     designed, hidden, twice = panel_text(timeline, "designs").splitlines()
-    assert designed.endswith("A may use it from 6, B may use it from 7")
-    assert hidden.endswith("is committed at 6; no node may use it yet")
-    assert "is committed at 11; A may use it from 11" in twice
+    assert designed.endswith("A can use it from step 6, B can use it from step 7")
+    assert hidden.endswith("is committed at step 6; no node can use it yet")
+    assert "is committed at step 11; A can use it from step 11" in twice
     go_on(timeline, "deliver 1 to C")
     _, hidden, _ = panel_text(timeline, "designs").splitlines()
-    assert all(f"{name} may use it from 8" in hidden for name in "ABC")
+    assert all(f"{name} can use it from step 8" in hidden for name in "ABC")
     drawn = DESIGN_LINES.draw(scene_of(timeline, timeline.at))
     lines = {
         one.key: [path.get("class") for path in one.walk() if path.tag == "path"]

@@ -85,7 +85,7 @@ def test_by_gossip_a_restart_fails_after_a_race(race: str, orphan: str) -> None:
     parameters = {"nodes": 2, "race": race, "restarts": 1}
     timeline = played(parameters, BY_GOSSIP, *both(race), "learn A B", "stop A", "start-again A")
     assert {row.became for row in changes(timeline.model, timeline.state)} == {
-        "✓ done, its node says"
+        "✓ done, according to its node"
     }
     assert timeline.state.nodes[0].health == "failed"
     assert timeline.now.say == f"A cannot start: it has {orphan}, which it cannot load."

@@ -138,7 +138,7 @@ def log_line(row: EntryRow) -> str:
     return f"epoch {row.epoch}: {row.event} ({row.id}), known to {', '.join(row.known)}{held}"
 
 
-REQUEST = "{0.id} {0.event} of {0.node}: {0.state}"
+REQUEST = "{0.id} {0.event} from {0.node}: {0.state}"
 OUTPUT = {
     "log": lambda m, s, _: "\n".join(map(log_line, log(m, s))) or "the log is empty",
     "requests": lambda m, s, _: "\n".join(map(REQUEST.format, requests(m, s))),

@@ -60,7 +60,7 @@ def nodes(m: cms.Cms, s: cms.CmsState) -> tuple[NodeRow, ...]:
     for place, node in enumerate(s.nodes):
         sets = newest.readers, newest.writers, newest.cluster
         reads, writes, joined = (bool(each >> place & 1) for each in sets)
-        role = "written to only" if writes else "no member" if joined else "not in cluster"
+        role = "written to only" if writes else "not a member" if joined else "not in the cluster"
         role = "member" if reads else role
         status = "corrupt" if node.corrupt and node.health == "up" else node.health
         held, epoch = tuple(each.epoch for each in node.log.held), node.log.epoch
@@ -141,7 +141,7 @@ def epoch_line(row: EpochRow) -> str:
     where = f"applied by {', '.join(row.applied) or NOBODY}"
     only = f", stored by {', '.join(row.stored)}" if row.stored else ""
     mark = "! forced, " if row.forced else ""
-    return f"{row.epoch} {row.event} of {row.by}: {mark}{where}{only}"
+    return f"{row.epoch} {row.event} by {row.by}: {mark}{where}{only}"
 
 
 PLACED = "{0[0]}: read {0[1]}; write {0[2]}"

@@ -75,7 +75,8 @@ def changes(m: Schema, s: SchemaState) -> tuple[ChangeRow, ...]:
     became = dict.fromkeys(s.sent, "on its way to the CMS")
     became |= {number: f"! rejected: lost to epoch {epoch}" for number, epoch in s.rejected}
     epochs = {entry.event: f"✓ epoch {entry.epoch}" for entry in s.log}
-    became |= {each: epochs.get(m.planned[each].text, "✓ done, its node says") for each in s.done}
+    done = "✓ done, according to its node"
+    became |= {each: epochs.get(m.planned[each].text, done) for each in s.done}
     return tuple(
         ChangeRow(planned.text, became.get(number, "not asked yet"))
         for number, planned in enumerate(m.planned)

@@ -57,7 +57,7 @@ ELSEWHERE = 100
 STEP, REMOVAL = "ADVANCE_CMS_RECONFIGURATION", "REMOVE_FROM_CMS"
 """Steps of a change: one kind in the server's edition, those of the documents' are older."""
 SCHEMA_CHANGE = "SCHEMA_CHANGE"
-NO_SNAPSHOT = "no one can ask for a snapshot here; the commit model has that"
+NO_SNAPSHOT = "nobody can ask for a snapshot in this model; in the commit model you can"
 RESUME, CANCEL = (
     (f"nodetool cms reconfigure --{word}", f"nodetool cms reconfigure -{word[0]}")
     for word in ("resume", "cancel")
@@ -273,7 +273,7 @@ class MigratingServers(LoggingServers):
     }
     lacks: Mapping[str, str] = {
         **LoggingServers.lacks,
-        "nodetool describecluster": "nodes of this model have facts, and no schema version",
+        "nodetool describecluster": "the nodes of this model have facts but no schema version",
         "nodetool cms reconfigure": GROWS,
         "nodetool cms snapshot": NO_SNAPSHOT,
         "nodetool cms unregister": "no node leaves for good here",
@@ -415,7 +415,7 @@ class CommitServers(LoggingServers):
                 wish = now.model.submissions[action.request]
                 if (wish.event, wish.node) == (SNAPSHOT, now.place):
                     return CommandReply(actions=(action,))
-        raise Refused(f"the events of this run have no “snapshot at {now.place}” that is left")
+        raise Refused(f"this run has no “snapshot at {now.place}” left")
 
 
 class OrderedServers(SchemaServers, LoggingServers):

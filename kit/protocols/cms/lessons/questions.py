@@ -60,7 +60,7 @@ def fetched(timeline: Timeline, node: str, peer: str) -> PosedQuestion:
     sent = slice_since(theirs, mine.epoch).text
     return posed(
         f"{node} is at epoch {mine.epoch} and asks {peer} for everything above that. "
-        f"What does it get?",
+        f"What does {node} get?",
         (*sorted({sent, *(each.text for each in others)}), "nothing"),
         (sent,),
         f"{peer} is at epoch {theirs.epoch}, and has truncated its log up to epoch {theirs.cut}.",
@@ -83,8 +83,8 @@ def deciding(timeline: Timeline) -> PosedQuestion:
         "Which of these are just enough to decide the next epoch, with no node to spare?",
         names.values(),
         right,
-        f"Reads count {readers}, writes count {writers}; a majority of each has to store it: "
-        f"{listed(right)}.",
+        f"Reads count {readers}, and writes count {writers}. A majority of each must store the "
+        f"entry: {listed(right)}.",
         still(timeline, "placement"),
     )
 
@@ -188,7 +188,7 @@ def finders(timeline: Timeline) -> PosedQuestion:
         "In the end every node looks for the first write. Which ones find it in ks.t?",
         ids,
         [name for name, known in ids.items() if known == under],
-        f"It is under id {under}, and the nodes read by these ids: "
+        f"The write is under id {under}, and the nodes read under these ids: "
         f"{listed(f'{name} {known}' for name, known in ids.items())}.",
         still(end, "schemas"),
     )

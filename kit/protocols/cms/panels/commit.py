@@ -60,10 +60,10 @@ def _client(row: RequestRow, known: Answer) -> Character:
     tag = SHORT.get(known.stage, known.stage)
     done = f"epoch {known.epoch}" if known.stage == "committed" else ""
     holds: tuple[str, ...] = (row.event, done or row.work or f"from {row.node}")
-    verdict, _, why = (row.work or row.state).partition(", ")
+    verdict, _, why = (row.work or row.state).partition(" because ")
     if verdict == "rejected":
         tag, holds = "! rejected", (why,)
-    title = f"{row.id}, {row.event}, of {row.node}: {row.state}"
+    title = f"{row.id}, {row.event}, from {row.node}: {row.state}"
     return Character(row.id, row.id, tag=tag, holds=holds, title=title, kind="client")
 
 

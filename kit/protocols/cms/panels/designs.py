@@ -17,7 +17,7 @@ NUMBERED = 12
 """Steps that are numbered; of more every other one, and so on."""
 LEGEND = (
     "log: dashed until the entry is committed · a node: dashed while an epoch that it has is "
-    "hidden, until most nodes have acknowledged it; solid once it may use the "
+    "hidden, until most nodes have acknowledged it; solid once it can use the "
     "epoch · two steps: a second round, assumed to be as long as the first, commits what was "
     "admitted"
 )
@@ -88,14 +88,14 @@ def _text(scene: Scene) -> str:
 
 
 def _said(names: Sequence[str], times: EntryTimes, design: str) -> str:
-    """``hidden epochs: epoch 1 begins at step 1, is committed at 6; A may use it from 8``."""
+    """``hidden epochs: epoch 1 begins at step 1, is committed at step 6; A can use it from …``."""
     may = usable(times, design)
     users = (
-        f"{name} may use it from {step}" for name, step in zip(names, may, strict=True) if step
+        f"{name} can use it from step {step}" for name, step in zip(names, may, strict=True) if step
     )
     begun, end = times.begun, committed(times, design)
-    opening = f"{design}: epoch {times.epoch} begins at step {begun}, is committed at {end}"
-    return "; ".join((opening, ", ".join(users) or "no node may use it yet"))
+    opening = f"{design}: epoch {times.epoch} begins at step {begun}, is committed at step {end}"
+    return "; ".join((opening, ", ".join(users) or "no node can use it yet"))
 
 
 DESIGN_LINES = Panel(

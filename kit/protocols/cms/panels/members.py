@@ -123,13 +123,13 @@ def _badges(scene: Scene) -> Badges:
     has = m.has_quorum(s)
     yield "cms", f"CMS {facts.text(m, newest)}", "busy" * bool(newest.pending)
     yield "quorum", "events: quorum" if has else "! no events", "broken" * (not has)
-    yield "data", "data: served" if m.serving(s) else "! data: not all", ""
+    yield "data", "data: served" if m.serving(s) else "! data: not all served", ""
     yield "override", "! override" if s.open else "", "broken"
 
 
 def _leaving(scene: Scene) -> str:
     leaving = scene.model.newest(scene.state).leaving
-    return f"on the way out of the cluster: {letters(leaving)}" if leaving else ""
+    return f"leaving the cluster: {letters(leaving)}" if leaving else ""
 
 
 def _quorum_columns(scene: Scene) -> list[Column | str]:
@@ -150,7 +150,7 @@ def _quorum_line(row: tuple[str, dict[str, str]]) -> str:
 def _override(scene: Scene) -> str:
     if scene.state.open:
         return "! Confirmed: forced entries need no quorum, and are marked in the log."
-    return "! Forcing can lose what was committed. It has to be confirmed first."
+    return "! Forcing can lose committed entries. You have to confirm it first."
 
 
 def _button(*kinds: Any) -> Callable[[Scene, NodeRow], Frag]:
@@ -208,7 +208,7 @@ VIEWS = staged(
         _stage,
         meanings={
             "below a node": "its epoch",
-            "on a disk": "the CMS as it knows it; what it holds above a gap",
+            "on a disk": "the CMS as the node knows it; what it holds above a gap",
             "blue": "how much of the log a node has while it is added",
             "key": "a member of the CMS",
             "eye": "its answers count for log reads; pencil: for writes",

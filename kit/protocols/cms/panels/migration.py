@@ -148,7 +148,7 @@ def _badges(scene: Scene) -> Badges:
         yield "versions", f"{new} of {there} upgraded", "busy" if 0 < new < there else ""
     yield "log", f"{by_log} of {there} follow the log", "busy" if 0 < by_log < there else ""
     unlike = ", ".join(row.name for row in scene.of(beliefs) if row.differs)
-    yield "unlike", f"! other metadata: {unlike}" if unlike else "", "broken"
+    yield "unlike", f"! different metadata: {unlike}" if unlike else "", "broken"
 
 
 VIEWS = staged(

@@ -105,7 +105,7 @@ def _badges(scene: Scene) -> Badges:
     rejected = len(s.rejected)
     yield "rejected", f"{counted(rejected, 'change')} rejected" if rejected else "", "busy"
     missing = sum(row.missing for row in scene.of(facts.known))
-    yield "missing", f"! {JOINER} misses {counted(missing, 'write')}" if missing else "", "broken"
+    yield "missing", f"! {JOINER} lacks {counted(missing, 'write')}" if missing else "", "broken"
 
 
 def _states(endpoint: EndpointState) -> str:
@@ -132,7 +132,7 @@ VIEWS = staged(
         Table(
             of_state(facts.changes),
             "change:{0.text}",
-            ("change", Column("became", _became)),
+            ("change", Column("outcome", _became)),
             caption="What clients asked for",
             empty="No client has asked for a change yet.",
             line="{0.text}: {0.became}",
@@ -148,7 +148,7 @@ VIEWS = staged(
             "known:{0.name}",
             (
                 *("node", "state", "applied", "writes to", "joins", "CMS", "holds"),
-                Column("misses", lambda row: row.missing or None),
+                Column("lacks", lambda row: row.missing or None),
             ),
             caption="What each node knows, and which nodes it would write to",
             of="{0.name}",
