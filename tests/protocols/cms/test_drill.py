@@ -101,7 +101,7 @@ def test_the_override_keeps_what_some_disk_has() -> None:
     """Only what nobody but the lost member had is gone, and the forced entry is marked."""
     walked = typed(ALL, *PASSING[ALL])
     [lost] = [row.why for row in walked.grade().rows if row.name == "metadata lost"]
-    assert lost == "no disk has it anymore: change of epoch 4"
+    assert lost == "no disk has this any more: change of epoch 4"
     forced = [each.epoch for each in walked.now.state.nodes[1].log.entries if is_forced(each)]
     assert forced == [4]
 

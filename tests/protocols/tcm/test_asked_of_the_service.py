@@ -156,7 +156,7 @@ def test_a_cancel_adds_events_and_restores(steps: int) -> None:
 def test_no_opinion_cancels() -> None:
     """However long X is silent its join stays pending; the wish to give it up is refused."""
     timeline = play({"crashes": 1, "cancels": 1}, "bootstrap X --tokens 150", "crash X")
-    with pytest.raises(Refused, match="only operators cancel"):
+    with pytest.raises(Refused, match="only an operator can cancel"):
         do(timeline, "give-up X by A")
     for _ in range(40):
         if timeline.forward() is None:

@@ -280,7 +280,7 @@ LEAVE_13 = "PrepareLeave{id=NodeId{id=9}, force=false}"
 CANCEL = ("CANCEL_SEQUENCE", "CancelInProgressSequence{nodeId=NodeId{id=7}}")
 LOCKED = (
     '"bootstrap 10.0.0.13 --tokens 1600 --dc dc1 --rack r2: range (min, 1000] is locked by an '
-    "operation in flight, bootstrap 10.0.0.11 at 1500, and 3 more of its ranges are locked: "
+    "operation in flight, bootstrap 10.0.0.11 at 1500 (3 more ranges are locked): "
     '10.0.0.11" (S-09 range-locks)'
 )
 
