@@ -284,7 +284,7 @@ class Commit(NodeModel[CommitState]):
     @action(each=askable, says=_submit_says, travels=_submit_travels)
     @purpose("Any node can ask any member. Only the CMS decides.")
     def submit(self, s: CommitState, request: Request, node: Node) -> Next:
-        """A node submits an event to a member. A node that is no member names the members."""
+        """A node submits an event to a member. If the asked node is none, it names the members."""
         known, name = s.requests[request], self.names[node]
         if not s.nodes[node].up:
             return refused(f"{name} is down", (name,))
@@ -307,7 +307,7 @@ class Commit(NodeModel[CommitState]):
     )
     @purpose("Ballots are ordered, so one of two members has to give way.")
     def open_ballot(self, s: CommitState, node: Node) -> Next:
-        """A member begins with a slot, or begins again after another one's higher ballot."""
+        """A member opens a ballot for a slot, or a higher one after another member's ballot."""
         mine = s.nodes[node]
         work, epoch = mine.handles, mine.log.epoch + 1
         highest = max(s.nodes[place].slot(epoch).promised for place in nodes_in(self.live(s)))

@@ -178,7 +178,7 @@ class Migration(NodeModel[MigratingCluster]):
     )
     @purpose("Clients and operators keep working while the cluster is upgraded.")
     def change(self, s: MigratingCluster, node: Node, kind: ChangeKind) -> Next:
-        """An old node changes metadata and gossips the change. A log's majority commits it."""
+        """A node changes metadata: it gossips the change, or once there is a log, submits it."""
         at, bit = s.nodes[node], 1 << s.made
         if at.frozen:
             what = "schema change" if kind == "schema" else kind

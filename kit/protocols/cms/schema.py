@@ -514,7 +514,7 @@ class Schema(NodeModel[SchemaState]):
         when=lambda m: m.joins,
         spends="joins",
         says=either(
-            "{node} begins to join, as epoch {newest}: from now on, writes also go to {node}.",
+            "{node} begins to join (epoch {newest}): from now on, writes also go to {node}.",
             "{node} says BOOT: nodes that hear this also write to {node}.",
         ),
     )
@@ -560,7 +560,7 @@ class Schema(NodeModel[SchemaState]):
         each=lambda m, s: m.joiner(s, "streamed"),
         when=lambda m: m.joins,
         says=either(
-            "{node} has joined, as epoch {newest}.",
+            "{node} has joined (epoch {newest}).",
             "{node} says NORMAL: nodes that hear this start to read from {node}.",
         ),
     )
@@ -587,7 +587,7 @@ class Schema(NodeModel[SchemaState]):
         each=lambda m, s: [*m.under_way(s)],
         when=lambda m: m.ordered and (m.joins or m.operations),
         spends="cancels",
-        says="An operator cancels the {undone} of {node}, as epoch {newest}.",
+        says="An operator cancels the {undone} of {node} (epoch {newest}).",
     )
     @purpose("A person can tell a dead joiner from a slow one.")
     def cancel(self, s: SchemaState, node: Node) -> Next:
@@ -611,7 +611,7 @@ class Schema(NodeModel[SchemaState]):
         when=lambda m: m.ordered,
         spends="operations",
         says=lambda m, s, a, after: (
-            f"{{node}} {BEGUN[a.kind]}, as epoch {{newest}}: from now on, ranges are locked."
+            f"{{node}} {BEGUN[a.kind]} (epoch {{newest}}): from now on, ranges are locked."
         ),
         unasked=True,
     )
@@ -627,7 +627,7 @@ class Schema(NodeModel[SchemaState]):
     @action(
         each=lambda m, s: [node for node, kind in m.under_way(s).items() if kind != JOIN],
         when=lambda m: m.operations,
-        says="{node} has {ended}, as epoch {newest}: its ranges are no longer locked.",
+        says="{node} has {ended} (epoch {newest}): its ranges are no longer locked.",
     )
     @purpose("Once the data is where it belongs, replication can change again.")
     def complete(self, s: SchemaState, node: Node) -> Next:
@@ -653,7 +653,7 @@ class Schema(NodeModel[SchemaState]):
         ),
         when=lambda m: m.joins,
         says=either(
-            "{node} has not heard from X for too long and cancels X's join, as epoch {newest}.",
+            "{node} has not heard from X for too long and cancels X's join (epoch {newest}).",
             "{node} has not heard from X for too long (FatClient timeout) and drops it from its "
             "tables. Other nodes have their own timeouts.",
         ),
@@ -778,7 +778,7 @@ class Schema(NodeModel[SchemaState]):
         ),
         when=lambda m: m.ordered,
         spends="reconfigurations",
-        says="{node} becomes a member of the CMS, as epoch {newest}.",
+        says="{node} becomes a member of the CMS (epoch {newest}).",
         unasked=True,
     )
     @purpose("The nodes that keep the log can change, and the log itself says so.")
@@ -846,7 +846,7 @@ class Schema(NodeModel[SchemaState]):
 
     @always("INV-SCHEMA")
     def one_id(self, s: SchemaState) -> str | None:
-        """A name stands for one table on all nodes."""
+        """A name means the same table on all nodes."""
         if self.was_dropped(s):
             return None
         ids = {node.name: node.table_id for node in s.nodes if node.table_id}

@@ -291,7 +291,7 @@ def _table(names: str, rows: Sequence[Cells]) -> Iterator[Part]:
         yield from wrap(reads, f"{GAP * 4}reads   ")
         yield from wrap(writes, f"{GAP * 4}writes  ")
     if (rest := len(rows) - MOST_STACKED) > 0:
-        yield f"{GAP}… and {rest:,} more ranges; --json shows them all"
+        yield f"{GAP}… and {rest:,} more ranges; --json has all"
 
 
 def _sum(copies: Sequence[planning.Copy]) -> Iterator[Part]:
