@@ -123,7 +123,7 @@ class Tcm(Declared[TcmState]):
         "S-10", "A proposed event must make sense in the committed state", ("INV-VALID", "INV-RF")
     )
     replication_check: bool = safeguard(
-        "S-11", "No node may leave if too few would remain", ("INV-RF",)
+        "S-11", "No node can leave if too few would remain", ("INV-RF",)
     )
     apply_in_order: bool = safeguard(
         "S-16", "Nodes apply epochs in order, without gaps", ("INV-SAMESTATE", "INV-LOG")
@@ -702,7 +702,7 @@ class Tcm(Declared[TcmState]):
     @always("INV-LOCK")
     @of_events
     def locks(self, events: Log) -> str | None:
-        """Operations in flight stay in disjoint ranges."""
+        """Operations in flight have no range in common."""
         return quorums.locks_disjoint(self.snapshot(events))
 
     @always("INV-RESUME", name="settled")

@@ -35,7 +35,7 @@ def test_four_numbered_buttons_unlock_one_after_the_other(name: str) -> None:
         assert [one.text() for one in drive.steps()] == texts
         assert pressable(drive.steps()) == [False] * 4
         refused = [one.get("data-refused") or "" for one in drive.steps()]
-        assert refused[:done] == ["This event is already committed."] * done
+        assert refused[:done] == ["This event has already been committed."] * done
         assert "waiting at the barrier" in refused[done]
         for later in range(done + 1, 4):
             assert refused[later] == f"Event {later} comes first: {texts[later - 1][2:]}."

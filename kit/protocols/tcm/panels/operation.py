@@ -12,6 +12,7 @@ from typing import Any, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.errors import counted
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import length
@@ -62,7 +63,9 @@ def draw_epochs(scene: Scene) -> Frag:
     ]
     listed = {node.node for node in shown}
     hidden = Counter(node.epoch for node in nodes if node.node not in listed)
-    words = ", ".join(f"{count} at epoch {epoch}" for epoch, count in sorted(hidden.items()))
+    words = ", ".join(
+        f"{counted(count, 'node')} at epoch {epoch}" for epoch, count in sorted(hidden.items())
+    )
     return scroll(
         "applied epochs",
         h(
@@ -104,7 +107,7 @@ def _others(scene: Scene, shown: Sequence[facts.BarrierRow]) -> str:
     waiting = [row.awaiting for row in scene.of(facts.operations)]
     rest = sum(each.count for each in waiting) - len(shown)
     lacking = sum(each.unmet for each in waiting) - sum(not row.met for row in shown)
-    return f"{rest} more barriers, {lacking} of them not met" if rest else ""
+    return f"{counted(rest, 'more barrier')} ({lacking} not met)" if rest else ""
 
 
 def _gauge(row: facts.BarrierRow) -> Frag:
@@ -131,7 +134,7 @@ def epochs_text(scene: Scene) -> str:
         parts.append(f"  {node.node}: epoch {node.epoch}{held}{'' if node.up else ' (down)'}")
     waits = barriers(scene)
     parts += [
-        f"  {'met' if row.met else 'waits'}: {row.keyspace} {row.where} epoch {row.epoch} "
+        f"  {'met' if row.met else 'waits'}: {row.keyspace} {row.where}, epoch {row.epoch}: "
         f"{len(row.acked)} of {len(row.replicas)}, needs {row.needed}{_missing(row, ', ')}"
         for row in waits
     ]
@@ -285,7 +288,7 @@ def _step(scene: Scene, operation: facts.OperationRow, i: int) -> Frag:
 
 def _held_back(scene: Scene, operation: facts.OperationRow, i: int, action: object) -> str | None:
     if operation.steps[i].status == "done":
-        return "This event is already committed."
+        return "This event has already been committed."
     if operation.steps[i].status == "pending":
         return f"Event {i} comes first: {operation.steps[i - 1].text}."
     refusal = scene.refusal(action)
