@@ -215,7 +215,7 @@ def test_a_joiner_has_the_whole_schema_before_it_streams() -> None:
     given = {**JOINING, "writes": 1}
     timeline = played(given, (), "ask-seed X A", "bootstrap X")
     x = known(timeline.model, timeline.state)[-1]
-    assert (x.applied, x.phase) == ("no epoch", "joins")
+    assert (x.applied, x.phase) == ("no epoch", "joining")
     stream = Schema.stream("X", "A")
     refusal = timeline.model.refusal(timeline.state, stream)
     assert refusal is not None

@@ -10,15 +10,15 @@ from kit.protocols.cms.schema import JOINER, Schema, SchemaNode, SchemaState
 from kit.protocols.gossip.facts import schemas_shown
 from kit.protocols.gossip.rules import BOOT, EndpointState, version_of
 
-NONE = "–"
+NONE = "nobody"
 PHASES = {
     "out": "not there",
     "asked": "asked a seed",
-    "boot": "joins",
+    "boot": "joining",
     "streamed": "has streamed",
     "member": "member",
-    LEAVE: "leaves",
-    MOVE: "moves",
+    LEAVE: "leaving",
+    MOVE: "moving",
 }
 
 
