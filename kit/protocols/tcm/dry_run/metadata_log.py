@@ -119,7 +119,7 @@ class MetadataHistory:
         name = self.name(flight.node, epoch)
         if flight.kind == "replace":
             return f"replace {self.name(flight.replaced, epoch)} with {name}"
-        where = "to" if flight.kind == "move" else "at"
+        where = "to" if flight.kind == "move" else "with"
         many = f" {where} {counted(len(flight.tokens), 'token')}" if flight.tokens else ""
         return f"{flight.kind} {name}{many}"
 

@@ -58,7 +58,8 @@ class Operation(Struct, frozen=True, forbid_unknown_fields=True):
             return f"{self.kind} {self.node}"
         many = len(self.tokens) > MOST_NAMED
         tokens = f"{len(self.tokens)} tokens" if many else ", ".join(map(str, self.tokens))
-        return f"{self.kind} {self.node} at {tokens}"
+        where = "to" if self.kind == "move" else "with" if many else "at"
+        return f"{self.kind} {self.node} {where} {tokens}"
 
     @property
     def dead(self) -> str | None:

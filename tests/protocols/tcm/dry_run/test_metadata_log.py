@@ -149,7 +149,7 @@ def test_a_question_names_also_who_registers_later() -> None:
     texts = [entry(f"REGISTER {node}") for node in (1, 2)]
     texts += [entry("UNSAFE_JOIN 1 tokens=[100]"), entry("PREPARE_JOIN 2 tokens=[7]")]
     question = under_way_at(metadata_history_of(texts), 1)
-    assert question.question.choices[0] == "bootstrap 10.0.0.2 at 1 token"
+    assert question.question.choices[0] == "bootstrap 10.0.0.2 with 1 token"
 
 
 def startup(node: int, address: str) -> tuple[str, str]:
@@ -171,8 +171,8 @@ def test_a_node_may_start_with_a_new_address() -> None:
     says_so = [each.say for each in history.epochs[3:]]
     assert says_so[1] == "startup: node 2 is at 10.0.0.99 (before: 10.0.0.2)"
     assert [each.split(",")[0] for each in says_so[::2]] == [
-        "bootstrap 10.0.0.2 at 1 token",
-        "bootstrap 10.0.0.99 at 1 token",
+        "bootstrap 10.0.0.2 with 1 token",
+        "bootstrap 10.0.0.99 with 1 token",
     ]
     moved = metadata_history([LOG, DIRECTORY])
     rows = [*moved.entries]

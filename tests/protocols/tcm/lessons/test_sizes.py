@@ -10,7 +10,7 @@ def test_a_ring_is_a_picture_with_few_words() -> None:
     """The picture stands in the output; its text names sizes, not tokens."""
     drawn = ring_picture(sample(nodes=40, tokens=5))
     told = drawn._repr_mimebundle_()
-    words = "A ring of 40 nodes with 200 tokens, and bootstrap x at 5 tokens"
+    words = "A ring of 40 nodes with 200 tokens, and bootstrap x with 5 tokens"
     assert told["text/plain"] == repr(drawn) == words
     assert "<img" in told["text/html"]
 
