@@ -208,7 +208,7 @@ DEATHS = panel_of(
         lambda loss: f"loss:{','.join(loss.keyspaces)}:{loss.side}:{loss.level}",
         (
             Column("level", "level"),
-            Column("of", lambda loss: f"{', '.join(loss.keyspaces)}: {loss.side}"),
+            Column("keyspace", lambda loss: f"{', '.join(loss.keyspaces)}: {loss.side}"),
             Column("breaks with", lambda loss: [_yes(loss.ok), h("span", f" {_breaks(loss)}")]),
         ),
         caption="One more death, by consistency level",

@@ -450,7 +450,7 @@ def _legend(scene: Scene, count: int) -> str:
             signs = (", eye", ", pencil") if locked(scene) else ("", "")
             parts.append(f"inside{signs[0]}: read; outside{signs[1]}: only written")
             parts += ["lock, dashes: locked; disk: streamed"] * bool(locked(scene))
-            parts.append("small: applied epoch")
+            parts.append("small number: applied epoch")
     else:
         parts.append("yellow: changed in this step; dashed: joining or leaving")
     return "; ".join(parts) + "."
