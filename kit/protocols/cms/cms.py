@@ -440,7 +440,7 @@ class Cms(NodeModel[CmsState]):
         each=lambda m, s: (
             vote for vote in m.votes(s, drives=True) if m.step_of(s, m.known(s, vote[0]))
         ),
-        label=lambda m, s, act: f"{{member}}: {m.due(s, m.names.index(act.member))} by {{by}}",
+        label=lambda m, s, act: f"{{member}}: {m.due(s, m.names.index(act.member))} with {{by}}",
         travels=to_voters,
     )
     @purpose("The CMS changes one node at a time, so that old and new quorums share a member.")
@@ -870,7 +870,8 @@ class Cms(NodeModel[CmsState]):
     def open_override(self, s: CmsState) -> Next:
         """An operator confirms: from now on, entries can be forced without a quorum."""
         if not self.needs_override(s):
-            return refused("not needed: enough members can come back, and all states agree")
+            why = "enough members can come back and all states agree, so no force is needed"
+            return refused(why)
         return s.but(open=True)
 
     @forcing(tag="force", each=lambda m, s: working(m, s) if s.open and not m.has_quorum(s) else 0)
