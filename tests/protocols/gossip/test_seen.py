@@ -75,7 +75,7 @@ def test_the_newest_timestamp_wins_and_the_other_is_lost() -> None:
     ("given", "words"),
     [
         ({"changes": ("add a table at A",)}, "create table KS.T at NODE"),
-        ({"changes": ("create table ks.t at Z",)}, "a node among A, B, C"),
+        ({"changes": ("create table ks.t at Z",)}, "one of the nodes A, B, C"),
         ({"changes": ("alter keyspace ks at A",)}, "alter keyspace KS rf N at NODE"),
         ({"changes": ("drop keyspace ks rf 2 at A",)}, "drop keyspace KS at NODE"),
         ({"changes": ("drop table ks.t add c int at A",)}, "drop table KS.T at NODE"),
