@@ -41,7 +41,8 @@ class OrderRow(Struct, frozen=True):
 
 
 def recovery_orders() -> tuple[OrderRow, ...]:
-    """The orders of both procedures by what they end in: A and B live of four nodes, B knows more.
+    """Count the orders of both procedures by how they end. A and B of four nodes live; B knows
+    more.
 
     Outcomes are *whole*, *not whole*, *breaks NAME* of a promise, and *refused*: a server does not
     do a step where it stands, and the order is given up there.

@@ -99,11 +99,12 @@ class Recovery(LostMajority[RecoveryState]):
         False, "whether another leader can be chosen while there is no new group"
     )
     majority_lives: bool = parameter(
-        False, "whether a majority of group 0 is alive, so that there is nothing to recover"
+        False,
+        "whether a majority of group 0's voters is alive, so that there is nothing to recover",
     )
     racks: tuple[Annotated[str, Meta(pattern=r"^[\w-]{1,40}/[\w-]{1,40}$")], ...] = parameter(
         (),
-        "datacenter/rack of each member, starting with A; none: dc1 with three racks",
+        "datacenter/rack of each member, starting with A; if empty, dc1 with three racks",
         max_length=9,
         written=True,
     )
@@ -123,7 +124,7 @@ class Recovery(LostMajority[RecoveryState]):
     )
     causality: bool = safeguard(
         "S-48",
-        "Data is stored only with a schema that is persisted there",
+        "A node stores data only with a schema that it has persisted",
         ("INV-CAUSAL",),
         smallest={"commit_indexes": (1, 2, 2), "dead": "B C", "writes": 1},
     )
@@ -152,7 +153,7 @@ class Recovery(LostMajority[RecoveryState]):
     def under_way(self) -> str:
         """Who recovers without whom, and whether an operation was under way."""
         live = ", ".join(name for name in self.names if name not in self.given_up)
-        operation = f", in the middle of {self.half_done}" if self.operation else ""
+        operation = f", halfway through {self.half_done}" if self.operation else ""
         return f"recovery of {live} without {', '.join(self.given_up)}{operation}"
 
     @property
@@ -219,7 +220,7 @@ class Recovery(LostMajority[RecoveryState]):
     @action(label="read commit_idx")
     @purpose("The node with the most entries should lead, or entries could be lost.")
     def read(self, s: RecoveryState) -> Next:
-        """The operator reads commit_idx of every live node."""
+        """The operator reads commit_idx on every live node."""
         if s.indexes_read:
             return None
         if down := self.named(s.where(lambda n: n.status == "down")):
@@ -301,14 +302,15 @@ class Recovery(LostMajority[RecoveryState]):
         if node.group == NO_GROUP:
             return "{node} refuses to start: it has neither a group id nor recovery_leader."
         if was.group_id == node.group:
-            gets = "and gets the entries that it missed" * (was.columns != node.columns)
+            gets = ", where it gets the entries that it missed" * (was.columns != node.columns)
             return f"{{node}} starts with its own state and runs in {group}{gets}."
         if len(after.groups) > len(before.groups):
             why = "is the recovery leader" if node.option == number else "finds no group to join"
             return f"{{node}} {why} and creates {group}."
         lost = was.columns & ~node.columns
-        back = f" Its schema loses column {listed_columns(lost)}." if lost else ""
-        return f"{{node}} joins {group} and gets its state as a snapshot.{back}"
+        columns = f"column{'s' * (lost.bit_count() > 1)} {listed_columns(lost)}"
+        back = f" {{node}}'s schema loses {columns}." if lost else ""
+        return f"{{node}} joins {group} and gets the group's state as a snapshot.{back}"
 
     def logs_start(self, before: RecoveryState, act: Any, after: Any) -> Iterator[ServerLine]:
         """A start says in which group the node runs, and how it came there."""
@@ -350,13 +352,15 @@ class Recovery(LostMajority[RecoveryState]):
         group = s.to_join(node)
         if group != NO_GROUP:
             if not s.may_commit(group):
-                return refused(f"{self.group_name(group)} has no majority to let it in")
+                return refused(f"{self.group_name(group)} has no majority to let the node in")
             return s.at(node, status="up").joined(node, group)
         if (server or self.leader_first) and not node == s.leader == at.option:
             leader = s.leader if at.option == NOBODY else at.option
             why = self.unled_by(s, leader)
             if leader == node:
-                why = refused("its own recovery_leader does not name it", (self.names[node],))
+                why = refused(
+                    "the leader's own recovery_leader does not name it", (self.names[node],)
+                )
             if why is not None:
                 return why
         return s.at(node, status="up").created(node)
@@ -393,7 +397,7 @@ class Recovery(LostMajority[RecoveryState]):
         """What the coordinator did on the operation, and where that leads."""
         done, subject = self.next_of_operation(before), self.given_up[0]
         silent = ", ".join(self.named(done.addressed & ~before.running(before.new_group)))
-        why = f"No answer to the barrier of {before.operation} from {silent}"
+        why = f"The barrier of {before.operation} got no answer from {silent}"
         if not silent:
             why = f"The work of {before.operation} is done"
         ways = {
@@ -401,7 +405,7 @@ class Recovery(LostMajority[RecoveryState]):
             "rolled back": f"{subject} is normal again, and its request has failed",
         }
         way = f"{self.half_done} goes {'back' if done.failed else 'on'} to {after.operation}"
-        return f"{why}: {ways.get(after.operation, way)}."
+        return f"{why}, so {ways.get(after.operation, way)}."
 
     @action(
         says=coordinated,
@@ -458,7 +462,7 @@ class Recovery(LostMajority[RecoveryState]):
         travels=lambda m, before, action, after: (
             [m.asked_to_remove(before.leader, action)] if before.leader >= 0 else []
         ),
-        says="{node} is removed{others}.",
+        says="The operator removes {node}{others}.",
         logs=[own("{leader}", TOPOLOGY, "removenode of {host_id} is done")],
     )
     @purpose("Dead nodes stay members until they are removed.")
@@ -484,9 +488,9 @@ class Recovery(LostMajority[RecoveryState]):
         each=lambda m, s: s.where(lambda n: n.takes_part and n.option != NOBODY),
         travels=typed("no option", "recovery_leader is unset"),
     )
-    @purpose("The option is only for the recovery.")
+    @purpose("The option is needed only during the recovery.")
     def unset_option(self, s: RecoveryState, node: Node) -> Next:
-        """{node} no longer has recovery_leader: group ids have to match again."""
+        """{node} no longer has recovery_leader set, so group ids have to match again."""
         return self.apart(s) or s.at(node, option=NOBODY)
 
     @action(
@@ -497,7 +501,7 @@ class Recovery(LostMajority[RecoveryState]):
     )
     @purpose("The old group is finished, so its rows are no longer needed.")
     def clean_rows(self, s: RecoveryState, node: Node) -> Next:
-        """{node} no longer has any Raft rows of the old group."""
+        """{node} no longer has any Raft rows from the old group."""
         if s.dead:
             return refused("some dead nodes are neither removed nor replaced", self.named(s.dead))
         return self.apart(s) or s.at(node, old_rows=False)
@@ -528,7 +532,8 @@ class Recovery(LostMajority[RecoveryState]):
         unasked=True,
         spends="changes",
         each=sides,
-        says="{group} adds column {after.entries}; the members that {node} reaches apply it.",
+        says="A client adds column {after.entries} at {node}, and the members of {group} that "
+        "{node} reaches apply it.",
         travels=lambda m, before, action, after: (
             Travel("entry", action.node, name, f"column {after.entries}")
             for name in m.named(before.company(m.number(action.node)))
@@ -564,7 +569,7 @@ class Recovery(LostMajority[RecoveryState]):
         """{node} stores data in column {column}."""
         at = s.nodes[node]
         if self.causality and not at.columns >> column - 1 & 1:
-            return refused(f"the entry for column {column} is not persisted there")
+            return refused(f"{self.names[node]} has not persisted the entry for column {column}")
         return s.at(node, data=at.data | 1 << column - 1)
 
     # What goes wrong
@@ -575,13 +580,13 @@ class Recovery(LostMajority[RecoveryState]):
         each=lambda m, s: s.serving,
         logs=[own("{node}", INIT, "the server is down")],
     )
-    @purpose("Nodes can also stop in the middle of a recovery.")
+    @purpose("Nodes can also stop during a recovery.")
     def crash(self, s: RecoveryState, node: Node) -> Next:
-        """{node} goes down and keeps what it persisted."""
+        """{node} goes down and keeps what it has persisted."""
         return s.at(node, status="down", group=NO_GROUP)
 
     @action(fault=True, spends="deaths", each=lambda m, s: s.live)
-    @purpose("When too many are dead, group 0 has no majority.")
+    @purpose("When too many nodes are dead, group 0 has no majority.")
     def die(self, s: RecoveryState, node: Node) -> Next:
         """{node} dies for good."""
         if s.live == 1 << node:
@@ -602,7 +607,7 @@ class Recovery(LostMajority[RecoveryState]):
         each=reviving,
         logs=logs_start,
     )
-    @purpose("A node that was given up knows nothing of the new group.")
+    @purpose("A node that was given up knows nothing about the new group.")
     def come_back(self, s: RecoveryState, node: Node) -> Next:
         """{node}, which was given up, comes back and runs in {group}."""
         group = s.nodes[node].group_id
@@ -649,7 +654,7 @@ class Recovery(LostMajority[RecoveryState]):
 
     @step("INV-MEMBER", on=(coordinate, remove, replace))
     def taken_out(self, before: RecoveryState, action: Any, after: RecoveryState) -> str | None:
-        """A majority of the new group changes the topology; no node that is heard is removed."""
+        """Topology changes need a majority of the new group; no node that is heard is removed."""
         if not isinstance(action, Coordinate) and before.hears(self.number(action.node)):
             return f"{action.node} is removed although the others still hear it"
         group = before.new_group
@@ -658,7 +663,7 @@ class Recovery(LostMajority[RecoveryState]):
 
     @step("INV-RAFT", on=(alter,))
     def majority(self, before: RecoveryState, action: Any, after: RecoveryState) -> str | None:
-        """A majority of its group commits a schema change."""
+        """Every schema change is committed by a majority of its group."""
         node = before.nodes[self.number(action.node)]
         if before.may_commit(node.group, before.is_walled_off(node)):
             return None
@@ -666,10 +671,10 @@ class Recovery(LostMajority[RecoveryState]):
 
     @step(on=(clean_rows,))
     def cleaned_last(self, before: RecoveryState, action: Any, after: RecoveryState) -> str | None:
-        """Rows of the old group are deleted only when no node needs it."""
+        """The old group's rows are deleted only when no node needs the group."""
         # The order of the documents' procedure (G-026): removals come first, then the rows.
         if before.dead or not before.is_together:
-            return f"{action.node} deletes them while nodes are dead or not in a new group"
+            return f"{action.node} deletes old rows while nodes are dead or not in a new group"
         return None
 
     # S-49 off, two groups are the harm; that they can never be one is behind it.
@@ -688,7 +693,7 @@ class Recovery(LostMajority[RecoveryState]):
     def persist_in_order(self, before: RecoveryState, act: Any, after: RecoveryState) -> str | None:
         """Data is persisted only after the schema that it needs."""
         known = before.nodes[self.number(act.node)].columns >> act.column - 1 & 1
-        early = f"{act.node} stores data in column {act.column} before its entry"
+        early = f"{act.node} stores data in column {act.column} before the entry for it"
         return None if known else early
 
     # What is said
@@ -727,7 +732,7 @@ class Recovery(LostMajority[RecoveryState]):
         """Who leads, who else is dead; the machine of the node, its group, and what it knows."""
         words = {
             "leader": self.names[after.leader] if after.leader != NOBODY else "nobody",
-            "others": "; other dead nodes are ignored" if after.dead else "",
+            "others": f" and ignores {', '.join(self.named(after.dead))}" if after.dead else "",
         }
         if not hasattr(action, "node"):
             return words
@@ -782,25 +787,25 @@ ENTRY = entry(
     scenarios=(
         Scenario(
             "majority-is-lost",
-            "Three of five die; B knows more than A and leads, but entry 12 is lost "
+            "Three of five nodes die. B knows more than A and leads, but entry 12 is lost "
             "with the dead nodes",
             {**FIVE, "operation": True, "writes": 1},
         ),
         Scenario(
             "manual-order",
-            "The published server's manual: recovery_leader is removed at the end",
+            "The published server's manual removes recovery_leader at the end",
             {**FIVE, "edition": "server"},
         ),
         Scenario(
             "voters-die-at-once",
-            "Five of seven vote in the published server, and three of those die at "
+            "Five of seven nodes vote in the published server, and three voters die at "
             "once: four nodes are alive, but there is no majority",
             {"edition": "server", "commit_indexes": (3, 3, 3, 2, 3, 3, 3), "dead": "A B C"},
         ),
         Scenario(
             "majority-lives",
-            "On a server, three of four vote: two nodes die, two voters live, the "
-            "dead ones are removed",
+            "In the published server, three of four nodes vote. Two nodes die, but two "
+            "voters live, so the dead nodes can be removed",
             {
                 "edition": "server",
                 "commit_indexes": (2,) * 4,

@@ -89,7 +89,7 @@ DEAD_NODES = table(
     "dead string: the names of the dead nodes; A is the first node of the first datacenter",
     "edition string: documents (all members vote) or server (a few vote; ties go by name)",
     "at_once boolean: whether the schema can be changed, whichever nodes vote, if all "
-    "of them died at once",
+    "the dead nodes died at once",
     "in_turn string: whether it can be changed if they died one by one: always, "
     "sometimes or never, over all orders",
     "missing int: how many voters have to come back at worst, if they died at once",
@@ -97,8 +97,8 @@ DEAD_NODES = table(
     "rf int: the replicas in each datacenter; levels count them all, even those that "
     "a small datacenter lacks",
     "level string: the consistency level",
-    "datacenter string: the coordinator's datacenter if the level counts replicas "
-    "only there; else empty",
+    "datacenter string: the request coordinator's datacenter if the level counts "
+    "replicas only there; else empty",
     "data string: available, of some ranges or unavailable",
 )
 TABLES = (DEAD_NODES,)

@@ -68,7 +68,7 @@ def must_return(timeline: Timeline) -> PosedQuestion:
         tuple(map(str, range(down.bit_count() + 1))),
         (str(facts.voters_missing(s)),),
         f"{s.voters.bit_count()} nodes vote, so {majority(s.voters.bit_count())} must "
-        f"be up; now it is {(s.up & s.voters).bit_count()}.",
+        f"be up. Up now: {(s.up & s.voters).bit_count()}.",
         still(timeline, "nodes"),
     )
 
@@ -106,11 +106,11 @@ def sides_possible(timeline: Timeline) -> PosedQuestion:
         here = {SCHEMA: s.may_commit(side)} | data
         able |= {f"{names}: {what}": holds for what, holds in here.items()}
     return posed(
-        f"{', '.join(m.named(s.apart))} cannot reach the others. What is possible on which side?",
+        f"{', '.join(m.named(s.apart))} cannot reach the others. What is possible on each side?",
         able,
         tuple(what for what, holds in able.items() if holds),
-        f"{majority(s.voters.bit_count())} of {s.voters.bit_count()} voters are needed "
-        "for the schema; data depends on which replicas of each range a side can reach.",
+        f"A schema change needs {majority(s.voters.bit_count())} of {s.voters.bit_count()} voters. "
+        "Data depends on which replicas of each range a side can reach.",
         still(timeline, "nodes", "ranges"),
     )
 
@@ -401,7 +401,7 @@ TASKS = (
         "Write met_levels(replicas, down). Return which of ONE, TWO, THREE, QUORUM "
         "and ALL a range still meets, in this order. `replicas` are its nodes, `down` the "
         "nodes that are down.",
-        "a level counts only the replicas of the range; QUORUM is more than half of them.",
+        "a level counts only the replicas of the range, and QUORUM is more than half of them.",
         met_levels,
         (
             [["A", "B", "C"], ["C"]],
@@ -417,7 +417,7 @@ TASKS = (
         "There are six nodes in two datacenters. Give the verbs in order: add column "
         "1 at A, then lose dc2. Add a second column with as few starts as possible, and leave "
         "no running node that has not caught up.",
-        "the verb start D starts one node of dc2; look at how many voters are needed.",
+        "the verb start D starts one node of dc2. Look at how many voters are needed.",
         Ground("failures", {"datacenters": (3, 3)}),
         altered,
         ends(all_serve, "At the end of your run, some running node has not caught up."),
@@ -430,8 +430,8 @@ TASKS = (
         "manual. Give the lines you typed as a list, or board.typed from a DrillBoard on this "
         "drill.",
         "verbs",
-        "cut the dead nodes off; read every commit index before you delete an id; "
-        "restart the leader first; remove recovery_leader before Raft's old rows. help lists "
+        "cut the dead nodes off. Read every commit index before you delete an id. "
+        "Restart the leader first. Remove recovery_leader before Raft's old rows. help lists "
         "the commands.",
         TypedJudge(TYPED, _solved),
     ),
@@ -441,8 +441,8 @@ TASKS = (
         "Of four nodes, C and D are dead, and one more can die. Give a run, as verbs "
         "or as a Player, in which the recovery leader dies once all live nodes are in its "
         "group, and the recovery still succeeds.",
-        "the group of two has lost its majority: choose the last node, delete its id "
-        "of the new group, and let it lead itself.",
+        "the group of two has lost its majority: choose the last node as leader, delete its "
+        "id of the new group, and restart it.",
         Ground("recovery", {"commit_indexes": (1, 2, 2, 2), "dead": "C D", "deaths": 1}),
         takes(
             leader_dies,
@@ -456,7 +456,7 @@ TASKS = (
         "Write entries_back(indexes, leader). `indexes` are the commit indexes of the "
         "live nodes, and `leader` is the position (from 0) of the one that leads. Return a "
         "list of how many entries each node's state goes back by.",
-        "the leader's state becomes every node's; a node that knows no more than the "
+        "every node gets the leader's state, so a node that knows no more than the "
         "leader loses nothing.",
         entries_back,
         ([[10, 11], 0], [[10, 11], 1], [[3, 3, 5], 0], [[7], 0]),

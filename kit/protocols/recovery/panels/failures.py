@@ -24,7 +24,7 @@ from kit.views.registry import staged
 from kit.views.stage import Character, Stage, Wall, stage_panel
 
 HEALTH: dict[str, Health] = {"serving": "up", "down": "down"}
-NO_TABLE = "The documents only have tables for one, two and three datacenters of three nodes, RF 3."
+NO_TABLE = "The documents have tables only for one, two or three datacenters of three nodes, RF 3."
 NOT_YET = "not met yet"
 
 
@@ -250,7 +250,7 @@ def _level(names: str, each: LevelLine) -> str:
 def _factor(scene: Scene) -> str:
     m = scene.model
     small = [dc for dc in m.dcs if m.members(dc).bit_count() < m.rf]
-    missing = f": {', '.join(small)} lacks replicas, but levels still count them" if small else ""
+    missing = f": levels count replicas that {', '.join(small)} cannot have" if small else ""
     return f"RF {m.rf}{missing}"
 
 
@@ -289,10 +289,10 @@ VIEWS = staged(
                 Column("press", draws=_button),
                 *(
                     Column(head, itemgetter(at), none="")
-                    for at, head in enumerate(("is", "votes", "schema"), 1)
+                    for at, head in enumerate(("state", "votes", "schema"), 1)
                 ),
             ),
-            caption="The switch at each node does the same",
+            caption="The switch at each node does this as well",
             of="{0[0]}",
             lines=_node_words,
         ),

@@ -58,7 +58,7 @@ OPERATION_PANEL = state_panel(
     "operation",
     "The operation that was in progress",
     standing,
-    "No operation was in progress when they died.",
+    "No operation was in progress when the nodes died.",
     tab="Operation",
 )
 
@@ -152,7 +152,8 @@ def _point(point: DriverPoint, heights: dict[int, float]) -> Frag:
 
 def _backwards(points: Sequence[DriverPoint]) -> list[str]:
     return [
-        f"Step {point.step}: it goes back from {point.was} to {point.version} ({EXPECTED})."
+        f"Step {point.step}: the version goes back from {point.was} to {point.version} "
+        f"({EXPECTED})."
         for point in points
         if point.goes_back
     ]
@@ -321,10 +322,10 @@ VIEWS = Views(
                 "gossip:{0[0]}:{0[1]}",
                 (
                     Column("nodes", "{0[0]} ↔ {0[1]}".format),
-                    Column("taken", lambda row: lamp(row[2], "accepted", "rejected")),
+                    Column("gossip", lambda row: lamp(row[2], "accepted", "rejected")),
                     Column("why", itemgetter(3)),
                 ),
-                caption="Which nodes accept whose gossip",
+                caption="Which nodes accept each other's gossip",
                 line=lambda row: (
                     f"{row[0]} ↔ {row[1]}: {'accepted' if row[2] else 'rejected'}, {row[3]}"
                 ),
@@ -421,7 +422,7 @@ MODE_VIEWS = Views(
                 of_state(facts.rows),
                 "row:{0.name}",
                 COLUMNS,
-                caption="What each node uses and has persisted",
+                caption="How each node runs, and what it has persisted",
                 of="{0.name}",
                 line=_tables,
             ),

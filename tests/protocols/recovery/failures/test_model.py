@@ -68,7 +68,7 @@ def test_one_side_of_a_cut_changes_the_schema_the_other_serves_data() -> None:
     assert "for clients of D, E: LOCAL_QUORUM in dc2 in 5 of 5 ranges" in data
     assert "for clients of D, E: QUORUM in 0 of 5 ranges" in data
     assert "for clients of A, B, C: QUORUM in 0 of 5 ranges" in data
-    assert "RF 3: dc2 lacks replicas, but levels still count them" in data
+    assert "RF 3: levels count replicas that dc2 cannot have" in data
     data = panel_text(ran({"datacenters": (3, 2), "rf": 2}, "cut off dc2"), "ranges")
     assert "for clients of A, B, C: QUORUM in 0 of 5 ranges" in data
     timeline = ran({"datacenters": (3, 2)}, "cut off dc2", "alter A", "rejoin", "catch up D")
@@ -135,7 +135,7 @@ def test_rows_that_the_run_met_before_stay_filled() -> None:
     assert "agrees: schema changes possible; data at ONE, QUORUM" in one
     assert "differs: schema changes impossible, 1 voter must be back; data at ONE" in two
     assert panel_text(ran({"datacenters": (4,)}), "failures").startswith(
-        "  The documents only have tables"
+        "  The documents have tables only"
     )
 
 
@@ -173,7 +173,7 @@ def test_nodes_that_fail_at_once_leave_no_time_to_choose_voters() -> None:
     verdicts = [facts.schema_changes(each.state) for each in (at_once, in_turn)]
     assert verdicts == ["impossible", "possible"]
     assert (
-        "A, B, C all go down at once. Group 0 has no majority: 2 of 5 voters are up"
+        "A, B, C all go down at once. Group 0 has no majority: it needs 3 voters, but 2 of 5 are up"
         in at_once.moments[1].say
     )
     assert at_once.model.find(at_once.state, "stop A, B, C") is None

@@ -18,7 +18,7 @@ LEFT_OUT = {
     "restart": ("refused", ""),
     "check mode": ("", ""),
     "remove": ("ends", "the upgrade waits until every peer answers (C, D)"),
-    "truncate discovery": ("ends", "discovery waits for nodes that it knows of (C, D)"),
+    "truncate discovery": ("ends", "discovery waits for all nodes that it knows about (C, D)"),
     "truncate history": ("one-schema", ""),
     "delete group id": ("ends", "some members of its group 0 do not answer (C, D)"),
     "compare": ("", ""),

@@ -78,7 +78,7 @@ def test_the_value_of_each_node_is_shown_with_what_it_means() -> None:
     assert "group0_upgrade_state no row" in a
     assert "(no row: a Raft upgrade is in progress)" in a
     assert "group0_upgrade_state unknown" in b
-    assert "(unknown: counts as recovery at the next start)" in b
+    assert "(an unknown value, which counts as recovery at the next start)" in b
 
 
 @pytest.mark.spec("G-025")
