@@ -212,7 +212,11 @@ def _views(m: GossipJoin, s: RingState, _: str) -> str:
     return "\n".join(
         f"{row.name}: reads from {', '.join(row.reads) or '–'}"
         + (f", also writes to {', '.join(row.pending)}" if row.pending else "")
-        + (f", has write {', '.join(map(str, row.holds))}" if row.holds else "")
+        + (
+            f", has write{'s' * (len(row.holds) > 1)} {', '.join(map(str, row.holds))}"
+            if row.holds
+            else ""
+        )
         for row in views(m, s)
     )
 

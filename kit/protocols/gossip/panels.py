@@ -215,7 +215,8 @@ def _ring(scene: Scene) -> Stage:
 def _of_ring(scene: Scene, row: ViewRow) -> Character:
     """A node with how far it is, the writes that it holds, and what it has heard."""
     m, s = scene.model, scene.state
-    holds = f"write {', '.join(map(str, row.holds))}" if row.holds else "no write"
+    holds = f"write{'s' * (len(row.holds) > 1)} {', '.join(map(str, row.holds))}"
+    holds = holds if row.holds else "no writes"
     heard = (f"{name} {said}" for name, said in zip(m.changing, row.says, strict=True) if said)
     asks = [f"reads {', '.join(row.reads)}"] * bool(row.reads)
     asks += [f"writes + {', '.join(row.pending)}"] * bool(row.pending)

@@ -199,7 +199,7 @@ class Failures(VotingModel[FailuresState]):
         each=first_of_sides,
         spends="changes",
         says=lambda m, before, a, after: (
-            f"A client adds column {after.entries}. It is now stored on "
+            f"A client adds column {after.entries}. The change is stored on "
             f"{', '.join(m.named(after.side_of(m.number(a.node))))}."
         ),
         travels=lambda m, before, a, after: (
@@ -275,13 +275,13 @@ class Failures(VotingModel[FailuresState]):
         return self.voting(s.but(apart=0)) if s.apart else None
 
     @action(tag="start", each=lambda m, s: m.everybody & ~s.up)
-    @purpose("The node was away and has to catch up first.")
+    @purpose("The node was down and has to catch up first.")
     def start_node(self, s: FailuresState, node: Node) -> Next:
         """{node} starts but does not serve yet."""
         return self.voting(s.but(up=s.up | 1 << node))
 
     @action(verb="start {datacenter}", each=lambda m, s: m.dcs_of(~s.up))
-    @purpose("The nodes were away and have to catch up first.")
+    @purpose("The nodes were down and have to catch up first.")
     def start_all(self, s: FailuresState, datacenter: Datacenter) -> Next:
         """The nodes of {datacenter} start but do not serve yet."""
         return self.voting(s.but(up=s.up | self.members(datacenter)))

@@ -195,7 +195,7 @@ class Recovery(LostMajority[RecoveryState]):
     @action()
     @purpose("Nodes that are given up must not interfere with the others.")
     def isolate(self, s: RecoveryState) -> Next:
-        """A firewall keeps the nodes that are given up away from the others."""
+        """With a firewall, the operator cuts off the nodes that are given up."""
         return None if s.isolated else s.but(isolated=True)
 
     @action(
@@ -208,7 +208,7 @@ class Recovery(LostMajority[RecoveryState]):
     )
     @purpose("Without the old id, the node looks for the new group at its next start.")
     def delete_id(self, s: RecoveryState, node: Node) -> Next:
-        """{node} no longer has a group id, but keeps running in its group until it restarts."""
+        """The operator deletes the group id of {node}, which stays in its group until its restart."""
         if self.isolation and not s.isolated:
             return refused("nodes that are given up are not cut off")
         if self.edition == "server" and not s.indexes_read:
@@ -239,7 +239,7 @@ class Recovery(LostMajority[RecoveryState]):
     @action(each=eligible)
     @purpose("The new group starts with what this node knows.")
     def choose(self, s: RecoveryState, node: Node) -> Next:
-        """{node} will lead: it knows {known}."""
+        """The operator chooses {node} as recovery leader: it knows {known}."""
         if not s.indexes_read:
             return refused("commit indexes have not been read")
         group, at = s.recoverable, s.nodes[node]
@@ -270,7 +270,7 @@ class Recovery(LostMajority[RecoveryState]):
     )
     @purpose("All nodes must join the same new group.")
     def set_option(self, s: RecoveryState, node: Node) -> Next:
-        """{node}'s configuration now names {leader} as recovery_leader."""
+        """The operator sets recovery_leader to {leader} in {node}'s configuration."""
         return s.at(node, option=s.leader)
 
     def startable(self, s: RecoveryState) -> Iterable[int]:
@@ -490,7 +490,7 @@ class Recovery(LostMajority[RecoveryState]):
     )
     @purpose("The option is needed only during the recovery.")
     def unset_option(self, s: RecoveryState, node: Node) -> Next:
-        """{node} no longer has recovery_leader set, so group ids have to match again."""
+        """The operator unsets recovery_leader on {node}, so group ids have to match again."""
         return self.apart(s) or s.at(node, option=NOBODY)
 
     @action(
@@ -501,7 +501,7 @@ class Recovery(LostMajority[RecoveryState]):
     )
     @purpose("The old group is finished, so its rows are no longer needed.")
     def clean_rows(self, s: RecoveryState, node: Node) -> Next:
-        """{node} no longer has any Raft rows from the old group."""
+        """The operator deletes the old group's Raft rows on {node}."""
         if s.dead:
             return refused("some dead nodes are neither removed nor replaced", self.named(s.dead))
         return self.apart(s) or s.at(node, old_rows=False)
@@ -654,7 +654,7 @@ class Recovery(LostMajority[RecoveryState]):
 
     @step("INV-MEMBER", on=(coordinate, remove, replace))
     def taken_out(self, before: RecoveryState, action: Any, after: RecoveryState) -> str | None:
-        """Topology changes need a majority of the new group; no node that is heard is removed."""
+        """Only a majority of the new group changes the topology, and removes no node it hears."""
         if not isinstance(action, Coordinate) and before.hears(self.number(action.node)):
             return f"{action.node} is removed although the others still hear it"
         group = before.new_group

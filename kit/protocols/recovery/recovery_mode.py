@@ -205,7 +205,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     @action()
     @purpose("Nodes that are given up must not interfere with the others.")
     def isolate(self, s: ModeState) -> Next:
-        """A firewall keeps the nodes that are given up away from the others."""
+        """With a firewall, the operator cuts off the nodes that are given up."""
         return None if s.isolated or not s.dead else s.but(isolated=True)
 
     @action(
@@ -266,7 +266,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     @action(label="read the logs", tag="logs", kind="check", travels=answers)
     @purpose("The operator makes sure that all nodes are in RECOVERY mode.")
     def read_logs(self, s: ModeState) -> Next:
-        """The log of every live node says RECOVERY mode."""
+        """The operator finds RECOVERY mode in the log of every live node."""
         if s.logs_read:
             return None
         if others := self.named(s.where(lambda n: n.standing == "live" and n.mode != "recovery")):
@@ -620,7 +620,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
 
     @step("INV-MEMBER", on=(remove,))
     def taken_out(self, before: ModeState, action: Any, after: ModeState) -> str | None:
-        """A removal needs group 0 or RECOVERY mode, and no node that is heard is removed."""
+        """Nodes are removed by group 0 or in RECOVERY mode, and only if no live node hears them."""
         if before.heard(self.number(action.node), before.live):
             return f"{action.node} is removed although the others still hear it"
         committed = before.remover is not None
@@ -753,7 +753,7 @@ ENTRY = entry(
         ),
         Scenario(
             "dies-in-recovery-mode",
-            "Four of seven nodes die, then C dies during the procedure and is removed like them",
+            "Four of seven nodes die. Then C dies during the procedure and is removed as well",
             {"commit_indexes": (2,) * 7, "dead": "D E F G", "deaths": 1},
             script=("isolate", "set A", "set B", "set C", "stop A", "start A", "die C"),
         ),

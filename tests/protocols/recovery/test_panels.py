@@ -54,9 +54,9 @@ def test_schema_changes_and_data_have_lamps_of_their_own() -> None:
     """
     timeline = after({**FIVE, "rf": 2})
     badges = panel_text(timeline, "badges")
-    assert "! no new schema" in badges
+    assert "! no schema changes" in badges
     assert "! QUORUM in 1 of 5 ranges" in badges
-    assert "A, B; A, B up; available at ONE, QUORUM, ALL" in panel_text(timeline, "ranges")
+    assert "replicas A, B; up A, B; available at ONE, QUORUM, ALL" in panel_text(timeline, "ranges")
     recovered = after({**FIVE, "rf": 2}, *SEED_STEPS, "restart B")
     badges = panel_text(recovered, "badges")
     assert "✓ schema changes" in badges

@@ -449,7 +449,7 @@ FORMS: tuple[Form, ...] = (
     SERVERS.reading(THE_ID, "read the id of group 0",
                     columns=("value",), table="system.scylla_local", column="key", value=GROUP_ID),
     Form(TRUNCATE, "delete the discovery state", TRUNCATED),
-    Form("TRUNCATE system.discovery", "the same", TRUNCATED, offered=False),
+    Form("TRUNCATE system.discovery", "delete the discovery state", TRUNCATED, offered=False),
     Form(DELETE_ID, "delete the persisted id of group 0", DELETED),
     *SERVERS.understood("grep", "journalctl", "cat"),
     Form(f"{OPTION} {{host_id}}", "set recovery_leader", set_leader, own=True),
@@ -457,10 +457,11 @@ FORMS: tuple[Form, ...] = (
     *SERVERS.understood("restart", "systemctl restart", "stop", "systemctl stop", "start",
                         "systemctl start"),
     Form(REMOVE, "remove a dead node", remove),
-    Form(f"{REMOVE} --ignore-dead-nodes {{host_ids}}", "remove it while others are dead", remove),
+    Form(f"{REMOVE} --ignore-dead-nodes {{host_ids}}", "remove a node while others are dead",
+         remove),
     Form(REPLACE, "put a new node in a dead node's place", replace_node, own=True),
-    Form(f"{REPLACE} --ignore-dead-nodes-for-replace {{host_ids}}", "replace it while others "
-        "are dead",
+    Form(f"{REPLACE} --ignore-dead-nodes-for-replace {{host_ids}}", "replace a node while "
+        "others are dead",
          replace_node, own=True),
     Form("DELETE FROM {raft_table} WHERE group_id = {group_id}", "delete a group's Raft rows",
          delete_rows),
@@ -510,7 +511,7 @@ def grade(now: DrillMoment) -> Grade:
             *((kept,) if m.majority_lives else ()),
             lost_majority.one_group(now),
             lost_majority.nothing_lost(now, act.Die, had, "entries and data", dangling),
-            GradeRow("steps", None, f"{used}, while the procedure takes {procedure_length(m)}"),
+            GradeRow("steps", None, f"{used} taken, {procedure_length(m)} in the procedure"),
             lost_majority.data_unavailable(now),
             *_looked_at(now),
         )

@@ -147,7 +147,7 @@ def remove(now: drill.DrillMoment, given: Given) -> drill.CommandReply:
 def _truncating(table: str, about: str, kind: Any) -> tuple[Form, Form]:
     return (
         Form(f"TRUNCATE TABLE system.{table}", about, query(kind)),
-        Form(f"TRUNCATE system.{table}", "the same", query(kind), offered=False),
+        Form(f"TRUNCATE system.{table}", about, query(kind), offered=False),
     )
 
 
@@ -167,8 +167,8 @@ FORMS: tuple[Form, ...] = (
     *SERVERS.understood("grep", "journalctl", f"cat {LOG_FILE}"),
     Form("nodetool removenode {host_id}", "remove a dead node and ignore "
         "the other dead nodes", remove),
-    Form("nodetool removenode {host_id} --ignore-dead-nodes {host_ids}", "the same", remove,
-         offered=False),
+    Form("nodetool removenode {host_id} --ignore-dead-nodes {host_ids}",
+         "remove a dead node and ignore these nodes", remove, offered=False),
     *_truncating("discovery", "delete the discovery state", act.TruncateDiscovery),
     *_truncating("group0_history", "delete group 0's history", act.TruncateHistory),
     Form(f"DELETE value FROM system.scylla_local WHERE key = '{GROUP_ID}'",

@@ -228,7 +228,7 @@ def _sides(scene: Scene) -> Iterator[Table]:
             (
                 Column("range", "label"),
                 Column("replicas", "replicas"),
-                Column("serving", "live", none="nobody"),
+                Column("serving", "live", none="none"),
             ),
             lines=unsaid,
         )
@@ -261,7 +261,7 @@ def _badges(scene: Scene) -> Badges:
     where = f" at {nodes}" if able and state.apart else ""
     yield (
         "schema",
-        *((f"✓ schema changes{where}", "") if able else _broken("no new schema")),
+        *((f"✓ schema changes{where}", "") if able else _broken("no schema changes")),
     )
     levels = [
         each for side in state.sides() for each in facts.level_lines(scene.model, state, side)

@@ -38,7 +38,7 @@ def test_of_two_equal_datacenters_one_is_no_majority_of_three_two_are() -> None:
     assert "A, B, C: 3 of 6 voters, 4 are needed: cannot change the schema" in panel_text(
         two, "nodes"
     )
-    assert "! no new schema" in panel_text(two, "badges")
+    assert "! no schema changes" in panel_text(two, "badges")
     assert why_not(two, "alter A")
     three = ran(THREE, "lose dc2")
     assert "6 of 9 voters, 5 are needed: can change the schema" in panel_text(three, "nodes")

@@ -52,7 +52,7 @@ def test_the_checklist_counts_who_died_among_the_dead() -> None:
     """C is to be removed as well; what was to be done on it is not."""
     begun = [f"set {name}" for name in "ABC"]
     timeline = after(SEVEN, "isolate", *begun, "stop A", "start A", "die C")
-    assert "  C: runs dead, group0_upgrade_state recovery" in panel_text(timeline, "rows")
+    assert "  C: mode dead, group0_upgrade_state recovery" in panel_text(timeline, "rows")
     lines = panel_text(to_the_end(timeline), "checklist").splitlines()
     assert all(line.endswith(": done") for line in lines), lines
     timeline = after(SEVEN, "isolate", *begun, "die C", "stop A", "start A", "stop B", "start B")

@@ -88,7 +88,7 @@ def test_data_dip_while_one_more_node_restarts() -> None:
     assert "✓ data at QUORUM" in panel_text(after(given, "set A"), "badges")
     timeline = after(given, "set A", "stop A")
     assert "! QUORUM in 0 of 3 ranges" in panel_text(timeline, "badges")
-    assert "A, B, C; B up; available at ONE" in panel_text(timeline, "ranges")
+    assert "replicas A, B, C; up B; available at ONE" in panel_text(timeline, "ranges")
     assert "✓ data at QUORUM" in panel_text(after(given, "set A", *RESTART_A), "badges")
 
 
