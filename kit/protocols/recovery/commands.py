@@ -123,7 +123,7 @@ def _parts(advice: dry_run.RecoveryAdvice) -> Iterator[Part]:
     yield Rows(choices, title="procedures")
     for keyspace in advice.keyspaces:
         levels = [(_level(each), each.standing) for each in keyspace.levels]
-        yield Rows(levels, "levels", f"data of {keyspace.keyspace}: {LEFT[keyspace.replicas_left]}")
+        yield Rows(levels, "levels", f"data in {keyspace.keyspace}: {LEFT[keyspace.replicas_left]}")
     if advice.leader is not None:
         yield ""
         yield from wrap(advice.leader, "recovery leader: ")
@@ -140,20 +140,23 @@ def _group0(lines: Sequence[dry_run.QuorumLine]) -> Iterator[str]:
     """A line for each set of voters that counts."""
     known_by = [line for line in lines if line.told_by]
     if not known_by:
-        yield from wrap("it is not known which nodes vote. At worst and at best", "group 0: ", GAP)
+        yield from wrap(
+            "it is not known which nodes vote. The worst and the best case:", "group 0: ", GAP
+        )
     elif len(lines) > 1:
-        yield from wrap("the voters, as these nodes see them", "group 0: ", GAP)
+        yield from wrap("the voters, as these nodes see them:", "group 0: ", GAP)
     for line in lines:
-        has = "a quorum" if line.holds else "no quorum"
+        has = "has a quorum" if line.holds else "has no quorum"
         needed = f"{line.needed} {are(line.needed)} needed"
         said = f"{has}: {line.live} of {counted(len(line.voters), 'voter')} alive, {needed}"
         if known_by and len(lines) == 1:
-            yield from wrap(said, "group 0: ", GAP)
+            yield from wrap(said, "group 0 ", GAP)
             said = f"{_named(line.voters)} (from {line.told_by})"
             yield from wrap(said, f"{GAP}voters: ", GAP * 2)
         else:
-            which = f"{line.told_by}: " if known_by else "if "
-            yield from wrap(f"{which}{_named(line.voters)} vote, {said}", GAP, GAP * 2)
+            voters = f"{_named(line.voters)} vote"
+            which = f"{line.told_by}: {voters}, and" if known_by else f"if {voters},"
+            yield from wrap(f"{which} group 0 {said}", GAP, GAP * 2)
 
 
 def _tables(rows: Iterable[availability.JudgedFailure]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from kit.edge.json_text import located, parse_json
 from kit.edge.reading import read_text
 from kit.engine.registry import one_of
-from kit.errors import BadInput, misfit
+from kit.errors import BadInput, are, counted, misfit
 from kit.masks import mask_of, nodes_in, where
 from kit.operators.importers.ringfile import LARGEST_FILE, by_name
 from kit.operators.importers.system_tables import RaftView, is_topology
@@ -282,7 +282,7 @@ def node_named(name: str, names: Sequence[str], option: str) -> str:
 
 
 MOST_NAMED = 6
-UNDECIDED = "it depends on which nodes vote in group 0, which is not known: ask live nodes first"
+UNDECIDED = "the procedure depends on which nodes vote in group 0: ask live nodes first"
 NO_UPGRADE = (
     "done: the published server has neither a Raft upgrade nor RECOVERY mode; edition "
     "documents covers the releases that had them"
@@ -472,7 +472,7 @@ def _cases(
         return (case(f"{all_vote}, in which every member votes", members),), ()
     together = cluster.died_together
     ends = extremes(cluster.places, members, down, lost, rules, together=together)
-    sure = f"any choice in release {rules.release}" if ends[0].voters == ends[1].voters else ""
+    sure = f"release {rules.release}, in any case" if ends[0].voters == ends[1].voters else ""
     return tuple(case(sure, each.voters) for each in dict.fromkeys(ends)), ()
 
 
@@ -564,8 +564,8 @@ def _worst(
                 yield f"{which}, known to be committed, {'are' if first < known else 'is'} gone"
         for name, entries in regressing(indexes, leader).items() if leader else ():
             yield (
-                f"the state of {name} goes back by {entries}: data that it wrote since "
-                "then may need a schema that no longer exists"
+                f"the state of {name} goes back by {entries} {'entry' if entries == 1 else 'entries'}: "
+                "data that it wrote since then may need a schema that no longer exists"
             )
         if any(node.state != "normal" for node in cluster.nodes):
             yield "the operation in progress is rolled back or finished"
@@ -617,8 +617,8 @@ def _replicas(cluster: ClusterDescription, by_hand: bool) -> Iterable[str]:
         for dc, factor in factors.items():
             if by_hand and dc in gone and left[dc] < factor:
                 yield (
-                    f"in {dc}, replace nodes instead of removing them: {left[dc]} left, "
-                    f"but {name} has RF {factor}"
+                    f"{name} has RF {factor}, but {counted(left[dc], 'node')} {are(left[dc])} left "
+                    f"in {dc}: replace nodes there instead of removing them"
                 )
             if not by_hand and factor > nodes[dc]:
                 yield (

@@ -208,7 +208,9 @@ class Recovery(LostMajority[RecoveryState]):
     )
     @purpose("Without the old id, the node looks for the new group at its next start.")
     def delete_id(self, s: RecoveryState, node: Node) -> Next:
-        """The operator deletes the group id of {node}, which stays in its group until its restart."""
+        """The operator deletes the group id of {node}, which stays in its group until it
+        restarts.
+        """
         if self.isolation and not s.isolated:
             return refused("nodes that are given up are not cut off")
         if self.edition == "server" and not s.indexes_read:

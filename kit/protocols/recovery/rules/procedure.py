@@ -138,9 +138,7 @@ ASK = ProcedureStep(
 )
 """How to learn which nodes vote."""
 NEW = {
-    "isolate": (
-        "make sure that {dead} cannot come back: cut them off from the live nodes with a firewall"
-    ),
+    "isolate": "use a firewall to make sure that {dead} cannot reach the live nodes again",
     "rolling restart": "restart the live nodes one by one; each must be normal again",
     "note id": "note raft_group0_id in system.scylla_local: it is the id of the old group",
     "read": "read commit_idx in system.raft on each live node",

@@ -174,8 +174,8 @@ def test_words(tmp_path: Path) -> None:
     assert (answer.status, answer.err) == (1, "")
     for words in (
         "recovery leader: a majority of group 0's voters cannot come back",
-        "no quorum: 2 of 5 voters live, 3 are needed",
-        "in dc1, replace nodes instead of removing them: 2 left, but shop has RF 3",
+        "group 0 has no quorum: 2 of 5 voters alive, 3 are needed",
+        "shop has RF 3, but 2 nodes are left in dc1: replace nodes there instead of removing them",
         "QUORUM            of some ranges",
         "may lead: B",
         "8   restart leader   restart B first",
