@@ -564,8 +564,8 @@ def _worst(
                 yield f"{which}, known to be committed, {'are' if first < known else 'is'} gone"
         for name, entries in regressing(indexes, leader).items() if leader else ():
             yield (
-                f"the state of {name} goes back by {entries} {'entry' if entries == 1 else 'entries'}: "
-                "data that it wrote since then may need a schema that no longer exists"
+                f"the state of {name} goes back by {entries} {'entry' if entries == 1 else 'entries'}"
+                ": data that it wrote since then may need a schema that no longer exists"
             )
         if any(node.state != "normal" for node in cluster.nodes):
             yield "the operation in progress is rolled back or finished"
