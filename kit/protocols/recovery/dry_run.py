@@ -563,9 +563,10 @@ def _worst(
                 which = f"entries {first} to {known}" if first < known else f"entry {known}"
                 yield f"{which}, known to be committed, {'are' if first < known else 'is'} gone"
         for name, entries in regressing(indexes, leader).items() if leader else ():
+            back = "1 entry" if entries == 1 else f"{entries} entries"
             yield (
-                f"the state of {name} goes back by {entries} {'entry' if entries == 1 else 'entries'}"
-                ": data that it wrote since then may need a schema that no longer exists"
+                f"the state of {name} goes back by {back}: data that it wrote since then may "
+                "need a schema that no longer exists"
             )
         if any(node.state != "normal" for node in cluster.nodes):
             yield "the operation in progress is rolled back or finished"
