@@ -180,7 +180,7 @@ def test_groups_tell_members_and_majority() -> None:
     timeline = after(FIVE, *SEED_STEPS, "restart B", "restart A")
     text = panel_text(timeline, "groups")
     assert "the old group: A, B, C, D, E; nobody run in it: cannot commit" in text
-    assert "3 are needed, given up" in text
+    assert "3 are needed, the group is given up" in text
     assert "group 2: A, B; A, B run in it: can commit (2 of 2 run, 2 are needed)" in text
 
 

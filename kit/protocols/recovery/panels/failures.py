@@ -107,7 +107,7 @@ def gates(scene: Scene) -> Iterator[Gate]:
     if m.majority:
         side, needed = _best(s), majority(s.voters.bit_count())
         there, missing = m.named(side & s.voters), m.named(s.voters & ~side)
-        yield Gate("voters", "a majority of voters", "a way to each other", there, missing, needed)
+        yield Gate("voters", "a majority of voters", "been reached", there, missing, needed)
 
 
 def _side_words(scene: Scene, side: int) -> str:
@@ -115,8 +115,8 @@ def _side_words(scene: Scene, side: int) -> str:
     size, reached = s.voters.bit_count(), (side & s.voters).bit_count()
     needed = f"{majority(size)} {are(majority(size))} needed" if m.majority else "none is needed"
     return (
-        f"{', '.join(m.named(side)) or 'nobody'}: {reached} of {size} voters, {needed}: "
-        f"{'can' if _able(scene, side) else 'cannot'} change the schema"
+        f"{', '.join(m.named(side)) or 'no node'}: {reached} of {size} voters, {needed}, "
+        f"so schema changes are {'possible' if _able(scene, side) else 'impossible'}"
     )
 
 
@@ -183,7 +183,7 @@ def _failures(scene: Scene) -> Iterator[tuple[str, Frag, str, str, FailureRow]]:
     m, way = scene.model, scene.way()
     run = [way[0].before if way else scene.state, *(step.after for step in way)]
     for row, s in facts.met_failures(m, run):
-        back = f", {row.back} must be back" if row.back else ""
+        back = f", {counted(row.back, 'node')} must be back" if row.back else ""
         possible = "possible" if row.schema else "impossible"
         documents = f"schema changes {possible}{back}; data available; {row.advice}"
         if s is None:
@@ -210,7 +210,7 @@ def _failure(row: tuple[str, Frag, str, str, FailureRow]) -> str:
 
 def _sides(scene: Scene) -> Iterator[Table]:
     for side in scene.state.sides():
-        names = ", ".join(scene.model.named(side & scene.state.serving)) or "nobody"
+        names = ", ".join(scene.model.named(side & scene.state.serving)) or "no node"
         yield Table(
             _of_side(facts.level_lines, side),
             f"level:{side}:{{.name}}".format,

@@ -208,7 +208,7 @@ def _groups(scene: Scene) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...
         running, voters = sides[0] | sides[1], s.voters_of(group)
         needed = majority(voters.bit_count())
         given_up = group <= s.abandoned and (group > OLD or s.leader != NOBODY)
-        majority_is = f"{needed} {are(needed)} needed{', given up' * given_up}"
+        majority_is = f"{needed} {are(needed)} needed{', the group is given up' * given_up}"
         run = f"{(running & voters).bit_count()} of {voters.bit_count()} voters run, {majority_is}"
         vote = "votes" if voters.bit_count() == 1 else "vote"
         said = run if voters == members else f"{', '.join(m.named(voters))} {vote}: {run}"
