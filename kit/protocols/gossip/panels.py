@@ -193,7 +193,7 @@ PHASES = {
     "member": "member",
     "down": "down",
     "removing": "drives removal",
-    "restored": "drives, streamed",
+    "restored": "removal streamed",
 }
 HEALTH: dict[str, Health] = {"shadow": "joining", "boot": "joining", "streamed": "joining"}
 

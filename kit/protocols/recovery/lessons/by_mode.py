@@ -45,7 +45,7 @@ def runs_after_restart(timeline: Timeline, node: str) -> PosedQuestion:
         f"{node} restarts. How does it run then?",
         RUNS.values(),
         (RUNS[after.mode],),
-        f"It reads group0_upgrade_state ({value}) when it starts.",
+        f"{node} reads group0_upgrade_state ({value}) when it starts.",
         still(ahead, "rows"),
     )
 

@@ -64,7 +64,7 @@ def must_return(timeline: Timeline) -> PosedQuestion:
     if not down:
         raise KitError("predict: no node is down")
     return posed(
-        f"Down: {_down(m, s)}. How many voters must be back before the schema can be changed?",
+        f"Down: {_down(m, s)}. How many voters must come back before the schema can change?",
         tuple(map(str, range(down.bit_count() + 1))),
         (str(facts.voters_missing(s)),),
         f"{s.voters.bit_count()} nodes vote, so {majority(s.voters.bit_count())} must "
@@ -167,7 +167,7 @@ def _row(each: JudgedFailure) -> tuple[str, ...]:
 
 @checked
 def orders_table(datacenters: int) -> Sheet:
-    """Show for each row whether group 0 has a majority, by who votes and who dies when.
+    """Show for each row whether group 0 has a majority: it depends on who votes and who dies when.
 
     Raises BadInput when the documents have no table for so many datacenters.
     """
@@ -196,7 +196,7 @@ def may_lead(timeline: Timeline) -> PosedQuestion:
         "Which of the live nodes may lead the recovery?",
         indexes,
         right,
-        f"The leader's state becomes the state of all the others. Commit indexes: {words}.",
+        f"All other nodes get the leader's state. Commit indexes: {words}.",
         still(timeline, "nodes"),
     )
 
@@ -248,7 +248,7 @@ def hears(timeline: Timeline) -> PosedQuestion:
 
 @checked
 def if_led(source: object) -> Sheet:
-    """Show for each live node whose schema would go back if it led, and which data would dangle."""
+    """Show for each live node which schemas go back if it leads, and which data then dangles."""
     m, s = _recovery(timeline_of(source))
     indexes = live_indexes(m, s)
     rows = []
@@ -263,7 +263,7 @@ def if_led(source: object) -> Sheet:
         words = (f"{other} by {entries}" for other, entries in back.items())
         fits = sign(not back)
         rows.append((name, str(index), f"{fits} {listed(words)}", listed(dangling)))
-    heads = ("leader", "commit index", "goes back", "data without a column")
+    heads = ("leader", "commit index", "goes back (entries)", "data without a column")
     return Sheet("If this node led", heads, tuple(rows))
 
 
