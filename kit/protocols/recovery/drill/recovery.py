@@ -502,7 +502,7 @@ def grade(now: DrillMoment) -> Grade:
     )
     whole = "all live nodes run in one group, and nothing is left of any other group"
     began = (step.action for step in now.run if isinstance(step.action, NEEDLESS))
-    needless = [f"a majority of the voters was alive before {m.verb(each)}" for each in began]
+    needless = [f"a majority of the voters was alive: no need to {m.verb(each)}" for each in began]
     kept = judged("no needless recovery", needless[:1], "the group that had a majority carried on")
     used = sum(isinstance(step.action, OPERATORS) for step in now.run)
     return Grade(
