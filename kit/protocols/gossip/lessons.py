@@ -181,11 +181,11 @@ def _met(names: tuple[str, ...], side: tuple[str, ...], rf: int) -> tuple[int, i
 
 @checked
 def same_crash() -> Sheet:
-    """One crash in both worlds: the node driving a join or a removal dies once data is streamed.
+    """Show one crash in both worlds: the driver of a join or removal dies once data is streamed.
 
-    By gossip that is the joining node, or the neighbour on which the operator calls removenode;
-    what it had passed is passed again. In the other world the next coordinator reads the tables and
-    goes on in the state where the last one was, whose work it begins again.
+    With gossip, the driver is the joining node, or the neighbour on which the operator calls
+    removenode. The stages that it had passed are passed again. In group 0, the next coordinator
+    reads the tables and continues in the last coordinator's state, whose work begins again.
     """
     join, removal = {"nodes": 3, "crashes": 1}, {"operation": "removenode", "rf": 3, "crashes": 1}
     remove = {"nodes": 5, "operations": ("removenode E",), "crashes": 1, "down": ("E",)}
@@ -250,11 +250,11 @@ def _entered(timeline: Timeline, stage: Any, since: int = 0) -> list[str]:
 
 @checked
 def logins(down: str = "A", nodes: int = 3, rf: int = 1) -> Sheet:
-    """Show who can log in while nodes are down: roles in a keyspace of RF ``rf``, and in group 0.
+    """Show who can log in while nodes are down: with roles in a keyspace of RF ``rf``, or in group 0.
 
-    There is a role in the range of each node; a client reaches some node that is up.
+    There is a role in the range of each node, and a client reaches any node that is up.
 
-    Raises BadInput for names that are no nodes, an RF below 1, or where no node is left.
+    Raises BadInput for unknown nodes, an RF below 1, or when no node is left.
     """
     names, rf = _names(nodes), whole_number("rf", rf, 1)
     off = _chosen("down", down, names)
@@ -291,12 +291,12 @@ def _until(timeline: Timeline, holds: Any) -> None:
 
 
 def overwritten(timeline: Timeline) -> PosedQuestion:
-    """Which changes that clients were told are done are overwritten once all nodes agree?
+    """Which finished changes are overwritten once all nodes agree?
 
-    From here on the default schedule is followed until all nodes have one version.
+    From here on, the default schedule runs until all nodes have one version.
 
-    Raises BadInput where the model is no schema by gossip.
-    Raises KitError where the nodes cannot agree from here.
+    Raises BadInput when the timeline is not of model ``gossip``.
+    Raises KitError when the nodes cannot agree from here.
     """
     model = model_of(timeline, Gossip, "a schema by gossip")
     ahead = copied(timeline)

@@ -134,8 +134,8 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
 
     stuck: bool = parameter(
         False,
-        "whether the nodes died during a Raft upgrade, which needs every node; then "
-        "fewer than half can be dead",
+        "whether the nodes died during a Raft upgrade, which needs every node (then "
+        "fewer than half of the nodes can be dead)",
     )
     crashes: int = budget(0, "how often a node can crash", le=lost_majority.MOST_FAULTS)
     deaths: int = budget(0, "how many more nodes can die for good", le=lost_majority.MOST_FAULTS)
@@ -297,7 +297,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         if s.heard(node, s.live):
             return refused("the node is alive", (self.names[node],))
         if down := s.where(lambda n: n.standing == "live" and not n.is_up):
-            return refused("some nodes that are not ignored are down", self.named(down))
+            return refused("some live nodes are down", self.named(down))
         if s.remover is None:
             modes = {n.mode for n in s.nodes if n.standing == "live"}
             return WAITS_FOR_UPGRADE if modes & {"upgrade", "synchronize"} else NO_REMOVAL
@@ -454,7 +454,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         """Every member of a node's group answers, with its schema version."""
         members = s.groups[s.nodes[node].group]
         if deaf := s.unheard(node, members):
-            return refused("some members of its group 0 do not answer", self.named(deaf))
+            return refused("some members of the node's group 0 do not answer", self.named(deaf))
         mine = s.nodes[node].schema_version
         apart = s.where(lambda n: n.schema_version != mine) & members
         return refused("schema versions differ", self.named(apart)) if apart else None

@@ -112,11 +112,11 @@ Orders = tuple[bool, bool]
 
 
 def dead_nodes(spark: Spark | None, *, tasks: int | None = None, **bounds: Any) -> Any:
-    """A Spark frame with every set of dead nodes of every layout, in so many tasks.
+    """Return a Spark frame with every set of dead nodes of every layout.
 
-    ``bounds`` are the fields of ``kit.protocols.recovery.spark.LayoutBounds``; each layout
-    is a task, if ``tasks`` does not say otherwise. Without Spark (None) it is an Arrow table, made
-    here and now. ``kit.spark.description(row)`` is the cluster of a row.
+    ``bounds`` are the fields of ``kit.protocols.recovery.spark.LayoutBounds``. Each layout is a
+    task, unless ``tasks`` gives another number of tasks. Without Spark (None) the result is an
+    Arrow table, made at once. ``kit.spark.description(row)`` describes the cluster of a row.
 
     Raises BadInput for a bound that is unknown or out of its limits, before any task begins.
     """
@@ -181,9 +181,9 @@ OPENED = f"a row with at most {MOST_NODES} nodes and RF; for others, use kit.spa
 
 
 def description(row: Any) -> str:
-    """The cluster of a row of ``dead_nodes`` as a file that ``python -m kit recover`` reads.
+    """Return the cluster of a row of ``dead_nodes`` as a file for ``python -m kit recover``.
 
-    Its dead nodes died at once and are lost for good.
+    The dead nodes of the row died at once and are lost for good.
 
     Raises BadInput for another row.
     """

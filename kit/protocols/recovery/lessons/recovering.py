@@ -55,7 +55,7 @@ def still_possible(timeline: Timeline) -> PosedQuestion:
 
 
 def must_return(timeline: Timeline) -> PosedQuestion:
-    """How many nodes have to come back before the schema can be changed?
+    """How many nodes have to come back before the schema can change?
 
     Raises BadInput when the timeline is not of model ``failures``; KitError when no node is down.
     """
@@ -91,7 +91,7 @@ def votes_now(timeline: Timeline) -> PosedQuestion:
 
 
 def sides_possible(timeline: Timeline) -> PosedQuestion:
-    """Of two sides of a cut, which can change the schema, and which has data at QUORUM?
+    """Which side of a cut can change the schema, and which side has data at QUORUM?
 
     Raises BadInput when the timeline is not of model ``failures``; KitError when nobody is cut off.
     """
@@ -136,7 +136,7 @@ def _judged_rows(datacenters: int) -> list[JudgedFailure]:
 
 @checked
 def failures_table(datacenters: int) -> Sheet:
-    """Show the documents' table for this many datacenters of three nodes, next to what is computed.
+    """Show the documents' table for this many datacenters of three nodes, and what is computed.
 
     Raises BadInput when the documents have no table for it.
     """
@@ -169,7 +169,7 @@ def _row(each: JudgedFailure) -> tuple[str, ...]:
 def orders_table(datacenters: int) -> Sheet:
     """Show for each row whether group 0 has a majority: it depends on who votes and who dies when.
 
-    Raises BadInput when the documents have no table for so many datacenters.
+    Raises BadInput when the documents have no table for this many datacenters.
     """
     truths = _judged_rows(datacenters)
     return Sheet(
@@ -269,7 +269,7 @@ def if_led(source: object) -> Sheet:
 
 @checked
 def walks_graded(name: str, walks: Mapping[str, Iterable[str]]) -> Sheet:
-    """Grade walks through a drill, given as typed lines, each by the run that it makes.
+    """Grade walks through a drill. A walk is a list of typed lines, graded by the run it makes.
 
     Raises BadInput for a name that no drill has.
     """
@@ -420,7 +420,7 @@ TASKS = (
         "the verb start D starts one node of dc2. Look at how many voters are needed.",
         Ground("failures", {"datacenters": (3, 3)}),
         altered,
-        ends(all_serve, "At the end of your run, some running node has not caught up."),
+        ends(all_serve, "At the end of your run, a running node has not caught up."),
         few_started,
     ),
     Task(

@@ -60,7 +60,7 @@ def which_procedure(
     return "restart", "group 0 has a quorum"
 
 
-OLDER = "the same loss, on servers that have no recovery_leader"
+OLDER = "for the same loss on servers that have no recovery_leader"
 ONLY_FOR = "only for a stuck Raft upgrade with lost nodes, or for a lost majority"
 
 

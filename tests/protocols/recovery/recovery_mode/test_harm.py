@@ -20,7 +20,7 @@ LEFT_OUT = {
     "remove": ("ends", "the upgrade waits until every peer answers (C, D)"),
     "truncate discovery": ("ends", "discovery waits for all nodes that it knows about (C, D)"),
     "truncate history": ("one-schema", ""),
-    "delete group id": ("ends", "some members of its group 0 do not answer (C, D)"),
+    "delete group id": ("ends", "some members of the node's group 0 do not answer (C, D)"),
     "compare": ("", ""),
     "leave": ("ends", "A runs in RECOVERY mode"),
     "restart again": ("ends", "A runs in RECOVERY mode"),

@@ -71,7 +71,7 @@ def test_dead_nodes_are_removed_in_recovery_mode_alone() -> None:
     """Group 0 has no majority; who is alive is not removed; a Raft upgrade holds removals up."""
     assert "no majority" in refused(after(FOUR), "removenode C")
     entered = after(FOUR, *ENTER, "logs", "stop B")
-    assert refused(entered, "removenode C") == "some nodes that are not ignored are down B"
+    assert refused(entered, "removenode C") == "some live nodes are down B"
     assert refused(after(FOUR, *ENTER), "removenode C") == ""
     upgrading = after(FOUR, *ENTER, "unset A", *RESTART_A, "unset B", "stop B", "start B")
     assert "must wait until the Raft upgrade" in refused(upgrading, "removenode C")
@@ -95,7 +95,9 @@ def test_a_group_id_that_was_kept_brings_the_old_group_back() -> None:
     timeline = after(FOUR, *ENTER, *REMOVE, *kept, *LEAVE)
     assert node(timeline, "A").group == 0
     assert refused(timeline, "enter B") == "the old group has no majority to let the node in"
-    assert refused(timeline, "synchronize A") == "some members of its group 0 do not answer C D"
+    assert (
+        refused(timeline, "synchronize A") == "some members of the node's group 0 do not answer C D"
+    )
 
 
 def test_schema_changes_by_mode() -> None:
