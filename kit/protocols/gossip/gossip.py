@@ -211,30 +211,30 @@ class Gossip(NetworkModel):
 
     @receives(Syn)
     def hears_syn(self, state: LegacyNode, envelope: Envelope[Syn]) -> Turn:
-        """It asks for what it lacks, and tells what it knows better."""
+        """The node asks for what it lacks, and sends what it knows better."""
         lacking, newer = compared(state.view, envelope.message.digests)
         return state, (Post(envelope.source, Ack(lacking, newer)),)
 
     @receives(Ack)
     def hears_ack(self, state: LegacyNode, envelope: Envelope[Ack]) -> Turn:
-        """It takes what is newer, and answers what it is asked for."""
+        """The node takes what is newer, and sends what it is asked for."""
         lacking, after = envelope.message.lacking, state.hears(envelope.message.newer)
         return after, (Post(envelope.source, Ack2(since(after.view, lacking))),) if lacking else ()
 
     @receives(Ack2)
     def hears_ack2(self, state: LegacyNode, envelope: Envelope[Ack2]) -> Turn:
-        """It takes what it asked for."""
+        """The node takes what it asked for."""
         return state.hears(envelope.message.newer), ()
 
     @receives(PullRequest)
     def is_pulled(self, state: LegacyNode, envelope: Envelope[PullRequest]) -> Turn:
-        """It sends all its cells."""
+        """The node sends all its cells."""
         answer = PullAnswer(envelope.message.version, state.version, state.cells)
         return state, (Post(envelope.source, answer),)
 
     @receives(PullAnswer)
     def merges(self, state: LegacyNode, envelope: Envelope[PullAnswer]) -> Turn:
-        """It merges another node's cells, cell by cell."""
+        """The node merges another node's cells, one by one."""
         pulled = envelope.message
         return state.with_cells(pulled.cells, pulled.wanted, pulled.version), ()
 
@@ -332,7 +332,7 @@ class Gossip(NetworkModel):
     def one_side(self, s: ActorState) -> str | None:
         """During a network partition, one side has all the newest changes.
 
-        It is broken by two nodes of different sides of which each has what the other one lacks.
+        Two nodes on different sides break this if each has changes that the other lacks.
         """
         here, *there = self.sides(s)
         for a, b in product(here, *there) if there else ():

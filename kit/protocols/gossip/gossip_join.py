@@ -306,7 +306,7 @@ class GossipJoin(NodeModel[RingState]):
         """{node} gossips BOOT in generation {generation}. Nodes that hear this also write to
         {node}.
 
-        The published codes refuse to join beside another one that is known to join.
+        The published code refuses to join while another node is known to be joining.
         """
         mine = s.nodes[node]
         for state in mine.view:
@@ -379,7 +379,7 @@ class GossipJoin(NodeModel[RingState]):
         """The operator runs removenode {dead} on {node}, and {node} gossips that {dead} is
         REMOVING.
 
-        An endpoint alone writes of itself; of a dead one its driver does, a generation later.
+        Only an endpoint writes its own state. For a dead node, its driver does, a generation later.
         """
         if driver := next((each.name for each in s.nodes if each.drives), ""):
             return refused(f"{driver} is already driving the removal")
@@ -398,7 +398,7 @@ class GossipJoin(NodeModel[RingState]):
     )
     @purpose("The dead node's copy is gone, so the new replica needs a copy from another node.")
     def restore_replica(self, s: RingState, node: Node) -> Next:
-        """The driver tells the new replica to copy from a live one, and hears that it has."""
+        """The driver asks the new replica to copy from a live one, and hears when it is done."""
         name, taker, sources = self.names[node], self.taker(s, node), self.sources(s, node)
         owner, dead = self.node(s, taker), self.dead[0]
         if owner.phase != "member" or not self.reaches(s, name, taker):
@@ -431,7 +431,7 @@ class GossipJoin(NodeModel[RingState]):
     def restart_driver(self, s: RingState, node: Node) -> Next:
         """{node} is up again with its data, but does not remember driving a removal.
 
-        It knows what it knew of others, and says of itself that it is back.
+        The node still knows what it knew about others, and announces that it is back.
         """
         name, generation = self.names[node], s.nodes[node].generation + 1
         view = rules.started(s.nodes[node].view, name, generation, STATUS=rules.NORMAL)
@@ -519,9 +519,9 @@ class GossipJoin(NodeModel[RingState]):
     )
     @purpose("No log records what the node was driving, so no other node takes over.")
     def crash_driver(self, s: RingState, node: Node) -> Next:
-        """Later, the operation starts from scratch: none of the work done can be reused.
+        """The operation has to start from scratch later: none of the work can be reused.
 
-        A member keeps its data, and its place in the ring.
+        A member keeps its data and its place in the ring.
         """
         if s.nodes[node].drives:
             return s.at(node, phase="down", drives="")
@@ -572,7 +572,7 @@ class GossipJoin(NodeModel[RingState]):
     def seen(self, s: RingState) -> str | None:
         """At any moment, every read sees every acknowledged write.
 
-        That is what gossip does not promise, while news travel.
+        Gossip does not promise this while news travels.
         """
         return next(self.misses(s), None)
 

@@ -250,7 +250,7 @@ def _entered(timeline: Timeline, stage: Any, since: int = 0) -> list[str]:
 
 @checked
 def logins(down: str = "A", nodes: int = 3, rf: int = 1) -> Sheet:
-    """Show who can log in while nodes are down: with roles in a keyspace of RF ``rf``, or in group 0.
+    """Show who can log in with nodes down: roles are in a keyspace of RF ``rf``, or in group 0.
 
     There is a role in the range of each node, and a client reaches any node that is up.
 

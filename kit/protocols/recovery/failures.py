@@ -332,7 +332,7 @@ class Failures(VotingModel[FailuresState]):
 
     @step("INV-LIN", on=(alter,))
     def sees_all(self, before: FailuresState, action: Any, after: FailuresState) -> str | None:
-        """A schema change sees all earlier ones."""
+        """Every schema change sees all earlier ones."""
         missed = self.missed(before, action, after)
         if not missed:
             return None

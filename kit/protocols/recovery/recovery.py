@@ -343,8 +343,8 @@ class Recovery(LostMajority[RecoveryState]):
     def restart(self, s: RecoveryState, node: Node) -> Next:
         """The node runs in its persisted group; without one, it creates one, joins one or fails.
 
-        Others than the leader need a group that they can join (S-49). A server of edition
-        ``server`` waits for one itself; without the option it starts and is down again.
+        A node other than the leader needs a group that it can join (S-49). A server of edition
+        ``server`` waits for such a group. Without the option it starts and goes down again.
         """
         at, server = s.nodes[node], self.edition == "server"
         if at.group_id != NO_GROUP:
@@ -420,9 +420,10 @@ class Recovery(LostMajority[RecoveryState]):
     def coordinate(self, s: RecoveryState) -> Next:
         """The coordinator on the new group's leader continues the operation that was in progress.
 
-        A barrier asks every normal node, and some are dead: it fails, and the operation goes the
-        way back of the transition tables. They cannot have been removed, since that waits for the
-        end. Once reads use the new replicas there is no way back, and it succeeds.
+        A barrier asks every normal node. Some are dead, so it fails, and the operation takes the
+        way back in the transition tables. The dead nodes cannot have been removed, because a
+        removal waits for the end of the operation. Once reads use the new replicas, there is no way
+        back, and the operation succeeds.
         """
         if not s.is_under_way:
             return None
@@ -545,7 +546,7 @@ class Recovery(LostMajority[RecoveryState]):
     def alter(self, s: RecoveryState, node: Node) -> Next:
         """A client changes the schema in the group that a node runs in.
 
-        What is committed behind the firewall reaches no client of the cluster that recovers.
+        A change committed behind the firewall reaches no client of the cluster that recovers.
         """
         group, walled_off = s.nodes[node].group, s.is_walled_off(s.nodes[node])
         if not s.may_commit(group, walled_off):
@@ -642,7 +643,7 @@ class Recovery(LostMajority[RecoveryState]):
 
     @step("INV-LIN", on=(alter,))
     def linearizable(self, before: RecoveryState, action: Any, after: RecoveryState) -> str | None:
-        """A schema change sees all earlier ones."""
+        """Every schema change sees all earlier ones."""
         node = self.number(action.node)
         company, columns = before.company(node), after.nodes[node].columns
         for pair in before.talking():

@@ -253,7 +253,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     )
     @purpose("How a node runs depends on what it finds on its disk.")
     def start_server(self, s: ModeState, node: Node) -> Next:
-        """The node runs in the mode that ``group0_upgrade_state`` says."""
+        """The node starts in the mode that its ``group0_upgrade_state`` names."""
         return s.started(node)
 
     def answers(self, before: ModeState, act: Any, after: ModeState) -> Iterator[Travel]:
@@ -291,8 +291,9 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     def remove(self, s: ModeState, node: Node) -> Next:
         """The operator removes {node} from the cluster.
 
-        A removal refuses who is heard, and needs all others; outside RECOVERY mode it needs group
-        0, which takes the node out of its members, and waits for the end of a Raft upgrade.
+        A node that is heard cannot be removed, and a removal needs all other nodes. Outside
+        RECOVERY mode it needs group 0, which takes the node out of its members, and waits for the
+        end of a Raft upgrade.
         """
         if s.heard(node, s.live):
             return refused("the node is alive", (self.names[node],))
@@ -423,7 +424,8 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     def enter(self, s: ModeState, node: Node) -> Next:
         """A node joins the group 0 that it finds, by snapshot, or creates one.
 
-        Every peer answers first; then discovery needs a group with a majority, or all it asks.
+        Every peer has to answer first. Then discovery needs a group with a majority, or an answer
+        from every node that it asks.
         """
         if deaf := s.unheard(node, s.peers):
             return refused("the upgrade waits until every peer answers", self.named(deaf))
@@ -483,7 +485,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     def finish(self, s: ModeState, node: Node) -> Next:
         """{node} finishes the Raft upgrade.
 
-        Some member has before it, or all are in ``synchronize`` with one schema version.
+        Some member has finished before, or all are in ``synchronize`` with one schema version.
         """
         group = s.nodes[node].group
         members, heard = s.groups[group], s.heard(node, s.groups[group])
@@ -519,8 +521,9 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     def alter(self, s: ModeState, node: Node) -> Next:
         """A client adds a column at a node, in whatever mode the node runs.
 
-        Group 0 commits an entry, and needs its majority; in ``synchronize`` nobody may. Without
-        group 0 the node changes its own schema, with a tombstone for ``group0_schema_version``.
+        Group 0 commits an entry, and needs its majority. In ``synchronize`` no change is possible.
+        Without group 0 the node changes its own schema, with a tombstone for
+        ``group0_schema_version``.
         """
         at, column = s.nodes[node], s.entries + 1
         if at.mode == "synchronize":
@@ -557,7 +560,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     def die(self, s: ModeState, node: Node) -> Next:
         """{node} dies for good, so it is also given up.
 
-        What nobody else knows has died with it.
+        Anything that no other node knows has died with it.
         """
         if s.live == 1 << node:
             return None
@@ -600,7 +603,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
 
     @step("INV-LIN", on=(alter,))
     def linearizable(self, before: ModeState, act: Any, after: ModeState) -> str | None:
-        """A schema change sees all earlier ones."""
+        """Every schema change sees all earlier ones."""
         node = self.number(act.node)
         missed = before.answered & ~after.nodes[node].columns
         apart = before.nodes[node].mode != "group 0" or before.is_walled_off(before.nodes[node])
