@@ -359,7 +359,7 @@ class Gossip(NetworkModel):
         """No table lacks its keyspace, and no column lacks its table."""
         for node in s.nodes:
             for orphan in schema_of(node.cells).orphans:
-                return f"{node.name} has {orphan} but not the definition that it needs"
+                return f"{node.name} has {orphan}, but the definition that it needs is missing"
         return None
 
     @sometimes()
@@ -511,7 +511,8 @@ def lost_updates(m: Gossip) -> Monitor:
     def lost(kept: Acknowledged, node: LegacyNode) -> str:
         for number, cell in kept:
             if is_dominated(cell, node):
-                return f"{m.planned[number].text} was done but has been overwritten on {node.name}"
+                done = f"{m.planned[number].text} was done"
+                return f"{done}, but {node.name} has something newer in its place"
         return ""
 
     def step(

@@ -584,7 +584,7 @@ class GossipJoin(NodeModel[RingState]):
                 taker = self.taker(s, place)
                 if lacks := s.acknowledged & ~self.node(s, taker).data:
                     number = lacks.bit_length()
-                    return f"{taker} takes the place of {self.dead[0]} but lacks write {number}"
+                    return f"{taker} takes the place of {self.dead[0]}, but it lacks write {number}"
         return None
 
     @step("INV-STREAM", on=(announce_normal,), when=lambda m: m.newcomers and not m.cuts)
