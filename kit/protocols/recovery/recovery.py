@@ -765,7 +765,8 @@ class Recovery(LostMajority[RecoveryState]):
         back = "back, " if node.status == "returned" else ""
         runs = f"runs in {self.group_name(node.group)}" if node.group != NO_GROUP else node.status
         option = f", recovery_leader {self.names[node.option]}" if node.option != NOBODY else ""
-        data = f", data in column {listed_columns(node.data)}" if node.data else ""
+        columns = f"column{'s' * (node.data.bit_count() > 1)} {listed_columns(node.data)}"
+        data = f", data in {columns}" if node.data else ""
         stored = self.stored_id(node.group_id)
         return f"{back}{runs}, {stored}, commit index {node.index}{option}{data}"
 

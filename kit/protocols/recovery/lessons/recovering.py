@@ -414,9 +414,9 @@ TASKS = (
     run_task(
         "one-start-is-enough",
         "a schema change with half the nodes down",
-        "There are six nodes in two datacenters. Give the verbs in order: add column "
-        "1 at A, then lose dc2. Add a second column with as few starts as possible, and leave "
-        "no running node that has not caught up.",
+        "There are six nodes in two datacenters. Give the verbs of a run. First add "
+        "column 1 at A and lose dc2. Then add a second column with as few starts as possible. "
+        "At the end, every running node must have caught up.",
         "the verb start D starts one node of dc2. Look at how many voters are needed.",
         Ground("failures", {"datacenters": (3, 3)}),
         altered,
@@ -454,7 +454,7 @@ TASKS = (
         "entries-that-go-back",
         "what a leader costs",
         "Write entries_back(indexes, leader). `indexes` are the commit indexes of the "
-        "live nodes, and `leader` is the position (from 0) of the one that leads. Return a "
+        "live nodes, and `leader` is the position (from 0) of the node that leads. Return a "
         "list of how many entries each node's state goes back by.",
         "every node gets the leader's state, so a node that knows no more than the "
         "leader loses nothing.",
