@@ -250,8 +250,8 @@ class Gossip(NetworkModel):
         under_way: set[tuple[str, str]] = set()
         for e in s.network.in_flight:
             if e.source in ends and e.target in ends and isinstance(e.message, kinds):
-                said = f"{self.in_short(e.message)} is in flight"
-                return refused(f"{mine} and {theirs} are busy: {said}")
+                said = self.in_short(e.message)
+                return refused(f"{mine} and {theirs} already have {said} in flight")
             if not self.carrier.cut(s.network, e.source, e.target):
                 under_way.add((e.source, e.target))
         return self.bounds[0] if len(under_way) >= self.at_once else None
@@ -440,7 +440,7 @@ class Gossip(NetworkModel):
                 return f"ACK2 ({' and '.join(_states(newer))})"
             case PullAnswer(_, version, cells):
                 return f"{counted(len(cells), 'cell')} of version {version}"
-        return "a request for its schema"
+        return "a schema request"
 
 
 _, PullCells, BeginRound, MakeChange, *_rest = Gossip.acts

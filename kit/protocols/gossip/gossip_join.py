@@ -140,9 +140,11 @@ def _restore_says(m: GossipJoin, before: RingState, a: Any, after: RingState) ->
     taker, sources = m.taker(before, m.number(a.node)), m.sources(before, m.number(a.node))
     if not sources:
         return f"{{node}} finds no replica other than the dead one, so {taker} copies nothing."
+    source = sources[0]
+    if taker == a.node:
+        return f"{{node}} is the new replica itself, so it copies the key from {source}."
     return (
-        f"{{node}} asks {taker} to copy the key from {sources[0]}, and {taker} reports "
-        "that it has done so."
+        f"{{node}} asks {taker} to copy the key from {source}, and {taker} reports that it is done."
     )
 
 
@@ -414,7 +416,7 @@ class GossipJoin(NodeModel[RingState]):
         return s.but(streams=s.streams + bool(sources))
 
     @action(tag="removed", each=so_far("restored"), when=lambda m: m.dead)
-    @purpose("Only nodes that have heard this stop counting on the dead node.")
+    @purpose("Nodes stop counting on the dead node only when they hear this.")
     def announce_removed(self, s: RingState, node: Node) -> Next:
         """{node} gossips that {gone} is REMOVED. Nodes that hear this send {gone} no more
         requests.
@@ -475,8 +477,8 @@ class GossipJoin(NodeModel[RingState]):
     )
     @purpose("A request coordinator writes to the replicas in its own view.")
     def write_key(self, s: RingState, coordinator: Node, by: Replicas) -> Next:
-        """{coordinator} writes to {targets}, following its own view. It needed {needed}, and {by}
-        acknowledged.
+        """{coordinator} writes to {targets}, following its own view. It needs {needed} and gets
+        {them} from {by}.
         """
         bit = 1 << s.written
         for name in by:
@@ -635,7 +637,11 @@ class GossipJoin(NodeModel[RingState]):
             return {"gone": self.dead[0]}
         if isinstance(action, WriteKey):
             targets, needed = self.targets(before, self.number(action.coordinator))
-            return {"targets": ", ".join(targets), "needed": counted(needed, "acknowledgement")}
+            return {
+                "targets": ", ".join(targets),
+                "needed": counted(needed, "acknowledgement"),
+                "them": "it" if needed == 1 else "them",
+            }
         return {}
 
     def milestone(self, before: RingState, action: Any, after: RingState) -> str | None:

@@ -297,15 +297,15 @@ class Failures(VotingModel[FailuresState]):
         return self.without(s, 1 << node)
 
     @action(fault=True, each=lambda m, s: m.dcs_of(s.up))
-    @purpose("One datacenter can have more voters than the majority can spare.")
+    @purpose("Without one datacenter, the other voters might not be a majority.")
     def lose(self, s: FailuresState, datacenter: Datacenter) -> Next:
         """All nodes of {datacenter} go down. {means}."""
         return self.without(s, self.members(datacenter))
 
     @action(fault=True, verb="stop {nodes}")
-    @purpose("Several nodes at once can be more than the majority can spare.")
+    @purpose("If several nodes fail at once, the others might not be a majority.")
     def stop_together(self, s: FailuresState, nodes: Together) -> Next:
-        """{nodes} all go down at once. {means}."""
+        """{nodes} go down at once. {means}."""
         together = self.mask(nodes)
         return None if together & ~s.up else self.without(s, together)
 

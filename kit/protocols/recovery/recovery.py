@@ -212,7 +212,7 @@ class Recovery(LostMajority[RecoveryState]):
         restarts.
         """
         if self.isolation and not s.isolated:
-            return refused("nodes that are given up are not cut off")
+            return refused("the nodes that are given up are not cut off yet")
         if self.edition == "server" and not s.indexes_read:
             return refused(
                 "commit_idx must be read first, while the group id is still there to find it"

@@ -47,8 +47,8 @@ NO_REMOVAL = refused("group 0 has no majority, so it cannot remove the node")
 STARTS: dict[Mode, str] = {
     "recovery": "{node} starts in RECOVERY mode, without group 0.",
     "upgrade": "{node} starts and begins the Raft upgrade{there}.",
-    "synchronize": "{node} starts halfway through the Raft upgrade{there}.",
-    "group 0": "{node} starts and runs in {group}.",
+    "synchronize": "{node} starts halfway through the Raft upgrade, {where}.",
+    "group 0": "{node} starts and runs {where}.",
 }
 
 # What a node writes, in the words of the documents where they have some: manual on Raft, the logs
@@ -558,7 +558,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     @action(fault=True, spends="deaths", each=lambda m, s: s.live)
     @purpose("When too many nodes are dead, group 0 has no majority.")
     def die(self, s: ModeState, node: Node) -> Next:
-        """{node} dies for good, so it is also given up.
+        """{node} dies for good. The operator gives it up as well.
 
         Anything that no other node knows has died with it.
         """
@@ -689,10 +689,12 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         if not hasattr(action, "node"):
             return {}
         node = after.nodes[self.number(action.node)]
-        group = self.group_name(node.group, "no group 0")
+        group = self.group_name(node.group)
+        where = f"in {group}" if group else "without a group 0"
         return {
             "group": group,
-            "there": "" if node.waits_for_group and node.mode == "upgrade" else f", in {group}",
+            "where": where,
+            "there": "" if node.waits_for_group and node.mode == "upgrade" else f", {where}",
             "group_id": lost_majority.group_uuid(node.group),
             "version": node.version_id,
         }

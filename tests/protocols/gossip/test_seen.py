@@ -105,7 +105,7 @@ def test_nodes_talk_once_at_a_time_and_few_at_once() -> None:
         return option[1].reason if option[1] else ""
 
     for verb in ("gossip A B", "gossip B A"):
-        assert why(verb) == f"{verb[7]} and {verb[9]} are busy: SYN is in flight"
+        assert why(verb) == f"{verb[7]} and {verb[9]} already have SYN in flight"
     few = "at_once={}: no more rounds or pulls can be in flight"
     assert why("gossip A C") == why("gossip C B") == few.format(1)
     go_on(timeline, "partition A | B C")

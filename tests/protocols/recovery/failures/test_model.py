@@ -175,7 +175,7 @@ def test_nodes_that_fail_at_once_leave_no_time_to_choose_voters() -> None:
     verdicts = [facts.schema_changes(each.state) for each in (at_once, in_turn)]
     assert verdicts == ["impossible", "possible"]
     assert (
-        "A, B, C all go down at once. Group 0 has no majority: it needs 3 voters, but 2 of 5 are up"
+        "A, B, C go down at once. Group 0 has no majority: it needs 3 voters, but 2 of 5 are up"
         in at_once.moments[1].say
     )
     assert at_once.model.find(at_once.state, "stop A, B, C") is None
