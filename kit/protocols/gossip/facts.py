@@ -200,25 +200,29 @@ def schemas_shown(m: Any, s: Any, _: str = "") -> str:
 
 def _changes(m: Gossip, s: ActorState, _: str) -> str:
     lines = (
-        f"{row.text}: timestamp {row.timestamp}, known to {', '.join(row.known) or 'nobody'}"
+        f"{row.text}: timestamp {row.timestamp}, known to {', '.join(row.known) or 'no node'}"
         + (f", something newer on {', '.join(row.newer)}" if row.newer else "")
         for row in changes(m, s)
         if row.timestamp is not None
     )
-    return "\n".join(lines) or "no change was requested"
+    return "\n".join(lines) or "no change has been made"
 
 
 def _views(m: GossipJoin, s: RingState, _: str) -> str:
     return "\n".join(
-        f"{row.name}: reads {', '.join(row.reads) or '–'}"
+        f"{row.name}: reads from {', '.join(row.reads) or '–'}"
         + (f", also writes to {', '.join(row.pending)}" if row.pending else "")
-        + (f", has write {', '.join(map(str, row.holds))}" if row.holds else "")
+        + (
+            f", has write{'s' * (len(row.holds) > 1)} {', '.join(map(str, row.holds))}"
+            if row.holds
+            else ""
+        )
         for row in views(m, s)
     )
 
 
 def _streams(m: GossipJoin, s: RingState, _: str) -> str:
-    return f"streamed so far: {s.streams}"
+    return f"streams so far: {s.streams}"
 
 
 OUTPUT = {"versions": _versions, "schemas": schemas_shown, "changes": _changes}

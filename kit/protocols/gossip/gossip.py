@@ -100,36 +100,38 @@ class LegacyNode(State, frozen=True, cache_hash=True):
 
 
 class Syn(Struct, frozen=True, tag="syn", cache_hash=True):
-    """This is how much I know of each endpoint."""
+    """This is how much I know about each endpoint."""
 
-    why: ClassVar = "Nodes first compare how much they know, so only newer states are sent."
+    why: ClassVar = "Nodes first compare how much they know, so that they send only newer states."
     digests: Digests
 
 
 class Ack(Struct, frozen=True, tag="ack", cache_hash=True):
-    """I know less of these endpoints; of those I know this, which is newer."""
+    """I know less than you about some endpoints. About others I have newer states, sent here."""
 
-    why: ClassVar = "News goes both ways: it sends what is newer here and asks for the rest."
+    why: ClassVar = (
+        "News goes both ways: an ACK brings newer states and asks for those its sender lacks."
+    )
     lacking: Digests
     newer: View
 
 
 class Ack2(Struct, frozen=True, tag="ack2", cache_hash=True):
-    """This is what you asked for."""
+    """Here are the states that you asked for."""
 
-    why: ClassVar = "The round ends: the other node has what it asked for."
+    why: ClassVar = "The round ends: the receiver now has the states that it asked for."
     newer: View
 
 
 class PullRequest(Struct, frozen=True, tag="pull", cache_hash=True):
-    """Send me all cells of your schema; I heard of this version of it."""
+    """Send me all cells of your schema. I have heard of this version of it."""
 
-    why: ClassVar = "An unknown schema version may contain cells that this node lacks."
+    why: ClassVar = "The node that asks might lack some cells of this schema version."
     version: str
 
 
 class PullAnswer(Struct, frozen=True, tag="cells", cache_hash=True):
-    """These are all cells of my schema, whose hash is ``version``; you heard of ``wanted``."""
+    """Here are all cells of my schema. Their hash is ``version``. You asked about ``wanted``."""
 
     why: ClassVar = "Cells merge into the same schema in any order, and merging twice does no harm."
     wanted: str
@@ -148,16 +150,16 @@ class Gossip(NetworkModel):
 
     name, title = "gossip", "A schema spread by gossip: the newest timestamp wins"
     premise = (
-        "Nobody leads: changes spread from node to node, and the newest timestamp wins. "
+        "No node leads: changes spread from node to node, and the newest timestamp wins. "
         "Clients (squares) change the schema at different nodes."
     )
-    about = "The nodes, the changes clients request, the clock errors, and what can go wrong."
+    about = "The nodes, the changes that clients request, the clock errors, and what can go wrong."
     rests_at_goals = True
 
-    nodes: int = parameter(3, "nodes of the cluster, named A, B, C, …", ge=2, le=MOST_NODES)
+    nodes: int = parameter(3, "nodes in the cluster, named A, B, C, …", ge=2, le=MOST_NODES)
     changes: tuple[str, ...] = parameter(
         ("create table ks.t at A",),
-        "the changes clients request, each at one node: create table ks.t at B",
+        "the changes that clients request, each at one node, such as create table ks.t at B",
         title="schema changes",
         written=True,
     )
@@ -169,13 +171,14 @@ class Gossip(NetworkModel):
     )
     clocks: tuple[Annotated[int, Meta(ge=0, le=MOST_AHEAD)], ...] = parameter(
         (),
-        "how far each node's clock is ahead, starting with A; clocks not listed are right",
+        "how far each clock is ahead, in timestamps, starting with A; clocks not listed are right",
         title="clocks ahead by",
         written=True,
     )
     at_once: int = parameter(
         1,
-        "rounds and pulls in flight at once (those blocked by a network partition do not count)",
+        "most rounds and pulls in flight at once (those blocked by a network partition do not "
+        "count)",
         title="messages at once",
         ge=1,
         le=MOST_FAULTS,
@@ -208,30 +211,30 @@ class Gossip(NetworkModel):
 
     @receives(Syn)
     def hears_syn(self, state: LegacyNode, envelope: Envelope[Syn]) -> Turn:
-        """It asks for what it lacks, and tells what it knows better."""
+        """The node asks for what it lacks, and sends what it knows better."""
         lacking, newer = compared(state.view, envelope.message.digests)
         return state, (Post(envelope.source, Ack(lacking, newer)),)
 
     @receives(Ack)
     def hears_ack(self, state: LegacyNode, envelope: Envelope[Ack]) -> Turn:
-        """It takes what is newer, and answers what it is asked for."""
+        """The node takes what is newer, and sends what it is asked for."""
         lacking, after = envelope.message.lacking, state.hears(envelope.message.newer)
         return after, (Post(envelope.source, Ack2(since(after.view, lacking))),) if lacking else ()
 
     @receives(Ack2)
     def hears_ack2(self, state: LegacyNode, envelope: Envelope[Ack2]) -> Turn:
-        """It takes what it asked for."""
+        """The node takes what it asked for."""
         return state.hears(envelope.message.newer), ()
 
     @receives(PullRequest)
     def is_pulled(self, state: LegacyNode, envelope: Envelope[PullRequest]) -> Turn:
-        """It sends all its cells."""
+        """The node sends all its cells."""
         answer = PullAnswer(envelope.message.version, state.version, state.cells)
         return state, (Post(envelope.source, answer),)
 
     @receives(PullAnswer)
     def merges(self, state: LegacyNode, envelope: Envelope[PullAnswer]) -> Turn:
-        """It merges another node's cells, cell by cell."""
+        """The node merges another node's cells, one by one."""
         pulled = envelope.message
         return state.with_cells(pulled.cells, pulled.wanted, pulled.version), ()
 
@@ -247,8 +250,8 @@ class Gossip(NetworkModel):
         under_way: set[tuple[str, str]] = set()
         for e in s.network.in_flight:
             if e.source in ends and e.target in ends and isinstance(e.message, kinds):
-                said = f"{self.in_short(e.message)} is in flight"
-                return refused(f"{mine} and {theirs} are busy: {said}")
+                said = self.in_short(e.message)
+                return refused(f"{mine} and {theirs} already have {said} in flight")
             if not self.carrier.cut(s.network, e.source, e.target):
                 under_way.add((e.source, e.target))
         return self.bounds[0] if len(under_way) >= self.at_once else None
@@ -262,9 +265,11 @@ class Gossip(NetworkModel):
                     yield place, self.index[state.endpoint]
 
     @action(tag="pull", each=pulls)
-    @purpose("A different version may contain cells that this node lacks, so it asks.")
+    @purpose("A node pulls because a different version might contain cells that it lacks.")
     def pull_cells(self, s: ActorState, node: Node, source: Node) -> Next:
-        """{node} has version {mine} and {source} gossips {theirs}, so {node} pulls its schema."""
+        """{node} has version {mine} and {source} gossips {theirs}, so {node} pulls {source}'s
+        schema.
+        """
         if why := self.may_talk(s, node, source, OF_A_PULL):
             return why
         asks = PullRequest(self.heard_version(s, node, source))
@@ -281,9 +286,9 @@ class Gossip(NetworkModel):
                 yield a, b
 
     @action(tag="gossip", each=unlike)
-    @purpose("Nobody leads: news spreads from node to node.")
+    @purpose("No node leads: news spreads from node to node.")
     def begin_round(self, s: ActorState, node: Node, target: Node) -> Next:
-        """{node} gossips with {target}."""
+        """{node} starts a gossip round with {target}."""
         if why := self.may_talk(s, node, target, OF_A_ROUND):
             return why
         syn = _syn(s.nodes[node].view)
@@ -302,10 +307,10 @@ class Gossip(NetworkModel):
         by=lambda m, s, action: m.names[m.planned[action.number].node],
         verb=lambda m, a: m.planned[a.number].text,
     )
-    @purpose("Any node can change the schema at any time; nobody orders the changes.")
+    @purpose("Any node can change the schema at any time, and no node puts the changes in order.")
     def make_change(self, s: ActorState, number: Change) -> Next:
-        """{name} runs {what} with timestamp {timestamp} and gossips its new version {version}, a
-        hash of {count}.
+        """{name} runs {what} with timestamp {timestamp}. Its schema version is {version}, a hash
+        of {count}.
         """
         planned = self.planned[number]
         node = s.nodes[planned.node]
@@ -327,14 +332,14 @@ class Gossip(NetworkModel):
     def one_side(self, s: ActorState) -> str | None:
         """During a network partition, one side has all the newest changes.
 
-        It is broken by two nodes of different sides of which each has what the other one lacks.
+        Two nodes on different sides break this if each has changes that the other lacks.
         """
         here, *there = self.sides(s)
         for a, b in product(here, *there) if there else ():
             if merged(a.cells, b.cells) not in (a.cells, b.cells):
                 return (
-                    f"{a.name} has version {a.version} and {b.name} {b.version}: "
-                    "each has changes that the other lacks"
+                    f"{a.name} has version {a.version}, {b.name} has version {b.version}, "
+                    "and each has changes that the other lacks"
                 )
         return None
 
@@ -354,22 +359,22 @@ class Gossip(NetworkModel):
         """No table lacks its keyspace, and no column lacks its table."""
         for node in s.nodes:
             for orphan in schema_of(node.cells).orphans:
-                return f"{node.name} has {orphan} but not what it belongs to"
+                return f"{node.name} has {orphan}, but the definition that it needs is missing"
         return None
 
     @sometimes()
     def differ(self, s: ActorState) -> bool:
-        """Two nodes have different versions."""
+        """Two nodes have different schema versions."""
         return not agreed(s)
 
     @sometimes()
     def again(self, s: ActorState) -> bool:
-        """All nodes share a version again after a change."""
+        """All nodes have the same version again after a change."""
         return agreed(s) and all(node.past for node in s.nodes)
 
     @goal()
     def agreement(self, s: ActorState) -> bool:
-        """All nodes can still reach one version."""
+        """All nodes can still agree on one version."""
         return agreed(s)
 
     def milestone(self, before: ActorState, action: Any, after: ActorState) -> str | None:
@@ -426,15 +431,16 @@ class Gossip(NetworkModel):
         match message:
             case Syn(known):
                 endpoints = ", ".join(f"{d.endpoint} {d.generation}:{d.version}" for d in known)
-                return f"SYN (it knows {endpoints})"
+                return f"SYN (digests {endpoints})"
             case Ack(lacking, newer):
-                asks = [f"asks for {', '.join(d.endpoint for d in lacking)}"] if lacking else []
+                names = ", ".join(d.endpoint for d in lacking)
+                asks = [f"asks for news of {names}"] if lacking else []
                 return f"ACK ({' and '.join([*asks, *_states(newer)]) or 'nothing is newer'})"
             case Ack2(newer):
                 return f"ACK2 ({' and '.join(_states(newer))})"
             case PullAnswer(_, version, cells):
                 return f"{counted(len(cells), 'cell')} of version {version}"
-        return "a request for its schema"
+        return "a schema request"
 
 
 _, PullCells, BeginRound, MakeChange, *_rest = Gossip.acts
@@ -477,7 +483,8 @@ def agreed(s: ActorState) -> bool:
 
 
 def _states(newer: View) -> list[str]:
-    said = [f"{each.endpoint} has {each.says(SCHEMA)}" for each in newer if each.says(SCHEMA)]
+    known = [(each.endpoint, each.says(SCHEMA)) for each in newer if each.says(SCHEMA)]
+    said = [f"{name} has version {version}" for name, version in known]
     return [f"says that {', '.join(said)}"] if said else []
 
 
@@ -504,7 +511,8 @@ def lost_updates(m: Gossip) -> Monitor:
     def lost(kept: Acknowledged, node: LegacyNode) -> str:
         for number, cell in kept:
             if is_dominated(cell, node):
-                return f"{m.planned[number].text} was done but is overwritten on {node.name}"
+                done = f"{m.planned[number].text} was done"
+                return f"{done}, but {node.name} has something newer in its place"
         return ""
 
     def step(
@@ -565,16 +573,18 @@ def split_brain(m: Gossip) -> Monitor:
 
 RIVALS = ("create table ks.t at A", "create table ks.t at C")
 SCENARIOS = (
-    Scenario("one-change", "A creates a table; B and C hear of another version and pull it"),
+    Scenario(
+        "one-change", "A creates a table, and B and C hear of a new version and pull the schema"
+    ),
     Scenario(
         "both-sides",
-        "The network is partitioned and both sides create the same table; the newer one wins",
+        "Both sides of a network partition create the same table, and the newer one wins",
         {"changes": RIVALS, "partitions": 1},
         script=("partition A B | C", *RIVALS, "heal"),
     ),
     Scenario(
         "clock-is-behind",
-        "A's clock is ahead: C's later change has no effect, though C knew of A's change",
+        "A's clock is ahead: B's later change has no effect, although B knew of A's change",
         {
             "changes": ("alter keyspace ks rf 2 at A", "alter keyspace ks rf 3 at B"),
             "clocks": (9,),

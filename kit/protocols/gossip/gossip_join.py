@@ -41,7 +41,7 @@ from kit.engine.declared import (
     step,
 )
 from kit.engine.registry import Fuzzing, Scenario
-from kit.errors import BadInput, Refusal
+from kit.errors import BadInput, Refusal, counted
 from kit.masks import majority, mask_of, union, where
 from kit.protocols.gossip import rules
 
@@ -132,17 +132,19 @@ def _copy_travels(m: GossipJoin, before: RingState, a: Any, after: RingState) ->
 
 def _stream_says(m: GossipJoin, before: RingState, a: Any, after: RingState) -> str:
     if source := m.source(before, m.number(a.node)):
-        return f"{{node}} copies the key from {source}, whose place it takes."
+        return f"{{node}} copies the key from {source}, the replica that it replaces."
     return "{node} replaces no replica of this key, so it streams nothing."
 
 
 def _restore_says(m: GossipJoin, before: RingState, a: Any, after: RingState) -> str:
     taker, sources = m.taker(before, m.number(a.node)), m.sources(before, m.number(a.node))
     if not sources:
-        return f"{{node}} finds no replica other than the dead one: {taker} copies nothing."
+        return f"{{node}} finds no replica other than the dead one, so {taker} copies nothing."
+    source = sources[0]
+    if taker == a.node:
+        return f"{{node}} is the new replica itself, so it copies the key from {source}."
     return (
-        f"{{node}} tells {taker} to copy the key from {sources[0]}, and {taker} reports "
-        "that it has."
+        f"{{node}} asks {taker} to copy the key from {source}, and {taker} reports that it is done."
     )
 
 
@@ -151,8 +153,8 @@ class GossipJoin(NodeModel[RingState]):
 
     name, title = "gossip_join", "A join or a removal by gossip: no coordinator drives it"
     premise = (
-        "Nobody leads: each node learns only by gossip which nodes join and leave. "
-        "Until all have heard, they disagree on which nodes hold the data."
+        "No node leads: each node learns only by gossip which nodes join and leave. "
+        "Until all nodes have heard, they disagree on which nodes hold the data."
     )
     about = "The cluster, the nodes that join or are removed, the writes, and what can go wrong."
     State = RingState
@@ -160,11 +162,12 @@ class GossipJoin(NodeModel[RingState]):
 
     operation: Literal["join", "removenode"] = parameter(
         "join",
-        "join: nodes join; removenode: a neighbour removes Z, an extra member next to "
-        "the key that is dead",
+        "join: nodes join; removenode: a neighbour removes Z, a dead extra member next to the key",
     )
-    nodes: int = parameter(3, "nodes of the cluster, named A, B, C, …", ge=1, le=5)
-    joiners: int = parameter(1, "nodes that join, X and Y, next to the key (join)", ge=1, le=2)
+    nodes: int = parameter(3, "nodes in the cluster, named A, B, C, …", ge=1, le=5)
+    joiners: int = parameter(
+        1, "nodes that join next to the key, named X and Y (only for join)", ge=1, le=2
+    )
     rf: int = parameter(1, "replicas of the key", ge=1, le=3)
     writes: int = budget(1, "how often the key is written", le=3, own=False)
     crashes: int = budget(0, "how often a node that drives an operation dies", le=MOST_FAULTS)
@@ -239,12 +242,12 @@ class GossipJoin(NodeModel[RingState]):
         each=unlike,
         travels=[
             leg("message", "{node}", "{target}", "gossip", "digests"),
-            leg("message", "{target}", "{node}", "gossip", "what is newer", 1),
+            leg("message", "{target}", "{node}", "gossip", "newer states", 1),
         ],
     )
     @purpose("News spreads from node to node, and each node acts on what it has heard.")
     def exchange(self, s: RingState, node: Node, target: Node) -> Next:
-        """{node} and {target} gossip; now both have the newest of what either knew."""
+        """{node} and {target} gossip. Now both know the latest news that either of them had."""
         a, b = s.nodes[node], s.nodes[target]
         if not self.reaches(s, a.name, b.name):
             return refused(f"{s.cut_off} is cut off")
@@ -267,22 +270,22 @@ class GossipJoin(NodeModel[RingState]):
         each=shadows,
         when=lambda m: m.newcomers,
         travels=[
-            leg("request", "{node}", "{contact}", "what is there?", "shadow round"),
+            leg("request", "{node}", "{contact}", "who is there?", "shadow round"),
             leg("answer", "{contact}", "{node}", "states", "its states", 1),
         ],
     )
-    @purpose("A newcomer must know the ring before it shows itself.")
+    @purpose("A newcomer must know the ring before it announces itself.")
     def shadow_round(self, s: RingState, node: Node, contact: Node) -> Next:
         """{node} asks {contact} about the ring and says nothing about itself.
 
-        It learns what the contact knows. Its generation is a new one.
+        The node learns what the contact knows, and its generation is a new one.
         """
         name = self.names[node]
         if not self.reaches(s, name, self.names[contact]):
             return refused(f"{s.cut_off} is cut off")
         if self.one_at_a_time and (other := self.unsettled(s, name)):
             return refused(
-                f"{other} has begun to join, and not every node knows yet that it has joined"
+                f"{other} is still joining, or not every node has heard yet that it has joined"
             )
         generation = s.nodes[node].generation + (s.nodes[node].phase == "out")
         view = s.nodes[contact].view
@@ -300,12 +303,12 @@ class GossipJoin(NodeModel[RingState]):
         return ""
 
     @action(tag="boot", each=so_far("shadow"), when=lambda m: m.newcomers)
-    @purpose("Every node that has heard of the newcomer should send it writes.")
+    @purpose("Every node that has heard of the newcomer should also send writes to it.")
     def announce_boot(self, s: RingState, node: Node) -> Next:
-        """{node} gossips BOOT in generation {generation}: nodes that hear this also write to
+        """{node} gossips BOOT in generation {generation}. Nodes that hear this also write to
         {node}.
 
-        The published codes refuse to join beside another one that is known to join.
+        The published code refuses to join while another node is known to be joining.
         """
         mine = s.nodes[node]
         for state in mine.view:
@@ -325,12 +328,12 @@ class GossipJoin(NodeModel[RingState]):
         says=_stream_says,
         travels=_range_travels,
     )
-    @purpose("New writes do not bring older data, which has to be copied.")
+    @purpose("New writes do not bring the older data, so that data has to be copied.")
     def stream_range(self, s: RingState, node: Node) -> Next:
         """The joining node copies the data of the replica that it replaces."""
         mine, source = s.nodes[node], self.source(s, node)
         if source and not self.reaches(s, mine.name, source):
-            return refused(f"{mine.name} cannot reach {source}, whose place it takes")
+            return refused(f"{mine.name} cannot reach {source}, the replica that it replaces")
         if why := self.too_early(s, mine, mine.name):
             return why
         copied = self.node(s, source).data if source else 0
@@ -339,10 +342,11 @@ class GossipJoin(NodeModel[RingState]):
 
     @action(tag="normal", each=so_far("streamed"), when=lambda m: m.newcomers)
     @purpose(
-        "Each node starts reading from the newcomer when it hears this, so not all start at once."
+        "Each node starts to read from the newcomer when it hears this, so they do not all start "
+        "at once."
     )
     def announce_normal(self, s: RingState, node: Node) -> Next:
-        """{node} gossips NORMAL: nodes that hear this start to read from it."""
+        """{node} gossips NORMAL. Nodes that hear this start to read from {node}."""
         view = rules.saying(s.nodes[node].view, self.names[node], STATUS=rules.NORMAL)
         return s.at(node, phase="member", view=view)
 
@@ -372,11 +376,12 @@ class GossipJoin(NodeModel[RingState]):
             yield from ((at, dead) for at, node in enumerate(s.nodes) if node.phase == "member")
 
     @action(tag="removenode", each=calls, when=lambda m: m.dead)
-    @purpose("A dead node cannot leave on its own: another node drives its removal.")
+    @purpose("A dead node cannot leave on its own, so another node drives its removal.")
     def begin_removal(self, s: RingState, node: Node, dead: Node) -> Next:
-        """The operator runs removenode {dead} on {node}, which gossips REMOVING.
+        """The operator runs removenode {dead} on {node}, and {node} gossips that {dead} is
+        REMOVING.
 
-        An endpoint alone writes of itself; of a dead one its driver does, a generation later.
+        Only an endpoint writes its own state. For a dead node, its driver does, a generation later.
         """
         if driver := next((each.name for each in s.nodes if each.drives), ""):
             return refused(f"{driver} is already driving the removal")
@@ -393,17 +398,17 @@ class GossipJoin(NodeModel[RingState]):
         says=_restore_says,
         travels=_copy_travels,
     )
-    @purpose("The dead node's copy is gone, so the new replica needs one from another node.")
+    @purpose("The dead node's copy is gone, so the new replica needs a copy from another node.")
     def restore_replica(self, s: RingState, node: Node) -> Next:
-        """The driver tells the new replica to copy from a live one, and hears that it has."""
+        """The driver asks the new replica to copy from a live one, and hears when it is done."""
         name, taker, sources = self.names[node], self.taker(s, node), self.sources(s, node)
         owner, dead = self.node(s, taker), self.dead[0]
         if owner.phase != "member" or not self.reaches(s, name, taker):
             return refused(f"{taker}, which takes the place of {dead}, does not answer")
         if self.rf > 1 and not sources:
-            return refused(f"no replica that {taker} could copy from is up")
+            return refused(f"no replica is up that {taker} could copy from")
         if sources and not self.reaches(s, taker, sources[0]):
-            return refused(f"{taker} cannot reach {sources[0]}, which it must copy from")
+            return refused(f"{taker} cannot reach {sources[0]}, the replica that it must copy from")
         if why := self.too_early(s, s.nodes[node], dead):
             return why
         copied = self.node(s, sources[0]).data if sources else 0
@@ -411,9 +416,11 @@ class GossipJoin(NodeModel[RingState]):
         return s.but(streams=s.streams + bool(sources))
 
     @action(tag="removed", each=so_far("restored"), when=lambda m: m.dead)
-    @purpose("Only nodes that hear this stop counting on the dead node.")
+    @purpose("Nodes stop counting on the dead node only when they hear this.")
     def announce_removed(self, s: RingState, node: Node) -> Next:
-        """{node} gossips REMOVED: nodes that hear this stop sending requests to {gone}."""
+        """{node} gossips that {gone} is REMOVED. Nodes that hear this send {gone} no more
+        requests.
+        """
         view = rules.saying(s.nodes[node].view, self.dead[0], STATUS=rules.REMOVED)
         return s.at(node, view=view, drives="")
 
@@ -426,7 +433,7 @@ class GossipJoin(NodeModel[RingState]):
     def restart_driver(self, s: RingState, node: Node) -> Next:
         """{node} is up again with its data, but does not remember driving a removal.
 
-        It knows what it knew of others, and says of itself that it is back.
+        The node still knows what it knew about others, and announces that it is back.
         """
         name, generation = self.names[node], s.nodes[node].generation + 1
         view = rules.started(s.nodes[node].view, name, generation, STATUS=rules.NORMAL)
@@ -468,10 +475,10 @@ class GossipJoin(NodeModel[RingState]):
         ],
         unasked=True,
     )
-    @purpose("A coordinator writes to the replicas in its own view.")
+    @purpose("A request coordinator writes to the replicas in its own view.")
     def write_key(self, s: RingState, coordinator: Node, by: Replicas) -> Next:
-        """{coordinator} writes to {targets}, following its own view; {by} acknowledged, and it
-        needed {needed}.
+        """{coordinator} writes to {targets}, following its own view. It needs {needed} and gets
+        {them} from {by}.
         """
         bit = 1 << s.written
         for name in by:
@@ -490,7 +497,7 @@ class GossipJoin(NodeModel[RingState]):
     @action(tag="forget", each=forgotten)
     @purpose("In gossip, silence is the only sign that a node is gone.")
     def forget_joiner(self, s: RingState, node: Node) -> Next:
-        """{node} was silent for too long: the others forget it."""
+        """{node} has been silent for too long, so the other nodes forget it."""
         name = self.names[node]
         return s.but(nodes=tuple(n.but(view=rules.forgetting(n.view, name)) for n in s.nodes))
 
@@ -504,18 +511,19 @@ class GossipJoin(NodeModel[RingState]):
         each=drivers,
         spends="crashes",
         says=lambda m, s, a, _: (
-            "{node} dies while it joins. Nobody can finish its join: it has to start from scratch."
+            "{node} dies while it is joining. No other node can finish the join, so {node} has to "
+            "start from scratch."
             if a.node in m.newcomers
-            else "{node} dies while it drives the removal. Nobody knows how far it got: "
-            "the operator starts from scratch on another node."
+            else "{node} dies while it is driving the removal. No other node knows how far it got, "
+            "so the operator has to start from scratch on another node."
         ),
         fault=True,
     )
     @purpose("No log records what the node was driving, so no other node takes over.")
     def crash_driver(self, s: RingState, node: Node) -> Next:
-        """The operation starts from scratch later: none of the work done can be reused.
+        """The operation has to start from scratch later: none of the work can be reused.
 
-        A member keeps its data, and its place in the ring.
+        A member keeps its data and its place in the ring.
         """
         if s.nodes[node].drives:
             return s.at(node, phase="down", drives="")
@@ -529,7 +537,7 @@ class GossipJoin(NodeModel[RingState]):
         fault=True,
         hand=lambda m, s, a: ((a.node,), tuple(n for n in m.names if n != a.node)),
     )
-    @purpose("Nodes that cannot talk keep old views and act on them.")
+    @purpose("Nodes that cannot talk keep their old views and act on them.")
     def cut_node_off(self, s: RingState, node: Node) -> Next:
         """The network cuts {node} off."""
         return s.but(cut_off=self.names[node])
@@ -559,26 +567,26 @@ class GossipJoin(NodeModel[RingState]):
 
     @always("INV-VISIBLE")
     def kept(self, s: RingState) -> str | None:
-        """Once all nodes have heard, every read sees every acknowledged write."""
+        """Once all nodes have heard the news, every read sees every acknowledged write."""
         return next(self.misses(s), None) if is_settled(s) else None
 
     @always(sign=lambda m: True)
     def seen(self, s: RingState) -> str | None:
         """At any moment, every read sees every acknowledged write.
 
-        That is what gossip does not promise, while news travel.
+        Gossip does not promise this while news travels.
         """
         return next(self.misses(s), None)
 
     @always("INV-STREAM", when=lambda m: m.dead)
     def restored(self, s: RingState) -> str | None:
-        """Before a dead node is removed, the node that takes its place has every write."""
+        """Before a dead node is removed, its replacement has every acknowledged write."""
         for place, node in enumerate(s.nodes):
             if node.drives == "restored":
                 taker = self.taker(s, place)
                 if lacks := s.acknowledged & ~self.node(s, taker).data:
                     number = lacks.bit_length()
-                    return f"{taker} takes the place of {self.dead[0]} but lacks write {number}"
+                    return f"{taker} takes the place of {self.dead[0]}, but it lacks write {number}"
         return None
 
     @step("INV-STREAM", on=(announce_normal,), when=lambda m: m.newcomers and not m.cuts)
@@ -597,16 +605,16 @@ class GossipJoin(NodeModel[RingState]):
     def one_joins(self, s: RingState) -> str | None:
         """No two nodes join at the same time."""
         joining = [node.name for node in s.nodes if node.phase in ("boot", "streamed")]
-        return f"{' and '.join(joining)} join at the same time" if len(joining) > 1 else None
+        return f"{' and '.join(joining)} are joining at the same time" if len(joining) > 1 else None
 
     @sometimes(when=lambda m: m.dead)
     def removed(self, s: RingState) -> bool:
-        """The dead node is removed."""
+        """The dead node has been removed."""
         return self.is_through(s)
 
     @goal(when=lambda m: m.dead)
     def all_out(self, s: RingState) -> bool:
-        """The dead node can still be removed, and every node can hear of it."""
+        """The dead node can still be removed, and every node can hear of its removal."""
         return self.is_through(s) and self.is_at_rest(s)
 
     @sometimes(when=lambda m: m.newcomers)
@@ -616,7 +624,7 @@ class GossipJoin(NodeModel[RingState]):
 
     @goal(when=lambda m: m.newcomers)
     def all_in(self, s: RingState) -> bool:
-        """All newcomers can still join, and every node can hear of it."""
+        """All newcomers can still join, and every node can hear of them."""
         return self.is_at_rest(s)
 
     # -- words -------------------------------------------------------------------------------------
@@ -629,7 +637,11 @@ class GossipJoin(NodeModel[RingState]):
             return {"gone": self.dead[0]}
         if isinstance(action, WriteKey):
             targets, needed = self.targets(before, self.number(action.coordinator))
-            return {"targets": ", ".join(targets), "needed": needed}
+            return {
+                "targets": ", ".join(targets),
+                "needed": counted(needed, "acknowledgement"),
+                "them": "it" if needed == 1 else "them",
+            }
         return {}
 
     def milestone(self, before: RingState, action: Any, after: RingState) -> str | None:
@@ -647,26 +659,26 @@ SCENARIOS = (
     Scenario("one-join", "X joins: shadow round, BOOT, RING_DELAY, streaming, NORMAL"),
     Scenario(
         "death-of-the-joiner",
-        "X dies after it has streamed, starts from scratch and streams again",
+        "X dies after streaming, starts from scratch and streams again",
         {"crashes": 1},
         script=("shadow X A", "boot X", *_HEARD, "stream X", "crash X"),
     ),
     Scenario(
         "cut-off-meanwhile",
-        "C is cut off and does not hear of X: RING_DELAY passes anyway",
+        "C is cut off and does not hear of X, but RING_DELAY passes anyway",
         {"cuts": 1},
         script=("shadow X A", "boot X", "gossip A X", "gossip A B", "cut-off C", "stream X"),
     ),
     Scenario(
         "two-shadow-rounds",
-        "X and Y begin at the same time: neither hears of the other before both join",
+        "X and Y begin at the same time, and neither hears of the other before both join",
         {"joiners": 2, "rf": 3},
         off=("one-at-a-time",),
         script=("shadow X A", "shadow Y A", "boot X", "boot Y"),
     ),
     Scenario(
         "death-of-a-neighbour",
-        "A dies while driving the removal of Z: the operator starts from scratch on B",
+        "A dies while driving the removal of Z, and the operator starts from scratch on B",
         {"operation": "removenode", "rf": 3, "crashes": 1},
         script=(
             "removenode A Z",

@@ -67,10 +67,10 @@ def hashed_after(changes: int) -> list[tuple[int, int]]:
 
 @checked
 def digest_costs(changes: int = 100) -> Chart:
-    """Draw how many cells a version is hashed from after each change, next to the tables.
+    """Draw how many cells go into a version after each change, next to the number of tables.
 
-    Every second change drops the table that the one before it created: no table stays, and each
-    leaves its tombstone.
+    Every second change drops the table that the change before it created. No table stays, but each
+    leaves a tombstone.
 
     Raises BadInput for a number of changes below 2 or above 2,000.
     """
@@ -124,12 +124,12 @@ APART = 10  # between the tokens of two nodes
 
 @checked
 def same_split(apart: str = "C", nodes: int = 3, rf: int = 3) -> Sheet:
-    """Draw one partition in both worlds: who can change the schema, and where QUORUM is met.
+    """Draw one network partition in both worlds: where the schema can change and QUORUM is met.
 
-    ``apart`` are the nodes on the side without A: ``B C``. In group 0 a side is a group whose
-    other members do not answer.
+    ``apart`` lists the nodes on the side without A, such as ``B C``. In group 0, members on the
+    other side do not answer.
 
-    Raises BadInput for names that are no nodes, a split that leaves a side empty, an RF below 1.
+    Raises BadInput for unknown nodes, a partition that leaves a side empty, or an RF below 1.
     """
     names, rf = _names(nodes), whole_number("rf", rf, 1)
     there = _chosen("apart", apart, names[1:])
@@ -167,7 +167,7 @@ def _answer(timeline: Timeline, verb: str) -> str:
     option = timeline.model.find(timeline.state, verb)
     assert option is not None, verb
     refusal = option[1]
-    return sign(refusal is None) + (" may" if refusal is None else f" {refusal.reason}")
+    return sign(refusal is None) + (" allowed" if refusal is None else f" {refusal.reason}")
 
 
 def _met(names: tuple[str, ...], side: tuple[str, ...], rf: int) -> tuple[int, int]:
@@ -181,11 +181,11 @@ def _met(names: tuple[str, ...], side: tuple[str, ...], rf: int) -> tuple[int, i
 
 @checked
 def same_crash() -> Sheet:
-    """One crash in both worlds: the node driving a join or a removal dies once data is streamed.
+    """Show one crash in both worlds: the driver of a join or removal dies once data is streamed.
 
-    By gossip that is the joining node, or the neighbour on which the operator calls removenode;
-    what it had passed is passed again. In the other world the next coordinator reads the tables and
-    goes on in the state where the last one was, whose work it begins again.
+    With gossip, the driver is the joining node, or the neighbour on which the operator calls
+    removenode. The stages that it had passed are passed again. In group 0, the next coordinator
+    reads the tables and continues in the last coordinator's state, whose work begins again.
     """
     join, removal = {"nodes": 3, "crashes": 1}, {"operation": "removenode", "rf": 3, "crashes": 1}
     remove = {"nodes": 5, "operations": ("removenode E",), "crashes": 1, "down": ("E",)}
@@ -196,7 +196,7 @@ def same_crash() -> Sheet:
         ("removenode in group 0", "A, coordinator", *_by_coordinator(remove)),
     )
     heads = (
-        *("operation", "driver that dies", "passed before", "passed after", "passed twice"),
+        *("operation", "driver that dies", "stages before", "stages after", "stages repeated"),
         "streams begun",
     )
     return Sheet("The same crash in both worlds", heads, rows)
@@ -250,11 +250,11 @@ def _entered(timeline: Timeline, stage: Any, since: int = 0) -> list[str]:
 
 @checked
 def logins(down: str = "A", nodes: int = 3, rf: int = 1) -> Sheet:
-    """Show who can log in while nodes are down: roles in a keyspace of RF ``rf``, and in group 0.
+    """Show who can log in with nodes down: roles are in a keyspace of RF ``rf``, or in group 0.
 
-    There is a role in the range of each node; a client reaches some node that is up.
+    There is a role in the range of each node, and a client reaches any node that is up.
 
-    Raises BadInput for names that are no nodes, an RF below 1, or where no node is left.
+    Raises BadInput for unknown nodes, an RF below 1, or when no node is left.
     """
     names, rf = _names(nodes), whole_number("rf", rf, 1)
     off = _chosen("down", down, names)
@@ -267,7 +267,7 @@ def logins(down: str = "A", nodes: int = 3, rf: int = 1) -> Sheet:
         able = [f"{sign(can_log_in(each, up))} {', '.join(each)}" for each in held]
         rows.append((f"role{number + 1}", *able))
     heads = ("role", f"legacy, RF {rf}: held by", "group 0: held by")
-    title = f"Who can log in; down: {', '.join(off) or 'nobody'}"
+    title = f"Who can log in (nodes that are down: {', '.join(off) or 'none'})"
     return Sheet(title, heads, tuple(rows))
 
 
@@ -291,12 +291,12 @@ def _until(timeline: Timeline, holds: Any) -> None:
 
 
 def overwritten(timeline: Timeline) -> PosedQuestion:
-    """Which changes that clients were told are done are overwritten once all nodes agree?
+    """Which finished changes are overwritten once all nodes agree?
 
-    From here on the default schedule is followed until all nodes have one version.
+    From here on, the default schedule runs until all nodes have one version.
 
-    Raises BadInput where the model is no schema by gossip.
-    Raises KitError where the nodes cannot agree from here.
+    Raises BadInput when the timeline is not of model ``gossip``.
+    Raises KitError when the nodes cannot agree from here.
     """
     model = model_of(timeline, Gossip, "a schema by gossip")
     ahead = copied(timeline)
@@ -306,7 +306,7 @@ def overwritten(timeline: Timeline) -> PosedQuestion:
     rows = [row for row in facts.changes(model, ahead.state) if row.timestamp is not None]
     said = ", ".join(f"{row.text} has timestamp {row.timestamp}" for row in rows)
     return posed(
-        "Gossip continues until all nodes have one version. Which changes are then overwritten?",
+        "Gossip continues until all nodes have one version. Which changes will be overwritten?",
         tuple(row.text for row in rows),
         tuple(row.text for row in rows if row.overwritten),
         f"The newer timestamp wins: {said}." if rows else "No change has been made.",
@@ -329,7 +329,7 @@ TASKS = (
         "Two clients create ks.t, one at A and one at C, and the network is whole. "
         "Give a run, as verbs or as a Player, in which both changes are made, one of them is "
         "overwritten, and all nodes end with one version.",
-        "let both clients make their change before any node gossips. Then gossip and "
+        "both clients must make their changes before any node gossips. Then gossip and "
         "pull until all nodes agree.",
         Ground("gossip", {"changes": ("create table ks.t at A", "create table ks.t at C")}),
         breaking("lost-update", "no change was overwritten."),
@@ -340,8 +340,9 @@ TASKS = (
         "what stays",
         "Write what_stays(definitions). Each node has defined the same thing on its "
         "own: definitions is a list with one [timestamp, text] per node, and an empty text "
-        "means that it was dropped. Return the text that all nodes have after gossiping.",
-        "the newest wins. If timestamps are equal, a drop wins, otherwise the greater text.",
+        "means that the node dropped it. Return the text that all nodes have after gossiping.",
+        "the newest definition wins. If timestamps are equal, a drop wins, or else the greater "
+        "text.",
         what_stays,
         ([[[2, "id 2 of A"], [4, "id 4 of C"]]], [[[3, "id 3 of A"], [3, ""]]]),
         lambda chance: [

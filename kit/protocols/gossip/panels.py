@@ -28,7 +28,7 @@ MOST_HEARD = 3
 def _split(scene: Scene) -> str:
     """The sides of a split network, in the middle of the nodes."""
     sides = scene.of(facts.split)
-    return f"split: {sides}" if sides else ""
+    return f"partition: {sides}" if sides else ""
 
 
 def _version_stage(scene: Scene) -> Stage:
@@ -63,7 +63,7 @@ def _versioned(scene: Scene, row: VersionRow, short: dict[str, str], most: int) 
 
 def _client(number: int, row: ChangeRow) -> Character:
     """A client with the change that it asks for, and what became of that."""
-    tag = "not asked yet" if row.timestamp is None else "! replaced" if row.overwritten else "done"
+    tag = "not requested" if row.timestamp is None else "! replaced" if row.overwritten else "done"
     name = f"c{number + 1}"
     title = f"{row.text}: {state_of(row)}"
     return Character(name, name, tag=tag, holds=(row.text,), title=title, kind="client")
@@ -96,7 +96,7 @@ def _version(row: VersionRow) -> str:
 def state_of(row: ChangeRow) -> str:
     """What became of a change, in words."""
     if row.timestamp is None:
-        return "not asked yet"
+        return "not requested yet"
     if not row.newer:
         return "done"
     nodes = f"something newer on {', '.join(row.newer)}"
@@ -124,7 +124,7 @@ def _badges(scene: Scene) -> Badges:
 SIDE_BY_SIDE = Table(
     of_state(facts.schemas),
     "defined:{0[1]}",
-    lambda scene: ("same", "what", *scene.model.names),
+    lambda scene: ("same", "definition", *scene.model.names),
     caption="The schema on each node (≠: nodes differ)",
     lines=lambda scene: facts.schemas_shown(scene.model, scene.state).splitlines(),
     named=1,
@@ -139,7 +139,7 @@ VIEWS = staged(
         meanings={
             "below a node": "its schema version, with a short name",
             "on a disk": "heard of B: schema version, generation:version",
-            "blue": "has all cells; white disk: behind",
+            "blue": "has all cells; white disk: lacks some",
         },
     ),
     panel_of(
@@ -154,7 +154,7 @@ VIEWS = staged(
                 Column("cells hashed", "cells"),
                 Column("pulls", lambda row: row.pulls and f"← {', '.join(row.pulls)}"),
             ],
-            caption="Each node's own schema version, and what it has heard of the others",
+            caption="Each node's own schema version, and those it has heard of",
             of="{0.name}",
             line=_version,
         ),
@@ -171,11 +171,11 @@ VIEWS = staged(
             (
                 Column("change", "text"),
                 Column("timestamp", "timestamp"),
-                Column("makes", "defines"),
+                Column("defines", "defines"),
                 Column("known to", "known"),
                 Column("state", _state),
             ),
-            caption="What clients requested",
+            caption="The changes that clients request",
             line=_change,
         ),
         tab="Schemas",
@@ -193,7 +193,7 @@ PHASES = {
     "member": "member",
     "down": "down",
     "removing": "drives removal",
-    "restored": "drives, streamed",
+    "restored": "removal streamed",
 }
 HEALTH: dict[str, Health] = {"shadow": "joining", "boot": "joining", "streamed": "joining"}
 
@@ -215,7 +215,8 @@ def _ring(scene: Scene) -> Stage:
 def _of_ring(scene: Scene, row: ViewRow) -> Character:
     """A node with how far it is, the writes that it holds, and what it has heard."""
     m, s = scene.model, scene.state
-    holds = f"write {', '.join(map(str, row.holds))}" if row.holds else "no write"
+    holds = f"write{'s' * (len(row.holds) > 1)} {', '.join(map(str, row.holds))}"
+    holds = holds if row.holds else "no writes"
     heard = (f"{name} {said}" for name, said in zip(m.changing, row.says, strict=True) if said)
     asks = [f"reads {', '.join(row.reads)}"] * bool(row.reads)
     asks += [f"writes + {', '.join(row.pending)}"] * bool(row.pending)
@@ -250,7 +251,7 @@ def _view_columns(scene: Scene) -> list[Column]:
         Column("node", "name"),
         *(Column(f"heard of {name}", partial(_said, at)) for at, name in changing),
         Column("reads from", "reads"),
-        Column("writes to, too", "pending"),
+        Column("also writes to", "pending"),
     ]
 
 
@@ -265,7 +266,7 @@ def _view_lines(scene: Scene) -> Iterator[str]:
 
 def _join_badges(scene: Scene) -> Badges:
     behind, state = scene.of(facts.unheard), scene.state
-    yield "heard", f"{behind} not heard" if behind else "all have heard", "busy" * bool(behind)
+    yield "heard", f"yet to hear: {behind}" if behind else "all have heard", "busy" * bool(behind)
     yield "streams", counted(state.streams, "stream"), ""
     yield "writes", f"{counted(state.acknowledged.bit_count(), 'write')} acked", ""
     yield "cut", f"{state.cut_off} is cut off" if state.cut_off else "", "broken"
@@ -279,7 +280,7 @@ JOIN_VIEWS = staged(
         _ring,
         gates=gates,
         meanings={
-            "on a disk": "its data, what it heard, which nodes it asks",
+            "on a disk": "its data, what it has heard, which nodes it asks",
             "blue": "share of the writes",
             "eye": "a node reads from it; pencil: a node writes to it",
         },

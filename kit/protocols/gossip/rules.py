@@ -470,7 +470,7 @@ def parse_changes(
         if not match or not change:
             raise BadInput(field, line, "; ".join(f"{way} at NODE" for way in WAYS))
         if match["node"] not in nodes:
-            raise BadInput(field, line, f"a node among {', '.join(nodes)}")
+            raise BadInput(field, line, f"one of the nodes {', '.join(nodes)}")
         planned = PlannedChange(change, nodes.index(match["node"]), text)
         if planned in changes:
             raise BadInput(field, text, "each change once")

@@ -32,10 +32,12 @@ FILE is a description in JSON
   {"nodes": [{"name": "A", "dc": "dc1", "rack": "r1", "status": "up", "commit_index": 10},
              {"name": "B", "status": "lost"}, ...], "keyspaces": {"shop": {"dc1": 3}},
    "deaths": [["B"], ...], "upgrade": "done"}
-(status: up; down, if the node can be restarted; or lost. Only the nodes and their names are
-needed. A node that is joining or leaving has a "state" as in system.topology. "votes": true or
-false on each node says which nodes vote) or a dump of system.topology, with options for the dead
-nodes, the commit indexes and the replication factors.
+or a dump of system.topology, with options for the dead nodes, the commit indexes and the
+replication factors.
+
+In a description, the status is up, lost, or down if the node can be restarted. Only the nodes and
+their names are needed. A node that is joining or leaving has a "state" as in system.topology.
+"votes": true or false on each node says which nodes vote.
 
 The answer depends on which nodes vote, and no release lets you work that out from outside. Ask a
 live node:
@@ -121,7 +123,7 @@ def _parts(advice: dry_run.RecoveryAdvice) -> Iterator[Part]:
     yield Rows(choices, title="procedures")
     for keyspace in advice.keyspaces:
         levels = [(_level(each), each.standing) for each in keyspace.levels]
-        yield Rows(levels, "levels", f"data of {keyspace.keyspace}: {LEFT[keyspace.replicas_left]}")
+        yield Rows(levels, "levels", f"data in {keyspace.keyspace}: {LEFT[keyspace.replicas_left]}")
     if advice.leader is not None:
         yield ""
         yield from wrap(advice.leader, "recovery leader: ")
@@ -138,20 +140,23 @@ def _group0(lines: Sequence[dry_run.QuorumLine]) -> Iterator[str]:
     """A line for each set of voters that counts."""
     known_by = [line for line in lines if line.told_by]
     if not known_by:
-        yield from wrap("it is not known which nodes vote. At worst and at best", "group 0: ", GAP)
+        yield from wrap(
+            "it is not known which nodes vote. The worst and the best case:", "group 0: ", GAP
+        )
     elif len(lines) > 1:
-        yield from wrap("the voters, as these nodes see them", "group 0: ", GAP)
+        yield from wrap("the voters, as these nodes see them:", "group 0: ", GAP)
     for line in lines:
-        has = "a quorum" if line.holds else "no quorum"
+        has = "has a quorum" if line.holds else "has no quorum"
         needed = f"{line.needed} {are(line.needed)} needed"
-        said = f"{has}: {line.live} of {counted(len(line.voters), 'voter')} live, {needed}"
+        said = f"{has}: {line.live} of {counted(len(line.voters), 'voter')} alive, {needed}"
         if known_by and len(lines) == 1:
-            yield from wrap(said, "group 0: ", GAP)
+            yield from wrap(said, "group 0 ", GAP)
             said = f"{_named(line.voters)} (from {line.told_by})"
             yield from wrap(said, f"{GAP}voters: ", GAP * 2)
         else:
-            which = f"{line.told_by}: " if known_by else "if "
-            yield from wrap(f"{which}{_named(line.voters)} vote, {said}", GAP, GAP * 2)
+            voters = f"{_named(line.voters)} vote"
+            which = f"{line.told_by}: {voters}, and" if known_by else f"if {voters},"
+            yield from wrap(f"{which} group 0 {said}", GAP, GAP * 2)
 
 
 def _tables(rows: Iterable[availability.JudgedFailure]) -> Iterator[str]:
@@ -164,21 +169,22 @@ def _tables(rows: Iterable[availability.JudgedFailure]) -> Iterator[str]:
         row = each.row
         said = "possible" if row.schema else f"impossible, {_back(row.back)}"
         computed = (
-            f"possible: {each.schema} if all vote; with few voters {each.at_once} if "
-            f"they die at once, {each.in_turn} if one after another"
+            f"possible: {each.schema} if all vote; with few voters, {each.at_once} if "
+            f"nodes die at once, {each.in_turn} if they die one after another"
         )
         back = f", {_back(each.back)}" if each.back else ""
-        unmet = listed((_level(at) for at in each.data if at.standing != "available"), "no level")
+        unmet = ", ".join(_level(at) for at in each.data if at.standing != "available")
+        data = f"not always available at {unmet}" if unmet else "always available at every level"
         places = f"{counted(row.datacenters, 'datacenter')}, {len(row.places)} nodes"
         yield from ("", f"{places}: {row.words} down")
         words = f"schema changes {said}; data available; {row.advice}"
         yield from wrap(words, f"{GAP}documents  ")
         yield from wrap(f"schema changes {computed}{back}", f"{GAP}computed   ")
-        yield from wrap(f"data not always available at {unmet}", GAP * 6 + " ")
+        yield from wrap(f"data {data}", GAP * 6 + " ")
 
 
 def _back(count: int) -> str:
-    return f"{count} must come back"
+    return f"{counted(count, 'node')} must come back"
 
 
 def _level(standing: availability.LevelStanding) -> str:
@@ -194,8 +200,8 @@ WORDS = (
     Word(
         "--documented",
         "",
-        "instead: what the documents say about failures in clusters of 3, 6 and 9 "
-        "nodes, and how much of it is true",
+        "instead of FILE: what the documents say about failures in clusters of 3, 6 "
+        "and 9 nodes, and how much of it is true",
     ),
     STATUS,
     Word("--down", "HOST", "a node that can be restarted (repeatable)", several=True),

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from kit.edge.json_text import located, parse_json
 from kit.edge.reading import read_text
 from kit.engine.registry import one_of
-from kit.errors import BadInput, misfit
+from kit.errors import BadInput, are, counted, misfit
 from kit.masks import mask_of, nodes_in, where
 from kit.operators.importers.ringfile import LARGEST_FILE, by_name
 from kit.operators.importers.system_tables import RaftView, is_topology
@@ -170,7 +170,7 @@ def open_cluster(
         for name, given in beside.items():
             if given:
                 raise BadInput(
-                    f"--{name}", given, "no such option with a description, which says this itself"
+                    f"--{name}", given, "nothing, because a description says this itself"
                 )
         return parse_cluster(text), ()
     opened = open_topology(path, status=status, down=may_return)
@@ -282,7 +282,7 @@ def node_named(name: str, names: Sequence[str], option: str) -> str:
 
 
 MOST_NAMED = 6
-UNDECIDED = "it depends on which nodes vote in group 0, which is not known: ask live nodes first"
+UNDECIDED = "the procedure depends on which nodes vote in group 0: ask live nodes first"
 NO_UPGRADE = (
     "done: the published server has neither a Raft upgrade nor RECOVERY mode; edition "
     "documents covers the releases that had them"
@@ -469,10 +469,10 @@ def _cases(
         return (case("the description", named),), ()
     if edition == "documents" or not rules.limits:
         all_vote = "edition documents" if edition == "documents" else f"release {rules.release}"
-        return (case(f"{all_vote}: every member", members),), ()
+        return (case(f"{all_vote}, in which every member votes", members),), ()
     together = cluster.died_together
     ends = extremes(cluster.places, members, down, lost, rules, together=together)
-    sure = f"any choice in release {rules.release}" if ends[0].voters == ends[1].voters else ""
+    sure = f"release {rules.release}, in any case" if ends[0].voters == ends[1].voters else ""
     return tuple(case(sure, each.voters) for each in dict.fromkeys(ends)), ()
 
 
@@ -505,7 +505,7 @@ def _line(cluster: ClusterDescription, case: _Case, strangers: tuple[str, ...]) 
 
 def _strange(views: Sequence[RaftView], strangers: Iterable[str]) -> Iterable[str]:
     for name in strangers:
-        yield f"{name} votes in group 0 but is not in the file: it counts as lost"
+        yield f"{name} votes in group 0 but is not in the file, so it counts as lost"
     for view in views:
         if view.previous:
             yield (
@@ -535,7 +535,7 @@ def _steps(
         return ()
     words = {
         "leader": order[0] if order else "the chosen node",
-        "order": (", ".join(order[1:]) or "nobody") if order else "all but the leader",
+        "order": (", ".join(order[1:]) or "none is left") if order else "all but the leader",
         "dead": ", ".join(cluster.named("lost")),
     }
     steps = OLD_STEPS if procedure == "recovery mode" else NEW_STEPS[edition]
@@ -555,15 +555,18 @@ def _worst(
     if by_leader:
         if only_on(cluster.mask("lost"), quorum.voters, quorum.needed):
             yield "entries that only lost nodes had are gone, whichever node leads"
-        yield "entries that the leader does not know are committed are gone"
+        yield "entries are gone if the leader does not know that they are committed"
         if leader is not None:
             known = max((node.commit_index or 0 for node in cluster.nodes), default=0)
             if known > indexes[leader]:
-                yield f"entries {indexes[leader] + 1} to {known}, known to be committed, are gone"
+                first = indexes[leader] + 1
+                which = f"entries {first} to {known}" if first < known else f"entry {known}"
+                yield f"{which}, known to be committed, {'are' if first < known else 'is'} gone"
         for name, entries in regressing(indexes, leader).items() if leader else ():
+            back = "1 entry" if entries == 1 else f"{entries} entries"
             yield (
-                f"the state of {name} goes back by {entries}: data it wrote after "
-                "those entries may need a schema that no longer exists"
+                f"the state of {name} goes back by {back}: data that it wrote since then may "
+                "need a schema that no longer exists"
             )
         if any(node.state != "normal" for node in cluster.nodes):
             yield "the operation in progress is rolled back or finished"
@@ -590,7 +593,9 @@ def _warnings(
     untold = [name for name in cluster.able() if name not in indexes]
     if untold and procedure == "recovery leader":
         chosen = (
-            f"{leader} may lead only if none of these has a later one" if leader else ("no leader")
+            f"{leader} may lead only if none of these nodes has a later one"
+            if leader
+            else "no leader can be named"
         )
         yield f"the commit index is not given for {first_of(untold)}: {chosen}"
     if odd := cluster.able(False):
@@ -613,8 +618,8 @@ def _replicas(cluster: ClusterDescription, by_hand: bool) -> Iterable[str]:
         for dc, factor in factors.items():
             if by_hand and dc in gone and left[dc] < factor:
                 yield (
-                    f"in {dc}, replace nodes instead of removing them: {left[dc]} left, "
-                    f"but {name} has RF {factor}"
+                    f"{name} has RF {factor}, but {counted(left[dc], 'node')} {are(left[dc])} left "
+                    f"in {dc}: replace nodes there instead of removing them"
                 )
             if not by_hand and factor > nodes[dc]:
                 yield (

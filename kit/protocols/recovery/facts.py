@@ -218,7 +218,7 @@ DIAGNOSES = {
     "synchronize": "a Raft upgrade is in progress",
     "use_post_raft_procedures": "Raft is in use",
     "recovery": "a manual recovery is in progress",
-    "unknown": "unknown: counts as recovery at the next start",
+    "unknown": "an unknown value, which counts as recovery at the next start",
 }
 
 

@@ -32,7 +32,7 @@ from kit.engine.declared import (
     step,
 )
 from kit.engine.registry import Fuzzing, Scenario
-from kit.errors import Awaited, BadInput, Refusal, are
+from kit.errors import Awaited, BadInput, Refusal, are, counted
 from kit.masks import is_majority, majority, nodes_in, where
 from kit.protocols.group0.voting import UNNAMED_RELEASE, VotingModel
 from kit.protocols.recovery.rules.availability import ClusterLayout
@@ -115,13 +115,13 @@ class Failures(VotingModel[FailuresState]):
     name, title, State = "failures", "Nodes fail and come back", FailuresState
     premise = (
         "Nodes stop or are cut off. Which changes and requests still work? A schema "
-        "change needs a majority of the voters; a request needs replicas of its data."
+        "change needs a majority of the voters. A request needs replicas of its data."
     )
     about = "The cluster, which nodes fail together, and how many schema changes there are."
 
     datacenters: tuple[Annotated[int, Meta(ge=1, le=MOST_NODES)], ...] = parameter(
         (3,),
-        "the number of nodes in each datacenter; A is the first node of the first one",
+        "the number of nodes in each datacenter; A is the first node of the first datacenter",
         min_length=1,
         max_length=MOST_NODES,
         written=True,
@@ -199,7 +199,7 @@ class Failures(VotingModel[FailuresState]):
         each=first_of_sides,
         spends="changes",
         says=lambda m, before, a, after: (
-            f"Column {after.entries} is added; known to "
+            f"A client adds column {after.entries}. The change is stored on "
             f"{', '.join(m.named(after.side_of(m.number(a.node))))}."
         ),
         travels=lambda m, before, a, after: (
@@ -237,7 +237,7 @@ class Failures(VotingModel[FailuresState]):
     @action(verb="catch up {node}", each=behind, travels=fetched)
     @purpose("A node serves with the newest schema that it can reach.")
     def catch_up(self, s: FailuresState, node: Node) -> Next:
-        """{node} has fetched the newest schema and serves requests."""
+        """{node} fetches the newest schema and serves requests."""
         side = s.side_of(node)
         if not s.may_commit(side):
             return self.too_few(s, side, "the newest schema must be fetched from a majority")
@@ -269,21 +269,21 @@ class Failures(VotingModel[FailuresState]):
         return s.knowing(side, s.newest(side)).but(voters=chosen)
 
     @action()
-    @purpose("Together, the nodes may have a majority again.")
+    @purpose("Together, the nodes might have a majority again.")
     def rejoin(self, s: FailuresState) -> Next:
         """All running nodes can reach each other again."""
         return self.voting(s.but(apart=0)) if s.apart else None
 
     @action(tag="start", each=lambda m, s: m.everybody & ~s.up)
-    @purpose("The node was away and has to catch up first.")
+    @purpose("The node was down and has to catch up first.")
     def start_node(self, s: FailuresState, node: Node) -> Next:
-        """{node} has started but does not serve yet."""
+        """{node} starts but does not serve yet."""
         return self.voting(s.but(up=s.up | 1 << node))
 
     @action(verb="start {datacenter}", each=lambda m, s: m.dcs_of(~s.up))
-    @purpose("The nodes were away and have to catch up first.")
+    @purpose("The nodes were down and have to catch up first.")
     def start_all(self, s: FailuresState, datacenter: Datacenter) -> Next:
-        """The nodes of {datacenter} have started but do not serve yet."""
+        """The nodes of {datacenter} start but do not serve yet."""
         return self.voting(s.but(up=s.up | self.members(datacenter)))
 
     def without(self, s: FailuresState, nodes: int) -> FailuresState:
@@ -293,19 +293,19 @@ class Failures(VotingModel[FailuresState]):
     @action(fault=True, each=lambda m, s: s.up, hand=off_stage)
     @purpose("A node that is down cannot count towards the majority.")
     def stop(self, s: FailuresState, node: Node) -> Next:
-        """{node} is down. {means}."""
+        """{node} goes down. {means}."""
         return self.without(s, 1 << node)
 
     @action(fault=True, each=lambda m, s: m.dcs_of(s.up))
-    @purpose("One datacenter can have more voters than the majority can spare.")
+    @purpose("Without one datacenter, the other voters might not be a majority.")
     def lose(self, s: FailuresState, datacenter: Datacenter) -> Next:
-        """All of {datacenter} is down. {means}."""
+        """All nodes of {datacenter} go down. {means}."""
         return self.without(s, self.members(datacenter))
 
     @action(fault=True, verb="stop {nodes}")
-    @purpose("Several nodes at once can be more than the majority can spare.")
+    @purpose("If several nodes fail at once, the others might not be a majority.")
     def stop_together(self, s: FailuresState, nodes: Together) -> Next:
-        """{nodes} all go down at once. {means}."""
+        """{nodes} go down at once. {means}."""
         together = self.mask(nodes)
         return None if together & ~s.up else self.without(s, together)
 
@@ -332,12 +332,12 @@ class Failures(VotingModel[FailuresState]):
 
     @step("INV-LIN", on=(alter,))
     def sees_all(self, before: FailuresState, action: Any, after: FailuresState) -> str | None:
-        """A schema change sees all earlier ones."""
+        """Every schema change sees all earlier ones."""
         missed = self.missed(before, action, after)
         if not missed:
             return None
         column = next(nodes_in(missed)) + 1
-        return f"the side of {action.node} does not see column {column}, which was added before"
+        return f"{action.node}'s side does not see column {column}, which was added before"
 
     @step("INV-SCHEMA", on=(catch_up, serve))
     def newest(self, before: FailuresState, action: Any, after: FailuresState) -> str | None:
@@ -378,19 +378,20 @@ class Failures(VotingModel[FailuresState]):
         votes = after.voters.bit_count()
         if able is None:
             most = max((side & after.voters).bit_count() for side in after.sides())
-            has = f"{most} of {votes} voters {are(most)} up"
+            has = f"{most} of {votes} {are(most)} up"
             if after.apart:
-                has = f"no side has more than {most} of {votes} voters"
-            return {"means": f"Group 0 has no majority: {has}, and it needs {majority(votes)}"}
+                has = f"no side has more than {most} of {votes}"
+            needs = f"it needs {counted(majority(votes), 'voter')}"
+            return {"means": f"Group 0 has no majority: {needs}, but {has}"}
         if after.apart:
-            return {"means": f"The majority is with {', '.join(self.named(able))}"}
+            return {"means": f"The majority is on the side of {', '.join(self.named(able))}"}
         return {"means": f"{(after.up & after.voters).bit_count()} of {votes} voters are still up"}
 
     def readable(self, s: FailuresState) -> dict[str, str]:
         """Who votes, what is cut off, and every node."""
         return {
             "voters": ", ".join(self.named(s.voters)),
-            "cut off": ", ".join(self.named(s.apart)) or "nobody",
+            "cut off": ", ".join(self.named(s.apart)) or "no node",
             **{
                 name: f"{s.standing(at)}, schema {columns(s.schemas[at])}"
                 for at, name in enumerate(self.names)
@@ -411,7 +412,7 @@ ENTRY = entry(
     scenarios=(
         Scenario(
             "two-of-three",
-            "Two of three nodes fail: no schema changes, and data at ONE only",
+            "Two of three nodes fail: no schema can change, and data is available only at ONE",
             script=("stop C", "alter A", "stop B", "start B", "catch up B", "alter A"),
         ),
         Scenario(
@@ -422,13 +423,14 @@ ENTRY = entry(
         ),
         Scenario(
             "one-of-three-datacenters",
-            "One of three datacenters is lost: the majority carries on",
+            "One of three datacenters is lost, but the majority carries on",
             {"datacenters": (3, 3, 3)},
             script=("lose dc3", "alter A"),
         ),
         Scenario(
             "cut-in-two",
-            "The network is cut: one side changes the schema, the other must wait until it rejoins",
+            "The network is cut. One side changes the schema, and the other must wait until it "
+            "rejoins",
             {"datacenters": (3, 2)},
             script=("cut off dc2", "alter A", "rejoin", "catch up D", "catch up E"),
         ),

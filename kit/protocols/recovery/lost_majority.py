@@ -21,7 +21,7 @@ MOST_FAULTS = 9
 FIRST_ADDRESS = 11
 REPLACING = 100
 """What is added to the number of a node that took another's place: it has an address of its own."""
-NO_MAJORITY = refused("its group 0 has no majority")
+NO_MAJORITY = refused("this group 0 has no majority")
 
 
 def typed(label: str, text: str) -> list[Travel]:
@@ -80,11 +80,11 @@ class LostMajority(VotingModel[S]):
     )
     dead: str = parameter(
         "C D",
-        "the members that are given up: at least half of them; in edition server, "
-        "enough that no majority of the voters is alive",
+        "the members that are given up: at least half of all members, or in edition "
+        "server, enough that no majority of the voters is alive",
         written=True,
     )
-    rf: int = parameter(3, "replicas of each range of data", ge=1, le=9)
+    rf: int = parameter(3, "replicas of each range", ge=1, le=9)
 
     racks: tuple[str, ...] = ()
     stuck: bool = False
@@ -110,10 +110,8 @@ class LostMajority(VotingModel[S]):
         if not {*self.given_up} <= {*self.names} or not 0 < live < (
             size if few else majority(size)
         ):
-            said = "not all of them are" if few else "the others are no majority"
-            raise BadInput(
-                "dead", self.dead, f"members of {', '.join(self.names)}, so many that {said}"
-            )
+            said = "but not all of them" if few else "so many that the others are not a majority"
+            raise BadInput("dead", self.dead, f"members of {', '.join(self.names)}, {said}")
         if len(self.racks) not in (0, size):
             raise BadInput("racks", self.racks, f"none, or one for each of the {size} nodes")
         self.places = places_of(size, self.racks)
@@ -127,7 +125,7 @@ class LostMajority(VotingModel[S]):
         if self.majority_lives and not quorum.holds:
             raise BadInput("dead", self.dead, "few enough that a majority of the voters is alive")
         if self.edition == "server" and not (self.stuck or self.majority_lives) and quorum.holds:
-            allowed = "enough at once that no majority of the voters is alive"
+            allowed = "so many at once that no majority of the voters is alive"
             raise BadInput("dead", " ".join(self.given_up), allowed)
         self.first_voters = (quorum.voters,) if self.edition == "server" else ()
 

@@ -41,10 +41,11 @@ class OrderRow(Struct, frozen=True):
 
 
 def recovery_orders() -> tuple[OrderRow, ...]:
-    """The orders of both procedures by what they end in: A and B live of four nodes, B knows more.
+    """Count the orders of both procedures by how they end. A and B of four nodes live; B knows
+    more.
 
-    Outcomes are *whole*, *not whole*, *breaks NAME* of a promise, and *refused*: a server does not
-    do a step where it stands, and the order is given up there.
+    The outcomes are *whole*, *not whole*, *breaks NAME* (of a promise) and *refused*: a server
+    refuses a step, and the order ends there.
     """
     return tuple(
         OrderRow(procedure, crash, outcome, orders)
@@ -191,12 +192,12 @@ class Harm(Struct, frozen=True):
 def order_harm(order: Sequence[str], parameters: Struct = USUAL) -> Harm:
     """Show what a given order of the old procedure's steps does to a cluster.
 
-    The steps before the first wrong one are played as documented, and the wrong one; from there
-    on the rest of the order, what servers do on their own, clients and faults of ``parameters``
-    are searched in every interleaving; but no more deaths, for whoever dies is to be removed by a
-    step that is in no order. A server's refusal of the wrong step itself is told as *refused*.
+    The steps up to the first wrong one are played as given. From there on, every interleaving is
+    searched: the rest of the order, what servers do on their own, and the clients and faults of
+    ``parameters``. No more nodes die, because no order has a step that would remove them. If a
+    server refuses the wrong step itself, the harm is *refused*.
 
-    Raises BadInput for an unknown step, one that comes twice, or parameters of another model.
+    Raises BadInput for an unknown step, a repeated step, or parameters of another model.
     """
     order = tuple(order)
     for at, step in enumerate(order):

@@ -115,10 +115,10 @@ def reception(sender: GossipDigest, receiver: GossipDigest) -> tuple[bool, str]:
     if NOBODY not in options and len(options) == 2:
         return False, "their recovery_leader options differ"
     if sender.group == receiver.group:
-        return True, "one group id"
+        return True, "their group ids are the same"
     if options != {NOBODY}:
-        return True, "the ids differ, and recovery_leader is set"
-    return False, "the ids differ"
+        return True, "their group ids differ, but recovery_leader is set"
+    return False, "their group ids differ"
 
 
 class RecoveryNode(State, frozen=True, cache_hash=True):

@@ -99,11 +99,12 @@ class Recovery(LostMajority[RecoveryState]):
         False, "whether another leader can be chosen while there is no new group"
     )
     majority_lives: bool = parameter(
-        False, "whether a majority of group 0 is alive, so that there is nothing to recover"
+        False,
+        "whether a majority of group 0's voters is alive, so that there is nothing to recover",
     )
     racks: tuple[Annotated[str, Meta(pattern=r"^[\w-]{1,40}/[\w-]{1,40}$")], ...] = parameter(
         (),
-        "datacenter/rack of each member, starting with A; none: dc1 with three racks",
+        "datacenter/rack of each member, starting with A; if empty, dc1 with three racks",
         max_length=9,
         written=True,
     )
@@ -123,7 +124,7 @@ class Recovery(LostMajority[RecoveryState]):
     )
     causality: bool = safeguard(
         "S-48",
-        "Data is stored only with a schema that is persisted there",
+        "A node stores data only with a schema that it has persisted",
         ("INV-CAUSAL",),
         smallest={"commit_indexes": (1, 2, 2), "dead": "B C", "writes": 1},
     )
@@ -152,7 +153,7 @@ class Recovery(LostMajority[RecoveryState]):
     def under_way(self) -> str:
         """Who recovers without whom, and whether an operation was under way."""
         live = ", ".join(name for name in self.names if name not in self.given_up)
-        operation = f", in the middle of {self.half_done}" if self.operation else ""
+        operation = f", halfway through {self.half_done}" if self.operation else ""
         return f"recovery of {live} without {', '.join(self.given_up)}{operation}"
 
     @property
@@ -194,7 +195,7 @@ class Recovery(LostMajority[RecoveryState]):
     @action()
     @purpose("Nodes that are given up must not interfere with the others.")
     def isolate(self, s: RecoveryState) -> Next:
-        """A firewall keeps the nodes that are given up away from the others."""
+        """With a firewall, the operator cuts off the nodes that are given up."""
         return None if s.isolated else s.but(isolated=True)
 
     @action(
@@ -207,9 +208,11 @@ class Recovery(LostMajority[RecoveryState]):
     )
     @purpose("Without the old id, the node looks for the new group at its next start.")
     def delete_id(self, s: RecoveryState, node: Node) -> Next:
-        """{node} no longer has a group id, but keeps running in its group until it restarts."""
+        """The operator deletes the group id of {node}, which stays in its group until it
+        restarts.
+        """
         if self.isolation and not s.isolated:
-            return refused("nodes that are given up are not cut off")
+            return refused("the nodes that are given up are not cut off yet")
         if self.edition == "server" and not s.indexes_read:
             return refused(
                 "commit_idx must be read first, while the group id is still there to find it"
@@ -219,7 +222,7 @@ class Recovery(LostMajority[RecoveryState]):
     @action(label="read commit_idx")
     @purpose("The node with the most entries should lead, or entries could be lost.")
     def read(self, s: RecoveryState) -> Next:
-        """The operator reads commit_idx of every live node."""
+        """The operator reads commit_idx on every live node."""
         if s.indexes_read:
             return None
         if down := self.named(s.where(lambda n: n.status == "down")):
@@ -238,7 +241,7 @@ class Recovery(LostMajority[RecoveryState]):
     @action(each=eligible)
     @purpose("The new group starts with what this node knows.")
     def choose(self, s: RecoveryState, node: Node) -> Next:
-        """{node} will lead: it knows {known}."""
+        """The operator chooses {node} as recovery leader: it knows {known}."""
         if not s.indexes_read:
             return refused("commit indexes have not been read")
         group, at = s.recoverable, s.nodes[node]
@@ -269,7 +272,7 @@ class Recovery(LostMajority[RecoveryState]):
     )
     @purpose("All nodes must join the same new group.")
     def set_option(self, s: RecoveryState, node: Node) -> Next:
-        """{node}'s configuration now names {leader} as recovery_leader."""
+        """The operator sets recovery_leader to {leader} in {node}'s configuration."""
         return s.at(node, option=s.leader)
 
     def startable(self, s: RecoveryState) -> Iterable[int]:
@@ -301,14 +304,15 @@ class Recovery(LostMajority[RecoveryState]):
         if node.group == NO_GROUP:
             return "{node} refuses to start: it has neither a group id nor recovery_leader."
         if was.group_id == node.group:
-            gets = "and gets the entries that it missed" * (was.columns != node.columns)
+            gets = ", where it gets the entries that it missed" * (was.columns != node.columns)
             return f"{{node}} starts with its own state and runs in {group}{gets}."
         if len(after.groups) > len(before.groups):
             why = "is the recovery leader" if node.option == number else "finds no group to join"
             return f"{{node}} {why} and creates {group}."
         lost = was.columns & ~node.columns
-        back = f" Its schema loses column {listed_columns(lost)}." if lost else ""
-        return f"{{node}} joins {group} and gets its state as a snapshot.{back}"
+        columns = f"column{'s' * (lost.bit_count() > 1)} {listed_columns(lost)}"
+        back = f" {{node}}'s schema loses {columns}." if lost else ""
+        return f"{{node}} joins {group} and gets the group's state as a snapshot.{back}"
 
     def logs_start(self, before: RecoveryState, act: Any, after: Any) -> Iterator[ServerLine]:
         """A start says in which group the node runs, and how it came there."""
@@ -339,8 +343,8 @@ class Recovery(LostMajority[RecoveryState]):
     def restart(self, s: RecoveryState, node: Node) -> Next:
         """The node runs in its persisted group; without one, it creates one, joins one or fails.
 
-        Others than the leader need a group that they can join (S-49). A server of edition
-        ``server`` waits for one itself; without the option it starts and is down again.
+        A node other than the leader needs a group that it can join (S-49). A server of edition
+        ``server`` waits for such a group. Without the option it starts and goes down again.
         """
         at, server = s.nodes[node], self.edition == "server"
         if at.group_id != NO_GROUP:
@@ -350,13 +354,15 @@ class Recovery(LostMajority[RecoveryState]):
         group = s.to_join(node)
         if group != NO_GROUP:
             if not s.may_commit(group):
-                return refused(f"{self.group_name(group)} has no majority to let it in")
+                return refused(f"{self.group_name(group)} has no majority to let the node in")
             return s.at(node, status="up").joined(node, group)
         if (server or self.leader_first) and not node == s.leader == at.option:
             leader = s.leader if at.option == NOBODY else at.option
             why = self.unled_by(s, leader)
             if leader == node:
-                why = refused("its own recovery_leader does not name it", (self.names[node],))
+                why = refused(
+                    "the leader's own recovery_leader does not name it", (self.names[node],)
+                )
             if why is not None:
                 return why
         return s.at(node, status="up").created(node)
@@ -393,7 +399,7 @@ class Recovery(LostMajority[RecoveryState]):
         """What the coordinator did on the operation, and where that leads."""
         done, subject = self.next_of_operation(before), self.given_up[0]
         silent = ", ".join(self.named(done.addressed & ~before.running(before.new_group)))
-        why = f"No answer to the barrier of {before.operation} from {silent}"
+        why = f"The barrier of {before.operation} got no answer from {silent}"
         if not silent:
             why = f"The work of {before.operation} is done"
         ways = {
@@ -401,7 +407,7 @@ class Recovery(LostMajority[RecoveryState]):
             "rolled back": f"{subject} is normal again, and its request has failed",
         }
         way = f"{self.half_done} goes {'back' if done.failed else 'on'} to {after.operation}"
-        return f"{why}: {ways.get(after.operation, way)}."
+        return f"{why}, so {ways.get(after.operation, way)}."
 
     @action(
         says=coordinated,
@@ -414,9 +420,10 @@ class Recovery(LostMajority[RecoveryState]):
     def coordinate(self, s: RecoveryState) -> Next:
         """The coordinator on the new group's leader continues the operation that was in progress.
 
-        A barrier asks every normal node, and some are dead: it fails, and the operation goes the
-        way back of the transition tables. They cannot have been removed, since that waits for the
-        end. Once reads use the new replicas there is no way back, and it succeeds.
+        A barrier asks every normal node. Some are dead, so it fails, and the operation takes the
+        way back in the transition tables. The dead nodes cannot have been removed, because a
+        removal waits for the end of the operation. Once reads use the new replicas, there is no way
+        back, and the operation succeeds.
         """
         if not s.is_under_way:
             return None
@@ -458,7 +465,7 @@ class Recovery(LostMajority[RecoveryState]):
         travels=lambda m, before, action, after: (
             [m.asked_to_remove(before.leader, action)] if before.leader >= 0 else []
         ),
-        says="{node} is removed{others}.",
+        says="The operator removes {node}{others}.",
         logs=[own("{leader}", TOPOLOGY, "removenode of {host_id} is done")],
     )
     @purpose("Dead nodes stay members until they are removed.")
@@ -484,9 +491,9 @@ class Recovery(LostMajority[RecoveryState]):
         each=lambda m, s: s.where(lambda n: n.takes_part and n.option != NOBODY),
         travels=typed("no option", "recovery_leader is unset"),
     )
-    @purpose("The option is only for the recovery.")
+    @purpose("The option is needed only during the recovery.")
     def unset_option(self, s: RecoveryState, node: Node) -> Next:
-        """{node} no longer has recovery_leader: group ids have to match again."""
+        """The operator unsets recovery_leader on {node}, so group ids have to match again."""
         return self.apart(s) or s.at(node, option=NOBODY)
 
     @action(
@@ -497,7 +504,7 @@ class Recovery(LostMajority[RecoveryState]):
     )
     @purpose("The old group is finished, so its rows are no longer needed.")
     def clean_rows(self, s: RecoveryState, node: Node) -> Next:
-        """{node} no longer has any Raft rows of the old group."""
+        """The operator deletes the old group's Raft rows on {node}."""
         if s.dead:
             return refused("some dead nodes are neither removed nor replaced", self.named(s.dead))
         return self.apart(s) or s.at(node, old_rows=False)
@@ -528,7 +535,8 @@ class Recovery(LostMajority[RecoveryState]):
         unasked=True,
         spends="changes",
         each=sides,
-        says="{group} adds column {after.entries}; the members that {node} reaches apply it.",
+        says="A client adds column {after.entries} at {node}, and the members of {group} that "
+        "{node} reaches apply it.",
         travels=lambda m, before, action, after: (
             Travel("entry", action.node, name, f"column {after.entries}")
             for name in m.named(before.company(m.number(action.node)))
@@ -538,7 +546,7 @@ class Recovery(LostMajority[RecoveryState]):
     def alter(self, s: RecoveryState, node: Node) -> Next:
         """A client changes the schema in the group that a node runs in.
 
-        What is committed behind the firewall reaches no client of the cluster that recovers.
+        A change committed behind the firewall reaches no client of the cluster that recovers.
         """
         group, walled_off = s.nodes[node].group, s.is_walled_off(s.nodes[node])
         if not s.may_commit(group, walled_off):
@@ -564,7 +572,7 @@ class Recovery(LostMajority[RecoveryState]):
         """{node} stores data in column {column}."""
         at = s.nodes[node]
         if self.causality and not at.columns >> column - 1 & 1:
-            return refused(f"the entry for column {column} is not persisted there")
+            return refused(f"{self.names[node]} has not persisted the entry for column {column}")
         return s.at(node, data=at.data | 1 << column - 1)
 
     # What goes wrong
@@ -575,13 +583,13 @@ class Recovery(LostMajority[RecoveryState]):
         each=lambda m, s: s.serving,
         logs=[own("{node}", INIT, "the server is down")],
     )
-    @purpose("Nodes can also stop in the middle of a recovery.")
+    @purpose("Nodes can also stop during a recovery.")
     def crash(self, s: RecoveryState, node: Node) -> Next:
-        """{node} goes down and keeps what it persisted."""
+        """{node} goes down and keeps what it has persisted."""
         return s.at(node, status="down", group=NO_GROUP)
 
     @action(fault=True, spends="deaths", each=lambda m, s: s.live)
-    @purpose("When too many are dead, group 0 has no majority.")
+    @purpose("When too many nodes are dead, group 0 has no majority.")
     def die(self, s: RecoveryState, node: Node) -> Next:
         """{node} dies for good."""
         if s.live == 1 << node:
@@ -602,7 +610,7 @@ class Recovery(LostMajority[RecoveryState]):
         each=reviving,
         logs=logs_start,
     )
-    @purpose("A node that was given up knows nothing of the new group.")
+    @purpose("A node that was given up knows nothing about the new group.")
     def come_back(self, s: RecoveryState, node: Node) -> Next:
         """{node}, which was given up, comes back and runs in {group}."""
         group = s.nodes[node].group_id
@@ -635,7 +643,7 @@ class Recovery(LostMajority[RecoveryState]):
 
     @step("INV-LIN", on=(alter,))
     def linearizable(self, before: RecoveryState, action: Any, after: RecoveryState) -> str | None:
-        """A schema change sees all earlier ones."""
+        """Every schema change sees all earlier ones."""
         node = self.number(action.node)
         company, columns = before.company(node), after.nodes[node].columns
         for pair in before.talking():
@@ -649,7 +657,7 @@ class Recovery(LostMajority[RecoveryState]):
 
     @step("INV-MEMBER", on=(coordinate, remove, replace))
     def taken_out(self, before: RecoveryState, action: Any, after: RecoveryState) -> str | None:
-        """A majority of the new group changes the topology; no node that is heard is removed."""
+        """Only a majority of the new group changes the topology, and removes no node it hears."""
         if not isinstance(action, Coordinate) and before.hears(self.number(action.node)):
             return f"{action.node} is removed although the others still hear it"
         group = before.new_group
@@ -658,7 +666,7 @@ class Recovery(LostMajority[RecoveryState]):
 
     @step("INV-RAFT", on=(alter,))
     def majority(self, before: RecoveryState, action: Any, after: RecoveryState) -> str | None:
-        """A majority of its group commits a schema change."""
+        """Every schema change is committed by a majority of its group."""
         node = before.nodes[self.number(action.node)]
         if before.may_commit(node.group, before.is_walled_off(node)):
             return None
@@ -666,10 +674,10 @@ class Recovery(LostMajority[RecoveryState]):
 
     @step(on=(clean_rows,))
     def cleaned_last(self, before: RecoveryState, action: Any, after: RecoveryState) -> str | None:
-        """Rows of the old group are deleted only when no node needs it."""
+        """The old group's rows are deleted only when no node needs the group."""
         # The order of the documents' procedure (G-026): removals come first, then the rows.
         if before.dead or not before.is_together:
-            return f"{action.node} deletes them while nodes are dead or not in a new group"
+            return f"{action.node} deletes old rows while nodes are dead or not in a new group"
         return None
 
     # S-49 off, two groups are the harm; that they can never be one is behind it.
@@ -688,7 +696,7 @@ class Recovery(LostMajority[RecoveryState]):
     def persist_in_order(self, before: RecoveryState, act: Any, after: RecoveryState) -> str | None:
         """Data is persisted only after the schema that it needs."""
         known = before.nodes[self.number(act.node)].columns >> act.column - 1 & 1
-        early = f"{act.node} stores data in column {act.column} before its entry"
+        early = f"{act.node} stores data in column {act.column} before the entry for it"
         return None if known else early
 
     # What is said
@@ -727,7 +735,7 @@ class Recovery(LostMajority[RecoveryState]):
         """Who leads, who else is dead; the machine of the node, its group, and what it knows."""
         words = {
             "leader": self.names[after.leader] if after.leader != NOBODY else "nobody",
-            "others": "; other dead nodes are ignored" if after.dead else "",
+            "others": f" and ignores {', '.join(self.named(after.dead))}" if after.dead else "",
         }
         if not hasattr(action, "node"):
             return words
@@ -757,7 +765,8 @@ class Recovery(LostMajority[RecoveryState]):
         back = "back, " if node.status == "returned" else ""
         runs = f"runs in {self.group_name(node.group)}" if node.group != NO_GROUP else node.status
         option = f", recovery_leader {self.names[node.option]}" if node.option != NOBODY else ""
-        data = f", data in column {listed_columns(node.data)}" if node.data else ""
+        columns = f"column{'s' * (node.data.bit_count() > 1)} {listed_columns(node.data)}"
+        data = f", data in {columns}" if node.data else ""
         stored = self.stored_id(node.group_id)
         return f"{back}{runs}, {stored}, commit index {node.index}{option}{data}"
 
@@ -782,25 +791,25 @@ ENTRY = entry(
     scenarios=(
         Scenario(
             "majority-is-lost",
-            "Three of five die; B knows more than A and leads, but entry 12 is lost "
+            "Three of five nodes die. B knows more than A and leads, but entry 12 is lost "
             "with the dead nodes",
             {**FIVE, "operation": True, "writes": 1},
         ),
         Scenario(
             "manual-order",
-            "The published server's manual: recovery_leader is removed at the end",
+            "The published server's manual removes recovery_leader at the end",
             {**FIVE, "edition": "server"},
         ),
         Scenario(
             "voters-die-at-once",
-            "Five of seven vote in the published server, and three of those die at "
+            "Five of seven nodes vote in the published server, and three voters die at "
             "once: four nodes are alive, but there is no majority",
             {"edition": "server", "commit_indexes": (3, 3, 3, 2, 3, 3, 3), "dead": "A B C"},
         ),
         Scenario(
             "majority-lives",
-            "On a server, three of four vote: two nodes die, two voters live, the "
-            "dead ones are removed",
+            "In the published server, three of four nodes vote. Two nodes die, but two "
+            "voters live, so the dead nodes can be removed",
             {
                 "edition": "server",
                 "commit_indexes": (2,) * 4,

@@ -42,13 +42,13 @@ UPGRADING = refused(  # source: manual on Raft, "Verifying that the procedure fi
     "upgrading to use Raft for schema operations."
 )
 WAITS_FOR_UPGRADE = refused("a removal must wait until the Raft upgrade has ended")
-NO_REMOVAL = refused("group 0 has no majority to take the node out of its members")
+NO_REMOVAL = refused("group 0 has no majority, so it cannot remove the node")
 
 STARTS: dict[Mode, str] = {
     "recovery": "{node} starts in RECOVERY mode, without group 0.",
     "upgrade": "{node} starts and begins the Raft upgrade{there}.",
-    "synchronize": "{node} starts in the middle of the Raft upgrade{there}.",
-    "group 0": "{node} starts{there}.",
+    "synchronize": "{node} starts halfway through the Raft upgrade, {where}.",
+    "group 0": "{node} starts and runs {where}.",
 }
 
 # What a node writes, in the words of the documents where they have some: manual on Raft, the logs
@@ -126,16 +126,16 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     about = """
     A group 0 that lost its majority, or a Raft upgrade that is stuck, and what can still happen.
 
-    In edition ``documents`` all members vote, in ``server`` at most five: they are chosen
-    again whenever a majority of them is up. No server had both limited voters and all of this
-    procedure; here they meet.
+    In edition ``documents`` all members vote. In edition ``server`` at most five vote, and they
+    are chosen again whenever a majority of them is up. No real server had both limited voters and
+    this whole procedure. Here they meet.
     """
     rests_at_goals = True
 
     stuck: bool = parameter(
         False,
-        "whether the nodes died during a Raft upgrade, which needs every node; then "
-        "fewer than half can be dead",
+        "whether the nodes died during a Raft upgrade, which needs every node (then "
+        "fewer than half of the nodes can be dead)",
     )
     crashes: int = budget(0, "how often a node can crash", le=lost_majority.MOST_FAULTS)
     deaths: int = budget(0, "how many more nodes can die for good", le=lost_majority.MOST_FAULTS)
@@ -205,7 +205,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     @action()
     @purpose("Nodes that are given up must not interfere with the others.")
     def isolate(self, s: ModeState) -> Next:
-        """A firewall keeps the nodes that are given up away from the others."""
+        """With a firewall, the operator cuts off the nodes that are given up."""
         return None if s.isolated or not s.dead else s.but(isolated=True)
 
     @action(
@@ -216,7 +216,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     )
     @purpose("In RECOVERY mode, a node runs without group 0.")
     def set_recovery(self, s: ModeState, node: Node) -> Next:
-        """group0_upgrade_state on {node} is now recovery; it takes effect at the next start."""
+        """The operator sets group0_upgrade_state on {node} to recovery, for its next start."""
         return self.down(s, node) or s.at(node, value="recovery")
 
     @action(
@@ -227,7 +227,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     )
     @purpose("A server loads its state from disk when it starts.")
     def stop(self, s: ModeState, node: Node) -> Next:
-        """{node} is stopped."""
+        """The operator stops {node}."""
         return s.at(node, mode="down", group=lost_majority.NO_GROUP)
 
     def says_start(self, before: ModeState, act: Any, after: ModeState) -> str:
@@ -253,7 +253,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     )
     @purpose("How a node runs depends on what it finds on its disk.")
     def start_server(self, s: ModeState, node: Node) -> Next:
-        """The node runs in the mode that ``group0_upgrade_state`` says."""
+        """The node starts in the mode that its ``group0_upgrade_state`` names."""
         return s.started(node)
 
     def answers(self, before: ModeState, act: Any, after: ModeState) -> Iterator[Travel]:
@@ -266,7 +266,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     @action(label="read the logs", tag="logs", kind="check", travels=answers)
     @purpose("The operator makes sure that all nodes are in RECOVERY mode.")
     def read_logs(self, s: ModeState) -> Next:
-        """The log of every live node says RECOVERY mode."""
+        """The operator finds RECOVERY mode in the log of every live node."""
         if s.logs_read:
             return None
         if others := self.named(s.where(lambda n: n.standing == "live" and n.mode != "recovery")):
@@ -289,15 +289,16 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     )
     @purpose("Dead nodes must be removed before a new group can form.")
     def remove(self, s: ModeState, node: Node) -> Next:
-        """{node} is removed from the cluster.
+        """The operator removes {node} from the cluster.
 
-        A removal refuses who is heard, and needs all others; outside RECOVERY mode it needs group
-        0, which takes the node out of its members, and waits for the end of a Raft upgrade.
+        A node that is heard cannot be removed, and a removal needs all other nodes. Outside
+        RECOVERY mode it needs group 0, which takes the node out of its members, and waits for the
+        end of a Raft upgrade.
         """
         if s.heard(node, s.live):
             return refused("the node is alive", (self.names[node],))
         if down := s.where(lambda n: n.standing == "live" and not n.is_up):
-            return refused("some nodes that are not ignored are down", self.named(down))
+            return refused("some live nodes are down", self.named(down))
         if s.remover is None:
             modes = {n.mode for n in s.nodes if n.standing == "live"}
             return WAITS_FOR_UPGRADE if modes & {"upgrade", "synchronize"} else NO_REMOVAL
@@ -322,7 +323,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     )
     @purpose("Old peers must not lead the node back to the old group.")
     def truncate_discovery(self, s: ModeState, node: Node) -> Next:
-        """system.discovery on {node} is empty: the node has forgotten its old peers."""
+        """The operator clears system.discovery on {node}: the node forgets its old peers."""
         return self.down(s, node) or s.at(node, discovery=0)
 
     @action(
@@ -332,9 +333,9 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         each=live_where(lambda n: n.history > 0),
         travels=typed("TRUNCATE", "TRUNCATE system.group0_history"),
     )
-    @purpose("State ids of the old group mean nothing in a new one.")
+    @purpose("State ids of the old group mean nothing in a new group.")
     def truncate_history(self, s: ModeState, node: Node) -> Next:
-        """system.group0_history on {node} is empty: no state ids are left."""
+        """The operator clears system.group0_history on {node}: no state ids are left."""
         return self.down(s, node) or s.at(node, history=0)
 
     @action(
@@ -346,7 +347,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     )
     @purpose("With the old id, the node would go back to the old group.")
     def drop_id(self, s: ModeState, node: Node) -> Next:
-        """raft_group0_id on {node} has no value."""
+        """The operator deletes the value of raft_group0_id on {node}."""
         return self.down(s, node) or s.at(node, group_id=lost_majority.NO_GROUP)
 
     @action(
@@ -354,7 +355,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         tag="describecluster",
         kind="check",
         travels=answers,
-        says="nodetool describecluster: the live nodes have one schema version.",
+        says="nodetool describecluster shows that the live nodes have one schema version.",
     )
     @purpose("The new group starts with one schema, so all nodes must have the same one.")
     def compare(self, s: ModeState) -> Next:
@@ -375,7 +376,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     )
     @purpose("Without the row, the node upgrades to Raft again at its next start.")
     def unset(self, s: ModeState, node: Node) -> Next:
-        """The row group0_upgrade_state on {node} is gone."""
+        """The operator deletes the row group0_upgrade_state on {node}."""
         return self.down(s, node) or s.at(node, value="")
 
     # What servers do on their own
@@ -397,7 +398,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     )  # fmt: skip
     @purpose("Without Raft, nodes copy schema changes from each other.")
     def pull(self, s: ModeState, node: Node, source: Node) -> Next:
-        """{node} pulls the schema of {source}: their versions differ."""
+        """{node} pulls {source}'s schema, because their versions differ."""
         return s.merged(node, source)
 
     def snapshot(self, before: ModeState, act: Any, after: ModeState) -> Iterator[Travel]:
@@ -414,7 +415,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         says=lambda m, before, action, after: (
             "{node} finds no group 0 among its peers and creates {group}."
             if m.is_alone(after, action)
-            else "{node} joins {group} and gets its state as a snapshot."
+            else "{node} joins {group} and gets the group's state as a snapshot."
         ),
         travels=snapshot,
         logs=JOINED,
@@ -423,7 +424,8 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     def enter(self, s: ModeState, node: Node) -> Next:
         """A node joins the group 0 that it finds, by snapshot, or creates one.
 
-        Every peer answers first; then discovery needs a group with a majority, or all it asks.
+        Every peer has to answer first. Then discovery needs a group with a majority, or an answer
+        from every node that it asks.
         """
         if deaf := s.unheard(node, s.peers):
             return refused("the upgrade waits until every peer answers", self.named(deaf))
@@ -431,12 +433,12 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         if group != lost_majority.NO_GROUP:
             there = s.where(lambda n: n.group == group) & s.groups[group]
             if not is_majority(s.heard(node, there), s.voters_of(group)):
-                return refused(f"{self.group_name(group)} has no majority to let it in")
+                return refused(f"{self.group_name(group)} has no majority to let the node in")
             return self.let_in(s.at(node, discovery=s.peers), node, group)
         taking_part = s.heard(node, s.where(lambda n: n.waits_for_group))
         if contacts & ~taking_part:
             silent = self.named(contacts & ~taking_part)
-            return refused("discovery waits for nodes that it knows of", silent)
+            return refused("discovery waits for all nodes that it knows about", silent)
         first = next(nodes_in(contacts | 1 << node))
         if first != node:
             return refused("another node creates the group", (self.names[first],))
@@ -454,7 +456,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         """Every member of a node's group answers, with its schema version."""
         members = s.groups[s.nodes[node].group]
         if deaf := s.unheard(node, members):
-            return refused("some members of its group 0 do not answer", self.named(deaf))
+            return refused("some members of the node's group 0 do not answer", self.named(deaf))
         mine = s.nodes[node].schema_version
         apart = s.where(lambda n: n.schema_version != mine) & members
         return refused("schema versions differ", self.named(apart)) if apart else None
@@ -466,11 +468,11 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     )
     @purpose("The schema must not change during the handover.")
     def synchronize(self, s: ModeState, node: Node) -> Next:
-        """{node} sees all peers in its group with one schema and enters synchronize, so schema
-        changes are refused.
+        """{node} sees all peers in its group with one schema and enters synchronize. From now on,
+        schema changes are refused.
         """
         if outside := s.peers & ~s.groups[s.nodes[node].group]:
-            return refused("peers have not joined group 0", self.named(outside))
+            return refused("some peers have not joined group 0", self.named(outside))
         entered = s.at(node, value="synchronize", mode="synchronize")
         return self.of_two_schemas(s, node) or entered
 
@@ -481,16 +483,16 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     )
     @purpose("One log orders all schema changes again.")
     def finish(self, s: ModeState, node: Node) -> Next:
-        """{node} has finished the Raft upgrade.
+        """{node} finishes the Raft upgrade.
 
-        Some member has before it, or all are in ``synchronize`` with one schema version.
+        Some member has finished before, or all are in ``synchronize`` with one schema version.
         """
         group = s.nodes[node].group
         members, heard = s.groups[group], s.heard(node, s.groups[group])
         done = s.where(lambda n: n.mode == "group 0" and n.group == group) & heard
         if not done:
             if late := members & ~(heard & s.where(lambda n: n.mode == "synchronize")):
-                return refused("members are not in synchronize yet", self.named(late))
+                return refused("some members are not in synchronize yet", self.named(late))
             if refusal := self.of_two_schemas(s, node):
                 return refusal
         return s.at(node, value="use_post_raft_procedures", mode="group 0")
@@ -501,10 +503,12 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         spends="changes",
         each=lambda m, s: s.where(lambda n: n.is_up),
         says=lambda m, before, action, after: (
-            "{group} adds column {after.entries}; the members that {node} reaches apply it."
+            "A client adds column {after.entries} at {node}, and the members of {group} that "
+            "{node} reaches apply it."
             if before.nodes[m.number(action.node)].mode == "group 0"
-            else "{node} adds column {after.entries} without group 0: a tombstone for "
-            "group0_schema_version, committed_by_group0 false; its schema version is a hash again."
+            else "A client adds column {after.entries} at {node} without group 0. {node} deletes "
+            "group0_schema_version and sets committed_by_group0 to false, so its schema version is "
+            "a hash again."
         ),
         travels=lambda m, before, action, after: (
             Travel("entry", action.node, name, f"column {after.entries}")
@@ -517,8 +521,9 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     def alter(self, s: ModeState, node: Node) -> Next:
         """A client adds a column at a node, in whatever mode the node runs.
 
-        Group 0 commits an entry, and needs its majority; in ``synchronize`` nobody may. Without
-        group 0 the node changes its own schema, with a tombstone for ``group0_schema_version``.
+        Group 0 commits an entry, and needs its majority. In ``synchronize`` no change is possible.
+        Without group 0 the node changes its own schema, with a tombstone for
+        ``group0_schema_version``.
         """
         at, column = s.nodes[node], s.entries + 1
         if at.mode == "synchronize":
@@ -539,23 +544,23 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     @action(spends="mistypes", each=live_where(lambda n: n.value != "unknown"))
     @purpose("Operators make mistakes, and some of them show only later.")
     def mistype(self, s: ModeState, node: Node) -> Next:
-        """group0_upgrade_state on {node} has an unknown value, which counts as recovery at the next
-        start.
+        """The operator mistypes group0_upgrade_state on {node}. An unknown value counts as recovery
+        at the next start.
         """
         return self.down(s, node) or s.at(node, value="unknown")
 
     @action(fault=True, spends="crashes", each=live_where(lambda n: n.is_up), hand=off_stage)
-    @purpose("Nodes can also stop in the middle of a recovery.")
+    @purpose("Nodes can also stop during a recovery.")
     def crash(self, s: ModeState, node: Node) -> Next:
-        """{node} goes down and keeps what it persisted."""
+        """{node} goes down and keeps what it has persisted."""
         return s.at(node, mode="down", group=lost_majority.NO_GROUP)
 
     @action(fault=True, spends="deaths", each=lambda m, s: s.live)
-    @purpose("When too many are dead, group 0 has no majority.")
+    @purpose("When too many nodes are dead, group 0 has no majority.")
     def die(self, s: ModeState, node: Node) -> Next:
-        """{node} dies for good, so it is also given up.
+        """{node} dies for good. The operator gives it up as well.
 
-        What nobody else knows has died with it.
+        Anything that no other node knows has died with it.
         """
         if s.live == 1 << node:
             return None
@@ -569,7 +574,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         spends="returns",
         tag="return",
         each=lambda m, s: s.where(lambda n: n.standing == "dead"),
-        says=lambda m, *step: f"A given-up node is back: {m.says_start(*step)}",
+        says=lambda m, *step: f"A node that was given up comes back: {m.says_start(*step)}",
         logs=logs_start,
     )
     @purpose("A node that was given up acts on what it has stored.")
@@ -598,7 +603,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
 
     @step("INV-LIN", on=(alter,))
     def linearizable(self, before: ModeState, act: Any, after: ModeState) -> str | None:
-        """A schema change sees all earlier ones."""
+        """Every schema change sees all earlier ones."""
         node = self.number(act.node)
         missed = before.answered & ~after.nodes[node].columns
         apart = before.nodes[node].mode != "group 0" or before.is_walled_off(before.nodes[node])
@@ -610,7 +615,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
 
     @step("INV-RAFT", on=(alter,))
     def majority(self, before: ModeState, act: Any, after: ModeState) -> str | None:
-        """Whatever group 0 commits is committed by a majority of it."""
+        """Every change of group 0 is committed by a majority of its voters."""
         node = self.number(act.node)
         if before.nodes[node].mode != "group 0" or before.may_commit(node):
             return None
@@ -618,13 +623,11 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
 
     @step("INV-MEMBER", on=(remove,))
     def taken_out(self, before: ModeState, action: Any, after: ModeState) -> str | None:
-        """No node that is heard is removed; others only by group 0 or in RECOVERY mode."""
+        """Nodes are removed by group 0 or in RECOVERY mode, and only if no live node hears them."""
         if before.heard(self.number(action.node), before.live):
             return f"{action.node} is removed although the others still hear it"
         committed = before.remover is not None
-        return (
-            None if committed else f"{action.node} is removed by neither group 0 nor RECOVERY mode"
-        )
+        return None if committed else f"{action.node} is removed without group 0 or RECOVERY mode"
 
     @goal("INV-PROGRESS", name="ends", title="The cluster can become whole")
     @sometimes()
@@ -686,10 +689,12 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         if not hasattr(action, "node"):
             return {}
         node = after.nodes[self.number(action.node)]
-        group = self.group_name(node.group, "no group 0")
+        group = self.group_name(node.group)
+        where = f"in {group}" if group else "without a group 0"
         return {
             "group": group,
-            "there": "" if node.waits_for_group and node.mode == "upgrade" else f", in {group}",
+            "where": where,
+            "there": "" if node.waits_for_group and node.mode == "upgrade" else f", {where}",
             "group_id": lost_majority.group_uuid(node.group),
             "version": node.version_id,
         }
@@ -698,8 +703,8 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         """The operator's view, and every node."""
         return {
             "dead nodes": "cut off" if s.isolated else "not cut off",
-            "logs": "RECOVERY mode on all" if s.logs_read else "not looked at",
-            "describecluster": "one version" if s.compared else "not looked at",
+            "logs": "RECOVERY mode on all nodes" if s.logs_read else "not read",
+            "describecluster": "one schema version" if s.compared else "not run",
             **dict(zip(self.names, map(self.in_a_line, s.nodes), strict=True)),
         }
 
@@ -742,30 +747,30 @@ ENTRY = entry(
     scenarios=(
         Scenario(
             "recovery-mode",
-            "Three of five die; A and B enter RECOVERY mode, remove the dead and "
-                "upgrade to Raft again",
+            "Three of five nodes die. A and B enter RECOVERY mode, remove the dead nodes "
+                "and upgrade to Raft again",
             FIVE,
         ),
         Scenario(
             "upgrade-is-stuck",
-            "One of three died in a Raft upgrade: while a second one restarts, there is no quorum",
+            "One of three nodes died in a Raft upgrade: while another restarts, there is no quorum",
             {"commit_indexes": (1, 1, 1), "dead": "C", "stuck": True},
         ),
         Scenario(
             "dies-in-recovery-mode",
-            "Four of seven die, then C dies during the procedure and is removed like the others",
+            "Four of seven nodes die. Then C dies during the procedure and is removed as well",
             {"commit_indexes": (2,) * 7, "dead": "D E F G", "deaths": 1},
             script=("isolate", "set A", "set B", "set C", "stop A", "start A", "die C"),
         ),
         Scenario(
             "three-voters-die",
-            "Five of seven vote, as in the published server, and three of those die "
+            "Five of seven nodes vote, as in the published server, and three voters die "
                 "at once: four nodes are alive, but there is no majority",
             {"edition": "server", "commit_indexes": (2,) * 7, "dead": "A B C", "returns": 1},
         ),
         Scenario(
             "change-in-recovery-mode",
-            "A client changes the schema in RECOVERY mode: its version is a hash again",
+            "A client changes the schema in RECOVERY mode, and its version is a hash again",
             {**FIVE, "changes": 2},
             script=("isolate", "set A", "set B", "stop A", "start A", "stop B", "start B",
                     "alter A"),

@@ -89,7 +89,7 @@ DEAD_NODES = table(
     "dead string: the names of the dead nodes; A is the first node of the first datacenter",
     "edition string: documents (all members vote) or server (a few vote; ties go by name)",
     "at_once boolean: whether the schema can be changed, whichever nodes vote, if all "
-    "of them died at once",
+    "the dead nodes died at once",
     "in_turn string: whether it can be changed if they died one by one: always, "
     "sometimes or never, over all orders",
     "missing int: how many voters have to come back at worst, if they died at once",
@@ -97,8 +97,8 @@ DEAD_NODES = table(
     "rf int: the replicas in each datacenter; levels count them all, even those that "
     "a small datacenter lacks",
     "level string: the consistency level",
-    "datacenter string: the coordinator's datacenter if the level counts replicas "
-    "only there; else empty",
+    "datacenter string: the request coordinator's datacenter if the level counts "
+    "replicas only there; else empty",
     "data string: available, of some ranges or unavailable",
 )
 TABLES = (DEAD_NODES,)
@@ -112,11 +112,11 @@ Orders = tuple[bool, bool]
 
 
 def dead_nodes(spark: Spark | None, *, tasks: int | None = None, **bounds: Any) -> Any:
-    """A Spark frame with every set of dead nodes of every layout, in so many tasks.
+    """Return a Spark frame with every set of dead nodes of every layout.
 
-    ``bounds`` are the fields of ``kit.protocols.recovery.spark.LayoutBounds``; each layout
-    is a task, if ``tasks`` does not say otherwise. Without Spark (None) it is an Arrow table, made
-    here and now. ``kit.spark.description(row)`` is the cluster of a row.
+    ``bounds`` are the fields of ``kit.protocols.recovery.spark.LayoutBounds``. Each layout is a
+    task, unless ``tasks`` gives another number of tasks. Without Spark (None) the result is an
+    Arrow table, made at once. ``kit.spark.description(row)`` describes the cluster of a row.
 
     Raises BadInput for a bound that is unknown or out of its limits, before any task begins.
     """
@@ -181,9 +181,9 @@ OPENED = f"a row with at most {MOST_NODES} nodes and RF; for others, use kit.spa
 
 
 def description(row: Any) -> str:
-    """The cluster of a row of ``dead_nodes`` as a file that ``python -m kit recover`` reads.
+    """Return the cluster of a row of ``dead_nodes`` as a file for ``python -m kit recover``.
 
-    Its dead nodes died at once and are lost for good.
+    The dead nodes of the row died at once and are lost for good.
 
     Raises BadInput for another row.
     """

@@ -119,7 +119,7 @@ def test_who_has_not_heard_uses_old_owners() -> None:
     text = panel_text(timeline, "views")
     assert "  B: has heard X BOOT 1; reads from A, also writes to X" in text
     assert "  C: reads from A" in text.splitlines()
-    assert "1 not heard" in panel_text(timeline, "badges")
+    assert "yet to hear: 1" in panel_text(timeline, "badges")
     timeline = after("gossip_join", {"writes": 2}, *HEARD, "write B by A X", "write C by A")
     [flow] = last_flows(timeline)
     assert (flow.from_key, flow.to_key, flow.label) == ("n:C", "n:A", "write 2")

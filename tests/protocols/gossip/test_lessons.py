@@ -20,7 +20,7 @@ from kit.lessons import (
 )
 from kit.protocols.gossip.lessons import can_log_in, hashed_after, rebuild_delay, role_replicas
 
-MAY, NO_QUORUM = "✓ may", "✗ no quorum: more than half of the voters must be up"
+MAY, NO_QUORUM = "✓ allowed", "✗ no quorum: more than half of the voters must be up"
 
 
 @pytest.mark.spec("G-016")

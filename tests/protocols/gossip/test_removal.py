@@ -90,9 +90,9 @@ def test_who_has_to_answer() -> None:
     assert refusal(timeline, "restore A") == "C, which takes the place of Z, does not answer"
     verbs = ("removenode A Z", "crash A", "removenode B Z", "crash B", "removenode C Z")
     timeline = after("gossip_join", given, *verbs)
-    assert refusal(timeline, "restore C") == "no replica that C could copy from is up"
+    assert refusal(timeline, "restore C") == "no replica is up that C could copy from"
     timeline = after("gossip_join", given, "removenode C Z", "cut-off A")
-    assert refusal(timeline, "restore C") == "C cannot reach A, which it must copy from"
+    assert refusal(timeline, "restore C") == "C cannot reach A, the replica that it must copy from"
 
 
 def test_views_part_while_a_removal_travels() -> None:
@@ -101,7 +101,7 @@ def test_views_part_while_a_removal_travels() -> None:
     text = panel_text(timeline, "views")
     assert "  A: has heard Z REMOVING 2; reads from Z, A, B, also writes to C" in text
     assert "  C: has heard Z NORMAL 1; reads from Z, A, B" in text.splitlines()
-    assert "1 not heard" in panel_text(timeline, "badges")
+    assert "yet to hear: 1" in panel_text(timeline, "badges")
     timeline = after("gossip_join", REMOVAL, *ANNOUNCED, "restore A", "removed A")
     assert "  A: has heard Z REMOVED 2; reads from A, B, C" in panel_text(timeline, "views")
     assert timeline.model.find(timeline.state, "removenode B Z") is None

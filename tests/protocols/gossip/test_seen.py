@@ -75,7 +75,7 @@ def test_the_newest_timestamp_wins_and_the_other_is_lost() -> None:
     ("given", "words"),
     [
         ({"changes": ("add a table at A",)}, "create table KS.T at NODE"),
-        ({"changes": ("create table ks.t at Z",)}, "a node among A, B, C"),
+        ({"changes": ("create table ks.t at Z",)}, "one of the nodes A, B, C"),
         ({"changes": ("alter keyspace ks at A",)}, "alter keyspace KS rf N at NODE"),
         ({"changes": ("drop keyspace ks rf 2 at A",)}, "drop keyspace KS at NODE"),
         ({"changes": ("drop table ks.t add c int at A",)}, "drop table KS.T at NODE"),
@@ -105,7 +105,7 @@ def test_nodes_talk_once_at_a_time_and_few_at_once() -> None:
         return option[1].reason if option[1] else ""
 
     for verb in ("gossip A B", "gossip B A"):
-        assert why(verb) == f"{verb[7]} and {verb[9]} are busy: SYN is in flight"
+        assert why(verb) == f"{verb[7]} and {verb[9]} already have SYN in flight"
     few = "at_once={}: no more rounds or pulls can be in flight"
     assert why("gossip A C") == why("gossip C B") == few.format(1)
     go_on(timeline, "partition A | B C")

@@ -21,7 +21,9 @@ def test_the_newest_version_goes_back_where_an_entry_was_lost_and_no_promise_is_
     timeline = after(LOST, *SEED_STEPS, "restart B", "restart A")
     text = panel_text(timeline, "driver")
     assert "before the majority was lost: 12" in text
-    assert "it goes back from 12 to 11 (an effect outside the recovery, not a broken" in text
+    assert (
+        "the version goes back from 12 to 11 (an effect outside the recovery, not a broken" in text
+    )
     assert not [each for each in verdicts(timeline.model, timeline.state) if not each.ok]
     _, start = played(LOST)
     assert [point.version for point in driver_points([start])] == [12, 11]
@@ -39,7 +41,7 @@ def test_a_wrong_leader_takes_a_version_back_that_was_there_after_the_disaster()
     """B had 11 when A, with 10, led: once B is in the new group the driver sees 10."""
     steps = "isolate, delete A, delete B, read, choose A, set A, set B, restart A".split(", ")
     timeline = after(LOST, *steps, "restart B", off=("latest-index",))
-    assert "it goes back from 11 to 10" in panel_text(timeline, "driver")
+    assert "the version goes back from 11 to 10" in panel_text(timeline, "driver")
 
 
 def test_nobody_answers_while_all_are_down() -> None:

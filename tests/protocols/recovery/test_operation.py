@@ -45,7 +45,7 @@ def test_the_rollback_path_lights_up_by_itself() -> None:
     assert lit(drill.timeline) == ([f"state:{OLD_READS}"], 0)
     drill.enter("restart B")
     assert lit(drill.timeline) == ([f"state:{BACK}"], 1)
-    assert "No answer to the barrier" in drill.transcript[-1].said[-1]
+    assert "got no answer from" in drill.transcript[-1].said[-1]
     drill.enter("restart A")
     assert lit(drill.timeline) == (["state:normal"], 1)
     way = f"● → tablet_draining → {OLD_READS} → {BACK} → tablet_migration → normal"

@@ -44,7 +44,7 @@ def test_nodes_show_group_id_index_and_option() -> None:
     )
     assert "★B: group 2, id of group 2, commit index 11" in text
     assert "C: dead, id of the old group, commit index 11" in text
-    assert "cut off from the dead" in panel_text(timeline, "nodes")
+    assert "the dead are cut off" in panel_text(timeline, "nodes")
 
 
 @pytest.mark.spec("G-020")
@@ -54,9 +54,9 @@ def test_schema_changes_and_data_have_lamps_of_their_own() -> None:
     """
     timeline = after({**FIVE, "rf": 2})
     badges = panel_text(timeline, "badges")
-    assert "! no new schema" in badges
+    assert "! no schema changes" in badges
     assert "! QUORUM in 1 of 5 ranges" in badges
-    assert "A, B; A, B up; available at ONE, QUORUM, ALL" in panel_text(timeline, "ranges")
+    assert "replicas A, B; up A, B; available at ONE, QUORUM, ALL" in panel_text(timeline, "ranges")
     recovered = after({**FIVE, "rf": 2}, *SEED_STEPS, "restart B")
     badges = panel_text(recovered, "badges")
     assert "✓ schema changes" in badges
@@ -144,22 +144,22 @@ def test_gossip_is_told_pair_by_pair() -> None:
     """Ids differ during the restarts, and the option tolerates it; a firewall stops the dead."""
     timeline = after({**FIVE, "returns": 1}, *SEED_STEPS, "restart B", "return C")
     text = panel_text(timeline, "gossip")
-    assert "A ↔ B: accepted, the ids differ, and recovery_leader is set" in text
+    assert "A ↔ B: accepted, their group ids differ, but recovery_leader is set" in text
     assert "B ↔ C: rejected, a firewall is between them" in text
     code = "isolate, read, choose B, delete A, delete B, set A, set B, restart B, restart A"
     timeline = after({**FIVE, "edition": "server"}, *code.split(", "), "unset A", "unset B")
-    assert "A ↔ B: accepted, one group id" in panel_text(timeline, "gossip")
+    assert "A ↔ B: accepted, their group ids are the same" in panel_text(timeline, "gossip")
 
 
 @pytest.mark.spec("G-033")
 def test_gossip_is_accepted_while_either_side_recovers() -> None:
     """Ids differ during the restarts: no wall parts the nodes, and the table says why."""
     timeline = after(FIVE, *SEED_STEPS, "restart B")
-    row = "A ↔ B: accepted, the ids differ, and recovery_leader is set"
+    row = "A ↔ B: accepted, their group ids differ, but recovery_leader is set"
     assert row in panel_text(timeline, "gossip")
     assert "gossip rejected" not in panel_text(timeline, "nodes")
     timeline = after(FIVE, *SEED_STEPS, "restart B", "restart A")
-    assert "A ↔ B: accepted, one group id" in panel_text(timeline, "gossip")
+    assert "A ↔ B: accepted, their group ids are the same" in panel_text(timeline, "gossip")
 
 
 @pytest.mark.spec("G-032")
@@ -169,7 +169,7 @@ def test_a_wall_stands_where_gossip_is_rejected() -> None:
     given = {**FIVE, "edition": "server", "returns": 1}
     steps += ", unset A, unset B, return C"
     timeline = after(given, *steps.split(", "), off=("isolation",))
-    assert "A ↔ C: rejected, the ids differ" in panel_text(timeline, "gossip")
+    assert "A ↔ C: rejected, their group ids differ" in panel_text(timeline, "gossip")
     text = panel_text(timeline, "nodes")
     assert "gossip rejected: between C and the others" in text
     assert "firewall" not in text
@@ -180,7 +180,7 @@ def test_groups_tell_members_and_majority() -> None:
     timeline = after(FIVE, *SEED_STEPS, "restart B", "restart A")
     text = panel_text(timeline, "groups")
     assert "the old group: A, B, C, D, E; nobody run in it: cannot commit" in text
-    assert "3 are needed, given up" in text
+    assert "3 are needed, the group is given up" in text
     assert "group 2: A, B; A, B run in it: can commit (2 of 2 run, 2 are needed)" in text
 
 

@@ -83,7 +83,7 @@ def test_a_wrong_leader_takes_the_others_back() -> None:
     after = model.act(state, action)
     assert node(model, after, "B").index == 10
     assert "column 11" in witnesses(model, after)["INV-CAUSAL"]
-    assert "Its schema loses column 11" in model.describe(state, action, after)
+    assert "B's schema loses column 11" in model.describe(state, action, after)
 
 
 def test_the_leader_restarts_first_and_gives_its_state() -> None:
@@ -143,13 +143,13 @@ def test_a_dead_node_that_returns_is_heard_unless_it_is_cut_off() -> None:
 
 # groups, recovery leaders (-1: not set), who is behind the firewall -> whether gossip passes, why
 GOSSIP = [
-    ((0, 0), (-1, -1), (0, 0), True, "one group id"),
-    ((0, 1), (-1, -1), (0, 0), False, "the ids differ"),
+    ((0, 0), (-1, -1), (0, 0), True, "their group ids are the same"),
+    ((0, 1), (-1, -1), (0, 0), False, "their group ids differ"),
     ((0, 1), (-1, 0), (0, 0), True, "recovery_leader is set"),
     ((0, 1), (0, 0), (0, 0), True, "recovery_leader is set"),
     ((0, 1), (0, 1), (0, 0), False, "their recovery_leader options differ"),
     ((1, 1), (0, 1), (0, 0), False, "their recovery_leader options differ"),
-    ((1, 1), (0, -1), (0, 0), True, "one group id"),
+    ((1, 1), (0, -1), (0, 0), True, "their group ids are the same"),
     ((0, 1), (-1, 0), (1, 0), False, "firewall"),
     ((0, 1), (-1, 0), (1, 1), True, "recovery_leader is set"),
 ]
@@ -221,8 +221,8 @@ def test_one_more_death_may_need_the_whole_procedure_again() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"commit_indexes": (1, 1, 1), "dead": "C"}, "the others are no majority"),
-        ({"commit_indexes": (1, 1, 1), "dead": "A B C"}, "the others are no majority"),
+        ({"commit_indexes": (1, 1, 1), "dead": "C"}, "the others are not a majority"),
+        ({"commit_indexes": (1, 1, 1), "dead": "A B C"}, "the others are not a majority"),
         ({"commit_indexes": (1, 1, 1), "dead": "X Y"}, "members of A, B, C"),
         ({"commit_indexes": (1, 99), "dead": "B"}, "commit_indexes"),
         ({"commit_indexes": (1, -1), "dead": "B"}, "commit_indexes"),
@@ -248,4 +248,4 @@ def test_what_is_under_way_in_a_line() -> None:
     model: Any = build("recovery", FIVE)
     assert model.under_way == "recovery of A, B without C, D, E"
     during: Any = build("recovery", {**FIVE, "operation": True})
-    assert during.under_way == f"{model.under_way}, in the middle of decommissioning C"
+    assert during.under_way == f"{model.under_way}, halfway through decommissioning C"

@@ -34,7 +34,7 @@ def test_three_voters_are_a_lost_majority_of_seven_nodes() -> None:
     """Five vote: where three of them die at once four nodes live, and none can commit."""
     model, state = played({**SEVEN, "changes": 1})
     assert state.voters == (after_deaths("server", model.places, [0b111]).voters,)
-    assert refused(model, state, "alter D") == "its group 0 has no majority"
+    assert refused(model, state, "alter D") == "this group 0 has no majority"
     end = to_the_end(SEVEN)
     assert not [verdict for verdict in end.verdicts() if not verdict.ok]
     assert end.model.is_recovered(end.state)
@@ -85,7 +85,7 @@ def test_the_drill_shows_who_votes() -> None:
     """The whole procedure typed out passes; ``can_vote`` is false for those beyond five."""
     drill = open_drill("recovery/voters-die-at-once")
     assert drill.enter("POST /raft/read_barrier").error.endswith(
-        "timed out; 2 of 5 voters answer, 3 are needed"
+        "timed out: 2 of 5 voters answered, 3 are needed"
     )
     rows = drill.enter("SELECT server_id, can_vote FROM system.raft_state").lines
     assert sum(line.endswith("False") for line in rows) == 2

@@ -23,7 +23,11 @@ WHY = (
     # what happened; the step; why it may not happen
     (DELETED, "restart A", "no recovery leader has been chosen"),
     ((*DELETED, "read", "choose B"), "restart A", HAS_NONE),
-    ((*DELETED, "read", "choose B"), "restart B", "its own recovery_leader does not name it (B)"),
+    (
+        (*DELETED, "read", "choose B"),
+        "restart B",
+        "the leader's own recovery_leader does not name it (B)",
+    ),
     (CHOSEN, "restart A", HAS_NONE),
     ((*CHOSEN, "crash B"), "restart A", HAS_NONE),
     ((*LED, "crash B"), "restart A", "the recovery leader is down (B)"),
@@ -34,7 +38,7 @@ WHY = (
     ),
     (
         (*LED, "restart A", "crash A"), "restart C",
-        "group 2 has no majority to let it in",
+        "group 2 has no majority to let the node in",
     ),
     (DELETED, "coordinate", "no recovery leader has been chosen"),
     (CHOSEN, "coordinate", HAS_NONE),

@@ -93,7 +93,7 @@ def one_group(now: DrillMoment) -> GradeRow:
         said = (f"{m.names[i]} in {m.group_name(state.nodes[i].group)}" for i in pair)
         wrong.append(f"{' and '.join(said)} talked as one cluster")
         break
-    return judged("one group", wrong, "no two groups ever talked as one cluster")
+    return judged("one group", wrong, "nodes of two groups never talked as one cluster")
 
 
 def known(s: Any) -> int:
@@ -113,11 +113,11 @@ def nothing_lost(
     died = union(known(before) & ~known(after) for before, after in deaths)
     gone = ~known(now.state)
     missing, dead = listed_columns((had | known(now.run[0].state)) & ~died & gone), died & gone
-    said = f"every {what} that was still known has been kept"
+    said = f"all {what} that were still known have been kept"
     if dead:
         entries = listed_columns(dead)
-        said = f"only entries that died with the last node that knew them: {entries}"
-    lost = [f"no live node has these entries any longer: {missing}"] if missing else []
+        said = f"only these entries are gone, with the last node that knew them: {entries}"
+    lost = [f"no live node has these entries any more: {missing}"] if missing else []
     return judged("nothing lost", [*lost, *wrong], said)
 
 
@@ -139,4 +139,4 @@ def data_unavailable(now: DrillMoment) -> GradeRow:
         ]
         worse = sum(share < shares[0] for share in shares)
         words.append(f"at {level} in {worse} of {len(shares)} states")
-    return GradeRow("data unavailable", None, f"more than at the start {', '.join(words)}")
+    return GradeRow("data unavailable", None, f"more than at the start: {', '.join(words)}")

@@ -226,8 +226,8 @@ class RecoveryServers(lost_majority.LostServers):
         )
         if group != NO_GROUP and id_gone and not other_gone:
             raise Refused(
-                f"{name} has no raft_group0_id but still has rows in system.discovery: "
-                "truncate it first (what a start does otherwise is not modelled)"
+                f"{name} has no raft_group0_id but still has rows in system.discovery: truncate "
+                "that table first (the model does not include a start without this)"
             )
         return super().restart(now, given)
 
@@ -342,7 +342,7 @@ def delete_rows(now: DrillMoment, given: Given) -> CommandReply:
         raise Refused(refusal_line(refusal))
     former, typed = former_groups(now, number), mark("deleted", table, number, group)
     if group not in former:
-        raise Refused(f"{now.place} runs in {now.model.group_name(group)}: its rows are in use")
+        raise Refused(f"{now.place} runs in {now.model.group_name(group)}, whose rows are in use")
     rows = {mark("deleted", name, number, each) for each in former for name in RAFT_TABLES}
     done = rows <= now.marks | {typed} and now.has(action)
     return CommandReply(actions=(action,) * done, marks=(typed,))
@@ -363,7 +363,7 @@ def set_leader(now: DrillMoment, given: Given) -> CommandReply:
     if not chosen and node.group_id > now.state.abandoned:
         raise Refused(
             f"{now.place} is already in {m.group_name(node.group_id)}: it needs no "
-            "leader to get there"
+            "leader to join that group"
         )
     return CommandReply(actions=(*chosen, act.SetOption(now.place)))
 
@@ -391,7 +391,9 @@ def _committing(now: DrillMoment, tool: str) -> int:
     up = (s.running(group, walled_off) & voters).bit_count()
     many, needed = voters.bit_count(), majority(voters.bit_count())
     who = "members" if voters == s.groups[group] else "voters"
-    raise Refused(f"{tool}: timed out; {up} of {many} {who} answer, {needed} {are(needed)} needed")
+    raise Refused(
+        f"{tool}: timed out: {up} of {many} {who} answered, {needed} {are(needed)} needed"
+    )
 
 
 def leader_host(now: DrillMoment, given: Given) -> CommandReply:
@@ -438,36 +440,38 @@ SLOTS = SERVERS.slots(
 )
 FORMS: tuple[Form, ...] = (
     *SERVERS.understood("on", "ssh", "nodetool", "firewall"),
-    SERVERS.reading(COMMIT_INDEX, "the commit index of this node",
+    SERVERS.reading(COMMIT_INDEX, "read this node's commit index",
                     columns=("group_id", "commit_idx"), table="system.raft"),
     *SERVERS.understood("SELECT"),
-    Form(f"{SELECT} WHERE {{column}} = {{group_id}}", "a group's rows",
+    Form(f"{SELECT} WHERE {{column}} = {{group_id}}", "read a group's rows",
          lambda now, given: SERVERS.select(now, {**given, "value": given["group_id"]}),
          offered=False),
-    SERVERS.reading(THE_ID, "the id of group 0",
+    SERVERS.reading(THE_ID, "read the id of group 0",
                     columns=("value",), table="system.scylla_local", column="key", value=GROUP_ID),
     Form(TRUNCATE, "delete the discovery state", TRUNCATED),
-    Form("TRUNCATE system.discovery", "the same", TRUNCATED, offered=False),
+    Form("TRUNCATE system.discovery", "delete the discovery state", TRUNCATED, offered=False),
     Form(DELETE_ID, "delete the persisted id of group 0", DELETED),
     *SERVERS.understood("grep", "journalctl", "cat"),
-    Form(f"{OPTION} {{host_id}}", "set the option", set_leader, own=True),
-    Form(OPTION, "remove the option and reload", unset_leader, own=True),
+    Form(f"{OPTION} {{host_id}}", "set recovery_leader", set_leader, own=True),
+    Form(OPTION, "remove recovery_leader and reload", unset_leader, own=True),
     *SERVERS.understood("restart", "systemctl restart", "stop", "systemctl stop", "start",
                         "systemctl start"),
     Form(REMOVE, "remove a dead node", remove),
-    Form(f"{REMOVE} --ignore-dead-nodes {{host_ids}}", "the same while others are dead", remove),
+    Form(f"{REMOVE} --ignore-dead-nodes {{host_ids}}", "remove a node while others are dead",
+         remove),
     Form(REPLACE, "put a new node in a dead node's place", replace_node, own=True),
-    Form(f"{REPLACE} --ignore-dead-nodes-for-replace {{host_ids}}", "the same while others are "
-        "dead",
+    Form(f"{REPLACE} --ignore-dead-nodes-for-replace {{host_ids}}", "replace a node while "
+        "others are dead",
          replace_node, own=True),
     Form("DELETE FROM {raft_table} WHERE group_id = {group_id}", "delete a group's Raft rows",
          delete_rows),
-    *SERVERS.route("GET", "/raft/leader_host", "show who leads group 0 (published server)",
+    *SERVERS.route("GET", "/raft/leader_host", "show which node leads group 0 (published server)",
                    leader_host),
     *SERVERS.route("POST", "/raft/read_barrier", "show whether a majority answers (published "
         "server)",
                    read_barrier),
-    Form("start {node} --maintenance-mode", "start it cut off from all others", maintain, own=True),
+    Form("start {node} --maintenance-mode", "start a node cut off from the others", maintain,
+         own=True),
     *SERVERS.understood("happen"),
 )  # fmt: skip
 
@@ -496,9 +500,9 @@ def grade(now: DrillMoment) -> Grade:
         for row in facts.effects(m, s)
         if not row.is_known and row.group
     )
-    whole = "every live node runs in one group, and nothing is left of any other"
+    whole = "all live nodes run in one group, and nothing is left of any other group"
     began = (step.action for step in now.run if isinstance(step.action, NEEDLESS))
-    needless = [f"a majority of the voters was alive: {m.verb(each)}" for each in began]
+    needless = [f"a majority of the voters was alive: no need to {m.verb(each)}" for each in began]
     kept = judged("no needless recovery", needless[:1], "the group that had a majority carried on")
     used = sum(isinstance(step.action, OPERATORS) for step in now.run)
     return Grade(
@@ -506,8 +510,8 @@ def grade(now: DrillMoment) -> Grade:
             judged("cluster whole", list(_unfinished(m, s)), whole),
             *((kept,) if m.majority_lives else ()),
             lost_majority.one_group(now),
-            lost_majority.nothing_lost(now, act.Die, had, "entry and datum", dangling),
-            GradeRow("steps", None, f"{used}; the procedure takes {procedure_length(m)}"),
+            lost_majority.nothing_lost(now, act.Die, had, "entries and data", dangling),
+            GradeRow("steps", None, f"{used} taken, {procedure_length(m)} in the procedure"),
             lost_majority.data_unavailable(now),
             *_looked_at(now),
         )
@@ -537,7 +541,7 @@ def _looked_at(now: DrillMoment) -> Iterator[GradeRow]:
     """The steps that only look. Whoever leaves them out breaks nothing, and does not know it."""
     looking = [step for step in checklist(now) if step.name in ("note id", "check")]
     left_out = ", ".join(step.name for step in looking if not step.done)
-    looked = "the old group's id was noted, and the new one found in each log"
+    looked = "the old group's id was noted, and the new id was found in each log"
     if looking:
         yield GradeRow("looked at", None, f"skipped: {left_out}" if left_out else looked)
 

@@ -129,7 +129,7 @@ def leave(now: drill.DrillMoment, given: Given) -> drill.CommandReply:
     value = now.node.value
     if value not in ("", "recovery", "unknown"):
         said = f"{STATE} is {value} on {now.place}: the server wrote it"
-        raise Refused(f"{said} (what a start without it does is not modelled)")
+        raise Refused(f"{said} (the model does not include a start without it)")
     return query(act.Unset)(now, given)
 
 
@@ -140,14 +140,14 @@ def remove(now: drill.DrillMoment, given: Given) -> drill.CommandReply:
         number = SERVERS.number(now, {"host_id": each})
         if now.state.nodes[number].standing == "live":
             done = "removed" if each == given["host_id"] else "ignored"
-            raise Refused(f"{now.model.names[number]} is not given up: it is not {done}")
+            raise Refused(f"{now.model.names[number]} is not given up, so it cannot be {done}")
     return drill.CommandReply(actions=(act.Remove(now.model.names[SERVERS.number(now, given)]),))
 
 
 def _truncating(table: str, about: str, kind: Any) -> tuple[Form, Form]:
     return (
         Form(f"TRUNCATE TABLE system.{table}", about, query(kind)),
-        Form(f"TRUNCATE system.{table}", "the same", query(kind), offered=False),
+        Form(f"TRUNCATE system.{table}", about, query(kind), offered=False),
     )
 
 
@@ -165,10 +165,10 @@ FORMS: tuple[Form, ...] = (
     Form(f"grep '{LOOK}' {LOG_FILE}", "check whether this node is in RECOVERY mode",
          lambda now, given: SERVERS.grep(now, {"pattern": LOOK})),
     *SERVERS.understood("grep", "journalctl", f"cat {LOG_FILE}"),
-    Form("nodetool removenode {host_id}", "remove a dead node; other dead nodes are "
-        "ignored", remove),
-    Form("nodetool removenode {host_id} --ignore-dead-nodes {host_ids}", "the same", remove,
-         offered=False),
+    Form("nodetool removenode {host_id}", "remove a dead node and ignore "
+        "the other dead nodes", remove),
+    Form("nodetool removenode {host_id} --ignore-dead-nodes {host_ids}",
+         "remove a dead node and ignore these nodes", remove, offered=False),
     *_truncating("discovery", "delete the discovery state", act.TruncateDiscovery),
     *_truncating("group0_history", "delete group 0's history", act.TruncateHistory),
     Form(f"DELETE value FROM system.scylla_local WHERE key = '{GROUP_ID}'",
@@ -186,12 +186,12 @@ def grade(now: drill.DrillMoment) -> drill.Grade:
     """The run, graded; the same run has the same grade, whatever was typed."""
     answered = union(step.state.answered for step in now.run)
     needed = drill.steps_needed(RecoveryMode(now.model.parameters), act.BY_OPERATOR)
-    whole = "every live node runs in one group 0, and the Raft upgrade is done"
+    whole = "all live nodes run in one group 0, and the Raft upgrade is done"
     return drill.Grade(
         (
             drill.judged("cluster whole", list(_unfinished(now.model, now.state)), whole),
             lost_majority.one_group(now),
-            lost_majority.nothing_lost(now, act.Die, answered, "entry"),
+            lost_majority.nothing_lost(now, act.Die, answered, "entries"),
             drill.operator_steps(now, act.BY_OPERATOR, needed),
             lost_majority.data_unavailable(now),
         )

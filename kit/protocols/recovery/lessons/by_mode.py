@@ -45,7 +45,7 @@ def runs_after_restart(timeline: Timeline, node: str) -> PosedQuestion:
         f"{node} restarts. How does it run then?",
         RUNS.values(),
         (RUNS[after.mode],),
-        f"It reads group0_upgrade_state ({value}) when it starts.",
+        f"{node} reads group0_upgrade_state ({value}) when it starts.",
         still(ahead, "rows"),
     )
 
@@ -130,7 +130,7 @@ TASKS = (
         "Write runs_as(value). `value` is what a node finds in group0_upgrade_state "
         "when it starts; '' means that there is no row. Return 'recovery' for RECOVERY mode, "
         "'group 0', 'upgrade' (the Raft upgrade begins) or 'synchronize' (its last state).",
-        "four values have their own names; anything else counts as recovery.",
+        "four values have a meaning of their own, and any other value counts as recovery.",
         runs_as,
         (["recovery"], [""], ["use_post_raft_procedures"], ["RECOVERY"]),
         _drawn,

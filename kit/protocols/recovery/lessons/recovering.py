@@ -55,7 +55,7 @@ def still_possible(timeline: Timeline) -> PosedQuestion:
 
 
 def must_return(timeline: Timeline) -> PosedQuestion:
-    """How many nodes have to come back before the schema can be changed?
+    """How many nodes have to come back before the schema can change?
 
     Raises BadInput when the timeline is not of model ``failures``; KitError when no node is down.
     """
@@ -64,11 +64,11 @@ def must_return(timeline: Timeline) -> PosedQuestion:
     if not down:
         raise KitError("predict: no node is down")
     return posed(
-        f"Down: {_down(m, s)}. How many voters must be back before the schema can be changed?",
+        f"Down: {_down(m, s)}. How many voters must come back before the schema can change?",
         tuple(map(str, range(down.bit_count() + 1))),
         (str(facts.voters_missing(s)),),
         f"{s.voters.bit_count()} nodes vote, so {majority(s.voters.bit_count())} must "
-        f"be up; now it is {(s.up & s.voters).bit_count()}.",
+        f"be up. Up now: {(s.up & s.voters).bit_count()}.",
         still(timeline, "nodes"),
     )
 
@@ -91,7 +91,7 @@ def votes_now(timeline: Timeline) -> PosedQuestion:
 
 
 def sides_possible(timeline: Timeline) -> PosedQuestion:
-    """Of two sides of a cut, which can change the schema, and which has data at QUORUM?
+    """Which side of a cut can change the schema, and which side has data at QUORUM?
 
     Raises BadInput when the timeline is not of model ``failures``; KitError when nobody is cut off.
     """
@@ -106,11 +106,11 @@ def sides_possible(timeline: Timeline) -> PosedQuestion:
         here = {SCHEMA: s.may_commit(side)} | data
         able |= {f"{names}: {what}": holds for what, holds in here.items()}
     return posed(
-        f"{', '.join(m.named(s.apart))} cannot reach the others. What is possible on which side?",
+        f"{', '.join(m.named(s.apart))} cannot reach the others. What is possible on each side?",
         able,
         tuple(what for what, holds in able.items() if holds),
-        f"{majority(s.voters.bit_count())} of {s.voters.bit_count()} voters are needed "
-        "for the schema; data depends on which replicas of each range a side can reach.",
+        f"A schema change needs {majority(s.voters.bit_count())} of {s.voters.bit_count()} voters. "
+        "Data depends on which replicas of each range a side can reach.",
         still(timeline, "nodes", "ranges"),
     )
 
@@ -136,7 +136,7 @@ def _judged_rows(datacenters: int) -> list[JudgedFailure]:
 
 @checked
 def failures_table(datacenters: int) -> Sheet:
-    """Show the documents' table for this many datacenters of three nodes, next to what is computed.
+    """Show the documents' table for this many datacenters of three nodes, and what is computed.
 
     Raises BadInput when the documents have no table for it.
     """
@@ -167,9 +167,9 @@ def _row(each: JudgedFailure) -> tuple[str, ...]:
 
 @checked
 def orders_table(datacenters: int) -> Sheet:
-    """Show for each row whether group 0 has a majority, by who votes and who dies when.
+    """Show for each row whether group 0 has a majority: it depends on who votes and who dies when.
 
-    Raises BadInput when the documents have no table for so many datacenters.
+    Raises BadInput when the documents have no table for this many datacenters.
     """
     truths = _judged_rows(datacenters)
     return Sheet(
@@ -196,7 +196,7 @@ def may_lead(timeline: Timeline) -> PosedQuestion:
         "Which of the live nodes may lead the recovery?",
         indexes,
         right,
-        f"The leader's state becomes the state of all the others. Commit indexes: {words}.",
+        f"All other nodes get the leader's state. Commit indexes: {words}.",
         still(timeline, "nodes"),
     )
 
@@ -248,7 +248,7 @@ def hears(timeline: Timeline) -> PosedQuestion:
 
 @checked
 def if_led(source: object) -> Sheet:
-    """Show for each live node whose schema would go back if it led, and which data would dangle."""
+    """Show for each live node which schemas go back if it leads, and which data then dangles."""
     m, s = _recovery(timeline_of(source))
     indexes = live_indexes(m, s)
     rows = []
@@ -263,13 +263,13 @@ def if_led(source: object) -> Sheet:
         words = (f"{other} by {entries}" for other, entries in back.items())
         fits = sign(not back)
         rows.append((name, str(index), f"{fits} {listed(words)}", listed(dangling)))
-    heads = ("leader", "commit index", "goes back", "data without a column")
+    heads = ("leader", "commit index", "goes back (entries)", "data without a column")
     return Sheet("If this node led", heads, tuple(rows))
 
 
 @checked
 def walks_graded(name: str, walks: Mapping[str, Iterable[str]]) -> Sheet:
-    """Grade walks through a drill, given as typed lines, each by the run that it makes.
+    """Grade walks through a drill. A walk is a list of typed lines, graded by the run it makes.
 
     Raises BadInput for a name that no drill has.
     """
@@ -401,7 +401,7 @@ TASKS = (
         "Write met_levels(replicas, down). Return which of ONE, TWO, THREE, QUORUM "
         "and ALL a range still meets, in this order. `replicas` are its nodes, `down` the "
         "nodes that are down.",
-        "a level counts only the replicas of the range; QUORUM is more than half of them.",
+        "a level counts only the replicas of the range, and QUORUM is more than half of them.",
         met_levels,
         (
             [["A", "B", "C"], ["C"]],
@@ -414,13 +414,13 @@ TASKS = (
     run_task(
         "one-start-is-enough",
         "a schema change with half the nodes down",
-        "There are six nodes in two datacenters. Give the verbs in order: add column "
-        "1 at A, then lose dc2. Add a second column with as few starts as possible, and leave "
-        "no running node that has not caught up.",
-        "the verb start D starts one node of dc2; look at how many voters are needed.",
+        "There are six nodes in two datacenters. Give the verbs of a run. First add "
+        "column 1 at A and lose dc2. Then add a second column with as few starts as possible. "
+        "At the end, every running node must have caught up.",
+        "the verb start D starts one node of dc2. Look at how many voters are needed.",
         Ground("failures", {"datacenters": (3, 3)}),
         altered,
-        ends(all_serve, "At the end of your run, some running node has not caught up."),
+        ends(all_serve, "At the end of your run, a running node has not caught up."),
         few_started,
     ),
     Task(
@@ -430,8 +430,8 @@ TASKS = (
         "manual. Give the lines you typed as a list, or board.typed from a DrillBoard on this "
         "drill.",
         "verbs",
-        "cut the dead nodes off; read every commit index before you delete an id; "
-        "restart the leader first; remove recovery_leader before Raft's old rows. help lists "
+        "cut the dead nodes off. Read every commit index before you delete an id. "
+        "Restart the leader first. Remove recovery_leader before Raft's old rows. help lists "
         "the commands.",
         TypedJudge(TYPED, _solved),
     ),
@@ -441,8 +441,8 @@ TASKS = (
         "Of four nodes, C and D are dead, and one more can die. Give a run, as verbs "
         "or as a Player, in which the recovery leader dies once all live nodes are in its "
         "group, and the recovery still succeeds.",
-        "the group of two has lost its majority: choose the last node, delete its id "
-        "of the new group, and let it lead itself.",
+        "the group of two has lost its majority: choose the last node as leader, delete its "
+        "id of the new group, and restart it.",
         Ground("recovery", {"commit_indexes": (1, 2, 2, 2), "dead": "C D", "deaths": 1}),
         takes(
             leader_dies,
@@ -454,9 +454,9 @@ TASKS = (
         "entries-that-go-back",
         "what a leader costs",
         "Write entries_back(indexes, leader). `indexes` are the commit indexes of the "
-        "live nodes, and `leader` is the position (from 0) of the one that leads. Return a "
+        "live nodes, and `leader` is the position (from 0) of the node that leads. Return a "
         "list of how many entries each node's state goes back by.",
-        "the leader's state becomes every node's; a node that knows no more than the "
+        "every node gets the leader's state, so a node that knows no more than the "
         "leader loses nothing.",
         entries_back,
         ([[10, 11], 0], [[10, 11], 1], [[3, 3, 5], 0], [[7], 0]),

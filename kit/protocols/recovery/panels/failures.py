@@ -24,7 +24,7 @@ from kit.views.registry import staged
 from kit.views.stage import Character, Stage, Wall, stage_panel
 
 HEALTH: dict[str, Health] = {"serving": "up", "down": "down"}
-NO_TABLE = "The documents only have tables for one, two and three datacenters of three nodes, RF 3."
+NO_TABLE = "The documents have tables only for one, two or three datacenters of three nodes, RF 3."
 NOT_YET = "not met yet"
 
 
@@ -107,7 +107,7 @@ def gates(scene: Scene) -> Iterator[Gate]:
     if m.majority:
         side, needed = _best(s), majority(s.voters.bit_count())
         there, missing = m.named(side & s.voters), m.named(s.voters & ~side)
-        yield Gate("voters", "a majority of voters", "a way to each other", there, missing, needed)
+        yield Gate("voters", "a majority of voters", "been reached", there, missing, needed)
 
 
 def _side_words(scene: Scene, side: int) -> str:
@@ -115,8 +115,8 @@ def _side_words(scene: Scene, side: int) -> str:
     size, reached = s.voters.bit_count(), (side & s.voters).bit_count()
     needed = f"{majority(size)} {are(majority(size))} needed" if m.majority else "none is needed"
     return (
-        f"{', '.join(m.named(side)) or 'nobody'}: {reached} of {size} voters, {needed}: "
-        f"{'can' if _able(scene, side) else 'cannot'} change the schema"
+        f"{', '.join(m.named(side)) or 'no node'}: {reached} of {size} voters, {needed}, "
+        f"so schema changes are {'possible' if _able(scene, side) else 'impossible'}"
     )
 
 
@@ -183,7 +183,7 @@ def _failures(scene: Scene) -> Iterator[tuple[str, Frag, str, str, FailureRow]]:
     m, way = scene.model, scene.way()
     run = [way[0].before if way else scene.state, *(step.after for step in way)]
     for row, s in facts.met_failures(m, run):
-        back = f", {row.back} must be back" if row.back else ""
+        back = f", {counted(row.back, 'node')} must be back" if row.back else ""
         possible = "possible" if row.schema else "impossible"
         documents = f"schema changes {possible}{back}; data available; {row.advice}"
         if s is None:
@@ -210,7 +210,7 @@ def _failure(row: tuple[str, Frag, str, str, FailureRow]) -> str:
 
 def _sides(scene: Scene) -> Iterator[Table]:
     for side in scene.state.sides():
-        names = ", ".join(scene.model.named(side & scene.state.serving)) or "nobody"
+        names = ", ".join(scene.model.named(side & scene.state.serving)) or "no node"
         yield Table(
             _of_side(facts.level_lines, side),
             f"level:{side}:{{.name}}".format,
@@ -228,7 +228,7 @@ def _sides(scene: Scene) -> Iterator[Table]:
             (
                 Column("range", "label"),
                 Column("replicas", "replicas"),
-                Column("serving", "live", none="nobody"),
+                Column("serving", "live", none="none"),
             ),
             lines=unsaid,
         )
@@ -250,7 +250,7 @@ def _level(names: str, each: LevelLine) -> str:
 def _factor(scene: Scene) -> str:
     m = scene.model
     small = [dc for dc in m.dcs if m.members(dc).bit_count() < m.rf]
-    missing = f": {', '.join(small)} lacks replicas, but levels still count them" if small else ""
+    missing = f": levels count replicas that {', '.join(small)} cannot have" if small else ""
     return f"RF {m.rf}{missing}"
 
 
@@ -261,7 +261,7 @@ def _badges(scene: Scene) -> Badges:
     where = f" at {nodes}" if able and state.apart else ""
     yield (
         "schema",
-        *((f"✓ schema changes{where}", "") if able else _broken("no new schema")),
+        *((f"✓ schema changes{where}", "") if able else _broken("no schema changes")),
     )
     levels = [
         each for side in state.sides() for each in facts.level_lines(scene.model, state, side)
@@ -289,10 +289,10 @@ VIEWS = staged(
                 Column("press", draws=_button),
                 *(
                     Column(head, itemgetter(at), none="")
-                    for at, head in enumerate(("is", "votes", "schema"), 1)
+                    for at, head in enumerate(("state", "votes", "schema"), 1)
                 ),
             ),
-            caption="The switch at each node does the same",
+            caption="The switch at each node does this as well",
             of="{0[0]}",
             lines=_node_words,
         ),

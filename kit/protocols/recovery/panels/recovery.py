@@ -58,7 +58,7 @@ OPERATION_PANEL = state_panel(
     "operation",
     "The operation that was in progress",
     standing,
-    "No operation was in progress when they died.",
+    "No operation was in progress when the nodes died.",
     tab="Operation",
 )
 
@@ -152,7 +152,8 @@ def _point(point: DriverPoint, heights: dict[int, float]) -> Frag:
 
 def _backwards(points: Sequence[DriverPoint]) -> list[str]:
     return [
-        f"Step {point.step}: it goes back from {point.was} to {point.version} ({EXPECTED})."
+        f"Step {point.step}: the version goes back from {point.was} to {point.version} "
+        f"({EXPECTED})."
         for point in points
         if point.goes_back
     ]
@@ -207,8 +208,8 @@ def _groups(scene: Scene) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...
         running, voters = sides[0] | sides[1], s.voters_of(group)
         needed = majority(voters.bit_count())
         given_up = group <= s.abandoned and (group > OLD or s.leader != NOBODY)
-        majority_is = f"{needed} {are(needed)} needed{', given up' * given_up}"
-        run = f"{(running & voters).bit_count()} of {voters.bit_count()} run, {majority_is}"
+        majority_is = f"{needed} {are(needed)} needed{', the group is given up' * given_up}"
+        run = f"{(running & voters).bit_count()} of {voters.bit_count()} voters run, {majority_is}"
         vote = "votes" if voters.bit_count() == 1 else "vote"
         said = run if voters == members else f"{', '.join(m.named(voters))} {vote}: {run}"
         able = any(is_majority(side, voters) for side in sides)
@@ -218,7 +219,7 @@ def _groups(scene: Scene) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...
 def _group(row: tuple[str, tuple[str, ...], tuple[str, ...], bool, str]) -> str:
     name, members, running, able, said = row
     return (
-        f"{name}: {', '.join(members) or 'nobody'}; {', '.join(running) or 'nobody'} run in it: "
+        f"{name}: members {', '.join(members) or 'none'}; running {', '.join(running) or 'none'}; "
         f"{'can commit' if able else 'cannot commit'} ({said})"
     )
 
@@ -237,12 +238,12 @@ RANGES = panel_of(
         (
             Column("range", "label"),
             Column("replicas", "replicas"),
-            Column("up", "live", none="nobody"),
+            Column("up", "live", none="none"),
             *map(_level, facts.SHOWN),
         ),
         caption=lambda scene: f"Data by range, RF {scene.model.rf}",
         line=lambda row: (
-            f"{row.label}: {', '.join(row.replicas)}; {', '.join(row.live) or 'nobody'} up; "
+            f"{row.label}: replicas {', '.join(row.replicas)}; up {', '.join(row.live) or 'none'}; "
             f"available at {', '.join(row.levels) or 'no level'}"
         ),
     ),
@@ -263,7 +264,7 @@ def _needs(row: EffectRow) -> str:
 def _badges(scene: Scene) -> Badges:
     able, ranges = scene.state.can_change_schema, scene.of(facts.ranges)
     met = sum("QUORUM" in row.levels for row in ranges)
-    yield "schema", *(("✓ schema changes", "") if able else ("! no new schema", "broken"))
+    yield "schema", *(("✓ schema changes", "") if able else ("! no schema changes", "broken"))
     less = f"! QUORUM in {met} of {len(ranges)} ranges"
     yield "data", *(("✓ data at QUORUM", "") if met == len(ranges) else (less, "broken"))
 
@@ -302,8 +303,8 @@ VIEWS = Views(
                 "group:{0[0]}",
                 (
                     "group",
-                    Column("members", itemgetter(1), none="nobody"),
-                    Column("run in it", itemgetter(2), none="nobody"),
+                    Column("members", itemgetter(1), none="none"),
+                    Column("running", itemgetter(2), none="none"),
                     Column("commits", lambda row: lamp(row[3], "can commit", "cannot commit")),
                     Column("majority", itemgetter(4)),
                 ),
@@ -321,10 +322,10 @@ VIEWS = Views(
                 "gossip:{0[0]}:{0[1]}",
                 (
                     Column("nodes", "{0[0]} ↔ {0[1]}".format),
-                    Column("taken", lambda row: lamp(row[2], "accepted", "rejected")),
+                    Column("gossip", lambda row: lamp(row[2], "accepted", "rejected")),
                     Column("why", itemgetter(3)),
                 ),
-                caption="Which nodes accept whose gossip",
+                caption="Which nodes accept each other's gossip",
                 line=lambda row: (
                     f"{row[0]} ↔ {row[1]}: {'accepted' if row[2] else 'rejected'}, {row[3]}"
                 ),
@@ -367,7 +368,7 @@ MARKS = {"done": "✓", "begun": "…", "left out": "!", "to do": "–"}
 
 COLUMNS = (
     Column("node", "name"),
-    Column("runs", lambda row: f"{row.mode} in {row.group}" if row.group else row.mode),
+    Column("mode", lambda row: f"{row.mode} in {row.group}" if row.group else row.mode),
     Column("group0_upgrade_state", lambda row: row.node.value.replace("_", "_\u200b"), "no row"),
     Column("raft_group0_id", "group_id"),
 )
@@ -421,7 +422,7 @@ MODE_VIEWS = Views(
                 of_state(facts.rows),
                 "row:{0.name}",
                 COLUMNS,
-                caption="What each node uses and has persisted",
+                caption="How each node runs, and what it has persisted",
                 of="{0.name}",
                 line=_tables,
             ),

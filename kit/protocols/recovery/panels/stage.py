@@ -32,7 +32,7 @@ def _walls(scene: Scene) -> Iterator[Wall]:
 
 
 def _operator(scene: Scene, tag: str, *holds: str) -> Character:
-    wall = "cut off from the dead" if scene.state.isolated else "the dead are not cut off"
+    wall = "the dead are cut off" if scene.state.isolated else "the dead are not cut off"
     title = f"operator: {', '.join((tag, *holds, wall))}"
     return Character("op", "operator", tag=tag, holds=holds, title=title, kind="operator")
 

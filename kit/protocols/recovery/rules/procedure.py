@@ -60,7 +60,7 @@ def which_procedure(
     return "restart", "group 0 has a quorum"
 
 
-OLDER = "the same loss, on servers that have no recovery_leader"
+OLDER = "for the same loss on servers that have no recovery_leader"
 ONLY_FOR = "only for a stuck Raft upgrade with lost nodes, or for a lost majority"
 
 
@@ -138,11 +138,9 @@ ASK = ProcedureStep(
 )
 """How to learn which nodes vote."""
 NEW = {
-    "isolate": (
-        "make sure that {dead} cannot come back: cut them off from the live nodes with a firewall"
-    ),
-    "rolling restart": "restart the live nodes one by one; each must be normal",
-    "note id": "note raft_group0_id in system.scylla_local: the id of the old group",
+    "isolate": "use a firewall to make sure that {dead} cannot reach the live nodes again",
+    "rolling restart": "restart the live nodes one by one; each must be normal again",
+    "note id": "note raft_group0_id in system.scylla_local: it is the id of the old group",
     "read": "read commit_idx in system.raft on each live node",
     "delete": (
         "on each live node, truncate system.discovery and delete the value of "
@@ -151,7 +149,7 @@ NEW = {
     "choose": "choose a node with the latest commit index as the recovery leader: {leader}",
     "set": "set recovery_leader to {leader} in the configuration of each live node",
     "restart leader": "restart {leader} first: it creates the new group 0",
-    "restart others": "restart the others one by one; each joins the new group 0: {order}",
+    "restart others": "restart the others one by one ({order}); each joins the new group 0",
     "check": "look for the new group id in each node's log",
     "replace": (
         "remove or replace {dead}, one by one; list the other dead nodes in "

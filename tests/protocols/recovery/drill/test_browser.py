@@ -117,7 +117,7 @@ def test_a_wrong_walk_plays_out(drilling: MakeDrill) -> None:
     desk.into_the_field()
     for line in [*ISOLATE, *READ, *DELETE, *lead("A"), "restart A", "restart B"]:
         desk.type(line)
-    assert "Its schema loses column 11." in desk.output()
+    assert "B's schema loses column 11." in desk.output()
     assert "B has data in column 11" in desk.page.text_content("[data-part=side]")
     assert "✓ 4 promises" not in desk.page.inner_text(".kp-badges")
     assert not desk.errors

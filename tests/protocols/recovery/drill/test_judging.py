@@ -21,7 +21,7 @@ def data_row(edition: str, *lines: str) -> str:
     """What the grade tells of data after these lines."""
     [row] = [row for row in walked(edition, *lines).grade().rows if row.name == "data unavailable"]
     assert row.holds is None
-    return row.why.removeprefix("more than at the start ")
+    return row.why.removeprefix("more than at the start: ")
 
 
 @pytest.mark.parametrize(
@@ -60,11 +60,11 @@ def test_what_died_with_a_node_is_no_loss_of_the_operator() -> None:
     [row] = lost_row([*begun, *lead(), "restart B", "happen die B"])
     assert (row.holds, row.why) == (
         True,
-        "only entries that died with the last node that knew them: 11",
+        "only these entries are gone, with the last node that knew them: 11",
     )
     [row] = lost_row([*begun, *lead("A"), "restart A", "restart B", "happen die B"])
     assert row.holds is False
-    assert "no live node has these entries any longer: 11" in row.why
+    assert "no live node has these entries any more: 11" in row.why
 
 
 def lost_row(lines: list[str]) -> list[GradeRow]:

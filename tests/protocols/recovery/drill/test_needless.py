@@ -23,9 +23,17 @@ WALKS = [
     ([*LOOK, *REPLACE], True, "the group that had a majority carried on"),
     ([*FENCE, *READ, *LOOK, *removal(*DEAD)], True, "the group that had a majority carried on"),
     (LOOK, False, "dead, but neither removed nor replaced: C, D"),
-    (RECOVERY, False, "a majority of the voters was alive: delete A"),
-    ([*READ, *DELETE[:3], "restart A"], False, "a majority of the voters was alive: delete A"),
-    ([*READ, *lead()[:2], *removal(*DEAD)], False, "a majority of the voters was alive: choose B"),
+    (RECOVERY, False, "a majority of the voters was alive: no need to delete A"),
+    (
+        [*READ, *DELETE[:3], "restart A"],
+        False,
+        "a majority of the voters was alive: no need to delete A",
+    ),
+    (
+        [*READ, *lead()[:2], *removal(*DEAD)],
+        False,
+        "a majority of the voters was alive: no need to choose B",
+    ),
 ]
 
 

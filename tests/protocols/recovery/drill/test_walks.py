@@ -137,7 +137,7 @@ def test_removing_needs_the_others_ignored() -> None:
     """The option is typed: without it the request fails, with it it succeeds."""
     drill = walked("documents", *BEGUN, *lead(), *RESTARTS, removal(*DEAD, ignore=False)[0])
     assert errors(drill) == ["other nodes are dead but not ignored (D, E)"]
-    assert drill.enter(removal(*DEAD)[0]).said == ("C is removed; other dead nodes are ignored.",)
+    assert drill.enter(removal(*DEAD)[0]).said == ("The operator removes C and ignores D, E.",)
 
 
 @pytest.mark.spec("G-030")

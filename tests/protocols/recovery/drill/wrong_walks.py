@@ -42,7 +42,7 @@ WRONG: dict[str, WrongWalk] = {
     "the wrong leader": WrongWalk(
         "documents",
         [*BEGUN, *lead("A"), "restart A", "restart B", *removal(*DEAD), *CLEAN],
-        {"nothing lost": "entries any longer: 11; B has data in column 11"},
+        {"nothing lost": "entries any more: 11; B has data in column 11"},
     ),
     "the leader restarts last": WrongWalk(
         "documents",
@@ -136,7 +136,7 @@ MODE_WRONG: dict[str, WrongWalk] = {
         "mode",
         [*ISOLATE, *ENTER, *removal(*DEAD)],
         {NOT_WHOLE: "dead, but not removed: C, D, E; group 0 has no majority"},
-        "group 0 has no majority to take the node out of its members",
+        "group 0 has no majority, so it cannot remove the node",
     ),
     "the dead are not removed": WrongWalk(
         "mode",
@@ -157,7 +157,7 @@ MODE_WRONG: dict[str, WrongWalk] = {
         "mode",
         [*IN_MODE, *removal("B")],
         {NOT_WHOLE: "dead, but not removed: C, D, E; A, B: recovery"},
-        "B is not given up: it is not removed",
+        "B is not given up, so it cannot be removed",
     ),
 }
 """The same in the drill by RECOVERY mode."""

@@ -82,7 +82,7 @@ def test_walks_are_graded_side_by_side() -> None:
     sheet = walks_graded("recovery/majority-is-lost", walks)
     assert sheet.rows[0] == ("by the book", "✓", "✓", "✓", "nothing is wrong")
     assert sheet.rows[1][1:4] == ("✗", "✓", "✗")
-    assert "no live node has these entries any longer: 11" in sheet.rows[1][4]
+    assert "no live node has these entries any more: 11" in sheet.rows[1][4]
 
 
 def test_questions_are_about_recoveries() -> None:

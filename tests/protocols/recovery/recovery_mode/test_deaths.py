@@ -52,7 +52,7 @@ def test_the_checklist_counts_who_died_among_the_dead() -> None:
     """C is to be removed as well; what was to be done on it is not."""
     begun = [f"set {name}" for name in "ABC"]
     timeline = after(SEVEN, "isolate", *begun, "stop A", "start A", "die C")
-    assert "  C: runs dead, group0_upgrade_state recovery" in panel_text(timeline, "rows")
+    assert "  C: mode dead, group0_upgrade_state recovery" in panel_text(timeline, "rows")
     lines = panel_text(to_the_end(timeline), "checklist").splitlines()
     assert all(line.endswith(": done") for line in lines), lines
     timeline = after(SEVEN, "isolate", *begun, "die C", "stop A", "start A", "stop B", "start B")
@@ -78,7 +78,7 @@ def test_what_only_the_dead_knew_is_no_loss_of_the_operators() -> None:
     """B alone knew of entry 11, and dies: the grade tells it, and holds nothing against the run."""
     drill = walked("mode", "happen die B", "on A", *MODE_WALK)
     rows = {row.name: row for row in drill.grade().rows}
-    assert "died with the last node that knew them: 11" in rows["nothing lost"].why
+    assert "with the last node that knew them: 11" in rows["nothing lost"].why
     assert rows["nothing lost"].holds
     assert any("on B" in entry.typed and entry.error for entry in drill.transcript)
     assert errors(walked("mode", "happen die B", "happen die A"))[0].startswith("happen: got")
@@ -90,7 +90,7 @@ def test_three_voters_are_a_lost_majority_of_seven_nodes() -> None:
     assert timeline.state.voters == (
         after_deaths("server", model_of(timeline).places, [0b111]).voters,
     )
-    assert refused(timeline, "alter D") == "its group 0 has no majority"
+    assert refused(timeline, "alter D") == "this group 0 has no majority"
     to_the_end(timeline)
     assert timeline.state.is_whole
     assert refused(timeline, "alter D") == ""
@@ -110,7 +110,7 @@ def test_a_voter_that_is_back_brings_the_old_group_back() -> None:
     voters = timeline.state.voters[0]
     assert voters.bit_count() == 5
     assert (voters & 0b1111001).bit_count() == 4
-    assert refused(after(given, "isolate", "return A"), "alter D") == "its group 0 has no majority"
+    assert refused(after(given, "isolate", "return A"), "alter D") == "this group 0 has no majority"
 
 
 def test_a_new_group_limits_its_voters() -> None:

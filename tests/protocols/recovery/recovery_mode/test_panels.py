@@ -78,7 +78,7 @@ def test_the_value_of_each_node_is_shown_with_what_it_means() -> None:
     assert "group0_upgrade_state no row" in a
     assert "(no row: a Raft upgrade is in progress)" in a
     assert "group0_upgrade_state unknown" in b
-    assert "(unknown: counts as recovery at the next start)" in b
+    assert "(an unknown value, which counts as recovery at the next start)" in b
 
 
 @pytest.mark.spec("G-025")
@@ -88,7 +88,7 @@ def test_data_dip_while_one_more_node_restarts() -> None:
     assert "✓ data at QUORUM" in panel_text(after(given, "set A"), "badges")
     timeline = after(given, "set A", "stop A")
     assert "! QUORUM in 0 of 3 ranges" in panel_text(timeline, "badges")
-    assert "A, B, C; B up; available at ONE" in panel_text(timeline, "ranges")
+    assert "replicas A, B, C; up B; available at ONE" in panel_text(timeline, "ranges")
     assert "✓ data at QUORUM" in panel_text(after(given, "set A", *RESTART_A), "badges")
 
 

@@ -43,7 +43,7 @@ def test_the_suggested_steps_end_with_a_whole_cluster() -> None:
 def test_a_stuck_upgrade_is_recovered_as_well() -> None:
     """One of three died in it: the others wait for it, until it is removed in RECOVERY mode."""
     timeline = after({"commit_indexes": (1, 1, 1), "dead": "C", "stuck": True})
-    assert refused(timeline, "finish A") == "members are not in synchronize yet C"
+    assert refused(timeline, "finish A") == "some members are not in synchronize yet C"
     assert "must wait until the Raft upgrade" in refused(timeline, "removenode C")
     while (action := timeline.model.suggest(timeline.state)) is not None:
         timeline.do(action)
@@ -71,7 +71,7 @@ def test_dead_nodes_are_removed_in_recovery_mode_alone() -> None:
     """Group 0 has no majority; who is alive is not removed; a Raft upgrade holds removals up."""
     assert "no majority" in refused(after(FOUR), "removenode C")
     entered = after(FOUR, *ENTER, "logs", "stop B")
-    assert refused(entered, "removenode C") == "some nodes that are not ignored are down B"
+    assert refused(entered, "removenode C") == "some live nodes are down B"
     assert refused(after(FOUR, *ENTER), "removenode C") == ""
     upgrading = after(FOUR, *ENTER, "unset A", *RESTART_A, "unset B", "stop B", "start B")
     assert "must wait until the Raft upgrade" in refused(upgrading, "removenode C")
@@ -86,7 +86,7 @@ def test_discovery_waits_for_nodes_that_its_table_still_names() -> None:
     kept = tuple(verb for verb in TRUNCATE if verb != "discovery B")
     timeline = after(FOUR, *ENTER, *REMOVE, *kept, *LEAVE)
     for verb in ("enter A", "enter B"):
-        assert refused(timeline, verb) == "discovery waits for nodes that it knows of C D"
+        assert refused(timeline, verb) == "discovery waits for all nodes that it knows about C D"
 
 
 def test_a_group_id_that_was_kept_brings_the_old_group_back() -> None:
@@ -94,13 +94,15 @@ def test_a_group_id_that_was_kept_brings_the_old_group_back() -> None:
     kept = tuple(verb for verb in TRUNCATE if verb != "id A")
     timeline = after(FOUR, *ENTER, *REMOVE, *kept, *LEAVE)
     assert node(timeline, "A").group == 0
-    assert refused(timeline, "enter B") == "the old group has no majority to let it in"
-    assert refused(timeline, "synchronize A") == "some members of its group 0 do not answer C D"
+    assert refused(timeline, "enter B") == "the old group has no majority to let the node in"
+    assert (
+        refused(timeline, "synchronize A") == "some members of the node's group 0 do not answer C D"
+    )
 
 
 def test_schema_changes_by_mode() -> None:
     """No majority: none. RECOVERY mode: each node for itself. Upgrade: none in synchronize."""
-    assert refused(after(FOUR), "alter A") == "its group 0 has no majority"
+    assert refused(after(FOUR), "alter A") == "this group 0 has no majority"
     assert refused(after(FOUR, *ENTER), "alter A") == ""
     timeline = after(FOUR, *ENTER, *REMOVE, *TRUNCATE, *LEAVE, *UPGRADE[:3])
     assert "currently upgrading to use Raft" in refused(timeline, "alter A")
@@ -125,10 +127,10 @@ def test_who_skips_the_others_history_skips_what_they_commit() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"commit_indexes": (1, 1, 1), "dead": "C"}, "the others are no majority"),
+        ({"commit_indexes": (1, 1, 1), "dead": "C"}, "the others are not a majority"),
         ({"commit_indexes": (1, 1, 1), "dead": "X Y"}, "members of A, B, C"),
         ({"commit_indexes": (1, 99), "dead": "B"}, "commit_indexes"),
-        ({"commit_indexes": (1, 1), "dead": "A B", "stuck": True}, "not all of them are"),
+        ({"commit_indexes": (1, 1), "dead": "A B", "stuck": True}, "but not all of them"),
         ({"commit_indexes": (1, 1), "dead": "", "stuck": True}, "members of A, B"),
     ],
 )
