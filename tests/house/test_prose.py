@@ -30,7 +30,6 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 EXCEPTIONS: dict[str, dict[str, float]] = {
     "bootstrap-epoch-by-epoch": {"you": 0.65},
     "why-the-barrier": {"you": 0.51},
-    "reads-and-writes-during-change": {"you": 0.98},
     "raft-by-hand": {"you": 0.67},
     "the-coordinator": {"you": 0.53},
     "when-things-fail-halfway": {"you": 0.48},
