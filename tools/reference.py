@@ -252,7 +252,7 @@ def _answer(command: str) -> str:
     with patch.dict(os.environ, width), chdir(EXAMPLE), redirect_stdout(out), redirect_stderr(out):
         status = kit(words[3:])
     said = "".join(f"{MEASURED.sub('', line.rstrip())}\n" for line in out.getvalue().splitlines())
-    return f"{said}(ends with {status})\n" if status else said
+    return f"{said}(exit code {status})\n" if status else said
 
 
 def stories(path: Path) -> None:

@@ -143,7 +143,7 @@ def runs(words: list[str], remark: str, folder: Path, monkeypatch: pytest.Monkey
         redirect_stderr(err),
     ):
         status = kit(words)
-    expected = int((re.findall(r"ends with (\d)", remark) or ["0"])[0])
+    expected = int((re.findall(r"exit code (\d)", remark) or ["0"])[0])
     assert (status, err.getvalue()) == (expected, ""), words
     assert out.getvalue() or "--html" in words
 

@@ -81,7 +81,7 @@ class Kitchen:
     def _run(self, block: str) -> None:
         """Run the commands of a block, each as a shell does."""
         for line in block.splitlines():
-            expected = int((re.findall(r"ends with (\d)", line) or ["0"])[0])
+            expected = int((re.findall(r"exit code (\d)", line) or ["0"])[0])
             ran(self.folder, "sh", "-c", line, status=expected)
 
 
