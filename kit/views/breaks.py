@@ -103,7 +103,7 @@ def draw_break(scene: Scene, picture: Frag | None, named: Named) -> Frag | None:
         h("p", say("Evidence:")),
         h("ul", [h("li", fact, class_="witness") for fact in facts(first.witness)]),
         soft(say("Also broken in this step: {others}.", others=others) if others else ""),
-        soft(say("Broken before: {others}.", others=former) if former else ""),
+        soft(say("Already broken: {others}.", others=former) if former else ""),
         h("p", _buttons(scene, inquiry), class_="kp-asks"),
         h("p", role="status", class_="kp-told"),
         act_button(say("Stop"), "break:stop", "break:stop", scene.closed, kind="act kp-stop"),
@@ -172,9 +172,16 @@ def possible_words(scene: Scene, possible: Possible) -> str:
         )
     here = say("The break became possible at step {step}: {suffice}.", step=step, suffice=suffice)
     if possible.step == 1:
-        return f"{here} {say('From the start: not found within {n:,} states.', n=possible.most)}"
+        return (
+            f"{here} "
+            f"{say('A search from the start found no break within {n:,} states.', n=possible.most)}"
+        )
     before = scene.counted(possible.step - 2)
-    beyond = say("From step {step}: not found within {n:,} states.", step=before, n=possible.most)
+    beyond = say(
+        ("A search from step {step} found no break within {n:,} states."),
+        step=before,
+        n=possible.most,
+    )
     return f"{here} {beyond}"
 
 
@@ -191,9 +198,13 @@ def restored_words(scene: Scene, again: Restored) -> str:
             reason=reason.rstrip("."),
         )
     if len(again.left_out) > 1:
-        words += " " + say("So are {n} more.", n=len(again.left_out) - 1)
+        words += " " + say("{n} more steps are refused as well.", n=len(again.left_out) - 1)
     still = "; ".join(again.broken)
-    after = say("It still breaks: {still}.", still=still) if still else say("No promise breaks.")
+    after = (
+        say(("It still breaks a promise: {still}."), still=still)
+        if still
+        else say("No promise breaks.")
+    )
     return f"{words} {after}"
 
 

@@ -83,7 +83,7 @@ document.getElementById(`pack${link.search}`).id = "pack";
 
 def closed_words() -> str:
     """What is said to a reader of a page who wants to act."""
-    return say("This is an exported page: open the trace in the notebook to act.")
+    return say("This page is an export. To act, open the trace in the notebook.")
 
 
 class Exported(Struct, frozen=True):
@@ -97,7 +97,9 @@ class Exported(Struct, frozen=True):
         """A link to the page, which a stored notebook keeps, and what the page lacks."""
         place = Path(os.path.relpath(self.path)).as_posix()
         lacks = (
-            " " + say("It lacks: {parts}.", parts=", ".join(self.left_out)) if self.left_out else ""
+            " " + say(("The page leaves out: {parts}."), parts=", ".join(self.left_out))
+            if self.left_out
+            else ""
         )
         link = f'<a href="{escape(quote(place))}">{escape(place)}</a>'
         return {
@@ -143,7 +145,9 @@ def export_stories(
     packs = {name: story.pack().ordered().compressed() for name, story in rendered.items()}
     made = _page(title, None, _place(next(iter(rendered.values()))), packs)
     if len(made) > limit:
-        raise KitError(f"page: {len(made):,} bytes, allowed at most {limit:,}; tell fewer stories")
+        raise KitError(
+            f"page: {len(made):,} bytes, at most {limit:,} are allowed; choose fewer stories"
+        )
     write_whole(target, made, "path")
     return Exported(target, len(made), ())
 
@@ -254,7 +258,7 @@ def _fit(timeline: Timeline, limit: int) -> tuple[bytes, tuple[str, ...]]:
             parts = biggest(rendered.store.texts)
             names = ", ".join(f"{kind} ({count:,} characters)" for kind, count in parts)
             raise KitError(
-                f"page: {len(made):,} bytes, allowed at most {limit:,}; biggest parts: {names}"
+                f"page: {len(made):,} bytes, at most {limit:,} are allowed; biggest parts: {names}"
             )
 
 

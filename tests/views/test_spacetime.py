@@ -51,7 +51,7 @@ WORDS = """\
      2  ack 1 from B to A is copied; C: clock 1; C sends wake to C
      3  ping 1 from A to C is lost (sent at the start)
      4  partition A | B C
-!    5  C receives wake from C (sent at 2); it woke
+!    5  C receives wake from C (sent at step 2); it woke
 in flight: ack 1 from B to A ×2
 held: ping 2 from B to C"""
 VERBS = (
@@ -176,7 +176,8 @@ def test_the_panel_of_a_run() -> None:
         " start  A sends add 1 to B; A sends add 2 to B; A sends add 3 to B\n"
         "     1  add 1 from A to B is copied\n"
         "     2  B receives add 1 from A (sent at the start); B sends done 1 to A\n"
-        "     4  B receives add 1 from A (sent at the start, copied at 1); B sends done 1 to A\n"
+        "     4  B receives add 1 from A (sent at the start, copied at step 1); "
+        "B sends done 1 to A\n"
         "     5  add 3 from A to B is lost (sent at the start)\n"
         "     6  done 1 from B to A is copied\n"
         "     7  partition A | B\n"
@@ -230,7 +231,7 @@ def test_the_message_that_breaks_a_promise_is_marked() -> None:
     frag = MESSAGES.draw(scene)
     [guilty] = classed(frag, "guilty")
     title = next(kid for kid in guilty.walk() if kid.tag == "title")
-    assert title.text() == "B receives add 1 from A (sent at the start, copied at 1)"
+    assert title.text() == "B receives add 1 from A (sent at the start, copied at step 1)"
     [lamp] = classed(draw_lamps(scene), "bad")
     assert lamp.get("data-of") == "broken:counted-once"
     assert json.loads(lamp.get("data-names") or "") == [guilty.get("data-of")]
