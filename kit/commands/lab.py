@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not window:
         _say("open the address below in a browser")
     if _is_root():
-        _say("running as root: JupyterLab is told to allow this")
+        _say("running as root: JupyterLab has been told to allow this")
     first = START if options.lesson is None else START.with_name(lesson(options.lesson).file)
     _say(f"opening {root / first} on port {port}; stop with Ctrl-C")
     command = lab_command(root, port, first, window=window, as_root=_is_root())

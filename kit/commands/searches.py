@@ -447,11 +447,11 @@ def _walk_parts(model: Model[Any, Any], result: Fuzzed) -> Iterator[Part]:
     for line in result.scope.lines():
         yield from wrap(line, "", GAP)
     if result.scope.judged["goal"]:
-        yield f"from the end of each walk a fair schedule of up to {result.within:,} steps"
+        yield f"after each walk comes a fair schedule of up to {result.within:,} steps"
     for finding in sorted(result.findings, key=lambda finding: finding.seed):
         yield from wrap(finding.witness, f"violated: {finding.property}: ", GAP)
         shrunk = f"shrunk from {counted(finding.unshrunk, 'step')} to {len(finding.actions)}"
-        yield f"first by seed {finding.seed}, in {finding.times} of the walks; {shrunk}"
+        yield f"first found by seed {finding.seed}, in {finding.times} of the walks; {shrunk}"
         yield _run(model, finding.actions)
     if not result.findings:
         yield result.sentence
@@ -491,8 +491,8 @@ OF_CHECK = (
     Word(
         "--breaks",
         "INVARIANT",
-        "check only what guards this invariant, such as INV-NORES, or one promise by its name; "
-        "with --off and without -p, in the case that shows it, which may begin after a run",
+        "check only the promises of this invariant, such as INV-NORES, or one promise by its "
+        "name; with --off and without -p, in the case that shows it, which can begin after a run",
     ),
     Word("--refines", "", "compare each step with one of the coarser model"),
 )

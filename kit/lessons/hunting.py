@@ -153,7 +153,7 @@ class Hunt:
             say("variant"),
             say("about"),
             say("what can be under way"),
-            say("missing, you say"),
+            say("your answer"),
         )
         title = say(
             "Eight broken protocols, seed {seed}"
@@ -276,9 +276,9 @@ def refuted(variant: Variant, number: int, safeguard: Safeguard) -> tuple[tuple[
     if shown is None:
         [model] = (each for each in hunts() if safeguard in entry_of(each).safeguards)
         values = {"name": safeguard.id, "about": hunts()[model].about}
-        end = say("No step of it asks for {name}: that is a rule of {about}.", **values)
+        end = say("No step of this run needs {name}: that safeguard belongs to {about}.", **values)
     else:
-        parted = _parting(own, shown) or say("it does not fail in the same way.")
+        parted = _parting(own, shown) or say("the run does not fail in the same way.")
         end = say("With only {name} missing, {parted}", name=safeguard.id, parted=parted)
     head = say("This run breaks variant {variant}:", variant=number)
     return _run_between(head, own, end, shown or own)

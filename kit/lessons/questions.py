@@ -173,7 +173,7 @@ def shortest(timeline: Timeline) -> PosedQuestion:
     first = max(1, steps - 2)
     return posed(
         say(
-            "{title}: a promise can be broken. What is the fewest steps it takes?",
+            "{title}: a promise can be broken. In how few steps?",
             title=model.title,
         ),
         map(str, range(first, first + _OFFERED)),
@@ -193,8 +193,8 @@ def how_many(timeline: Timeline) -> PosedQuestion:
         [f"{n:,}" for n in choices],
         [f"{result.states:,}"],
         say(
-            "The search visits {states:,} states, by {steps:,} steps; the state furthest from the "
-            "start is {n} steps away.",
+            "The search visits {states:,} states through {steps:,} steps. The state furthest "
+            "from the start is {n} steps away.",
             states=result.states,
             steps=result.transitions,
             n=result.depth,

@@ -97,7 +97,9 @@ def without(source: str, *safeguards: str, **parameters: Any) -> Player:
     Raises BadInput for an unknown name, or when no run breaks anything.
     """
     if (run := broken_run(Ground(source, parameters, safeguards).model())) is None:
-        raise BadInput("safeguards", safeguards, "safeguards without which a promise breaks here")
+        raise BadInput(
+            "safeguards", safeguards, "safeguards that are needed here to keep a promise"
+        )
     return Player(run, controls=False)
 
 
@@ -108,7 +110,7 @@ def harms(source: str, *safeguards: str, **parameters: Any) -> Sheet:
     The last row is the search with every safeguard on.
     """
     rows = [_harm(Ground(source, parameters, off)) for off in (*((s,) for s in safeguards), ())]
-    heads = say("off"), say("rule"), say("states seen"), say("steps to the harm")
+    heads = say("off"), say("safeguard"), say("states seen"), say("steps to the break")
     title = say("What breaks first: {names}", names=source)
     return Sheet(title, (*heads, say("what is broken")), tuple(rows))
 

@@ -95,7 +95,7 @@ RUNS = table(
     "parameters string: its parameters, as JSON",
     "off array<string>: the safeguards that were off",
     "steps int: how many steps it has",
-    "problem string: why it could not be read, null when it could",
+    "problem string: why the run could not be read, null if it could",
 )
 EVENTS = of_steps(
     "events",
@@ -128,8 +128,8 @@ BARRIERS = of_steps(
     "left bigint: left bound of the locked range",
     "right bigint: its right bound",
     "epoch bigint: the epoch that must be applied",
-    "needed int: by how many replicas",
-    "acked int: by how many it is applied",
+    "needed int: how many replicas must have applied it",
+    "acked int: how many of them have applied it",
     "met boolean: whether that is enough",
 )
 PLACEMENTS = table(
@@ -151,11 +151,13 @@ REQUESTS = of_steps(
     "coordinator string: the node that serves it",
     "level string: its consistency level",
     "phase string: waiting, open, done or failed",
-    "planned bigint: the epoch that it was sent at, null unless it is open",
+    "planned bigint: the epoch at which it was sent, null unless it is open",
     "knows bigint: the epoch that its coordinator knows, null unless it is open",
     "answered array<string>: the replicas that have answered",
-    "enough boolean: whether those are enough by the plan as it was sent, null unless it is open",
-    "valid boolean: whether they are enough by what the coordinator knows, null unless it is open",
+    "enough boolean: whether those are enough for the plan that was sent, null unless the "
+    "request is open",
+    "valid boolean: whether they are enough given what the coordinator knows, null unless the "
+    "request is open",
     "result string: what the client was told, empty while it waits",
 )
 TRACE_TABLES = (RUNS, EVENTS, EPOCHS, OPERATIONS, BARRIERS, PLACEMENTS, REQUESTS)

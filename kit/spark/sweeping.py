@@ -28,8 +28,8 @@ SWEEP = table(
     "a walk",
     "seed bigint: the seed that it was drawn from",
     "steps int: how many steps it took",
-    "verdict string: clean, or the name of what its last step breaks",
-    "coverage array<string>: the transitions of the tables that it took",
+    "verdict string: clean, or the name of the promise that its last step breaks",
+    "coverage array<string>: the transitions that it took, of those in the tables",
     "trace string: the run as a trace, in JSON",
 )
 _ROWS = 64  # walks of one batch

@@ -179,9 +179,7 @@ class Controls:
         self.openers = {title: _opener(title, title == former) for title in self.pages}
         for opener in self.openers.values():
             opener.observe(self._turn_to, "value")
-        zoom = button(
-            say("Zoom in"), say("how this step is achieved, in a finer model"), self._zoom
-        )
+        zoom = button(say("Zoom in"), say("show how a finer model does this step"), self._zoom)
         back = button(say("Zoom out"), say("back to this run alone"), self._zoom_out)
         zooms = [zoom, back] * (finer_runs(self.player.model) is not None)
         self.row.children = (self.source, self.reset, *zooms, *self.openers.values())
