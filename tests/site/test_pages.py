@@ -150,7 +150,7 @@ def test_a_lesson_is_read_and_its_players_come_to_life(page: Page, site: str) ->
     page.wait_for_url(lambda address: "#part=1&run=" in address)
     page.context.set_offline(False)
     page.reload()
-    told = players.nth(1).locator(".kit-told").get_by_text("The run from the link: 1 step")
+    told = players.nth(1).locator(".kit-told").get_by_text("This is the run from the link: 1 step")
     told.wait_for(state="attached")
 
 

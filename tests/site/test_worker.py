@@ -138,7 +138,7 @@ def test_a_link_carries_a_run() -> None:
     assert student.engine.model.off == ("commit-with-guard",)
     assert student.engine.timeline.actions() == teacher.engine.timeline.actions()
     steps = len(teacher.engine.timeline.actions())
-    assert f"The run from the link: {steps} steps." in student.last("drawer")
+    assert f"This is the run from the link: {steps} steps." in student.last("drawer")
 
 
 def test_twenty_actions_fit_into_three_hundred_letters() -> None:

@@ -455,11 +455,12 @@ TASKS = (
     function_task(
         "unaware",
         "which nodes need not know",
-        "Write unaware(group, asked, needed). A barrier has waited until `needed` of the nodes in "
-        "`asked` had applied an epoch. A coordinator that lags asks a majority of `group`. Say "
-        "whether it can pick a majority in which no node knows that epoch.",
+        "Write unaware(group, asked, needed). A barrier has waited until `needed` of the nodes "
+        "in `asked` had applied an epoch. A coordinator that lags asks a majority of `group`. "
+        "Return True when it can pick a majority in which no node knows that epoch.",
         "choose the majority with the fewest members that were asked. Count the asked nodes "
-        "outside it: if there are at least `needed` of them, they may be the only nodes that know.",
+        "outside it: if there are at least `needed` of them, they can be the only nodes that "
+        "know the epoch.",
         unaware,
         (
             [["A", "B", "C"], ["A", "B", "C", "X"], 3],
@@ -487,12 +488,12 @@ TASKS = (
     run_task(
         "comes-back",
         "it failed, yet there it is",
-        "Give a run, as verbs or as a Player, in which a write is given up, so its program sees a "
-        "timeout, and yet a later read returns that very write.",
-        "let one replica apply the write, then give it up. Nothing removes it from that disk, and "
-        "the other messages are still on their way.",
+        "Give a run, as verbs or as a Player, in which a coordinator gives up on a write, so its "
+        "program sees a timeout, but a later read still returns that write.",
+        "let one replica take the write, then time it out. Nothing removes the write from that "
+        "disk, and the other messages are still on their way.",
         Ground("dataplane/timeouts"),
-        takes(comes_back, "No read in your run returned a write that had been given up."),
+        takes(comes_back, "No read in your run returned a write that had timed out."),
     ),
     function_task(
         "which-error",

@@ -88,9 +88,9 @@ class Fenced(Storage):
         if not (begins or stored or holds(answered, i)):
             return None
         return (
-            f"{action.replica} admits {self.title_of(number)}, planned by "
-            f"{self.epoch_text(before, request.epoch)}, though it knows the fence "
-            f"{self.epoch(before, known - fence)}"
+            f"{action.replica} admits {self.title_of(number)}, planned at "
+            f"{self.epoch_text(before, request.epoch)}, though its fence is "
+            f"{self.epoch_text(before, known - fence)}"
         )
 
     @step("INV-SESSION", on=(Storage.land_late,), sign=lambda m: m.is_sign("session"))

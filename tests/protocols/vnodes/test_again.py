@@ -168,7 +168,7 @@ def test_a_range_comes_back_to_a_clean_node_only() -> None:
     cleaned, before = after(timeline, Cleanup)
     refusal = timeline.model.refusal(before.state, Commit("commit write_both_read_old"))
     assert refusal is not None
-    assert (refusal.reason, refusal.missing) == ("B may hold data not owned", ("B",))
+    assert (refusal.reason, refusal.missing) == ("B might hold data not owned", ("B",))
     assert timeline.model.refusal(cleaned.state, Commit("commit write_both_read_old")) is None
 
 

@@ -62,7 +62,7 @@ def _notes(scene: Scene, row: ReplicaRow) -> Iterator[str]:
     if row.read_from or row.written_to:
         yield f"reads {', '.join(row.read_from)}; writes {', '.join(row.written_to)}"
     if row.own_role != row.role:
-        yield f"by its own {scene.model.history.unit}: {row.own_role}"
+        yield f"at its own {scene.model.history.unit}: {row.own_role}"
     if row.not_owned:
         cleaning = scene.model.cleaning
         why = "and not cleaned up yet" if cleaning else "and nothing cleans it up automatically"
@@ -129,7 +129,7 @@ def level_line(row: RequestRow) -> str:
 
 def _lines(row: RequestRow, unit: str) -> list[str]:
     if row.phase == "waiting":
-        return ["not asked yet"]
+        return ["not sent yet"]
     late = [f"still on its way to {', '.join(row.on_the_way)}"] if row.on_the_way else []
     if row.phase != "open":
         return [row.result, *late]
