@@ -328,7 +328,7 @@ def key_of(handout: Handout) -> Sheet:
     return _sheet(
         title,
         h("h2", title),
-        h("p", say("Worked out from the models when this page was made.")),
+        h("p", say("These answers were worked out from the models when this page was made.")),
         _section(say("What do you expect?"), [_answered(each) for each in handout.questions]),
         _section(say("Exercises"), [_solved(task) for task in handout.exercises]),
     )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 WHOLE = later("No promise is broken on the way to this step.")
 BUSY = later("A search is under way: stop it first.")
 COUNTS = {
-    "cause": later("{done:,} parts of the run tried"),
+    "cause": later("parts of the run tried: {done:,}"),
     "possible": later("{done:,} states searched from step {now}"),
 }
 

@@ -122,7 +122,10 @@ class Setup:
         self.session.put(other if known is None else known)
         if known is None:
             return ""
-        return say("Back to the history for these switches: {n} steps.", n=len(known.moments) - 1)
+        return say(
+            ("You are back in the history for these switches ({n} steps)."),
+            n=len(known.moments) - 1,
+        )
 
     def open(self, timeline: Timeline) -> None:
         """Show another history, to which a reset goes back from then on."""

@@ -121,11 +121,11 @@ def draw_break(scene: Scene, picture: Frag | None, named: Named) -> Frag | None:
 def _buttons(scene: Scene, inquiry: Inquiry) -> Iterator[Frag]:
     yield _button(say("Why?"), "why", kind="act suggested")
     if inquiry.possible is None or inquiry.possible.stopped:
-        words = say("Show where it became possible")
+        words = say("Show where the break became possible")
         yield act_button(words, "break:possible", "break:possible", scene.closed)
     elif scene.moments():
         moment = (0, *scene.moments())[inquiry.possible.step]
-        yield _button(say("Go to where it became possible"), "visit", moment=moment)
+        yield _button(say("Go to where the break became possible"), "visit", moment=moment)
     done = {each.safeguard: each for each in inquiry.restored}
     for safeguard in scene.model.safeguards:
         if safeguard.name not in scene.model.off:
@@ -166,7 +166,8 @@ def possible_words(scene: Scene, possible: Possible) -> str:
     step = scene.counted(possible.step - 1)
     if possible.stopped:
         return say(
-            "Stopped. As far as the search got, the break is possible from step {step}: {suffice}.",
+            "The search was stopped. As far as it got, the break is possible from step {step}: "
+            "{suffice}.",
             step=step,
             suffice=suffice,
         )

@@ -38,7 +38,7 @@ CLAUSES = {
     "INV-ONESTEP": later("the cluster could be a step ahead of most of its nodes"),
     "INV-STAGE": later("a stage could begin before its preconditions are met"),
     "INV-ONESTAGE": later("nodes could work in stages that do not fit together"),
-    "INV-TABL-1": later("data could stay on a node that has no replica"),
+    "INV-TABL-1": later("data could stay on a node that no longer has the replica"),
     "INV-TABL-2": later("two changes to a tablet could overlap"),
     "INV-RAFT": later("the same commands could have different effects"),
     "INV-DURABLE": later("an acknowledged metadata change could be lost"),

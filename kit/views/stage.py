@@ -937,7 +937,7 @@ def _aspects(
     """
     values: dict[str, Callable[[Character], str]] = {
         say("state"): lambda each: " ".join(say(sign) for sign in (each.health, each.sign) if sign),
-        say("goes by"): lambda each: each.tag,
+        say("works with"): lambda each: each.tag,
         say("holds"): lambda each: ", ".join(each.holds),
     }
     former = {each.name: each for each in before.characters} if before else {}

@@ -112,7 +112,7 @@ def _subsets(names: list[str]) -> list[tuple[str, ...]]:
 def test_a_row_that_a_story_lacks_is_told() -> None:
     """A pair whose story has no moment for a row cannot be shown."""
     twice = replace(BOTH, rows=(*BOTH.rows, BOTH.rows[0]))
-    with pytest.raises(KitError, match="has no moment for it begins"):
+    with pytest.raises(KitError, match="has no moment for “the operation begins”"):
         aligned(twice)
 
 
