@@ -291,7 +291,7 @@ class Moving(Range):
 
     def _read(self, before: StorageState, action: Any, after: StorageState) -> str:
         held = self.cell_text(before, before.cells[self.code[action.source]])
-        return f"The copy to {action.target} reads {action.source}, which holds {held}."
+        return f"The copy to {action.target} reads from {action.source}, which holds {held}."
 
     @action(
         each=_unread, kind="stream", verb="copy {source} to {target}", says=_read, travels=travels
