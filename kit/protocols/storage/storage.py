@@ -65,7 +65,8 @@ from kit.protocols.storage.rules.view import View
 USUAL_REQUESTS = ("K1 write QUORUM", "K2 read QUORUM")
 REQUESTS = parameter(
     USUAL_REQUESTS,
-    "lines such as `K2@dc2 read LOCAL_QUORUM`; each begins once those before it are answered",
+    "lines such as `K2@dc2 read LOCAL_QUORUM`; each request begins once those before it are "
+    "answered",
     title="requests (; between)",
     written=True,
 )
