@@ -81,7 +81,7 @@ class Terminal:
         self.follow()
 
     def enter(self, *lines: str) -> None:
-        """Type lines, one after the other; what is wrong with one is told below it."""
+        """Type lines, one after the other. Below a line you see what is wrong with it."""
         for line in lines:
             self.player.after(partial(self.drill.enter, line))
         self.follow()

@@ -114,12 +114,11 @@ def export_html(
 ) -> Exported:
     """Write a timeline as one HTML page of at most ``limit`` bytes.
 
-    When it would be larger, optional panels are left out, then the branches that are not shown,
-    then the other panels beside the first; the page and the result say which.
+    If it would be larger, optional panels are left out, then the branches that are not shown, then
+    all panels but the first. The page and the result say what was left out.
 
-    Raises BadInput before any work, when ``path`` cannot be written or ``limit`` is no positive
-    number.
-    Raises KitError when not even the least page fits; the message names the biggest parts.
+    Raises BadInput, before any work, when ``path`` cannot be written or ``limit`` is not positive.
+    Raises KitError when even the smallest page does not fit. The message names the biggest parts.
     """
     whole_number("limit", limit, 1)
     target = check_place(path, "path")
@@ -136,8 +135,9 @@ def export_stories(
 ) -> Exported:
     """Write several timelines as one HTML page of at most ``limit`` bytes that lists them by name.
 
-    Raises BadInput when ``path`` cannot be written or ``limit`` is no positive number.
-    Raises KitError when the page is larger; nothing is left out of a page of several stories.
+    Raises BadInput when ``path`` cannot be written or ``limit`` is not positive.
+    Raises KitError when the page is larger, because nothing is left out of a page of several
+    stories.
     """
     whole_number("limit", limit, 1)
     target = check_place(path, "path")

@@ -267,14 +267,14 @@ def shiviz(scene: Scene, numbers: Container[int]) -> str:
 
 @checked
 def export_run(timeline: Timeline, form: str, *, node: str = "") -> str:
-    """The run that is shown, up to its end, as a text in a form for other tools.
+    """Write the run that is shown, up to its end, as text for other tools.
 
     ``itf``: its states, for Apalache and Quint. ``shiviz``: a log with vector clocks. ``mermaid``
-    and ``svg``: a sequence diagram. With a ``node`` they tell what that node has seen alone.
-    ``node``: the same in lines, with the node's part in each step.
+    and ``svg``: a sequence diagram. With a ``node`` they show only what that node has seen.
+    ``node``: the same as lines, with the node's part in each step.
 
-    Raises BadInput for another form, an unknown node, none where one is needed, or one where the
-    form has whole states.
+    Raises BadInput for another form, an unknown node, a missing node where one is needed, or a node
+    where the form has whole states.
     """
     if node and form == "itf":
         raise BadInput("node", node, "no node with itf, because its states are those of all nodes")

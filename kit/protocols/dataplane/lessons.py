@@ -54,7 +54,9 @@ WHOLE, BOTH = "from the whole group (union)", "from the old and from the new rep
 
 @checked
 def sent_at(epoch: int, level: str = "QUORUM", **parameters: Any) -> Player:
-    """A Player on a write of this level, sent at an epoch of the bootstrap; else BadInput."""
+    """Open a Player on a write of this level that was sent at an epoch of the bootstrap. Raises
+    BadInput for another epoch or level.
+    """
     from kit.widgets.player import Player  # noqa: PLC0415  # judging a task needs no widget
 
     model = build("dataplane", {**parameters, "requests": [f"K1 write {level}"]})
@@ -71,7 +73,9 @@ def sent_at(epoch: int, level: str = "QUORUM", **parameters: Any) -> Player:
 
 @checked
 def needed(epoch: int) -> Sheet:
-    """How many answers each level needs at an epoch, for both ways of counting pending replicas."""
+    """Show how many answers each level needs at an epoch, for both ways of counting pending
+    replicas.
+    """
     rows = []
     for level in LEVELS:
         players = (sent_at(epoch, level, acknowledgement=rule) for rule in RULES)
