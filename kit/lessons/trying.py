@@ -83,7 +83,7 @@ def _tried(player: Player, verb: str) -> Attempt:
 
 @checked
 def finished(source: str) -> Timeline:
-    """Play a scenario to its end. Raises BadInput for an unknown name, or if the run does not end."""
+    """Play a scenario to its end. Raises BadInput for an unknown name, or if it does not end."""
     return played_out(open_named(source).timeline)
 
 
