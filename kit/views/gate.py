@@ -128,7 +128,7 @@ class Gate(Struct, frozen=True):
         if not (self.there or self.missing):
             return ""
         if len(self.there) + len(self.missing) > self.needed:  # some of them are enough
-            return say("{n} of {all} needed", n=len(self.there), all=self.needed)
+            return say("{n} ({all} needed)", n=len(self.there), all=self.needed)
         return say("{n} of {all}", n=len(self.there), all=self.needed)
 
 
