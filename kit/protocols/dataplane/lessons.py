@@ -160,7 +160,7 @@ def enough_answers(timeline: Timeline, request: int = 0) -> PosedQuestion:
         f"({', '.join(group)}) and wants {row.level}. Which answers are enough?",
         offered,
         good,
-        f"{row.level} of this plan: {_needs(row)}.",
+        f"For this plan, {row.level} means {_needs(row)}.",
         still(timeline, "requests"),
     )
 
@@ -325,11 +325,11 @@ def _some_row(chance: random.Random) -> Arguments:
 
 
 TOLD = {
-    "done": "it is done",
+    "done": "done",
     "unavailable": "unavailable (nothing was sent)",
     "timeout": "a timeout (too few answers arrived)",
     "failure": "a failure (the answers don't count)",
-    "": "nothing yet (it waits)",
+    "": "nothing yet (the request waits)",
 }
 """What a program may be told, by the verdict of the model."""
 
