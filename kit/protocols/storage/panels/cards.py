@@ -137,18 +137,18 @@ def _lines(row: RequestRow, unit: str) -> list[str]:
     lines = [f"planned at {unit} {row.planned}{knows}", *late]
     if row.writes_back:
         lines.insert(0, f"found {row.writes_back} and writes it back before it answers")
-    have = "hold it" if row.writes_back else "have answered"
-    lines += [f"{count_line(quota)} {have}" for quota in row.plan]
+    have = "hold it" if row.writes_back else "answers"
+    lines += [f"{have}: {count_line(quota)}" for quota in row.plan]
     if row.enough:
         unmet = "; ".join(count_line(quota) for quota in row.judged if not quota.met)
-        stale = f"! plan no longer valid: {unmet} count now"
+        stale = f"! plan no longer valid: now {unmet}"
         lines.append("plan still valid: answer the client" if row.valid else stale)
     return lines
 
 
 def count_line(quota: QuotaRow) -> str:
-    """``1 of 2 needed of A, B, C: A``."""
-    return quota.count + (f": {', '.join(quota.counted)}" if quota.counted else "")
+    """``1 of 2 needed from A, B, C (A)``."""
+    return quota.count + (f" ({', '.join(quota.counted)})" if quota.counted else "")
 
 
 def requests_text(scene: Scene) -> str:

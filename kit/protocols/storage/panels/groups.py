@@ -89,7 +89,7 @@ def _line(pair: Pair) -> str:
     return (
         f"{'* ' * row.changed}{row.epoch}  {row.title}: "
         f"reads {_signed(row.reads, before.reads)}; writes {_signed(row.writes, before.writes)}; "
-        f"newest known to {', '.join(row.knows) or 'nobody'}"
+        f"nodes here: {', '.join(row.knows) or 'none'}"
     )
 
 
