@@ -49,12 +49,7 @@ class DrillSession(Session):
             Refused: for a step that nobody has typed yet.
         """
         if not (self.hinted or message.control == "fork"):
-            raise Refused(
-                say(
-                    "Type the commands in the terminal. The command hint shows the next step, "
-                    "there and here."
-                )
-            )
+            raise Refused(say("Type the commands in the terminal. Type hint to see the next step."))
         return super().perform(message)
 
 

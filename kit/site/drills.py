@@ -55,6 +55,6 @@ def drill_page(name: str) -> tuple[str, bytes]:
         "engine": f"{root}engine/",
         "parts": msgspec.json.encode(terminal.parts()).decode(),
         "live": say("Live: your commands take effect."),
-        "failed": say("The engine cannot start in this browser. Your commands have no effect."),
+        "failed": say("This browser cannot start the engine. Your commands have no effect."),
     }
     return page_of(drill.kind.title, nav + room, root, data), line.pack

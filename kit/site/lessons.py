@@ -80,7 +80,7 @@ def lesson_page(lesson: Lesson, folder: Path) -> LessonPage:
         "starts": say("The engine is starting. You can keep reading."),
         "live": say("Live: every button works."),
         "failed": say(
-            "The engine cannot start in this browser. You can read the runs, but not change them."
+            "This browser cannot start the engine. You can read the runs, but not change them."
         ),
     }
     body = (

@@ -170,7 +170,7 @@ def story_page(name: str, title: str, rendered: RenderedTimeline) -> str:
         "engine": "../../engine/",
         "live": say("Live: every button works."),
         "failed": say(
-            "The engine cannot start in this browser. You can read the story, but not change it."
+            "This browser cannot start the engine. You can read the story, but not change it."
         ),
     }
     script = '<script type="module" src="../../live.js"></script>'

@@ -357,7 +357,7 @@ def draw_spacetime(run: Spacetime) -> Frag:
     )
     marks = (
         *(say("open end: in flight"), say("dashed ‖: held"), say("✗ lost"), say("dotted: a copy")),
-        say("×2: two identical messages"),
+        say("×2: two alike"),
     )
     legend = h("p", " · ".join(marks), class_="soft legend")
     chosen = only_of(run.known) if run.known else None

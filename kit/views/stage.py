@@ -875,7 +875,7 @@ MEANINGS = {
     "diamond": later("diamond: operator"),
     "eye": later("eye: read; pencil: written; filled: asked now"),
     "dashed card": later("dashed card: not committed"),
-    "struck": later("struck through: no effect"),
+    "struck": later("struck out: no effect"),
     "letters": later("letters: stored; framed: committed; black: applied"),
     "counts": later("counts: nodes that have applied it"),
     "envelope": later("envelope: on its way"),
