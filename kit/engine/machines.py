@@ -252,7 +252,7 @@ class MachineModel(NetworkModel):
     @action(each=_ringing, when=lambda m: m.budget.ticks != 0, unasked=True)
     @purpose("When no message makes a node act, its timer does.")
     def tick(self, s: MachineState, node: Node, timer: str) -> Next:
-        """The {timer} timer of {node} runs out."""
+        """{node}'s {timer} timer runs out."""
         if timer not in self.timers(s.nodes[node]):
             return refused(f"{self.names[node]} has set no {timer} timer")
         name = self.names[node]
@@ -282,7 +282,7 @@ class MachineModel(NetworkModel):
     @action(each=lambda m, s: s.down, when=lambda m: m.budget.crashes != 0, relied=False)
     @purpose("A restarted node knows what is on its disk, and nothing else.")
     def restart(self, s: MachineState, node: Node) -> Next:
-        """{node} starts again from what is on its disk."""
+        """{node} restarts with what is on its disk."""
         if not s.down >> node & 1:
             return refused(f"{self.names[node]} is not down")
         woken: MachineState = s.but(down=s.down & ~(1 << node))
@@ -373,7 +373,9 @@ class MachineModel(NetworkModel):
         """What the step did, and what clients are told in it."""
         answered = after.answers[len(before.answers) :]
         said = super().describe(before, action, after)
-        return said + "".join(f" The client of {a.request} is told: {a.outcome}." for a in answered)
+        return said + "".join(
+            f" The client of {a.request} gets its answer: {a.outcome}." for a in answered
+        )
 
     def sends(self, after: Any, node: str) -> str:
         """Whether what a turn sends has left yet."""

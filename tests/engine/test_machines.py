@@ -301,13 +301,13 @@ deliver A>B keep hello
 deliver B>A kept hello
 verdicts
 ----
-B starts again from what is on its disk.
-A starts again from what is on its disk.
+B restarts with what is on its disk.
+A restarts with what is on its disk.
 No message gets through on A>B any longer.
 refused: the link A→B is cut
 The network is whole again.
 B receives keep hello from A and sends kept hello to A.
-A receives kept hello from B. The client of hello is told: kept.
+A receives kept hello from B. The client of hello gets its answer: kept.
 the one lamp is lit
 """
 

@@ -109,7 +109,7 @@ class Paxos(MachineModel):
         False, "whether writing to disk is a separate step, during which a node can crash"
     )
     fifo: bool = parameter(
-        False, "whether messages on a link arrive in the order in which they were sent"
+        False, "whether messages on a link arrive in the order they were sent"
     )
     crashes: int = budget(0, "how often a node crashes", le=MOST, own=False)
     losses: int = budget(0, "how often a message is lost", le=MOST, own=False)
