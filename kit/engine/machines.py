@@ -214,7 +214,7 @@ class MachineModel(NetworkModel):
         if s.down >> node & 1:
             return refused(f"{self.names[node]} is down")
         if s.unsaved and self.persist_first and self.unsaved(s, node):
-            return refused(f"{self.names[node]} writes to its disk first")
+            return refused(f"{self.names[node]} has to write to its disk first")
         return None
 
     def _paid(self, s: MachineState, node: int | None, name: str) -> Any:

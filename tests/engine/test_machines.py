@@ -58,7 +58,7 @@ def test_what_a_turn_sends_leaves_once_the_disk_has_it() -> None:
         [], ["A>B keep hello"],
     )  # fmt: skip
     assert (model.on_disk(state, 0), state.nodes[0].word) == ("", "hello")
-    writes = "A writes to its disk first"
+    writes = "A has to write to its disk first"
     assert refused(model, state)["tick A again"] == writes
     state = model.act(state, Keeping.persist("A"))
     assert (in_flight(state), model.on_disk(state, 0)) == (["A>B keep hello"], "hello")

@@ -167,7 +167,7 @@ def _node(node: str, groups: Mapping[str, Mapping[str, Server]]) -> Character:
     for group, server in of.items():
         members = facts.members_of([*groups[group].values()]).members
         if node not in members:
-            holds.append(f"{group}: no member")
+            holds.append(f"{group}: not a member")
             continue
         holds.append(f"{group} t{server.term} ✓{server.commit} of {server.log.last_index}")
         if snapshot := server.log.snapshot.index:
