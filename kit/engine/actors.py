@@ -40,7 +40,7 @@ STILL = "no news in flight"
 """The milestone of a network that has delivered all that changes anything."""
 
 
-NO_NEWS = "It changes nothing here: its content is already known, or no longer needed."
+NO_NEWS = "The message changes nothing here: its content is already known or no longer needed."
 """What is said of a message that has no effect."""
 ARTICLES = ("a", "an", "the")
 
@@ -239,7 +239,7 @@ class NetworkModel(NodeModel[ActorState]):
         return ActorState((*nodes[:place], state, *nodes[place + 1 :]), network)
 
     @action(struct=Heal, when=lambda m: m.network_options.partitions != 0)
-    @purpose("A cut need not last; now messages can pass again.")
+    @purpose("A cut does not have to last: messages can pass again.")
     def heal(self, s: ActorState) -> Next:
         """The network is whole again."""
         return self._through(s, self.carrier.heal(s.network))
@@ -257,7 +257,7 @@ class NetworkModel(NodeModel[ActorState]):
     @action(
         struct=DropMessage, each=_in_flight, when=lambda m: m.network_options.drops != 0, fault=True
     )
-    @purpose("Networks lose messages; a protocol has to cope with that.")
+    @purpose("Networks lose messages, and a protocol has to cope with that.")
     def drop(self, s: ActorState, envelope: Sent) -> Next:
         """The network loses {sent}."""
         return self._through(s, self.carrier.drop(s.network, envelope))
@@ -276,7 +276,9 @@ class NetworkModel(NodeModel[ActorState]):
     @action(
         struct=HoldMessage, each=_in_flight, when=lambda m: m.network_options.holds != 0, fault=True
     )
-    @purpose("A message can take any amount of time; no node can tell late from lost.")
+    @purpose(
+        "A message can take any amount of time, so no node can tell a late one from a lost one."
+    )
     def hold(self, s: ActorState, envelope: Sent) -> Next:
         """The network holds back {sent}."""
         return self._through(s, self.carrier.hold(s.network, envelope))

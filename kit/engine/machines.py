@@ -241,7 +241,7 @@ class MachineModel(NetworkModel):
     @action(each=_unsaved, when=lambda m: m.writes_apart)
     @purpose("A node's promise has to be on its disk before others hear of it.")
     def persist(self, s: MachineState, node: Node) -> Next:
-        """{node} writes to its disk; then its messages leave."""
+        """{node} writes to its disk, and then its messages leave."""
         waiting = self.unsaved(s, node)
         if waiting is None:
             return refused(f"{self.names[node]} has nothing to write")
@@ -271,7 +271,7 @@ class MachineModel(NetworkModel):
     def request(self, s: MachineState, node: Node, what: str) -> Next:
         """A client asks {node}: {what}."""
         if what not in self.asks(s):
-            return refused(f"no client asks {what} now")
+            return refused(f"no client asks for {what} now")
         paid = self._paid(s, node, "requests")
         if isinstance(paid, Refusal):
             return paid
@@ -299,7 +299,7 @@ class MachineModel(NetworkModel):
         each=_unsaved, when=lambda m: m.budget.crashes != 0 and m.writes_apart, fault=True,
         hand=off_stage,
     )  # fmt: skip
-    @purpose("A node may have written a promise that no other node ever hears of.")
+    @purpose("A node might have written a promise that no other node ever hears of.")
     def crash_written(self, s: MachineState, node: Node) -> Next:
         """{node} writes to its disk and crashes before its messages leave."""
         if self.unsaved(s, node) is None:
@@ -330,7 +330,7 @@ class MachineModel(NetworkModel):
     )
     @purpose("A link can fail in one direction only: then one side hears but is not heard.")
     def cut(self, s: MachineState, link: Link) -> Next:
-        """No message gets through on {link} any longer."""
+        """From now on, no message gets through on {link}."""
         bits = self.links.get(link)
         if bits is None:
             return refused("a link is between two different nodes of the network")
@@ -343,7 +343,7 @@ class MachineModel(NetworkModel):
         struct=Heal,
         when=lambda m: m.network_options.partitions != 0 or m.budget.cuts != 0,
     )
-    @purpose("A cut need not last; now messages can pass again.")
+    @purpose("A cut does not have to last: messages can pass again.")
     def heal(self, s: Any) -> Any:
         """The network is whole again."""
         if not s.cut:

@@ -120,7 +120,9 @@ def test_check_bounded() -> None:
     answer, found = checked("twophase", "--max-states", "10")
     assert answer.status == 2
     assert (found["complete"], found["violation"]) == (False, None)
-    assert "bounded: none found so far" in call("check", "twophase", "--max-states", "10").out
+    assert (
+        "bounded: no violation found so far" in call("check", "twophase", "--max-states", "10").out
+    )
 
 
 @pytest.mark.parametrize("word", [*SAFEGUARDS, *SAFEGUARDS.values()])

@@ -368,8 +368,8 @@ duplicate A>B add 1
 waiting partition
 ----
 The network duplicates A's message to B: add 1.
-refused: the budget of duplicates is spent
-partition A | B: the budget of partitions is spent
+refused: the budget of duplicates is used up
+partition A | B: the budget of partitions is used up
 
 deliver A>B add 1
 deliver A>B add 1
@@ -378,7 +378,7 @@ enabled
 ----
 B receives add 1 from A and sends done 1 to A.
 B receives add 1 from A and sends done 1 to A.
-all 2 lamps are lit
+all 2 promises hold
 deliver B>A done 1
 """
 
