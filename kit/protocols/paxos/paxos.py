@@ -485,8 +485,10 @@ class Paxos(MachineModel):
             return f" {name} now knows that epoch {len(now.log)} is {now.log[-1]}."
         if now.round.entry is None or was.round.entry is not None:
             return ""
-        why = "a value accepted earlier" if now.round.newest else "its own value"
-        return f" {name} has a majority of promises, so it proposes {now.round.entry}, {why}."
+        value, newest = now.round.entry, now.round.newest
+        earlier = newest is not None and newest.entry == value
+        why = "a value accepted earlier" if earlier else "its own value"
+        return f" {name} has a majority of promises, so it proposes {value}, {why}."
 
     def milestone(self, before: Any, action: Any, after: Any) -> str | None:
         """An epoch is taken; or what any network of machines has."""
@@ -497,15 +499,15 @@ class Paxos(MachineModel):
 
 
 SAID: dict[type, tuple[str, str, str]] = {
-    Prepare: ("prepare {ballot}", "the request to promise ballot {ballot}{of}",
+    Prepare: ("prepare {ballot}", "a request to promise ballot {ballot}{of}",
               "prepare {epoch} {ballot}"),
-    Promise: ("promise {ballot}{has}", "the promise of ballot {ballot}{of}{names}",
+    Promise: ("promise {ballot}{has}", "a promise of ballot {ballot}{of}{names}",
               "promise {epoch} {ballot}{mark}"),
-    Accept: ("accept {entry} {ballot}", "the request to accept {entry} in ballot {ballot}{of}",
+    Accept: ("accept {entry} {ballot}", "a request to accept {entry} in ballot {ballot}{of}",
              "accept {epoch} {ballot} {entry}"),
-    AcceptedReply: ("accepted {ballot}", "the acceptance in ballot {ballot}{of}",
+    AcceptedReply: ("accepted {ballot}", "an acceptance in ballot {ballot}{of}",
                     "accepted {epoch} {ballot}"),
-    RefusedReply: ("no, {promised}", "the refusal of ballot {ballot}{of} (promised: {promised})",
+    RefusedReply: ("no, {promised}", "a refusal of ballot {ballot}{of} (promised: {promised})",
                    "refused {epoch} {ballot} {promised}"),
     Chosen: ("epoch {epoch} = {entry}", "the news that epoch {epoch} is {entry}",
              "chosen {epoch} {entry}"),

@@ -384,7 +384,7 @@ class Raft(MachineModel):
     def reads_see_writes(self, s: MachineState) -> str | None:
         """A read sees every write that was answered before it began."""
         for stale in filter(_is_stale, s.answers):
-            return f"{stale.request}: it sees entries only up to {index_in(stale.outcome)}"
+            return f"{stale.request}: it sees entries only up to index {index_in(stale.outcome)}"
         return None
 
     @always("INV-PROGRESS", when=lambda m: m.detector)

@@ -13,7 +13,7 @@ _SAID: dict[type, tuple[str, str]] = {
     m.Accepted: ("accepted {last}", "the answer that its log agrees up to index {last}"),
     m.Rejected: ("rejected {mismatch}", "the answer that it lacks the entry at index {mismatch}"),
     m.VoteRequest: ("{vote}? t{term}", "a {vote} request for term {term}"),
-    m.VoteReply: ("{vote}: {granted}", "a {granted} to the {vote} for term {term}"),
+    m.VoteReply: ("{vote}: {granted}", "a {vote} for term {term}"),
     m.Install: ("snapshot {index}", "a snapshot up to index {index}"),
     m.Installed: ("{taken}", "the answer that it has {taken} the snapshot"),
     m.TimeoutNow: ("lead now", "the request to lead in its place"),
@@ -36,6 +36,8 @@ def said(message: m.Message, *, fully: bool = False) -> str:
         fields["index"] = message.snapshot.index
     if isinstance(message, m.VoteReply):
         fields["granted"] = "yes" if message.granted else "no"
+        if fully and not message.granted:
+            return f"a refusal to {'pre-' * message.trial}vote (term {message.term})"
     if isinstance(message, m.Installed):
         fields["taken"] = "installed" if message.success else "not installed"
     if isinstance(message, m.Rejected) and not message.mismatch:
