@@ -110,7 +110,7 @@ class CommitLog(NodeModel[LogState]):
 
     name, title, State = "commit_log", "The metadata commit log on shard 0", LogState
     premise = (
-        "Schema changes and Raft entries must survive a crash without waiting for data writes. "
+        "Schema changes and Raft entries must survive a crash, and they must not wait for data. "
         "They have their own commit log, which is synced after each write."
     )
     about = "How many shards there are, how large segments are, and what can happen."
