@@ -268,7 +268,7 @@ class CommitLog(NodeModel[LogState]):
         return s.but(answered=(*s.answered, s.change), change="", waited=0)
 
     @action(spends="crashes", fault=True, hand=lambda m, s, a: (m.spot(DISK), ""))
-    @purpose("Memory is lost; only data on disk counts.")
+    @purpose("Memory is lost, and only data on disk counts.")
     def crash(self, s: LogState) -> Next | None:
         """The node crashes: its buffers and the disk's queue are gone. Lost: {lost}."""
         if not s.up:

@@ -161,7 +161,7 @@ class RaftGroups(NetworkModel):
         for group in range(len(IDS)):
             terms = [each[group].term for each in s.nodes if isinstance(each[group].role, Leader)]
             if len(terms) > len(set(terms)):
-                return f"a term of {[*IDS][group]} has two leaders"
+                return f"in {[*IDS][group]}, a term has two leaders"
         return None
 
     @sometimes(when=lambda m: m.nodes > 1)

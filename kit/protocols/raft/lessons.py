@@ -84,7 +84,7 @@ def known_to_commit(timeline: Timeline) -> PosedQuestion:
     """
     model_of(timeline, Raft)
     if (leader := first_leader(timeline.state)) is None:
-        raise BadInput("moment", timeline.at, "one at which a server leads")
+        raise BadInput("moment", timeline.at, "a moment at which a server leads")
     servers = [n.server for n in timeline.state.nodes]
     stored = {each.id: _agrees(each.log, leader.log) for each in servers}
     majority = reached(leader.configuration, stored, leader.commit)
@@ -179,7 +179,7 @@ TASKS = (
         "without-c", "committed without C",
         "Three servers elect a leader, and a client asks for x. Give a run, as verbs or as a "
         "Player, in which the client is told that x is committed, while the log of C is empty.",
-        "messages to C may stay on their way for as long as you like.",
+        "messages to C can stay on their way for as long as you like.",
         Ground("raft", {"terms": 1}),
         _c_behind,
     ),

@@ -53,7 +53,7 @@ class Raft(MachineModel):
     about = "The servers, how they start, what clients ask for, and what can go wrong."
     message = Message
 
-    nodes: int = parameter(3, "servers, named A, B, C, …", ge=1, le=len(NAMES))
+    nodes: int = parameter(3, "how many servers there are, named A, B, C, …", ge=1, le=len(NAMES))
     members: str = parameter(
         "A B C",
         "the first members; lowercase for members without a vote",
@@ -106,7 +106,7 @@ class Raft(MachineModel):
         "own", RAFT,
         smallest={"begins": ("1, commit 1, leads", "1", ""), **QUIET, "terms": 2})
     joint: bool = safeguard(
-        "S-35", "Members change through a configuration in which both groups need a majority",
+        "S-35", "Members change through a joint configuration, which needs a majority of both groups",
         ("INV-LEADER", "INV-RAFT"), wider={"INV-LEADER": {"crashes": 1}},
         smallest={"begins": ("1", "1", "1, commit 1, leads"), **QUIET,
                   "requests": ("members C",), "terms": 2})
@@ -124,7 +124,7 @@ class Raft(MachineModel):
         smallest={"begins": ("1, commit 1, leads", "1", "1"), **QUIET, "terms": 2,
                   "requests": ("members A B", "members A")})
     own_entry_first: bool = safeguard(
-        "S-89", "A leader changes members only once it has committed an entry of its term", RAFT,
+        "S-89", "A leader changes members only once it has committed an entry of its own term", RAFT,
         smallest={"nodes": 4, "members": "A B C D", **QUIET, "requests": ("members B C D",),
                   "begins": ("1 1=ABC, term 2", "1 2, commit 1, leads", "1, term 2", "1, term 2"),
                   "terms": 3, "most_in_flight": 3})
@@ -152,7 +152,7 @@ class Raft(MachineModel):
             if what.startswith("members "):
                 members_of(what.partition(" at ")[0].removeprefix("members "), names, "requests")
         if len(self.begins) > self.nodes:
-            raise BadInput("begins", self.begins, f"{self.nodes} texts at most")
+            raise BadInput("begins", self.begins, f"at most {self.nodes} texts")
         switches = RaftSafeguards.__struct_fields__
         safeguards = RaftSafeguards(**{name: getattr(self, name) for name in switches})
         self.raft = Options(self.edition, self.timeout, 1, self.clock, safeguards=safeguards)
@@ -415,7 +415,8 @@ class Raft(MachineModel):
             held = [e.data for e in server.log if isinstance(e.data, Configuration)]
             for first, other in pairwise((server.log.snapshot.configuration, *held)):
                 if not _meet(first, other):
-                    return f"{words.configuration_text(first)}, {words.configuration_text(other)}"
+                    both = " and ".join(map(words.configuration_text, (first, other)))
+                    return f"{both} have majorities that do not overlap"
         return None
 
     @sometimes()
