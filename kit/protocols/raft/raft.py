@@ -106,7 +106,7 @@ class Raft(MachineModel):
         "own", RAFT,
         smallest={"begins": ("1, commit 1, leads", "1", ""), **QUIET, "terms": 2})
     joint: bool = safeguard(
-        "S-35", "Members change through a joint configuration, which needs a majority of both groups",
+        "S-35", "Members change through a joint configuration: both groups need a majority",
         ("INV-LEADER", "INV-RAFT"), wider={"INV-LEADER": {"crashes": 1}},
         smallest={"begins": ("1", "1", "1, commit 1, leads"), **QUIET,
                   "requests": ("members C",), "terms": 2})
@@ -124,8 +124,8 @@ class Raft(MachineModel):
         smallest={"begins": ("1, commit 1, leads", "1", "1"), **QUIET, "terms": 2,
                   "requests": ("members A B", "members A")})
     own_entry_first: bool = safeguard(
-        "S-89", "A leader changes members only once it has committed an entry of its own term", RAFT,
-        smallest={"nodes": 4, "members": "A B C D", **QUIET, "requests": ("members B C D",),
+        "S-89", "A leader changes members only once it has committed an entry of its own term",
+        RAFT, smallest={"nodes": 4, "members": "A B C D", **QUIET, "requests": ("members B C D",),
                   "begins": ("1 1=ABC, term 2", "1 2, commit 1, leads", "1, term 2", "1, term 2"),
                   "terms": 3, "most_in_flight": 3})
     step_down: bool = safeguard(
