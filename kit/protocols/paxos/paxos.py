@@ -403,7 +403,7 @@ class Paxos(MachineModel):
 
     @always("INV-LOG")
     def one_log(self, s: MachineState) -> str | None:
-        """No two nodes know different values for an epoch."""
+        """All nodes that know the value of an epoch agree on it."""
         for epoch in range(1, len(self.history(s)) + 1):
             nodes = zip(self.names, s.nodes, strict=True)
             known = {node.known(epoch): name for name, node in nodes}

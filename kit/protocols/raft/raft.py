@@ -389,12 +389,12 @@ class Raft(MachineModel):
 
     @always("INV-PROGRESS", when=lambda m: m.detector)
     def nobody_waits_for_the_deaf(self, s: MachineState) -> str | None:
-        """No majority keeps waiting for a leader that cannot hear it."""
+        """A majority does not wait for a leader that cannot hear it."""
         followed = [] if self.step_down else [self.heard_leader(s, i) for i in range(self.nodes)]
         for i, name in enumerate(self.names):
             others = sum(each == name for j, each in enumerate(followed) if j != i)
             if others >= majority(self.nodes) and self.is_deaf(s, i):
-                return f"{name} hears no majority, yet a majority waits for it"
+                return f"{name} does not hear from a majority, yet a majority waits for it"
         return None
 
     @step("INV-PROGRESS", on=(MachineModel.tick,))

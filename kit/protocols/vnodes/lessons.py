@@ -123,8 +123,8 @@ TASKS = (
         "X joins, then X leaves again. One safeguard is off (S-41): nodes that lost a range need "
         "not clean it up before the next change. Give a run, as verbs or as a Player, in which a "
         "deletion succeeds and a later read finds the write.",
-        "write first, so that B holds the row; let X's join finish; delete, and collect the "
-        "tombstone at X; then let X leave, and read at B.",
+        "write first, so that B holds the row. Let X's join finish, then delete and collect the "
+        "tombstone at X. Then let X leave, and read at B.",
         Ground("vnodes", _TWICE, ("cleanup-first",)),
         breaking("no-resurrection", "no read has found what was deleted."),
     ),
@@ -147,7 +147,7 @@ TASKS = (
         "refused-though-alive",
         "refused although enough replicas are up",
         "The rules are those of the published server (edition server), RF is 3, and two replicas "
-        "may crash. Give a run, as verbs or as a Player, in which a write fails although a "
+        "can crash. Give a run, as verbs or as a Player, in which a write fails although a "
         "majority of the old replicas and a majority of the new ones are up.",
         "in write_both_read_old there are four write replicas, one of them pending. How many "
         "answers are needed, and which two can be missing?",

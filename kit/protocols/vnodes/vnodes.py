@@ -73,7 +73,7 @@ class Vnodes(Fenced):
     )
     barrier_fails: bool = parameter(
         False,
-        "edition server continues after a pause when there is no way back",
+        "edition server continues after a pause when it cannot go back",
         title="barriers may fail",
     )
     requests: tuple[str, ...] = storage.REQUESTS
