@@ -157,7 +157,7 @@ class Room:
         return h(
             "div",
             h("h2", say("You are node {node}", node=node)),
-            _section(say("Your inbox"), inbox, say("Nothing has come.")),
+            _section(say("Your inbox"), inbox, say("No message has arrived.")),
             _section(say("What you can do"), own, say("Nothing now: wait for a message.")),
             h("h3", say("What you know")),
             h("dl", rows),

@@ -152,7 +152,7 @@ class Hunt:
         headings = (
             say("variant"),
             say("about"),
-            say("what can be under way"),
+            say("what can be in progress"),
             say("missing, you say"),
         )
         title = say(
@@ -276,7 +276,7 @@ def refuted(variant: Variant, number: int, safeguard: Safeguard) -> tuple[tuple[
     if shown is None:
         [model] = (each for each in hunts() if safeguard in entry_of(each).safeguards)
         values = {"name": safeguard.id, "about": hunts()[model].about}
-        end = say("No step of it asks for {name}: that is a rule of {about}.", **values)
+        end = say("No step here needs {name}: that safeguard is for {about}.", **values)
     else:
         parted = _parting(own, shown) or say("it does not fail in the same way.")
         end = say("With only {name} missing, {parted}", name=safeguard.id, parted=parted)

@@ -173,7 +173,7 @@ def shortest(timeline: Timeline) -> PosedQuestion:
     first = max(1, steps - 2)
     return posed(
         say(
-            "{title}: a promise can be broken. What is the fewest steps it takes?",
+            "{title}: a promise can be broken. What is the smallest number of steps it takes?",
             title=model.title,
         ),
         map(str, range(first, first + _OFFERED)),

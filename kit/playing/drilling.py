@@ -50,7 +50,7 @@ class DrillSession(Session):
         """
         if not (self.hinted or message.control == "fork"):
             raise Refused(
-                say("Type the commands in the terminal; hint shows the next step there and here.")
+                say("Type the commands in the terminal: hint shows the next step there and here.")
             )
         return super().perform(message)
 

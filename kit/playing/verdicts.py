@@ -41,7 +41,7 @@ def verdict(model: Model[Any, Any], result: Result) -> str:
         never = " " + say("Never reached: {names}.", names=", ".join(result.unreached))
     if result.sentence != WHOLE:
         return f"{seen}: {result.sentence}.{never}"
-    return say("Complete: {seen}, none.", seen=seen) + never
+    return say("Complete: {seen}, and no violation.", seen=seen) + never
 
 
 def stopped(states: int) -> str:

@@ -73,7 +73,7 @@ def lesson_page(lesson: Lesson, folder: Path) -> LessonPage:
     )
     data = {
         "engine": "../engine/",
-        "judge": say("The judge starts."),
+        "judge": say("The judge is starting."),
         "judging": say("The judge is working."),
         "stopped": say("Stopped: nothing was judged."),
         "solved": say("✓ You have solved it."),

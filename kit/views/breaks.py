@@ -103,7 +103,7 @@ def draw_break(scene: Scene, picture: Frag | None, named: Named) -> Frag | None:
         h("p", say("Evidence:")),
         h("ul", [h("li", fact, class_="witness") for fact in facts(first.witness)]),
         soft(say("Also broken in this step: {others}.", others=others) if others else ""),
-        soft(say("Broken before: {others}.", others=former) if former else ""),
+        soft(say("Broken earlier: {others}.", others=former) if former else ""),
         h("p", _buttons(scene, inquiry), class_="kp-asks"),
         h("p", role="status", class_="kp-told"),
         act_button(say("Stop"), "break:stop", "break:stop", scene.closed, kind="act kp-stop"),

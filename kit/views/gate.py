@@ -30,7 +30,7 @@ MOST_COME = 5
 """Nodes that stand behind a gate one by one; of more, they are counted."""
 MOST_NAMED = 24
 """Nodes that the sentence of a gate names on each side."""
-MISSING, THERE = later("missing: {names}"), later("there: {names}")
+MISSING, THERE = later("missing: {names}"), later("so far: {names}")
 HIGH = 42.0
 """How high a gate at the foot of a stage is."""
 SMALL = 11.0
@@ -215,7 +215,7 @@ def gate_below(
     if not gates:
         return None
     gate, y = gates[0], bottom - HIGH / 2
-    said = say("{n} have come", n=len(gate.there))
+    said = say("{n} are done", n=len(gate.there))
     behind = _BEHIND * len(_some(gate.there, MOST_COME)) or measured(said) * bool(gate.there)
     post = min(300.0, width - 24 - behind - measured(gate.count, bold=True))
     room = width - post - 20 - measured(gate.count, bold=True)
@@ -334,7 +334,7 @@ def _crowd(
     behind = [
         h(
             "g",
-            h("title", say("{name} has come", name=name)),
+            h("title", say("{name} is done", name=name)),
             fresh(0, 0, 2 * SMALL + 2, 2 * SMALL + 6) if name in new else None,
             head_of("node", SMALL),
             letter_of(letters.get(name, name), SMALL),

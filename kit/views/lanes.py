@@ -82,8 +82,8 @@ def how_seen(scene: Scene) -> str:
     if isinstance(scene.model, NetworkModel):
         return say("A node has seen its own steps, and whatever it heard of through messages.")
     if isinstance(scene.model, RecordedRun):
-        return say("What a node hears was not recorded; these are the steps that change it.")
-    return say("This model has no lanes; these are the steps in which a node sends or receives.")
+        return say("What a node hears was not recorded: these are the steps that change it.")
+    return say("This model has no lanes: these are the steps in which a node sends or receives.")
 
 
 def known_parts(picture: Frag, name: str) -> list[str]:

@@ -197,7 +197,7 @@ def marks_help() -> tuple[tuple[str, str], ...]:
         (say("dashed"), say("planned, or not yet true")),
         (say("yellow"), say("changed in this step")),
         (say("green ✓"), say("a promise that holds (green means nothing else)")),
-        (say("+ and −"), say("what comes, what goes")),
+        (say("+ and −"), say("added, removed")),
         (say("hollow"), say("down; grey with ✗: dead; with +: joining")),
         (say("crown"), say("it leads")),
     )
@@ -208,7 +208,7 @@ def _buttons() -> tuple[tuple[str, str, str], ...]:
         ("first", say("first step"), say("Home")),
         ("back", say("one step back"), "←"),
         ("play", say("play"), say("Space")),
-        ("step", say("one step on"), "→"),
+        ("step", say("one step forward"), "→"),
         ("milestone", say("to the next milestone"), say("Shift →")),
         ("fork", say("fork here"), "f"),
     )

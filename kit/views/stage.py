@@ -865,7 +865,7 @@ def _unsaid(stage: Stage) -> Iterator[str]:
 
 MEANINGS = {
     "crown": later("crown: leads"),
-    "lock": later("lock: its change is under way"),
+    "lock": later("lock: its change is in progress"),
     "key": later("key: session open"),
     "ban": later("ban: banned"),
     "+": later("+: joining"),
@@ -937,7 +937,7 @@ def _aspects(
     """
     values: dict[str, Callable[[Character], str]] = {
         say("state"): lambda each: " ".join(say(sign) for sign in (each.health, each.sign) if sign),
-        say("goes by"): lambda each: each.tag,
+        say("label"): lambda each: each.tag,
         say("holds"): lambda each: ", ".join(each.holds),
     }
     former = {each.name: each for each in before.characters} if before else {}

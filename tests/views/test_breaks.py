@@ -153,7 +153,7 @@ def test_what_broke_before_is_named_with_its_own_step() -> None:
     assert (badge, good) == (f"! {len(steps)} of 5 broken, first at step 4", False)
     html = RenderedTimeline(timeline).html(timeline.tip)
     assert re.findall(r"broken at step (\d+)<", html) == [str(step) for step in steps]
-    assert "Broken before: " in html
+    assert "Broken earlier: " in html
     assert "(step 4)" in html
     early = scene_of(timeline, timeline.path()[4])
     assert promises_badge(early)[0].endswith("broken at step 4")

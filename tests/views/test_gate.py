@@ -59,8 +59,8 @@ def test_a_gate_opens_with_enough() -> None:
     """It is closed below the number that is needed, open from it on; words tell how many, who."""
     assert (CLOSED.is_open, OPEN.is_open) == (False, True)
     assert CLOSED.sentence == (
-        "the gate of (0, 100] is closed: 1 of 4 have applied epoch 2, 3 needed; "
-        "missing: A, C, X; there: B"
+        "the gate of (0, 100] is closed: 1 of 4 has applied epoch 2, 3 needed; "
+        "missing: A, C, X; so far: B"
     )
     assert "is open: 2 of 3 have applied epoch 2, 2 needed" in OPEN.sentence
 

@@ -97,7 +97,7 @@ def test_with_everything_on_the_search_says_complete() -> None:
     result = controls.board.result
     assert result is not None
     assert result.complete
-    assert f"Complete: {result.states:,} states, none." in controls.board.found.value
+    assert f"Complete: {result.states:,} states, and no violation." in controls.board.found.value
     assert len(player.timeline.moments) == 1
 
 

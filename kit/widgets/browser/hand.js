@@ -89,7 +89,7 @@ export class Hand {
     const { spots, choices } = player;
     const first = ways.find(({ best }) => best) || ways[0];
     if (!first) {
-      player.voice.tell(say("Nothing here moves by hand."));
+      player.voice.tell(say("Nothing here can be moved by hand."));
       return;
     }
     const { dataset } = document.activeElement;

@@ -365,7 +365,9 @@ export class Player {
   }
 
   fork() {
-    const end = say("This is the end of a branch. Acting here goes on; acting in the past forks.");
+    const end = say(
+      "This is the end of a branch. An action here continues it. An action in the past forks it.",
+    );
     if (this.isEnd) this.voice.tell(end);
     else this.act("fork");
   }
