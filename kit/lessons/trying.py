@@ -108,7 +108,7 @@ def harms(source: str, *safeguards: str, **parameters: Any) -> Sheet:
     The last row is the search with every safeguard on.
     """
     rows = [_harm(Ground(source, parameters, off)) for off in (*((s,) for s in safeguards), ())]
-    heads = say("off"), say("rule"), say("states seen"), say("steps to the harm")
+    heads = say("off"), say("rule"), say("states seen"), say("steps to the violation")
     title = say("What breaks first: {names}", names=source)
     return Sheet(title, (*heads, say("what is broken")), tuple(rows))
 

@@ -33,7 +33,7 @@ def verdict(model: Model[Any, Any], result: Result) -> str:
         return stopped(result.states) + at_work
     if not result.complete:
         reached = say("Not complete: the bound of {seen} was reached.", seen=seen)
-        return f"{reached} {say('None was found, but nothing is proven.')} " + say(
+        return f"{reached} {say('No violation was found, but nothing is proven.')} " + say(
             "Raise the bound, or use a smaller configuration."
         )
     never = ""
@@ -47,7 +47,7 @@ def verdict(model: Model[Any, Any], result: Result) -> str:
 def stopped(states: int) -> str:
     """What is said of a search that somebody stopped after so many states."""
     seen = say("{n:,} states", n=states)
-    return say("Stopped after {seen}: none found so far, but nothing is proven.", seen=seen)
+    return say("Stopped after {seen}: no violation found so far, but nothing is proven.", seen=seen)
 
 
 def stopped_box(model: Model[Any, Any], states: int) -> Frag:
@@ -76,7 +76,7 @@ def outcome_box(model: Model[Any, Any], result: Result) -> Frag:
             h("ol", [h("li", model.verb(action)) for action in broken.actions[:MOST_VERBS]]),
         ]
         if len(broken.actions) > MOST_VERBS:
-            parts.append(h("p", say("and {n} steps more", n=len(broken.actions) - MOST_VERBS)))
+            parts.append(h("p", say("and {n} more steps", n=len(broken.actions) - MOST_VERBS)))
     parts += [h("p", line, class_="say") for line in result.scope.lines()]
     parts += [
         h("p", say("not judged: goal {name}", name=name), class_="say") for name in result.unjudged

@@ -301,7 +301,7 @@ def _modes() -> Frag:
             "setup", say("Set up"), hidden=True, title=say("model, parameters, safeguards, search")
         ),
         _toggle("predict", say("Predict"), title=say("answer before a step is shown")),
-        _toggle("story", say("Story"), title=say("what several nodes do alike is one step")),
+        _toggle("story", say("Story"), title=say("the same step at several nodes counts as one")),
         _toggle("film", say("Film"), title=say("the milestones as small pictures")),
         _toggle("unfold", say("Unfold runs"), hidden=True, title=say("show each step of a run")),
         h("label", h("span", say("speed")), h("select", speeds, data_do="speed")),

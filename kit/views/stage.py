@@ -883,7 +883,7 @@ MEANINGS = {
     "dashed envelope": later("dashed envelope: leaves once its sender has written"),
     "torn": later("torn: lost"),
     "open envelope": later("open envelope: arrived"),
-    "dot": later("dot: no node there"),
+    "dot": later("dot: no node here"),
     "ring": later("yellow ring: acts in this step"),
     "yellow": later("yellow: new in this step"),
 }

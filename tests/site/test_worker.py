@@ -206,7 +206,7 @@ def test_a_stopped_search_says_what_it_has_seen() -> None:
     """Nothing is proven by one."""
     page = Page()
     page.say(setup="stopped", states=4096)
-    assert "Stopped after 4,096 states: none found so far" in page.last("drawer")
+    assert "Stopped after 4,096 states: no violation found so far" in page.last("drawer")
     assert "(group0 with every safeguard on)" in page.last("drawer")
 
 

@@ -140,7 +140,10 @@ def test_a_stop_that_comes_before_the_search_has_begun_is_answered_too(
     board.button.click()
     finish(board)
     assert not board.button.disabled
-    assert "Stopped after 0 states: none found so far, but nothing is proven." in board.found.value
+    assert (
+        "Stopped after 0 states: no violation found so far, but nothing is proven."
+        in board.found.value
+    )
     assert "dataplane with every safeguard on" in board.found.value
 
 

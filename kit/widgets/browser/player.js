@@ -530,6 +530,6 @@ function verdict(boxes) {
     const names = boxes.filter(meant).map(({ value }) => value).join("; ");
     return names && `${word}: ${names}. `;
   };
-  return named(say("Right"), true, true) + named(say("Not so"), true, false)
+  return named(say("Right"), true, true) + named(say("Wrong"), true, false)
     + named(say("Missing"), false, true);
 }
