@@ -69,7 +69,7 @@ def nodes_of(room: Room) -> Frag:
 
 
 def _page(title: str, body: str, script: str) -> str:
-    cut, closed = escape(say("Connection lost; trying again.")), escape(closed_words())
+    cut, closed = escape(say("The connection is lost: trying again.")), escape(closed_words())
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'

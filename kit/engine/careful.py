@@ -281,7 +281,7 @@ def _named(names: tuple[str, ...], values: tuple[Any, ...]) -> dict[str, Any]:
 
 MOST_CHOICES = 100_000  # of one rule in one state
 NEW = "a new state, with the old one unchanged (s.but(field=value) makes one)"
-_LOOKS = "no change: it must only look"
+_LOOKS = "no change: it must only read the state"
 
 
 def careful(model: Model[Any, Any], rule: Rule[Any, Any]) -> Rule[Any, Any]:

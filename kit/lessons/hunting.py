@@ -268,7 +268,9 @@ def refuted(variant: Variant, number: int, safeguard: Safeguard) -> tuple[tuple[
         if (parted := _parting(run, shown)) is not None:
             head = say("With only {name} missing, this run breaks “{title}”:",
                        name=safeguard.id, title=title)  # fmt: skip
-            end = say("With what variant {variant} has, {parted}", variant=number, parted=parted)
+            end = say(
+                "With the safeguards of variant {variant}, {parted}", variant=number, parted=parted
+            )
             return _run_between(head, run, end, shown)
         shown = Timeline(build(variant.model, variant.parameters, (safeguard.name,)))
     own = broken_run(variant.build(), LIMIT)

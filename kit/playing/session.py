@@ -470,7 +470,7 @@ class Session:
         option = self.timeline.here.find(self.state, action)
         if option is None:
             verbs = ", ".join(map(self.model.verb, self.timeline.here.actions(self.state)))
-            raise BadInput("action", action, verbs or "nothing: there is no action here")
+            raise BadInput("action", action, verbs or "nothing: no action is possible here")
         return _permitted(*option)
 
     def _marked(self, name: str) -> Any:

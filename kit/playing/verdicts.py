@@ -83,7 +83,7 @@ def outcome_box(model: Model[Any, Any], result: Result) -> Frag:
             parts.append(h("p", say("and {n} more steps", n=len(broken.actions) - MOST_VERBS)))
     parts += [h("p", line, class_="say") for line in result.scope.lines()]
     parts += [
-        h("p", say("goal not judged: {name}", name=name), class_="say") for name in result.unjudged
+        h("p", say("not judged: goal {name}", name=name), class_="say") for name in result.unjudged
     ]
     return h("div", parts, class_="kit-found", role="status")
 

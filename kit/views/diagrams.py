@@ -355,7 +355,7 @@ def state_panel(
     name: str,
     title: str,
     standing: Callable[[Scene], Standing | None],
-    nothing: str = later("No operation is under way."),
+    nothing: str = later("No operation is in progress."),
     tab: str = "",
 ) -> Panel:
     """Make the panel of a state diagram, as a family's picture or as a tab.

@@ -80,7 +80,7 @@ def _heard(scene: Scene) -> Mapping[str, frozenset[int]]:
 def how_seen(scene: Scene) -> str:
     """What is meant by that, in a sentence."""
     if isinstance(scene.model, NetworkModel):
-        return say("A node has seen its own steps, and whatever it heard of through messages.")
+        return say("A node has seen its own steps and whatever it has heard through messages.")
     if isinstance(scene.model, RecordedRun):
         return say("What a node hears was not recorded. These are the steps that change the node.")
     return say("This model has no lanes. These are the steps in which a node sends or receives.")

@@ -528,7 +528,7 @@ def _events(run: Spacetime, first: int) -> Mapping[int, list[str]]:
         for (source, text, target), number in messages.items():
             ends = {"source": source, "target": target}
             said[step].append(
-                say("{source} sends {what} to {target}", what=times(text, number), **ends)
+                say("{source} sends to {target}: {what}", what=times(text, number), **ends)
             )
     return said
 
@@ -539,7 +539,7 @@ def _story(arrow: Arrow) -> str:
         since = say("{since}, copied at {step}", since=since, step=_at(arrow.copied_at))
     if arrow.fate == "received":
         ends = {"target": arrow.target, "source": arrow.source, "what": arrow.text}
-        return say("{target} receives {what} from {source} ({since})", since=since, **ends)
+        return say("{target} receives from {source}: {what} ({since})", since=since, **ends)
     return say("{what} is {fate} ({since})", what=arrow.what, fate=_fate(arrow.fate), since=since)
 
 

@@ -865,7 +865,7 @@ def _unsaid(stage: Stage) -> Iterator[str]:
 
 MEANINGS = {
     "crown": later("crown: leads"),
-    "lock": later("lock: its change is under way"),
+    "lock": later("lock: its change is in progress"),
     "key": later("key: session open"),
     "ban": later("ban: banned"),
     "+": later("+: joining"),
@@ -883,7 +883,7 @@ MEANINGS = {
     "dashed envelope": later("dashed envelope: leaves once its sender has written"),
     "torn": later("torn: lost"),
     "open envelope": later("open envelope: arrived"),
-    "dot": later("dot: no node there"),
+    "dot": later("dot: no node here"),
     "ring": later("yellow ring: acts in this step"),
     "yellow": later("yellow: new in this step"),
 }

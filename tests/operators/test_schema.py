@@ -99,7 +99,7 @@ def test_use_names_the_keyspace_of_what_follows() -> None:
         (f"\n\n{KS} AND comment = 'x;", "s line 3 | every quote and comment closed"),
         (f"{KS}; /* more", "line 1 | closed"),
         (f"{KS};\nALTER KEYSPACE ks WITH x = 1;", "s line 2 | ALTER KEYSPACE KS | CREATE"),
-        (f"{KS};\n{KS};", "s line 2 | 'ks' | each keyspace once; it is in s line 1"),
+        (f"{KS};\n{KS};", "s line 2 | 'ks' | each keyspace once, but it is also in s line 1"),
         ("CREATE KEYSPACE ks;", "line 1 | also WITH replication"),
         ("CREATE KEYSPACE ;", "line 1 | the name of a keyspace"),
         ("CREATE KEYSPACE ks WITH replication = 3;", "replication of keyspace ks | 3 | a class"),
@@ -149,7 +149,7 @@ def test_two_files_may_not_contradict_each_other() -> None:
 def test_a_statement_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """A text without semicolons is not collected for ever."""
     monkeypatch.setattr(cql, "MOST_WORDS", 100)
-    with pytest.raises(BadInput, match="a statement that ends with ; before that"):
+    with pytest.raises(BadInput, match="a statement that ends with ; earlier"):
         parse_schema("CREATE " * 1000, "s")
 
 

@@ -173,19 +173,24 @@ def test_what_was_found_out_is_told_in_words() -> None:
     words = possible_words(shown, found)
     assert words == (
         "The break became possible at step 3: 2 steps suffice (4,096 states searched). "
-        "From step 2: not found within 200,000 states."
+        "A search from step 2 found no break within 200,000 states."
     )
     assert possible_words(shown, Possible(0, (1,), 1, 9)) == (
         "The break is possible from the start: 1 step suffices (1 state searched)."
     )
-    assert "From the start: not found within 9" in possible_words(shown, Possible(1, (1,), 1, 9))
-    assert possible_words(shown, Possible(2, (1,), 1, 9, stopped=True)).startswith("Stopped.")
+    assert "A search from the start found no break within 9" in possible_words(
+        shown, Possible(1, (1,), 1, 9)
+    )
+    assert possible_words(shown, Possible(2, (1,), 1, 9, stopped=True)).startswith(
+        "The search was stopped."
+    )
     refused = Restored("S-30", 5, ((3, "too early"), (4, "no")), ())
     assert restored_words(shown, refused) == (
-        "With S-30 on, step 4 is refused: too early. So is 1 more. No promise breaks."
+        "With S-30 on, step 4 is refused: too early. 1 more step is refused as well. "
+        "No promise breaks."
     )
     still = restored_words(shown, Restored("S-30", 5, (), ("All is well",)))
-    assert still.endswith("every step is still possible. It still breaks: All is well.")
+    assert still.endswith("every step is still possible. It still breaks a promise: All is well.")
     run = [timeline.moments[moment].action for moment in timeline.path()[1:]]
     cause = smallest_cause(timeline.model, run, breaking(shown)[0].name)
     timeline.inquiries[timeline.at] = Inquiry(cause)

@@ -185,8 +185,8 @@ def test_the_panel_says_what_may_follow() -> None:
     assert said == ["busy : cancel → idle; on → ◎ (hollow arrowhead: back)"]
     assert panel.text(scene).splitlines()[0] == "  idle → busy"
     places["here"] = None
-    assert panel.draw(scene).text() == "No operation is under way."
-    assert panel.text(scene) == "  No operation is under way."
+    assert panel.draw(scene).text() == "No operation is in progress."
+    assert panel.text(scene) == "  No operation is in progress."
 
 
 def test_a_machine_in_words() -> None:

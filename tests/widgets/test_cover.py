@@ -66,7 +66,7 @@ def test_the_end_is_told_kindly() -> None:
     timeline = performed(SAFE)
     scene = scene_of(timeline, timeline.tip)
     words = draw_actions(scene)[0].text()
-    assert words == "This is the end. Everybody commits. ✓ 1 promise kept. again"
+    assert words == "This is the end. Every manager commits. ✓ 1 promise kept. again"
     stuck = performed("raft_upgrade/node-dies-halfway")
     assert end_words(scene_of(stuck, stuck.tip)).startswith(
         "This is the end. Nothing more happens on its own: "

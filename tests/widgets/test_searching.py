@@ -164,7 +164,7 @@ def test_a_function_without_end_is_stopped_too() -> None:
     board.halt.click()
     finish(board)
     assert "Stopped after 4 states" in board.found.value
-    assert "It stopped in spins, line " in board.found.value
+    assert "The search stopped in spins, line " in board.found.value
     assert not board.button.disabled
 
 

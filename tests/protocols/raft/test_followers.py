@@ -190,7 +190,7 @@ def test_committed_entries_are_never_cut() -> None:
     group.run()
     group.remind("A")
     forged = say.Append(1, 0, 0, 4, (Entry(9, 1, "other"),))
-    with pytest.raises(BadInput, match=r"^entries: got .*up to 4, which is committed"):
+    with pytest.raises(BadInput, match=r"^entries: got .*the committed ones up to index 4"):
         core.receive(group.servers["B"], "A", forged, UNTIMED)
 
 
