@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
     options = parser.parse_args(argv)
     if find_spec("jupyterlab") is None:
-        raise KitError("JupyterLab is not installed here: pip install kit-cluster-metadata")
+        raise KitError("JupyterLab is not installed here; run pip install kit-cluster-metadata")
     wanted = FIRST_PORT if options.port is None else port_number(options.port)
     port = choose_port(wanted)
     if port != wanted:

@@ -292,8 +292,8 @@ def write_reader(
         sheets.append(sheet_of(handout))
         keys.append(key_of(handout))
         progress(number, len(notebooks))
-    written = write_whole(place, _page(say("The reader"), sheets), "--out")
-    key = _page(say("{title}: answers", title=say("The reader")), keys)
+    written = write_whole(place, _page(say("Course reader"), sheets), "--out")
+    key = _page(say("{title}: answers", title=say("Course reader")), keys)
     return written, write_whole(place.with_name("reader-key.html"), key, "--out")
 
 

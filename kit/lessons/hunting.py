@@ -300,7 +300,7 @@ def _shortest(name: str, code: str) -> tuple[Timeline, str]:
     """The shortest run that breaks something without the safeguard ``code``; what it breaks."""
     safeguard = next(each for each in entry_of(name).safeguards if each.id == code)
     if (run := broken_run(build(name, safeguard.smallest, (safeguard.name,)), LIMIT)) is None:
-        raise KitError(f"without {safeguard.id} no run of {name} breaks anything")
+        raise KitError(f"without {safeguard.id}, no run of {name} breaks anything")
     return run, next(verdict.title for verdict in run.verdicts() if not verdict.ok)
 
 

@@ -108,7 +108,7 @@ def seen_by(scene: Scene, node: str) -> list[tuple[int, str, str]]:
     known, model, rows = seen(scene), scene.model, []
     if node not in known:
         raise BadInput(
-            "node", node, f"one of {', '.join(sorted(known)) or 'none: it has no lanes'}"
+            "node", node, f"one of {', '.join(sorted(known)) or 'none, because it has no lanes'}"
         )
     for number in sorted(known[node]):
         step = scene.way()[number]
