@@ -73,7 +73,7 @@ def changes(timeline: Timeline) -> PosedQuestion:
     moved = [each.name for each in panels if former and each.text(former) != each.text(scene)]
     question = None if scene.milestone is None else views.asks(scene, panels, moved)
     if question is None:
-        raise KitError("predict: there is no next step to ask about")
+        raise KitError("predict: no next step to ask about")
     return PosedQuestion(question, still(ahead, *views.evidence))
 
 
@@ -91,7 +91,7 @@ def allowed(timeline: Timeline, *kinds: str) -> PosedQuestion:
     free = [model.label(state, action) for action, why in options if why is None]
     barred = {model.label(state, action): why.reason for action, why in options if why is not None}
     if not free and not barred:
-        raise KitError("predict: there is no action to try here")
+        raise KitError("predict: no action to try here")
     return posed(
         say("Which of these can happen now?"),
         sorted({*free, *barred}),
