@@ -75,7 +75,7 @@ def _ways(row: ReplicaRow) -> Iterator[tuple[str, str]]:
         leaves = way.source == row.name
         ends = f"→ copy to {way.target}" if leaves else f"← copy from {way.source}"
         key = f"{way.source}:{way.target}" + f":{way.session}" * bool(way.session)
-        yield key, f"{ends}: {way.status}" + (f", with {way.text}" if way.text else "")
+        yield key, f"{ends}: {way.status}" + (f", carrying {way.text}" if way.text else "")
 
 
 def replicas_text(scene: Scene) -> str:
