@@ -98,7 +98,7 @@ def _coordinator_lines(row: RequestRow) -> list[str]:
     if row.phase == "waiting":
         return [f"My task: {row.title.split()[0]}. My table can be from any epoch."]
     if row.phase != "open":
-        return [f"{row.title}: I said {row.result}."]
+        return [f"{row.title}: I told my client “{row.result}”."]
     lines = [f"{row.title}, planned at epoch {row.planned}. {level_line(row)}."]
     if row.knows == row.planned:
         return lines + [f"{count_line(quota)}." for quota in row.plan]
@@ -140,7 +140,7 @@ def _answer_line(event: Delivered) -> str:
 
 
 def _client_line(row: RequestRow) -> str:
-    return "… waits" if row.phase in ("waiting", "open") else f"I was told: {row.result}."
+    return "… waits" if row.phase in ("waiting", "open") else f"I was told “{row.result}”."
 
 
 def answers_text(scene: Scene) -> str:
