@@ -171,7 +171,7 @@ class Room:
         said = model.label(self.player.state, action)
         if isinstance(action, DeliverMessage) and isinstance(model, NetworkModel):
             texts = {"what": model.in_full(action.envelope.message), "name": action.envelope.source}
-            said = say("receive {what} from {name}", **texts)
+            said = say("receive from {name}: {what}", **texts)
         return h("li", h("button", said, type="button", data_act=mark(model, action)))
 
     def known(self) -> dict[str, Known]:

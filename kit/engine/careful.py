@@ -56,7 +56,7 @@ def witness_of(name: str, judge: Callable[..., Any], witness: Any) -> Any:
     if witness is None or isinstance(witness, str):
         return witness
     _close(witness)
-    allowed = "a string that says what is wrong, or None if nothing is"
+    allowed = "a string that says what is wrong, or None if nothing is wrong"
     raise BadInput(place(f"property {name}", judge), witness, allowed)
 
 

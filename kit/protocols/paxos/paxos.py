@@ -345,7 +345,7 @@ class Paxos(MachineModel):
         node, most = s.nodes[place], (self.ballots + repairs) * self.leaders
         epoch = self.next_epoch(node, repairs)
         if self.ballot_after(place, node, epoch) > most:
-            return refused("this run has no ballots left for the epoch")
+            return refused("the run's budget of ballots is used up")
         opened: Next = self.turned(s, place, self.opened(place, node, epoch, repairs))
         return opened
 

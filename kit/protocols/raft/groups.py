@@ -23,7 +23,7 @@ from kit.engine.declared import (
     refused,
     sometimes,
 )
-from kit.engine.network import Envelope, words
+from kit.engine.network import DeliverMessage, Envelope, words
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal
 from kit.protocols.raft import core
@@ -55,7 +55,7 @@ EVENTS = {
         "Followers learn from the leader's next message what a majority has stored.",
     ),
     "snapshot": (
-        "{node} takes a snapshot of {group}, which replaces the entries up to {applied}.",
+        "{node} takes a snapshot of {group}, which replaces the entries up to index {applied}.",
         "A log must not grow forever: applied entries can be kept as a state.",
     ),
     "remove": (
@@ -187,7 +187,10 @@ class RaftGroups(NetworkModel):
 
     def words(self, before: Any, action: Any, after: Any) -> Words:
         """What is written, how far a snapshot goes, who has to go."""
-        values = super().words(before, action, after)
+        values = dict(super().words(before, action, after))
+        if isinstance(action, DeliverMessage):  # what a message causes is of its group, too
+            of = f"n group {action.envelope.message.name}"
+            values["received"] = f"I{of}, {values['received'].replace(f' i{of}', '')}"
         if not isinstance(action, RaftGroups.happen):
             return values
         server = after.nodes[self.index[action.node]][[*IDS].index(action.group)]
