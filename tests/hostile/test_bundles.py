@@ -72,7 +72,7 @@ HARMFUL = {
     "twice": (packed(*GOOD, member(f"other/{NAME}")), "each name once"),
     "bomb": (BOMB, "at most 2 MB unpacked"),
     "cut gzip": (WHOLE[:-20], "cut short"),
-    "cut tar": (PLAIN[:700], "it ends earlier"),
+    "cut tar": (PLAIN[:700], "the archive ends earlier"),
     "tar without its end": (PLAIN[: PLAIN.rindex(b"\n") + 1], "cut short"),
     "no tar": (gzip.compress(b"table_id;last_token\n", mtime=0), "this file holds no tar archive"),
     "spoiled gzip": (WHOLE[:40] + b"?" + WHOLE[41:], "can be unpacked"),

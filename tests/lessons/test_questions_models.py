@@ -23,7 +23,7 @@ def test_what_breaks_first_is_what_the_search_finds() -> None:
     assert not verdict.passed
     assert "The shortest run that breaks one: " in repr(verdict)
     assert verdict.evidence is not None
-    assert "[BROKEN] Nobody commits while another aborts" in repr(verdict.evidence)
+    assert "[BROKEN] No manager commits while another aborts" in repr(verdict.evidence)
     assert prediction.answer("No manager commits while another aborts").passed
 
 

@@ -122,7 +122,7 @@ def test_use_names_the_keyspace_of_what_follows() -> None:
         (f"{KS}; CREATE TABLE ks. ;", "a name, or keyspace.name"),
         (f"{KS}; CREATE TABLE ks.t (i int) WITH id = 7;", "line 1 id | 7 | a UUID"),
         (f"{KS}; CREATE MATERIALIZED VIEW ks.v AS SELECT;", "FROM and its base table as well"),
-        (f"{KS}; {T};\n{T.replace('.t', '.u')};", "s line 2 | an id of its own; s line 1"),
+        (f"{KS}; {T};\n{T.replace('.t', '.u')};", "s line 2 | an id of its own, but s line 1"),
         ("keyspace_name,x\nks,1\n", "s line 2 | keyspace_name, x | rows of system_schema"),
         ("keyspace_name,table_name\nks,t\n", "s | no keyspace"),
         ("keyspace_name,initial_tablets\nks,8\n", "line 2 | 'ks' | its row of system_schema"),

@@ -144,7 +144,7 @@ def test_a_snapshot_may_have_another_delimiter(sign: str, given: Path, tmp_path:
 def test_a_table_that_cqlsh_prints_is_named_as_such() -> None:
     """Its | is no delimiter: a value may hold one, and nothing would tell."""
     printed = " node | up\n------+------\n    x | True\n\n(1 rows)\n"
-    with pytest.raises(BadInput, match=r"node \| up.*cqlsh prints a table here"):
+    with pytest.raises(BadInput, match=r"node \| up.*a table that cqlsh prints"):
         list(dumps.csv_records(printed, "loads"))
     assert dumps.header_names(printed) == {"node | up"}
 

@@ -262,9 +262,9 @@ def test_a_counter_has_no_messages() -> None:
     [
         ({"values": ("x at Z",)}, "one of A, B, C"),
         ({"values": ("x",)}, "x at A"),
-        ({"values": ("x at A", "x at B")}, "a different value for each"),
+        ({"values": ("x at A", "x at B")}, "different values"),
         ({"given_names": ("P",)}, "3 names"),
-        ({"becomes": ("D", "D")}, "none twice"),
+        ({"becomes": ("D", "D")}, "different names"),
     ],
 )
 def test_bad_input(given: dict[str, Any], said: str) -> None:
