@@ -24,7 +24,7 @@ def seat_page() -> str:
     door = (
         f'<form id="door"><label for="code">{escape(say("The code of the class"))}</label> '
         '<input id="code" autocomplete="off" autocapitalize="characters" spellcheck="false" '
-        f'maxlength="40" required> <button>{escape(say("come in"))}</button></form>'
+        f'maxlength="40" required> <button>{escape(say("join"))}</button></form>'
     )
     leave = h("p", h("button", say("give up the seat"), type="button", id="leave"))
     body = (
@@ -69,7 +69,7 @@ def nodes_of(room: Room) -> Frag:
 
 
 def _page(title: str, body: str, script: str) -> str:
-    cut, closed = escape(say("Connection lost; trying again.")), escape(closed_words())
+    cut, closed = escape(say("The connection is lost: trying again.")), escape(closed_words())
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'

@@ -122,7 +122,7 @@ class Room:
     def seat_of(self, ticket: str) -> str:
         """Whose seat a ticket is for. Raises Refused for one that is for none (any more)."""
         if ticket not in self.tickets:
-            raise Refused(say("Your seat is free again: type the code of the class."))
+            raise Refused(say("Your seat was freed. Type the code of the class to come back."))
         return self.tickets[ticket]
 
     def free(self, node: str) -> None:
@@ -139,7 +139,7 @@ class Room:
         Raises Refused where it may not: whatever a page sends, it does no more than its buttons.
         """
         if len(self.player.timeline.moments) >= LONGEST_RUN:
-            raise Refused(say("This run is long enough: ask for a new one."))
+            raise Refused(say("This run has reached its limit. Ask for a new one."))
         for action in self.known()[node].acts:
             if mark(self.player.model, action) == said.act:
                 self.player.act(action)
@@ -157,8 +157,10 @@ class Room:
         return h(
             "div",
             h("h2", say("You are node {node}", node=node)),
-            _section(say("Your inbox"), inbox, say("Nothing has come.")),
-            _section(say("What you can do"), own, say("Nothing now: wait for a message.")),
+            _section(say("Your inbox"), inbox, say("No message has arrived.")),
+            _section(
+                say("What you can do"), own, say("You can do nothing now. Wait for a message.")
+            ),
             h("h3", say("What you know")),
             h("dl", rows),
             _section(say("What you did and received, newest first"), lines[::-1], say("Nothing.")),
@@ -169,7 +171,7 @@ class Room:
         said = model.label(self.player.state, action)
         if isinstance(action, DeliverMessage) and isinstance(model, NetworkModel):
             texts = {"what": model.in_full(action.envelope.message), "name": action.envelope.source}
-            said = say("receive {what} from {name}", **texts)
+            said = say("receive from {name}: {what}", **texts)
         return h("li", h("button", said, type="button", data_act=mark(model, action)))
 
     def known(self) -> dict[str, Known]:

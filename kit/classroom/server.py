@@ -239,7 +239,7 @@ class SeatLine(Line):
             self.show()
             return
         self.wrong += 1
-        self.say(wrong=say("That is not the code: look at the projector."))
+        self.say(wrong=say("That is not the code. Look at the projector."))
         if self.wrong >= MOST_WRONG:
             self.close(1008)
 

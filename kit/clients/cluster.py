@@ -36,8 +36,8 @@ def tools_of(model: Model[Any, Any]) -> Servers:
     places = server_places()
     if model.name not in places:
         raise Refused(
-            f"{NOT_MODELLED}the servers of {model.name} answer no programs; "
-            f"those of {', '.join(places)} do"
+            f"{NOT_MODELLED}programs cannot connect to the servers of {model.name}, "
+            f"only to those of {', '.join(places)}"
         )
     family, place = places[model.name]
     tools: Servers = family.load(place)
@@ -85,7 +85,7 @@ class ServedCluster:
         t = timeline or self.timeline
         here: Any = t.here
         if tuple(here.names) != self.names:
-            raise Refused("a different cluster is shown now: serve it again")
+            raise Refused("a different cluster is now shown: serve that one")
         run = tuple(t.moments[each] for each in t.path(t.at))
         return DrillMoment(t.here, run, self.names[at])
 
@@ -107,7 +107,7 @@ class ServedCluster:
         with self.lock:
             moment = self.source.forward()
             if moment is None:
-                raise Refused("nothing comes next on its own")
+                raise Refused("no step comes next on its own")
             self.look()
             return moment
 
@@ -121,7 +121,7 @@ class ServedCluster:
                 if option is None:
                     here = self.source.here
                     verbs = ", ".join(map(here.verb, here.actions(self.source.state)))
-                    raise BadInput("action", action, verbs or "nothing: there is no action here")
+                    raise BadInput("action", action, verbs or "nothing: no action is possible here")
                 action = option[0]
             done(self.source, action)
             self.look()
@@ -179,10 +179,10 @@ class ServedCluster:
                 able = [n for n, x in enumerate(self.names) if rows.coordinates(self.now(n), n)]
                 who = " or ".join(self.names[each] for each in able)
                 raise Refused(
-                    f"{NOT_MODELLED}{request.coordinator} does not coordinate requests; ask {who}"
+                    f"{NOT_MODELLED}{request.coordinator} does not coordinate requests: ask {who}"
                 )
             if self.timeline.at != self.timeline.tip:
-                raise Refused("the history is shown at an earlier step: go to its end, or fork")
+                raise Refused("the history is shown at an earlier step: go to its end, or fork it")
             model, number = rows.with_request(self.now(at), request)
             changed = self._with(model)
             refusal = rows.refusal(self.now(at, changed), number, self.held)
@@ -205,7 +205,7 @@ class ServedCluster:
         """Return once a program waits for its answer. Raises KitError when none does in time."""
         with self.lock:
             if not self._asked.wait_for(lambda: self.waiting, seconds):
-                raise KitError(f"no program has asked for an answer within {seconds:g} seconds")
+                raise KitError(f"no program has sent a request within {seconds:g} seconds")
 
     def value_of(self, number: int) -> str:
         """What a request wrote: what its client gave, or else its name."""

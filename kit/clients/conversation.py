@@ -57,7 +57,9 @@ class Conversation:
             return frames.SUPPORTED, multimap(known)
         if message.opcode == frames.STARTUP:
             if message.options.get("COMPRESSION"):
-                raise MalformedError("STARTUP COMPRESSION: this server does not compress")
+                raise MalformedError(
+                    "STARTUP COMPRESSION: this server does not support compression"
+                )
             self.started = True
             return frames.READY, b""
         if not self.started:
@@ -90,7 +92,7 @@ class Conversation:
         """The columns that are bound, the place of the key among them, and those of the result."""
         if statement.verb in ("use", "describe"):
             if statement.markers:
-                raise BadInput("?", statement.verb, "nothing to bind here")
+                raise BadInput("?", statement.verb, "no markers in this statement")
             return Result("", "", ()), None, Result("", "", ())
         table = self._table(statement, used, self.cluster.catalog(self.at))
         by_marker = _places(statement, table)
@@ -108,7 +110,9 @@ class Conversation:
     def _table(self, statement: Statement, used: str, catalog: Catalog) -> Table:
         keyspace = statement.keyspace or used
         if not keyspace:
-            raise BadInput("table", statement.table, "a keyspace first: USE one, or name it")
+            raise BadInput(
+                "table", statement.table, "a keyspace first: USE one, or write keyspace.table"
+            )
         table = catalog.table(keyspace, statement.table)
         for name in (*statement.columns, *statement.sets, *statement.where):
             if name not in table.columns:
@@ -146,7 +150,7 @@ class Conversation:
         for known, given in zip(message.statements, message.parameters, strict=True):
             result = self._text(known)
             if result is not None and statements.parsed(result[0]).verb not in ("write", "delete"):
-                raise BadInput("BATCH", result[0], "statements that write")
+                raise BadInput("BATCH", result[0], "only statements that write")
             last = known, given
         return frames.void() if last is None else await self._execute(*last)
 
@@ -166,13 +170,13 @@ class Conversation:
         first, *others = table.columns
         if rows is None:
             name = self.cluster.model.name
-            raise BadInput("table", table.title, f"a table of the system: {name} has no rows")
+            raise BadInput("table", table.title, f"a system table: {name} has no rows")
         given = {**statement.sets, **statement.where}
         key = rows.key(catalog.now)
         if (statement.verb != "select" or given) and given.get(first) != key:
             raise BadInput(first, given.get(first), f"{key}: this model follows only that row")
         if {*statement.where} - {first}:
-            raise BadInput("WHERE", ", ".join(statement.where), f"{first} = {key} alone")
+            raise BadInput("WHERE", ", ".join(statement.where), f"only {first} = {key}")
         value = next((given[name] for name in others if name in statement.sets), None)
         if statement.verb == "write" and value is None:
             raise BadInput(others[0], value, "a value")

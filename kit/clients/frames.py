@@ -54,7 +54,7 @@ def header(raw: bytes) -> Header:
         )
     result = Header(raw[1], stream_of(raw), raw[4], int.from_bytes(raw[5:], "big"))
     if result.length > LARGEST:
-        raise MalformedError(f"a body of {result.length} bytes: at most {LARGEST} are read")
+        raise MalformedError(f"a body of {result.length} bytes: at most {LARGEST} are allowed")
     return result
 
 
@@ -122,7 +122,7 @@ def _message_of(opcode: int, read: Reader) -> Message:
         events = read.strings("REGISTER")
         for each in events:
             if each not in EVENTS:
-                raise MalformedError(f"REGISTER {each[:40]}: one of {', '.join(EVENTS)}")
+                raise MalformedError(f"REGISTER {each[:40]}: must be one of {', '.join(EVENTS)}")
         return Message(opcode, events=events)
     if opcode == QUERY:
         return Message(opcode, statements=(read.string("QUERY", "i"),), parameters=(_given(read),))
@@ -161,23 +161,23 @@ def _given(read: Reader) -> Parameters:
 
 def _start(state: bytes) -> int:
     if len(state) not in (0, 4):
-        raise MalformedError("paging state: not from this server")
+        raise MalformedError("paging state: it does not come from this server")
     return int.from_bytes(state, "big")
 
 
 def _batch(read: Reader) -> Message:
     kind = read.number("B", "batch type")
     if kind > 2:
-        raise MalformedError(f"batch type {kind}: 0 to 2")
+        raise MalformedError(f"batch type {kind}: must be 0 to 2")
     statements: list[str | bytes] = []
     values: list[tuple[Any, ...]] = []
     many = read.count("BATCH")
     if many > MOST_IN_BATCH:
-        raise MalformedError(f"BATCH: {many} statements, at most {MOST_IN_BATCH} are read")
+        raise MalformedError(f"BATCH: {many} statements, at most {MOST_IN_BATCH} are allowed")
     for _ in range(many):
         prepared = read.number("B", "kind of statement")
         if prepared > 1:
-            raise MalformedError(f"kind of statement {prepared}: 0 or 1")
+            raise MalformedError(f"kind of statement {prepared}: must be 0 or 1")
         statements.append(
             read.sized("id", "H") or b"" if prepared else read.string("statement", "i")
         )

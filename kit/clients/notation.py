@@ -28,7 +28,7 @@ class Reader:
         """The next bytes. Raises MalformedError where so many are not left."""
         left = len(self.body) - self.at
         if not 0 <= count <= left:
-            raise MalformedError(f"{what}: {count} bytes are announced, {left} are left")
+            raise MalformedError(f"{what}: {count} bytes are announced, but {left} are left")
         self.at += count
         return self.body[self.at - count : self.at]
 
@@ -47,7 +47,7 @@ class Reader:
         """How many of something follow. Raises MalformedError for more than ``MOST``."""
         number = self.number("H", what)
         if number > MOST:
-            raise MalformedError(f"{what}: {number} are announced, at most {MOST} are read")
+            raise MalformedError(f"{what}: {number} are announced, but at most {MOST} are allowed")
         return number
 
     def strings(self, what: str) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ class Reader:
     def end(self, what: str) -> None:
         """Raise MalformedError where something is left."""
         if left := len(self.body) - self.at:
-            raise MalformedError(f"{what}: {left} bytes more than it says")
+            raise MalformedError(f"{what}: extra bytes after its end: {left}")
 
 
 def number(form: str, value: int) -> bytes:

@@ -84,7 +84,9 @@ class Connection:
             self.say(head.stream, frames.error(frames.PROTOCOL_ERROR, str(error)))
             return True
         if len(self.open) >= MOST_OPEN:
-            full = frames.error(frames.OVERLOADED, f"{MOST_OPEN} requests are open here")
+            full = frames.error(
+                frames.OVERLOADED, f"{MOST_OPEN} requests are already open on this connection"
+            )
             self.say(head.stream, full)
             return True
         task = asyncio.create_task(self._reply(head.stream, message))

@@ -53,7 +53,7 @@ class Statement(Struct, frozen=True):
 def parsed(text: str) -> Statement:
     """The statement of a text. Raises SyntaxFault for any other one."""
     if len(text) > LONGEST:
-        raise SyntaxFault(f"a statement of {len(text)} characters: at most {LONGEST} are read")
+        raise SyntaxFault(f"a statement of {len(text)} characters: at most {LONGEST} are allowed")
     try:
         parts = [*statements(f"{text}\n;", "statement")]
     except BadInput as error:
@@ -69,7 +69,7 @@ class _Parser:
         self.markers: list[Marker] = []
 
     def wrong(self) -> NoReturn:
-        here = self.words[self.at].written if self.at < len(self.words) else "its end"
+        here = self.words[self.at].written if self.at < len(self.words) else "the end"
         raise SyntaxFault(
             f"{shorten(self.text)}: not understood at {shorten(here)} (supported: {UNDERSTOOD})"
         )

@@ -15,8 +15,8 @@ from kit.commands.parsing import Parser
 FIRST_PORT = 8765
 ABOUT = """\
 Open the first address on the projector. Everyone else opens the second one, types the code that
-the projector shows, and is a node: they see what that node knows, and do what it can do. You cause
-the faults. No names are asked for and nothing is stored. Ctrl-C ends the class.
+the projector shows, and becomes a node: they see what that node knows, and do what it can do. You
+cause the faults. No names are asked for and nothing is stored. Ctrl-C ends the class.
 """
 
 
@@ -30,7 +30,9 @@ def classroom(argv: Sequence[str]) -> int:
     parser.add_argument("source", metavar="NAME", nargs="?", default="election", help=help_)
     parser.add_argument("--port", help=f"first port to try (default {FIRST_PORT})")
     parser.add_argument(
-        "--lan", action="store_true", help=("let other machines in, not only this one")
+        "--lan",
+        action="store_true",
+        help="accept connections from other machines, not only from this one",
     )
     given = parser.parse_args(argv)
     port = choose_port(FIRST_PORT if given.port is None else port_number(given.port))

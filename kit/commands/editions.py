@@ -109,8 +109,13 @@ COMMAND = Command(
     "editions",
     lambda given: editions(*given.tables, differences=given.differences),
     (
-        Word("tables", "TABLE", "such as decommissioning (default: all)", number="*"),
-        Word("--differences", "", "only what differs"),
+        Word(
+            "tables",
+            "TABLE",
+            "the tables to show, such as decommissioning (default: all)",
+            number="*",
+        ),
+        Word("--differences", "", "show only what differs"),
     ),
     "The states, edges and stages of both editions, side by side: the documents and the\n"
     "published server. Differences are marked.",

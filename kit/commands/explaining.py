@@ -15,8 +15,8 @@ from kit.errors import counted
 STATUS = {"explained": 0, "refuted": 1, "unknown": 2}
 ABOUT = """\
 Does my cluster obey the model? A search over the unseen steps tries to explain, in order, what was
-seen. The answer is explained (with a run that you can open), refuted (no rule explains a line, with
-the model's nearest refusal), or unknown within the bound.
+seen. The answer is explained (with a run that you can open), refuted (no rule explains a line, and
+you see the model's nearest refusal), or unknown within the bound.
 """
 AFTER = """\
 FILE is a journal of a topology coordinator (several are merged in time order), a snapshot of
@@ -73,7 +73,13 @@ def _parts(answers: Answers) -> Iterator[str]:
 
 WORDS = (
     Word("files", "FILE", "journals, snapshots, table dumps, or a log", number="+"),
-    Word("--bound", "N", f"states that each search can visit ({BOUND:,})", BOUND, read=int),
+    Word(
+        "--bound",
+        "N",
+        f"the most states that each search visits (default: {BOUND:,})",
+        BOUND,
+        read=int,
+    ),
     Word(
         "--edition",
         "",

@@ -24,6 +24,13 @@ def _answer(given: Namespace) -> Answer:
 COMMAND = Command(
     "glossary",
     _answer,
-    (Word("word", "WORD", "such as fence, or 'read group' (default: all words)", number="?"),),
+    (
+        Word(
+            "word",
+            "WORD",
+            "a word, such as fence or 'read group' (default: all words)",
+            number="?",
+        ),
+    ),
     "What a word in the kit means, with its picture and the lesson that explains it.",
 )

@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
     options = parser.parse_args(argv)
     if find_spec("jupyterlab") is None:
-        raise KitError("JupyterLab is not installed here: pip install kit-cluster-metadata")
+        raise KitError("JupyterLab is not installed here; run pip install kit-cluster-metadata")
     wanted = FIRST_PORT if options.port is None else port_number(options.port)
     port = choose_port(wanted)
     if port != wanted:
@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not window:
         _say("open the address below in a browser")
     if _is_root():
-        _say("running as root: JupyterLab is told to allow this")
+        _say("running as root: JupyterLab has been told to allow this")
     first = START if options.lesson is None else START.with_name(lesson(options.lesson).file)
     _say(f"opening {root / first} on port {port}; stop with Ctrl-C")
     command = lab_command(root, port, first, window=window, as_root=_is_root())

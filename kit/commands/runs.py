@@ -55,8 +55,8 @@ WHAT = Word("what", "TRACE|SCENARIO", "a file (also of Apalache, Quint or TLC), 
 HTML = Word("--html", "OUT", "write one HTML page instead")
 OF_EXPORT = (
     Word("form", "FORM", "itf, shiviz, mermaid, svg, or node (a table)"),
-    Word("--node", "NODE", "only what this node has seen", default=""),
-    Word("--out", "FILE", "write it to a file instead"),
+    Word("--node", "NODE", "write only what this node has seen", default=""),
+    Word("--out", "FILE", "write the run to a file instead"),
 )
 PLAY = Command("play", _play, words=(WHAT, HTML), as_json=False)
 EXPORT = Command("export", _export, words=(WHAT, *OF_EXPORT))

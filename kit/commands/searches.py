@@ -43,7 +43,7 @@ def _summaries(known: Iterable[Mapping[str, Any]]) -> Iterator[Part]:
             ]
         )
         yield ""
-    yield "show MODEL tells more, play SCENARIO runs one, check MODEL searches all runs"
+    yield "show MODEL says more, play SCENARIO plays a scenario, check MODEL searches all runs"
 
 
 def _listed(entry: registry.Entry) -> dict[str, Any]:
@@ -139,7 +139,7 @@ def _properties(
     judges += [(each, "sign") for each in model.signs]
     judges += [(sign, "sign") for sign, _ in turned if sign.name not in own]
     judges += [(each, "monitor") for each in model.monitors]
-    only = {sign.name: f"; a sign marks one without {listed(without)}" for sign, without in turned}
+    only = {sign.name: f"; counts as a sign without {listed(without)}" for sign, without in turned}
     return [
         (each.name, kind, f"{each.title} {each.invariant}".rstrip() + only.get(each.name, ""))
         for each, kind in judges
@@ -447,11 +447,11 @@ def _walk_parts(model: Model[Any, Any], result: Fuzzed) -> Iterator[Part]:
     for line in result.scope.lines():
         yield from wrap(line, "", GAP)
     if result.scope.judged["goal"]:
-        yield f"from the end of each walk a fair schedule of up to {result.within:,} steps"
+        yield f"after each walk comes a fair schedule of up to {result.within:,} steps"
     for finding in sorted(result.findings, key=lambda finding: finding.seed):
         yield from wrap(finding.witness, f"violated: {finding.property}: ", GAP)
         shrunk = f"shrunk from {counted(finding.unshrunk, 'step')} to {len(finding.actions)}"
-        yield f"first by seed {finding.seed}, in {finding.times} of the walks; {shrunk}"
+        yield f"first found by seed {finding.seed}, in {finding.times} of the walks; {shrunk}"
         yield _run(model, finding.actions)
     if not result.findings:
         yield result.sentence
@@ -476,14 +476,16 @@ def _run(model: Model[Any, Any], actions: Actions) -> Rows:
 
 
 SET = "set a parameter, such as nodes=4 (repeatable)"
-SWITCH = "switch a safeguard off, by name or id; without -p, in its smallest configuration"
+SWITCH = (
+    "switch a safeguard off, by name or id; without -p, in the smallest configuration that needs it"
+)
 CONFIGURATION = (
     MODEL,
     Word("-p --parameter", "NAME=VALUE", SET, several=True),
     Word("--off", "SAFEGUARD", SWITCH, several=True),
 )
 TRACE = Word("--trace", "FILE", "write the failing run as a trace")
-ORDER = "delay steps until another step looks at them, or take commuting steps at once"
+ORDER = "delay a step until another step depends on it, or take commuting steps together"
 OF_CHECK = (
     Word("--symmetry", "", "visit only one of several equivalent states"),
     Word("--partial-order", "", ORDER),
@@ -491,8 +493,9 @@ OF_CHECK = (
     Word(
         "--breaks",
         "INVARIANT",
-        "check only what guards this invariant, such as INV-NORES, or one promise by its name; "
-        "with --off and without -p, in the case that shows it, which may begin after a run",
+        "check only the promises of this invariant, such as INV-NORES, or one promise by its "
+        "name; with --off and without -p, use the case that shows the break (it can begin after "
+        "a run)",
     ),
     Word("--refines", "", "compare each step with one of the coarser model"),
 )

@@ -18,8 +18,8 @@ LONGEST = 1000  # characters
 ABOUT = """\
 Let programs connect to a cluster in the kit: drivers through the native protocol of CQL, or cqlsh.
 Every node has its own address. An empty line is one step; any other line is an action, given by its
-verb, such as `apply A`. `hold A` keeps everything from reaching node A on its own; `release A` ends
-that. Ctrl-C stops the server.
+verb, such as `apply A`. `hold A` holds back everything that would reach node A on its own;
+`release A` ends that. Ctrl-C stops the server.
 """
 
 

@@ -1,5 +1,5 @@
-"""``site``: serves the static pages of ``make site`` on loopback (any other server will do), or
-writes one of them as a file that needs no server.
+"""Serve the static pages that `make site` builds, on this machine only. Any other server will do.
+Or write one page as a file that needs no server.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def site(argv: Sequence[str]) -> int:
     Raises BadInput for a folder without them, a port that is none, a story that is not there.
     """
     parser = Parser(prog="python -m kit site", description=__doc__)
-    parser.add_argument("folder", nargs="?", help="where the pages are (default: build/site)")
+    parser.add_argument("folder", nargs="?", help="the folder with the pages (default: build/site)")
     parser.add_argument("--port", help=f"first port to try (default {FIRST_PORT})")
     parser.add_argument("--open", action="store_true", help="open the first page in a browser")
     story = ("STORY", "OUT")

@@ -133,7 +133,7 @@ def _in_archive(path: Path, field: str) -> Iterator[Member]:
     packed = read_bytes(path, field, MOST_PACKED)
     data = _unpacked(packed, field, str(path))
     if not _is_tar(data):
-        raise BadInput(field, str(path), f"{ALLOWED}; there is no tar archive in it")
+        raise BadInput(field, str(path), f"{ALLOWED} (this file holds no tar archive)")
     for name, content in _members(data, f"{field} {source_name(path)}"):
         if content.startswith(tuple(_PACKED)) or _is_tar(content):
             allowed = "files that are not archives themselves"
@@ -177,7 +177,7 @@ def _unpacked(packed: bytes, field: str, value: str) -> bytes:
     except (zlib.error, lzma.LZMAError, OSError, ValueError, EOFError) as error:
         raise BadInput(field, value, f"{name} that can be unpacked ({error})") from None
     if not reader.eof:
-        raise BadInput(field, value, f"a whole archive; this {name} is cut short")
+        raise BadInput(field, value, f"a whole archive (this {name} is cut short)")
     check_room(field, value, 2 * size)
     return b"".join(parts)
 
@@ -189,7 +189,7 @@ def _members(data: bytes, field: str) -> Iterator[tuple[str, bytes]]:
     while True:
         block = data[at : at + BLOCK]
         if len(block) < BLOCK:
-            raise BadInput(field, f"{len(data)} bytes", "a whole archive; this one is cut short")
+            raise BadInput(field, f"{len(data)} bytes", "a whole archive (this one is cut short)")
         if not block.strip(b"\0"):
             return
         try:
@@ -205,7 +205,7 @@ def _members(data: bytes, field: str) -> Iterator[tuple[str, bytes]]:
         at += BLOCK
         content = data[at : at + size] if size >= 0 else b""
         if size < 0 or at + size > len(data):
-            allowed = f"a whole archive: {name[:60]} has {size} bytes, but it ends earlier"
+            allowed = f"a whole archive: {name[:60]} has {size} bytes, but the archive ends earlier"
             raise BadInput(field, f"{len(data)} bytes", allowed)
         at += -(-size // BLOCK) * BLOCK
         if member.type in (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE):

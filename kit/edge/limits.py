@@ -84,7 +84,7 @@ def check_room(field: str, value: object, estimate: int) -> None:
     """Refuse work beyond the memory there is. Raises BadInput with the estimate and the room."""
     room = spare()
     if estimate > room:
-        allowed = f"work within {spoken(room)} of memory; this needs about {spoken(estimate)}"
+        allowed = f"work within {spoken(room)} of memory, but this needs about {spoken(estimate)}"
         raise BadInput(field, value, allowed)
 
 

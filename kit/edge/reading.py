@@ -104,18 +104,18 @@ def text_of(content: bytes, field: str, value: object) -> str:
     UTF-8.
     """
     if content.startswith(BOM_UTF8 * 2):
-        raise BadInput(field, value, "text in UTF-8 with one byte order mark; this has two")
+        raise BadInput(field, value, "text in UTF-8 with one byte order mark (this has two)")
     if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or b"\0" in content[:2]:
-        raise BadInput(field, value, "text in UTF-8; this is UTF-16, or not text at all")
+        raise BadInput(field, value, "text in UTF-8 (this is UTF-16, or not text at all)")
     if (at := content.find(b"\0")) >= 0:
         line = content.count(b"\n", 0, at) + 1
-        raise BadInput(field, value, f"text in UTF-8; byte 0x00 in line {line} is invalid")
+        raise BadInput(field, value, f"text in UTF-8 (byte 0x00 in line {line} is invalid)")
     try:
         return content.removeprefix(BOM_UTF8).decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         what = f"byte 0x{content[error.start]:02x} in line {line} is invalid"
-        raise BadInput(field, value, f"text in UTF-8; {what}") from None
+        raise BadInput(field, value, f"text in UTF-8 ({what})") from None
 
 
 def _file(handle: int, most: int) -> bytes:
@@ -147,7 +147,7 @@ def _pipe(handle: int, most: int) -> bytes:
             # Nothing so far: either nobody has opened the other end yet, or it is closed already.
             events = waiting.poll(WRITER * 1000)
             if not events:
-                raise TimeoutError(f"the pipe has no writer within {WRITER:g} s")
+                raise TimeoutError(f"the pipe got no writer within {WRITER:g} s")
             opened = True
         except BlockingIOError:
             if not waiting.poll(SILENCE * 1000):

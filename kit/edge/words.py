@@ -62,7 +62,7 @@ def said_in(path: Path, known: Catalogue | None = None) -> Catalogue:
         for form in _forms(own):
             places, wanted = (set(_PLACE.findall(each)) for each in (form, text))
             if form and not places <= wanted:
-                raise BadInput(f"{VARIABLE}: {text}", form, f"the places of {text!r} alone")
+                raise BadInput(f"{VARIABLE}: {text}", form, f"only the places of {text!r}")
     return read
 
 

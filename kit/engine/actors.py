@@ -40,8 +40,9 @@ STILL = "no news in flight"
 """The milestone of a network that has delivered all that changes anything."""
 
 
-NO_NEWS = "It changes nothing here: its content is already known, or no longer needed."
+NO_NEWS = "The message changes nothing here: its content is already known or no longer needed."
 """What is said of a message that has no effect."""
+ARTICLES = ("a", "an", "the")
 
 
 class Post(Struct, frozen=True):
@@ -238,7 +239,7 @@ class NetworkModel(NodeModel[ActorState]):
         return ActorState((*nodes[:place], state, *nodes[place + 1 :]), network)
 
     @action(struct=Heal, when=lambda m: m.network_options.partitions != 0)
-    @purpose("A cut need not last; now messages can pass again.")
+    @purpose("A cut does not have to last: messages can pass again.")
     def heal(self, s: ActorState) -> Next:
         """The network is whole again."""
         return self._through(s, self.carrier.heal(s.network))
@@ -250,13 +251,13 @@ class NetworkModel(NodeModel[ActorState]):
     )
     @purpose("A late message is not lost: it can still arrive.")
     def release(self, s: ActorState, envelope: Sent) -> Next:
-        """The network lets {sent} go."""
+        """The network releases {sent}."""
         return s.but(network=self.carrier.release(s.network, envelope))
 
     @action(
         struct=DropMessage, each=_in_flight, when=lambda m: m.network_options.drops != 0, fault=True
     )
-    @purpose("Networks lose messages; a protocol has to cope with that.")
+    @purpose("Networks lose messages, and a protocol has to cope with that.")
     def drop(self, s: ActorState, envelope: Sent) -> Next:
         """The network loses {sent}."""
         return self._through(s, self.carrier.drop(s.network, envelope))
@@ -269,15 +270,17 @@ class NetworkModel(NodeModel[ActorState]):
     )
     @purpose("A message can arrive twice, which must do no harm.")
     def duplicate(self, s: ActorState, envelope: Sent) -> Next:
-        """The network makes one more copy of {sent}."""
+        """The network duplicates {sent}."""
         return self._through(s, self.carrier.duplicate(s.network, envelope))
 
     @action(
         struct=HoldMessage, each=_in_flight, when=lambda m: m.network_options.holds != 0, fault=True
     )
-    @purpose("A message can take any amount of time; no node can tell late from lost.")
+    @purpose(
+        "A message can take any amount of time, so no node can tell a late one from a lost one."
+    )
     def hold(self, s: ActorState, envelope: Sent) -> Next:
-        """The network holds {sent} back."""
+        """The network holds back {sent}."""
         return self._through(s, self.carrier.hold(s.network, envelope))
 
     @action(
@@ -355,7 +358,7 @@ class NetworkModel(NodeModel[ActorState]):
         source, target, message = structs.astuple(action.envelope)
         full = self.in_full(message)
         texts = {"source": source, "target": target, "short": self.in_short(message), "full": full}
-        texts["sent"] = f"{full} from {source} to {target}"
+        texts["sent"] = f"{source}'s message to {target}: {full}"
         if isinstance(action, DeliverMessage):
             _, says = self._receivers.get(type(message), ("", ""))
             own = says.format_map({"before": before, "after": after, **texts})
@@ -373,12 +376,14 @@ class NetworkModel(NodeModel[ActorState]):
         for answer in sent:
             targets_by_words.setdefault(self.in_full(answer.message), []).append(answer.target)
         sends = self.sends(after, envelope.target)
-        done = [
-            f"{sends} {what} to {', '.join(targets)}" for what, targets in targets_by_words.items()
-        ]
+        done = [_to(targets, what, sends) for what, targets in targets_by_words.items()]
         if not done and state == was:
-            done = ["has nothing to do"]
-        what = f"{envelope.target} receives {self.in_full(envelope.message)} from {envelope.source}"
+            done = ["does nothing"]
+        came = _from(envelope.source, self.in_full(envelope.message))
+        what = f"{envelope.target} receives {came}"
+        if done and " that " in came:  # else the clause could continue
+            what = f"{what}. {envelope.target}"
+            return f"{what} {' and '.join(done)}."
         return f"{what}{_list(done)}."
 
     def readable(self, s: ActorState) -> dict[str, Any]:
@@ -450,7 +455,20 @@ class NetworkModel(NodeModel[ActorState]):
         return STILL if self.is_busy(before) and not self.is_busy(after) else None
 
 
+def _from(source: str, what: str) -> str:
+    """A message by its sender: ``A's request``, ``ping 1 from A``."""
+    article, _, rest = what.partition(" ")
+    return f"{source}'s {rest}" if article in ARTICLES else f"{what} from {source}"
+
+
+def _to(targets: list[str], what: str, sends: str) -> str:
+    """That a message is sent: ``sends A a request``, ``sends ping 1 to A``."""
+    names = " and ".join(filter(None, (", ".join(targets[:-1]), targets[-1])))
+    has_article = what.partition(" ")[0] in ARTICLES
+    return f"{sends} {names} {what}" if has_article else f"{sends} {what} to {names}"
+
+
 def _list(done: list[str]) -> str:
     if len(done) < 2:
         return "".join(f" and {part}" for part in done)
-    return f", {', '.join(done[:-1])} and {done[-1]}"
+    return f", {', '.join(done[:-1])}, and {done[-1]}"

@@ -56,7 +56,7 @@ def witness_of(name: str, judge: Callable[..., Any], witness: Any) -> Any:
     if witness is None or isinstance(witness, str):
         return witness
     _close(witness)
-    allowed = "a string that says what is wrong, or None if nothing is"
+    allowed = "a string that says what is wrong, or None if nothing is wrong"
     raise BadInput(place(f"property {name}", judge), witness, allowed)
 
 
@@ -281,7 +281,7 @@ def _named(names: tuple[str, ...], values: tuple[Any, ...]) -> dict[str, Any]:
 
 MOST_CHOICES = 100_000  # of one rule in one state
 NEW = "a new state, with the old one unchanged (s.but(field=value) makes one)"
-_LOOKS = "no change: it must only look"
+_LOOKS = "no change: it must only read the state"
 
 
 def careful(model: Model[Any, Any], rule: Rule[Any, Any]) -> Rule[Any, Any]:

@@ -263,16 +263,16 @@ class Result(Struct, frozen=True):
                 assert self.violation is not None
                 return one_line(f"violated: {self.violation.property}: {self.violation.witness}")
             case "interrupted":
-                at_work = f"; it stopped in {self.at_work}" if self.at_work else ""
-                return f"interrupted: none found so far, but nothing is proved{at_work}"
+                at_work = f" (it stopped in {self.at_work})" if self.at_work else ""
+                return f"interrupted: no violation found so far, but nothing is proved{at_work}"
             case "bounded" if self.complete:
                 return (
-                    f"bounded by {self.bound}: no violation within that; nothing "
+                    f"bounded by {self.bound}: no violation within that bound, but nothing "
                     f"beyond it was searched"
                 )
             case "bounded":
                 by = ", limited by the memory available" if self.short else ""
-                return f"bounded{by}: none found so far, but nothing is proved"
+                return f"bounded{by}: no violation found so far, but nothing is proved"
             case "judged in part":
                 also = f"; {compared}" if compared else ""
                 return f"every state visited, judged in part: no violation of what was judged{also}"

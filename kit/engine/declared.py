@@ -602,7 +602,7 @@ class Declared(Model[S, Any]):
         ]
         for name in ("safeguards", "properties", "signs", "monitors", "faults"):
             if not isinstance(getattr(cls, name), tuple):
-                allowed = "a tuple; a method or an action needs another name"
+                allowed = "a tuple: a method or an action needs another name"
                 raise BadType(f"{name} of {cls.__name__}", getattr(cls, name), allowed)
         cls.safeguards = (*(each for each in cls.safeguards if each not in switches), *switches)
         if cls.acts:

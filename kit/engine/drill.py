@@ -130,7 +130,7 @@ def steps_needed(model: Model[Any, Any], kinds: tuple[type, ...]) -> int:
 def operator_steps(now: DrillMoment, kinds: tuple[type, ...], needed: int) -> GradeRow:
     """How many steps of an operator a run took, beside those that are ``needed``."""
     used = sum(isinstance(step.action, kinds) for step in now.run)
-    words = say("{n} of the operator; the procedure takes {needed}", n=used, needed=needed)
+    words = say("{n} by the operator, and the procedure needs {needed}", n=used, needed=needed)
     return GradeRow("steps", None, words)
 
 
@@ -250,7 +250,7 @@ class Drill:
             changed = bool(said or noted) and not asks
             if not (lines or said or answer.place or form.looks or form.own):
                 done = say("(done on {place}: {what})", place=place, what=form.about)
-                lines = (done if noted else say("(nothing changed: it was already so)"),)
+                lines = (done if noted else say("(nothing changed: this was already the case)"),)
         except KitError as wrong:
             error = one_line(str(wrong))
         typed = one_line(line) if len(line) <= LONGEST_LINE else shorten(line)
@@ -376,14 +376,14 @@ def _own_forms(drill: Drill) -> Iterator[Form]:
     def hinted(now: DrillMoment) -> Iterator[str]:
         step = next((step for step in checklist(now) if not step.done), None)
         if step is None:
-            yield say("every step of the procedure is done; grade shows what else is judged")
+            yield say("every step of the procedure is done: grade shows what else counts")
         else:
             yield say("next, {name}: {what}", name=step.name, what=step.what)
 
     checklist, grade = drill.kind.checklist, drill.kind.grade
     yield Form(HINT, say("the next step of the procedure"), prints(hinted), own=True)
-    yield Form("history", say("what was typed"), prints(remembered), own=True)
-    yield Form(CLEAR, say("an empty screen"), prints(lambda now: ()), own=True)
+    yield Form("history", say("what you have typed so far"), prints(remembered), own=True)
+    yield Form(CLEAR, say("clear the screen"), prints(lambda now: ()), own=True)
     graded = prints(lambda now: grade_lines(grade(now)))
     ended = prints(lambda now: (*grade_lines(grade(now)), say("You can keep typing.")))
     yield Form("exit", say("how the run is graded so far"), ended, own=True)

@@ -23,7 +23,7 @@ from kit.edge.bundles import beginning
 from kit.engine.family import families
 from kit.engine.model import Model
 from kit.engine.timeline import Timeline
-from kit.errors import BadInput, Refusal, one_line
+from kit.errors import BadInput, Refusal, counted, one_line
 
 Values = Mapping[str, Any]
 BOUND = 20_000
@@ -92,9 +92,10 @@ class Explanation(Struct, frozen=True):
             case "explained":
                 steps = len(self.run)
                 off = f" without {', '.join(self.model.off)}" if self.model.off else ""
-                return f"explained: {steps:,} steps of {self.model.name}{off} lead to what was seen"
+                run = counted(steps, "step")
+                return f"explained: {run} of {self.model.name}{off} can lead to what was seen"
             case "unknown":
-                return f"unknown: no run was found within {self.states:,} states, to {self.where}"
+                return f"unknown: no run to {self.where} was found within {self.states:,} states"
         nearest = self.refusal or "no refusal of the model comes close"
         if self.refused:
             nearest = f'the nearest refusal is "{self.refused}: {self.refusal}"'

@@ -231,9 +231,9 @@ def led_on(
         helped = dict(model.helped(state))
         ways += helped.items()
         if not ways or len(actions) >= within:
-            why = f"a fair schedule did not reach it within {within} steps"
+            why = f"a fair schedule did not reach the goal within {within} steps"
             if not ways:
-                why = "no step that is sure to happen is possible, and it does not hold"
+                why = "no step that is sure to happen is possible, and the goal does not hold"
             return tuple(actions[:beyond]), missing[0].name, why
         enabled_since = {action: enabled_since.get(action, len(actions)) for action, _ in ways}
         if len(actions) % 2:
@@ -496,7 +496,7 @@ class Fuzzed(Struct, frozen=True):
         """What walks say that broke nothing: of other walks they say nothing."""
         if not any(self.scope.judged.values()):
             return "nothing was judged"
-        return "none found" + (" before it was interrupted" if self.interrupted else "")
+        return "no violation found" + (" before the interruption" if self.interrupted else "")
 
     def __repr__(self) -> str:
         return "\n".join(self.lines())

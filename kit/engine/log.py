@@ -145,7 +145,7 @@ class AtomicLog(NodeModel[LogState]):
     State = LogState
 
     nodes: tuple[str, ...] = parameter(("A", "B", "C"), "which nodes apply the log")
-    window: int = parameter(1, "how far ahead of the next entry one can arrive")
+    window: int = parameter(1, "how far ahead of the next entry another one can arrive")
     epoch: int = parameter(0, "the epoch that the log starts from")
     peers: bool = parameter(False, "whether nodes can also ask each other for what they lack")
 
@@ -199,7 +199,7 @@ class AtomicLog(NodeModel[LogState]):
     )
     @purpose("A node knows the cluster only as far as it has applied the log.")
     def apply_next(self, s: LogState, node: Node) -> LogState | Refusal:
-        """{node} applies its next epoch, and any held back right behind it."""
+        """{node} applies its next epoch, and the epochs held back right behind it."""
         if s.applied[node] == len(s.entries):
             return refused(f"{self.names[node]} has applied every committed epoch")
         return _applied(s, node)
@@ -212,11 +212,11 @@ class AtomicLog(NodeModel[LogState]):
 
     def arrived(self, before: LogState, action: Any, after: LogState) -> str:
         """What becomes of an entry that came too early."""
-        held = "held back until that fills" if self.in_order else "applied at once"
-        return f"Epoch {{epoch}} reaches {{node}} above a gap; it is {held}."
+        held = "held back until the gap is filled" if self.in_order else "applied at once"
+        return f"Epoch {{epoch}} reaches {{node}} above a gap and is {held}."
 
     @action(each=early, says=arrived, travels=[Travel("entry", "", "{node}", "epoch {epoch}")])
-    @purpose("The network does not keep the order; the epoch numbers in the log do.")
+    @purpose("The network does not keep the order, but the epoch numbers in the log do.")
     def deliver(self, s: LogState, node: Node, index: Entry) -> LogState | Refusal:
         """An entry reaches {node} out of order: it is held back until the gap below is filled.
 
@@ -224,7 +224,7 @@ class AtomicLog(NodeModel[LogState]):
         """
         if s.held[node] >> index & 1:
             epoch = self.epoch_of(index + 1)
-            return refused(f"{self.names[node]} already holds epoch {epoch} back above a gap")
+            return refused(f"{self.names[node]} already holds back epoch {epoch} above a gap")
         if self.in_order:
             return LogState(s.entries, s.applied, _put(s.held, node, s.held[node] | 1 << index))
         gap = (1 << index) - (1 << s.applied[node])
@@ -241,27 +241,27 @@ class AtomicLog(NodeModel[LogState]):
         verb="ask {peer} for {node}",
         each=lambda m, s: permutations(range(len(m.names)), 2),
         when=lambda m: m.peers,
-        says="{node} asks {peer} for everything after its own epoch and applies {sent}.",
+        says="{node} asks {peer} for everything above epoch {had} and applies {sent}.",
         travels=[
             Travel(
                 "request",
                 "n:{node}",
                 "n:{peer}",
                 "above {had}?",
-                "{node} → {peer}: asks above epoch {had}",
+                "{node} → {peer}: asks for epochs above {had}",
             ),
             Travel("entry", "{peer}", "{node}", "{epochs}"),
         ],
     )
     @purpose("There is one log, so any peer can fill the gap.")
     def catch_up(self, s: LogState, node: Node, peer: Node) -> LogState | Refusal:
-        """{node} asks {peer} for the entries above its own epoch, and applies what it gets.
+        """{node} asks {peer} for the entries above its own epoch and applies what it gets.
 
         What a peer has may not be all there is, but it is a part of the one log.
         """
         if s.applied[peer] <= s.applied[node]:
             names = self.names
-            return refused(f"{names[peer]} knows no epoch that {names[node]} does not")
+            return refused(f"{names[peer]} knows no epoch that {names[node]} lacks")
         while s.applied[node] < s.applied[peer]:
             s = _applied(s, node)
         return s
@@ -269,7 +269,7 @@ class AtomicLog(NodeModel[LogState]):
     @action(kind="edit", each=lambda m, s: range(len(s.entries))[-1:])
     @purpose("Nodes at the same epoch must know the same things, so the log can only grow.")
     def rewrite(self, s: LogState, index: Entry) -> LogState | Refusal:
-        """Somebody tries to change an entry that the log already has."""
+        """Someone tries to change an entry that the log already has."""
         epoch = self.epoch_of(index + 1)
         if index < len(s.entries):
             return refused(
@@ -280,7 +280,7 @@ class AtomicLog(NodeModel[LogState]):
     @action(kind="commit", each=lambda m, s: ())
     @purpose("One log gives each change its place, the same for all nodes.")
     def append(self, s: LogState, event: Any) -> LogState:
-        """The log takes one more event, which gets the next epoch. It comes by a link only."""
+        """The log takes one more event, which gets the next epoch."""
         return LogState(s.entries.append(event), s.applied, s.held)
 
     def verb(self, action: Any) -> str:
@@ -322,7 +322,7 @@ class OpenLog(AtomicLog):
     @action(each=lambda m, s: [()])
     @purpose("No one can recover what only the lost nodes knew.")
     def lose(self, s: LogState) -> LogState:
-        """Every node that had a part of the log is lost with it: the log begins again."""
+        """Every node that held a part of the log is lost, and the log begins again."""
         return self.begun
 
 

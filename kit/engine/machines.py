@@ -214,7 +214,7 @@ class MachineModel(NetworkModel):
         if s.down >> node & 1:
             return refused(f"{self.names[node]} is down")
         if s.unsaved and self.persist_first and self.unsaved(s, node):
-            return refused(f"{self.names[node]} writes to its disk first")
+            return refused(f"{self.names[node]} has to write to its disk first")
         return None
 
     def _paid(self, s: MachineState, node: int | None, name: str) -> Any:
@@ -241,7 +241,7 @@ class MachineModel(NetworkModel):
     @action(each=_unsaved, when=lambda m: m.writes_apart)
     @purpose("A node's promise has to be on its disk before others hear of it.")
     def persist(self, s: MachineState, node: Node) -> Next:
-        """{node} writes to its disk; then its messages leave."""
+        """{node} writes to its disk, and then its messages leave."""
         waiting = self.unsaved(s, node)
         if waiting is None:
             return refused(f"{self.names[node]} has nothing to write")
@@ -252,7 +252,7 @@ class MachineModel(NetworkModel):
     @action(each=_ringing, when=lambda m: m.budget.ticks != 0, unasked=True)
     @purpose("When no message makes a node act, its timer does.")
     def tick(self, s: MachineState, node: Node, timer: str) -> Next:
-        """The {timer} timer of {node} runs out."""
+        """{node}'s {timer} timer runs out."""
         if timer not in self.timers(s.nodes[node]):
             return refused(f"{self.names[node]} has set no {timer} timer")
         name = self.names[node]
@@ -271,7 +271,7 @@ class MachineModel(NetworkModel):
     def request(self, s: MachineState, node: Node, what: str) -> Next:
         """A client asks {node}: {what}."""
         if what not in self.asks(s):
-            return refused(f"no client asks {what} now")
+            return refused(f"no client asks for {what} now")
         paid = self._paid(s, node, "requests")
         if isinstance(paid, Refusal):
             return paid
@@ -282,7 +282,7 @@ class MachineModel(NetworkModel):
     @action(each=lambda m, s: s.down, when=lambda m: m.budget.crashes != 0, relied=False)
     @purpose("A restarted node knows what is on its disk, and nothing else.")
     def restart(self, s: MachineState, node: Node) -> Next:
-        """{node} starts again from what is on its disk."""
+        """{node} restarts with what is on its disk."""
         if not s.down >> node & 1:
             return refused(f"{self.names[node]} is not down")
         woken: MachineState = s.but(down=s.down & ~(1 << node))
@@ -299,7 +299,7 @@ class MachineModel(NetworkModel):
         each=_unsaved, when=lambda m: m.budget.crashes != 0 and m.writes_apart, fault=True,
         hand=off_stage,
     )  # fmt: skip
-    @purpose("A node may have written a promise that no other node ever hears of.")
+    @purpose("A node might have written a promise that no other node ever hears of.")
     def crash_written(self, s: MachineState, node: Node) -> Next:
         """{node} writes to its disk and crashes before its messages leave."""
         if self.unsaved(s, node) is None:
@@ -330,7 +330,7 @@ class MachineModel(NetworkModel):
     )
     @purpose("A link can fail in one direction only: then one side hears but is not heard.")
     def cut(self, s: MachineState, link: Link) -> Next:
-        """No message gets through on {link} any longer."""
+        """From now on, no message gets through on {link}."""
         bits = self.links.get(link)
         if bits is None:
             return refused("a link is between two different nodes of the network")
@@ -343,7 +343,7 @@ class MachineModel(NetworkModel):
         struct=Heal,
         when=lambda m: m.network_options.partitions != 0 or m.budget.cuts != 0,
     )
-    @purpose("A cut need not last; now messages can pass again.")
+    @purpose("A cut does not have to last: messages can pass again.")
     def heal(self, s: Any) -> Any:
         """The network is whole again."""
         if not s.cut:
@@ -373,7 +373,9 @@ class MachineModel(NetworkModel):
         """What the step did, and what clients are told in it."""
         answered = after.answers[len(before.answers) :]
         said = super().describe(before, action, after)
-        return said + "".join(f" The client of {a.request} is told: {a.outcome}." for a in answered)
+        return said + "".join(
+            f" The client of {a.request} gets its answer: {a.outcome}." for a in answered
+        )
 
     def sends(self, after: Any, node: str) -> str:
         """Whether what a turn sends has left yet."""

@@ -61,7 +61,7 @@ class KeptAnyhow(Struct, frozen=True):
         """``the search shows no harm to INV-CANCEL without it in cancels=1 (90 states): …``."""
         given = ", ".join(f"{name}={value}" for name, value in self.parameters.items())
         where = f"{given or 'the default configuration'} ({self.states:,} states)"
-        return f"the search shows no harm to {self.invariant} without it in {where}: {self.since}"
+        return f"without it, the search shows no harm to {self.invariant} in {where}: {self.since}"
 
 
 class Safeguard(Struct, frozen=True):

@@ -157,7 +157,7 @@ def _cut(source: str, target: str) -> Refusal:
 
 @lru_cache(1 << 12)
 def _held(envelope: Envelope[Any]) -> Refusal:
-    return Refusal(f"{words(envelope.message)} is held")
+    return Refusal(f"{words(envelope.message)} is held back")
 
 
 @lru_cache(1 << 12)
@@ -169,7 +169,7 @@ def _behind(first: Envelope[Any], why: str) -> Refusal:
 @lru_cache
 def spent(name: str) -> Refusal:
     """Why a fault may happen no more."""
-    return Refusal(f"the budget of {name} is spent")
+    return Refusal(f"the budget of {name} is used up")
 
 
 # -- order -----------------------------------------------------------------------------------------
@@ -257,7 +257,7 @@ class Carrier:
         link = _by_link(envelope)
         for other in n.held:
             if _by_link(other) == link:
-                return _held(other) if other == envelope else _behind(other, "is held")
+                return _held(other) if other == envelope else _behind(other, "is held back")
         first = next(other for other in n.in_flight if _by_link(other) == link)
         return None if first == envelope else _behind(first, "comes first")
 

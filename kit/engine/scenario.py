@@ -345,14 +345,14 @@ class _Player:
         self.timeline.run(done)
         verbs = list(dict.fromkeys(map(model.verb, done)))
         if len(verbs) <= MOST_NAMED:
-            return [", ".join(verbs) or "nobody lags"]
+            return [", ".join(verbs) or "no node lags"]
         return [f"{verbs[0]}, {verbs[1]} … {verbs[-1]}: {len(done)} steps"]
 
     def _verdicts(self) -> list[str]:
         verdicts = self.timeline.verdicts()
         out = [f"{verdict.title}? No. {verdict.witness}" for verdict in verdicts if not verdict.ok]
         return out or [
-            f"all {len(verdicts)} lamps are lit" if verdicts[1:] else "the one lamp is lit"
+            f"all {len(verdicts)} promises hold" if verdicts[1:] else "the one promise holds"
         ]
 
     def _waiting(self, beginning: str) -> list[str]:

@@ -321,7 +321,7 @@ NO_LIMIT = 1 << 62
 DEADLOCK = "deadlock"
 """The name of the violation that is a rest where no goal holds; no property's."""
 STUCK = "nothing more can happen"
-LOST = "from here it is out of reach"
+LOST = "from here the goal is out of reach"
 FURTHER = 1000  # nodes at least in which a lost goal is looked for beside a longer violation
 
 

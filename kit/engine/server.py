@@ -58,11 +58,11 @@ class Command(Struct, frozen=True):
 DC_SIZES = "{dc_size}", "{other_dc_size}", "{third_dc_size}"
 VOCABULARY = (
     Command("on {node}", "go to a machine", "on", own=True),
-    Command("ssh {machine}", "the same; an address works too", "ssh", offered=False),
+    Command("ssh {machine}", "go to a machine, by its name or address", "ssh", offered=False),
     Command("nodetool status", "which nodes are up, as this node sees it", "status"),
     Command("nodetool describecluster", "the schema versions of the cluster", "describe"),
     Command("nodetool ring", "who owns which token, as this node knows it", "ring"),
-    Command("nodetool gossipinfo", "what this node has heard of each other node", "gossipinfo"),
+    Command("nodetool gossipinfo", "what this node has heard about the other nodes", "gossipinfo"),
     Command("nodetool decommission", "this node leaves the cluster"),
     Command("nodetool assassinate {machine}", "take a dead node out at once"),
     Command(
@@ -70,7 +70,12 @@ VOCABULARY = (
     ),
     Command("nodetool cancel {operation}", "undo what this node is doing", "cancel", offered=False),
     Command("nodetool abortbootstrap --node {node_id}", "undo a bootstrap (server)", "abort"),
-    Command("nodetool abortbootstrap --ip {machine}", "the same", "abort", offered=False),
+    Command(
+        "nodetool abortbootstrap --ip {machine}",
+        "undo a bootstrap, by address",
+        "abort",
+        offered=False,
+    ),
     Command("nodetool move --abort", "undo this node's move (server)", "abort_move"),
     Command(
         "jmx cancelInProgressSequences {node_id} {sequence}",
@@ -94,9 +99,9 @@ VOCABULARY = (
     Command("nodetool cms reconfigure -c", "the same as --cancel", offered=False),
     Command("nodetool cms snapshot", "every node stores a snapshot", "snapshot"),
     Command("nodetool cms initialize", "start the log with this node"),
-    Command("nodetool cms initialize --ignore {machine}", "start it without asking one node"),
-    Command("nodetool cms initialize -i {machine}", "the same", offered=False),
-    Command("nodetool cms abortinitialization --initiator {machine}", "give that up"),
+    Command("nodetool cms initialize --ignore {machine}", "start the log without asking one node"),
+    Command("nodetool cms initialize -i {machine}", "the same as --ignore", offered=False),
+    Command("nodetool cms abortinitialization --initiator {machine}", "give up starting the log"),
     Command("nodetool cms unregister {node_id}", "forget a node that has left"),
     *(
         Command(
@@ -108,13 +113,27 @@ VOCABULARY = (
         for some in ("", " --start {start}", " --end {end}", " --start {start} --end {end}")
     ),
     Command("nodetool cms dumpdirectory", "all nodes, as this node knows them", "dumpdirectory"),
-    Command("nodetool cms dumpdirectory --tokens", "and their tokens", "dumpdirectory_tokens"),
+    Command(
+        "nodetool cms dumpdirectory --tokens", "all nodes and their tokens", "dumpdirectory_tokens"
+    ),
     Command("firewall drop {addresses}", "all live nodes refuse these addresses", "drop", own=True),
     Command(SELECT, "read a system table of this node", "select", offered=False),
-    Command(f"{SELECT} WHERE {{column}} = {{value}}", "some rows of it", "select", offered=False),
-    Command(f"{SELECT} LIMIT {{limit}}", "the first rows of it", "select", offered=False),
-    Command(f"{SELECT} WHERE {{column}} = {{value}} LIMIT {{limit}}", "the same", "select", False),
-    Command(f"SELECT JSON{SELECT[6:]}", "the same as JSON", "select_json", offered=False),
+    Command(
+        f"{SELECT} WHERE {{column}} = {{value}}",
+        "some rows of a system table",
+        "select",
+        offered=False,
+    ),
+    Command(
+        f"{SELECT} LIMIT {{limit}}", "the first rows of a system table", "select", offered=False
+    ),
+    Command(
+        f"{SELECT} WHERE {{column}} = {{value}} LIMIT {{limit}}",
+        "the first of some rows",
+        "select",
+        False,
+    ),
+    Command(f"SELECT JSON{SELECT[6:]}", "a system table as JSON", "select_json", offered=False),
     *(
         each
         for word in ("restart", "stop", "start")
@@ -128,11 +147,15 @@ VOCABULARY = (
     ),
     Command(f"cat {LOG_FILE}", "the whole log of this node", "grep"),
     Command("journalctl _COMM=scylla", "the whole log of this node", "grep", offered=False),
-    Command("journalctl _COMM=scylla | grep {pattern}", "some of it", "grep", offered=False),
-    Command("journalctl _COMM=scylla -g {pattern}", "some of it", "grep", offered=False),
+    Command(
+        "journalctl _COMM=scylla | grep {pattern}", "some lines of that log", "grep", offered=False
+    ),
+    Command(
+        "journalctl _COMM=scylla -g {pattern}", "some lines of that log", "grep", offered=False
+    ),
     Command(f"journalctl -u {SERVER}", "the whole log of this node", "grep", offered=False),
     Command(f"cat {CONFIGURATION}", "the configuration of this node", "configuration"),
-    Command("happen {event} {node}", "events no operator causes", "happen", own=True),
+    Command("happen {event} {node}", "an event that no operator causes", "happen", own=True),
 )
 
 

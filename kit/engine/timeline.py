@@ -99,8 +99,8 @@ def first_breaches(model: Model[Any, Any], steps: Iterable[PassedStep]) -> tuple
 
 LONGEST_RUN = 10_000
 OF_ANOTHER = later(
-    "this trace was saved with {version} of {model}: its steps were replayed, but where they lead "
-    "was not compared"
+    "this trace was saved with {version} of {model}: its steps were replayed, but their results "
+    "were not compared"
 )
 MOST_FOLD = MOST_STEPS  # one for each step that a trace may have
 

@@ -111,7 +111,7 @@ def loads(text: str | bytes, name: str = "trace") -> Trace:
     if type(number) is not int or number not in (FORMER_FORMAT, FORMAT):
         field = "format" if name == "trace" else f"{name}: format"
         ring = "nodes" in head and "keyspaces" in head
-        hint = "; this is a ring file, for ring and plan" if ring else ""
+        hint = " (this is a ring file: use ring or plan)" if ring else ""
         formats = f"{FORMER_FORMAT} or {FORMAT}, the formats this kit reads"
         raise BadInput(field, number, formats + hint)
     today = head

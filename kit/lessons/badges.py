@@ -55,11 +55,14 @@ def earned(source: Any) -> list[str]:
 
 @checked
 def badges(*runs: Any, kept: str | PathLike[str] | None = None) -> Sheet:
-    """The badges that these runs earn, Players or timelines: what was seen, where to see the rest.
+    """Show the badges that these runs (Players or timelines) have earned, and where to earn the
+    rest.
 
-    ``kept`` is a file of a learner's own: what it has is shown as well, and what is new is added.
+    ``kept`` is a file of your own. The badges in it are shown as well, and new ones are added to
+    it.
 
-    Raises BadInput for what is no run, or a file that is none of these or cannot be written.
+    Raises BadInput for something that is not a run, and for a file of another kind or one that
+    cannot be written.
     """
     before = names_in(kept, "kept") if kept is not None and Path(kept).exists() else []
     now = dict.fromkeys([*before, *(sight for run in runs for sight in earned(run))])

@@ -72,7 +72,8 @@ COURSE = msgspec.toml.decode(
 
 @checked
 def lesson(name: str) -> Lesson:
-    """The lesson of that slug, notebook or former notebook; an ending ``.ipynb`` may follow.
+    """Find a lesson by its slug, notebook or former notebook, with or without the ending
+    ``.ipynb``.
 
     Raises BadInput for an unknown name, with the nearest ones.
     """

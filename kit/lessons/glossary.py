@@ -99,7 +99,7 @@ def _filled(words: str, what: str) -> str:
 
 @checked
 def glossary(word: str | None = None) -> Explained | Sheet:
-    """What a word means, with its picture and its lesson; without a word, all of them.
+    """Say what a word means, with its picture and its lesson. Without a word, show all words.
 
     Raises BadInput for a word that the glossary does not have, naming those nearest to it.
     """

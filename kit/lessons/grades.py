@@ -27,12 +27,12 @@ def export_grades(
 ) -> Path:
     """Write a table of points as CSV: a row for each student, a column for each lesson.
 
-    An exercise that is solved is a point. Without ``folder`` the only student is the one who calls
-    this, under the name ``student``. A ``folder`` has what students handed in, each a file of
-    progress (``.kit-solved.json``) renamed to ``NAME.json``.
+    Each solved exercise is one point. Without ``folder``, the table has one student: you, under the
+    name ``student``. A ``folder`` holds what students handed in: each one's file of progress
+    (``.kit-solved.json``), renamed to ``NAME.json``.
 
-    The files say what a student's own kit noted, so they are no proof: for that, run a
-    notebook of theirs again.
+    The files say only what each student's own kit noted. For proof, run the student's notebook
+    again.
 
     Raises BadInput for a folder without such files, a file that the kit did not write, a name with
     other signs than letters, digits and ``_ . @ -``, or a place that cannot be written.

@@ -292,8 +292,8 @@ def write_reader(
         sheets.append(sheet_of(handout))
         keys.append(key_of(handout))
         progress(number, len(notebooks))
-    written = write_whole(place, _page(say("The reader"), sheets), "--out")
-    key = _page(say("{title}: answers", title=say("The reader")), keys)
+    written = write_whole(place, _page(say("Course reader"), sheets), "--out")
+    key = _page(say("{title}: answers", title=say("Course reader")), keys)
     return written, write_whole(place.with_name("reader-key.html"), key, "--out")
 
 
@@ -328,7 +328,7 @@ def key_of(handout: Handout) -> Sheet:
     return _sheet(
         title,
         h("h2", title),
-        h("p", say("Worked out from the models when this page was made.")),
+        h("p", say("These answers were worked out from the models when this page was made.")),
         _section(say("What do you expect?"), [_answered(each) for each in handout.questions]),
         _section(say("Exercises"), [_solved(task) for task in handout.exercises]),
     )

@@ -153,7 +153,7 @@ class Hunt:
             say("variant"),
             say("about"),
             say("what can be under way"),
-            say("missing, you say"),
+            say("your answer"),
         )
         title = say(
             "Eight broken protocols, seed {seed}"
@@ -268,7 +268,9 @@ def refuted(variant: Variant, number: int, safeguard: Safeguard) -> tuple[tuple[
         if (parted := _parting(run, shown)) is not None:
             head = say("With only {name} missing, this run breaks “{title}”:",
                        name=safeguard.id, title=title)  # fmt: skip
-            end = say("With what variant {variant} has, {parted}", variant=number, parted=parted)
+            end = say(
+                "With the safeguards of variant {variant}, {parted}", variant=number, parted=parted
+            )
             return _run_between(head, run, end, shown)
         shown = Timeline(build(variant.model, variant.parameters, (safeguard.name,)))
     own = broken_run(variant.build(), LIMIT)
@@ -276,9 +278,9 @@ def refuted(variant: Variant, number: int, safeguard: Safeguard) -> tuple[tuple[
     if shown is None:
         [model] = (each for each in hunts() if safeguard in entry_of(each).safeguards)
         values = {"name": safeguard.id, "about": hunts()[model].about}
-        end = say("No step of it asks for {name}: that is a rule of {about}.", **values)
+        end = say("No step of this run needs {name}: that safeguard belongs to {about}.", **values)
     else:
-        parted = _parting(own, shown) or say("it does not fail in the same way.")
+        parted = _parting(own, shown) or say("the run does not fail in the same way.")
         end = say("With only {name} missing, {parted}", name=safeguard.id, parted=parted)
     head = say("This run breaks variant {variant}:", variant=number)
     return _run_between(head, own, end, shown or own)
@@ -298,7 +300,7 @@ def _shortest(name: str, code: str) -> tuple[Timeline, str]:
     """The shortest run that breaks something without the safeguard ``code``; what it breaks."""
     safeguard = next(each for each in entry_of(name).safeguards if each.id == code)
     if (run := broken_run(build(name, safeguard.smallest, (safeguard.name,)), LIMIT)) is None:
-        raise KitError(f"without {safeguard.id} no run of {name} breaks anything")
+        raise KitError(f"without {safeguard.id}, no run of {name} breaks anything")
     return run, next(verdict.title for verdict in run.verdicts() if not verdict.ok)
 
 

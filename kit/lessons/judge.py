@@ -157,9 +157,9 @@ class FunctionJudge(Struct, frozen=True):
         expected = self.truth(*case)
         if outcome.error is None and json.dumps(expected) == json.dumps(outcome.value):
             return Case(True)
-        words = later("{call} gave {what}; {expected} was expected.")
+        words = later("{call} returned {what}. Expected: {expected}.")
         if outcome.error:
-            words = later("{call} ended with {what}; {expected} was expected.")
+            words = later("{call} failed: {what}. Expected: {expected}.")
         what = outcome.error or shorten(outcome.value, LONGEST)
         call, right = shorten_call(self.name, case), shorten(expected, LONGEST)
         return Case(False, say(words, call=call, what=what, expected=right))

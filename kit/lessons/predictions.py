@@ -58,9 +58,9 @@ class Prediction:
             return Judgement(True, say("Right."), because)
         if not good:
             lines = [say("You said: {choices}.", choices=", ".join(bad))]
-            heading = say("Not so.")
+            heading = say("That is not right.")
         else:
-            lines = [say("Not so: {choices}.", choices="; ".join(bad))] if bad else []
+            lines = [say("Wrong: {choices}.", choices="; ".join(bad))] if bad else []
             lines += [say("Missing: {choices}.", choices="; ".join(lacking))] if lacking else []
             heading = say("Partly right: {choices}.", choices="; ".join(good))
         return Judgement(False, heading, (*lines, *because), self.posed.evidence)

@@ -115,7 +115,10 @@ class LessonList:
         file = drawing_file(MAP)
         if file is None:
             return ""
-        alt = say("A map of the course: an arrow says what you need first. Its lessons are below.")
+        alt = say(
+            "A map of the course. Each arrow shows what you need first. The lessons are listed "
+            "below."
+        )
         by_file = {lesson.file: lesson for lesson in COURSE}
         links = []
         for name, sizes in boxes(file.read_bytes()):

@@ -73,7 +73,7 @@ def changes(timeline: Timeline) -> PosedQuestion:
     moved = [each.name for each in panels if former and each.text(former) != each.text(scene)]
     question = None if scene.milestone is None else views.asks(scene, panels, moved)
     if question is None:
-        raise KitError("predict: nothing follows that this question could be about")
+        raise KitError("predict: no next step to ask about")
     return PosedQuestion(question, still(ahead, *views.evidence))
 
 
@@ -91,7 +91,7 @@ def allowed(timeline: Timeline, *kinds: str) -> PosedQuestion:
     free = [model.label(state, action) for action, why in options if why is None]
     barred = {model.label(state, action): why.reason for action, why in options if why is not None}
     if not free and not barred:
-        raise KitError("predict: there is nothing here to try")
+        raise KitError("predict: no action to try here")
     return posed(
         say("Which of these can happen now?"),
         sorted({*free, *barred}),
@@ -116,7 +116,7 @@ def breaks(timeline: Timeline, safeguard: str) -> PosedQuestion:
         raise BadInput("safeguard", safeguard, one_of(safeguard, list(known)))
     missing = known[safeguard]
     if (run := broken_run(build(entry.name, missing.smallest, (missing.name,)))) is None:
-        raise KitError(f"predict: without {missing.id} no run breaks any property")
+        raise KitError(f"predict: without {missing.id}, no run breaks any property")
     verdicts = run.verdicts()
     broken = [verdict for verdict in verdicts if not verdict.ok]
     return posed(
@@ -173,7 +173,7 @@ def shortest(timeline: Timeline) -> PosedQuestion:
     first = max(1, steps - 2)
     return posed(
         say(
-            "{title}: a promise can be broken. What is the fewest steps it takes?",
+            "{title}: a promise can be broken. In how few steps?",
             title=model.title,
         ),
         map(str, range(first, first + _OFFERED)),
@@ -193,8 +193,8 @@ def how_many(timeline: Timeline) -> PosedQuestion:
         [f"{n:,}" for n in choices],
         [f"{result.states:,}"],
         say(
-            "The search visits {states:,} states, by {steps:,} steps; the state furthest from the "
-            "start is {n} steps away.",
+            "The search visits {states:,} states through {steps:,} steps. The state furthest "
+            "from the start is {n} steps away.",
             states=result.states,
             steps=result.transitions,
             n=result.depth,

@@ -41,7 +41,7 @@ def broken(timeline: Timeline) -> set[str]:
 
 def after_its_steps(timeline: Timeline) -> str:
     """How a message on a whole run begins: ``After 3 steps``."""
-    return say("After {n} steps", n=len(timeline.path()) - 1)
+    return say("After {n} steps,", n=len(timeline.path()) - 1)
 
 
 def ends(holds: Callable[[Any], bool], otherwise: str) -> Goal:
@@ -70,7 +70,7 @@ def replay(ground: Ground, verbs: list[str]) -> tuple[Timeline, str | None]:
     for number, verb in enumerate(verbs, start=1):
         if (option := model.find(timeline.state, verb.strip())) is None:
             free = ", ".join(model.verb(action) for action in model.actions(timeline.state))
-            words = later("Step {step}, {verb}: there is no such action; there is {free}.")
+            words = later("Step {step}, {verb}: there is no such action. Possible now: {free}.")
             return timeline, say(words, step=number, verb=repr(verb), free=free)
         try:
             timeline.do(option[0])

@@ -65,9 +65,9 @@ class Attempts(Struct, Shown, frozen=True):
 
 @checked
 def attempt(player: Player, *verbs: str) -> Attempts:
-    """Try actions by their verbs, one after the other; what must wait is passed over.
+    """Try actions by their verbs, one after the other, and skip those that must wait.
 
-    Raises BadInput for a verb that is no action at the moment that is shown.
+    Raises BadInput for a verb that is not an action at the moment shown.
     """
     return Attempts(tuple(_tried(player, verb) for verb in verbs))
 
@@ -83,44 +83,48 @@ def _tried(player: Player, verb: str) -> Attempt:
 
 @checked
 def finished(source: str) -> Timeline:
-    """A scenario, played to its end. Raises BadInput for an unknown name, or where no end comes."""
+    """Play a scenario to its end. Raises BadInput for an unknown name, or if it does not end."""
     return played_out(open_named(source).timeline)
 
 
 @checked
 def without(source: str, *safeguards: str, **parameters: Any) -> Player:
-    """A Player on the shortest run that breaks a promise while safeguards are off.
+    """Open a Player on the shortest run that breaks a promise while safeguards are off.
 
-    ``source`` is a scenario or a model; the search takes place on its own ring. One looks at the
-    step that breaks the promise.
+    ``source`` is a scenario or a model, and the search uses its own ring. The Player shows the step
+    that breaks the promise.
 
     Raises BadInput for an unknown name, or when no run breaks anything.
     """
     if (run := broken_run(Ground(source, parameters, safeguards).model())) is None:
-        raise BadInput("safeguards", safeguards, "safeguards without which a promise breaks here")
+        raise BadInput(
+            "safeguards", safeguards, "safeguards that are needed here to keep a promise"
+        )
     return Player(run, controls=False)
 
 
 @checked
 def harms(source: str, *safeguards: str, **parameters: Any) -> Sheet:
-    """What breaks first on a scenario's or model's own ring, each safeguard off by itself.
+    """Show what breaks first on a scenario's or model's own ring, with one safeguard off at a time.
 
     The last row is the search with every safeguard on.
     """
     rows = [_harm(Ground(source, parameters, off)) for off in (*((s,) for s in safeguards), ())]
-    heads = say("off"), say("rule"), say("states seen"), say("steps to the harm")
+    heads = say("off"), say("safeguard"), say("states seen"), say("steps to the break")
     title = say("What breaks first: {names}", names=source)
     return Sheet(title, (*heads, say("what is broken")), tuple(rows))
 
 
 @checked
 def side_by_side(first: str, second: str, *safeguards: str) -> Sheet:
-    """Two models that have the same safeguards, each off by itself: what breaks first in either.
+    """Show what breaks first in two models with the same safeguards, with one safeguard off at a
+    time.
 
-    ``safeguards`` are ids, such as ``S-05``. Each search is on the smallest configuration that the
-    model itself names for it; the last row has that of the first safeguard, with every one on.
+    ``safeguards`` are ids, such as ``S-05``. Each search uses the smallest configuration that the
+    model names for the safeguard. The last row is that of the first safeguard, with every safeguard
+    on.
 
-    Raises BadInput for a model or a safeguard that there is not.
+    Raises BadInput for an unknown model or safeguard.
     """
     models = first, second
     rows = [_row_of(models, id_, off=True) for id_ in safeguards]

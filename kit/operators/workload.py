@@ -50,7 +50,7 @@ def check_work(given: RingFile, cost: Cost) -> None:
     check_room(field, largest.replication.label, room)
     seconds = once * cost.seconds + shown * cost.seconds_shown
     if seconds > LONGEST:
-        needs = f"work of at most {LONGEST:g} s; this needs about {seconds:,.0f} s"
+        needs = f"work of at most {LONGEST:g} s, but this needs about {seconds:,.0f} s"
         advice = "leave out keyspaces, or use fewer replicas or tokens"
         raise BadInput(field, largest.replication.label, f"{needs}: {advice}")
 

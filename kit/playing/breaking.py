@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from kit.playing.session import Session
 
 WHOLE = later("No promise is broken on the way to this step.")
-BUSY = later("A search is under way: stop it first.")
+BUSY = later("A search is running: stop it first.")
 COUNTS = {
-    "cause": later("{done:,} parts of the run tried"),
+    "cause": later("parts of the run tried: {done:,}"),
     "possible": later("{done:,} states searched from step {now}"),
 }
 

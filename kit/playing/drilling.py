@@ -49,9 +49,7 @@ class DrillSession(Session):
             Refused: for a step that nobody has typed yet.
         """
         if not (self.hinted or message.control == "fork"):
-            raise Refused(
-                say("Type the commands in the terminal; hint shows the next step there and here.")
-            )
+            raise Refused(say("Type the commands in the terminal. Type hint to see the next step."))
         return super().perform(message)
 
 
@@ -78,7 +76,7 @@ class Terminal:
         self.follow()
 
     def enter(self, *lines: str) -> None:
-        """Type lines, one after the other; what is wrong with one is told below it."""
+        """Type lines, one after the other. Below a line you see what is wrong with it."""
         for line in lines:
             self.player.after(partial(self.drill.enter, line))
         self.follow()

@@ -145,9 +145,10 @@ class Session:
 
     @checked
     def act(self, action: Any) -> Moment:
-        """Do an action, given as itself or by its verb (``"apply B"``). In the past this forks.
+        """Do an action, given as an object or as its verb (``"apply B"``). At an earlier moment
+        this forks the history.
 
-        Raises Refused when it may not happen now, with the reason.
+        Raises Refused, with the reason, when the action cannot happen now.
         Raises BadInput when there is no such action.
         """
         return self._change(lambda: self.timeline.do(self._find(action)))
@@ -169,7 +170,7 @@ class Session:
     def branch(self, actions: Iterable[Any], *, at_end: bool = False) -> Moment:
         """Make a run a branch of the history; steps done before are shared.
 
-        One looks at its start then, or ``at_end`` at its last step.
+        It then shows the start of the run, or with ``at_end`` its last step.
 
         Raises Refused when one of the actions is not enabled.
         """
@@ -191,7 +192,7 @@ class Session:
     ) -> Result:
         """Search every run of the model that is shown.
 
-        A counterexample becomes a branch, and one looks at the step that breaks the promise.
+        A counterexample becomes a branch, and the step that breaks the promise is shown.
 
         Raises BadInput for a bound below 1, or a model that a search cannot follow.
         Raises Refused for a record.
@@ -212,7 +213,7 @@ class Session:
     def became_possible(
         self, *, max_states: int = MOST_STATES, progress: Progress | bool | None = True
     ) -> Possible:
-        """From which step on searches of so many states reach the break.
+        """Find the step from which on a search of so many states reaches the break.
 
         Raises Refused when no promise is broken on the way to the step that is shown.
         """
@@ -220,7 +221,7 @@ class Session:
 
     @checked
     def put_back(self, safeguard: str = "") -> Restored:
-        """Do the run again with a safeguard that is off, as a branch to compare with.
+        """Repeat the run with a missing safeguard switched on, as a branch to compare with.
 
         Raises Refused when none is off, or no promise is broken.
         Raises BadInput for one that is not off.
@@ -233,7 +234,7 @@ class Session:
 
     @checked
     def seen_by(self, node: str) -> tuple[str, ...]:
-        """What a node did and saw until here. Raises BadInput for an unknown node."""
+        """Tell what a node has done and seen so far. Raises BadInput for an unknown node."""
         known = seen_by(self.rendered.scene(self.timeline.at), node)
         return tuple(f"{step}. {part}: {said}" for step, part, said in known)
 
@@ -252,13 +253,13 @@ class Session:
 
     @checked
     def show(self, timeline: Timeline) -> None:
-        """Open another timeline; ``reset`` goes back to the start of this one from then on."""
+        """Open another timeline. From then on, ``reset`` goes back to its start."""
         self.put(timeline)
         self.origin = timeline
 
     @checked
     def put(self, timeline: Timeline) -> None:
-        """Put a timeline of another configuration on the stage; ``reset`` undoes that."""
+        """Show a timeline of another configuration. ``reset`` undoes that."""
         with self.lock:
             self.breaks.work.stop()
             panels, former = panels_named(timeline.model, self._names), self.rendered
@@ -469,7 +470,7 @@ class Session:
         option = self.timeline.here.find(self.state, action)
         if option is None:
             verbs = ", ".join(map(self.model.verb, self.timeline.here.actions(self.state)))
-            raise BadInput("action", action, verbs or "nothing: there is no action here")
+            raise BadInput("action", action, verbs or "nothing: no action is possible here")
         return _permitted(*option)
 
     def _marked(self, name: str) -> Any:

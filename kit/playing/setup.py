@@ -107,7 +107,9 @@ class Setup:
             done, of = timeline.switch(model)
 
         self.session.after(switch)
-        again = later("The run again, as a branch on the map: {n} of {all} steps were possible.")
+        again = later(
+            "The run was repeated as a branch on the map: {n} of {all} steps were possible."
+        )
         return say(again, n=done, all=of) if done else ""
 
     def replace(self, other: Timeline) -> str:
@@ -120,7 +122,10 @@ class Setup:
         self.session.put(other if known is None else known)
         if known is None:
             return ""
-        return say("Back to the history for these switches: {n} steps.", n=len(known.moments) - 1)
+        return say(
+            ("You are back in the history for these switches ({n} steps)."),
+            n=len(known.moments) - 1,
+        )
 
     def open(self, timeline: Timeline) -> None:
         """Show another history, to which a reset goes back from then on."""
@@ -141,7 +146,7 @@ class Setup:
             self.keep()
             session.put(linked)
             self.follow()
-        return say("The run from the link: {n} steps.", n=linked.at)
+        return say("This is the run from the link: {n} steps.", n=linked.at)
 
     def reset(self) -> str:
         """Begin again as it was opened, and say so where that is another configuration."""
@@ -152,7 +157,7 @@ class Setup:
             del self.kept[former]
             return ""
         self.follow()
-        return say("Started again with its own ring, model and safeguards.")
+        return say("The story has started again with its own ring, model and safeguards.")
 
     def keep(self) -> None:
         """Keep the history that is shown, for a return to its configuration."""

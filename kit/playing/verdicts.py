@@ -29,11 +29,15 @@ def verdict(model: Model[Any, Any], result: Result) -> str:
             )
         return say("Broken after {n} steps ({seen} searched).", n=steps, seen=seen)
     if result.interrupted:
-        at_work = " " + say("It stopped in {what}.", what=result.at_work) if result.at_work else ""
+        at_work = (
+            " " + say("The search stopped in {what}.", what=result.at_work)
+            if result.at_work
+            else ""
+        )
         return stopped(result.states) + at_work
     if not result.complete:
-        reached = say("Not complete: the bound of {seen} was reached.", seen=seen)
-        return f"{reached} {say('None was found, but nothing is proven.')} " + say(
+        reached = say("The search is not complete: it reached its bound of {seen}.", seen=seen)
+        return f"{reached} {say('It found no violation, but nothing is proven.')} " + say(
             "Raise the bound, or use a smaller configuration."
         )
     never = ""
@@ -41,13 +45,13 @@ def verdict(model: Model[Any, Any], result: Result) -> str:
         never = " " + say("Never reached: {names}.", names=", ".join(result.unreached))
     if result.sentence != WHOLE:
         return f"{seen}: {result.sentence}.{never}"
-    return say("Complete: {seen}, none.", seen=seen) + never
+    return say("Complete: {seen}, no violation.", seen=seen) + never
 
 
 def stopped(states: int) -> str:
     """What is said of a search that somebody stopped after so many states."""
     seen = say("{n:,} states", n=states)
-    return say("Stopped after {seen}: none found so far, but nothing is proven.", seen=seen)
+    return say("Stopped after {seen}: no violation so far, but nothing is proven.", seen=seen)
 
 
 def stopped_box(model: Model[Any, Any], states: int) -> Frag:
@@ -72,11 +76,11 @@ def outcome_box(model: Model[Any, Any], result: Result) -> Frag:
     if broken is not None:
         parts += [
             h("p", f"{_title(model, broken.property)}: ", h("strong", broken.witness)),
-            h("p", say("The run, now a branch of the history; its last step is shown:")),
+            h("p", say("The run is now a branch of the history. You see its last step:")),
             h("ol", [h("li", model.verb(action)) for action in broken.actions[:MOST_VERBS]]),
         ]
         if len(broken.actions) > MOST_VERBS:
-            parts.append(h("p", say("and {n} steps more", n=len(broken.actions) - MOST_VERBS)))
+            parts.append(h("p", say("and {n} more steps", n=len(broken.actions) - MOST_VERBS)))
     parts += [h("p", line, class_="say") for line in result.scope.lines()]
     parts += [
         h("p", say("not judged: goal {name}", name=name), class_="say") for name in result.unjudged

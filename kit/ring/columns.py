@@ -36,5 +36,5 @@ def check_size(what: str, count: int) -> None:
     ``what`` has a place for the number: ``a ring of {} ranges``. Raises KitError.
     """
     if PLAIN and count > MOST_PLAIN:
-        needs = f"needs numpy, which this Python does not have; without it, up to {MOST_PLAIN:,}"
+        needs = f"needs numpy, which is not installed. Without it, the limit is {MOST_PLAIN:,}"
         raise KitError(f"{what.format(f'{count:,}')} {needs}")

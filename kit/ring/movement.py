@@ -155,7 +155,9 @@ def movement(before: Ring, after: Ring, replication: Replication) -> Movement:
     """The plan that leads from one ring to the other; codes must be stable (``Ring.join`` …)."""
     if before.space != after.space or before.names != after.names[: len(before.names)]:
         raise BadInput(
-            "rings", after.names, ("the same token space and the same nodes, followed by new ones")
+            "rings",
+            after.names,
+            ("a ring with the same token space and nodes, and any new nodes at the end"),
         )
     return Movement(before, after, replication)
 

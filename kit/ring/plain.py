@@ -91,7 +91,7 @@ class NDArray:
         self, cells: list[Any], shape: Shape, dtype: Kind, at: Positions | None = None
     ) -> None:
         if len(cells) > MOST:
-            raise KitError(f"{len(cells):,} numbers at once need numpy, which this Python lacks")
+            raise KitError(f"{len(cells):,} numbers at once need numpy, which is not installed")
         self.cells, self.shape, self.dtype = cells, shape, dtype
         self.at = range(len(cells)) if at is None else at
 

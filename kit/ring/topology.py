@@ -320,7 +320,9 @@ class Ring:
     def replace(self, old: int, new: int) -> Ring:
         """The ring in which ``new``, which owned none (BadInput), owns the tokens of ``old``."""
         if self.nodes[new].tokens:
-            raise BadInput("node", self.nodes[new].name, "a name that owns no token yet")
+            raise BadInput(
+                "node", self.nodes[new].name, "the name of a node that owns no token yet"
+            )
         return self.leave(old).move(new, self.nodes[old].tokens)
 
     def _changed(self, nodes: tuple[Node, ...], code: int, tokens: tuple[int, ...]) -> Ring:
@@ -371,5 +373,5 @@ def _check_tokens(node: Node, space: TokenSpace, field: str) -> None:
 
 def _refuse_shared_token(token: int, first: str, second: str) -> None:
     raise BadInput(
-        "tokens", token, f"tokens owned by one node only; this one by both {first} and {second}"
+        "tokens", token, f"tokens with one owner each, but {first} and {second} both own this one"
     )

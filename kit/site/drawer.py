@@ -193,7 +193,7 @@ class Drawer:
         )
         where, words, is_wrong = self._note
         note = None if where else _note(words, is_wrong)
-        link = _button("link", say("Link"), say("put this run into the address"))
+        link = _button("link", say("Link"), say("put this run into the page's address"))
         begin = _button("reset", say("Reset"), say("restart with this model"))
         heads = [h("h3", say("Safeguards"))] if switches else []
         ring = [h("h3", say("Ring and model")), *fields] if fields else []

@@ -40,7 +40,7 @@ def drill_page(name: str) -> tuple[str, bytes]:
         f'<nav aria-label="{escape(say("drills"))}">'
         f'<a href="{root}index.html">{escape(say("all drills"))}</a>'
         f"<b>{escape(drill.kind.title)}</b>"
-        f'<span id="engine" role="status">{escape(say("The engine is starting; you can type."))}'
+        f'<span id="engine" role="status">{escape(say("The engine is starting. You can type."))}'
         "</span></nav>"
     )
     room = (
@@ -55,6 +55,6 @@ def drill_page(name: str) -> tuple[str, bytes]:
         "engine": f"{root}engine/",
         "parts": msgspec.json.encode(terminal.parts()).decode(),
         "live": say("Live: your commands take effect."),
-        "failed": say("The engine cannot start in this browser: commands have no effect."),
+        "failed": say("This browser cannot start the engine. Your commands have no effect."),
     }
     return page_of(drill.kind.title, nav + room, root, data), line.pack

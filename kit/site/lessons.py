@@ -73,13 +73,15 @@ def lesson_page(lesson: Lesson, folder: Path) -> LessonPage:
     )
     data = {
         "engine": "../engine/",
-        "judge": say("The judge starts."),
+        "judge": say("The judge is starting."),
         "judging": say("The judge is working."),
         "stopped": say("Stopped: nothing was judged."),
         "solved": say("✓ You have solved it."),
-        "starts": say("The engine is starting; you can keep reading."),
+        "starts": say("The engine is starting. You can keep reading."),
         "live": say("Live: every button works."),
-        "failed": say("The engine cannot start in this browser: runs can be read, not changed."),
+        "failed": say(
+            "This browser cannot start the engine. You can read the runs, but not change them."
+        ),
     }
     body = (
         f'{nav}<main class="lesson">{html}{ahead}</main>'

@@ -112,7 +112,10 @@ def _map(drawing: str) -> str:
         drawing[drawing.index("<svg") :],
     )
     alt = escape(
-        say("A map of the course: an arrow says what you need first. Its lessons are below.")
+        say(
+            "A map of the course. Each arrow shows what you need first. The lessons are listed "
+            "below."
+        )
     )
     return linked.replace("<svg ", f'<svg role="group" aria-label="{alt}" ', 1)
 
@@ -150,7 +153,7 @@ def story_page(name: str, title: str, rendered: RenderedTimeline) -> str:
     scene = rendered.scene(rendered.timeline.path()[0])
     place = shell(readable_frame(scene, rendered.panels, rendered.views))
     model = rendered.model.title
-    starts = say("The engine is starting; you can keep reading.")
+    starts = say("The engine is starting. You can keep reading.")
     nav = (
         f'<nav aria-label="{escape(say("stories"))}">'
         f'<a href="../../index.html">{escape(say("all stories"))}</a>'
@@ -167,7 +170,7 @@ def story_page(name: str, title: str, rendered: RenderedTimeline) -> str:
         "engine": "../../engine/",
         "live": say("Live: every button works."),
         "failed": say(
-            "The engine cannot start in this browser: the story can be read, not changed."
+            "This browser cannot start the engine. You can read the story, but not change it."
         ),
     }
     script = '<script type="module" src="../../live.js"></script>'

@@ -12,10 +12,10 @@ LAG_REPORT = table(
     "lag",
     "a node, over all runs",
     "node string: the node",
-    "runs bigint: how many runs it was in",
-    "mean double: how many epochs it is behind, on average",
-    "most bigint: the most epochs it was behind",
-    "behind double: the share of the steps in which it was behind",
+    "runs bigint: how many runs the node was in",
+    "mean double: how many epochs the node was behind, on average",
+    "most bigint: the most epochs that the node was behind",
+    "behind double: the share of the steps in which the node was behind",
 )
 
 

@@ -94,42 +94,42 @@ RUNS = table(
     "model string: the model that was run",
     "parameters string: its parameters, as JSON",
     "off array<string>: the safeguards that were off",
-    "steps int: how many steps it has",
-    "problem string: why it could not be read, null when it could",
+    "steps int: how many steps the run has",
+    "problem string: why the run could not be read, null if it could",
 )
 EVENTS = of_steps(
     "events",
     "a step of a run",
     "kind string: the kind of action",
     "verb string: the action, as a line that a script understands",
-    "epoch bigint: the newest committed epoch after it",
+    "epoch bigint: the newest committed epoch after the step",
     "say string: what happened, in words",
 )
 EPOCHS = of_steps(
     "epochs",
     "how far a node has applied the log after a step",
     "node string: the node",
-    "applied bigint: the epoch that it has applied",
+    "applied bigint: the newest epoch that the node has applied",
     "newest bigint: the newest committed epoch",
     "up boolean: whether the node is up",
 )
 OPERATIONS = of_steps(
     "operations",
     "an operation under way after a step",
-    "operation string: its title",
-    "state string: its last committed step",
+    "operation string: the operation's title",
+    "state string: the operation's last committed step",
     "epoch bigint: the newest committed epoch",
 )
 BARRIERS = of_steps(
     "barriers",
     "an operation's barrier after a step",
-    "operation string: its title",
+    "operation string: the operation's title",
     "keyspace string: the keyspace",
     "left bigint: left bound of the locked range",
     "right bigint: its right bound",
     "epoch bigint: the epoch that must be applied",
-    "needed int: by how many replicas",
-    "acked int: by how many it is applied",
+    "needed int: how many replicas must have applied it",
+    "acked int: how many of them have applied it",
     "met boolean: whether that is enough",
 )
 PLACEMENTS = table(
@@ -146,16 +146,18 @@ PLACEMENTS = table(
 REQUESTS = of_steps(
     "requests",
     "a client's request after a step",
-    "request int: its number, from 1",
-    "title string: what is asked for",
-    "coordinator string: the node that serves it",
+    "request int: the request's number, from 1",
+    "title string: what the client asks for",
+    "coordinator string: the node that serves the request",
     "level string: its consistency level",
     "phase string: waiting, open, done or failed",
-    "planned bigint: the epoch that it was sent at, null unless it is open",
+    "planned bigint: the epoch at which it was sent, null unless it is open",
     "knows bigint: the epoch that its coordinator knows, null unless it is open",
     "answered array<string>: the replicas that have answered",
-    "enough boolean: whether those are enough by the plan as it was sent, null unless it is open",
-    "valid boolean: whether they are enough by what the coordinator knows, null unless it is open",
+    "enough boolean: whether those are enough for the plan that was sent, null unless the "
+    "request is open",
+    "valid boolean: whether they are enough given what the coordinator knows, null unless the "
+    "request is open",
     "result string: what the client was told, empty while it waits",
 )
 TRACE_TABLES = (RUNS, EVENTS, EPOCHS, OPERATIONS, BARRIERS, PLACEMENTS, REQUESTS)

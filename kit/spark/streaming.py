@@ -33,7 +33,7 @@ class Watching(ABC):
 
     @abstractmethod
     def lag(self) -> pd.DataFrame:
-        """The live table as it stands: node, runs, mean, most, behind."""
+        """Give the live table: node, runs, mean, most, behind."""
 
     @abstractmethod
     def stop(self) -> None:
@@ -73,7 +73,7 @@ class Watch(Watching):
 
     @checked
     def __init__(self, spark: Spark, folder: str | Path, *, files_at_once: int = 4) -> None:
-        """The folder may still be empty; it need not exist yet."""
+        """The folder can be empty, and it need not exist yet."""
         self._spark = spark
         self._name = f"lag_{uuid.uuid4().hex}"
         place = _epochs_below(folder)
@@ -99,7 +99,7 @@ class PlainWatch(Watching):
 
     @checked
     def __init__(self, folder: str | Path) -> None:
-        """The folder may still be empty; it need not exist yet."""
+        """The folder can be empty, and it need not exist yet."""
         self._place = _epochs_below(folder)
 
     def lag(self) -> pd.DataFrame:

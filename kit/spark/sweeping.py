@@ -26,10 +26,10 @@ from kit.spark.workers import seeded
 SWEEP = table(
     "sweep",
     "a walk",
-    "seed bigint: the seed that it was drawn from",
-    "steps int: how many steps it took",
-    "verdict string: clean, or the name of what its last step breaks",
-    "coverage array<string>: the transitions of the tables that it took",
+    "seed bigint: the seed of the walk",
+    "steps int: how many steps the walk took",
+    "verdict string: clean, or the name of the promise that its last step breaks",
+    "coverage array<string>: the transitions of the tables that the walk took",
     "trace string: the run as a trace, in JSON",
 )
 _ROWS = 64  # walks of one batch

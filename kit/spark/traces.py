@@ -207,7 +207,7 @@ class Reports(ABC):
 
     @abstractmethod
     def table(self, name: str) -> Any:
-        """One of the tables, of all runs: a Spark frame, or one of pandas without Spark."""
+        """Give one of the tables, over all runs: a Spark frame, or a pandas frame without Spark."""
 
     def lag(self) -> pd.DataFrame:
         """How many epochs each node is behind: runs, mean, most, and the share of steps behind."""
@@ -246,7 +246,7 @@ class Traces(Reports):
 
     @checked
     def __init__(self, spark: Spark, folder: str | Path) -> None:
-        """Nothing is read before it is asked for; BadInput for a folder without traces."""
+        """Nothing is read until you ask for it. Raises BadInput for a folder without traces."""
         self.spark = spark
         self.folder = _folder_of_traces(folder)
 

@@ -108,7 +108,7 @@ def draw_actions(
     ]
     number = len(waiting) + len(closed)
     must_wait = h("summary", say("{n} must wait", n=number) if number else say("nothing waits"))
-    possible = h("summary", say("{n} may happen", n=len(options) - len(refused)))
+    possible = h("summary", say("{n} can happen", n=len(options) - len(refused)))
     impossible = [option for option in refused if not _waits(option[1])]
     reasons = (
         _reasons(

@@ -103,7 +103,7 @@ def draw_break(scene: Scene, picture: Frag | None, named: Named) -> Frag | None:
         h("p", say("Evidence:")),
         h("ul", [h("li", fact, class_="witness") for fact in facts(first.witness)]),
         soft(say("Also broken in this step: {others}.", others=others) if others else ""),
-        soft(say("Broken before: {others}.", others=former) if former else ""),
+        soft(say("Already broken: {others}.", others=former) if former else ""),
         h("p", _buttons(scene, inquiry), class_="kp-asks"),
         h("p", role="status", class_="kp-told"),
         act_button(say("Stop"), "break:stop", "break:stop", scene.closed, kind="act kp-stop"),
@@ -121,11 +121,11 @@ def draw_break(scene: Scene, picture: Frag | None, named: Named) -> Frag | None:
 def _buttons(scene: Scene, inquiry: Inquiry) -> Iterator[Frag]:
     yield _button(say("Why?"), "why", kind="act suggested")
     if inquiry.possible is None or inquiry.possible.stopped:
-        words = say("Show where it became possible")
+        words = say("Show where the break became possible")
         yield act_button(words, "break:possible", "break:possible", scene.closed)
     elif scene.moments():
         moment = (0, *scene.moments())[inquiry.possible.step]
-        yield _button(say("Go to where it became possible"), "visit", moment=moment)
+        yield _button(say("Go to where the break became possible"), "visit", moment=moment)
     done = {each.safeguard: each for each in inquiry.restored}
     for safeguard in scene.model.safeguards:
         if safeguard.name not in scene.model.off:
@@ -166,15 +166,23 @@ def possible_words(scene: Scene, possible: Possible) -> str:
     step = scene.counted(possible.step - 1)
     if possible.stopped:
         return say(
-            "Stopped. As far as the search got, the break is possible from step {step}: {suffice}.",
+            "The search was stopped. As far as it got, the break is possible from step {step}: "
+            "{suffice}.",
             step=step,
             suffice=suffice,
         )
     here = say("The break became possible at step {step}: {suffice}.", step=step, suffice=suffice)
     if possible.step == 1:
-        return f"{here} {say('From the start: not found within {n:,} states.', n=possible.most)}"
+        return (
+            f"{here} "
+            f"{say('A search from the start found no break within {n:,} states.', n=possible.most)}"
+        )
     before = scene.counted(possible.step - 2)
-    beyond = say("From step {step}: not found within {n:,} states.", step=before, n=possible.most)
+    beyond = say(
+        ("A search from step {step} found no break within {n:,} states."),
+        step=before,
+        n=possible.most,
+    )
     return f"{here} {beyond}"
 
 
@@ -191,9 +199,13 @@ def restored_words(scene: Scene, again: Restored) -> str:
             reason=reason.rstrip("."),
         )
     if len(again.left_out) > 1:
-        words += " " + say("So are {n} more.", n=len(again.left_out) - 1)
+        words += " " + say("{n} more steps are refused as well.", n=len(again.left_out) - 1)
     still = "; ".join(again.broken)
-    after = say("It still breaks: {still}.", still=still) if still else say("No promise breaks.")
+    after = (
+        say(("It still breaks a promise: {still}."), still=still)
+        if still
+        else say("No promise breaks.")
+    )
     return f"{words} {after}"
 
 

@@ -49,7 +49,7 @@ def draw_cover(story: Story, scene: Scene, picture: Frag | None) -> Frag:
         h(
             "p",
             h("button", watch, type="button", class_="act suggested", data_do="watch"),
-            h("button", say("Step myself"), type="button", class_="act", data_do="myself"),
+            h("button", say("Step by hand"), type="button", class_="act", data_do="myself"),
             class_="kp-begin",
         ),
         soft(f"{guarded[0].id}: {guarded[0].title}." if guarded else ""),

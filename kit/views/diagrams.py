@@ -355,7 +355,7 @@ def state_panel(
     name: str,
     title: str,
     standing: Callable[[Scene], Standing | None],
-    nothing: str = later("No operation is under way."),
+    nothing: str = later("No operation is in progress."),
     tab: str = "",
 ) -> Panel:
     """Make the panel of a state diagram, as a family's picture or as a tab.
@@ -371,7 +371,7 @@ def state_panel(
             return h("div", h("p", say(nothing), class_="soft"))
         ways = "; ".join(f"{event or 'on'} → {after}" for _, event, after in place.ways)
         words = f": {ways or say('nothing follows')} "
-        back = h("small", say("(hollow head: back)")) if place.diagram.rollbacks else None
+        back = h("small", say("(hollow arrowhead: back)")) if place.diagram.rollbacks else None
         said = h("p", h("b", place.state), words, back, k=f"{name}:ways")
         return h("div", draw_diagram(place, f"{name}:", fits=True), said)
 
@@ -405,6 +405,6 @@ def _as_list(standing: Standing, prefix: str) -> Frag:
     for i, way in enumerate(diagram.transitions):
         here = "here" if way[0] == standing.state else None
         lines.append(h("li", _sentence(way), k=f"{prefix}line:{i}", class_=here))
-    note = say("{label} (as text: the graphviz program is not installed to draw it)",
+    note = say("{label} (as text, because Graphviz is not installed)",
                label=diagram.label)  # fmt: skip
     return h("div", h("p", note, class_="soft"), h("ul", lines))

@@ -83,7 +83,7 @@ document.getElementById(`pack${link.search}`).id = "pack";
 
 def closed_words() -> str:
     """What is said to a reader of a page who wants to act."""
-    return say("This is an exported page: open the trace in the notebook to act.")
+    return say("This page is an export. To act, open the trace in the notebook.")
 
 
 class Exported(Struct, frozen=True):
@@ -97,7 +97,9 @@ class Exported(Struct, frozen=True):
         """A link to the page, which a stored notebook keeps, and what the page lacks."""
         place = Path(os.path.relpath(self.path)).as_posix()
         lacks = (
-            " " + say("It lacks: {parts}.", parts=", ".join(self.left_out)) if self.left_out else ""
+            " " + say(("The page leaves out: {parts}."), parts=", ".join(self.left_out))
+            if self.left_out
+            else ""
         )
         link = f'<a href="{escape(quote(place))}">{escape(place)}</a>'
         return {
@@ -112,12 +114,11 @@ def export_html(
 ) -> Exported:
     """Write a timeline as one HTML page of at most ``limit`` bytes.
 
-    When it would be larger, optional panels are left out, then the branches that are not shown,
-    then the other panels beside the first; the page and the result say which.
+    If it would be larger, optional panels are left out, then the branches that are not shown, then
+    all panels but the first. The page and the result say what was left out.
 
-    Raises BadInput before any work, when ``path`` cannot be written or ``limit`` is no positive
-    number.
-    Raises KitError when not even the least page fits; the message names the biggest parts.
+    Raises BadInput, before any work, when ``path`` cannot be written or ``limit`` is not positive.
+    Raises KitError when even the smallest page does not fit. The message names the biggest parts.
     """
     whole_number("limit", limit, 1)
     target = check_place(path, "path")
@@ -134,8 +135,9 @@ def export_stories(
 ) -> Exported:
     """Write several timelines as one HTML page of at most ``limit`` bytes that lists them by name.
 
-    Raises BadInput when ``path`` cannot be written or ``limit`` is no positive number.
-    Raises KitError when the page is larger; nothing is left out of a page of several stories.
+    Raises BadInput when ``path`` cannot be written or ``limit`` is not positive.
+    Raises KitError when the page is larger, because nothing is left out of a page of several
+    stories.
     """
     whole_number("limit", limit, 1)
     target = check_place(path, "path")
@@ -143,7 +145,9 @@ def export_stories(
     packs = {name: story.pack().ordered().compressed() for name, story in rendered.items()}
     made = _page(title, None, _place(next(iter(rendered.values()))), packs)
     if len(made) > limit:
-        raise KitError(f"page: {len(made):,} bytes, allowed at most {limit:,}; tell fewer stories")
+        raise KitError(
+            f"page: {len(made):,} bytes, at most {limit:,} are allowed; choose fewer stories"
+        )
     write_whole(target, made, "path")
     return Exported(target, len(made), ())
 
@@ -254,7 +258,7 @@ def _fit(timeline: Timeline, limit: int) -> tuple[bytes, tuple[str, ...]]:
             parts = biggest(rendered.store.texts)
             names = ", ".join(f"{kind} ({count:,} characters)" for kind, count in parts)
             raise KitError(
-                f"page: {len(made):,} bytes, allowed at most {limit:,}; biggest parts: {names}"
+                f"page: {len(made):,} bytes, at most {limit:,} are allowed; biggest parts: {names}"
             )
 
 

@@ -305,7 +305,7 @@ def brief_narration(scene: Scene) -> list[Frag]:
         return [_said(milestone, mark(scene.say)), *_why(mark(why) if why else None)]
     in_full = Marker(scene.model.name)
     words = [h("p", in_full(text)) for text in (scene.say, why) if text]
-    whole = sheet(h("summary", say("all of it")), words, key="said", quiet=True)
+    whole = sheet(h("summary", say("full text")), words, key="said", quiet=True)
     beside = lines * LINE - badge - SHEET
     # Where no clause has room beside it, the smallest board leaves the milestone to the time bar.
     roomy = measured(clause(scene.say, beside, size), size) <= beside

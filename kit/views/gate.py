@@ -30,7 +30,7 @@ MOST_COME = 5
 """Nodes that stand behind a gate one by one; of more, they are counted."""
 MOST_NAMED = 24
 """Nodes that the sentence of a gate names on each side."""
-MISSING, THERE = later("missing: {names}"), later("there: {names}")
+MISSING, THERE = later("Missing: {names}."), later("Present: {names}.")
 HIGH = 42.0
 """How high a gate at the foot of a stage is."""
 SMALL = 11.0
@@ -99,20 +99,22 @@ class Gate(Struct, frozen=True):
         """The gate in words: how many have come, who is missing, who is there."""
         come, all_ = len(self.there), len(self.there) + len(self.missing)
         values = {"what": self.title, "n": come, "all": all_, "needed": self.needed}
-        values |= {"knows": self.knows, "why": self.why}
+        values |= {"knows": self.knows, "why": self.why.rstrip(".")}
         if self.why:
-            said = say("{what} must wait: {why}", **values)
+            said = say("{what} must wait: {why}.", **values)
         elif self.is_open:
             said = say(
-                "the gate of {what} is open: {n} of {all} have {knows}, {needed} needed", **values
+                "The gate for “{what}” is open. {n} of {all} have {knows} ({needed} needed).",
+                **values,
             )
         else:
             said = say(
-                "the gate of {what} is closed: {n} of {all} have {knows}, {needed} needed", **values
+                "The gate for “{what}” is closed. {n} of {all} have {knows} ({needed} needed).",
+                **values,
             )
         for words, names in ((MISSING, self.missing), (THERE, self.there)):
             if names:
-                said += f"; {say(words, names=', '.join(some_of(names, MOST_NAMED)))}"
+                said += f" {say(words, names=', '.join(some_of(names, MOST_NAMED)))}"
         return said
 
     @property
@@ -126,7 +128,7 @@ class Gate(Struct, frozen=True):
         if not (self.there or self.missing):
             return ""
         if len(self.there) + len(self.missing) > self.needed:  # some of them are enough
-            return say("{n}, needs {all}", n=len(self.there), all=self.needed)
+            return say("{n} ({all} needed)", n=len(self.there), all=self.needed)
         return say("{n} of {all}", n=len(self.there), all=self.needed)
 
 
@@ -215,7 +217,7 @@ def gate_below(
     if not gates:
         return None
     gate, y = gates[0], bottom - HIGH / 2
-    said = say("{n} have come", n=len(gate.there))
+    said = say("{n} have arrived", n=len(gate.there))
     behind = _BEHIND * len(_some(gate.there, MOST_COME)) or measured(said) * bool(gate.there)
     post = min(300.0, width - 24 - behind - measured(gate.count, bold=True))
     room = width - post - 20 - measured(gate.count, bold=True)
@@ -334,7 +336,7 @@ def _crowd(
     behind = [
         h(
             "g",
-            h("title", say("{name} has come", name=name)),
+            h("title", say("{name} has arrived", name=name)),
             fresh(0, 0, 2 * SMALL + 2, 2 * SMALL + 6) if name in new else None,
             head_of("node", SMALL),
             letter_of(letters.get(name, name), SMALL),

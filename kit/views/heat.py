@@ -134,7 +134,7 @@ def draw_heat(
         if source in number and target in number
     ]
     rest = len(thickest) - MOST_ARCS
-    more = say("and {n} more ways", n=rest) if rest > 0 else ""
+    more = say("and {n} more pairs", n=rest) if rest > 0 else ""
     return h(
         "div",
         h(

@@ -80,10 +80,10 @@ def _heard(scene: Scene) -> Mapping[str, frozenset[int]]:
 def how_seen(scene: Scene) -> str:
     """What is meant by that, in a sentence."""
     if isinstance(scene.model, NetworkModel):
-        return say("A node has seen its own steps, and whatever it heard of through messages.")
+        return say("A node has seen its own steps and whatever it has heard through messages.")
     if isinstance(scene.model, RecordedRun):
-        return say("What a node hears was not recorded; these are the steps that change it.")
-    return say("This model has no lanes; these are the steps in which a node sends or receives.")
+        return say("What a node hears was not recorded. These are the steps that change the node.")
+    return say("This model has no lanes. These are the steps in which a node sends or receives.")
 
 
 def known_parts(picture: Frag, name: str) -> list[str]:
@@ -108,7 +108,7 @@ def seen_by(scene: Scene, node: str) -> list[tuple[int, str, str]]:
     known, model, rows = seen(scene), scene.model, []
     if node not in known:
         raise BadInput(
-            "node", node, f"one of {', '.join(sorted(known)) or 'none: it has no lanes'}"
+            "node", node, f"one of {', '.join(sorted(known)) or 'none, because it has no lanes'}"
         )
     for number in sorted(known[node]):
         step = scene.way()[number]
@@ -267,14 +267,14 @@ def shiviz(scene: Scene, numbers: Container[int]) -> str:
 
 @checked
 def export_run(timeline: Timeline, form: str, *, node: str = "") -> str:
-    """The run that is shown, up to its end, as a text in a form for other tools.
+    """Write the run that is shown, up to its end, as text for other tools.
 
     ``itf``: its states, for Apalache and Quint. ``shiviz``: a log with vector clocks. ``mermaid``
-    and ``svg``: a sequence diagram. With a ``node`` they tell what that node has seen alone.
-    ``node``: the same in lines, with the node's part in each step.
+    and ``svg``: a sequence diagram. With a ``node`` they show only what that node has seen.
+    ``node``: the same as lines, with the node's part in each step.
 
-    Raises BadInput for another form, an unknown node, none where one is needed, or one where the
-    form has whole states.
+    Raises BadInput for another form, an unknown node, a missing node where one is needed, or a node
+    where the form has whole states.
     """
     if node and form == "itf":
         raise BadInput("node", node, "no node with itf, because its states are those of all nodes")

@@ -84,7 +84,7 @@ def act_button(
         data_key=digit,
         data_refused=why,
         aria_disabled="true" if why else None,
-        aria_label=say("{what}, not now: {why}", what=said or words, why=why)
+        aria_label=say("{what} is not possible now: {why}", what=said or words, why=why)
         if why
         else said or None,
         **more,

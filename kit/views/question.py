@@ -49,8 +49,12 @@ class Question(Struct, frozen=True):
                 votes = h("progress", value=0, max=1, hidden=True) if key else None
                 named = h("kbd", key) if key else None
                 labels.append(h("label", box, " ", named, f" {choice} ", votes, h("b")))
-        where = h("small", say("Tick, or press in the picture.")) if any(self.things) else None
-        each = say("each press of {keys} is a vote; no names are kept", keys=", ".join(VOTED))
+        where = (
+            h("small", say("Tick an answer, or press it in the picture."))
+            if any(self.things)
+            else None
+        )
+        each = say("each press of {keys} is one vote; no names are stored", keys=", ".join(VOTED))
         return h(
             "div",
             h("fieldset", h("legend", self.text), where, labels),
@@ -93,7 +97,7 @@ def receivers(scene: Scene, picture: Panel | None) -> Question | None:
     if not right <= things.keys() or not len(right) < len(things) <= MOST:
         return None
     return Question(
-        say("Next: {verb}. Who gets {what}?", verb=verb, what=flows[0].label or say("it")),
+        say("Next: {verb}. Which nodes get {what}?", verb=verb, what=flows[0].label or say("it")),
         tuple(things),
         tuple(name for name in things if name in right),
         scene.say,
@@ -129,7 +133,7 @@ def changed_parts(scene: Scene, tabs: dict[str, bool] | None = None) -> Question
     offered = tuple(part for part in parts if part in kept)
     ask = later("Next: {verb}. Which of these change?")
     if all(part in names for part in offered):
-        ask = later("Next: {verb}. Who changes?")
+        ask = later("Next: {verb}. Which nodes change?")
     return Question(
         say(ask, verb=scene.model.verb(scene.action)),
         offered,

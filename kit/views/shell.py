@@ -169,7 +169,7 @@ def keys_help() -> tuple[tuple[str, str], ...]:
         (say("Shift + ←"), say("to the previous milestone")),
         (say("Home, End"), say("first and last step")),
         (say("Space"), say("play and pause")),
-        (say("1 to 9"), say("the actions, by their numbers")),
+        (say("1 to 9"), say("do the action with this number")),
         (say("1 to 4"), say("while a question is open: choose, or vote in a class")),
         (
             say("[  and  ]"),
@@ -180,13 +180,13 @@ def keys_help() -> tuple[tuple[str, str], ...]:
         (say("+  and  −"), say("a larger or smaller picture; 0: original size")),
         ("w", say("why a promise breaks in this step")),
         ("f", say("fork: begin a new branch at this step")),
-        ("o", say("film, an overview: the milestones as small pictures; Enter goes to one")),
+        ("o", say("film: the milestones as small pictures; Enter goes to one")),
         ("p", say("projector: full screen, large type")),
         (
             say("Page Up, Page Down"),
-            say("on the projector: back and forward, as sent by a remote"),
+            say("on the projector: back and forward, also from a remote"),
         ),
-        (say("Esc"), say("close whatever covers the panels")),
+        (say("Esc"), say("close what covers the panels")),
         ("?", say("this list")),
     )
 
@@ -196,10 +196,10 @@ def marks_help() -> tuple[tuple[str, str], ...]:
     return (
         (say("dashed"), say("planned, or not yet true")),
         (say("yellow"), say("changed in this step")),
-        (say("green ✓"), say("a promise that holds (green means nothing else)")),
-        (say("+ and −"), say("what comes, what goes")),
+        (say("green ✓"), say("a promise that holds; green has no other meaning")),
+        (say("+ and −"), say("added, removed")),
         (say("hollow"), say("down; grey with ✗: dead; with +: joining")),
-        (say("crown"), say("it leads")),
+        (say("crown"), say("the leader")),
     )
 
 
@@ -208,7 +208,7 @@ def _buttons() -> tuple[tuple[str, str, str], ...]:
         ("first", say("first step"), say("Home")),
         ("back", say("one step back"), "←"),
         ("play", say("play"), say("Space")),
-        ("step", say("one step on"), "→"),
+        ("step", say("one step forward"), "→"),
         ("milestone", say("to the next milestone"), say("Shift →")),
         ("fork", say("fork here"), "f"),
     )
@@ -300,8 +300,8 @@ def _modes() -> Frag:
         _toggle(
             "setup", say("Set up"), hidden=True, title=say("model, parameters, safeguards, search")
         ),
-        _toggle("predict", say("Predict"), title=say("answer before a step is shown")),
-        _toggle("story", say("Story"), title=say("what several nodes do alike is one step")),
+        _toggle("predict", say("Predict"), title=say("answer a question before a step is shown")),
+        _toggle("story", say("Story"), title=say("show what several nodes do alike as one step")),
         _toggle("film", say("Film"), title=say("the milestones as small pictures")),
         _toggle("unfold", say("Unfold runs"), hidden=True, title=say("show each step of a run")),
         h("label", h("span", say("speed")), h("select", speeds, data_do="speed")),

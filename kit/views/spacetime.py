@@ -357,7 +357,7 @@ def draw_spacetime(run: Spacetime) -> Frag:
     )
     marks = (
         *(say("open end: in flight"), say("dashed ‖: held"), say("✗ lost"), say("dotted: a copy")),
-        say("×2: two of the same"),
+        say("×2: two alike"),
     )
     legend = h("p", " · ".join(marks), class_="soft legend")
     chosen = only_of(run.known) if run.known else None
@@ -528,19 +528,23 @@ def _events(run: Spacetime, first: int) -> Mapping[int, list[str]]:
         for (source, text, target), number in messages.items():
             ends = {"source": source, "target": target}
             said[step].append(
-                say("{source} sends {what} to {target}", what=times(text, number), **ends)
+                say("{source} sends to {target}: {what}", what=times(text, number), **ends)
             )
     return said
 
 
 def _story(arrow: Arrow) -> str:
-    since = say("sent at {step}", step=arrow.sent_at or say("the start"))
+    since = say("sent at {step}", step=_at(arrow.sent_at))
     if arrow.copied_at is not None:
-        since = say("{since}, copied at {step}", since=since, step=arrow.copied_at)
+        since = say("{since}, copied at {step}", since=since, step=_at(arrow.copied_at))
     if arrow.fate == "received":
         ends = {"target": arrow.target, "source": arrow.source, "what": arrow.text}
-        return say("{target} receives {what} from {source} ({since})", since=since, **ends)
+        return say("{target} receives from {source}: {what} ({since})", since=since, **ends)
     return say("{what} is {fate} ({since})", what=arrow.what, fate=_fate(arrow.fate), since=since)
+
+
+def _at(step: int) -> str:
+    return say("step {step}", step=step) if step else say("the start")
 
 
 def _fate(fate: Fate) -> str:

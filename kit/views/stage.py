@@ -865,7 +865,7 @@ def _unsaid(stage: Stage) -> Iterator[str]:
 
 MEANINGS = {
     "crown": later("crown: leads"),
-    "lock": later("lock: its change is under way"),
+    "lock": later("lock: its change is in progress"),
     "key": later("key: session open"),
     "ban": later("ban: banned"),
     "+": later("+: joining"),
@@ -875,7 +875,7 @@ MEANINGS = {
     "diamond": later("diamond: operator"),
     "eye": later("eye: read; pencil: written; filled: asked now"),
     "dashed card": later("dashed card: not committed"),
-    "struck": later("struck: no effect"),
+    "struck": later("struck out: no effect"),
     "letters": later("letters: stored; framed: committed; black: applied"),
     "counts": later("counts: nodes that have applied it"),
     "envelope": later("envelope: on its way"),
@@ -883,7 +883,7 @@ MEANINGS = {
     "dashed envelope": later("dashed envelope: leaves once its sender has written"),
     "torn": later("torn: lost"),
     "open envelope": later("open envelope: arrived"),
-    "dot": later("dot: no node there"),
+    "dot": later("dot: no node here"),
     "ring": later("yellow ring: acts in this step"),
     "yellow": later("yellow: new in this step"),
 }
@@ -937,7 +937,7 @@ def _aspects(
     """
     values: dict[str, Callable[[Character], str]] = {
         say("state"): lambda each: " ".join(say(sign) for sign in (each.health, each.sign) if sign),
-        say("goes by"): lambda each: each.tag,
+        say("works with"): lambda each: each.tag,
         say("holds"): lambda each: ", ".join(each.holds),
     }
     former = {each.name: each for each in before.characters} if before else {}

@@ -193,7 +193,7 @@ def draw_states(states: States, name: str = "states") -> Frag:
         return _as_table(states)
     svg = drawn(name, dot_of(states))
     if svg is None:
-        note = f"{states.summary} (as text: the graphviz program is not installed to draw it)"
+        note = f"{states.summary} (as text, because Graphviz is not installed)"
         lines = [h("li", line, k=f"line:{i}") for i, line in enumerate(_lines(states))]
         return h("div", h("p", note), h("ul", lines))
     lit = {f"s{n}" for n, place in enumerate(states.places) if place.broken} or {"s0"}
@@ -231,7 +231,7 @@ def states_text(states: States) -> str:
         return "\n".join([states.summary, *(f"  {line}" for line in _lines(states))])
     rows = [
         f"  {count.kind}: can happen in {count.sources:,} states, {count.steps:,} steps, "
-        f"reaches {count.first:,} states first"
+        f"{count.first:,} states reached first in this way"
         for count in states.counts
     ]
     return "\n".join([states.summary, *rows, f"  {_by_distance(states)}"])

@@ -179,10 +179,8 @@ class Controls:
         self.openers = {title: _opener(title, title == former) for title in self.pages}
         for opener in self.openers.values():
             opener.observe(self._turn_to, "value")
-        zoom = button(
-            say("Zoom in"), say("how this step is achieved, in a finer model"), self._zoom
-        )
-        back = button(say("Zoom out"), say("back to this run alone"), self._zoom_out)
+        zoom = button(say("Zoom in"), say("show how a finer model does this step"), self._zoom)
+        back = button(say("Zoom out"), say("show this run alone again"), self._zoom_out)
         zooms = [zoom, back] * (finer_runs(self.player.model) is not None)
         self.row.children = (self.source, self.reset, *zooms, *self.openers.values())
         self.page.children = (self.pages[former],) if former in self.pages else ()
@@ -259,7 +257,7 @@ class Controls:
     def _zoom_out(self, _button: Any) -> None:
         """Close the finer run below the stage."""
         self.player.children = self.player.children[:2]
-        self._say(say("back to this run alone"))
+        self._say(say("show this run alone again"))
 
     def _load(self, _button: Any) -> None:
         with self._reporting():

@@ -38,8 +38,8 @@ class DrillPlayer(DrillSession, Player):
 class DrillBoard:
     """A drill by its name: type an operator's commands, and look at the cluster beside.
 
-    ``checklist`` False hides the steps of the procedure. ``player`` shows the history, which is
-    also walked and forked by its own controls; a command meets the moment that is shown.
+    ``checklist`` False hides the steps of the procedure. ``player`` shows the history, and its own
+    controls walk and fork it too. A command acts on the moment that is shown.
 
     Raises BadInput for a name that no drill has.
     """
@@ -65,7 +65,7 @@ class DrillBoard:
 
     @checked
     def enter(self, *lines: str) -> None:
-        """Type lines, one after the other; what is wrong with one is told below it."""
+        """Type lines, one after the other. Below a line you see what is wrong with it."""
         self.terminal.enter(*lines)
 
     @property

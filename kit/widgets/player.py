@@ -43,12 +43,12 @@ class Player(Session, ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ship
     """A model on a stage, with controls for time, actions and parameters.
 
     ``source`` is a timeline, a model, a scenario, or the name of a model or scenario; None is the
-    first scenario of the worked examples. ``controls`` False leaves the drop-downs and switches
-    away (for a model of one's own they are left away anyhow). ``play`` True begins to play when it
-    is first shown, unless the reader wants no motion. ``story`` True shows what several nodes do
-    alike as one step, which a press opens. Everything the buttons do, the
-    methods do too, by the same code; a method raises the ``kit.errors.KitError`` that a
-    button shows in place.
+    first scenario of the worked examples. With ``controls`` False there are no drop-downs and
+    switches. A model of your own never has them. With ``play`` True it starts to play when it is
+    first shown, unless the reader prefers no motion. With ``story`` True, what several nodes do
+    alike is shown as one step, which opens when pressed. The methods do everything that the buttons
+    do, with the same code. Where a button shows an error in place, a method raises the
+    ``kit.errors.KitError``.
     """
 
     stage: Stage

@@ -53,10 +53,10 @@ class StatesPicture:
 def states(
     model: Model[Any, Any], most: int = MOST_COUNTED, *, picture: str | None = None
 ) -> StatesPicture:
-    """All states of a model, at most so many, as a picture.
+    """Draw all states of a model, up to ``most``, as a picture.
 
-    Up to a hundred are drawn as a graph; above that a table says what each kind of action does.
-    ``picture`` names a committed drawing under ``images/``.
+    Up to a hundred states are drawn as a graph. For more, a table says what each kind of action
+    does. ``picture`` names a committed drawing under ``images/``.
 
     Raises BadInput when ``most`` is below 1, or the model does not keep its word.
     """

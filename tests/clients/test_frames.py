@@ -79,7 +79,7 @@ def test_options_are_told_before_anything_is_agreed(served: Served) -> None:
         (request(frames.STARTUP, b"\0\x01\0"), "1 are left"),
         (request(frames.STARTUP, b"\xff\xff"), "at most 10000"),
         (request(frames.REGISTER, b"\0\x01\0\x04NOPE"), "REGISTER NOPE"),
-        (request(frames.OPTIONS, b"more"), "4 bytes more"),
+        (request(frames.OPTIONS, b"more"), "extra bytes after its end: 4"),
         (request(frames.QUERY, b"\0\0\0\x02\xff\xff" + LEVEL_ONE), "not UTF-8"),
         (request(frames.QUERY, b"\0\0\0\x01a\0\x63\0"), "consistency 0x0063"),
         (request(frames.BATCH, b"\x07"), "batch type 7"),

@@ -89,7 +89,7 @@ def test_show_tells_signs_from_promises() -> None:
     """A sign is told with its kind, or with the safeguards without which it is one."""
     out = " ".join(call("show", "recovery").out.split())
     assert "persist-in-order step Data is persisted" in out
-    assert "needs INV-CAUSAL; a sign marks one without S-48" in out
+    assert "needs INV-CAUSAL; counts as a sign without S-48" in out
     for entry in entries().values():
         shown = " ".join(call("show", entry.name).out.split())
         for sign in build(entry.name).signs:
@@ -120,7 +120,9 @@ def test_check_bounded() -> None:
     answer, found = checked("twophase", "--max-states", "10")
     assert answer.status == 2
     assert (found["complete"], found["violation"]) == (False, None)
-    assert "bounded: none found so far" in call("check", "twophase", "--max-states", "10").out
+    assert (
+        "bounded: no violation found so far" in call("check", "twophase", "--max-states", "10").out
+    )
 
 
 @pytest.mark.parametrize("word", [*SAFEGUARDS, *SAFEGUARDS.values()])

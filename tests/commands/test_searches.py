@@ -126,7 +126,7 @@ def test_what_is_less_than_complete_does_not_read_so() -> None:
         (
             ("twophase", "--max-states", "9"),
             "bounded",
-            "bounded: none found so far, but nothing is pr",
+            "bounded: no violation found so far, but noth",
         ),
         (("twophase", "--symmetry"), "up to symmetry", "no violation up to symmetry; of the symm"),
         (("tcm", "--refines"), "judged in part", "every state visited, judged in part: no viol"),
@@ -190,7 +190,7 @@ def test_an_interrupted_search_is_told() -> None:
     assert (answer.json["states"], answer.json["complete"]) == (100, False)
     words = call("check", "stopped", "-p", "rms=5").out
     assert "stopped: 100 states" in words
-    assert "interrupted: none found so far" in words
+    assert "interrupted: no violation found so far" in words
 
 
 def test_a_bar_leaves_no_mark_on_stdout() -> None:
@@ -254,7 +254,7 @@ def test_fuzz_clean() -> None:
     assert words[1:] == [
         "configuration: every parameter at its default",
         "judged: always consistent; sometimes all-commit, all-abort",
-        "none found",
+        "no violation found",
         "all 9 transitions in the tables were taken",
     ]
 
@@ -280,7 +280,7 @@ def test_fuzz_finds_shrinks_and_writes(tmp_path: Path) -> None:
     assert "BROKEN " in played.out
     words = call("fuzz", "tcm", "--off", "S-06", "--seeds", "0:8").out
     assert f"violated: {violation['property']}: " in words
-    assert f"first by seed {violation['seed']}, in " in words
+    assert f"first found by seed {violation['seed']}, in " in words
     assert " shrunk from " in words
 
 
@@ -308,7 +308,10 @@ def test_an_interrupted_fuzz_is_told() -> None:
     assert answer.status == 2
     assert answer.json["interrupted"] is True
     assert 0 < answer.json["walks"] < 500
-    assert "none found before it was interrupted" in call("fuzz", "stopped", "--seeds", "0:500").out
+    assert (
+        "no violation found before the interruption"
+        in call("fuzz", "stopped", "--seeds", "0:500").out
+    )
 
 
 @pytest.mark.parametrize(

@@ -184,12 +184,12 @@ def test_the_schedule_delivers_and_leaves_faults_alone() -> None:
     while timeline.forward() is not None:
         pass
     assert [moment.say for moment in timeline.moments[1:]] == [
-        "The network holds add 1 from A to B back.",
+        "The network holds back A's message to B: add 1.",
         "The network is cut: A | B.",
         "The network is whole again.",
         "B receives add 2 from A and sends done 2 to A.",
         "A receives done 2 from B.",
-        "The network lets add 1 from A to B go.",
+        "The network releases A's message to B: add 1.",
         "B receives add 1 from A and sends done 1 to A.",
         "A receives done 1 from B.",
     ]
@@ -221,7 +221,7 @@ def test_a_message_that_changes_nothing_is_told_so() -> None:
     timeline = copied_once()
     (repeated,) = timeline.model.actions(timeline.state)
     timeline.do(repeated)
-    assert timeline.moments[-1].say == "A receives done 1 from B and has nothing to do."
+    assert timeline.moments[-1].say == "A receives done 1 from B and does nothing."
 
 
 def test_a_state_is_read_by_its_nodes_and_its_network() -> None:
@@ -367,9 +367,9 @@ duplicate A>B add 1
 duplicate A>B add 1
 waiting partition
 ----
-The network makes one more copy of add 1 from A to B.
-refused: the budget of duplicates is spent
-partition A | B: the budget of partitions is spent
+The network duplicates A's message to B: add 1.
+refused: the budget of duplicates is used up
+partition A | B: the budget of partitions is used up
 
 deliver A>B add 1
 deliver A>B add 1
@@ -378,7 +378,7 @@ enabled
 ----
 B receives add 1 from A and sends done 1 to A.
 B receives add 1 from A and sends done 1 to A.
-all 2 lamps are lit
+all 2 promises hold
 deliver B>A done 1
 """
 

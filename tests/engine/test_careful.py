@@ -171,7 +171,7 @@ def test_who_has_no_verb_is_told_by_the_class() -> None:
 def test_what_a_judge_is_shown_stays_as_it_was() -> None:
     """What it writes to is named with its line, whatever it answers."""
     judge = asked_twice("property p", written, lambda function, answer: answer)
-    with pytest.raises(BadInput, match=r"^property p, line .*a changed state.*it must only look"):
+    with pytest.raises(BadInput, match=r"^property p, line .*a changed state.*it must only read"):
         judge(Sly([]))
 
 

@@ -169,7 +169,7 @@ def test_a_promise_binds() -> None:
     """A resource manager that is prepared may not give up any more: the button says why."""
     model = TwoPhase()
     state = model.act(model.start(), Prepare(0))
-    with pytest.raises(Refused, match="gave up its right to abort"):
+    with pytest.raises(Refused, match="has given up its right to abort"):
         model.act(state, GiveUp(0))
 
 

@@ -103,7 +103,9 @@ def test_the_nearest_refusal_is_the_models_own() -> None:
     found = search_explanation(TWOPHASE, SIGHT, seen)
     assert (found.verdict, found.where) == ("refuted", "line 2")
     assert found.refused == "decide commit"
-    assert found.refusal.startswith("it has not heard that every resource manager is prepared")
+    assert found.refusal.startswith(
+        "the transaction manager has not heard that every resource manager is prepared"
+    )
 
 
 def test_a_safeguard_that_would_allow_it_is_named() -> None:

@@ -57,7 +57,9 @@ def test_a_plan_that_dies_with_its_driver_never_comes_to_an_end() -> None:
     model = build("tcm", {"crashes": 1}, ("pending-in-metadata",))
     found = {finding.property: finding for finding in fuzz(model, range(30), steps=4).findings}
     finding = found["stable"]
-    assert finding.witness == "no step that is sure to happen is possible, and it does not hold"
+    assert (
+        finding.witness == "no step that is sure to happen is possible, and the goal does not hold"
+    )
     assert not model.properties[-1].check(finding.timeline(model).state)
     assert fuzz(model, range(30), steps=4, within=0).findings == ()
 
@@ -68,8 +70,11 @@ HOME: Any = goal("home", "", lambda s: s.at == 3)
 @pytest.mark.parametrize(
     ("edges", "why"),
     [
-        ({0: (1,), 1: (0,)}, "a fair schedule did not reach it within 50 steps"),
-        ({0: (1,), 1: (2,)}, "no step that is sure to happen is possible, and it does not hold"),
+        ({0: (1,), 1: (0,)}, "a fair schedule did not reach the goal within 50 steps"),
+        (
+            {0: (1,), 1: (2,)},
+            "no step that is sure to happen is possible, and the goal does not hold",
+        ),
     ],
 )
 def test_what_does_not_come_to_its_goal_is_found(edges: Any, why: str) -> None:

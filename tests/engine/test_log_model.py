@@ -91,7 +91,7 @@ def test_the_same_entry_is_not_held_twice() -> None:
     """A second copy of an early entry is refused with its epoch."""
     model, state = a_log(3, window=3)
     state = model.act(state, Deliver("B", 2))
-    with pytest.raises(Refused, match="B already holds epoch 3 back above a gap"):
+    with pytest.raises(Refused, match="B already holds back epoch 3 above a gap"):
         model.act(state, Deliver("B", 2))
 
 

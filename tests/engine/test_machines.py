@@ -58,7 +58,7 @@ def test_what_a_turn_sends_leaves_once_the_disk_has_it() -> None:
         [], ["A>B keep hello"],
     )  # fmt: skip
     assert (model.on_disk(state, 0), state.nodes[0].word) == ("", "hello")
-    writes = "A writes to its disk first"
+    writes = "A has to write to its disk first"
     assert refused(model, state)["tick A again"] == writes
     state = model.act(state, Keeping.persist("A"))
     assert (in_flight(state), model.on_disk(state, 0)) == (["A>B keep hello"], "hello")
@@ -81,9 +81,9 @@ def test_a_crash_after_the_messages_left_does_not_take_them() -> None:
     assert (in_flight(state), state.nodes[0]) == (["A>B keep hello"], Keeper("hello"))
     assert refused(model, state) == {
         "request A hello": "A is down",
-        "request B hello": "the budget of requests is spent",
+        "request B hello": "the budget of requests is used up",
         "crash A": "A is down",
-        "crash B": "the budget of crashes is spent",
+        "crash B": "the budget of crashes is used up",
     }
     state = played(model, "request A hello", "persist A", "crash A", "restart A")
     assert (state.nodes[0].waits, in_flight(state)) == (True, ["A>B keep hello"] * 2)
@@ -167,7 +167,7 @@ def test_every_refusal_is_one_clear_line() -> None:
         Keeping.cut("A>A"): "a link is between two different nodes of the network",
         Keeping.cut("A>Z"): "a link is between two different nodes of the network",
         Keeping.tick("A", "egg"): "A has set no egg timer",
-        Keeping.request("A", "bye"): "no client asks bye now",
+        Keeping.request("A", "bye"): "no client asks for bye now",
         Keeping.persist("A"): "A has nothing to write",
         Keeping.restart("A"): "A is not down",
         Keeping.crash_written("A"): "A has nothing to write",
@@ -286,7 +286,7 @@ crash-written B
 crash B
 ----
 A client asks A: hello.
-A writes to its disk; then its messages leave.
+A writes to its disk, and then its messages leave.
 A crashes: only what is on its disk is left.
 B receives keep hello from A and has to write before it sends kept hello to A.
 B writes to its disk and crashes before its messages leave.
@@ -301,14 +301,14 @@ deliver A>B keep hello
 deliver B>A kept hello
 verdicts
 ----
-B starts again from what is on its disk.
-A starts again from what is on its disk.
-No message gets through on A>B any longer.
+B restarts with what is on its disk.
+A restarts with what is on its disk.
+From now on, no message gets through on A>B.
 refused: the link A→B is cut
 The network is whole again.
 B receives keep hello from A and sends kept hello to A.
-A receives kept hello from B. The client of hello is told: kept.
-the one lamp is lit
+A receives kept hello from B. The client of hello gets its answer: kept.
+the one promise holds
 """
 
 

@@ -152,7 +152,7 @@ def test_a_message_waits_for_its_turn() -> None:
         assert refusal.reason == "the link A→B keeps its order: add 2 comes first"
     n = do.hold(n, early)
     assert [why and why.reason for why in (do.may_deliver(n, early), do.may_deliver(n, late))] == [
-        "add 2 is held", "the link A→B keeps its order: add 2 is held",
+        "add 2 is held back", "the link A→B keeps its order: add 2 is held back",
     ]  # fmt: skip
     assert do.release(n, early).in_flight == (early, late, other)
 
@@ -166,7 +166,7 @@ def test_a_held_message_waits_alone_where_there_is_no_order() -> None:
     n = do.receive(n, early, ())
     refusal = do.may_deliver(n, early)
     assert refusal is not None
-    assert refusal.reason == "add 1 is held"
+    assert refusal.reason == "add 1 is held back"
 
 
 def test_a_split_network_cuts_its_links() -> None:
@@ -195,7 +195,7 @@ def test_each_way_to_split_is_there_once() -> None:
     assert reasons == [
         [None, "the network is not cut"],
         ["the network is already cut: it has to heal first", None],
-        ["the budget of partitions is spent", "the network is not cut"],
+        ["the budget of partitions is used up", "the network is not cut"],
     ]
 
 
@@ -208,7 +208,7 @@ def test_a_budget_is_spent(fault: str) -> None:
         n = getattr(do, fault)(n, envelope)
         assert isinstance(n, Network)
     refusal = getattr(do, fault)(n, envelope)
-    assert refusal.reason == f"the budget of {fault}s is spent"
+    assert refusal.reason == f"the budget of {fault}s is used up"
     free, m = bag([envelope], drops=None, holds=None)
     assert free.drop(m, envelope).left == m.left == Budget(None, 1, None, 1)
 

@@ -86,5 +86,5 @@ def test_a_command_that_prints_nothing_says_what_it_did() -> None:
     drill = typed(WITH_SERVERS, line, line)
     assert [each.lines for each in drill.transcript] == [
         (f"(done on {drill.place}: delete the discovery state)",),
-        ("(nothing changed: it was already so)",),
+        ("(nothing changed: this was already the case)",),
     ]

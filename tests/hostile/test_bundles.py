@@ -72,14 +72,14 @@ HARMFUL = {
     "twice": (packed(*GOOD, member(f"other/{NAME}")), "each name once"),
     "bomb": (BOMB, "at most 2 MB unpacked"),
     "cut gzip": (WHOLE[:-20], "cut short"),
-    "cut tar": (PLAIN[:700], "it ends earlier"),
+    "cut tar": (PLAIN[:700], "the archive ends earlier"),
     "tar without its end": (PLAIN[: PLAIN.rindex(b"\n") + 1], "cut short"),
-    "no tar": (gzip.compress(b"table_id;last_token\n", mtime=0), "there is no tar archive in it"),
+    "no tar": (gzip.compress(b"table_id;last_token\n", mtime=0), "this file holds no tar archive"),
     "spoiled gzip": (WHOLE[:40] + b"?" + WHOLE[41:], "can be unpacked"),
     "spoiled header": (PLAIN[:100] + b"9" + PLAIN[101:], "with its checksum"),
     "many members": (packed(*(member(f"snap/{at}.csv") for at in range(1001))), "at most 1000"),
     "without tablets": (packed(member("snap/system_topology.csv")), f"{NAME} among the files"),
-    "empty": (packed(), "there is no tar archive in it"),
+    "empty": (packed(), "this file holds no tar archive"),
 }
 
 
@@ -123,7 +123,7 @@ ENCODINGS: dict[str, tuple[Callable[[str], bytes], str]] = {
     "latin-1": (lambda text: (text + "Málaga").encode("latin-1"), "byte 0xe1 in line"),
     "NUL in a row": (lambda text: text.replace("\n", "\0\n", 1).encode(), "byte 0x00 in line 1"),
     "NUL at the end": (lambda text: text.encode() + bytes(3), "byte 0x00 in line"),
-    "two marks": (lambda text: BOM_UTF8 * 2 + text.encode(), "one byte order mark; this has two"),
+    "two marks": (lambda text: BOM_UTF8 * 2 + text.encode(), "one byte order mark (this has two)"),
 }
 
 

@@ -61,7 +61,7 @@ NOT_SAID = {
 # Handed to an error, looked for in notebooks, kept with a name by others, or words of other tools.
 NO_WORDS = {
     *("the first word of a command", ", this is ", "the trace is of kit ", "a folder of traces"),
-    *("nothing more can happen", "from here it is out of reach"),
+    *("nothing more can happen", "from here the goal is out of reach"),
     *(", or a monitor remembers what tells them apart", "complete: no violation", "Note over "),
     *("What you will learn", "What you will learn here", "You need", "below a node", "on a disk"),
     *("dashed card", "with bars"),
@@ -229,7 +229,7 @@ def test_a_number_takes_its_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 WRONG = {
     "no catalogue": "a catalogue like en.json",
     '{"plural": "n != 1", "words": {"nein": "no"}}': "'nein'; allowed: words of en.json",
-    '{"plural": "n != 1", "words": {"close": "zu {it}"}}': "the places of 'close' alone",
+    '{"plural": "n != 1", "words": {"close": "zu {it}"}}': "only the places of 'close'",
     '{"plural": "alert(1)", "words": {}}': "a catalogue like en.json",
 }
 

@@ -31,7 +31,7 @@ def test_the_start_notebook_shows_asks_and_answers(lab_page: Page, lab: tuple[Pa
     expect(asked.get_by_role("alert")).to_contain_text("Tick at least one box.")
     asked.get_by_label("A", exact=True).check()
     button.click()
-    expect(asked.get_by_role("alert")).to_contain_text("Not so.")
+    expect(asked.get_by_role("alert")).to_contain_text("That is not right.")
     asked.get_by_label("A", exact=True).uncheck()
     for name in ("B", "C"):
         asked.get_by_label(name, exact=True).focus()

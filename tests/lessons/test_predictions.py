@@ -85,7 +85,7 @@ def test_what_is_right_in_an_answer_is_named_first() -> None:
     guess = predict(worked(milestones=2), writers, 130)
     verdict = repr(guess.answer("A", "B", "X")).splitlines()
     assert verdict[0] == "✗ Partly right: B; X."
-    assert [line.strip() for line in verdict[1:3]] == ["Not so: A.", "Missing: C."]
+    assert [line.strip() for line in verdict[1:3]] == ["Wrong: A.", "Missing: C."]
     assert repr(guess.answer("B", "C")).splitlines()[1].strip() == "Missing: X."
 
 
@@ -226,7 +226,7 @@ def test_the_form_judges_as_the_code_does() -> None:
         boxes[choice].value = True
     button.click()
     assert "Right." in reply.value
-    assert "Not so." in reply_to(guess, [NONE])
+    assert "That is not right." in reply_to(guess, [NONE])
 
 
 def test_names_from_outside_are_shown_as_text() -> None:

@@ -18,13 +18,13 @@ def test_what_breaks_first_is_what_the_search_finds() -> None:
     """The right choice is the property of the shortest run, and a wrong one is shown that run."""
     model = Rash()
     prediction = predict(model, fails)
-    assert prediction.choices == ("Nobody commits while another aborts", NONE)
+    assert prediction.choices == ("No manager commits while another aborts", NONE)
     verdict = prediction.answer(NONE)
     assert not verdict.passed
     assert "The shortest run that breaks one: " in repr(verdict)
     assert verdict.evidence is not None
-    assert "[BROKEN] Nobody commits while another aborts" in repr(verdict.evidence)
-    assert prediction.answer("Nobody commits while another aborts").passed
+    assert "[BROKEN] No manager commits while another aborts" in repr(verdict.evidence)
+    assert prediction.answer("No manager commits while another aborts").passed
 
 
 def test_nothing_breaks_is_an_answer() -> None:

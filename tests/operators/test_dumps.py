@@ -110,7 +110,7 @@ def test_halves_of_a_cluster_say_so() -> None:
         ({"tokens": "{'5'"}, "rows row 2 tokens: got"),
         ({"tokens": NODES[0]["tokens"]}, "token of 10.5.0.2 | -116343679928894088"),
         ({"partitioner": "org.apache.cassandra.dht.RandomPartitioner"}, "partitioner | 'org"),
-        ({"cluster_name": "Other"}, "one cluster's rows, of 'Other'"),
+        ({"cluster_name": "Other"}, "rows of one cluster only, such as 'Other'"),
     ],
 )
 def test_bad_rows(changes: dict[str, object], said: str) -> None:

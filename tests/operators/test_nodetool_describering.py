@@ -69,10 +69,10 @@ def test_other_replicas_are_named() -> None:
     fewer = NETWORK.replace('"bergen": 2', '"bergen": 1')
     (line,) = [x for x in opened(*files, keyspaces=(fewer,)).warnings if "differ" in x]
     assert line == (
-        "describering.txt: these replicas fit none of the given keyspaces; 18 of 18 ranges differ "
-        "from shop (NetworkTopologyStrategy amsterdam 2, bergen 1), first (-8531699129511414324, "
-        "-5424104304150091343]: the tool lists 10.2.0.1, 10.2.0.2, 10.1.0.3, 10.1.0.2, the "
-        "replication gives 10.2.0.1, 10.1.0.3, 10.1.0.2"
+        "describering.txt: these replicas match none of the given keyspaces: 18 of 18 ranges "
+        "differ from shop (NetworkTopologyStrategy amsterdam 2, bergen 1). In the first one, "
+        "(-8531699129511414324, -5424104304150091343], the tool lists 10.2.0.1, 10.2.0.2, "
+        "10.1.0.3, 10.1.0.2, but the replication gives 10.2.0.1, 10.1.0.3, 10.1.0.2"
     )
 
 
@@ -159,7 +159,7 @@ def test_a_datacenter_without_replicas() -> None:
         ),
         ("])])\n".replace("])])", ")])"), "\n", "line 3: got"),
         (FIRST + "\n", "", "is a line missing"),
-        (FIRST, FIRST + "\n" + FIRST, "each range once; line 3 also ends there"),
+        (FIRST, FIRST + "\n" + FIRST, "each range once, but line 3 also ends there"),
         (FIRST, FIRST + "\nTokenRange: ", "line 4 | 'TokenRange:'"),
         (FIRST, FIRST + "\nerror: gone", "line 4 | 'error: gone'"),
     ],

@@ -305,8 +305,8 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     for path in (tmp_path / "missing", tmp_path, noise):
         with pytest.raises(BadInput, match=r"a readable file|text in UTF-8"):
             open_ring(path)
-    assert "one or more, none twice" in refused(())
-    assert "one or more, none twice" in refused((RING, RING))
+    assert "one or more, each once" in refused(())
+    assert "one or more, each once" in refused((RING, RING))
 
 
 def test_files_of_one_name(tmp_path: Path) -> None:

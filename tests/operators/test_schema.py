@@ -99,7 +99,7 @@ def test_use_names_the_keyspace_of_what_follows() -> None:
         (f"\n\n{KS} AND comment = 'x;", "s line 3 | every quote and comment closed"),
         (f"{KS}; /* more", "line 1 | closed"),
         (f"{KS};\nALTER KEYSPACE ks WITH x = 1;", "s line 2 | ALTER KEYSPACE KS | CREATE"),
-        (f"{KS};\n{KS};", "s line 2 | 'ks' | each keyspace once; it is in s line 1"),
+        (f"{KS};\n{KS};", "s line 2 | 'ks' | each keyspace once, but it is also in s line 1"),
         ("CREATE KEYSPACE ks;", "line 1 | also WITH replication"),
         ("CREATE KEYSPACE ;", "line 1 | the name of a keyspace"),
         ("CREATE KEYSPACE ks WITH replication = 3;", "replication of keyspace ks | 3 | a class"),
@@ -122,7 +122,7 @@ def test_use_names_the_keyspace_of_what_follows() -> None:
         (f"{KS}; CREATE TABLE ks. ;", "a name, or keyspace.name"),
         (f"{KS}; CREATE TABLE ks.t (i int) WITH id = 7;", "line 1 id | 7 | a UUID"),
         (f"{KS}; CREATE MATERIALIZED VIEW ks.v AS SELECT;", "FROM and its base table as well"),
-        (f"{KS}; {T};\n{T.replace('.t', '.u')};", "s line 2 | an id of its own; s line 1"),
+        (f"{KS}; {T};\n{T.replace('.t', '.u')};", "s line 2 | an id of its own, but s line 1"),
         ("keyspace_name,x\nks,1\n", "s line 2 | keyspace_name, x | rows of system_schema"),
         ("keyspace_name,table_name\nks,t\n", "s | no keyspace"),
         ("keyspace_name,initial_tablets\nks,8\n", "line 2 | 'ks' | its row of system_schema"),
@@ -149,7 +149,7 @@ def test_two_files_may_not_contradict_each_other() -> None:
 def test_a_statement_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """A text without semicolons is not collected for ever."""
     monkeypatch.setattr(cql, "MOST_WORDS", 100)
-    with pytest.raises(BadInput, match="a statement that ends with ; before that"):
+    with pytest.raises(BadInput, match="a statement that ends with ; earlier"):
         parse_schema("CREATE " * 1000, "s")
 
 

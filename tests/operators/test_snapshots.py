@@ -144,7 +144,7 @@ def test_a_snapshot_may_have_another_delimiter(sign: str, given: Path, tmp_path:
 def test_a_table_that_cqlsh_prints_is_named_as_such() -> None:
     """Its | is no delimiter: a value may hold one, and nothing would tell."""
     printed = " node | up\n------+------\n    x | True\n\n(1 rows)\n"
-    with pytest.raises(BadInput, match=r"node \| up.*cqlsh prints a table here"):
+    with pytest.raises(BadInput, match=r"node \| up.*a table that cqlsh prints"):
         list(dumps.csv_records(printed, "loads"))
     assert dumps.header_names(printed) == {"node | up"}
 
@@ -171,16 +171,16 @@ def test_several_are_ordered_by_version_then_by_name(tmp_path: Path) -> None:
     late = copied(FIRST, tmp_path / "tablet_snap_260301_235959")
     read = read_snapshots([SECOND, late, THIRD])
     assert [each.source for each in read] == [late.name, SECOND.name, THIRD.name]
-    assert any("by name it is the earlier one" in line for line in read[1].warnings)
+    assert any("its name comes earlier" in line for line in read[1].warnings)
 
 
 def test_one_that_is_not_later_is_refused(tmp_path: Path) -> None:
     """The same twice, and one without a version beside others that have one."""
     again = copied(FIRST, tmp_path / "again")
-    with pytest.raises(BadInput, match="a later one than again, which is identical"):
+    with pytest.raises(BadInput, match="one that differs from again"):
         read_snapshots([FIRST, again])
     (again / FILES["topology"]).unlink()
-    with pytest.raises(BadInput, match=r"no version.*to order them"):
+    with pytest.raises(BadInput, match=r"no version.*to set the order"):
         read_snapshots([FIRST, again])
 
 

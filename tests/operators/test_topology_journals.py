@@ -107,7 +107,7 @@ GOOD = f"Feb 01 10:00:00 n1 scylla[1]: {SAID}"
         ([GOOD, f"2026-02-01T10:00:00Z n2 scylla[1]: {SAID}"], "a | without a year | with a zone"),
         (
             ["\n".join(GOOD.replace("Feb 01", day) for day in ("Feb 29", "Dec 01", "Feb 29"))],
-            "a line 3 | February 29 only every fourth year",
+            "a line 3 | February 29 only in leap years",
         ),
         ([GOOD, ""], "b | 'no line that names a state'"),
     ],

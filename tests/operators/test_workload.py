@@ -56,5 +56,7 @@ def test_a_replica_everywhere_on_a_thousand_nodes_is_answered() -> None:
 def test_too_large_a_question_says_what_there_is(ring: Ring) -> None:
     """A replica everywhere does not fit; the bytes that it needs and those to spare are told."""
     everywhere = (Keyspace("ks", EverywhereStrategy()),)
-    with pytest.raises(BadInput, match=r"keyspace ks: .* within 4 GB of memory; this needs about"):
+    with pytest.raises(
+        BadInput, match=r"keyspace ks: .* within 4 GB of memory, but this needs about"
+    ):
         check_work(RingFile(0, ring, everywhere), DRY_RUN_AS_JSON)

@@ -203,7 +203,7 @@ def test_nothing_left_to_do() -> None:
     text = HEAD + "\nback\ncatch up\nmilestone\nmilestone\nmilestone\nmilestone\nmilestone\n----\n"
     _, (shown,) = run(parse(text))
     assert shown[0] == "nothing is left to do"
-    assert shown[1] == "nobody lags"
+    assert shown[1] == "no node lags"
 
 
 def test_a_model_without_texts() -> None:
@@ -212,5 +212,5 @@ def test_a_model_without_texts() -> None:
     script = parse(text)
     _, (shown,) = run(script)
     assert shown[0] == "prepare RM0, prepare RM1, prepare RM2"
-    assert "the one lamp is lit" in shown
+    assert "the one promise holds" in shown
     assert model_for(script).name == "twophase"

@@ -110,14 +110,14 @@ def test_a_larger_ring_says_what_it_needs() -> None:
     nodes = [kit["topology"].Node(f"n{i}", (i + 1,)) for i in range(1025)]
     space = kit["tokens"].small(5000)
     assert len(kit["topology"].Ring.of(nodes[:1024], space).tokens) == 1024
-    needs = "a ring of 1,025 ranges needs numpy, which this Python does not have; without it, up to"
+    needs = "a ring of 1,025 ranges needs numpy, which is not installed. Without it, the limit is"
     with pytest.raises(KitError, match=needs):
         kit["topology"].Ring.of(nodes, space)
 
 
 def test_a_column_beyond_measure_says_what_it_needs() -> None:
     """No column grows past what plain Python holds in a moment."""
-    with pytest.raises(KitError, match="numbers at once need numpy, which this Python lacks"):
+    with pytest.raises(KitError, match="numbers at once need numpy, which is not installed"):
         plain.zeros(plain.MOST + 1)
 
 

@@ -150,7 +150,7 @@ def test_a_lesson_is_read_and_its_players_come_to_life(page: Page, site: str) ->
     page.wait_for_url(lambda address: "#part=1&run=" in address)
     page.context.set_offline(False)
     page.reload()
-    told = players.nth(1).locator(".kit-told").get_by_text("The run from the link: 1 step")
+    told = players.nth(1).locator(".kit-told").get_by_text("This is the run from the link: 1 step")
     told.wait_for(state="attached")
 
 
@@ -245,7 +245,7 @@ def test_a_search_is_stopped_and_keeps_nobody_waiting(page: Page, site: str) -> 
     page.click("[data-do=step]")
     page.wait_for_selector("input[aria-valuetext^='step 1 of 1']")
     page.click("[data-setup=stop]")
-    page.locator(".kit-found").get_by_text("none found so far, but nothing is proven").wait_for()
+    page.locator(".kit-found").get_by_text("no violation so far, but nothing is proven").wait_for()
 
 
 SILENT = """{

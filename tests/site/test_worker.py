@@ -138,7 +138,7 @@ def test_a_link_carries_a_run() -> None:
     assert student.engine.model.off == ("commit-with-guard",)
     assert student.engine.timeline.actions() == teacher.engine.timeline.actions()
     steps = len(teacher.engine.timeline.actions())
-    assert f"The run from the link: {steps} steps." in student.last("drawer")
+    assert f"This is the run from the link: {steps} steps." in student.last("drawer")
 
 
 def test_twenty_actions_fit_into_three_hundred_letters() -> None:
@@ -206,7 +206,7 @@ def test_a_stopped_search_says_what_it_has_seen() -> None:
     """Nothing is proven by one."""
     page = Page()
     page.say(setup="stopped", states=4096)
-    assert "Stopped after 4,096 states: none found so far" in page.last("drawer")
+    assert "Stopped after 4,096 states: no violation so far" in page.last("drawer")
     assert "(group0 with every safeguard on)" in page.last("drawer")
 
 
@@ -261,7 +261,7 @@ def test_one_thing_at_a_time_is_worked_at_elsewhere() -> None:
     question = asked(page, "why")
     assert "0 parts" in page.last("progress")
     page.say(setup="search", most=10)
-    assert "A search is under way" in page.last("drawer")
+    assert "A search is running" in page.last("drawer")
     page.say(message="act", control="break:stop", at=page.engine.timeline.at, have=0)
     assert page.last("halt")
     assert page.last("progress") == ""
@@ -269,7 +269,7 @@ def test_one_thing_at_a_time_is_worked_at_elsewhere() -> None:
     assert not page.engine.timeline.inquiries
     page.say(setup="search", most=10)
     page.say(message="act", control="break:why", at=page.engine.timeline.at, have=0)
-    assert "A search is under way" in page.last("error")
+    assert "A search is running" in page.last("error")
     page.say(setup="stopped", states=1)
     assert asked(page, "why") == question
 

@@ -81,7 +81,11 @@ def test_a_break_is_drawn_where_it_happens_and_nowhere_else(name: str, safeguard
     picture = html[html.index("kp-picture") : html.index("kp-pane")] if "kp-pane" in html else html
     if name not in NOBODY:
         assert any(f'data-of="{thing}"' in picture for thing in names)
-    for words in ("Why?", "Show where it became possible", f"Put {safeguard} back and compare"):
+    for words in (
+        "Why?",
+        ("Show where the break became possible"),
+        f"Put {safeguard} back and compare",
+    ):
         assert words in sheet
 
 
@@ -153,7 +157,7 @@ def test_what_broke_before_is_named_with_its_own_step() -> None:
     assert (badge, good) == (f"! {len(steps)} of 5 broken, first at step 4", False)
     html = RenderedTimeline(timeline).html(timeline.tip)
     assert re.findall(r"broken at step (\d+)<", html) == [str(step) for step in steps]
-    assert "Broken before: " in html
+    assert "Already broken: " in html
     assert "(step 4)" in html
     early = scene_of(timeline, timeline.path()[4])
     assert promises_badge(early)[0].endswith("broken at step 4")
@@ -169,19 +173,24 @@ def test_what_was_found_out_is_told_in_words() -> None:
     words = possible_words(shown, found)
     assert words == (
         "The break became possible at step 3: 2 steps suffice (4,096 states searched). "
-        "From step 2: not found within 200,000 states."
+        "A search from step 2 found no break within 200,000 states."
     )
     assert possible_words(shown, Possible(0, (1,), 1, 9)) == (
         "The break is possible from the start: 1 step suffices (1 state searched)."
     )
-    assert "From the start: not found within 9" in possible_words(shown, Possible(1, (1,), 1, 9))
-    assert possible_words(shown, Possible(2, (1,), 1, 9, stopped=True)).startswith("Stopped.")
+    assert "A search from the start found no break within 9" in possible_words(
+        shown, Possible(1, (1,), 1, 9)
+    )
+    assert possible_words(shown, Possible(2, (1,), 1, 9, stopped=True)).startswith(
+        "The search was stopped."
+    )
     refused = Restored("S-30", 5, ((3, "too early"), (4, "no")), ())
     assert restored_words(shown, refused) == (
-        "With S-30 on, step 4 is refused: too early. So is 1 more. No promise breaks."
+        "With S-30 on, step 4 is refused: too early. 1 more step is refused as well. "
+        "No promise breaks."
     )
     still = restored_words(shown, Restored("S-30", 5, (), ("All is well",)))
-    assert still.endswith("every step is still possible. It still breaks: All is well.")
+    assert still.endswith("every step is still possible. It still breaks a promise: All is well.")
     run = [timeline.moments[moment].action for moment in timeline.path()[1:]]
     cause = smallest_cause(timeline.model, run, breaking(shown)[0].name)
     timeline.inquiries[timeline.at] = Inquiry(cause)

@@ -182,11 +182,11 @@ def test_the_panel_says_what_may_follow() -> None:
     panel = state_panel("machine", "Machine", lambda scene: places["here"])
     scene: Any = Scene(build("twophase"), None)
     said = [part.text() for part in panel.draw(scene).walk() if part.tag == "p"]
-    assert said == ["busy : cancel → idle; on → ◎ (hollow head: back)"]
+    assert said == ["busy : cancel → idle; on → ◎ (hollow arrowhead: back)"]
     assert panel.text(scene).splitlines()[0] == "  idle → busy"
     places["here"] = None
-    assert panel.draw(scene).text() == "No operation is under way."
-    assert panel.text(scene) == "  No operation is under way."
+    assert panel.draw(scene).text() == "No operation is in progress."
+    assert panel.text(scene) == "  No operation is in progress."
 
 
 def test_a_machine_in_words() -> None:

@@ -59,10 +59,10 @@ def test_a_gate_opens_with_enough() -> None:
     """It is closed below the number that is needed, open from it on; words tell how many, who."""
     assert (CLOSED.is_open, OPEN.is_open) == (False, True)
     assert CLOSED.sentence == (
-        "the gate of (0, 100] is closed: 1 of 4 have applied epoch 2, 3 needed; "
-        "missing: A, C, X; there: B"
+        "The gate for “(0, 100]” is closed. 1 of 4 has applied epoch 2 (3 needed). "
+        "Missing: A, C, X. Present: B."
     )
-    assert "is open: 2 of 3 have applied epoch 2, 2 needed" in OPEN.sentence
+    assert "is open. 2 of 3 have applied epoch 2 (2 needed)." in OPEN.sentence
 
 
 def test_who_is_missing_stands_before_the_gate() -> None:
@@ -259,7 +259,7 @@ def test_a_gate_may_name_nobody() -> None:
     model = build("gossip")
     gate = Gate("F", "drain F", "", (), (), 1, "no node may take its replica")
     assert not gate.is_open
-    assert gate.sentence == "drain F must wait: no node may take its replica"
+    assert gate.sentence == "drain F must wait: no node may take its replica."
     assert over(gate) is not None
     scene = Scene(model, model.start())
     said = " ".join(part.text() for part in draw_actions(scene, (), [gate]))

@@ -159,7 +159,8 @@ def test_a_commit_says_whom_requests_ask_from_there_on() -> None:
     both = "Writes now go to old and new replicas; reads still ask the old ones."
     assert both in told["tablets/one-tablet-moves"]
     assert (
-        "From now on, X is read, and D is no longer read." in told["vnodes/write-during-bootstrap"]
+        "From now on, X is read from, and D is no longer read from."
+        in told["vnodes/write-during-bootstrap"]
     )
 
 

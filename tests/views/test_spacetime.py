@@ -46,12 +46,12 @@ RUN = Spacetime(
     (Mark("C", 2, "clock 1"), Mark("", 4, "partition A | B C"), Mark("", 5, "it woke", alarm=True)),
 )
 WORDS = """\
- start  A sends ping 1 to B; A sends ping 1 to C
-     1  B receives ping 1 from A (sent at the start); B sends ack 1 to A; B sends ping 2 to C
-     2  ack 1 from B to A is copied; C: clock 1; C sends wake to C
+ start  A sends to B: ping 1; A sends to C: ping 1
+     1  B receives from A: ping 1 (sent at the start); B sends to A: ack 1; B sends to C: ping 2
+     2  ack 1 from B to A is copied; C: clock 1; C sends to C: wake
      3  ping 1 from A to C is lost (sent at the start)
      4  partition A | B C
-!    5  C receives wake from C (sent at 2); it woke
+!    5  C receives from C: wake (sent at step 2); it woke
 in flight: ack 1 from B to A ×2
 held: ping 2 from B to C"""
 VERBS = (
@@ -173,10 +173,11 @@ def test_the_panel_of_a_run() -> None:
     """A run with every fault is told step by step, from its states and actions alone."""
     timeline = walked()
     assert MESSAGES.text(scene_at(timeline, timeline.at)) == (
-        " start  A sends add 1 to B; A sends add 2 to B; A sends add 3 to B\n"
+        " start  A sends to B: add 1; A sends to B: add 2; A sends to B: add 3\n"
         "     1  add 1 from A to B is copied\n"
-        "     2  B receives add 1 from A (sent at the start); B sends done 1 to A\n"
-        "     4  B receives add 1 from A (sent at the start, copied at 1); B sends done 1 to A\n"
+        "     2  B receives from A: add 1 (sent at the start); B sends to A: done 1\n"
+        "     4  B receives from A: add 1 (sent at the start, copied at step 1); "
+        "B sends to A: done 1\n"
         "     5  add 3 from A to B is lost (sent at the start)\n"
         "     6  done 1 from B to A is copied\n"
         "     7  partition A | B\n"
@@ -217,7 +218,7 @@ def test_a_scene_without_its_past_shows_its_last_step() -> None:
     last = Scene(timeline.model, now.state, timeline.before, now.action)
     assert run_of(last).steps == 1
     start = Scene(timeline.model, timeline.moments[0].state)
-    assert MESSAGES.text(start).startswith(" start  A sends add 1 to B")
+    assert MESSAGES.text(start).startswith(" start  A sends to B: add 1")
 
 
 def test_the_message_that_breaks_a_promise_is_marked() -> None:
@@ -230,7 +231,7 @@ def test_the_message_that_breaks_a_promise_is_marked() -> None:
     frag = MESSAGES.draw(scene)
     [guilty] = classed(frag, "guilty")
     title = next(kid for kid in guilty.walk() if kid.tag == "title")
-    assert title.text() == "B receives add 1 from A (sent at the start, copied at 1)"
+    assert title.text() == "B receives from A: add 1 (sent at the start, copied at step 1)"
     [lamp] = classed(draw_lamps(scene), "bad")
     assert lamp.get("data-of") == "broken:counted-once"
     assert json.loads(lamp.get("data-names") or "") == [guilty.get("data-of")]
@@ -243,7 +244,7 @@ def test_a_model_of_actors_has_the_panel_at_once() -> None:
     assert [panel.name for panel in panels] == ["actors", "state", "messages", "lamps"]
     timeline = walked(VERBS[:4])
     html = static_html(MESSAGES.draw(scene_at(timeline, timeline.at)))
-    assert "B receives add 1 from A" in html
+    assert "B receives from A: add 1" in html
     assert "<img" in html
 
 

@@ -766,7 +766,7 @@ def test_many_nodes_are_a_heat_map() -> None:
 def test_a_gate_that_needs_only_some_says_how_many() -> None:
     """Two of three are enough: three that have come are no fraction of what is needed."""
     some = Gate("g", "a majority", "voted", ("A", "B", "C"), (), 2)
-    assert "3, needs 2" in staged(QUIET, (some,)).text()
+    assert "3 (2 needed)" in staged(QUIET, (some,)).text()
     whole = Gate("g", "all", "answered", ("A",), ("B",), 2)
     assert "1 of 2" in staged(QUIET, (whole,)).text()
 

@@ -48,7 +48,7 @@ def test_a_cell_asks_what_the_buttons_ask() -> None:
     html = player.rendered.html(player.timeline.at)
     assert f"The smallest cause: {len(cause.steps)} of {steps} steps" in html
     assert "The break is possible from the start" in html
-    assert "Go to where it became possible" in html
+    assert "Go to where the break became possible" in html
     with pytest.raises(BadInput, match=r"node.*one of A, B"):
         player.seen_by("Z")
     player.goto(0)
@@ -292,10 +292,10 @@ def test_where_it_became_possible_and_what_a_safeguard_would_do(desk: MakeDesk) 
     table = desk(broken("dataplane", "S-07"))
     page = table.page
     page.wait_for_selector(SHEET)
-    page.click("text=Show where it became possible")
+    page.click("text=Show where the break became possible")
     page.wait_for_function("window.calls === 0")
     found(table)
-    page.click("text=Go to where it became possible")
+    page.click("text=Go to where the break became possible")
     table.wait_where("0 / 9")
     page.keyboard.press("End")
     table.wait_where("9 / 9")

@@ -65,7 +65,7 @@ def test_the_picture_is_seen_and_the_page_beside_it_steps(
     assert "model not found" not in page.inner_text("body").lower()
     page.click("text=mine_files/player-1.html")
     expect(page.locator(".kp-where")).to_have_text(f"0 / {STEPS}")
-    page.click("text=Step myself")
+    page.click("text=Step by hand")
     expect(page.locator(".kp-where")).to_have_text(f"1 / {STEPS}")
     page.keyboard.press("End")
     expect(page.locator(".kp-where")).to_have_text(f"{STEPS} / {STEPS}")

@@ -66,7 +66,7 @@ def test_the_end_is_told_kindly() -> None:
     timeline = performed(SAFE)
     scene = scene_of(timeline, timeline.tip)
     words = draw_actions(scene)[0].text()
-    assert words == "This is the end. Everybody commits. ✓ 1 promise kept. again"
+    assert words == "This is the end. Every manager commits. ✓ 1 promise kept. again"
     stuck = performed("raft_upgrade/node-dies-halfway")
     assert end_words(scene_of(stuck, stuck.tip)).startswith(
         "This is the end. Nothing more happens on its own: "
@@ -114,7 +114,7 @@ def test_a_story_begins_with_two_ways_to_go_on(desk: MakeDesk) -> None:
     page = table.page
     assert page.is_visible(COVER)
     assert serious(page, ".kp-cover") == []
-    page.click("text=Step myself")
+    page.click("text=Step by hand")
     table.wait_where("1 / 1")
     assert not page.is_visible(COVER)
     page.keyboard.press("Home")
@@ -183,7 +183,7 @@ def test_a_page_opens_at_its_cover_and_plays(reader: Page, pages: Pages) -> None
     assert (reader.text_content(".kp-where") or "").startswith("0 /")
     for name in ("play", "step"):
         assert reader.get_attribute(f".kp-keys [data-do={name}]", "aria-disabled") == "false"
-    reader.click("text=Step myself")
+    reader.click("text=Step by hand")
     reader.wait_for_function("() => document.querySelector('.kp-where').textContent[0] !== '0'")
     assert not reader.is_visible(COVER)
 

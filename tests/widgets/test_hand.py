@@ -74,7 +74,7 @@ def test_a_forbidden_shard_says_why(cluster: Desk) -> None:
     drag(page, middle(page, CHIP.format(0)), middle(page, ".kp-said"))
     assert page.evaluate(LIT) == []
     page.mouse.up()
-    assert note(page) == "Nothing happens there."
+    assert note(page) == "That has no effect."
     drag(page, middle(page, CHIP.format(0)), middle(page, CELL.format("C:1")))
     page.keyboard.press("Escape")
     page.mouse.up()
@@ -160,7 +160,7 @@ def test_a_line_between_groups_cuts_the_network(desk: MakeDesk) -> None:
     between = above["y"] + above["height"] + 12
     drag(page, (left, heads[0][1] - 30), (right, heads[0][1] - 32))
     page.mouse.up()
-    assert note(page) == "Nothing happens there."
+    assert note(page) == "That has no effect."
     drag(page, (left, between), (right, between))
     assert page.evaluate(LIT) == ["n:D", "n:E"]
     assert note(page) == "cut off dc2: suggested"

@@ -157,7 +157,7 @@ def test_a_finger_opens_the_menu_of_an_exported_page(browser: Browser, pages: Pa
     page = context.new_page()
     try:
         opened(page, pages("tcm/bootstrap"), at_end=False)
-        page.tap("text=Step myself")
+        page.tap("text=Step by hand")
         page.wait_for_selector(".kp-cover", state="hidden")
         page.tap(NODE)
         assert page.is_visible(MENU)

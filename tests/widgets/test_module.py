@@ -102,7 +102,7 @@ def test_branches_are_compared_side_by_side(desk: MakeDesk) -> None:
     ]
     assert (
         page.text_content(".kp-parts")
-        == "The branches part at step 3. Here: apply C. There: apply B."
+        == "The branches part at step 3: apply C here, apply B there."
     )
     assert page.locator(".kp-side [data-my-diff]").count() > 0
     assert page.locator(".kp-side .kp-acts").is_hidden()

@@ -224,7 +224,7 @@ def test_a_refused_fault_says_why_and_loses_nothing(desk: MakeDesk) -> None:
     page = table.page
     page.mouse.click(*middle(page, HEAD.format("B")))
     page.locator(MENU).get_by_text("crash B", exact=True).click(force=True)
-    assert "the budget of crashes is spent" in (page.text_content(".kp-note") or "")
+    assert "the budget of crashes is used up" in (page.text_content(".kp-note") or "")
     assert len(table.player.timeline.moments) == 2
 
 

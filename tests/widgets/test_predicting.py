@@ -40,7 +40,7 @@ def test_predictions_hide_the_step_until_it_is_answered(desk: MakeDesk) -> None:
     page.click("[data-do=answer]")
     table.wait_where("1 / 12")
     told = page.text_content(".kp-note") or ""
-    assert re.match(r"Not so: \S.*\. Missing: none of these\. In epoch 1", told)
+    assert re.match(r"Wrong: \S.*\. Missing: none of these\. In epoch 1", told)
     page.focus("[data-do=scrub]")
     asked(table)
     for box in page.locator(".kp-ask input[data-right]").all():
@@ -49,7 +49,7 @@ def test_predictions_hide_the_step_until_it_is_answered(desk: MakeDesk) -> None:
     table.wait_where("6 / 12")
     told = page.text_content(".kp-note") or ""
     assert re.match(r"Right: \S.*\. In epoch 2", told)
-    assert "Not so" not in told
+    assert "Wrong" not in told
     assert table.difference(6) == ""
 
 

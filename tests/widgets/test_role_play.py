@@ -25,7 +25,7 @@ def test_an_answer_is_tried_again_and_the_first_way_stays(desk: MakeDesk) -> Non
     table.wait_where("2 / 2")
     table.settle()
     timeline = player.timeline
-    assert timeline.now.say == "A answers error at epoch 102; K1 catches up with it."
+    assert timeline.now.say == "A answers error at epoch 102; K1 catches up."
     assert timeline.now.parent == 1
     assert len(timeline.moments) == 5
     assert table.difference() == ""

@@ -97,7 +97,7 @@ def test_with_everything_on_the_search_says_complete() -> None:
     result = controls.board.result
     assert result is not None
     assert result.complete
-    assert f"Complete: {result.states:,} states, none." in controls.board.found.value
+    assert f"Complete: {result.states:,} states, no violation." in controls.board.found.value
     assert len(player.timeline.moments) == 1
 
 
@@ -107,7 +107,7 @@ def test_a_bounded_search_proves_nothing_and_says_so() -> None:
     controls.board.most.value = 50
     controls.board.button.click()
     finish(controls.board)
-    assert "Not complete: the bound of 50 states was reached" in controls.board.found.value
+    assert "not complete: it reached its bound of 50 states" in controls.board.found.value
 
 
 def test_a_search_can_be_stopped_and_keeps_what_it_saw(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,7 +140,9 @@ def test_a_stop_that_comes_before_the_search_has_begun_is_answered_too(
     board.button.click()
     finish(board)
     assert not board.button.disabled
-    assert "Stopped after 0 states: none found so far, but nothing is proven." in board.found.value
+    assert (
+        "Stopped after 0 states: no violation so far, but nothing is proven."
+    ) in board.found.value
     assert "dataplane with every safeguard on" in board.found.value
 
 
@@ -162,7 +164,7 @@ def test_a_function_without_end_is_stopped_too() -> None:
     board.halt.click()
     finish(board)
     assert "Stopped after 4 states" in board.found.value
-    assert "It stopped in spins, line " in board.found.value
+    assert "The search stopped in spins, line " in board.found.value
     assert not board.button.disabled
 
 

@@ -30,11 +30,11 @@ def test_after_a_restart_an_action_says_so_and_looking_goes_on(
     page.evaluate(RESTART, "restart.ipynb")
     page.wait_for_selector(CUT)
     page.click(".kp [data-do=step]")
-    expect(page.locator(".kp-note")).to_have_text("The kernel is new: run this cell again.")
+    expect(page.locator(".kp-note")).to_have_text("The kernel is new. Run this cell again.")
     page.keyboard.press("Escape")
     expect(page.locator(".kp-note")).to_be_hidden()
     page.click("[data-do=setup]")  # its controls are the kernel's own
-    expect(page.locator(".kp-note")).to_have_text("The kernel is new: run this cell again.")
+    expect(page.locator(".kp-note")).to_have_text("The kernel is new. Run this cell again.")
     expect(page.locator(".kit-drawer")).to_be_hidden()
     page.click(".kp [data-do=back]")
     expect(where).to_have_text("0 / 1")

@@ -156,7 +156,7 @@ def parse_keyspace(text: str, field: str = "--keyspace") -> Keyspace:
     if not equals or not options.startswith("{"):
         raise BadInput(field, text, FORM)
     if not (0 < len(name) <= LONGEST_NAME and name.isprintable() and not WORDS.search(name)):
-        allowed = f"a keyspace's name alone before =, of 1 to {LONGEST_NAME} printable characters"
+        allowed = f"only a keyspace name before =, of 1 to {LONGEST_NAME} printable characters"
         raise BadInput(field, name, f"{allowed}: {FORM}")
     field = f"{field} {name}"
     in_json = options[1:].lstrip()[:1] in ('"', "}")
@@ -219,7 +219,7 @@ def statements(text: str, source: str) -> Iterator[Statement]:
             words = []
         if len(words) > MOST_WORDS:
             where = f"{source} line {words[0].line}"
-            raise BadInput(where, f"{MOST_WORDS} words", "a statement that ends with ; before that")
+            raise BadInput(where, f"{MOST_WORDS} words", "a statement that ends with ; earlier")
     if words:
         where = f"{source} line {words[0].line}"
         raise BadInput(where, words[0].written, "a statement that ends with ; (is it cut short?)")

@@ -136,7 +136,7 @@ def csv_records(text: str, source: str) -> Iterator[tuple[str, list[str]]]:
     """
     wrong = ""
     if PRINTED.match(text):
-        wrong = "CSV or JSON: cqlsh prints a table here; use COPY … TO, or SELECT JSON"
+        wrong = "CSV or JSON, but this is a table that cqlsh prints: use COPY … TO, or SELECT JSON"
     elif len(_delimiters(text)) > 1:
         wrong = "only one of , ; | and tab between the columns of a header"
     if wrong:
@@ -162,7 +162,7 @@ def csv_records(text: str, source: str) -> Iterator[tuple[str, list[str]]]:
             if len(set(fields)) != columns:
                 raise BadInput(where, ",".join(fields), "a header with each column once")
         elif len(fields) != columns:
-            allowed = f"{columns} fields, as in the header; is it cut short?"
+            allowed = f"{columns} fields, as in the header (is the line cut short?)"
             raise BadInput(where, f"{len(fields)} fields", allowed)
         yield where, fields
 
@@ -207,7 +207,9 @@ def rows_listing(rows: list[tuple[str, Row]], source: str) -> Listing:
     if not rows:
         raise BadInput(source, "no row", ALLOWED)
     if len(clusters) > 1:
-        raise BadInput(source, sorted(clusters)[1], f"one cluster's rows, of {min(clusters)!r}")
+        raise BadInput(
+            source, sorted(clusters)[1], f"rows of one cluster only, such as {min(clusters)!r}"
+        )
     local = any(row.get("broadcast_address") is not None for _, row in rows)
     parts = tuple(nodes.values()), local, tuple(keyspaces.values())
     cluster = clusters.pop() if clusters else None
@@ -229,7 +231,7 @@ def _node(row: Row, where: str, warnings: list[str]) -> Seen:
             raise BadInput(f"{where} host_id", host_id, "a UUID")
         host_id = host_id.lower()
     if not tokens:
-        warnings.append(f"{where}: {name} has no tokens; it is left out of the ring")
+        warnings.append(f"{where}: {name} has no tokens, so it is left out of the ring")
         return Seen(name, host_id=host_id)
     dc, rack = (name_in(row, column, where) for column in ("data_center", "rack"))
     return Seen(name, dc, rack, tokens, host_id=host_id)
@@ -270,6 +272,6 @@ def _keyspace(row: Row, where: str, warnings: list[str]) -> Keyspace | None:
     field = f"{where} keyspace {name}"
     options = parse_map(given, field) if isinstance(given, str) else given
     if isinstance(options, dict) and str(options.get("class")).removeprefix(PACKAGE) == META:
-        warnings.append(f"{where}: {name} is not placed by a ring ({META}); it is left out")
+        warnings.append(f"{where}: {name} is not placed by a ring ({META}), so it is left out")
         return None
     return Keyspace(name, parse_replication(options, field))

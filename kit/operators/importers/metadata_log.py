@@ -374,7 +374,7 @@ def _operation(text: str, field: str) -> Mapping[str, Any]:
 def _text(row: Mapping[str, Any], name: str, where: str) -> str:
     value = row.get(name)
     if value is None:
-        raise BadInput(f"{where} {name}", None, "a value; is the file cut short?")
+        raise BadInput(f"{where} {name}", None, "a value (is the file cut short?)")
     if not isinstance(value, str | int):
         raise BadInput(f"{where} {name}", value, "a string")
     return str(value).strip()
@@ -411,7 +411,7 @@ def _view(text: str, source: str) -> ServiceView:
         values[label] = value.strip()
     for label in LABELS:
         if label not in values and label not in LATER:
-            raise BadInput(f"{source} {label}", None, "a line; is the file cut short?")
+            raise BadInput(f"{source} {label}", None, "a line (is the file cut short?)")
     if not values["Epoch"].isdecimal():
         raise BadInput(f"{source} Epoch", values["Epoch"], "a number")
     return ServiceView(tuple(values.items()))

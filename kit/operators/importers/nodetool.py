@@ -216,12 +216,12 @@ def parse_status_text(text: str, source: str) -> Listing:
             raise bad_line(source, at, line, BEFORE)
         node = _status_node(line, source, at, dc, single)
         if node.name in nodes:
-            raise bad_line(source, at, line, f"each node once; {node.name} is already there")
+            raise bad_line(source, at, line, f"each node once, but {node.name} is already listed")
         nodes[node.name] = node
         places.add(dc)
     if dc is None or dc not in places:
         where = "no datacenter" if dc is None else dc
-        raise BadInput(source, where, "datacenters with node rows; is it cut short?")
+        raise BadInput(source, where, "datacenters with node rows (is the output cut short?)")
     return Listing(source, "status", tuple(nodes.values()))
 
 
@@ -240,7 +240,7 @@ def _head(lines: list[str], at: int, source: str) -> tuple[str, bool]:
         (3, columns, "-- Address Load Tokens Owns Host ID Rack"),
     ):
         if not fits:
-            raise bad_line(source, at + 2 + place, head[place], f"{wanted}, which follows here")
+            raise bad_line(source, at + 2 + place, head[place], f"{wanted} as this line")
     return dc, bool(columns and columns[1])
 
 
@@ -327,13 +327,13 @@ class _RingText:
             places.add(dc)
             for node in self._block(begin, end, dc):
                 if node.name in seen:
-                    allowed = f"each node once; it is also in {seen[node.name].dc}"
+                    allowed = f"each node once, but it is also in {seen[node.name].dc}"
                     raise BadInput(source, f"{node.name} in {dc}", allowed)
                 seen[node.name] = node
         several = any(len(node.tokens or ()) > 1 for node in seen.values())
         if several and not any(line.strip() == CLOSING for line in reversed(lines[begins[-1] :])):
             lacks = "the closing lines of nodetool ring are missing"
-            self.warnings.append(f"{source}: {lacks}; a datacenter may be missing as well")
+            self.warnings.append(f"{source}: {lacks}, so a datacenter might also be missing")
         return Listing(source, "ring", tuple(seen.values()), warnings=tuple(self.warnings))
 
     def _block(self, begin: int, end: int, dc: str) -> list[Seen]:
@@ -341,7 +341,7 @@ class _RingText:
         for at, wanted in enumerate((UNDERLINE, RING_COLUMNS), begin + 1):
             line = " ".join(lines[at].split()) if at < end else ""
             if line != wanted:
-                raise bad_line(source, at + 1, line, f"{wanted!r}, the line that follows here")
+                raise bad_line(source, at + 1, line, f"{wanted!r} as this line")
         at = begin + 3
         last = token_of(lines[at].strip()) if at < end else None
         if last is not None or (at < end and not lines[at].strip()):
@@ -349,15 +349,15 @@ class _RingText:
         stop, nodes, tail = self._rows(at, end, dc)
         count = sum(len(node.tokens or ()) for node in nodes)
         if not count:
-            allowed = "a datacenter with rows; is it cut short?"
+            allowed = "a datacenter with rows (is the output cut short?)"
             raise BadInput(f"{source} line {begin + 1}", dc, allowed)
         if last is not None and tail != last:
             allowed = f"{last} as the last token of {dc}, as above its rows"
-            allowed += "; is it cut short or mixed up?"
+            allowed += " (is the output cut short or mixed up?)"
             raise BadInput(f"{source} line {stop}", tail, allowed)
         if last is None and count > 1:
             lacks = f"no line above the rows of {dc} repeats its last token"
-            self.warnings.append(f"{source}: {lacks}; it is not known whether rows are missing")
+            self.warnings.append(f"{source}: {lacks}, so rows might be missing")
         self._trailers(stop, end)
         return nodes
 
@@ -408,7 +408,7 @@ class _RingText:
                 wanted = "a row that ends in a token, a signed 64-bit integer"
                 raise bad_line(self.source, number, rows[number - at - 1], wanted)
             if token in line_of:
-                allowed = f"each token once; line {line_of[token]} also has this one"
+                allowed = f"each token once, but line {line_of[token]} also has this one"
                 raise BadInput(f"{self.source} line {number}", token, allowed)
             line_of[token] = number
         raise AssertionError
@@ -462,7 +462,7 @@ def parse_describering_text(text: str, source: str) -> Listing:
                     raise bad_line(source, number, line, f"{node.name} where other lines have it")
             known[rest] = tuple(node.name for node in details)
         if right in line_of:
-            allowed = f"each range once; line {line_of[right]} also ends there"
+            allowed = f"each range once, but line {line_of[right]} also ends there"
             raise BadInput(f"{source} line {number}", right, allowed)
         line_of[right] = number
         ranges[right] = Listed(left, right, known[rest])

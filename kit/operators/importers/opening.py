@@ -69,10 +69,11 @@ def _difference(ring: Ring, placed: list[Keyspace], listing: Listing) -> str | N
             first = ranges[odd[0]]
             names = ", ".join(ring.names[code] for code in ours[odd[0]] if code >= 0)
             line = (
-                f"{listing.source}: these replicas fit none of the given keyspaces; {len(odd)} of "
-                f"{len(ranges)} ranges differ from {keyspace.name} ({keyspace.replication.label}), "
-                f"first ({first.left}, {first.right}]: the tool lists {', '.join(first.replicas)}, "
-                f"the replication gives {names or 'no replica'}"
+                f"{listing.source}: these replicas match none of the given keyspaces: "
+                f"{len(odd)} of {len(ranges)} ranges differ from {keyspace.name} "
+                f"({keyspace.replication.label}). In the first one, ({first.left}, {first.right}], "
+                f"the tool lists {', '.join(first.replicas)}, but the replication gives "
+                f"{names or 'no replica'}"
             )
             best = len(odd), line
     return best[1] if best else None
@@ -94,7 +95,7 @@ def _codes(ring: Ring, listing: Listing) -> Codes:
 SAME = "; are these outputs from one cluster at one moment?"
 NO_TOKENS = (
     "files that say which tokens each node owns: nodetool ring or describering, or system.local "
-    "with system.peers; nodetool status shows only how many there are"
+    "with system.peers (nodetool status shows only how many there are)"
 )
 
 
@@ -144,7 +145,9 @@ def _together(
             new = "excluded"  # only nodetool status tells the two apart
         elif old is not None and old != new:
             if name == "health":
-                warnings.append(f"{listing.source}: {node.name} is {new}; in {first} it is {old}")
+                warnings.append(
+                    f"{listing.source}: {node.name} is {new} here, but {old} in {first}"
+                )
             elif name != "load":
                 _refuse_difference(node.name, name, (old, first), (new, listing.source))
         changes[name] = new
@@ -242,7 +245,7 @@ def _once(nodes: dict[str, Seen], what: str, values: Callable[[Seen], Iterable[s
     for node in nodes.values():
         for value in values(node):
             if value in owner:
-                allowed = f"each {what} once; {owner[value]} also has it"
+                allowed = f"each {what} once, but {owner[value]} also has it"
                 raise BadInput(f"{what} of {node.name}", value, allowed)
             owner[value] = node.name
 
@@ -265,14 +268,14 @@ def _unseen(listings: Sequence[Listing]) -> Iterator[str]:
     dumps = [listing for listing in listings if listing.form == "dump" and listing.nodes]
     for listing in dumps:
         if not any(other.complete for other in dumps):
-            what = "system.peers omits the node that was queried; add system.local"
+            what = "system.peers omits the node that was queried, so add system.local"
             yield f"{listing.source}: {what}"
         elif len(_names(dumps)) == 1:
-            yield f"{listing.source}: system.local has only its own node; give system.peers as well"
+            yield f"{listing.source}: system.local has only its own node, so add system.peers"
     if not dumps:
         for listing in listings:
             if listing.form == "describering":
-                what = "only nodes with replicas of the described keyspace are in it"
+                what = "it has only nodes with replicas of the described keyspace"
                 yield f"{listing.source}: {what}"
 
 
@@ -349,7 +352,7 @@ def import_texts(
     listings = [listing_of(text, source) for source, text in texts]
     sources = [listing.source for listing in listings]
     if len(set(sources)) != len(sources) or not sources:
-        raise BadInput("ring files", ", ".join(sources) or "none", "one or more, none twice")
+        raise BadInput("ring files", ", ".join(sources) or "none", "one or more, each once")
     everyone, known, warnings = merge(listings, named)
     ring = _ring(everyone, listings)
     ringfile.check_keyspaces(known)
@@ -461,13 +464,13 @@ def _doubtful(in_flight: Iterable[InFlight]) -> Iterator[str]:
     for operation in in_flight:
         if not operation.complete:
             what = "joining with tokens" if operation.kind == "bootstrap" else "moving to tokens"
-            lacks = f"{what} that the files do not give; it cannot be rehearsed as it is"
+            lacks = f"{what} that the files do not give, so this operation cannot be rehearsed"
             yield f"{operation.node} is {lacks}"
         elif operation.kind == "removenode":
-            yield f"{operation.node} is leaving and down: treated as being removed by the others"
+            yield f"{operation.node} is leaving and down, so the others are taken to remove it"
 
 
 def _left_out(nodes: Iterable[Seen]) -> Iterator[str]:
     for node in nodes:
         if not node.tokens and node.state != "joining":
-            yield f"{node.name} owns no tokens as far as the files tell; it is not in the ring"
+            yield f"{node.name} owns no tokens in these files, so it is not in the ring"

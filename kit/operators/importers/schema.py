@@ -100,7 +100,11 @@ class SchemaParts:
     def once(self, where: str, *row: str) -> None:
         """See that a row, named by what tells it apart, is new. Raises BadInput where it is not."""
         if self._rows.setdefault(row, where) != where:
-            raise BadInput(where, ".".join(row[:2]), f"each row once; it is in {self._rows[row]}")
+            raise BadInput(
+                where,
+                ".".join(row[:2]),
+                f"each row once, but this one is also in {self._rows[row]}",
+            )
 
     def add_keyspace(self, given: CqlKeyspace) -> None:
         """Add what one row or statement says of a keyspace; another table may say the rest.
@@ -110,7 +114,9 @@ class SchemaParts:
         known = self._keyspaces.get(given.name)
         if known is not None:
             if known.strategy and given.strategy:
-                raise BadInput(given.line, given.name, f"each keyspace once; it is in {known.line}")
+                raise BadInput(
+                    given.line, given.name, f"each keyspace once, but it is also in {known.line}"
+                )
             whole, other = (given, known) if given.strategy else (known, given)
             tablets = whole.tablets if other.tablets is None else other.tablets
             given = replace(whole, tablets=tablets, initial=whole.initial or other.initial)
@@ -150,7 +156,7 @@ class SchemaParts:
         ids = sorted((each.table_id, each.line) for each in self._tables.values() if each.table_id)
         for (table, line), (other, again) in pairwise(ids):
             if table == other:
-                raise BadInput(again, other, f"an id of its own; {line} also has this one")
+                raise BadInput(again, other, f"an id of its own, but {line} also has this one")
         keyspaces = dict(sorted(self._keyspaces.items()))
         return ClusterSchema(source, keyspaces, dict(sorted(self._tables.items())))
 

@@ -103,7 +103,7 @@ def _read(path: Readable, name: str) -> Snapshot:
         held = ", ".join([*bundle.files, *bundle.others]) or "no file"
         raise BadInput(f"snapshot {bundle.source}", held, f"{FILES['dump']} among the files")
     rows = {kind: f for kind, f in files.items() if kind == "dump" or f.content.strip()}
-    out = "left out, because it is not one of the four tables"
+    out = "it is left out because it is not one of the four tables"
     warnings = [f"{name}: {out}" for name in bundle.others if name.endswith(".csv")]
     warnings += [f"{FILES[kind]} has no rows" for kind in files if kind not in rows]
     return Snapshot(bundle.source, rows, tuple(f"{bundle.source}/{line}" for line in warnings))
@@ -123,7 +123,7 @@ def _in_time(snapshots: Sequence[Snapshot]) -> list[Snapshot]:
     if known and len(known) < len(versions):
         without = next(snapshots[at] for version, at in versions if version is None)
         with_one = next(snapshots[at] for version, at in versions if version is not None)
-        allowed = f"a version in {FILES['topology']}, as {with_one.source} has it, to order them"
+        allowed = f"a version in {FILES['topology']}, as in {with_one.source}, to set the order"
         raise BadInput(f"snapshot {without.source}", "no version", allowed)
     ordered = [
         snapshots[at] for _, at in sorted(versions, key=lambda each: (each[0] or 0, each[1]))
@@ -131,7 +131,7 @@ def _in_time(snapshots: Sequence[Snapshot]) -> list[Snapshot]:
     for at, each in enumerate(ordered):
         for earlier in ordered[:at]:
             if _contents(earlier) == _contents(each):
-                allowed = f"a later one than {earlier.source}, which is identical"
+                allowed = f"one that differs from {earlier.source}"
                 raise BadInput("snapshot", each.source, allowed)
     return [*_doubted(ordered, list(snapshots))]
 
@@ -140,8 +140,8 @@ def _doubted(ordered: Sequence[Snapshot], named: list[Snapshot]) -> Iterator[Sna
     """The snapshots, with a warning where the order of names is another one."""
     for before, each in zip((None, *ordered), ordered, strict=False):
         if before is not None and named.index(each) < named.index(before):
-            what = "by name it is the earlier one, by version the later one"
-            said = f"{each.source}: {what}, which counts ({before.source} comes before it)"
+            what = "its name comes earlier, but its version is later"
+            said = f"{each.source}: {what}, and the version counts ({before.source} comes first)"
             yield replace(each, warnings=(*each.warnings, said))
         else:
             yield each

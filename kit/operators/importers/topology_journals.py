@@ -116,7 +116,9 @@ def parse_journals(texts: Iterable[tuple[str, str]]) -> tuple[JournalEntry, ...]
     clocks = {timed.clock: timed.entry.source for timed in lines}
     if len(clocks) > 1:
         (clock, first), (other, second) = sorted(clocks.items())[:2]
-        raise BadInput(second, f"times {other}", f"times {clock}, as in {first}, to compare them")
+        raise BadInput(
+            second, f"times {other}", f"times {clock} as in {first}, so that they can be compared"
+        )
     if "without a year" in clocks:
         lines = _with_years(_closest_together(lines))
     lines.sort(key=lambda timed: timed.at)  # those of one time keep their order
@@ -206,7 +208,7 @@ def _with_years(lines: list[_Timed]) -> list[_Timed]:
             at = timed.at.replace(year=first + timed.turns)
         except ValueError:
             said = f"{timed.entry.source} line {timed.entry.line}"
-            raise BadInput(said, timed.entry.time, "a February 29 only every fourth year") from None
+            raise BadInput(said, timed.entry.time, "February 29 only in leap years") from None
         dated.append(replace(timed, at=at))
     return dated
 

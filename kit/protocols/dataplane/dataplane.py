@@ -69,8 +69,8 @@ class Dataplane(storage.Storage):
 
     name, title = "dataplane", "Reads and writes while a range moves (CEP-21)"
     premise = (
-        "No acknowledged write may be lost while a range moves. Clients (K) write and read. Each "
-        "node holds a replica and works with one epoch."
+        "Every acknowledged write must survive while a range moves. Clients (K) write and read. "
+        "Each node holds a replica and works with one epoch."
     )
     about = """
     A cluster and its operations, and the requests of clients on one of its ranges.
@@ -86,11 +86,11 @@ class Dataplane(storage.Storage):
 
     cluster: ClusterParameters = CLUSTER
     token: int | None = parameter(
-        None, "picks the range (null: the one with the most old and new replicas)"
+        None, "a token of the range to look at (null: the range with the most old and new replicas)"
     )
     lag: Annotated[int, Meta(ge=0, le=100)] | None = parameter(
         None,
-        "how far nodes, messages and requests may lag (null: any number; 0: a request starts at "
+        "how far nodes, messages and requests can lag (null: any number; 0: a request starts at "
         "the newest epoch, and nodes are at most one behind)",
         title="epochs of lag",
     )
@@ -106,7 +106,7 @@ class Dataplane(storage.Storage):
         1, "how long a step waits in gossip mode", title="ticks of RING_DELAY", ge=1, le=100
     )
     crashes: int = storage.CRASHES
-    cleaning: bool = parameter(False, "replicas may clean up after a move", title="cleanup")
+    cleaning: bool = parameter(False, "replicas can clean up after a move", title="cleanup")
     collecting: bool = storage.COLLECTING
 
     safeguards = (
@@ -210,7 +210,7 @@ ENTRY = entry(
         ),
         Scenario(
             "timeouts",
-            "A coordinator may give up at any moment: what happens to the write?",
+            "A coordinator can give up at any moment: what happens to the write?",
             {"timeouts": True},
         ),
         Scenario("gossip", "Gossip: no order, no barrier, only waiting", {"mode": "gossip"}),
@@ -230,7 +230,7 @@ ENTRY = entry(
 
 
 class Coordinator(solo.Coordinator):
-    """A coordinator whose replicas are you; the other parameters are those of ``dataplane``."""
+    """A coordinator whose replicas you play. The other parameters are those of ``dataplane``."""
 
     cluster: ClusterParameters = CLUSTER
     exchange: Exchange = EXCHANGE
@@ -260,16 +260,16 @@ COORDINATOR = entry(Coordinator, former=FORMER)
 
 
 class Replica(solo.Replica):
-    """A replica whose coordinators are you; the other parameters are those of ``dataplane``."""
+    """A replica whose coordinators you play. The other parameters are those of ``dataplane``."""
 
     cluster: ClusterParameters = CLUSTER
     exchange: Exchange = EXCHANGE
     real: str | None = parameter(
         None,
-        "the real coordinator (null: the first node that loses the range, else the first node)",
+        "the real replica (null: the first node that loses the range, else the first node)",
         field="replica",
     )
-    messages: int = parameter(3, "how many writes it may receive", ge=1, le=8)
+    messages: int = parameter(3, "how many writes the replica can receive", ge=1, le=8)
 
     safeguards = (MEMBERSHIP_CHECK.seen_by("INV-OWN").shown_by({"rf": 1}),)
 

@@ -54,7 +54,9 @@ WHOLE, BOTH = "from the whole group (union)", "from the old and from the new rep
 
 @checked
 def sent_at(epoch: int, level: str = "QUORUM", **parameters: Any) -> Player:
-    """A Player on a write of this level, sent at an epoch of the bootstrap; else BadInput."""
+    """Open a Player on a write of this level that was sent at an epoch of the bootstrap. Raises
+    BadInput for another epoch or level.
+    """
     from kit.widgets.player import Player  # noqa: PLC0415  # judging a task needs no widget
 
     model = build("dataplane", {**parameters, "requests": [f"K1 write {level}"]})
@@ -71,7 +73,9 @@ def sent_at(epoch: int, level: str = "QUORUM", **parameters: Any) -> Player:
 
 @checked
 def needed(epoch: int) -> Sheet:
-    """How many answers each level needs at an epoch, for both ways of counting pending replicas."""
+    """Show how many answers each level needs at an epoch, for both ways of counting pending
+    replicas.
+    """
     rows = []
     for level in LEVELS:
         players = (sent_at(epoch, level, acknowledgement=rule) for rule in RULES)
@@ -156,7 +160,7 @@ def enough_answers(timeline: Timeline, request: int = 0) -> PosedQuestion:
         f"({', '.join(group)}) and wants {row.level}. Which answers are enough?",
         offered,
         good,
-        f"{row.level} of this plan: {_needs(row)}.",
+        f"For this plan, {row.level} means {_needs(row)}.",
         still(timeline, "requests"),
     )
 
@@ -321,11 +325,11 @@ def _some_row(chance: random.Random) -> Arguments:
 
 
 TOLD = {
-    "done": "it is done",
+    "done": "done",
     "unavailable": "unavailable (nothing was sent)",
     "timeout": "a timeout (too few answers arrived)",
     "failure": "a failure (the answers don't count)",
-    "": "nothing yet (it waits)",
+    "": "nothing yet (the request waits)",
 }
 """What a program may be told, by the verdict of the model."""
 
@@ -455,11 +459,12 @@ TASKS = (
     function_task(
         "unaware",
         "which nodes need not know",
-        "Write unaware(group, asked, needed). A barrier has waited until `needed` of the nodes in "
-        "`asked` had applied an epoch. A coordinator that lags asks a majority of `group`. Say "
-        "whether it can pick a majority in which no node knows that epoch.",
+        "Write unaware(group, asked, needed). A barrier has waited until `needed` of the nodes "
+        "in `asked` had applied an epoch. A coordinator that lags asks a majority of `group`. "
+        "Return True when it can pick a majority in which no node knows that epoch.",
         "choose the majority with the fewest members that were asked. Count the asked nodes "
-        "outside it: if there are at least `needed` of them, they may be the only nodes that know.",
+        "outside it: if there are at least `needed` of them, they can be the only nodes that "
+        "know the epoch.",
         unaware,
         (
             [["A", "B", "C"], ["A", "B", "C", "X"], 3],
@@ -487,12 +492,12 @@ TASKS = (
     run_task(
         "comes-back",
         "it failed, yet there it is",
-        "Give a run, as verbs or as a Player, in which a write is given up, so its program sees a "
-        "timeout, and yet a later read returns that very write.",
-        "let one replica apply the write, then give it up. Nothing removes it from that disk, and "
-        "the other messages are still on their way.",
+        "Give a run, as verbs or as a Player, in which a coordinator gives up on a write, so its "
+        "program sees a timeout, but a later read still returns that write.",
+        "let one replica take the write, then time it out. Nothing removes the write from that "
+        "disk, and the other messages are still on their way.",
         Ground("dataplane/timeouts"),
-        takes(comes_back, "No read in your run returned a write that had been given up."),
+        takes(comes_back, "No read in your run returned a write that had timed out."),
     ),
     function_task(
         "which-error",

@@ -28,12 +28,12 @@ SCENARIOS = (
     ),
     Scenario(
         "two-proposers",
-        "A and B want epoch 1; B finds x under way and finishes it",
+        "A and B want epoch 1: B finds x in progress and finishes it",
         script=("ballot A", "deliver A>C prepare 1 1A", "deliver C>A promise 1 1A", "ballot B"),
     ),
     Scenario(
         "members-change",
-        "D joins and A leaves: a repair brings what was accepted to the new members",
+        "D joins and A leaves: a repair brings accepted values to the new members",
         {"values": ("x at A", "y at C"), "becomes": ("B", "C", "D"), "epochs": 2},
         script=("ballot A", "deliver A>B prepare 1 1A", "deliver B>A promise 1 1A",
                 "deliver A>B accept 1 1A x", "begin-change", "repair C"),

@@ -142,9 +142,9 @@ def epochs(m: Paxos, s: MachineState) -> tuple[EpochRow, ...]:
 
 
 def acceptor_line(row: AcceptorRow) -> str:
-    """``B: promise 1B, x 1A; on disk the same; log x``."""
+    """``B: promise 1B, x 1A; log x``."""
     words = slot_words(row.promised, row.accepted) or "nothing promised"
-    disk = f"; on disk only {row.disk or 'nothing'}" if row.unsaved else ""
+    disk = f"; on disk: {row.disk or 'nothing'}" if row.unsaved else ""
     return f"{row.name}: {words}{disk}; log {', '.join(row.log) or 'empty'}"
 
 

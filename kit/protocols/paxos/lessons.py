@@ -5,7 +5,7 @@ from typing import Any
 
 from kit.engine.network import posted
 from kit.engine.timeline import PassedStep, Timeline
-from kit.errors import BadInput
+from kit.errors import BadInput, counted
 from kit.lessons.judge import Arguments, function_task
 from kit.lessons.questions import PosedQuestion, copied, listed, model_of, posed
 from kit.lessons.replays import Ground, breaking, run_task, takes
@@ -61,7 +61,7 @@ def proposal(timeline: Timeline, verb: str) -> PosedQuestion:
     sent = [e.message for e in posted(before.network, option[0], after.network)]
     entries = {message.entry for message in sent if isinstance(message, Accept)}
     if not entries:
-        raise BadInput("verb", verb, "a promise that makes a majority")
+        raise BadInput("verb", verb, "a promise that completes a majority")
     return posed(
         f"{option[0].envelope.target} receives {model.in_full(option[0].envelope.message)}. "
         "Which value does it propose?",
@@ -92,7 +92,7 @@ def possible_values(timeline: Timeline, epoch: int = 1) -> PosedQuestion:
         f"Messages can take any time, or never arrive. Which values can epoch {epoch} still get?",
         tuple(model.proposed),
         [value for value in model.proposed if value in reached],
-        f"In the {len(seen)} states that can follow, "
+        f"In the {counted(len(seen), 'state')} that can follow, "
         f"epoch {epoch} is {listed(sorted(reached))} or free.",
         still(timeline, "acceptors"),
     )
@@ -123,8 +123,8 @@ TASKS = (
     run_task(
         "finish-for-another",
         "finish for another",
-        "There are three members with one ballot each: x at A, y at B. Give a run, as verbs or as "
-        "a Player, in which B decides epoch 1, but its value is x.",
+        "There are three members with one ballot each. A proposes x, and B proposes y. Give a run, "
+        "as verbs or as a Player, in which B decides epoch 1, but the value is x.",
         "one acceptor has to accept x, and B has to hear of x in the promises it gets.",
         Ground("paxos", {"ballots": 1, "spreads": False, "refusals": False}),
         takes(_finishes, "In your run, B does not get x into epoch 1."),
@@ -144,7 +144,7 @@ TASKS = (
         "Write must_propose(named, own). named has one item for each promise of a majority: None, "
         "or the ballot and the value that the acceptor has accepted. own is the proposer's "
         "value. Return the value that it must propose.",
-        "the value of the highest ballot named. If no promise names one, its own value.",
+        "the value of the highest ballot that a promise names. If none names one, own.",
         must_propose,
         ([[None, None], "w"], [[[1, "x"], None], "w"], [[[1, "x"], [4, "y"], [2, "x"]], "w"]),
         _promises,

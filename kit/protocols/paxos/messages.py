@@ -19,7 +19,7 @@ Mark: TypeAlias = Accepted[Value] | None
 class Prepare(Struct, frozen=True, tag="prepare", cache_hash=True):
     """Promise me to refuse lower ballots for this epoch, and tell me what you have accepted."""
 
-    why: ClassVar = "A majority must refuse lower ballots, and say what they have accepted."
+    why: ClassVar = "A majority must refuse lower ballots and report what it has accepted."
     epoch: int
     ballot: int
 
@@ -27,7 +27,7 @@ class Prepare(Struct, frozen=True, tag="prepare", cache_hash=True):
 class Promise(Struct, frozen=True, tag="promise", cache_hash=True):
     """I promise; this is what I have accepted so far."""
 
-    why: ClassVar = "Every majority of promises names any value that may be chosen already."
+    why: ClassVar = "Every majority of promises names any value that might already be chosen."
     epoch: int
     ballot: int
     accepted: Mark
@@ -53,7 +53,7 @@ class AcceptedReply(Struct, frozen=True, tag="accepted", cache_hash=True):
 class RefusedReply(Struct, frozen=True, tag="refused", cache_hash=True):
     """I have promised a higher ballot."""
 
-    why: ClassVar = "A higher ballot is under way: the proposer's next one must be above it."
+    why: ClassVar = "A higher ballot is in progress: the proposer's next one must be higher still."
     epoch: int
     ballot: int
     promised: int
@@ -62,7 +62,7 @@ class RefusedReply(Struct, frozen=True, tag="refused", cache_hash=True):
 class Chosen(Struct, frozen=True, tag="chosen", cache_hash=True):
     """This epoch is taken, by this value."""
 
-    why: ClassVar = "A member that knows what an epoch holds can go on to the next one."
+    why: ClassVar = "A member that knows what an epoch holds can move on to the next one."
     epoch: int
     entry: Value
 

@@ -81,10 +81,12 @@ class Paxos(MachineModel):
     about = "The members, what they propose, and what can go wrong."
     first = ("persist", "deliver", "end_change", "ballot")
 
-    members: int = parameter(3, "members, all of them acceptors: A, B, C, …", ge=1, le=5)
+    members: int = parameter(
+        3, "how many members there are, all of them acceptors: A, B, C, …", ge=1, le=5
+    )
     values: tuple[str, ...] = parameter(
         ("x at A", "y at B"),
-        "what should get into the log, and the member that proposes it: x at A",
+        "each value for the log, and the member that proposes it: x at A",
         written=True,
     )
     epochs: int = parameter(1, "how many epochs of the log can be filled", ge=1, le=99, counts=True)
@@ -101,16 +103,16 @@ class Paxos(MachineModel):
         written=True,
     )
     spreads: bool = parameter(
-        True, "whether all nodes are told what was chosen (off: each of those messages is lost)"
+        True, "whether nodes hear which value was chosen (off: all those messages are lost)"
     )
-    refusals: bool = parameter(True, "whether an acceptor that refuses says so (off: silence)")
+    refusals: bool = parameter(
+        True, "whether an acceptor that refuses says so (off: it stays silent)"
+    )
     tidy: bool = parameter(False, "whether messages that can no longer change anything are removed")
     slow_disks: bool = parameter(
         False, "whether writing to disk is a separate step, during which a node can crash"
     )
-    fifo: bool = parameter(
-        False, "whether messages on a link arrive in the order in which they were sent"
-    )
+    fifo: bool = parameter(False, "whether messages on a link arrive in the order they were sent")
     crashes: int = budget(0, "how often a node crashes", le=MOST, own=False)
     losses: int = budget(0, "how often a message is lost", le=MOST, own=False)
     copies: int = budget(0, "how often a message arrives twice", le=MOST, own=False)
@@ -125,7 +127,7 @@ class Paxos(MachineModel):
         "S-64", "An acceptor that has promised a ballot refuses lower ones", ("INV-LOG",),
         smallest=RACE)
     accepted_first: bool = safeguard(
-        "S-65", "A proposer finishes what an acceptor has accepted before it proposes its own",
+        "S-65", "A proposer first finishes a value that an acceptor has accepted",
         ("INV-LOG",), smallest=RACE)
     own_ballots: bool = safeguard(
         "S-84", "No two proposers share a ballot", ("INV-LOG",), smallest=RACE)
@@ -133,7 +135,7 @@ class Paxos(MachineModel):
         "S-85", "An acceptor writes to its disk before it answers", ("INV-LOG",),
         smallest=BARE | {"slow_disks": True, "crashes": 1})
     repair_first: bool = safeguard(
-        "S-70", "Accepted values reach a majority of the new members before they decide alone",
+        "S-70", "Before new members decide alone, accepted values reach a majority of them",
         ("INV-LOG",), smallest=BARE | {"members": 1, "becomes": ("B",)})
     # fmt: on
 
@@ -145,17 +147,17 @@ class Paxos(MachineModel):
         """
         former = self.given_names or tuple(ascii_uppercase[: self.members])
         if len({*former}) != self.members:
-            raise BadInput("given_names", self.given_names, f"{self.members} names, none twice")
+            raise BadInput("given_names", self.given_names, f"{self.members} different names")
         names = tuple(dict.fromkeys((*former, *self.becomes)))
         if len(names) > MOST_NODES or len({*self.becomes}) < len(self.becomes):
             raise BadInput(
-                "becomes", self.becomes, (f"names, none twice, {MOST_NODES} nodes at most")
+                "becomes", self.becomes, (f"different names, at most {MOST_NODES} nodes")
             )
         self.proposed: dict[str, str] = {}
         for text in self.values:
             value, _, name = text.rpartition(" at ")
             if not value or name not in names or value in self.proposed:
-                allowed = f"a different value for each, and one of {', '.join(names)}: x at A"
+                allowed = f"different values, each with one of {', '.join(names)}: x at A"
                 raise BadInput("values", text, allowed)
             self.proposed[value] = name
         faults = {"drops": self.losses, "duplicates": self.copies}
@@ -358,38 +360,38 @@ class Paxos(MachineModel):
     def _turned_to(self, s: MachineState, phase: int) -> Next:
         """All nodes know who the members are now; their rounds are void."""
         nodes = tuple(each.but(phase=phase, round=NO_ROUND) for each in s.nodes)
-        return refused("a node writes to its disk first") if s.unsaved else s.but(nodes=nodes)
+        return refused("a node has to write to its disk first") if s.unsaved else s.but(nodes=nodes)
 
     @changing(
         each=lambda m, s: [()] * (s.nodes[0].phase == 0),
-        says="{former} become {new}: from now on, a round needs a majority of both.",
+        says="{former} become {new}: for now, a round needs a majority of both groups.",
     )
-    @purpose("While members change, each majority must overlap those before and after.")
+    @purpose("While members change, each majority must overlap the majorities before and after.")
     def begin_change(self, s: MachineState) -> Next:
         """A change of the members begins."""
         return self._turned_to(s, 1)
 
     @changing(
         each=lambda m, s: m.voters(1) & ~s.down if s.nodes[0].phase == 1 else 0,
-        says="{node} repairs: it looks at epoch {epoch} first.",
+        says="{node} starts a repair at epoch {epoch}.",
     )
     @purpose("Every majority of the new members must know what may have been chosen.")
     def repair(self, s: MachineState, node: Node) -> Next:
         """A member brings what was accepted to the new ones, epoch by epoch."""
         if any(each.round.repairs and not each.round.higher for each in s.nodes):
-            return refused("a repair is under way")
+            return refused("a repair is in progress")
         return self._open(s, node, repairs=True)
 
     @changing(
         each=lambda m, s: [()] * (s.nodes[0].phase == 1),
-        says="{new} are the members from now on, and decide alone.",
+        says="From now on, {new} are the only members and decide alone.",
     )
     @purpose("A member that has left is no longer asked, so anything only it knew is lost.")
     def end_change(self, s: MachineState) -> Next:
         """The new members decide alone."""
         if self.repair_first and not any(node.round.done for node in s.nodes):
             return refused(
-                "a repair has to finish first: the new members may not know what was accepted"
+                "a repair has to finish first: the new members might not know what was accepted"
             )
         return self._turned_to(s, 2)
 
@@ -401,7 +403,7 @@ class Paxos(MachineModel):
 
     @always("INV-LOG")
     def one_log(self, s: MachineState) -> str | None:
-        """No two nodes know different values for an epoch."""
+        """All nodes that know the value of an epoch agree on it."""
         for epoch in range(1, len(self.history(s)) + 1):
             nodes = zip(self.names, s.nodes, strict=True)
             known = {node.known(epoch): name for name, node in nodes}
@@ -412,20 +414,20 @@ class Paxos(MachineModel):
 
     @always()
     def proposed_only(self, s: MachineState) -> str | None:
-        """Only values that somebody proposed are in the log, each once."""
+        """The log holds only values that were proposed, each of them once."""
         log = self.history(s)
         odd = next((v for v in log if v not in self.proposed or log.count(v) > 1), None)
-        return f"{odd} is in the log twice, or without being proposed" if odd else None
+        return f"{odd} is in the log twice, or was never proposed" if odd else None
 
     @always("INV-LOG", sign=lambda m: bool(m.off) and m.persist_first)
     def stored(self, s: MachineState) -> str | None:
-        """What is in a log is on the disks of a majority of the members."""
+        """Every value in a log is on the disks of a majority of the members."""
         disks = [self.on_disk(s, place) for place in range(len(self.names))]
         longest: tuple[Value, ...] = max((disk.log for disk in disks), key=len)
         for at, value in enumerate(longest):
             having = where(disk.holds(at + 1, value) for disk in disks)
             if not is_quorum(having, self.electorates[s.nodes[0].phase][:1]):
-                return f"epoch {at + 1} is {value}, which a majority does not have on disk"
+                return f"epoch {at + 1} is {value}, but no majority has it on disk"
         return None
 
     @sometimes()
@@ -456,7 +458,7 @@ class Paxos(MachineModel):
         mark, many = fields.get("accepted"), self.epochs > 1 or bool(self.becomes)
         had = f"{mark.entry} {self.ballot_name(mark.ballot)}" if mark else ""
         more = {"of": f" for epoch {message.epoch}" * many, "mark": f" {had}" * bool(had)}
-        more |= {"has": f" ({had})" * bool(had), "names": f" (it has accepted {had})" * bool(had)}
+        more |= {"has": f" ({had})" * bool(had), "names": f" (accepted: {had})" * bool(had)}
         return SAID[type(message)][way].format_map(fields | ballots | more)
 
     in_short, in_full = partialmethod(_said, 0), partialmethod(_said, 1)
@@ -480,11 +482,13 @@ class Paxos(MachineModel):
         """What a proposer's next move is, or what its log has got."""
         was, now = (s.nodes[self.number(name)] for s in (before, after))
         if len(now.log) > len(was.log):
-            return f" For {name}, epoch {len(now.log)} is {now.log[-1]}."
+            return f" {name} now knows that epoch {len(now.log)} is {now.log[-1]}."
         if now.round.entry is None or was.round.entry is not None:
             return ""
-        why = "which was accepted before" if now.round.newest else "its own value"
-        return f" {name} has a majority of promises and proposes {now.round.entry}, {why}."
+        value, newest = now.round.entry, now.round.newest
+        earlier = newest is not None and newest.entry == value
+        why = "a value accepted earlier" if earlier else "its own value"
+        return f" {name} has a majority of promises, so it proposes {value}, {why}."
 
     def milestone(self, before: Any, action: Any, after: Any) -> str | None:
         """An epoch is taken; or what any network of machines has."""
@@ -495,15 +499,15 @@ class Paxos(MachineModel):
 
 
 SAID: dict[type, tuple[str, str, str]] = {
-    Prepare: ("prepare {ballot}", "the request to promise ballot {ballot}{of}",
+    Prepare: ("prepare {ballot}", "a request to promise ballot {ballot}{of}",
               "prepare {epoch} {ballot}"),
-    Promise: ("promise {ballot}{has}", "the promise of ballot {ballot}{of}{names}",
+    Promise: ("promise {ballot}{has}", "a promise of ballot {ballot}{of}{names}",
               "promise {epoch} {ballot}{mark}"),
-    Accept: ("accept {entry} {ballot}", "the request to accept {entry} in ballot {ballot}{of}",
+    Accept: ("accept {entry} {ballot}", "a request to accept {entry} in ballot {ballot}{of}",
              "accept {epoch} {ballot} {entry}"),
-    AcceptedReply: ("accepted {ballot}", "the answer that it has accepted ballot {ballot}{of}",
+    AcceptedReply: ("accepted {ballot}", "an acceptance in ballot {ballot}{of}",
                     "accepted {epoch} {ballot}"),
-    RefusedReply: ("no, {promised}", "the refusal of ballot {ballot}{of} ({promised} is promised)",
+    RefusedReply: ("no, {promised}", "a refusal of ballot {ballot}{of} (promised: {promised})",
                    "refused {epoch} {ballot} {promised}"),
     Chosen: ("epoch {epoch} = {entry}", "the news that epoch {epoch} is {entry}",
              "chosen {epoch} {entry}"),

@@ -24,7 +24,7 @@ def members_of(text: str, names: tuple[str, ...], field: str = "members") -> tup
     """``A B c``: A and B vote, C does not. Raises BadInput for others than ``names``, or twice."""
     ids = text.upper().split()
     if not {*ids} <= {*names} or len({*ids}) < len(ids):
-        raise BadInput(field, text, f"some of {' '.join(names)}, none twice")
+        raise BadInput(field, text, f"some of {' '.join(names)}, each at most once")
     return tuple(Member(each.upper(), can_vote=each.isupper()) for each in text.split())
 
 

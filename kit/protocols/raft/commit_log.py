@@ -110,7 +110,7 @@ class CommitLog(NodeModel[LogState]):
 
     name, title, State = "commit_log", "The metadata commit log on shard 0", LogState
     premise = (
-        "Schema changes and Raft entries must survive a crash, and must not wait for data. "
+        "Schema changes and Raft entries must survive a crash, and they must not wait for data. "
         "They have their own commit log, which is synced after each write."
     )
     about = "How many shards there are, how large segments are, and what can happen."
@@ -192,7 +192,7 @@ class CommitLog(NodeModel[LogState]):
     )
     @purpose("A write is on several replicas, so it need not wait for one disk.")
     def write(self, s: LogState, shard: Shard) -> Next:
-        """{written} is in the buffer of {shard}, and is answered before it is on disk."""
+        """{shard} buffers {written} and answers before {written} is on disk."""
         return self.put(s, shard, f"w{self.writes - s.writes + 1}")
 
     @action(
@@ -201,7 +201,7 @@ class CommitLog(NodeModel[LogState]):
         says=lambda m, before, a, after: (
             "{change} is larger than a segment of {home}."
             if after.rejected
-            else "{change} is in the buffer of {home}, and has not been synced yet."
+            else "{home} buffers {change}, which is not on disk yet."
         ),
         travels=[Travel("request", "clients", "{home}", "{change}")],
     )
@@ -211,7 +211,7 @@ class CommitLog(NodeModel[LogState]):
         if not s.up or s.rejected:
             return None
         if s.change:
-            return refused("the change before it has no answer yet")
+            return refused("the previous change has no answer yet")
         record = f"{'r' if what == 'entry' else 't'}{self.changes - s.changes + 1}"
         if size(record) > self.room(self.home):
             return s.but(rejected=record)
@@ -221,23 +221,23 @@ class CommitLog(NodeModel[LogState]):
     @action(verb="timer {log}")
     @purpose("What waits in a buffer must reach the disk at some point.")
     def sync_timer(self, s: LogState, log: AnyLog) -> Next | None:
-        """The timer of {log}: the disk has to sync its buffer."""
+        """{log}'s timer runs out: the disk must sync the buffer of {log}."""
         after = self.queued(s, log, "sync")
         return None if after is s or not s.logs[log].buffered else after
 
     @action(each=lambda m, s: (1 << m.shards + 1) - 1 if s.up else 0, verb="flush {log}")
     @purpose("Once records are in SSTables, their segments are discarded, which frees space.")
     def flush(self, s: LogState, log: AnyLog) -> Next | None:
-        """The disk has to write the full segments of {log} to SSTables."""
+        """The disk must write the full segments of {log} to SSTables."""
         after = self.queued(s, log, "flush")
         return None if after is s or len(s.logs[log].segments(self.room(log))) < 2 else after
 
     @action(
         verb="disk",
         says=lambda m, before, a, after: (
-            "The disk syncs {log}: {records} would survive a crash."
+            "The disk syncs {log}: {records} would now survive a crash."
             if m.in_turn(before)[0][1] == "sync"
-            else "The disk flushes {log} and discards old segments; now in SSTables: {records}."
+            else "The disk flushes {records} from {log} to SSTables and discards the old segments."
         ),
         travels=[Travel("data", "{log}", DISK, "{work}")],
     )
@@ -260,7 +260,7 @@ class CommitLog(NodeModel[LogState]):
     @action(travels=[Travel("answer", "{home}", "clients", "{before.change}")])
     @purpose("A client that has its answer relies on the change, whatever happens next.")
     def answer(self, s: LogState) -> Next | None:
-        """{before.change} is answered: {kept}."""
+        """The client of {before.change} gets its answer: the change is {kept}."""
         if not (s.change and s.up):
             return None
         if self.sync_each and not self.is_durable(s, s.change):
@@ -268,9 +268,9 @@ class CommitLog(NodeModel[LogState]):
         return s.but(answered=(*s.answered, s.change), change="", waited=0)
 
     @action(spends="crashes", fault=True, hand=lambda m, s, a: (m.spot(DISK), ""))
-    @purpose("Memory is lost; only data on disk counts.")
+    @purpose("Memory is lost, and only data on disk counts.")
     def crash(self, s: LogState) -> Next | None:
-        """The node crashes. Buffers and the disk's queue are gone; lost: {lost}."""
+        """The node crashes: its buffers and the disk's queue are gone. Lost: {lost}."""
         if not s.up:
             return None
         logs = tuple(log.but(records=log.on_disk) for log in s.logs)
@@ -290,15 +290,15 @@ class CommitLog(NodeModel[LogState]):
 
     @always("INV-DURABLE")
     def durable(self, s: LogState) -> str | None:
-        """A change of metadata that was answered survives every crash."""
+        """A metadata change that was answered survives every crash."""
         gone = [each for each in self.lost(s) if each in s.answered]
         return f"{gone[0]} was answered, but is gone" if gone else None
 
     @always("INV-QUICK")
     def quick(self, s: LogState) -> str | None:
-        """A change of metadata is on disk after at most 2 pieces of the disk's work."""
+        """A metadata change is on disk after at most 2 pieces of disk work."""
         if s.change and s.waited >= QUICK and not self.is_durable(s, s.change):
-            return f"{s.change} has waited for {s.waited} pieces of work, but is not on disk"
+            return f"{s.change} has waited for {s.waited} pieces of disk work, but is not on disk"
         return None
 
     @always("INV-FITS")
@@ -308,12 +308,12 @@ class CommitLog(NodeModel[LogState]):
 
     @sometimes(when=lambda m: m.changes and m.writes >= m.shards > 1)
     def overtakes(self, s: LogState) -> bool:
-        """A change is answered while each data log waits for the disk."""
+        """A change is answered while every data log waits for the disk."""
         return bool(s.answered) and len({name for name, _ in s.disk}) >= self.shards
 
     @goal()
     def at_rest(self, s: LogState) -> bool:
-        """The node can get to where it is up and every change has its answer."""
+        """The node can still come up and answer every change."""
         return s.up and not s.change
 
     # -- words -------------------------------------------------------------------------------------
@@ -332,7 +332,7 @@ class CommitLog(NodeModel[LogState]):
             "log": name,
             "work": work,
             "records": listed(log.buffered if work == "sync" else sorted(new)),
-            "kept": "it is on disk" if safe else "it is in memory only",
+            "kept": "on disk" if safe else "only in memory",
             "lost": listed(self.lost(after)),
             "replayed": listed(sorted(new)),
         }
@@ -354,7 +354,7 @@ ENTRY = entry(
     scenarios=(
         Scenario(
             "crash-after-commit",
-            "The node crashes right after a table definition is answered: none of it is lost",
+            "The node crashes right after it answers a table definition: nothing is lost",
             script=("write D0", "change definition", "disk", "answer", "crash", "replay"),
         ),
         Scenario(

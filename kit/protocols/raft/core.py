@@ -45,10 +45,10 @@ from kit.protocols.raft.state import (
     Wanted,
 )
 
-NOBODY = Refusal("such a configuration has no voters")
-IN_PROGRESS = Refusal("a membership change is under way: it has to be committed first")
+NOBODY = Refusal("this configuration has no voters")
+IN_PROGRESS = Refusal("a membership change is in progress and must be committed first")
 NOT_YET = Refusal("the leader has not committed an entry of its own term yet")
-HANDING_OVER = Refusal("leadership is being handed over: nothing new is accepted")
+HANDING_OVER = Refusal("leadership is being handed over, so nothing new is accepted")
 
 
 # -- what drives a server --------------------------------------------------------------------------
@@ -187,7 +187,9 @@ def transfer(
     if not isinstance(role, Leader):
         return Refusal(f"{server.id} is not the leader")
     if not others or (target and target not in others):
-        return Refusal("no other voting member" if not target else f"{target} does not vote")
+        return Refusal(
+            "there is no other voting member" if not target else f"{target} is not a voter"
+        )
     turn = _Turn(server, options)
     if role.transfer is None or role.transfer.target != target:
         turn.hand_over(Transfer(target, left=ticks))
@@ -210,7 +212,7 @@ def apply(server: Server, index: int, options: Options) -> Output:
     Raises BadInput for one that is not known to be committed.
     """
     if index > server.commit:
-        raise BadInput("index", index, f"up to {server.commit}, which is committed")
+        raise BadInput("index", index, f"an index up to {server.commit}, the last committed one")
     turn = _Turn(server, options)
     turn.set(applied=max(server.applied, index))
     return turn.done()
@@ -550,9 +552,7 @@ class _Turn:
         last = m.entries[-1].index if m.entries else m.before
         sure = [e for e in m.entries if e.index <= self.server.commit]
         if self.safeguards == RaftSafeguards() and not all(map(log.allows, sure)):
-            allowed = (
-                f"entries that agree with those up to {self.server.commit}, which is committed"
-            )
+            allowed = f"entries that agree with the committed ones up to index {self.server.commit}"
             raise BadInput("entries", sure, allowed)
         self.store(log=log.merged(m.entries))
         self.store(commit=max(self.server.commit, min(m.commit, last)))

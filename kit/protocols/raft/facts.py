@@ -137,6 +137,6 @@ OUTPUT = {
     ),
     "log": lambda m, s, _: "\n".join(map(log_line, entries(m, s))) or "all logs are empty",
     "answers": lambda m, s, _: (
-        "\n".join(f"{a.request}: {a.outcome}" for a in s.answers) or "no client has an answer"
+        "\n".join(f"{a.request}: {a.outcome}" for a in s.answers) or "no client has an answer yet"
     ),
 }

@@ -23,7 +23,7 @@ from kit.engine.declared import (
     refused,
     sometimes,
 )
-from kit.engine.network import Envelope, words
+from kit.engine.network import DeliverMessage, Envelope, words
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal
 from kit.protocols.raft import core
@@ -51,15 +51,15 @@ EVENTS = {
         "Each group has its own log: a command in one is not an entry in the other.",
     ),
     "remind": (
-        "{node} tells the others of {group} how much is committed.",
+        "{node} tells the other members of {group} how much is committed.",
         "Followers learn from the leader's next message what a majority has stored.",
     ),
     "snapshot": (
-        "{node} takes a snapshot of {group}: it replaces the entries up to {applied}.",
+        "{node} takes a snapshot of {group}, which replaces the entries up to index {applied}.",
         "A log must not grow forever: applied entries can be kept as a state.",
     ),
     "remove": (
-        "{node} begins to take {gone} out of {group}: both the old and the new members decide.",
+        "{node} starts to remove {gone} from {group}: the new configuration is now in its log.",
         "A change to a group's members is an entry in its log, and no other group sees it.",
     ),
 }
@@ -85,7 +85,7 @@ class RaftGroups(NetworkModel):
     name, title = "raft_groups", "Two Raft groups on the same nodes"
     premise = (
         "Nodes run two groups over one network. "
-        "Each group has a UUID, which routes messages and is the key of stored rows."
+        "Each group has a UUID, which routes its messages and is the key of its stored rows."
     )
     about = "How many nodes there are, and how far the groups can get."
     nodes: int = parameter(3, "how many nodes there are", ge=1, le=5)
@@ -93,7 +93,7 @@ class RaftGroups(NetworkModel):
         1, ("the last term in which a server can ask for votes"), ge=1, le=5, counts=True
     )
     entries: int = parameter(
-        3, "the last index that a client's command can get", ge=1, le=9, counts=True
+        3, "the last index that a command from a client can get", ge=1, le=9, counts=True
     )
 
     def set_up(self) -> None:
@@ -138,8 +138,8 @@ class RaftGroups(NetworkModel):
         if leads == (event == "campaign") or (event == "campaign" and server.term >= self.terms):
             return None
         if any(each.message.group == name for each in s.network.in_flight):
-            return refused("messages of this group are on their way")
-        output: Output | Refusal = refused("no one is waiting for that anymore")
+            return refused("messages of this group are still on their way")
+        output: Output | Refusal = refused("there is nothing to do for this event")
         if event == "campaign":
             output = core.campaign(server, options)
         elif event == "write" and log.last_index < self.entries:
@@ -157,11 +157,11 @@ class RaftGroups(NetworkModel):
 
     @always("INV-LEADER")
     def one_leader(self, s: ActorState) -> str | None:
-        """In each group a term has at most one leader."""
+        """In each group, a term has at most one leader."""
         for group in range(len(IDS)):
             terms = [each[group].term for each in s.nodes if isinstance(each[group].role, Leader)]
             if len(terms) > len(set(terms)):
-                return f"a term of {[*IDS][group]} has two leaders"
+                return f"in {[*IDS][group]}, a term has two leaders"
         return None
 
     @sometimes(when=lambda m: m.nodes > 1)
@@ -187,7 +187,10 @@ class RaftGroups(NetworkModel):
 
     def words(self, before: Any, action: Any, after: Any) -> Words:
         """What is written, how far a snapshot goes, who has to go."""
-        values = super().words(before, action, after)
+        values = dict(super().words(before, action, after))
+        if isinstance(action, DeliverMessage):  # what a message causes is of its group, too
+            of = f"n group {action.envelope.message.name}"
+            values["received"] = f"I{of}, {values['received'].replace(f' i{of}', '')}"
         if not isinstance(action, RaftGroups.happen):
             return values
         server = after.nodes[self.index[action.node]][[*IDS].index(action.group)]
@@ -220,7 +223,7 @@ class RaftGroups(NetworkModel):
 
     def in_full(self, message: GroupMessage) -> str:
         """The message with all that it says, and whose it is."""
-        return f"{said(message.message, fully=True)} of {message.name}"
+        return f"{said(message.message, fully=True)} in group {message.name}"
 
     def in_verbs(self, message: GroupMessage) -> str:
         """The beginning of the group's id, and all that the message says."""

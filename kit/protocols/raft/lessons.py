@@ -43,8 +43,8 @@ def voters(timeline: Timeline, server: str) -> PosedQuestion:
         f"votes for {server}?",
         able,
         granted,
-        f"With its own vote {server} has {len(granted) + 1} of {len(able) + 1}: "
-        f"it {'leads' if won else 'does not lead'}.",
+        f"With its own vote, {server} has {len(granted) + 1} of {len(able) + 1} votes: "
+        f"it {'wins' if won else 'does not win'}.",
         still(timeline, "log"),
     )
 
@@ -66,7 +66,7 @@ def electable(timeline: Timeline) -> PosedQuestion:
         "Each candidate reaches every other server. Which servers have a log good enough to win?",
         [each.id for each in servers],
         able,
-        f"A log can win if the logs of a majority are no newer: {listed(able)}.",
+        f"A server can win if the logs of a majority are no newer than its own: {listed(able)}.",
         still(timeline, "log"),
     )
 
@@ -84,7 +84,7 @@ def known_to_commit(timeline: Timeline) -> PosedQuestion:
     """
     model_of(timeline, Raft)
     if (leader := first_leader(timeline.state)) is None:
-        raise BadInput("moment", timeline.at, "one at which a server leads")
+        raise BadInput("moment", timeline.at, "a moment at which a server leads")
     servers = [n.server for n in timeline.state.nodes]
     stored = {each.id: _agrees(each.log, leader.log) for each in servers}
     majority = reached(leader.configuration, stored, leader.commit)
@@ -92,7 +92,7 @@ def known_to_commit(timeline: Timeline) -> PosedQuestion:
     end = majority if own else leader.commit
     why = f"A majority stores the log of {leader.id} up to index {majority}."
     if not own:
-        why += f" That entry is from an older term than {leader.term}, so it is not counted."
+        why += f" That entry is from a term older than {leader.term}, so it does not count."
     return posed(
         f"From now on, only answers to {leader.id} are sent. Up to which index is the log "
         "committed?",
@@ -167,7 +167,7 @@ TASKS = (
         "end one of them leads term 2.",
         "a candidate has voted for itself. Let all three timeouts run out before anything arrives.",
         Ground("raft", {"terms": 2, "requests": ()}, ("S-93",)),
-        takes(_all_ask, "In your run, the three are never candidates in one term at once."),
+        takes(_all_ask, "In your run, the three are never candidates in the same term at once."),
         ends(lambda s: any(server.term == 2 for server, _ in leading(s)),
              "In the end, no server leads term 2."),
         known=(
@@ -179,7 +179,7 @@ TASKS = (
         "without-c", "committed without C",
         "Three servers elect a leader, and a client asks for x. Give a run, as verbs or as a "
         "Player, in which the client is told that x is committed, while the log of C is empty.",
-        "messages to C may stay on their way for as long as you like.",
+        "messages to C can stay on their way for as long as you like.",
         Ground("raft", {"terms": 1}),
         _c_behind,
     ),
@@ -243,7 +243,7 @@ TASKS = (
         "A leads, and S-94 is off: a leader answers a read without asking whether it still leads. "
         "A client of B asks for x, and once it has its answer, a client of A reads. Give a run, as "
         "verbs or as a Player, in which the read does not see x.",
-        "partition the network, and let B be elected where A does not hear of it.",
+        "partition the network, so that B is elected and A does not hear of it.",
         Ground(
             "raft",
             {"begins": ("1, commit 1, leads", *["1, commit 1, follows A"] * 2), "terms": 2,

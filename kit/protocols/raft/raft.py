@@ -34,7 +34,7 @@ TIMERS = {
     "election": (
         "A server that has not heard from a leader for long enough asks whether it could lead."
     ),
-    "repeat": "A leader repeats what a follower might have missed, so that all catch up.",
+    "repeat": "A leader repeats what followers might have missed, so that they all catch up.",
     "quorum": "A leader that does not hear from a majority cannot commit, so it steps down.",
 }
 """What timers are for."""
@@ -53,10 +53,10 @@ class Raft(MachineModel):
     about = "The servers, how they start, what clients ask for, and what can go wrong."
     message = Message
 
-    nodes: int = parameter(3, "servers, named A, B, C, …", ge=1, le=len(NAMES))
+    nodes: int = parameter(3, "how many servers there are, named A, B, C, …", ge=1, le=len(NAMES))
     members: str = parameter(
         "A B C",
-        "the first members; a member that does not vote is in lowercase",
+        "the first members; lowercase for members without a vote",
         written=True,
     )
     edition: Literal["documents", "server"] = parameter(
@@ -64,7 +64,7 @@ class Raft(MachineModel):
     )
     begins: tuple[str, ...] = parameter(
         (),
-        "how servers start: the terms of their entries, then the rest, such as 1 1 2, leads",
+        "how each server starts: the terms of its entries, then the rest, such as 1 1 2, leads",
         written=True,
     )
     requests: tuple[str, ...] = parameter(
@@ -76,16 +76,16 @@ class Raft(MachineModel):
         3, ("the last term in which a server can ask for votes"), ge=1, le=9, counts=True
     )
     clock: bool = parameter(
-        False, "whether timeouts count ticks; otherwise a timeout can run out at any time"
+        False, "whether timeouts are counted in ticks; if not, they can run out at any time"
     )
-    timeout: int = parameter(3, "ticks of the shortest timeout (with a clock)", ge=2, le=20)
+    timeout: int = parameter(3, "the shortest timeout in ticks (with a clock)", ge=2, le=20)
     detector: bool = parameter(
-        False, "whether a leader is suspected only when nothing is heard from it"
+        False, "whether servers suspect a leader only when they hear nothing from it"
     )
-    most_in_flight: int = parameter(0, "messages under way at once (0: any number)", le=40)
-    fifo: bool = parameter(
-        False, "whether messages on a link arrive in the order in which they were sent"
+    most_in_flight: int = parameter(
+        0, "the most messages on their way at once (0: any number)", le=40
     )
+    fifo: bool = parameter(False, "whether messages on a link arrive in the order they were sent")
     crashes: int = budget(0, "how often a server crashes", le=MOST_FAULTS, own=False)
     drops: int = budget(0, "how often a message is lost", le=MOST_FAULTS, own=False)
     duplicates: int = budget(0, "how often a message is duplicated", le=MOST_FAULTS, own=False)
@@ -106,12 +106,12 @@ class Raft(MachineModel):
         "own", RAFT,
         smallest={"begins": ("1, commit 1, leads", "1", ""), **QUIET, "terms": 2})
     joint: bool = safeguard(
-        "S-35", "Members change through a configuration in which both groups need a majority",
+        "S-35", "Members change through a joint configuration: both groups need a majority",
         ("INV-LEADER", "INV-RAFT"), wider={"INV-LEADER": {"crashes": 1}},
         smallest={"begins": ("1", "1", "1, commit 1, leads"), **QUIET,
                   "requests": ("members C",), "terms": 2})
     persist_first: bool = safeguard(
-        "S-86", "What a server answers is on its disk first", RAFT,
+        "S-86", "A server writes to its disk before it answers", RAFT,
         smallest={"begins": ("1, leads", ", term 1, votes A", ""), **QUIET,
                   "crashes": 1, "writes_apart": True})
     own_term: bool = safeguard(
@@ -124,8 +124,8 @@ class Raft(MachineModel):
         smallest={"begins": ("1, commit 1, leads", "1", "1"), **QUIET, "terms": 2,
                   "requests": ("members A B", "members A")})
     own_entry_first: bool = safeguard(
-        "S-89", "A leader changes members only once it has committed an entry of its own", RAFT,
-        smallest={"nodes": 4, "members": "A B C D", **QUIET, "requests": ("members B C D",),
+        "S-89", "A leader changes members only once it has committed an entry of its own term",
+        RAFT, smallest={"nodes": 4, "members": "A B C D", **QUIET, "requests": ("members B C D",),
                   "begins": ("1 1=ABC, term 2", "1 2, commit 1, leads", "1, term 2", "1, term 2"),
                   "terms": 3, "most_in_flight": 3})
     step_down: bool = safeguard(
@@ -136,7 +136,7 @@ class Raft(MachineModel):
         "S-93", "A server asks whether it could win before it starts a term", ("INV-PROGRESS",),
         smallest={**QUIET, "most_in_flight": 3, "partitions": 1})
     read_quorum: bool = safeguard(
-        "S-94", "A leader lets no client read before a majority says that it still leads",
+        "S-94", "A leader answers no read before a majority confirms that it still leads",
         ("INV-LIN",),
         smallest={"begins": ("1, commit 1, leads", "1 2, leads", "1 2"), **QUIET, "terms": 2,
                   "requests": ("x", "read at A")})
@@ -152,7 +152,7 @@ class Raft(MachineModel):
             if what.startswith("members "):
                 members_of(what.partition(" at ")[0].removeprefix("members "), names, "requests")
         if len(self.begins) > self.nodes:
-            raise BadInput("begins", self.begins, f"{self.nodes} texts at most")
+            raise BadInput("begins", self.begins, f"at most {self.nodes} texts")
         switches = RaftSafeguards.__struct_fields__
         safeguards = RaftSafeguards(**{name: getattr(self, name) for name in switches})
         self.raft = Options(self.edition, self.timeout, 1, self.clock, safeguards=safeguards)
@@ -333,17 +333,17 @@ class Raft(MachineModel):
     def leader_only_appends(
         self, before: MachineState, action: Any, after: MachineState
     ) -> str | None:
-        """A leader changes or removes no entry of its log."""
+        """A leader never changes or removes an entry in its log."""
         for was, now in zip(before.nodes, after.nodes, strict=True):
             a, b = was.server, now.server
             leads = was is not now and isinstance(a.role, Leader) and isinstance(b.role, Leader)
             if leads and a.term == b.term and _lacks(b.log, a.log, a.log.last_index):
-                return f"{a.id} leads and has lost entries of its log"
+                return f"{a.id} leads, but has lost entries from its log"
         return None
 
     @always("INV-RAFT")
     def logs_match(self, s: MachineState) -> str | None:
-        """Logs with an entry of one index and term agree up to it."""
+        """Two logs that share an entry (index and term) agree up to it."""
         for a, b in combinations([n.server for n in s.nodes], 2):
             if not _agree(a.log, b.log):
                 return f"the logs of {a.id} and {b.id} differ before an entry that both have"
@@ -351,11 +351,13 @@ class Raft(MachineModel):
 
     @always("INV-RAFT")
     def leader_has_all(self, s: MachineState) -> str | None:
-        """A leader has every entry that was committed in a term before."""
+        """A leader has every entry that was committed in an earlier term."""
         for leader, _ in leading(s):
             for other in (n.server for n in s.nodes if n.server.term <= leader.term):
                 if (index := _lacks(leader.log, other.log, other.commit)) and other is not leader:
-                    return f"{leader.id} leads without index {index}, which {other.id} knows"
+                    return (
+                        f"{leader.id} leads without entry {index}, which {other.id} has committed"
+                    )
         return None
 
     @always("INV-RAFT")
@@ -370,7 +372,7 @@ class Raft(MachineModel):
 
     @always("INV-RAFT")
     def committed_is_kept(self, s: MachineState) -> str | None:
-        """What a server knows to be committed is on the disks of a majority of the voters."""
+        """Every entry that a server considers committed is on the disks of a majority."""
         unsaved = {each.node: each.disk.log for each in s.unsaved}
         disks = tuple(unsaved.get(i, n.server.log) for i, n in enumerate(s.nodes))
         for server in (n.server for n in s.nodes):
@@ -380,40 +382,41 @@ class Raft(MachineModel):
 
     @always("INV-LIN", of=lambda s: s.answers)
     def reads_see_writes(self, s: MachineState) -> str | None:
-        """A read sees all that was answered before it began."""
+        """A read sees every write that was answered before it began."""
         for stale in filter(_is_stale, s.answers):
-            return f"{stale.request}: it reads index {index_in(stale.outcome)}"
+            return f"{stale.request}: it sees entries only up to index {index_in(stale.outcome)}"
         return None
 
     @always("INV-PROGRESS", when=lambda m: m.detector)
     def nobody_waits_for_the_deaf(self, s: MachineState) -> str | None:
-        """A majority is not held up by a leader that it hears and that does not hear it."""
+        """A majority does not wait for a leader that cannot hear it."""
         followed = [] if self.step_down else [self.heard_leader(s, i) for i in range(self.nodes)]
         for i, name in enumerate(self.names):
             others = sum(each == name for j, each in enumerate(followed) if j != i)
             if others >= majority(self.nodes) and self.is_deaf(s, i):
-                return f"{name} hears from no server, and all others wait for it"
+                return f"{name} does not hear from a majority, yet a majority waits for it"
         return None
 
     @step("INV-PROGRESS", on=(MachineModel.tick,))
     def terms_need_others(
         self, before: MachineState, action: Any, after: MachineState
     ) -> str | None:
-        """A server that reaches no majority begins no term."""
+        """A server that cannot reach a majority does not begin a term."""
         i = self.names.index(action.node)
         was, now = before.nodes[i].server, after.nodes[i].server
         if now.term > was.term and self.is_deaf(before, i):
-            return f"{now.id} reaches no majority, and begins term {now.term}"
+            return f"{now.id} cannot reach a majority, but begins term {now.term}"
         return None
 
     @always(sign=lambda m: True)
     def majorities_meet(self, s: MachineState) -> str | None:
-        """All majorities of configurations that follow one another in a log meet."""
+        """Majorities of two successive configurations in a log always overlap."""
         for server in (n.server for n in s.nodes):
             held = [e.data for e in server.log if isinstance(e.data, Configuration)]
             for first, other in pairwise((server.log.snapshot.configuration, *held)):
                 if not _meet(first, other):
-                    return f"{words.configuration_text(first)}, {words.configuration_text(other)}"
+                    both = " and ".join(map(words.configuration_text, (first, other)))
+                    return f"{both} have majorities that do not overlap"
         return None
 
     @sometimes()

@@ -13,16 +13,16 @@ _SAID: dict[type, tuple[str, str]] = {
     m.Accepted: ("accepted {last}", "the answer that its log agrees up to index {last}"),
     m.Rejected: ("rejected {mismatch}", "the answer that it lacks the entry at index {mismatch}"),
     m.VoteRequest: ("{vote}? t{term}", "a {vote} request for term {term}"),
-    m.VoteReply: ("{vote}: {granted}", "a {granted} to the {vote} for term {term}"),
+    m.VoteReply: ("{vote}: {granted}", "a {vote} for term {term}"),
     m.Install: ("snapshot {index}", "a snapshot up to index {index}"),
-    m.Installed: ("installed", "the answer to a snapshot"),
+    m.Installed: ("{taken}", "the answer that it has {taken} the snapshot"),
     m.TimeoutNow: ("lead now", "the request to lead in its place"),
-    m.ReadQuorum: ("still leads?", "the question of whether it still follows in term {term}"),
+    m.ReadQuorum: ("still leads?", "a leadership check for term {term}"),
     m.ReadQuorumReply: ("follows", "the answer that it follows in term {term}"),
-    m.Forward: ("{command}", "a client's command {command}"),
+    m.Forward: ("{command}", "a forwarded command ({command})"),
     m.ForwardReply: ("at {index}", "the answer that the command is at index {index}"),
-    m.ReadRequest: ("read?", "the question of how far a read has to wait"),
-    m.ReadReply: ("read at {index}", "the answer that a read waits for index {index}"),
+    m.ReadRequest: ("read?", "a request for the read index"),
+    m.ReadReply: ("read at {index}", "the answer that a read must wait for index {index}"),
 }
 
 
@@ -36,6 +36,18 @@ def said(message: m.Message, *, fully: bool = False) -> str:
         fields["index"] = message.snapshot.index
     if isinstance(message, m.VoteReply):
         fields["granted"] = "yes" if message.granted else "no"
+        if fully and not message.granted:
+            return f"a refusal to {'pre-' * message.trial}vote (term {message.term})"
+    if isinstance(message, m.Installed):
+        fields["taken"] = "installed" if message.success else "not installed"
+    if isinstance(message, m.Rejected) and not message.mismatch:
+        return (f"rejected, t{message.term}", f"the answer that it is in term {message.term}")[
+            fully
+        ]
+    if isinstance(message, m.ForwardReply) and not message.index:
+        return ("not taken", "the answer that it takes no command")[fully]
+    if isinstance(message, m.ReadReply) and message.index is None:
+        return ("no read index", "the answer that it has no read index to give")[fully]
     fields["vote"] = "pre-vote" if getattr(message, "trial", False) else "vote"
     return _SAID[type(message)][fully].format_map(fields)
 

@@ -156,7 +156,7 @@ class StorageServers(RowServers):
         short = next(q for q in wanted if (q.replicas & ~s.down).bit_count() < q.needed)
         alive = (short.replicas & ~s.down).bit_count()
         why = f"{m.title_of(number)} needs {short.needed} of {m.listing(short.replicas)}"
-        return RowAnswer("unavailable", short.needed, alive, why=f"{why}, {alive} live")
+        return RowAnswer("unavailable", short.needed, alive, why=f"{why}; live: {alive}")
 
     def next_step(
         self, now: DrillMoment, number: int, held: Mapping[str, int], *, begins: bool

@@ -37,7 +37,7 @@ from kit.protocols.storage.rules.view import View
 
 
 class Start(Struct, frozen=True, tag="start"):
-    """A coordinator, at some epoch that it has learned by now, plans a request and sends it."""
+    """A coordinator plans a request at an epoch that it knows, and sends the request."""
 
     request: int
     epoch: int
@@ -253,7 +253,7 @@ class Coordinating(Range):
     )
     @purpose("A request goes to the replicas that its coordinator knows of.")
     def begin(self, s: StorageState, request: Number, epoch: int) -> Next:
-        """A coordinator, at some epoch that it has learned by now, plans a request and sends it."""
+        """A coordinator plans a request at an epoch that it knows, and sends the request."""
         index, write = self.trails[s.trail].index(epoch), self.mutations[request]
         group = self._views[s.trail][index].group(write)
         mark = 1 + sum(each.timestamp > 0 for each in s.requests) if write else 0
@@ -389,11 +389,11 @@ class Coordinating(Range):
         ),
         travels=travels,
     )
-    @purpose("No client can wait forever. A write that timed out may still be there.")
+    @purpose("No client can wait forever. A write that timed out can still be there.")
     def time_out(self, s: StorageState, request: Number) -> Next:
-        """The coordinator gives up: too few answers will ever come, or none came in time."""
+        """The coordinator gives up: too few answers can still arrive, or the time is over."""
         if self.satisfied(s, request):
-            return refused("it has its answers")
+            return refused("the coordinator already has enough answers")
         if not self.timeouts and s.requests[request].in_flight & ~s.down:
             return refused("answers are still on their way")
         return self._closed(s, request, FAILED)
@@ -419,8 +419,8 @@ class Coordinating(Range):
     ) -> str | None:
         """Every success is backed by enough replicas of the plan that is valid now.
 
-        A read that writes back is judged twice: as a read before, as a write when its client is
-        told.
+        A read that writes back is judged twice: first as a read, then, when its client gets the
+        answer, as a write.
         """
         number = action.request
         request, now = before.requests[number], after.requests[number].phase
@@ -435,7 +435,7 @@ class Coordinating(Range):
         known = self.epoch_text(before, request.coordinator_epoch)
         return (
             f"{self.title_of(number)} succeeds with {acked}, but {ask.coordinator} knows {known}, "
-            f"at which {self.listing(valid)} is not {ask.level}"
+            f"at which {ask.level} needs more than {self.listing(valid)}"
         )
 
 

@@ -27,8 +27,8 @@ class QuotaRow(Struct, frozen=True):
 
     @property
     def count(self) -> str:
-        """How many were given, of how many: ``1 of 2 needed of A, B, C``."""
-        return f"{len(self.counted)} of {self.needed} needed of {', '.join(self.replicas)}"
+        """How many were given, of how many: ``1 of 2 needed from A, B, C``."""
+        return f"{len(self.counted)} of {self.needed} needed from {', '.join(self.replicas)}"
 
 
 class Sent(Struct, frozen=True):

@@ -494,7 +494,7 @@ def _stands(row: RequestRow) -> str:
     if row.phase != "open":
         return f"{row.result or row.phase}{late}"
     plan = "; ".join(
-        f"{q.needed} of {','.join(q.replicas)} needed, answered: {','.join(q.counted) or 'nobody'}"
+        f"needs {q.needed} of {','.join(q.replicas)} (answered: {','.join(q.counted) or 'nobody'})"
         for q in row.plan
     )
     judged = "" if row.valid or not row.enough else "; the plan is no longer valid"

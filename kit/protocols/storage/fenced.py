@@ -39,10 +39,10 @@ class Fenced(Storage):
     def available(self, before: StorageState, action: Any, after: StorageState) -> str | None:
         """A live quorum is enough to get an answer.
 
-        No request fails for want of answers while a quorum of its replicas lives: those of its
-        plan, before and after the move. Where all of today's live, it fails neither for nodes that
-        the operation shut down since it was planned. A request that a replica refused is not
-        judged: its client asks again by a newer plan.
+        No request fails for lack of answers while a quorum of its plan's replicas is alive, before
+        and after the move. If all of today's replicas are alive, no request fails because the
+        operation has shut down other nodes since it was planned. A request that a replica refused
+        is not judged, because its client asks again with a newer plan.
         """
         number, request = action.request, before.requests[action.request]
         views, live = self.views(before), ~before.down
@@ -74,8 +74,8 @@ class Fenced(Storage):
     def fenced(self, before: StorageState, action: Any, after: StorageState) -> str | None:
         """A request below the fence has no effect.
 
-        A replica's fence bars requests of so many epochs before the one that it knows. What began
-        before the replica knew the fence may be stored, but is not counted (Q-46).
+        A fence bars requests that were planned before it. A write that began before the replica
+        knew the fence can still be stored, but it is not counted (Q-46).
         """
         i, number = self.code[action.replica], action.request
         request, known = before.requests[number], before.known[i]
@@ -88,16 +88,16 @@ class Fenced(Storage):
         if not (begins or stored or holds(answered, i)):
             return None
         return (
-            f"{action.replica} admits {self.title_of(number)}, planned by "
-            f"{self.epoch_text(before, request.epoch)}, though it knows the fence "
-            f"{self.epoch(before, known - fence)}"
+            f"{action.replica} admits {self.title_of(number)}, planned at "
+            f"{self.epoch_text(before, request.epoch)}, though its fence is "
+            f"{self.epoch_text(before, known - fence)}"
         )
 
     @step("INV-SESSION", on=(Storage.land_late,), sign=lambda m: m.is_sign("session"))
     def session(self, before: StorageState, action: Any, after: StorageState) -> str | None:
         """Streaming works only under an open session.
 
-        What comes late changes nothing where its session is not the one that is known as open.
+        A late copy changes nothing on a replica that does not know the copy's session as open.
         """
         trail, i = self.trails[before.trail], self.code[action.target]
         known = self.history.epochs[trail.nodes[before.known[i]]]

@@ -105,7 +105,7 @@ class Moving(Range):
         changes = []
         if self.kind(action) == "commit":
             old, new = self.newest(before).view, self.newest(after).view
-            ways = ("written to", old.writes, new.writes), ("read", old.reads, new.reads)
+            ways = ("written to", old.writes, new.writes), ("read from", old.reads, new.reads)
             for done, then, now in ways:
                 for no_longer, mask in (("", now & ~then), (" no longer", then & ~now)):
                     if names := self.history.names(mask):
@@ -140,7 +140,7 @@ class Moving(Range):
         uncleaned = edge.regains & ~s.cleaned if self.cleaning else 0
         if uncleaned:
             names = self.history.names(uncleaned)
-            return refused(f"{', '.join(names)} may hold data not owned", names)
+            return refused(f"{', '.join(names)} might hold data not owned", names)
         late = self._too_far_behind(s) if trail.full else None
         if late is not None:
             return late
@@ -203,8 +203,8 @@ class Moving(Range):
         group = condition.replicas.bit_count()
         needed = condition.needed if isinstance(condition, conditions.MajorityKnows) else group
         return refused(
-            f"waiting at the barrier: {called} is applied by "
-            f"{group - len(lacking)} of {counted(group, 'replica')}, {needed} {are(needed)} needed",
+            f"waiting at the barrier: {needed} of {counted(group, 'replica')} must have applied "
+            f"{called} (so far: {group - len(lacking)})",
             missing,
         )
 
@@ -291,7 +291,7 @@ class Moving(Range):
 
     def _read(self, before: StorageState, action: Any, after: StorageState) -> str:
         held = self.cell_text(before, before.cells[self.code[action.source]])
-        return f"The copy to {action.target} reads {action.source}, which holds {held}."
+        return f"The copy to {action.target} reads from {action.source}, which holds {held}."
 
     @action(
         each=_unread, kind="stream", verb="copy {source} to {target}", says=_read, travels=travels
@@ -323,7 +323,7 @@ class Moving(Range):
     )
     @purpose("Only a copy brings a replica the older writes it lacks.")
     def land(self, s: StorageState, source: Replica, target: Replica) -> Next:
-        """What a copy read arrives at its target."""
+        """The data that a copy read arrives at its target."""
         if s.down >> target & 1:
             return self.is_down[target]
         place = self._place(s, source, target)
@@ -353,7 +353,7 @@ class Moving(Range):
     )
     @purpose("A replica can stop at any time; the others have to be enough.")
     def crash(self, s: StorageState, replica: Replica) -> Next:
-        """A replica stops for good, its shards with it; what is on its disk is out of reach."""
+        """A replica and its shards stop for good. The data on its disk is out of reach."""
         if s.crashes >= self.crashes:
             return refused("the run's budget of crashes is used up")
         return s.but(down=s.down | self.with_shards[replica], crashes=s.crashes + 1)
@@ -407,8 +407,8 @@ class Moving(Range):
     def land_late(self, s: StorageState, source: Replica, target: Replica, session: int) -> Next:
         """A copy that outlived its session arrives, with the permit of that session.
 
-        It is written, or it is turned away; either way it is over, and so are all, if none may
-        come any more.
+        The copy is written or turned away, and in both cases it is finished. If no more copies can
+        arrive, all the others are finished too.
         """
         if s.down >> target & 1:
             return self.is_down[target]

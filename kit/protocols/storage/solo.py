@@ -103,7 +103,7 @@ class Coordinator(Coordinating):
     def reply(
         self, s: StorageState, replica: Played, verdict: Verdict, epoch: int, has_write: bool
     ) -> Next:
-        """You answer for a replica: whoever is behind catches up before it answers.
+        """You answer for a replica. One that is behind catches up before it answers.
 
         So no answer is older than its message.
         """
@@ -147,10 +147,14 @@ class Coordinator(Coordinating):
                 return f"{who}, at epoch {epoch}, sends {self.title_of(0)} to {targets}."
             case Reply():
                 caught_up = now.coordinator_epoch > request.coordinator_epoch
-                return f"{self.verb(action)}{f'; {who} catches up with it' * caught_up}."
+                return f"{self.verb(action)}{f'; {who} catches up' * caught_up}."
             case Finish():
                 kept, done = self.listing(self.valid(before, 0)), now.phase == requests.DONE
-                counts = f"{kept}: success" if done else f"only {kept} of its new plan: failure"
+                counts = (
+                    f"answers from {kept}: the request succeeds"
+                    if done
+                    else (f"only answers from {kept} under its new plan: the request fails")
+                )
                 known = self.epoch(before, request.coordinator_epoch)
                 return f"{who}, at epoch {known}, counts {counts}."
         return f"{who} gives up."
@@ -268,10 +272,10 @@ class Replica(Declared[ReplicaState]):
     def send(self, s: ReplicaState, write: bool, epoch: int) -> ReplicaState | Refusal:
         """You send a read or a write that was planned at an epoch of your choice.
 
-        Its coordinator counted it a member: else it would not have asked.
+        At that epoch the replica is a member. Otherwise no coordinator would ask it.
         """
         if not holds(self.seen[self.trail.index(epoch)].group(write), self.index):
-            return refused(f"at epoch {epoch} no coordinator asks {self.replica} for that")
+            return refused(f"at epoch {epoch}, no coordinator asks {self.replica} for that")
         if write and s.timestamp >= self.messages:
             return refused("the run's budget of writes is used up")
         answer, latest = self.answer(s, Send(write, epoch)), s.timestamp + write
@@ -288,7 +292,7 @@ class Replica(Declared[ReplicaState]):
     )
     @purpose("What a replica has applied decides what it accepts.")
     def apply_epoch(self, s: ReplicaState, node: Itself) -> ReplicaState | Refusal:
-        """It applies its next epoch."""
+        """The replica applies its next epoch."""
         if s.known == len(self.seen) - 1:
             return refused(f"{self.replica} has applied every committed epoch")
         return s.but(known=s.known + 1)

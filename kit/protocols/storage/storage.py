@@ -65,7 +65,8 @@ from kit.protocols.storage.rules.view import View
 USUAL_REQUESTS = ("K1 write QUORUM", "K2 read QUORUM")
 REQUESTS = parameter(
     USUAL_REQUESTS,
-    "lines such as `K2@dc2 read LOCAL_QUORUM`; each begins once those before it are answered",
+    "lines such as `K2@dc2 read LOCAL_QUORUM`; each request begins once those before it are "
+    "answered",
     title="requests (; between)",
     written=True,
 )
@@ -99,7 +100,9 @@ SLOW = parameter(
 )
 COLLECTING = parameter(False, "replicas can forget deletions", title="collect tombstones")
 
-SESSION_OPEN = "a late copy's session is still open to its target: a tombstone must outlive it"
+SESSION_OPEN = (
+    "the target still considers a late copy's session open: a tombstone must outlive that copy"
+)
 NOT_REPAIRED = "no repair has brought the tombstone to every replica"
 
 
@@ -265,7 +268,10 @@ class Storage(Moving, Coordinating):
                 stored = f"has stored {self.title_of(number)}, but "
                 did = stored + did.replace("does", "now does", 1)
         elif verdict == "coordinator-behind":
-            did = f"knows newer replicas of the range than {message} has: it answers with an error"
+            did = (
+                f"knows newer replicas of the range than those of {message}: it answers with an "
+                "error"
+            )
         elif did.startswith("keeps"):
             brought = self.cell_text(before, self.mutation(before, number))
             on = named_shards(self.on_shards(before, i, number, write=True))
@@ -336,7 +342,7 @@ class Storage(Moving, Coordinating):
     )
     @purpose("A later read should find whatever an earlier read found.")
     def write_back(self, s: StorageState, request: Number, replica: Replica) -> Next:
-        """A replica gets what a read found, which is written back, and answers."""
+        """A replica gets the value that a read writes back, and answers."""
         return self._served(s, request, replica)
 
     @action(
@@ -347,7 +353,7 @@ class Storage(Moving, Coordinating):
     )
     @purpose("Networks lose messages; a quorum does not need every answer.")
     def lose(self, s: StorageState, request: Number, replica: Replica) -> Next:
-        """The message of a request to a replica is lost: nobody waits for its answer any more."""
+        """A request's message to a replica is lost. Its answer is no longer awaited."""
         assert s.lost is not UNSET
         if s.lost >= self.losses:
             return refused("the run's budget of lost messages is used up")
@@ -375,7 +381,8 @@ class Storage(Moving, Coordinating):
     def cleanup(self, s: StorageState, replica: Replica) -> Next:
         """A replica that lost the range removes what is left of it on its disk.
 
-        That is before it may get the range back (``commit``), and no write may come afterwards.
+        The cleanup must come before the replica gets the range back (``commit``), and no write may
+        follow it.
         """
         conditions = self.newest(s).cleans_after
         unmet = self.unmet(s, conditions)
@@ -392,10 +399,10 @@ class Storage(Moving, Coordinating):
     )
     @purpose("A deletion is remembered as long as an older value could come back.")
     def collect_tombstones(self, s: StorageState, replica: Replica) -> Next:
-        """A replica forgets a tombstone whose time is over.
+        """A replica forgets a tombstone whose grace period is over.
 
-        It outlives every message, and the repair that brings it to all replicas. An assumption: its
-        grace is longer than the barrier that ends a session.
+        The tombstone outlives every message, and the repair that brings it to all replicas. The
+        model assumes that the grace period is longer than the barrier that ends a session.
         """
         still_open = self.still_open(s)
         if still_open:
@@ -503,8 +510,8 @@ class Storage(Moving, Coordinating):
     def owners_store(self, before: StorageState, action: Any, after: StorageState) -> str | None:
         """Only a write replica stores a write.
 
-        It is one at its own epoch, or at a later one. Other rules than the exchange of epochs admit
-        by the epoch alone.
+        It must be a write replica at its own epoch or at a later one. Without the exchange of
+        epochs, a replica admits a write by its epoch alone.
         """
         if before.cells == after.cells:
             return None
@@ -521,7 +528,7 @@ class Storage(Moving, Coordinating):
     def owners_serve(self, before: StorageState, action: Any, after: StorageState) -> str | None:
         """Only a read replica serves a read.
 
-        It is one at its own epoch, or at a later one.
+        It must be a read replica at its own epoch or at a later one.
         """
         i, number = self.code[action.replica], action.request
         served = after.requests[number].acked & ~before.requests[number].acked
@@ -571,7 +578,7 @@ class Storage(Moving, Coordinating):
 
     @sometimes()
     def moved(self, s: StorageState) -> bool:
-        """Reads have moved."""
+        """Reads have moved to the new replicas."""
         return self.views(s)[-1].read_at != self.history.epochs[0].view.read_at
 
 

@@ -126,7 +126,7 @@ CLUSTERS = table(
     "took array<int>: the steps from each request to its end, null if it did not end",
     "faults array<string>: the faults that it met, in order, as verbs",
     "steps int: how many steps it took",
-    "verdict string: clean, or the name of what its last step breaks",
+    "verdict string: clean, or the name of the promise that its last step breaks",
     "witness string: what is wrong in its last step",
     "coverage array<string>: the edges of the transition tables that it took",
     "trace string: the run as a trace, in JSON",

@@ -14,10 +14,10 @@ from kit.views.registry import Views
 from kit.views.stage import Character, Message, Stage, stage_panel
 from kit.views.states import dot_of, reached
 
-HEADS = ("manager", "state", "its “prepared”", "the decision")
+HEADS = ("manager", "state", "“prepared” sent", "the decision")
 DISKS = {"working": "free", "prepared": "promised"}
 """What a manager's disk says of its promise; once it has ended, there is none to keep."""
-SENT = {"not sent": "", "in the network": ", its message is not read", "✓ read": ", heard"}
+SENT = {"not sent": "", "in the network": ", its message is not read yet", "✓ read": ", heard"}
 """What becomes of a manager's message *prepared*, in the table and in words."""
 TM, UNREAD = "n:TM", ", unread"
 Row: TypeAlias = tuple[str, str, str, str]

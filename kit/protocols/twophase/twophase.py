@@ -29,7 +29,7 @@ from kit.errors import Refusal
 UNDECIDED, COMMITTED, ABORTED = 0, 1, 2
 DECISIONS, ENDS = ("", "commit", "abort"), ("undecided", "committed", "aborted")
 MOST_MANAGERS = 16
-DECIDED = refused("the transaction manager has decided")
+DECIDED = refused("the transaction manager has already decided")
 
 RM: TypeAlias = Annotated[int, Each(lambda m: range(m.rms), "RM{}".format)]
 Commit: TypeAlias = Annotated[bool, Each((True, False), ("abort", "commit").__getitem__)]
@@ -83,21 +83,23 @@ class TwoPhase(Declared[TwoPhaseState]):
         return s.prepared & ~s.heard
 
     @action(each=working)
-    @purpose("A promise: once prepared, it does what it is told.")
+    @purpose("Being prepared is a promise: the manager will do what the decision says.")
     def prepare(self, s: TwoPhaseState, rm: RM) -> Next:
         """{rm} is prepared and tells the transaction manager."""
         return s.but(prepared=s.prepared | 1 << rm)
 
     @action(each=unfinished, unasked=True)
-    @purpose("Until it has promised, each manager can still say no.")
+    @purpose("Until it promises, a manager can still say no.")
     def give_up(self, s: TwoPhaseState, rm: RM) -> Next:
-        """{rm} aborts on its own; it had promised nothing yet."""
+        """{rm} aborts on its own, before it has promised anything."""
         if s.prepared >> rm & 1:
-            return refused("this resource manager is prepared: it gave up its right to abort")
+            return refused(
+                "this resource manager is prepared, so it has given up its right to abort"
+            )
         return s.but(aborted=s.aborted | 1 << rm)
 
     @action(each=unread, travels=[Travel("message", "{rm}", "TM", "prepared")])
-    @purpose("To commit, the manager must know that all are prepared.")
+    @purpose("To commit, the transaction manager must know that all managers are prepared.")
     def receive_prepared(self, s: TwoPhaseState, rm: RM) -> Next:
         """The transaction manager learns that {rm} is prepared."""
         return DECIDED if s.tm else s.but(heard=s.heard | 1 << rm)
@@ -111,35 +113,36 @@ class TwoPhase(Declared[TwoPhaseState]):
         if commit and s.heard != self.everybody:
             silent = 0 if s.aborted else self.everybody & ~s.heard  # who aborted is never heard
             return refused(
-                "it has not heard that every resource manager is prepared", managers(silent)
+                "the transaction manager has not heard that every resource manager is prepared",
+                managers(silent),
             )
         return s.but(tm=COMMITTED if commit else ABORTED)
 
     @action(each=unfinished, travels=[Travel("message", "TM", "{rm}", "{decision}")])
-    @purpose("A prepared manager must not decide alone: all follow one decision.")
+    @purpose("A prepared manager must not decide alone: all managers follow one decision.")
     def receive_decision(self, s: TwoPhaseState, rm: RM) -> Next:
         """{rm} reads the decision: {outcome}."""
         if not s.tm:
-            return refused("the transaction manager has not decided")
+            return refused("the transaction manager has not decided yet")
         if s.tm == COMMITTED:
             return s.but(committed=s.committed | 1 << rm)
         return s.but(aborted=s.aborted | 1 << rm)
 
     @always()
     def consistent(self, s: TwoPhaseState) -> str | None:
-        """Nobody commits while another aborts."""
+        """No manager commits while another aborts."""
         if s.committed and s.aborted:
-            return f"{managers(s.committed)[0]} committed, {managers(s.aborted)[0]} aborted"
+            return f"{managers(s.committed)[0]} committed, but {managers(s.aborted)[0]} aborted"
         return None
 
     @sometimes()
     def all_commit(self, s: TwoPhaseState) -> bool:
-        """Everybody commits."""
+        """Every manager commits."""
         return s.committed == self.everybody
 
     @sometimes()
     def all_abort(self, s: TwoPhaseState) -> bool:
-        """Everybody aborts."""
+        """Every manager aborts."""
         return s.aborted == self.everybody
 
     def in_order(self, s: TwoPhaseState) -> tuple[TwoPhaseState, tuple[int, ...]]:

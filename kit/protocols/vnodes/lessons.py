@@ -53,14 +53,14 @@ def late_copy(timeline: Timeline) -> PosedQuestion:
     takes = m.lets_in(s, m.code[late.target], late.session)
     known = {row.name: row.epoch for row in facts.replicas(m, s)}[late.target]
     state = "open" if takes else "closed"
-    by_session = f"there, session {late.session} is {state}"
-    why = by_session if m.history.sessions else "sessions are not checked here"
+    by_session = f"where session {late.session} is {state}"
+    why = by_session if m.history.sessions else "and sessions are not checked here"
     return posed(
         f"A copy from {late.source} reaches {late.target} with the permit of session "
         f"{late.session}. What does {late.target} do?",
         (TAKES, TURNS_AWAY),
         (TAKES if takes else TURNS_AWAY,),
-        f"{late.target} has applied version {known}; {why}.",
+        f"{late.target} has applied version {known}, {why}.",
         still(timeline, "replicas"),
     )
 
@@ -93,7 +93,7 @@ def refused_though_alive(timeline: Timeline) -> str | None:
     """The goal that a write fails while a quorum of the old and of the new replicas lives."""
     if "available" in broken(timeline):
         return None
-    return "No write of your run failed while a quorum of either set was up."
+    return "In your run, no write failed while a quorum of each set was up."
 
 
 def acknowledged(edition: str, old: list[str], new: list[str], answered: list[str]) -> bool:
@@ -123,31 +123,31 @@ TASKS = (
         "X joins, then X leaves again. One safeguard is off (S-41): nodes that lost a range need "
         "not clean it up before the next change. Give a run, as verbs or as a Player, in which a "
         "deletion succeeds and a later read finds the write.",
-        "write first, so that B holds the row; let X's join finish; delete, and collect the "
-        "tombstone at X; then let X leave, and read at B.",
+        "write first, so that B holds the row. Let X's join finish, then delete and collect the "
+        "tombstone at X. Then let X leave, and read at B.",
         Ground("vnodes", _TWICE, ("cleanup-first",)),
         breaking("no-resurrection", "no read has found what was deleted."),
     ),
     run_task(
         "wrong-permit",
         "the permit of a closed session",
-        "B tries to leave, fails, and tries again; one copy may arrive late. Give a run, as verbs "
+        "B tries to leave, fails, and tries again. One copy can arrive late. Give a run, as verbs "
         "or as a Player, in which a late copy is rejected, and the second attempt reaches "
         "write_both_read_new, where reads have moved, with every promise kept.",
         "read the copy before the rollback. C must apply the rollback, or the second session, "
-        "before the late copy arrives, and C must clean up before it may get the range again.",
+        "before the late copy arrives, and C must clean up before it can get the range again.",
         Ground("vnodes", _LATE),
         takes(
             lambda m, step: m.rejects_late(step.before, step.action),
-            "No copy of your run was rejected for its session.",
+            "In your run, no copy was rejected because of its session.",
         ),
         stays_deleted,
     ),
     run_task(
         "refused-though-alive",
-        "refused, though enough are up",
+        "refused although enough replicas are up",
         "The rules are those of the published server (edition server), RF is 3, and two replicas "
-        "may crash. Give a run, as verbs or as a Player, in which a write fails although a "
+        "can crash. Give a run, as verbs or as a Player, in which a write fails although a "
         "majority of the old replicas and a majority of the new ones are up.",
         "in write_both_read_old there are four write replicas, one of them pending. How many "
         "answers are needed, and which two can be missing?",
@@ -157,11 +157,11 @@ TASKS = (
     function_task(
         "acknowledged",
         "two ways to count",
-        "Write acknowledged(edition, old, new, answered): the replicas of a range before and after "
-        "the operation, and those that have answered a write at QUORUM. Edition 'documents' needs "
-        "a majority of `old` and a majority of `new`. Edition 'server' counts the answers of both "
-        "together: it needs as many as a majority of `old`, plus one for each replica that is only "
-        "in `new`.",
+        "Write acknowledged(edition, old, new, answered). `old` and `new` are the replicas of a "
+        "range before and after the operation, and `answered` are those that have answered a write "
+        "at QUORUM. Return whether the write succeeds. Edition 'documents' needs a majority of "
+        "`old` and a majority of `new`. Edition 'server' counts answers over both sets: it needs "
+        "a majority of `old`, plus one more answer for each replica that is only in `new`.",
         "for 'documents', count the answers in each set; for 'server', count them once over both "
         "sets.",
         acknowledged,

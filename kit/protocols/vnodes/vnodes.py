@@ -42,20 +42,20 @@ class Vnodes(Fenced):
         "node holds a replica and works with one version."
     )
     about = """
-    A node operation on a generated ring, and the requests of clients on one of its ranges.
+    A node operation on a generated ring, and the requests of clients for one of its ranges.
 
-    ``edition`` chooses the transition tables and what acknowledges a write while replicas are
-    pending: in ``documents``, the level in the old set and in the new set; in ``server``, the level
-    plus one more for each pending replica, counted over both sets together.
+    ``edition`` chooses the transition tables and when a write is acknowledged while replicas are
+    pending. In ``documents``, the old set and the new set must each meet the level. In ``server``,
+    the answers of both sets must meet the level, plus one for each pending replica.
 
-    With ``leaves`` a second operation follows the first. Nodes clean up before an operation that
+    With ``leaves``, a second operation follows the first. Nodes clean up before an operation that
     gives them back a range.
     """
 
     operation: rules.Operation = parameter(
         "bootstrap", "the operator's request: X joins, or B is replaced or leaves"
     )
-    edition: Edition = parameter("documents", "the edition whose transition tables are played")
+    edition: Edition = parameter("documents", "which edition's transition tables the model follows")
     nodes: int = parameter(4, "how many nodes the ring has", ge=2, le=rules.MOST_NODES)
     rf: int = parameter(
         3, "replicas of each range", title="replication factor", ge=1, le=rules.MOST_NODES
@@ -63,7 +63,7 @@ class Vnodes(Fenced):
     version: int = FIRST_VERSION
     leaves: bool = parameter(
         False,
-        "afterwards X, which has joined, leaves; or B, whose leave failed, tries again",
+        "X leaves again after it has joined, or B tries again after its leave has failed",
         title="a second operation",
     )
     drain_fails: bool = parameter(
@@ -73,7 +73,7 @@ class Vnodes(Fenced):
     )
     barrier_fails: bool = parameter(
         False,
-        "edition server continues after a pause when there is no way back",
+        "edition server continues after a pause when it cannot go back",
         title="barriers may fail",
     )
     requests: tuple[str, ...] = storage.REQUESTS
@@ -122,17 +122,20 @@ class Vnodes(Fenced):
         smallest={**ONE, "edition": "server", "drain_fails": True},
     )
     barrier_drains: bool = safeguard(
-        "S-21", "A barrier waits until requests from older versions are over", _LOST, smallest=ONE
+        "S-21",
+        "A barrier waits until requests from older versions have finished",
+        _LOST,
+        smallest=ONE,
     )
     drain_before_leaving: bool = safeguard(
         "S-28",
-        "A node is shut down only when no node writes to it any longer",
+        "A node is shut down only once no node writes to it anymore",
         ("INV-AVAIL",),
         smallest={**ONE, "operation": "decommission"},
     )
     sessions: bool = safeguard(
         "S-24",
-        "Streaming works only under its session",
+        "A stream is accepted only while its session is open",
         ("INV-SESSION", "INV-NORES"),
         smallest={**ONE, "operation": "decommission", **AGAIN, "late": 1},
     )
@@ -196,7 +199,7 @@ ENTRY = entry(
         Scenario("write-during-bootstrap", "A write before a node bootstraps, a read after it"),
         Scenario(
             "write-during-small-bootstrap",
-            "The same with two replicas: small enough to search quickly",
+            "The same bootstrap with two replicas: small enough to search quickly",
             {"nodes": 3, "rf": 2},
         ),
         Scenario("write-during-replace", "A dead node is replaced", {"operation": "replace"}),
@@ -204,7 +207,7 @@ ENTRY = entry(
         Scenario("write-during-removenode", "A dead node is removed", {"operation": "removenode"}),
         Scenario(
             "fence-without-drain",
-            "A drain fails but the published server continues: the fence protects instead",
+            "A drain fails, but the published server continues: the fence protects the data",
             {"edition": "server", "drain_fails": True},
         ),
     ),

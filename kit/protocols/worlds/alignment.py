@@ -134,7 +134,9 @@ def aligned(pair: Pair) -> Aligned:
             later = range(at[world] + 1, len(runs[world]))
             step = next((i for i in later if side.is_it(runs[world][i])), None)
             if step is None:
-                raise KitError(f"{pair.name}: {pair.stories[world]} has no moment for {row.title}")
+                raise KitError(
+                    f"{pair.name}: {pair.stories[world]} has no moment for “{row.title}”"
+                )
             at[world] = step
         nows = runs[0][at[0]], runs[1][at[1]]
         met.append(Meeting(row, nows, (at[0], at[1])))

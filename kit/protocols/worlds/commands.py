@@ -75,9 +75,11 @@ SIDE_BY_SIDE = Command(
     "side-by-side",
     _answer,
     (
-        Word("pair", "PAIR", "such as bootstrap (default: all pairs)", number="?"),
+        Word(
+            "pair", "PAIR", "the pair to show, such as bootstrap (default: all pairs)", number="?"
+        ),
         Word("--html", "OUT", "write the run of a pair as an HTML page instead"),
     ),
     "Shows one question in two worlds: the epochs of CEP-21 next to the topology coordinator over\n"
-    "Raft. At moments that both have, you see what is the same (=) and what differs (≠).",
+    "Raft. At moments that both worlds have, you see what is the same (=) and what differs (≠).",
 )

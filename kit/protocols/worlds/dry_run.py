@@ -19,7 +19,7 @@ def side_by_side_run(name: str) -> Timeline:
 
 @checked
 def side_by_side(name: str = "bootstrap") -> Player:
-    """A Player for one question, answered in two worlds and aligned step by step.
+    """Open a Player for one question that is answered in two worlds, aligned step by step.
 
     Its milestones are the rows of the table *Alike or not*. Names are in ``python -m kit
     side-by-side``.

@@ -111,9 +111,9 @@ TASKS = (
     run_task(
         "dies-while-it-joins",
         "without C",
-        "Take epochs in the server edition: four nodes, three replicas, and E bootstraps. Give a "
-        "run, as verbs or as a Player, in which C is down when reads switch, and in the end "
-        "everything is done while C is still down.",
+        "Use epochs in the server edition. There are four nodes and three replicas, and E "
+        "bootstraps. Give a run, as verbs or as a Player, in which C is down when reads switch, "
+        "and in the end everything is done while C is still down.",
         (
             "C can crash at any time. Let A, B, D and E apply each epoch: they are a "
             "majority in each range."
@@ -127,8 +127,8 @@ TASKS = (
     run_task(
         "back-in-time",
         "back in time",
-        "Take Raft in the server edition: four nodes, and E joins. Give a run, as verbs or as a "
-        "Player, in which C dies in write_both_read_old, but E is normal in the end.",
+        "Use Raft in the server edition. There are four nodes, and E joins. Give a run, as verbs "
+        "or as a Player, in which C dies in write_both_read_old, but E is normal in the end.",
         "C is not ignored, so the barrier needs it. Nodes can come back: restart C.",
         Ground("topology", {**JOIN, "operations": ("join E",)}),
         takes(_crashed, "In your run, C does not die in write_both_read_old."),

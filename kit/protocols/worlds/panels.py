@@ -63,11 +63,11 @@ KEYS = {"log": LOG, "tape": LOG, "group0": LOG, "network": LOCK}
 """What is the same thing in both worlds, by the keys that it has in their pictures."""
 SIGNS_OF = {
     ("tcm", "lock-glyph"): (LOCK, "locked: an operation that needs this range is refused"),
-    ("tcm", "level"): (STREAM, "how far streaming has come"),
-    ("topology", "level"): (STREAM, "how far streaming has come"),
+    ("tcm", "level"): (STREAM, "how much has been streamed"),
+    ("topology", "level"): (STREAM, "how much has been streamed"),
     ("topology", "sign key"): (STREAM, "knows the session that permits the stream"),
     ("cms", "sign key"): (KEEPER, "a member of the CMS, which keeps the log"),
-    ("recovery", "strong"): (KEEPER, "the group 0 of the node, which keeps the log"),
+    ("recovery", "strong"): (KEEPER, "the node's group 0, which keeps the log"),
 }
 """What small signs are about: by their model and class, and what they mean."""
 

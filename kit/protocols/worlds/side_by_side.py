@@ -20,7 +20,7 @@ from kit.protocols.worlds.alignment import TITLES, WORLDS, Aligned, Meeting, Pai
 
 PREMISE = (
     "One question in two worlds: epochs in the picture, and the topology coordinator next to it. "
-    "The two models exchange nothing. A milestone is a moment that both have."
+    "The two models exchange nothing. A milestone is a moment that both worlds have."
 )
 
 

@@ -61,10 +61,10 @@ export function parting(path, twin, moments) {
   const isSame = (id, other) => id === other || moments[id]?.verb === moments[other]?.verb;
   const longer = path.length < twin.length ? twin : path;
   const step = longer.findIndex((_, i) => !isSame(path[i], twin[i]));
-  if (step < 0) return say("The steps are the same; what comes of them differs.");
+  if (step < 0) return say("The same steps lead to different states.");
   const verb = (ids) => moments[ids[step]]?.verb || say("nothing more");
   const values = { step, here: verb(path), there: verb(twin) };
-  return say("The branches part at step {step}. Here: {here}. There: {there}.", values);
+  return say("The branches part at step {step}: {here} here, {there} there.", values);
 }
 
 // Mark in both pictures the smallest parts that the other has not, or has otherwise.

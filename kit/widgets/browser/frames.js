@@ -2,7 +2,7 @@
 
 import { say } from "./words.js";
 
-export const CUT = say("The kernel is new: run this cell again.");
+export const CUT = say("The kernel is new. Run this cell again.");
 const IDLE = 20; // milliseconds in which nothing happened, after which one is drawn ahead
 const NEAR = 12; // steps from the shown one that are drawn ahead
 

@@ -89,7 +89,7 @@ export class Hand {
     const { spots, choices } = player;
     const first = ways.find(({ best }) => best) || ways[0];
     if (!first) {
-      player.voice.tell(say("Nothing here moves by hand."));
+      player.voice.tell(say("You can move nothing here."));
       return;
     }
     const { dataset } = document.activeElement;
@@ -153,7 +153,7 @@ export class Hand {
     const { menu, voice } = this.player;
     const [way, other] = ways;
     this.release();
-    if (!way) voice.tell(say("Nothing happens there."));
+    if (!way) voice.tell(say("That has no effect."));
     else if (other) menu.open(way.parts[0], say("cut"), [], ways.map(({ button }) => button));
     else if (way.why) voice.tell(way.why, way.ends[0]);
     else way.button.click();

@@ -46,7 +46,7 @@ export class Menu {
     const list = line("ul", "");
     list.append(...facts.map((fact) => line("li", fact)));
     this.box.replaceChildren(line("strong", name), list, ...actions.flatMap(copied));
-    this.box.ariaLabel = say("{thing}: what may be done", { thing: name });
+    this.box.ariaLabel = say("{thing}: what you can do", { thing: name });
     this.box.hidden = false;
     this.place(part);
     this.box.querySelector("button,[tabindex]")?.focus({ preventScroll: true });

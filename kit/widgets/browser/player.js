@@ -365,7 +365,7 @@ export class Player {
   }
 
   fork() {
-    const end = say("This is the end of a branch. Acting here goes on; acting in the past forks.");
+    const end = say("This is the end of a branch. Acting here extends it; acting earlier forks.");
     if (this.isEnd) this.voice.tell(end);
     else this.act("fork");
   }
@@ -528,6 +528,6 @@ function verdict(boxes) {
     const names = boxes.filter(meant).map(({ value }) => value).join("; ");
     return names && `${word}: ${names}. `;
   };
-  return named(say("Right"), true, true) + named(say("Not so"), true, false)
+  return named(say("Right"), true, true) + named(say("Wrong"), true, false)
     + named(say("Missing"), false, true);
 }

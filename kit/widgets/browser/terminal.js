@@ -126,7 +126,7 @@ class Terminal {
   hear({ complete, lines }) {
     if (complete !== this.line.value) return;
     const [first, ...others] = lines;
-    this.options.textContent = first === undefined ? say("no command goes on from here") : "";
+    this.options.textContent = first === undefined ? say("no command continues this") : "";
     if (first === undefined) return;
     const alike = others.length ? shared(lines) : `${first} `;
     if (alike.length > complete.length) this.line.value = alike;

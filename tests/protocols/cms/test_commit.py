@@ -196,7 +196,11 @@ def test_a_round_of_paxos_in_order() -> None:
     timeline = after("commit", {}, "submit r1 A", "submit r2 B", *ROUND[:2], "ballot B")
     go_on(timeline, "prepare B C")
     said = panel_text(timeline, "rounds")
-    legs = ("C receives prepare 1A from A", "A receives promise from C", "C receives prepare 1B")
+    legs = (
+        "C receives from A: prepare 1A",
+        "A receives from C: promise",
+        "C receives from B: prepare 1B",
+    )
     assert [said.index(leg) for leg in legs] == sorted(said.index(leg) for leg in legs)
     go_on(timeline, "propose A")
     option = timeline.model.find(timeline.state, "accept A C")

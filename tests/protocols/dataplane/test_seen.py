@@ -245,8 +245,8 @@ def test_the_same_request_side_by_side() -> None:
     told = "tells its client: write 1 is done."
     assert gossip == f"K1, at epoch 101, has answers from A, B and {told}"
     log, gossip = rows["verdicts"]
-    assert log == "all 6 lamps are lit"
-    assert "at which A, B is not QUORUM" in gossip
+    assert log == "all 6 promises hold"
+    assert "at which QUORUM needs more than A, B" in gossip
     assert rows["tick"][0] == ""
     lines = str(worlds).splitlines()
     assert lines[0].split() == ["with", "a", "log", "|", "by", "gossip"]

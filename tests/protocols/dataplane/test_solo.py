@@ -51,7 +51,9 @@ def test_a_pending_replica_in_mid_flight() -> None:
     play(timeline, "write 1 at epoch 100", "A answers ok at epoch 100", "B answers ok at epoch 101")
     assert "catches up" in timeline.now.say
     play(timeline, "answer the client")
-    assert timeline.now.say == "K1, at epoch 101, counts only A, B of its new plan: failure."
+    assert timeline.now.say == (
+        "K1, at epoch 101, counts only answers from A, B under its new plan: the request fails."
+    )
 
 
 @pytest.mark.spec("B-080", "B-029", "B-031")
@@ -95,7 +97,7 @@ def test_a_coordinator_of_a_cluster_of_several_datacenters() -> None:
     model = build("coordinator", {**given, "request": "K1@dc2 write LOCAL_QUORUM"})
     timeline = Timeline(model)
     play(timeline, "write 1 at epoch 99", "B answers ok at epoch 99", "answer the client")
-    assert timeline.now.say == "K1, at epoch 99, counts B: success."
+    assert timeline.now.say == "K1, at epoch 99, counts answers from B: the request succeeds."
 
 
 def test_a_cancelled_operation_is_not_what_a_replica_alone_knows() -> None:

@@ -262,9 +262,9 @@ def test_a_counter_has_no_messages() -> None:
     [
         ({"values": ("x at Z",)}, "one of A, B, C"),
         ({"values": ("x",)}, "x at A"),
-        ({"values": ("x at A", "x at B")}, "a different value for each"),
+        ({"values": ("x at A", "x at B")}, "different values"),
         ({"given_names": ("P",)}, "3 names"),
-        ({"becomes": ("D", "D")}, "none twice"),
+        ({"becomes": ("D", "D")}, "different names"),
     ],
 )
 def test_bad_input(given: dict[str, Any], said: str) -> None:
@@ -307,6 +307,6 @@ def test_nobody_stands_before_the_gate_and_behind_it() -> None:
     [panel] = [each for each in for_model(timeline.model).panels if each.gates]
     gates = {gate.thing: gate for gate in gates_of(scene, panel.gates or list)}
     assert gates["n:A"].sentence == (
-        "the gate of accept x in 1A, epoch 1 is closed: 0 of 3 have accepted, 2 needed; "
-        "missing: A, B, C"
+        "The gate for “accept x in 1A, epoch 1” is closed. 0 of 3 have accepted (2 needed). "
+        "Missing: A, B, C."
     )

@@ -159,10 +159,10 @@ def test_who_does_not_vote_receives_all_and_counts_nowhere() -> None:
 @pytest.mark.parametrize(
     ("names", "target", "why"),
     [
-        ("A", "", "no other voting member"),
-        ("A b", "", "no other voting member"),
-        ("A B c", "C", "C does not vote"),
-        ("A B", "A", "A does not vote"),
+        ("A", "", "there is no other voting member"),
+        ("A b", "", "there is no other voting member"),
+        ("A B c", "C", "C is not a voter"),
+        ("A B", "A", "A is not a voter"),
     ],
 )
 def test_a_transfer_is_refused(names: str, target: str, why: str) -> None:

@@ -73,7 +73,7 @@ def test_a_group_id_is_on_rows_and_arrows() -> None:
     [flow] = last_flows(timeline)
     assert flow.label == "schema: pre-vote? t1"
     said = panel_text(timeline, "nodes")
-    assert "a yes to the pre-vote for term 1 of schema" in said
+    assert "a pre-vote for term 1 in group schema" in said
     assert f"group schema, id {SCHEMA}" in said
     for name in TABLES:
         rows = [line.split() for line in panel_text(timeline, name).splitlines()]

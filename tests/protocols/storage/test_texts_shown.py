@@ -31,7 +31,7 @@ log
 
 
 PLANNED = (
-    "write 1: planned at 100, K1 knows 101; 2 of A,B,C needed, answered: A,B; "
+    "write 1: planned at 100, K1 knows 101; needs 2 of A,B,C (answered: A,B); "
     "the plan is no longer valid; still on its way to C"
 )
 

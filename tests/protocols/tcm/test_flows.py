@@ -63,7 +63,7 @@ def test_a_peer_is_asked_and_answers() -> None:
     """Catching up is a question and, after it, the epochs that the peer has applied."""
     drive = Drive(peers=True, operations=(JOIN,)).act(JOIN, "apply B")
     assert moved(drive, "ask B for A") == (
-        Flow("request", "n:A:100", "n:B:200", "above 0?", "A → B: asks above epoch 0"),
+        Flow("request", "n:A:100", "n:B:200", "above 0?", "A → B: asks for epochs above 0"),
         Flow("entry", "n:B:200", "n:A:100", "epoch 1", "B → A: epoch 1", 1),
     )
 

@@ -62,7 +62,7 @@ def test_an_entry_above_a_gap_waits() -> None:
     drive.act("deliver 2 to A")
     (row,) = (row for row in facts.applied(drive.model, drive.state) if row.node == "A")
     assert (row.epoch, row.held) == (0, (2,))
-    assert "already holds epoch 2" in drive.refusal("deliver 2 to A").reason
+    assert "already holds back epoch 2" in drive.refusal("deliver 2 to A").reason
     drive.act("apply A")
     (row,) = (row for row in facts.applied(drive.model, drive.state) if row.node == "A")
     assert (row.epoch, row.held) == (2, ())

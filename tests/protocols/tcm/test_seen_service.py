@@ -73,7 +73,7 @@ def test_an_arrow_has_what_a_peer_sends() -> None:
     verbs = (JOIN, "apply X", "commit X", "apply A")
     timeline = after("tcm", given, *verbs, "ask A for B")
     asked, sent = last_flows(timeline)
-    assert (asked.text, sent.text) == ("B → A: asks above epoch 0", "A → B: epoch 1")
+    assert (asked.text, sent.text) == ("B → A: asks for epochs above 0", "A → B: epoch 1")
     lines = [line.strip() for line in panel_text(timeline, "epochs").splitlines()]
     assert any(line.startswith("B: epoch 1") for line in lines)
     assert facts.epoch(timeline.model, timeline.state) == 2

@@ -46,7 +46,7 @@ def test_the_whole_procedure_passes() -> None:
     assert failed(drill) == {}
     assert all(step.done for step in drill.checklist())
     told = {row.name: row.why for row in drill.grade().rows}
-    assert told["steps"] == "6 of the operator; the procedure takes 6"
+    assert told["steps"] == "6 by the operator, and the procedure needs 6"
     assert told["looked at"] == "every node was checked"
 
 

@@ -54,7 +54,7 @@ def test_the_option_can_be_turned_off_until_then() -> None:
     timeline = raft({"turns": 1, "crashes": 1}, [*ROLLING, "turn-off A", "crash A"])
     said = "A refuses to start: consistent_cluster_management must stay on"
     assert refused(timeline, "restart A") == said
-    assert f"restart A, not now: {said}." in buttons(timeline)
+    assert f"restart A is not possible now: {said}." in buttons(timeline)
     go_on(timeline, "configure A", "restart A")
     assert timeline.state.nodes[0].is_up
 
@@ -151,7 +151,7 @@ def test_no_schema_change_in_synchronize() -> None:
     )
     assert refused(timeline, "alter A") == said
     assert f"A: refused: {said}" in panel_text(timeline, "changes")
-    assert {f"ALTER at A, not now: {said}", "ALTER at B"} <= set(buttons(timeline))
+    assert {f"ALTER at A is not possible now: {said}", "ALTER at B"} <= set(buttons(timeline))
     to_the_end(timeline)
     assert "A: accepted: group 0 commits it" in panel_text(timeline, "changes")
 

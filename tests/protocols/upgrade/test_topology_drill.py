@@ -47,7 +47,7 @@ def test_the_whole_procedure_passes() -> None:
     assert failed(drill) == {}
     assert all(step.done for step in drill.checklist())
     told = {row.name: row.why for row in drill.grade().rows}
-    assert told["steps"] == "2 of the operator; the procedure takes 2"
+    assert told["steps"] == "2 by the operator, and the procedure needs 2"
 
 
 def test_the_route_is_refused_as_the_model_says() -> None:

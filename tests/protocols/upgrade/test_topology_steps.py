@@ -31,7 +31,7 @@ def test_the_last_upgraded_node_unlocks_the_button() -> None:
     timeline = topology({"older": 2}, "upgrade B")
     said = f"{FEATURE} is not enabled: not every node is upgraded"
     assert refused(timeline, "post B") == said
-    assert f"POST at B, not now: {said}" in buttons(timeline)
+    assert f"POST at B is not possible now: {said}" in buttons(timeline)
     go_on(timeline, "upgrade A")
     assert f"{FEATURE} is enabled" in timeline.moments[timeline.at].say
     assert refused(timeline, "post B") == ""

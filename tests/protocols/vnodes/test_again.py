@@ -97,7 +97,9 @@ def test_a_late_stream_is_turned_away() -> None:
     assert (flow.kind, flow.label) == ("refusal", "write 1, session 1")
     assert made.state.cells == before.state.cells
     assert (len(before.state.late_copies), made.state.late_copies) == (1, ())
-    assert "copy to C: left behind, with write 1, permit of session 1" in seen(timeline, before.id)
+    assert "copy to C: left behind, carrying write 1, permit of session 1" in seen(
+        timeline, before.id
+    )
     assert "turns away write 1 from B, session 1" in seen(timeline, made.id)
     assert all(verdict.ok for verdict in timeline.verdicts())
 
@@ -168,7 +170,7 @@ def test_a_range_comes_back_to_a_clean_node_only() -> None:
     cleaned, before = after(timeline, Cleanup)
     refusal = timeline.model.refusal(before.state, Commit("commit write_both_read_old"))
     assert refusal is not None
-    assert (refusal.reason, refusal.missing) == ("B may hold data not owned", ("B",))
+    assert (refusal.reason, refusal.missing) == ("B might hold data not owned", ("B",))
     assert timeline.model.refusal(cleaned.state, Commit("commit write_both_read_old")) is None
 
 

@@ -78,7 +78,7 @@ def test_a_run_that_stops_too_early_is_no_answer(name: str) -> None:
     assert exercise(name).check(RIGHT[name]()).passed
     short = exercise(name).check(RIGHT[name]()[:-1])
     assert not short.passed
-    assert "of your run" in repr(short) or "no read has found" in repr(short)
+    assert "In your run" in repr(short) or "no read has found" in repr(short)
 
 
 def test_both_counts_in_plain_words() -> None:

@@ -47,7 +47,7 @@ def test_what_waits_for_the_barrier_says_for_whom() -> None:
         for action, refusal in timeline.model.waiting(moment.state)
     }
     for verb in ("copy D to X", "commit write_both_read_new"):
-        assert waits[verb].reason.startswith("waiting at the barrier: version 11 is applied by 0")
+        assert waits[verb].reason.endswith("must have applied version 11 (so far: 0)")
         assert waits[verb].missing == ("B", "C", "D", "X")
 
 

@@ -112,7 +112,7 @@ def _subsets(names: list[str]) -> list[tuple[str, ...]]:
 def test_a_row_that_a_story_lacks_is_told() -> None:
     """A pair whose story has no moment for a row cannot be shown."""
     twice = replace(BOTH, rows=(*BOTH.rows, BOTH.rows[0]))
-    with pytest.raises(KitError, match="has no moment for it begins"):
+    with pytest.raises(KitError, match="has no moment for “the operation begins”"):
         aligned(twice)
 
 
@@ -317,6 +317,6 @@ def test_a_row_says_what_its_states_say() -> None:
     """What is told of a world is made of the state that was found: another state, other words."""
     met: Meeting = aligned(JOIN).met[2]
     later = aligned(JOIN).met[3]
-    assert "still behind: A, B, C." in met.said[0]
-    assert met.row.epochs.says(later.nows[0]).endswith("still behind: A.")
-    assert met.row.topology.says(later.nows[1]).endswith("still missing: nobody.")
+    assert "Still behind: A, B, C." in met.said[0]
+    assert met.row.epochs.says(later.nows[0]).endswith("Still behind: A.")
+    assert met.row.topology.says(later.nows[1]).endswith("Still missing: nobody.")

@@ -39,7 +39,11 @@ def _stage(scene: Scene) -> Stage:
         if s.change
         else "all answered",
         holds=(writes, gone),
-        title="; ".join(filter(None, (f"clients: {writes}, {len(s.answered)} changes told", gone))),
+        title="; ".join(
+            filter(
+                None, (f"clients: {writes}, {counted(len(s.answered), 'change')} answered", gone)
+            )
+        ),
         kind="client",
     )
     return Stage(names, (*logs, disk), (clients,), lines=3)
@@ -79,7 +83,7 @@ def _segments(scene: Scene) -> Iterator[tuple[str, int, Records, Records]]:
 def _badges(scene: Scene) -> Badges:
     m, s = scene.model, scene.state
     yield "disk", f"{len(s.disk)} in the disk's queue", "busy" if s.disk else ""
-    yield "waited", f"{s.change} waited {s.waited}" if s.change else "", "busy"
+    yield "waited", f"{s.change} waits (disk work: {s.waited})" if s.change else "", "busy"
     yield "down", "" if s.up else "the node is down", "broken"
     gone = m.lost(s)
     yield "lost", f"{len(gone)} lost here" if gone else "", "plain"

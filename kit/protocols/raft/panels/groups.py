@@ -167,7 +167,7 @@ def _node(node: str, groups: Mapping[str, Mapping[str, Server]]) -> Character:
     for group, server in of.items():
         members = facts.members_of([*groups[group].values()]).members
         if node not in members:
-            holds.append(f"{group}: no member")
+            holds.append(f"{group}: not a member")
             continue
         holds.append(f"{group} t{server.term} ✓{server.commit} of {server.log.last_index}")
         if snapshot := server.log.snapshot.index:
@@ -224,7 +224,7 @@ VIEWS = staged(
         meanings={
             "crown": "leads a group",
             "above": "the newest entry of each group's log",
-            "t1 ✓2 of 3": "term 1; it knows that entries up to 2 of its 3 are committed",
+            "t1 ✓2 of 3": "term 1; it knows that the first 2 of its 3 entries are committed",
             "ballot": "it asks for votes",
         },
     ),
@@ -235,7 +235,7 @@ VIEWS = staged(
             _log_rows,
             "index:{0.group}:{0.index}",
             _log_columns,
-            caption="Each entry as term: what it holds; ✓: that node knows it is committed",
+            caption="Each entry is “term: content”; ✓: that node knows it is committed",
             of="newest:{0.group}",
             line=lambda row: f"{row.group} {row.index}: {', '.join(x or '–' for x in row.cells)}",
             empty="All logs are empty.",

@@ -63,7 +63,7 @@ def _cards(m: Raft, s: MachineState) -> Iterator[Card]:
         marks = tuple((x.id, f"{key}:{x.id}", reach(x, index, term)) for x in servers)
         held = held_text(next(iter(holders.values())).data)
         known = ", ".join(committed) or "nobody"
-        title = f"index {index}, term {term}: {held}; known as committed by {known}"
+        title = f"index {index}, term {term}: {held}; known to be committed by {known}"
         text = f"{index} {held} t{term}"
         yield Card(key, text, marks, void=lost, open=not committed, title=title)
 
@@ -79,9 +79,13 @@ def _badges(scene: Scene) -> Badges:
     leaders = [row for row in rows if row.role == "leader"]
     leads = ", ".join(f"{row.name} leads term {row.term}" for row in leaders)
     yield "leader", leads or "nobody leads", "" if leads else "busy"
-    yield "asks", ", ".join(f"{row.name} asks" for row in rows if row.role in AT_WORK), "busy"
+    yield (
+        "asks",
+        ", ".join(f"{row.name} asks for votes" for row in rows if row.role in AT_WORK),
+        "busy",
+    )
     committed = max(row.server.commit for row in rows)
-    yield "commit", f"committed to {committed}" if committed else "nothing committed", ""
+    yield "commit", f"committed up to {committed}" if committed else "nothing committed", ""
     joint = facts.in_force(scene.state).is_joint
     yield "joint", "two groups of members" if joint else "", "busy"
     yield "answers", counted(len(scene.state.answers), "answer") if scene.state.answers else "", ""
@@ -109,8 +113,8 @@ VIEWS = staged(
         meanings={
             "ballot": "it asks for votes",
             "votes B": "the server it voted for in its term",
-            "✓ 1 of 2": "it knows that entries up to 1 of its 2 are committed",
-            "blue": "entries of its log that its state machine has applied",
+            "✓ 1 of 2": "it knows that the first of its 2 entries is committed",
+            "blue": "entries in its log that its state machine has applied",
         },
     ),
     panel_of(
@@ -120,7 +124,7 @@ VIEWS = staged(
             of_state(facts.entries),
             "index:{0.index}",
             _columns,
-            caption="Each entry as term: what it holds; ✓: that server knows it is committed",
+            caption="Each entry is “term: content”; ✓: that server knows it is committed",
             of="{0.entry}",
             line=facts.log_line,
             kind=lambda row: "commit-line" if row.is_last else None,

@@ -62,7 +62,7 @@ def _notes(scene: Scene, row: ReplicaRow) -> Iterator[str]:
     if row.read_from or row.written_to:
         yield f"reads {', '.join(row.read_from)}; writes {', '.join(row.written_to)}"
     if row.own_role != row.role:
-        yield f"by its own {scene.model.history.unit}: {row.own_role}"
+        yield f"at its own {scene.model.history.unit}: {row.own_role}"
     if row.not_owned:
         cleaning = scene.model.cleaning
         why = "and not cleaned up yet" if cleaning else "and nothing cleans it up automatically"
@@ -75,7 +75,7 @@ def _ways(row: ReplicaRow) -> Iterator[tuple[str, str]]:
         leaves = way.source == row.name
         ends = f"→ copy to {way.target}" if leaves else f"← copy from {way.source}"
         key = f"{way.source}:{way.target}" + f":{way.session}" * bool(way.session)
-        yield key, f"{ends}: {way.status}" + (f", with {way.text}" if way.text else "")
+        yield key, f"{ends}: {way.status}" + (f", carrying {way.text}" if way.text else "")
 
 
 def replicas_text(scene: Scene) -> str:
@@ -129,7 +129,7 @@ def level_line(row: RequestRow) -> str:
 
 def _lines(row: RequestRow, unit: str) -> list[str]:
     if row.phase == "waiting":
-        return ["not asked yet"]
+        return ["not sent yet"]
     late = [f"still on its way to {', '.join(row.on_the_way)}"] if row.on_the_way else []
     if row.phase != "open":
         return [row.result, *late]
@@ -137,18 +137,18 @@ def _lines(row: RequestRow, unit: str) -> list[str]:
     lines = [f"planned at {unit} {row.planned}{knows}", *late]
     if row.writes_back:
         lines.insert(0, f"found {row.writes_back} and writes it back before it answers")
-    have = "hold it" if row.writes_back else "have answered"
-    lines += [f"{count_line(quota)} {have}" for quota in row.plan]
+    have = "hold it" if row.writes_back else "answers"
+    lines += [f"{have}: {count_line(quota)}" for quota in row.plan]
     if row.enough:
         unmet = "; ".join(count_line(quota) for quota in row.judged if not quota.met)
-        stale = f"! plan no longer valid: {unmet} count now"
+        stale = f"! plan no longer valid: now {unmet}"
         lines.append("plan still valid: answer the client" if row.valid else stale)
     return lines
 
 
 def count_line(quota: QuotaRow) -> str:
-    """``1 of 2 needed of A, B, C: A``."""
-    return quota.count + (f": {', '.join(quota.counted)}" if quota.counted else "")
+    """``1 of 2 needed from A, B, C (A)``."""
+    return quota.count + (f" ({', '.join(quota.counted)})" if quota.counted else "")
 
 
 def requests_text(scene: Scene) -> str:

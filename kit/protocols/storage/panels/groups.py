@@ -68,7 +68,7 @@ def _columns(scene: Scene) -> tuple[Column, ...]:
 
 def _earlier(scene: Scene) -> str:
     earlier = len(_pairs(scene)) - MOST_ROWS
-    return f"{earlier} earlier {scene.model.history.unit}s are not listed." * (earlier > 0)
+    return f"Earlier {scene.model.history.unit}s not listed: {earlier}." * (earlier > 0)
 
 
 def _late(scene: Scene) -> Frag | None:
@@ -89,7 +89,7 @@ def _line(pair: Pair) -> str:
     return (
         f"{'* ' * row.changed}{row.epoch}  {row.title}: "
         f"reads {_signed(row.reads, before.reads)}; writes {_signed(row.writes, before.writes)}; "
-        f"newest known to {', '.join(row.knows) or 'nobody'}"
+        f"nodes here: {', '.join(row.knows) or 'none'}"
     )
 
 
@@ -111,7 +111,7 @@ def _status(scene: Scene) -> str:
     words = [
         f"{m.history.unit} {facts.epoch(m, s)}",
         f"placement computations: {facts.computed(m, s)}",
-        "reads equal writes" if facts.stable(m, s) else "the range moves",
+        "reads and writes go to the same replicas" if facts.stable(m, s) else "the range is moving",
         f"session {session} is open" if session else "no session is open",
         f"BROKEN: {'; '.join(broken)}" if broken else "all promises kept so far",
     ]
@@ -129,8 +129,8 @@ VIEWS = panel_of(
         "{0[0].key}",
         _columns,
         caption=lambda scene: (
-            f"Range {scene.model.history.label}; known to: nodes that know no newer "
-            f"{scene.model.history.unit}"
+            f"Range {scene.model.history.label}. “Known to” lists the nodes that know no newer "
+            f"{scene.model.history.unit}."
         ),
         lines=lambda scene: map(_line, _pairs(scene)),
         kind=lambda pair: moved(pair[0].changed),

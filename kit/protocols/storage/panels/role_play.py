@@ -96,9 +96,9 @@ def _coordinator(scene: Scene, row: RequestRow) -> Frag:
 
 def _coordinator_lines(row: RequestRow) -> list[str]:
     if row.phase == "waiting":
-        return [f"My task: {row.title.split()[0]}. My table may be from any epoch."]
+        return [f"My task: {row.title.split()[0]}. My table can be from any epoch."]
     if row.phase != "open":
-        return [f"{row.title}: I said {row.result}."]
+        return [f"{row.title}: I told my client “{row.result}”."]
     lines = [f"{row.title}, planned at epoch {row.planned}. {level_line(row)}."]
     if row.knows == row.planned:
         return lines + [f"{count_line(quota)}." for quota in row.plan]
@@ -140,7 +140,7 @@ def _answer_line(event: Delivered) -> str:
 
 
 def _client_line(row: RequestRow) -> str:
-    return "… waits" if row.phase in ("waiting", "open") else f"I was told: {row.result}."
+    return "… waits" if row.phase in ("waiting", "open") else f"I was told “{row.result}”."
 
 
 def answers_text(scene: Scene) -> str:
@@ -169,7 +169,7 @@ def draw_sends(scene: Scene) -> Frag:
         "div",
         h("p", _real_line(row), " ", cell(row), k=f"seat:{row.name}", class_="real",
           data_of=row.name),
-        h("p", f"{earlier} earlier ones are not listed.", class_="soft") if earlier > 0 else None,
+        h("p", f"Earlier messages not listed: {earlier}.", class_="soft") if earlier > 0 else None,
         h("ul", [_exchange(scene, *said) for said in talk[-MOST_SAID:]], class_="role-play"),
         h(
             "div",

@@ -126,7 +126,7 @@ FLIGHTS = Table(
     ("Node", "Operation", "Last step"),
     caption="Under way",
     of="{0[0]}",
-    empty="No operation is under way.",
+    empty="No operation is in progress.",
 )
 EPOCHS = Table(
     _lines,

@@ -216,7 +216,7 @@ def draw_operations(scene: Scene) -> Frag:
     """Draw each operation: its diagram with the current state lit, and its steps."""
     operations = scene.of(facts.operations)
     if not operations:
-        return h("p", "No operation is under way.", k="no-operation", class_="soft")
+        return h("p", "No operation is in progress.", k="no-operation", class_="soft")
     return h("div", [_operation(scene, operation) for operation in operations])
 
 

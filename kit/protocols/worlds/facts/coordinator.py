@@ -152,15 +152,15 @@ def says_barrier(now: Now) -> str:
     """Whom the barrier asks, and who is missing."""
     nodes, missing = addressed(now), lacking(now)
     said = f"The barrier asks {_names(nodes)} and needs {len(nodes)} of {len(nodes)} answers."
-    return f"{said} It is {'closed' if missing else 'open'}; still missing: {_names(missing)}."
+    return f"{said} It is {'closed' if missing else 'open'}. Still missing: {_names(missing)}."
 
 
 def says_streams(now: Now) -> str:
     """The session of the stream, and the fence before it."""
     topology = now.after.topology
     return (
-        f"Streaming has the permit of session {topology.session}. "
-        f"Fence {topology.fence_version} came first."
+        f"Streaming has the permit of session {topology.session}. Fence {topology.fence_version} "
+        "was set first."
     )
 
 
@@ -184,7 +184,7 @@ def says_died(now: Now) -> str:
 
 def says_failed(now: Now) -> str:
     """The way back."""
-    return says_state(now).replace("committed", "the way back, committed")
+    return says_state(now).replace("committed", "on the way back, committed")
 
 
 # -- recovery --------------------------------------------------------------------------------------
@@ -214,7 +214,7 @@ def says_voters(now: Now) -> str:
 def says_stored(now: Now) -> str:
     """That data was stored while the schema could not be changed."""
     able = "possible" if has_majority(now) else "impossible"
-    return f"{now.verb.split()[1]} stores data; schema changes are {able}."
+    return f"{now.verb.split()[1]} stores data. Schema changes are {able}."
 
 
 def leaders(now: Now) -> set[str]:

@@ -106,7 +106,7 @@ def says_barrier(now: Now) -> str:
     wanted = f"{' or '.join(need)} answers"
     said = f"The barrier asks {_names(addressed(now))} and needs {wanted} in each range."
     is_now = "open" if is_open(now) else "closed"
-    return f"{said} It is {is_now}; still behind: {_names(lacking(now))}."
+    return f"{said} It is {is_now}. Still behind: {_names(lacking(now))}."
 
 
 def says_streams(now: Now) -> str:
@@ -170,14 +170,14 @@ def forced(now: Now) -> bool:
 def says_members(now: Now) -> str:
     """The members of the CMS, and how many are enough."""
     count, live = members(now)
-    by_force = " It was forced." if forced(now) else ""
+    by_force = " An operator forced an entry." if forced(now) else ""
     return f"CMS: {live} of {counted(count, 'member')} up, {majority(count)} needed.{by_force}"
 
 
 def says_served(now: Now) -> str:
     """That data was served while no event could be committed."""
     able = "possible" if now.m.has_quorum(now.after) else "impossible"
-    return f"{now.verb.split()[-1]} serves a read and a write; new epochs are {able}."
+    return f"{now.verb.split()[-1]} serves a read and a write. New epochs are {able}."
 
 
 def leaders(now: Now) -> set[str]:

@@ -41,7 +41,7 @@ def _switched(now: Now) -> bool:
 def _drivers(node: str) -> Row:
     """A row for who carries an operation out."""
     return Row(
-        "it begins",
+        "the operation begins",
         Side(e.commits("prepare"), e.says_begins),
         Side(lambda now: now.is_a("join") or now.is_a("leave"), c.says_request),
         alike=False,
@@ -104,7 +104,7 @@ JOIN = Pair(
         ),
         SWITCHED,
         Row(
-            "it is a member",
+            "the node is a member",
             Side(e.commits("finish"), e.says_ended),
             Side(c.becomes("E", "normal"), c.says_ended),
             alike=False,
@@ -140,7 +140,7 @@ LEAVE = Pair(
             holds=lambda a, b: "C" in e.addressed(a) and "C" not in c.addressed(b),
         ),
         Row(
-            "it has left",
+            "the node has left",
             Side(e.commits("finish"), e.says_ended),
             Side(c.becomes("C", "left"), c.says_ended),
             alike=True,
@@ -154,7 +154,7 @@ LEAVE = Pair(
 )
 DEATH = Pair(
     "death",
-    "What if a node dies in the middle?",
+    "What if a node dies halfway?",
     ("tcm/a-replica-dies-meanwhile", "topology/a-replica-dies-meanwhile"),
     (
         _drivers("E"),
@@ -220,9 +220,9 @@ MAJORITY = Pair(
             Side(lambda now: now.is_a("choose"), c.says_chosen),
             alike=False,
             claim=(
-                "With epochs, any live node that knows the newest epoch can be forced; here there "
-                "are two. Over Raft, a new group starts from the node with the latest commit "
-                "index."
+                "With epochs, any live node that knows the newest epoch can be forced to become "
+                "the CMS. Here there are two such nodes. Over Raft, a new group starts from the "
+                "node with the latest commit index."
             ),
             holds=lambda a, b: len(e.leaders(a)) > 1 == len(c.leaders(b)),
         ),
@@ -257,9 +257,9 @@ CANCEL = Pair(
             Side(c.enters("left_token_ring", "E"), c.says_failed),
             alike=False,
             claim=(
-                "With epochs, an operator cancels, and one event undoes everything. Over Raft, no "
-                "one can stop running work: it fails, and the coordinator rolls it back state by "
-                "state."
+                "With epochs, an operator cancels, and one event undoes everything. Over Raft, "
+                "no one can stop running work. When the work fails, the coordinator rolls it "
+                "back state by state."
             ),
             holds=lambda a, b: (
                 e.committer(a) == "an operator" and not e.under_way(a) and bool(c.addressed(b))

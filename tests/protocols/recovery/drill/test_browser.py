@@ -168,7 +168,7 @@ def test_keys_complete_and_recall(drilling: MakeDrill) -> None:
     assert desk.value() == ""
     desk.page.keyboard.type("zzz")
     desk.press("Tab")
-    assert desk.page.inner_text(".kit-options") == "no command goes on from here"
+    assert desk.page.inner_text(".kit-options") == "no command continues this"
     desk.press("Escape")
     desk.press("Tab")
     assert not desk.page.evaluate(FIELD)
