@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import compress, takewhile
 
@@ -171,6 +171,14 @@ def fitting(labels: Iterable[tuple[str, tuple[Box, ...]]]) -> frozenset[str]:
             for box in parts:
                 sheet.cover(box)
     return frozenset(kept)
+
+
+def free_of(taken: Iterable[Box]) -> Callable[[Box], bool]:
+    """Whether a box meets none of these."""
+    sheet = _Sheet()
+    for box in taken:
+        sheet.cover(box)
+    return sheet.is_free
 
 
 def seated(

@@ -422,12 +422,14 @@ def draw_stage(
     high = laid.bottom - laid.top
     inside = Box(laid.width / 2, laid.top + high / 2, laid.width, high)
     labels = Labels(inside, laid.ground.taken())
-    parked = [*_envelopes(laid, labels, before)]
     unheard = _unheard(scene, stage, before)
     added = _added(stage, before)
     announced = {stage.tape_key} if added else ()  # the new card says what it is
-    flows = scene.flows()[:MOST_TRAILS]
-    trailed = [*trails(flows, _route(laid, added), labels, unheard, announced)]
+    flows, route = scene.flows()[:MOST_TRAILS], _route(laid, added)
+    for way in filter(None, map(route, flows)):  # words of envelopes keep clear of them, too
+        labels.pass_by(way)
+    parked = [*_envelopes(laid, labels, before)]
+    trailed = [*trails(flows, route, labels, unheard, announced)]
     behind = [_wall(laid, wall, labels) for wall in stage.walls]
     words = [*labels.draw()]
     letters = tags(stage.names)
@@ -649,26 +651,30 @@ def _envelopes(laid: _Set, labels: Labels, before: Stage | None) -> Iterator[tup
     shown = list(_piles(laid.stage).items())[:MOST_PARKED]
     said_of: set[tuple[str, ...]] = set()
     alike = Counter((source, said) for (source, _, said, _), _ in shown)
-    for pile, group in shown:
+    ways = [laid.way(source, target) for (source, target, *_), _ in shown]
+    for each in filter(None, ways):
+        labels.wires += beads(each)
+    for (pile, group), way in zip(shown, ways, strict=True):
         source, target, said, look = pile
-        way = laid.way(source, target)
         if way is None:
             continue
         nth = on_wire[source, target] = on_wire.get((source, target), 0) + 1
         shares = (UNGONE,) * (look == "waits") + PARKED[nth - 1 :] + PARKED[: nth - 1]
-        place = labels.free(way, shares, BESIDE)
-        if place is None:
-            place = on(way, shares[0])
-            labels.pinned.append(envelope_box(place))
         key = _key(group[0], look)
         more = f" ×{len(group)}" if len(group) > 1 else ""
+        is_said = alike[source, said] <= MOST_ALIKE or (source, said) not in said_of
+        said_of.add((source, said))
+        if target == laid.stage.tape_key or not said:  # the card that is to come says it
+            is_said = False
+        place = labels.with_words(key, f"{said}{more}", way, shares, BESIDE) if is_said else None
+        if place is None:
+            place = labels.free(way, shares, BESIDE)
+            if place is None:
+                place = on(way, shares[0])
+                labels.pinned.append(envelope_box(place))
+            if is_said:
+                labels.ask(key, f"{said}{more}", (place,), about=[on(way, x) for x in PARKED])
         laid.bodies[key] = Body(place, 11)
-        if target != laid.stage.tape_key:  # else the card that is to come says it
-            line = [on(way, share) for share in PARKED]
-            if alike[source, said] <= MOST_ALIKE or (source, said) not in said_of:
-                labels.ask(key, f"{said}{more}", (place,), about=line)
-            said_of.add((source, said))
-            labels.wires += beads(way)
         title = fate(f"{source} → {target or '?'}: {group[0].title or said}{more}", look)
         title = ". ".join(filter(None, (title, group[0].why)))
         wire = h("path", d=f"{path(way)}{_tip(way, labels.pinned)}", k=f"wire:{key}",
@@ -710,7 +716,7 @@ UNGONE = 0.08
 """Where on its wire an envelope stands that has not gone yet: beside its sender."""
 HEADED = (0.9, 0.8, 0.7, 0.6, 0.5, 0.3)
 """Where the head of the arrow is."""
-BESIDE = (0.0, 24.0, -24.0, 44.0, -44.0)
+BESIDE = (0.0, 18.0, -18.0, 36.0, -36.0, 54.0, -54.0)
 """How far beside it, where the wire itself is covered."""
 
 

@@ -5,7 +5,7 @@ it carries; labels of other things find room by the same rules.
 
 import re
 from cmath import rect
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import product
@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from kit.edge.words import say
 from kit.engine.flows import Flow, FlowKind
 from kit.views.fragment import Frag, h
-from kit.views.labels import LINE, SIZE, Box, measured, seated, wrapped
+from kit.views.labels import LINE, SIZE, Box, free_of, measured, seated, wrapped
 from kit.views.panel import Scene
 from kit.views.replicas import envelope_path
 from kit.views.wires import Body, Place, Way, ground, on, path, tip
@@ -33,16 +33,21 @@ AROUND = (
     *((0.4, 2), (-0.4, 2), (0, -3), (0, 3), (1, -3), (-1, -3), (1, 3), (-1, 3)),
 )
 """Where a label may stand: so far to the right, and so far down."""
+AT_ENVELOPE = (
+    *((0, -1), (0, 1), (1, 0), (-1, 0), (0.7, -1), (-0.7, -1), (0.7, 1), (-0.7, 1)),
+    *((1, -0.5), (-1, -0.5), (1, 0.5), (-1, 0.5)),
+)
+"""Where words touch an envelope: the parts of what both reach to the right and down."""
 FURTHER = sorted(
     ((x / 4, y / 2) for x in range(-12, 13) for y in range(-14, 15)),
     key=lambda at: at[0] ** 2 + at[1] ** 2,
 )
 """Where else, nearer ones first."""
-NEARER, SAME_LINE = 4.0, 12.0
+NEARER, SAME_LINE = 4.0, 6.0
 """How much nearer to another thing a label may be than to its own, where there is no other room;
 and how near two points are that are on one line.
 """
-AWAY, EDGE = 26.0, 12.0
+AWAY, EDGE = 18.0, 12.0
 """How far from what they are about words have a line that leads there, and where it ends."""
 ROUNDS = (
     *((LONGEST, AROUND), (SHORT, AROUND)),
@@ -207,7 +212,8 @@ class Labels:
     """The words that stand beside things, the more important first, and what else needs room.
 
     All are ``inside`` of a picture; ``pinned`` is what is covered in it, words keep clear of the
-    ``lines``, too, and of ``wires`` where there is room.
+    ``lines``, too, and of ``wires`` where there is room. ``placed`` are those that stand already at
+    their envelopes; ``ways`` is what travels.
     """
 
     def __init__(self, inside: Box, pinned: Iterable[Box]) -> None:
@@ -216,7 +222,15 @@ class Labels:
         self.lines: list[Box] = []
         self.wires: list[Box] = []
         self.asked: dict[str, _Label] = {}
+        self.placed: dict[str, tuple[Box, tuple[str, ...]]] = {}
+        self.ways: list[Way] = []
         self.trails: list[_Label] = []
+
+    def pass_by(self, way: Way) -> None:
+        """Keep words clear of the way of something that travels."""
+        if way not in self.ways:
+            self.ways.append(way)
+            self.lines += beads(way)
 
     def ask(
         self,
@@ -255,12 +269,64 @@ class Labels:
                 return place
         return None
 
+    def with_words(
+        self,
+        key: str,
+        words: str,
+        way: Way,
+        shares: Sequence[float],
+        beside: Sequence[float] = (0.0,),
+    ) -> Place | None:
+        """The first of these places at which there is room for an envelope and its words at it, on
+        no wire or, where there is no such, on none of what travels; None: there is no room.
+        """
+        out = 1j * (way[3] - way[0]) / (abs(way[3] - way[0]) or 1)
+        spots = [on(way, share) + far * out for far in beside for share in shares]
+        texts = dict.fromkeys(_in_lines(words, longest) for longest in (LONGEST, SHORT))
+        for wires in (self.wires, ()):
+            is_free = free_of((*self.pinned, *self.lines, *wires))
+            is_apart = free_of(self.pinned)
+            for place in spots:
+                box = envelope_box(place)
+                if not (self.inside.holds(box) and is_apart(box)):
+                    continue
+                for text in texts:
+                    wide, high = max(map(measured, text)) + 4, LINE * len(text)
+                    across, down = (box.width + wide) / 2, (box.height + high) / 2
+                    for i, j in AT_ENVELOPE:
+                        seat = Box(place.real + i * across, place.imag + j * down, wide, high)
+                        if not (self.inside.holds(seat) and is_free(seat)):
+                            continue
+                        if self._belongs(words, seat, place, way):
+                            self.pinned += (box, seat)
+                            self.placed[key] = seat, text
+                            line = (on(way, share) for share in PARKED)
+                            self.ask(key, words, (place,), about=line)
+                            return place
+        return None
+
+    def _belongs(self, said: str, seat: Box, place: Place, way: Way) -> bool:
+        """Whether words are nearer to their own envelope than to others, whose words stay nearer to
+        theirs, and whether no other line is much nearer than their own.
+        """
+        own = _reach(seat, place)
+        for key, (words, _) in self.placed.items():
+            at = self.asked[key].points[0]
+            if self.asked[key].words != said and (
+                _reach(seat, at) < own or _reach(words, place) < _reach(words, at)
+            ):
+                return False
+        line = min(_reach(seat, on(way, i / 20)) for i in range(21)) - NEARER
+        others = (other for other in self.ways if other != way)
+        return all(_reach(seat, on(other, i / 20)) >= line for other in others for i in range(21))
+
     def draw(self) -> Iterator[Frag]:
         """Draw each as a whole where there is room for it, in lines where it is long; where all
         around is full, as near as there is room, with a line from there to what it is about.
         """
-        left, perhaps = self.asked, defaultdict[Any, list[Box]](list)
-        placed: dict[str, tuple[Box, tuple[str, ...]]] = {}
+        left = {key: each for key, each in self.asked.items() if key not in self.placed}
+        perhaps = defaultdict[Any, list[Box]](list)
+        placed = {**self.placed}
         for longest, around in ROUNDS:
             texts = {key: _in_lines(each.words, longest) for key, each in left.items()}
             if longest == SHORT:  # what is in the same lines had no room in the round before
@@ -374,6 +440,11 @@ def _in_lines(words: str, width: float) -> tuple[str, ...]:
     return wrapped(words, room, len(words))
 
 
+def _reach(box: Box, at: Place) -> float:
+    """How far a place is from a box, along an axis."""
+    return max(abs(at.real - box.x) - box.width / 2, abs(at.imag - box.y) - box.height / 2, 0.0)
+
+
 def envelope_box(place: Place) -> Box:
     """What an envelope covers."""
     return Box(place.real, place.imag, 24, 20)
@@ -391,18 +462,21 @@ def trails(
 
     ``route`` is the wire of a flow; None: one of its ends is not there.
     """
-    seen: set[tuple[str, str]] = set()
+    ways: dict[tuple[str, str], tuple[Flow, Way]] = {}
     for flow in flows:
-        way = route(flow)
-        if way is None or (flow.from_key, flow.to_key) in seen:
-            continue
-        seen.add((flow.from_key, flow.to_key))
+        if way := route(flow):
+            ways.setdefault((flow.from_key, flow.to_key), (flow, way))
+            labels.pass_by(way)
+    alike = Counter(flow.label for flow, _ in ways.values())
+    for flow, way in ways.values():
         key = f"trail:{flow.from_key}>{flow.to_key}"
-        place = labels.free(way, ENDING)
-        about = [on(way, share) for share in PARKED]
-        labels.lines += beads(way)
-        points = [place] if place else [on(way, share) for share in SAID]
-        labels.ask(key, flow.label * (flow.to_key not in announced), points, about=about)
+        said = flow.label * (flow.to_key not in announced)
+        is_alone = said and alike[said] == 1  # words of several are said once, beside any of them
+        place = labels.with_words(key, said, way, ENDING) if is_alone else None
+        if place is None:
+            place = labels.free(way, ENDING)
+            points = [place] if place else [on(way, share) for share in SAID]
+            labels.ask(key, said, points, about=[on(way, share) for share in PARKED])
         is_lost = flow.to_key in unheard
         kind, look = ("unread", "torn") if is_lost else ("opened", "")
         shape = h("path", d=envelope_path(8, opened=not is_lost), class_=kind)

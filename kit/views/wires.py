@@ -24,8 +24,12 @@ BENDS = (
     *(22, -22, 50, -50, 80, -80, 115, -115, 155, -155, 200, -200, 260, -260),
     *(0, 10, -10, 36, -36, 65, -65, 100, -100),
 )
-"""How far a wire is bent, in this order: first towards the middle of the picture; then finer bends,
-and none, where these cross somebody.
+"""How far a wire is bent, in this order: first to the right, as seen from its start (a short one:
+towards the middle of the picture); then finer bends, and none, where these cross somebody.
+"""
+TWO_LANES = 150.0
+"""From how far apart each direction keeps to its right; nearer ones share a wire, and the room at
+its outer side is for words.
 """
 SHAPES = (
     *((0.33 + 1j, 0.67 + 1j), (1j, 1 + 1j), (1j, 0.5 + 1j), (0.5 + 1j, 1 + 1j)),
@@ -132,7 +136,8 @@ class Ground:
         across = end - start
         side = 1j * across / abs(across)
         to_middle = Place(self.inside.x, self.inside.y) - (start + end) / 2
-        side *= 1 if (to_middle * side.conjugate()).real >= 0 else -1
+        if abs(across) < TWO_LANES and (to_middle * side.conjugate()).real < 0:
+            side = -side
         for bend, shape in product(BENDS, shapes):
             out = bend * side * 2 / 3
             near_start, near_end = (start + p.real * across + p.imag * out for p in shape)
