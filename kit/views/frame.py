@@ -87,6 +87,8 @@ LINE, WIDER = 740.0, 1250.0
 from 1,200 pixels on."""
 SHEET, BADGE = 96.0, 26.0
 """What the sheet that has all of it takes of a line, and the milestone beside its letters."""
+WHY, FINE = 17, 14
+"""The letters of what a step was for, and finer ones."""
 SHORT = 5
 """Columns of a table that leaves more of the board to the picture."""
 MOST_IN_LINE, MOST_ON_PROJECTOR = 6, 2
@@ -301,8 +303,8 @@ def brief_narration(scene: Scene) -> list[Frag]:
     milestone, why, mark = _milestone(scene), scene.why, Marker(scene.model.name)
     badge = BADGE + measured(milestone, bold=True) if milestone else 0.0
     size, lines = (13, 1.0) if why else (15, 1.9)
-    if measured(scene.say, size) + badge <= lines * LINE and measured(why, 17, bold=True) <= LINE:
-        return [_said(milestone, mark(scene.say)), *_why(mark(why) if why else None)]
+    if measured(scene.say, size) + badge <= lines * LINE and measured(why, FINE, bold=True) <= LINE:
+        return [_said(milestone, mark(scene.say)), *_brief_why(mark, why, LINE)]
     in_full = Marker(scene.model.name)
     words = [h("p", in_full(text)) for text in (scene.say, why) if text]
     whole = sheet(h("summary", say("full text")), words, key="said", quiet=True)
@@ -311,8 +313,7 @@ def brief_narration(scene: Scene) -> list[Frag]:
     roomy = measured(clause(scene.say, beside, size), size) <= beside
     rooms = beside if roomy else beside + badge, lines * WIDER - badge - SHEET
     said = _said(milestone, _as_far(mark, scene.say, rooms, size), roomy=roomy)
-    for_why = LINE - SHEET, WIDER - SHEET
-    return [whole, said, *_why(why and _as_far(mark, why, for_why, 17, bold=True))]
+    return [whole, said, *_brief_why(mark, why, LINE - SHEET)]
 
 
 def _as_far(
@@ -333,8 +334,15 @@ def _milestone(scene: Scene) -> str:
     return "" if name.lower() in scene.say.lower() else name
 
 
-def _why(words: Kid) -> list[Frag]:
-    return [h("p", words, k="why", class_="kp-why", data_quiet=True)] if words else []
+def _brief_why(mark: Marker, why: str, room: float) -> list[Frag]:
+    """What a step was for, in finer letters on the smallest board where they are all that fits."""
+    if measured(why, WHY, bold=True) > room >= measured(why, FINE, bold=True):
+        return _why(mark(why), "kp-why fine")
+    return _why(why and _as_far(mark, why, (room, WIDER - SHEET), WHY, bold=True))
+
+
+def _why(words: Kid, kind: str = "kp-why") -> list[Frag]:
+    return [h("p", words, k="why", class_=kind, data_quiet=True)] if words else []
 
 
 def _said(milestone: str, words: Kid, *, roomy: bool = True) -> Frag:

@@ -185,7 +185,7 @@ def test_moves_and_texts() -> None:
     """Next, back and milestone walk along; enabled and waiting show what begins with a word."""
     text = HEAD + "\nnext\nnext\nback\nnext\nmilestone\nenabled commit\nwaiting commit\n----\n"
     timeline, (shown,) = run(parse(text))
-    assert shown[0].startswith("Bootstrap X at 150 begins")
+    assert shown[0].startswith("“Bootstrap X at 150” begins")
     assert shown[1] == shown[3] == "A applies epoch 1."
     assert shown[2] == shown[0]
     assert shown[4].startswith("Epoch 2")

@@ -97,7 +97,7 @@ def test_a_right_answer_passes_and_a_wrong_one_is_told() -> None:
 def test_an_answer_may_be_played_or_typed() -> None:
     """A Player and a drill are there, though nobody sees them; what is printed is shown."""
     played = answered(PLAYED)
-    assert "Bootstrap X at 150 begins." in played.html
+    assert "“Bootstrap X at 150” begins." in played.html
     assert "Step 1, " in played.html
     typed = answered(TYPED)
     assert not typed.passed

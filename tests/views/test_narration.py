@@ -14,7 +14,7 @@ from kit.engine.model import Model
 from kit.engine.registry import build, entries
 from kit.engine.scenario import file_named, open_file, open_script, parse
 from kit.engine.timeline import Timeline
-from kit.views.frame import BADGE, LINE, SHEET, WIDER, brief_narration, narration
+from kit.views.frame import BADGE, FINE, LINE, SHEET, WHY, WIDER, brief_narration, narration
 from kit.views.labels import clause, measured
 from kit.views.panel import Scene, scene_of
 from kit.views.parts import heads
@@ -92,6 +92,20 @@ def test_no_caption_is_cut_within_a_clause(name: str) -> None:
                 assert words.startswith(brief), words
                 assert re.match(r"[.;!?:] |, [a-z]|, \w+ (is|has) | and ", words[len(brief) :])
                 assert brief.count("(") == brief.count(")")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_step_was_for_has_room_on_the_smallest_board(name: str) -> None:
+    """In a line, with finer letters if need be: a second line would be half out of sight."""
+    timeline = performed(name)
+    for moment in timeline.moments:
+        drawn = brief_narration(scene_of(timeline, moment.id))
+        for why in (part for part in drawn if part.key == "why"):
+            spans = {part.get("class"): part.text() for part in why.walk() if part.tag == "span"}
+            size = FINE if "fine" in (why.get("class") or "") else WHY
+            room = LINE - SHEET if drawn[0].key != "say" else LINE
+            shown = spans.get("cut", why.text())
+            assert measured(shown, size, bold=True) <= room, shown
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -637,10 +637,7 @@ class Cms(NodeModel[CmsState]):
         ),
         when=lambda m: m.edition == "server",
     )
-    @purpose(
-        "In the published code, an operator sets the size. A single number is for the first "
-        "datacenter."
-    )
+    @purpose("An operator sets the size. A single number is for the first datacenter.")
     def reconfigure(self, s: CmsState, member: Node, size: Size, by: By) -> Next:
         """An operator asks for CMS size {size} in the first datacenter: {member} commits this as
         epoch {epoch}, stored by {who}.

@@ -285,9 +285,7 @@ class Migration(NodeModel[MigratingCluster]):
                 yield source, node
 
     @action(each=injects, travels=[Travel("message", "{source}", "{node}", "injected")])
-    @purpose(
-        "Gossip can leave nodes with different metadata. The log begins only when all nodes agree."
-    )
+    @purpose("The log can begin only when all nodes have the same metadata.")
     def inject(self, s: MigratingCluster, source: Node, node: Node) -> Next:
         """The operator injects {source}'s gossip into {node}, which now has those changes."""
         at, name = s.nodes[node], self.names[node]

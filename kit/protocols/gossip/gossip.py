@@ -102,16 +102,14 @@ class LegacyNode(State, frozen=True, cache_hash=True):
 class Syn(Struct, frozen=True, tag="syn", cache_hash=True):
     """This is how much I know about each endpoint."""
 
-    why: ClassVar = "Nodes first compare how much they know, so that they send only newer states."
+    why: ClassVar = "Nodes compare how much they know, so that they send only newer states."
     digests: Digests
 
 
 class Ack(Struct, frozen=True, tag="ack", cache_hash=True):
     """I know less than you about some endpoints. About others I have newer states, sent here."""
 
-    why: ClassVar = (
-        "News goes both ways: an ACK brings newer states and asks for those its sender lacks."
-    )
+    why: ClassVar = "News goes both ways: an ACK brings newer states and asks for others."
     lacking: Digests
     newer: View
 

@@ -341,10 +341,7 @@ class GossipJoin(NodeModel[RingState]):
         return s.but(streams=s.streams + bool(source))
 
     @action(tag="normal", each=so_far("streamed"), when=lambda m: m.newcomers)
-    @purpose(
-        "Each node starts to read from the newcomer when it hears this, so they do not all start "
-        "at once."
-    )
+    @purpose("Nodes hear this at different times, so they start to read at different times.")
     def announce_normal(self, s: RingState, node: Node) -> Next:
         """{node} gossips NORMAL. Nodes that hear this start to read from {node}."""
         view = rules.saying(s.nodes[node].view, self.names[node], STATUS=rules.NORMAL)

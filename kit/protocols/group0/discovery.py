@@ -147,7 +147,7 @@ MOST_NAMED = 4
 class PeerRequest(Struct, frozen=True, tag="ask", cache_hash=True):
     """Whom do you know? These are the nodes that I know."""
 
-    why: ClassVar = "A new node asks whether a group already exists, and which other nodes to ask."
+    why: ClassVar = "A new node asks for an existing group, and for more nodes to ask."
     peers: Names
 
 

@@ -232,7 +232,7 @@ class Balance(Hosts[BalanceState]):
         travels=sent,
         hand=held,
     )
-    @purpose("All nodes should have about the same load, and so should the shards of a node.")
+    @purpose("All nodes should have about the same load, and so should all shards.")
     def move(self, s: BalanceState, tablet: int, source: str, target: str) -> Next:
         """A replica of a tablet goes to another shard; both are written ``A:0``."""
         forbids = self.loads(s).refusal(*self.place(s, tablet, source, target))
@@ -248,9 +248,7 @@ class Balance(Hosts[BalanceState]):
         ends = (self.names.index(replica_of(end).host) for end in (action.source, action.target))
         most, least = (loads[node] for node in ends)
         if max(loads) > min(loads) and (most, least) == (max(loads), min(loads)):
-            return (
-                "The source node has the highest load of all, and the target node has the lowest."
-            )
+            return "The source has the highest load of all nodes, and the target the lowest."
         return self.why(action)
 
     # What must hold
