@@ -121,9 +121,9 @@ class SideBySide(Product):
         ]
         for number, step in self._woven:
             if at[number] == step - 1:
-                world, action = WORLDS[number], self.aligned.ways[number][step].action
-                if self.parts[world].refusal(getattr(s, world), action) is None:
-                    return self.wrap[world](action)
+                planned = self.wrap[WORLDS[number]](self.aligned.ways[number][step].action)
+                if self.refusal(s, planned) is None:
+                    return planned
         for world, model in self.parts.items():
             if (action := model.suggest(getattr(s, world))) is not None:
                 return self.wrap[world](action)
