@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.inspect import BoolType, IntType
 
 from kit.edge.words import later, say
-from kit.engine.model import Model
+from kit.engine.model import Model, Safeguard
 from kit.engine.parameters import Parameter, parameters_of, plainly
 from kit.engine.registry import Entry, build, entry_of, model_names
 from kit.engine.timeline import Timeline
@@ -63,6 +63,11 @@ class Setup:
         """The registry's entry of the model that is shown; None for a model of one's own."""
         name = self.session.model.name
         return entry_of(name) if name in model_names() else None
+
+    @property
+    def safeguards(self) -> tuple[Safeguard, ...]:
+        """What can be switched: an entry may name more, for other parameters."""
+        return () if self.entry is None else self.session.model.safeguards
 
     @property
     def fields(self) -> tuple[Field, ...]:

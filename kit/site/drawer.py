@@ -169,15 +169,13 @@ class Drawer:
         self.tell({"drawer": "".join(part.html() for part in self._parts()) + self.verdict})
 
     def _parts(self) -> list[Frag]:
-        entry = self.setup.entry
-        safeguards = () if entry is None else entry.safeguards
         switches = [
             self._row(
                 each.name,
                 _box(each.name not in self.setup.off, data_switch=each.name),
                 h("span", f"{each.id}  {each.in_full}"),
             )
-            for each in safeguards
+            for each in self.setup.safeguards
         ]
         fields = [
             self._row(each.name, h("span", each.title), _control(each), title=each.meaning)

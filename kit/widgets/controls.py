@@ -152,9 +152,8 @@ class Controls:
     def _settle(self) -> None:
         """Show the parameters and switches of the model that is shown now."""
         self._quiet = True
-        entry, off = self.setup.entry, self.setup.off
+        safeguards, off = self.setup.safeguards, self.setup.off
         self.fields = {each.name: _widget(each) for each in self.setup.fields}
-        safeguards = () if entry is None else entry.safeguards
         self.switches = {each.name: _switch(each, each.name not in off) for each in safeguards}
         self.places = {}
         for widget in (*self.fields.values(), *self.switches.values()):

@@ -39,7 +39,7 @@ def test_each_step_has_a_verb_a_button_and_a_sentence(name: str) -> None:
 @every_model
 def test_a_safeguard_that_there_is_not_cannot_be_off(name: str) -> None:
     """The error names those that there are, or says none; each of them can be."""
-    guards = entries()[name].safeguards
+    guards = build(name).safeguards
     with pytest.raises(BadInput, match=r"^safeguard: got 'no-such'") as caught:
         build(name, off=("no-such",))
     assert guards or "there are none" in str(caught.value)

@@ -84,7 +84,7 @@ def test_each_safeguard_of_each_model_has_a_switch() -> None:
         if is_own(model):
             controls = controls_of(Player(Timeline(model)))
             assert set(controls.switches) == {guard.name for guard in model.safeguards}
-            switched |= {guard.id for guard in model.safeguards}
+            switched |= {guard.id.rpartition(":")[2] for guard in model.safeguards}
     assert switched == {f"S-{number:02}" for number in range(1, 64)} | OWN
 
 

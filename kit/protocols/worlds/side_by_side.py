@@ -6,7 +6,7 @@ are woven together at the rows of their pair: first what happens in one, then in
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from kit.engine.compose import Product
 from kit.engine.declared import sometimes
-from kit.engine.model import Property
+from kit.engine.model import Property, Safeguard
 from kit.errors import Refusal
 from kit.protocols.worlds.alignment import TITLES, WORLDS, Aligned, Meeting, PairName
 
@@ -51,6 +51,9 @@ class SideBySide(Product):
         self.parameters = WorldsParameters(given.pair.name)
         self.revision += sum(model.revision for model in given.models)
         self.properties = (*self._promises(), *self.properties)
+        own = {world: model.safeguards for world, model in self.parts.items()}
+        self.safeguards = of_worlds(given.pair.name, own)
+        self.off = tuple(f"{world}:{name}" for world, m in self.parts.items() for name in m.off)
         self.rows = {self.meets(met): met for met in given.met}
         self.moments = tuple(sum(met.steps) for met in given.met)
         self._steps = [{now.after: step for step, now in enumerate(story)} for story in given.ways]
@@ -110,14 +113,17 @@ class SideBySide(Product):
     def suggest(self, s: Any) -> Any | None:
         """The next step of the woven story that is still to come in its world.
 
-        A world that has left its story goes on by itself, once the other one has told its own.
+        A world that has left its story goes on by itself, once the other one has told its own; so
+        does one that cannot tell its own to the end, as a safeguard is off.
         """
         at = [
             steps.get(getattr(s, world)) for world, steps in zip(WORLDS, self._steps, strict=True)
         ]
         for number, step in self._woven:
             if at[number] == step - 1:
-                return self.wrap[WORLDS[number]](self.aligned.ways[number][step].action)
+                planned = self.wrap[WORLDS[number]](self.aligned.ways[number][step].action)
+                if self.refusal(s, planned) is None:
+                    return planned
         for world, model in self.parts.items():
             if (action := model.suggest(getattr(s, world))) is not None:
                 return self.wrap[world](action)
@@ -147,6 +153,25 @@ class SideBySide(Product):
 def placed(key: str, world: str) -> str:
     """The key of something in the picture of a world, in the picture of both."""
     return f"{key}@{world}"
+
+
+def of_worlds(pair: str, own: Mapping[str, tuple[Safeguard, ...]]) -> tuple[Safeguard, ...]:
+    """The safeguards of both worlds in a pair. Names say in which world; so do ids that both have.
+
+    Their smallest configurations are those of the models, and a pair has its own.
+    """
+    ids = [each.id for safeguards in own.values() for each in safeguards]
+    return tuple(
+        replace(
+            each.shown_by({"pair": pair}),
+            name=f"{world}:{each.name}",
+            id=each.id if ids.count(each.id) == 1 else f"{world}:{each.id}",
+            title=f"{TITLES[world]}: {each.title}",
+            wider={},
+        )
+        for world, safeguards in own.items()
+        for each in safeguards
+    )
 
 
 def woven(given: Aligned) -> Iterator[tuple[int, int]]:

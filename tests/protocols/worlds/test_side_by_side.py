@@ -8,28 +8,32 @@ from itertools import pairwise, product
 from pathlib import Path
 
 import pytest
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 import kit
 from kit import Timeline
-from kit.engine.registry import build
+from kit.engine.registry import build, entry_of
 from kit.engine.scenario import file_named, open_file
+from kit.engine.timeline import played_out
+from kit.engine.trace import read
 from kit.errors import BadInput, KitError
 from kit.lessons import goes_on_in, predict, who_is_asked
 from kit.playing import links
 from kit.playing.opening import open_named
+from kit.playing.setup import Setup
 from kit.playing.stored import run_stored, stored_run
 from kit.protocols.worlds import commands
-from kit.protocols.worlds.alignment import WORLDS, Meeting, Pair, aligned, moments
+from kit.protocols.worlds.alignment import TITLES, WORLDS, Meeting, Pair, aligned, moments
 from kit.protocols.worlds.dry_run import side_by_side_run
 from kit.protocols.worlds.facts import coordinator, epochs
 from kit.protocols.worlds.facts.pairs import BOTH, JOIN, PAIRS
 from kit.protocols.worlds.panels import part_scene
-from kit.protocols.worlds.side_by_side import SideBySide
 from kit.views.fragment import keys
 from kit.views.gate import gates_of
 from kit.views.panel import scene_at, scene_of
 from kit.views.registry import for_model
+from kit.views.rendered import RenderedTimeline
+from tests.commands.calling import call
 
 runs = cache(side_by_side_run)
 """Runs that tests only look at."""
@@ -219,16 +223,70 @@ def test_promises_of_both_worlds_are_judged() -> None:
 
 def test_a_promise_that_breaks_is_named_by_its_world() -> None:
     """Without locks two operations of one world take the same range; the other keeps all."""
-    given = aligned(BOTH)
-    header = replace(given.models[0].parameters)
-    unlocked = build("tcm", asdict(header), ("range-locks",))
-    model = SideBySide(replace(given, models=(unlocked, given.models[1])))
+    model = build("worlds", {"pair": BOTH.name}, ("S-09",))
     run = Timeline(model)
     for verb in ("epochs bootstrap E --tokens 150", "topology join E", "epochs decommission B"):
         run.do(model.find(run.state, verb)[0])
     broken = [breach.title for breach in run.breaches(run.at)]
     assert "Epochs (CEP-21): Operations in flight have no range in common" in broken
     assert all(title.startswith("Epochs (CEP-21): ") for title in broken)
+
+
+@pytest.mark.parametrize(
+    ("pair", "word", "broken"),
+    [
+        ("bootstrap", "S-05", "Every node that serves reads also gets writes"),
+        ("decommission", "S-28", "No node writes to a node that is told to shut down"),
+        ("two-at-once", "topology:cleanup-first", "A node that gets ranges back is clean"),
+    ],
+)
+def test_a_safeguard_of_either_world_can_be_off(pair: str, word: str, broken: str) -> None:
+    """Each story goes on as far as it can, and a promise of that world alone breaks: in a run from
+    the start, in a branch, and in that branch when it was saved; not with the safeguard on.
+    """
+    told = side_by_side_run(pair)
+    told.goto(told.tip)
+    assert not told.breaches(told.tip)
+    model = build("worlds", {"pair": pair}, (word,))
+    assert told.switch(model)[0] > 0
+    [off] = model.off
+    world = TITLES[off.partition(":")[0]]
+    for run in (played_out(Timeline(model)), told, Timeline.load(told.save())):
+        assert run.here.off == model.off
+        titles = [breach.title for breach in run.breaches(run.tip)]
+        assert f"{world}: {broken}" in titles
+        assert all(title.startswith(world) for title in titles)
+    broke = told.path()[told.breaches(told.tip)[0].step + 1]
+    assert f"{world}: {broken}" in RenderedTimeline(told).html(broke)
+
+
+def test_safeguards_of_both_worlds_have_names_of_their_own() -> None:
+    """An entry names those of all pairs, a Player switches those of its own; another one, such as
+    the id of another pair's, is refused.
+    """
+    own = [entry_of("worlds").safeguards] + [
+        build("worlds", {"pair": pair.name}).safeguards for pair in PAIRS
+    ]
+    for guards in own:
+        words = [word for each in guards for word in (each.id, each.name)]
+        assert len({*words}) == len(words)
+    assert {each.name for each in own[0]} == {each.name for some in own[1:] for each in some}
+    assert {"S-05", "epochs:S-53", "topology:S-53"} < {each.id for each in own[0]}
+    setup = Setup(kit.Player("worlds/majority-in-both"))
+    assert [each.id for each in setup.safeguards][:2] == ["S-13", "S-14"]
+    assert "repeated as a branch" in setup.configure(("epochs:log-transfer",))
+    with pytest.raises(BadInput, match=r"got 'epochs:write-.*: in pair majority, one of epochs:"):
+        build("worlds", {"pair": "majority"}, ("S-05",))
+
+
+@pytest.mark.parametrize("word", ["S-05", "epochs:one-at-a-time"])
+def test_the_command_searches_a_pair_without_a_safeguard(word: str, tmp_path: Path) -> None:
+    """The first pair that has it; what breaks is a trace of the pair without it, and plays."""
+    file = str(tmp_path / "run.json")
+    status, out, _ = call("check", "worlds", "--off", word, "--trace", file)
+    [off] = Timeline.load(read(file)).model.off
+    assert (status, off in out, word in (off, "S-05")) == (1, True, True)
+    assert call("play", file).status == 0
 
 
 @every_pair
