@@ -212,6 +212,8 @@ def faults(given: TabletMap) -> Iterator[MapFault]:
 def _kind_fault(kind: str, sets: ReplicaSets) -> str:
     """What the new replicas may be by the kind of their transition; nothing where they are."""
     come, go = ({place.host for place in each} for each in (sets.pending, sets.leaving))
+    if kind in ("migration", "intranode_migration") and not (come and go):
+        return f"one replica added and one removed, because the kind is {kind}"
     if kind in ("repair", "restore") and (come or go):
         return f"the same replicas as now, because a {kind} moves none"
     if kind == "intranode_migration" and come != go:
