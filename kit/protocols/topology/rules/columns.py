@@ -396,7 +396,13 @@ def impossible(table: SystemTopology, edition: machines.Edition) -> Iterator[Imp
             value: str | None = getattr(row, column)
             if value not in words and (value is not None or column == "node_state"):
                 yield Impossible(column, row.host_id, value, ", ".join(words))
-    yield from _statics(table)
+    if table.upgrade_state not in (None, *UPGRADE_STATES):
+        yield Impossible("upgrade_state", "", table.upgrade_state, ", ".join(UPGRADE_STATES))
+    version, fence = table.version, table.fence_version
+    if version is None or version < 1:
+        yield Impossible("version", "", version, "a number from 1 up")
+    elif fence is None or not 0 <= fence <= version:
+        yield Impossible("fence_version", "", fence, f"0 to the version, {version}")
     moving = [row for row in table.rows if row.node_state in machines.IN_TRANSITION]
     for row in moving[1:]:
         first = moving[0]
@@ -418,19 +424,6 @@ def impossible(table: SystemTopology, edition: machines.Edition) -> Iterator[Imp
             if owner != row.host_id:
                 allowed = f"a request id of its own; {owner} already has this one"
                 yield Impossible("request_id", row.host_id, row.request_id, allowed)
-
-
-def _statics(table: SystemTopology) -> Iterator[Impossible]:
-    if table.upgrade_state not in (None, *UPGRADE_STATES):
-        yield Impossible("upgrade_state", "", table.upgrade_state, ", ".join(UPGRADE_STATES))
-    if table.global_topology_request and not table.global_topology_request_id:
-        allowed = "null, as global_topology_request_id is"
-        yield Impossible("global_topology_request", "", table.global_topology_request, allowed)
-    version, fence = table.version, table.fence_version
-    if version is None or version < 1:
-        yield Impossible("version", "", version, "a number from 1 up")
-    elif fence is None or not 0 <= fence <= version:
-        yield Impossible("fence_version", "", fence, f"0 to the version, {version}")
 
 
 def _transition(
