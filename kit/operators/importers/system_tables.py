@@ -125,10 +125,10 @@ def parse_topology(text: str, source: str) -> TopologyTable:
     if not rows:
         raise BadInput(source, "no row", "rows of system.topology, one for each node")
     statics = _statics(rows)
-    asked = statics.get("global_topology_request")
-    if asked is not None and statics.get("global_topology_request_id", "") is None:
+    kind = statics.get("global_topology_request")
+    if kind is not None and statics.get("global_topology_request_id", "") is None:
         allowed = "null, as global_topology_request_id is"
-        raise BadInput(f"{source} global_topology_request", asked, allowed)
+        raise BadInput(f"{source} global_topology_request", kind, allowed)
     nodes: dict[str, Cells] = {}
     for where, row in rows:
         host = row["host_id"]
