@@ -49,7 +49,7 @@ def _explain(given: Namespace) -> Answer:
     if given.html is not None:
         from kit.views.export import export_html
 
-        export_html(answers.timeline(), given.html)
+        export_html(answers.timeline(), given.html, field="--html")
     data = {
         "verdict": answers.verdict,
         "about": answers.about,

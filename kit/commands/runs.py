@@ -30,7 +30,7 @@ def _play(given: Namespace) -> Answer:
         return Answer(None, [*notes, *_steps(timeline)])
     from kit.views.export import export_html
 
-    written = export_html(timeline, html)
+    written = export_html(timeline, html, field="--html")
     size = f"{counted(written.size, 'byte')}, {counted(len(timeline.moments), 'moment')}"
     return Answer(None, [f"{html}: {size}", *(f"left out: {part}" for part in written.left_out)])
 

@@ -23,9 +23,11 @@ def check_place(given: object, field: str = "file", *, inputs: tuple[str, ...] =
     ``inputs`` are files that the same call reads: none of them is ever written over.
 
     Raises BadInput for a folder, device, pipe, socket or symbolic link, a file without write
-    permission, an input, a folder that is missing or may not be written.
+    permission, an input, a folder that is missing or may not be written, a page without a name.
     """
     path = file_path_of(given, field, ALLOWED)
+    if path.name == ".html":
+        raise BadInput(field, str(given), "a name before .html")
     try:
         former = _former(path, field)
         if former is not None and any(_same(former, name) for name in inputs):

@@ -21,7 +21,7 @@ from kit.edge.arguments import checked, whole_number
 from kit.edge.words import say
 from kit.edge.writing import check_place, write_whole
 from kit.engine.timeline import Timeline
-from kit.errors import BadInput, KitError
+from kit.errors import KitError
 from kit.views.fragment import Frag, escape
 from kit.views.frame import readable_frame
 from kit.views.panel import Panel
@@ -110,9 +110,11 @@ class Exported(Struct, frozen=True):
 
 @checked
 def export_html(
-    timeline: Timeline, path: str | os.PathLike[str], *, limit: int = LIMIT
+    timeline: Timeline, path: str | os.PathLike[str], *, limit: int = LIMIT, field: str = "path"
 ) -> Exported:
     """Write a timeline as one HTML page of at most ``limit`` bytes.
+
+    ``field`` is what errors call ``path``: the option, where a user gave it as one.
 
     If it would be larger, optional panels are left out, then the branches that are not shown, then
     all panels but the first. The page and the result say what was left out.
@@ -121,11 +123,9 @@ def export_html(
     Raises KitError when even the smallest page does not fit. The message names the biggest parts.
     """
     whole_number("limit", limit, 1)
-    target = check_place(path, "path")
-    if target.name == ".html":
-        raise BadInput("path", str(path), "a name before .html")
+    target = check_place(path, field)
     page, left_out = _fit(timeline, limit)
-    write_whole(target, page, "path")
+    write_whole(target, page, field)
     return Exported(target, len(page), left_out)
 
 

@@ -81,6 +81,8 @@ def ten(tmp_path: Path) -> str:
         ),
         (["play", "bootstrap", "--html", "/"], "--html | '/' | writable | place"),
         (["play", "bootstrap", "--html", ""], "--html | '' | writable | place"),
+        (["play", "bootstrap", "--html", ".html"], "--html | '.html' | a name before .html"),
+        (["side-by-side", "--html", ".html"], "--html | '.html' | a name before .html"),
         (["ring"], "RINGFILE | nothing | a ring file (JSON)"),
         (["ring", "nope"], "ring file | 'nope' | readable | file"),
         (["ring", "/"], "ring file | '/' | readable | file"),

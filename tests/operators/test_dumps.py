@@ -84,6 +84,17 @@ def test_peers_without_tokens(tokens: object) -> None:
     assert "10.5.0.2 has no tokens" in found.warnings[0]
 
 
+def test_a_peer_whose_host_id_is_null() -> None:
+    """Its address and tokens count, and the answer says that the id is unknown."""
+    known = import_texts([("rows", json.dumps([row(0), row(host_id=None)]))])
+    assert known.ring.names == ("10.5.0.1", "10.5.0.2")
+    assert "10.5.0.2" not in known.host_ids
+    assert "rows row 2: the host_id of 10.5.0.2 is null" in known.warnings[0]
+    # A dump may leave the column out; then nobody expects it.
+    without = import_texts([("rows", json.dumps([row(0), row(host_id=...)]))])
+    assert not any("host_id" in warning for warning in without.warnings)
+
+
 def test_halves_of_a_cluster_say_so() -> None:
     """Peers without the local row, and the local row alone, come with a warning."""
     assert "system.peers omits the node" in opened(DUMPS / "peers.csv").warnings[0]

@@ -128,6 +128,8 @@ def changed(at: int = 1, /, **columns: Any) -> str:
         (changed(version=13), "dump row 2 version | 13 | what dump row 1 has | static"),
         (changed(version="x"), "dump row 2 version | 'x' | 64-bit"),
         (changed(shard_count=2**31), "dump row 2 shard_count"),
+        (changed(num_tokens=-1), "dump row 2 num_tokens | -1 | tokens: a number from 0"),
+        (changed(ignore_msb=64), "dump row 2 ignore_msb | 64 | from 0 to 63"),
         (changed(later=1), "dump row 2 | the same columns in every row"),
         (changed(request_id=uuid(3)), "dump row 2 request_id | version 1"),
         (as_csv(ROWS).replace("topology,00000002", "topology\n00000002"), "line 3 | '1 fields'"),

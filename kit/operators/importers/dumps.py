@@ -230,6 +230,9 @@ def _node(row: Row, where: str, warnings: list[str]) -> Seen:
         if not (isinstance(host_id, str) and re.fullmatch(HOST_ID, host_id)):
             raise BadInput(f"{where} host_id", host_id, "a UUID")
         host_id = host_id.lower()
+    elif "host_id" in row:
+        # Half a row: servers write a peer's columns one after another.
+        warnings.append(f"{where}: the host_id of {name} is null, so only its address names it")
     if not tokens:
         warnings.append(f"{where}: {name} has no tokens, so it is left out of the ring")
         return Seen(name, host_id=host_id)

@@ -59,6 +59,15 @@ FORMS = (
     "system_views.cluster_metadata_log or cluster_metadata_directory as cqlsh prints them, JSON or "
     "CSV"
 )
+_SAID: Mapping[str, str] = {
+    **dict.fromkeys(
+        ("Needs reconfiguration", "Is Member", "Is Migrating", "Commits Paused"), "true|false"
+    ),
+    "Service State": "LOCAL|REMOTE|GOSSIP|RESET",
+    **dict.fromkeys(("Epoch", "Local Pending Count"), "[0-9]{1,18}"),
+    "CMS Identifier": "-?[0-9]{1,18}",
+}
+"""What may be said of a label: these words, or a number."""
 _HEAD = re.compile(r"(Epoch|NodeId): ([0-9]{1,19})")
 _FIELD = re.compile(r"  ([a-z_]+)( +)")
 _DATE = re.compile(
@@ -412,8 +421,12 @@ def _view(text: str, source: str) -> ServiceView:
     for label in LABELS:
         if label not in values and label not in LATER:
             raise BadInput(f"{source} {label}", None, "a line (is the file cut short?)")
-    if not values["Epoch"].isdecimal():
-        raise BadInput(f"{source} Epoch", values["Epoch"], "a number")
+    for label, words in _SAID.items():
+        if label in values and not re.fullmatch(words, values[label]):
+            allowed = "a number" if "[" in words else words.replace("|", ", ")
+            raise BadInput(f"{source} {label}", values[label], allowed)
+    for address in filter(None, _members(values["Members"])):
+        node_name(address, f"{source} Members")
     return ServiceView(tuple(values.items()))
 
 
@@ -451,12 +464,16 @@ def differences(first: DumpedMetadata, second: DumpedMetadata) -> Iterator[tuple
                     yield f"{field} of node {number}", was, now
 
 
+def _members(value: str) -> list[str]:
+    """The addresses of members. Newer releases put the node's number before each."""
+    addresses = re.sub(r"\(nodeid=[0-9]+,address=|\)", "", value).split(",")
+    return [each.strip().rpartition("/")[2] for each in addresses]
+
+
 def _known(label: str, value: str) -> object:
     """What a label says of the cluster: the same from whichever node is asked."""
     if label == "Members":
-        # Newer releases put the node's number before its address.
-        addresses = re.sub(r"\(nodeid=[0-9]+,address=|\)", "", value).split(",")
-        return sorted(each.rpartition("/")[2] for each in addresses)
+        return sorted(_members(value))
     if label == "Service State" and value in ("LOCAL", "REMOTE"):
         return "by the log"
     return None if label == "Is Member" else value

@@ -60,8 +60,14 @@ REQUESTS_TABLE = cql.SystemTable(
 SPELT_WITH_BLANKS = "transition_state"
 """The one column whose words the server stores with blanks between them."""
 LEAST_LETTERS = 4  # of a host id's beginning
-MOST_SHARDS = 65_536
-"""Of a node: far more than any machine has, and few enough to count them one by one."""
+MOST = 65_536
+"""Shards or tokens of a node: far more than any has, and few enough to count them one by one."""
+OF_A_NODE = {
+    "shard_count": (1, MOST, "shards"),
+    "num_tokens": (0, MOST, "tokens"),
+    "ignore_msb": (0, 63, "ignored bits of a token"),
+}
+"""Columns that count something of a node: the least, the most, and what it is."""
 PARTITION = TOPOLOGY_TABLE.name.rpartition(".")[2]  # its one partition is called as the table is
 NULL: tuple[object, ...] = (None, "", [], {})  # neither CSV nor a collection tells null from empty
 
@@ -119,6 +125,10 @@ def parse_topology(text: str, source: str) -> TopologyTable:
     if not rows:
         raise BadInput(source, "no row", "rows of system.topology, one for each node")
     statics = _statics(rows)
+    kind = statics.get("global_topology_request")
+    if kind is not None and statics.get("global_topology_request_id", "") is None:
+        allowed = "null, as global_topology_request_id is"
+        raise BadInput(f"{source} global_topology_request", kind, allowed)
     nodes: dict[str, Cells] = {}
     for where, row in rows:
         host = row["host_id"]
@@ -126,10 +136,11 @@ def parse_topology(text: str, source: str) -> TopologyTable:
             raise BadInput(f"{where} host_id", host, "a UUID in each row")
         if host in nodes:
             raise BadInput(f"{where} host_id", host, "each node once")
-        shards = row.get("shard_count")
-        if isinstance(shards, int) and not 1 <= shards <= MOST_SHARDS:
-            allowed = f"the shards of a node: a number from 1 to {MOST_SHARDS}"
-            raise BadInput(f"{where} shard_count", shards, allowed)
+        for name, (least, most, what) in OF_A_NODE.items():
+            number = row.get(name)
+            if isinstance(number, int) and not least <= number <= most:
+                allowed = f"{what}: a number from {least} to {most}"
+                raise BadInput(f"{where} {name}", number, allowed)
         nodes[host] = {name: value for name, value in row.items() if name not in statics}
     unknown = tuple(name for name in rows[0][1] if name not in TOPOLOGY)
     return TopologyTable(source, statics, tuple(nodes[host] for host in sorted(nodes)), unknown)
@@ -304,7 +315,7 @@ LOADS = cql.cql_columns(
     "excluded boolean, ip text"
 )
 STATIC = tuple(name for name, column in TABLETS.items() if column.static)
-OF_TABLETS = tuple(name for name in TABLETS if name not in (*STATIC, "table_id", "last_token"))
+OF_TABLETS = tuple(name for name in TABLETS if name not in (*STATIC, "table_id"))
 OWN = (*STATIC, "new_replicas", "stage", "transition")
 """Columns that are in no other table that has last tokens."""
 is_tablets = _with_words("last_token", some=OWN)
@@ -398,10 +409,14 @@ def parse_tablets(text: str, source: str) -> TabletsTable:
             name = next(name for name in STATIC if same[name] != former[name])
             allowed = f"what {first} has: this column is static, one value per table"
             raise BadInput(f"{where} {name}", same[name], allowed)
-        if row.get("last_token") is not None:
+        base, last = same["base_table"], row.get("last_token")
+        if last is not None and (row.get("replicas") or not base):
             tablets.setdefault(table, []).append(_tablet(row, where, known))
-        elif other := next((name for name in OF_TABLETS if row.get(name)), ""):
-            raise BadInput(f"{where} last_token", None, f"that of a tablet, which has {other}")
+        elif other := next((name for name in OF_TABLETS if row.get(name) not in (None, ())), ""):
+            if not base:
+                raise BadInput(f"{where} last_token", last, f"that of a tablet, which has {other}")
+            allowed = f"null, because the table has no tablets of its own: its base_table is {base}"
+            raise BadInput(f"{where} {other}", row[other], allowed)
     if not statics:
         raise BadInput(source, "no row", "rows of system.tablets, one for each tablet")
     tables = {}

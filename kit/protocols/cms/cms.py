@@ -6,7 +6,7 @@ of the log, and a member may hold an entry above a gap. From which members a pro
 quorum is a parameter: from those that the prefix of its log names, or from the latest ones that it
 has heard of.
 Sources: CEP-21, "CMS Reconfiguration Protocol", "Failure Recovery"; published code,
-``ReconfigureCMS``, ``AdvanceCMSReconfiguration``, ``PaxosBackedProcessor``.
+``ReconfigureCMS``, ``AdvanceCMSReconfiguration``, ``PaxosBackedProcessor``, ``PrepareLeave``.
 """
 
 from __future__ import annotations
@@ -382,6 +382,11 @@ class Cms(NodeModel[CmsState]):
             return f"{rules.REPLACE} {letters(wanted)}" if wanted != members.readers else ""
         return rules.next_step(members, wanted, at_once=self.edition == "server")
 
+    def changing(self, s: CmsState, members: Members) -> int:
+        """The nodes that a change under way adds to the CMS, or takes out of it."""
+        wanted = self.wanted(s, members) or members.readers
+        return wanted ^ members.readers | members.pending
+
     def due(self, s: CmsState, member: int) -> str:
         """The same, as a member knows it, for a button."""
         return self.step_of(s, self.known(s, member)) or "change the CMS"
@@ -558,6 +563,10 @@ class Cms(NodeModel[CmsState]):
         members = self.known(s, member)
         if (members.cluster & ~members.leaving).bit_count() == 1:
             return refused("no other node would be left")
+        # In the published code a member hands over first, which would be a second change.
+        changing = self.changing(s, members)
+        if self.edition == "server" and changing and (members.writers | changing) >> node & 1:
+            return refused("a change of the CMS has to end first", self.named(changing))
         return self.commit(s, member, by, f"{rules.LEAVE} {self.names[node]}")
 
     @action(

@@ -198,7 +198,7 @@ def _series(given: Namespace, snapshots: Sequence[str]) -> Answer:
     if given.html is not None:
         from kit.views.export import export_html
 
-        export_html(model.read_through(), given.html)
+        export_html(model.read_through(), given.html, field="--html")
     steps = [*zip(model.moments[1:], model.entries, strict=True)]
     parts: list[Part] = [
         Rows(

@@ -408,7 +408,7 @@ def _metadata(given: Namespace) -> Answer:
         from kit.protocols.tcm.dry_run.time_machine import log_timeline
         from kit.views.export import export_html
 
-        export_html(log_timeline(history), given.html)
+        export_html(log_timeline(history), given.html, field="--html")
     odd = any(epoch.standing == "out of order" for epoch in history.epochs)
     shown = _at(history, given.at) if given.at is not None else _epochs(history)
     return replace(shown, warnings=history.warnings, status=REFUSED if odd else ACCEPTED)

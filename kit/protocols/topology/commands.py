@@ -83,7 +83,7 @@ def _history(given: Namespace) -> Answer:
         from kit.protocols.topology.dry_run.journal import journal_timeline
         from kit.views.export import export_html
 
-        export_html(journal_timeline(passages, given.edition), given.html)
+        export_html(journal_timeline(passages, given.edition), given.html, field="--html")
     return Answer({"passages": passages}, parts=_passages(passages))
 
 

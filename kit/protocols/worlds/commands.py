@@ -63,7 +63,7 @@ def _answer(given: Namespace) -> Answer:
     from kit.protocols.worlds.dry_run import side_by_side_run
     from kit.views.export import export_html
 
-    written = export_html(side_by_side_run(given.pair), given.html)
+    written = export_html(side_by_side_run(given.pair), given.html, field="--html")
     words = [f"{given.html}: {counted(written.size, 'byte')}"]
     return Answer(
         {"file": given.html, "bytes": written.size, "left_out": written.left_out},

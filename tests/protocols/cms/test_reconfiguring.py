@@ -200,6 +200,30 @@ def test_a_member_leaves_once_another_one_has_its_part() -> None:
             assert tries == {full}
 
 
+@pytest.mark.spec("B-047")
+@pytest.mark.parametrize("edition", ["documents", "server"])
+def test_who_may_begin_to_leave_while_the_cms_changes(edition: str) -> None:
+    """D takes A's place. In the documents anyone may; on the server E, which has no part in it."""
+    given = {"nodes": 5, "members": 3, "orders": 3, "longest": 12, "edition": edition}
+    timeline = after("cms", given, "decommission A A A B")
+
+    def held_back(*by: str) -> str:
+        """The nodes whose leave is refused, for one reason, if A proposes it."""
+        leaves = {node: Cms.decommission("A", node, by) for node in "BCDE"}
+        whys = {node: timeline.model.why_not(timeline.state, leaves[node]) for node in leaves}
+        held = {node: why.reason for node, why in whys.items() if isinstance(why, Refusal)}
+        assert {*held.values()} <= {"a change of the CMS has to end first"}
+        return "".join(held)
+
+    all_of = "BCD" if edition == "server" else ""
+    assert held_back("A", "B") == all_of
+    go_on(timeline, "catch-up C A", "advance A A B", "catch-up C A", "catch-up D A")
+    assert held_back("A", "B", "C") == all_of
+    timeline = by_itself(timeline)
+    assert in_picture(timeline) == "BCD"
+    assert not timeline.model.why_not(timeline.state, Cms.decommission("B", "C", ("B", "C")))
+
+
 @pytest.mark.spec("B-048")
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_neighbouring_memberships_share_a_quorum(name: str) -> None:

@@ -503,8 +503,10 @@ def map_of(
         where = lines.line if fault.tablet is None else rows[fault.tablet].line
         raise refused(fault.column, fault.value, f"{fault.allowed} (table {name})", where)
     counted = lines.tablet_count
-    if not lines.base_table and counted is not None and counted != given.count:
-        allowed = f"{given.count}, the number of rows; are some missing? (table {name})"
+    count = len((base or lines).tablets)
+    if counted is not None and counted != count:
+        rows_of = "rows of its base_table" if base else "rows; are some missing?"
+        allowed = f"{count}, the number of {rows_of} (table {name})"
         raise refused("tablet_count", counted, allowed)
     return given
 

@@ -212,9 +212,11 @@ def faults(given: TabletMap) -> Iterator[MapFault]:
 def _kind_fault(kind: str, sets: ReplicaSets) -> str:
     """What the new replicas may be by the kind of their transition; nothing where they are."""
     come, go = ({place.host for place in each} for each in (sets.pending, sets.leaving))
+    if kind == "migration" and not (come and go):
+        return "one replica added and one removed, because the kind is migration"
     if kind in ("repair", "restore") and (come or go):
         return f"the same replicas as now, because a {kind} moves none"
-    if kind == "intranode_migration" and come != go:
+    if kind == "intranode_migration" and not come == go != set():
         return "a replica on another shard of its host, because the kind is intranode_migration"
     if kind not in ("", "intranode_migration") and come == go != set():
         return f"a replica on another host; within a host the kind cannot be {kind}"

@@ -30,6 +30,7 @@ from kit.protocols.topology.rules.machines import EDITIONS, IN_TRANSITION, NODE_
 PathLike = Readable
 UNTOLD = "unknown"
 """The type of a pending request that the files do not give."""
+HOST_OF_REQUEST = "a host id of system.topology, because no node has the id of this request"
 
 Row = TypeVar("Row", bound=Struct)
 _REQUEST_OF = {state: request for request, state in NODE_STATE_OF.items()}
@@ -108,6 +109,8 @@ def _open(
         raise BadInput(f"{given.source} {cell.column}{place}", cell.value, cell.allowed)
     dumped = None if requests is None else dumps.read_requests(requests)
     table = _with_ids(table, dumped)
+    if dumped is not None:
+        _check_pending(table, dumped)
     rows, warnings = _requests(table, dumped)
     dead, more = _down(table, status, down)
     if loads is not None:
@@ -163,6 +166,28 @@ def _with_ids(table: SystemTopology, given: dumps.RequestsTable | None) -> Syste
     return replace(table, rows=tuple(rows))
 
 
+def _check_pending(table: SystemTopology, given: dumps.RequestsTable) -> None:
+    """Check that each pending request is what its node waits for. BadInput for another type or
+    node, and for a node's request of which nothing tells the node.
+    """
+    waiting = {row.request_id: row for row in table.rows if row.request_id and asked_by(row)}
+    hosts = {row.host_id for row in table.rows}
+    for id_, cells in given.rows.items():
+        row, kind, target = waiting.get(id_), cells["request_type"], cells.get("target_host")
+        if cells["done"]:
+            continue
+        of_request = f"of request {id_}"
+        if kind is None or (row is not None and kind != asked_by(row)):
+            allowed = "the type of each pending request"
+            if row is not None:
+                allowed = f"{asked_by(row)}, for which {row.host_id} waits"
+            raise BadInput(f"{given.source} request_type {of_request}", kind, allowed)
+        strange = target not in hosts if row is None else target not in (None, row.host_id)
+        if strange and (row is not None or kind in NODE_STATE_OF):
+            allowed = f"{row.host_id}, which waits for it" if row else HOST_OF_REQUEST
+            raise BadInput(f"{given.source} target_host {of_request}", target, allowed)
+
+
 def asked_by(row: SystemTopologyRow) -> str | None:
     """The request of a node: one that waits, or that its state belongs to."""
     return row.topology_request or _REQUEST_OF.get(row.node_state or "")
@@ -183,6 +208,8 @@ def _requests(
         if each.request_type == UNTOLD:
             raise BadInput(f"{given.source} id", each.id, "a row for each pending request")
     warnings = [f"{given.source} has no row for request {each.id}" for each in missing if each.id]
+    done = [each.id for each in rows if each.done and each.id in table.global_requests]
+    warnings += [f"{given.source} says request {id_} is done, global_requests not" for id_ in done]
     return _in_time((*rows, *missing)), (*warnings, *_without_id(named))
 
 

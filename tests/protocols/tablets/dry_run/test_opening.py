@@ -18,6 +18,7 @@ from kit.protocols.tablets.dry_run.what_if import balance, drain, lose, serving
 from tests.protocols.tablets.dry_run.test_command import FIXTURES, host
 from tests.saying import says
 
+ORDERS = "00000001-0000-11f0-8000-0000000000aa"
 ORDERS_BY_DAY = "00000003-0000-11f0-8000-0000000000aa"
 TWO_COME = f"[({host(4)}, 1), ({host(5)}, 1), ({host(3)}, 0)]"
 FILES = {name: FIXTURES / f"{name}.csv" for name in ("topology", "sizes", "loads")}
@@ -147,6 +148,14 @@ def test_down_and_excluded_are_told_apart(
         ("tablets", 0, {"transition": "move"}, "line 2 transition | 'move' | one of"),
         ("tablets", 0, {"transition": ""}, "line 2 stage | 'streaming' | a stage in a transition"),
         ("tablets", 6, {"base_table": host(9)}, "base_table | a table of this dump"),
+        ("tablets", 6, {"stage": "zzz"}, f"line 8 stage | 'zzz' | null | {ORDERS}"),
+        ("tablets", 6, {"transition": "repair"}, "line 8 transition | 'repair' | null | own"),
+        ("tablets", 6, {"session": host(9)}, f"line 8 session | '{host(9)}' | null | own"),
+        ("tablets", 6, {"last_token": 5}, "line 8 last_token | 5 | null | own"),
+        ("tablets", 6, {"replicas": f"[({host(1)}, 0)]"}, "line 8 replicas | null | own"),
+        ("tablets", 6, {"tablet_count": 3}, "line 8 tablet_count | 3 | 4 | rows of its base"),
+        ("tablets", 0, {"last_token": ""}, "line 2 last_token | None | which has new_replicas"),
+        ("tablets", 0, {"new_replicas": ""}, "new_replicas | one replica added and one removed"),
         ("tablets", 0, {"transition": "restore"}, "line 2 stage | 'streaming' | restore"),
         (
             "tablets",

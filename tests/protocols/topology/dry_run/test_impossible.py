@@ -76,6 +76,7 @@ JOIN = {"transition_state": "join group0"}
             {"transition_state": "write both read old"},
             f"transition_state | with {X} rebuilding: null",
         ),
+        ([], {"global_topology_request": "cleanup"}, "global_topology_request | 'cleanup' | null"),
         ([], {"upgrade_state": "half"}, "upgrade_state | 'half' | not_upgraded, build_coord"),
         ([], {"version": 3, "fence_version": 4}, "fence_version | 4 | 0 to the version, 3"),
         ([], {"version": None}, "version | None | a number from 1 up"),

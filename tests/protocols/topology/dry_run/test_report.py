@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from tests.protocols.topology.dry_run.dumps import (
     leaving,
     said,
 )
-from tests.saying import like
+from tests.saying import like, says
 
 DUMP, REQUESTS = FIXTURES / "topology.csv", FIXTURES / "requests.csv"
 BOOT = joining("bootstrapping")
@@ -112,6 +113,20 @@ def test_status_of_another_cluster(tmp_path: Path) -> None:
         coordinator(DUMP, status=status(tmp_path, ("UN", 8)))
 
 
+def with_cells(folder: Path, id_: int, cells: dict[str, object]) -> Path:
+    """The requests, one of them with other cells; None is null."""
+    with REQUESTS.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    (row,) = [row for row in rows if row["id"] == timeuuid(id_)]
+    row.update({name: "" if value is None else str(value) for name, value in cells.items()})
+    path = folder / "requests.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(row), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
 @pytest.mark.spec("D-040")
 def test_the_type_of_a_pending_request_is_found_by_its_id() -> None:
     """``global_requests`` holds ids alone; what each asks for stands in the other table."""
@@ -195,6 +210,47 @@ def test_requests_that_lack_a_pending_one(tmp_path: Path) -> None:
     path.write_text("".join(REQUESTS.read_text("utf-8").splitlines(keepends=True)[:3]), "utf-8")
     with pytest.raises(BadInput, match=like(f"requests.csv id | {timeuuid(0x31)} | pending")):
         coordinator(DUMP, requests=path)
+
+
+@pytest.mark.parametrize(
+    ("id_", "cells", "words"),
+    [
+        (0x20, {"target_host": uuid(9)}, f"target_host | '{uuid(9)}' | {uuid(4)}, which"),
+        (0x20, {"request_type": "leave"}, f"request_type | 'leave' | join | {uuid(4)}"),
+        (0x20, {"request_type": None}, f"request_type | None | join | {uuid(4)}"),
+        (0x31, {"request_type": None}, "request_type | None | type of each pending"),
+        (0x31, {"request_type": "leave"}, "target_host | None | system.topology"),
+        (
+            0x31,
+            {"request_type": "leave", "target_host": uuid(99)},
+            f"target_host | '{uuid(99)}' | system.topology",
+        ),
+    ],
+)
+def test_a_pending_request_that_fits_no_node(
+    id_: int, cells: dict[str, object], words: str, tmp_path: Path
+) -> None:
+    """What a node waits for is in both tables. If only the requests tell, they name the node."""
+    with pytest.raises(BadInput) as error:
+        coordinator(DUMP, requests=with_cells(tmp_path, id_, cells))
+    column, rest = words.split(" | ", 1)
+    pinned = f"requests.csv {column} of request {timeuuid(id_)} | {rest}"
+    assert says(error.value, pinned), error.value
+
+
+def test_a_target_that_nobody_needs(tmp_path: Path) -> None:
+    """A null one is no harm where a node has the request's id, or the request is done."""
+    for id_ in (0x20, 0x9):
+        changed = with_cells(tmp_path, id_, {"target_host": None})
+        answer = coordinator(DUMP, requests=changed)
+        assert answer.queue == coordinator(DUMP, requests=REQUESTS).queue
+
+
+def test_a_request_that_is_done_in_one_table_alone(tmp_path: Path) -> None:
+    """The two tables were read at different moments, and the answer says so."""
+    changed = with_cells(tmp_path, 0x31, {"done": True})
+    warning = coordinator(DUMP, requests=changed).warnings[0]
+    assert warning == f"requests.csv says request {timeuuid(0x31)} is done, global_requests not"
 
 
 MAPPED = "the end: the new map is committed"
