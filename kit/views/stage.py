@@ -538,7 +538,7 @@ def _held(each: Character, looks: Looks) -> tuple[list[str], float, float, float
     if not looks.lines or (not each.holds and each.fill is None):
         return None
     wide = looks.wide - 10
-    lines = _lines(each.holds[: looks.lines], wide - 6, looks.lines)
+    lines = _lines(each.holds[: looks.lines], wide - 2, looks.lines)
     disk_wide, high = disk_size(lines, wide, 70)
     return lines, disk_wide, high, looks.head + LINE + 3 + high / 2
 

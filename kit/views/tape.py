@@ -21,7 +21,7 @@ from kit.views.wires import Place
 TAPE, MARKS = 45.0, 18.0
 LEAST_CARDS, MOST_CARDS, FOLD = 2, 3, 38.0
 """Cards that are seen, beside the place of the next one; of the others, the count."""
-LEAST_WIDE, MOST_WIDE, NEXT_WIDE, APART = 92.0, 150.0, 84.0, 4.0
+LEAST_WIDE, MOST_WIDE, NEXT_WIDE, APART = 92.0, 154.0, 84.0, 4.0
 """How wide cards are and the place of the next one, and how far apart."""
 MARK_WIDE, ONE_LINE = 17, 100.0
 """How wide a mark is, and words that are not broken into two lines."""

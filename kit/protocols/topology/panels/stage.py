@@ -96,7 +96,7 @@ def _runs(scene: Scene, node: NodeFacts, at: int) -> Iterator[str]:
     if node.address:
         yield node.address if node.health == "" else f"{node.address}?"
     if s.client == at:
-        yield f"request by v{s.client_version}"
+        yield f"v{s.client_version} request"
     if s.leftover_at == at and s.leftover:
         yield f"late, session {s.leftover}"
     if node.row.cleanup != "clean":
