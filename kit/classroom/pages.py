@@ -24,7 +24,7 @@ def seat_page() -> str:
     door = (
         f'<form id="door"><label for="code">{escape(say("The code of the class"))}</label> '
         '<input id="code" autocomplete="off" autocapitalize="characters" spellcheck="false" '
-        f'maxlength="40" required> <button>{escape(say("join"))}</button></form>'
+        f'maxlength="40" required> <button>{escape(say("join the class"))}</button></form>'
     )
     leave = h("p", h("button", say("give up the seat"), type="button", id="leave"))
     body = (

@@ -1,4 +1,4 @@
-"""Serve the static pages that `make site` builds, on this machine only. Any other server will do.
+"""Serve the static pages that ``make site`` builds, on this machine only. Any other server will do.
 Or write one page as a file that needs no server.
 """
 

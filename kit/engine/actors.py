@@ -239,7 +239,7 @@ class NetworkModel(NodeModel[ActorState]):
         return ActorState((*nodes[:place], state, *nodes[place + 1 :]), network)
 
     @action(struct=Heal, when=lambda m: m.network_options.partitions != 0)
-    @purpose("A cut does not have to last: messages can pass again.")
+    @purpose("A cut does not have to last: messages can get through again.")
     def heal(self, s: ActorState) -> Next:
         """The network is whole again."""
         return self._through(s, self.carrier.heal(s.network))

@@ -343,7 +343,7 @@ class MachineModel(NetworkModel):
         struct=Heal,
         when=lambda m: m.network_options.partitions != 0 or m.budget.cuts != 0,
     )
-    @purpose("A cut does not have to last: messages can pass again.")
+    @purpose("A cut does not have to last: messages can get through again.")
     def heal(self, s: Any) -> Any:
         """The network is whole again."""
         if not s.cut:

@@ -37,7 +37,7 @@ def terminal_shell(drill: Drill) -> Frag:
                 type="text",
                 autocomplete="off",
                 spellcheck="false",
-                aria_label=say("command: Tab completes, arrows recall, Escape and Tab leave"),
+                aria_label=say("command: Tab completes, arrow keys recall, Escape then Tab leaves"),
                 data_part="line",
             ),
             class_="kit-line",

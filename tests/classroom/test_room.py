@@ -41,7 +41,7 @@ def test_a_seat_is_for_one() -> None:
     with pytest.raises(Refused, match="Node A is already taken"):
         room.sit("A")
     room.free("A")
-    with pytest.raises(Refused, match="type the code"):
+    with pytest.raises(Refused, match="Type the code"):
         room.seat_of(ticket)
     assert room.sit("A") != ticket
 

@@ -121,7 +121,7 @@ def test_who_comes_back_has_the_same_seat() -> None:
         assert "You are node B" in await again.until("html")
         await other.say(say="return", ticket="made-up")
         assert await other.until("out") is True
-        assert "type the code" in await other.until("wrong")
+        assert "Type the code" in await other.until("wrong")
 
     served(test)
 

@@ -231,7 +231,7 @@ class Cms(NodeModel[CmsState]):
         smallest={"nodes": 2, "members": 1, "changes": 0},
         wider={"INV-LOG": {"electorate": "heard", "changes": 1, "edition": "server"}})
     paxos_repair: bool = safeguard(
-        "S-70", "A new member gets what was accepted meanwhile before the members change again",
+        "S-70", "Before members change again, the new one gets everything accepted meanwhile",
         ("INV-CMSQI",), smallest={"nodes": 4, "members": 3, "changes": 0},
         kept=(KeptAnyhow(
             "INV-LOG", {"nodes": 4, "members": 3, "electorate": "heard"}, 23840,
@@ -445,7 +445,7 @@ class Cms(NodeModel[CmsState]):
     )
     @purpose("The CMS changes one node at a time, so that old and new quorums share a member.")
     def advance(self, s: CmsState, member: Node, by: By) -> Next:
-        """{member} commits "{event}" as epoch {epoch}, stored by {who}."""
+        """{member} commits “{event}” as epoch {epoch}, stored by {who}."""
         members = self.known(s, member)
         event = self.step_of(s, members)
         if not event:

@@ -271,8 +271,8 @@ class Commit(NodeModel[CommitState]):
         is_unknown = before.requests[a.request].stage == "unknown"
         again = " again, because the outcome is unknown" * is_unknown
         if self.submissions[a.request].node == a.node:
-            return f"{{node}} submits {{event}}{again} and handles it itself."
-        return f"{{submitter}} submits {{event}} to {{node}}{again}."
+            return f"{{node}} submits “{{event}}”{again} and handles it itself."
+        return f"{{submitter}} submits “{{event}}” to {{node}}{again}."
 
     def _submit_travels(self, before: Any, a: Any, after: Any) -> Iterable[Travel]:
         if self.submissions[a.request].node == a.node:  # its client asks it
@@ -380,8 +380,8 @@ class Commit(NodeModel[CommitState]):
         if former.newest and self.accepted_first:
             return f"{{node}} proposes {former.newest.entry.id}, which was already accepted."
         if not self.validation:
-            return "{node} skips validation and proposes {event} as epoch {epoch}."
-        return "{node} finds {event} valid after epoch {known}, and proposes it as epoch {epoch}."
+            return "{node} skips validation and proposes “{event}” as epoch {epoch}."
+        return "{node} finds “{event}” valid after epoch {known}, and proposes it as epoch {epoch}."
 
     @action(
         each=at_work(lambda work: work.ballot and not work.value),
@@ -478,7 +478,7 @@ class Commit(NodeModel[CommitState]):
         assert work.answer is not None
         if len(self.history(before)) == len(self.history(after)):
             return work.answer.ending
-        return "{node} finds {event} valid after epoch {known}, and appends it as epoch {epoch}."
+        return "{node} finds “{event}” valid after epoch {known}, and appends it as epoch {epoch}."
 
     @action(
         each=at_work(lambda work: True), when=lambda m: m.backend == "atomic", says=_append_says
@@ -642,7 +642,7 @@ class Commit(NodeModel[CommitState]):
         each=ended,
         spends="losses",
         fault=True,
-        says="The answer from {node} is lost: {submitter} does not know the outcome of {event}.",
+        says="The answer from {node} is lost: {submitter} does not know the outcome of “{event}”.",
     )
     @purpose("Without an answer, a submitter cannot tell committed from rejected.")
     def lose_answer(self, s: CommitState, node: Node) -> CommitState | None:

@@ -180,7 +180,7 @@ def grade(now: DrillMoment) -> Grade:
     out = [f"{', '.join(m.named(taken))}: out of the cluster, along with its ranges"] * bool(taken)
     known = [stored_by_somebody(step.state) for step in run]
     gone = sorted(set().union(*known) - known[-1])
-    events = ", ".join(f"{event} of epoch {epoch}" for epoch, event in gone)
+    events = ", ".join(f"“{event}” of epoch {epoch}" for epoch, event in gone)
     lost = f"no disk has this any more: {events}"
     refused = sum(not m.serving(step.state) for step in run)
     return Grade(

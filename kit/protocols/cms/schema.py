@@ -368,7 +368,7 @@ class Schema(NodeModel[SchemaState]):
         each=unasked,
         verb=lambda m, a: m.planned[a.number].text,
         says=either(
-            "{node} sends “{what}” to the CMS: the change makes sense at its own epoch {epoch}.",
+            "{node} sends “{what}” to the CMS: at {node}'s own epoch {epoch}, it makes sense.",
             "{node} executes “{what}” on its own, with timestamp {time}, and reports success.",
         ),
         travels=either([Travel("request", "{node}", "{first}", "submit")], ()),

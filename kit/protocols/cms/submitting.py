@@ -43,7 +43,7 @@ class Answer(State, frozen=True, cache_hash=True):
         """What validation came to, where nothing is proposed any more, as a template."""
         if self.stage == "committed":
             return f"{{node}} finds {{id}} in its log: {self.outcome}."
-        return f"{{node}} finds that {{event}} no longer makes sense: {self.outcome}."
+        return f"{{node}} finds that “{{event}}” no longer makes sense: {self.outcome}."
 
 
 class Handling(State, frozen=True, cache_hash=True):

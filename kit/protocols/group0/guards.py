@@ -129,8 +129,10 @@ class Guards(Members):
         when=lambda m: m.read_barrier,
         says=lambda m, s, a, _: (
             "{node} "
-            + ("asks the leader", "leads and still has a majority")[s.leader == m.number(a.node)]
-            + ": index {index} is committed, and {node} has applied it."
+            + ("learns from the leader", "leads, still has a majority, and knows")[
+                s.leader == m.number(a.node)
+            ]
+            + " that index {index} is committed. {node} has applied it."
         ),
         travels=_barrier_travels,
     )

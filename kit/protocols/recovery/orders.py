@@ -273,4 +273,4 @@ def at_rest(m: RecoveryMode, rest: Ordered) -> str:
         return "; ".join(waits)
     nodes = zip(m.names, state.inner.nodes, strict=True)
     runs = (f"{name} runs in {node.mode_text}" for name, node in nodes if node.is_up)
-    return f"there is nothing left to do: {', '.join(runs)}"
+    return f"nothing more can happen: {', '.join(runs)}"

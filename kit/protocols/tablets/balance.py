@@ -71,8 +71,8 @@ class Balance(Hosts[BalanceState]):
     shards: int = parameter(1, "the shards of each node", ge=1, le=64)
     tablets: tuple[str, ...] = parameter(
         ("A", "A", "A"),
-        "each tablet's replicas, then (optional) its size in percent of the target size and its "
-        "table: A:0 B:1, or A B 150 ks.users",
+        "each tablet's replicas, then (optional) its size as a percentage of the target size and "
+        "its table: A:0 B:1, or A B 150 ks.users",
         **WRITTEN,
     )
     room: tuple[str, ...] = parameter(

@@ -211,7 +211,9 @@ class Resize(Hosts[ResizeState]):
         **WRITTEN,
     )
     nodes: int = parameter(3, "how many nodes there are", ge=1, le=26)
-    size: int = parameter(75, "the average tablet in percent of the target size", ge=1, le=10_000)
+    size: int = parameter(
+        75, "the average tablet size, as a percentage of the target size", ge=1, le=10_000
+    )
     initial: int = parameter(0, "the tablet count that the schema asks for", ge=0, le=1024)
     grows: int = budget(
         1, "how often the table can grow to four times its size", title="growth", le=9

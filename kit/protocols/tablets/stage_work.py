@@ -472,7 +472,9 @@ class Stages(TabletCluster):
         if self.error_edge(s, piece.transition) is None:
             return refused("it is retried until it succeeds")
         return (
-            None if not piece.goes(s) or s.failures else refused("no more work may fail on its own")
+            None
+            if not piece.goes(s) or s.failures
+            else refused("this run has no failures of work left")
         )
 
     def failed(self, s: TabletsState, *pieces: Piece) -> TabletsState:

@@ -316,9 +316,9 @@ class Tcm(Declared[TcmState]):
         return rules.permit(metadata, planned, self.switches)
 
     def begins(self, before: TcmState, action: Any, after: TcmState) -> str:
-        """``Bootstrap X at 150 begins. Epoch 100: …``."""
+        """``“Bootstrap X at 150” begins. Epoch 100: …``."""
         title = action.operation.title
-        return self.in_words(after.events, f"{title[0].upper()}{title[1:]} begins. ")
+        return self.in_words(after.events, f"“{title[0].upper()}{title[1:]}” begins. ")
 
     @action(
         struct=rules.Begin,

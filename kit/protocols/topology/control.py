@@ -457,7 +457,7 @@ def drain_refusal(s: ControlState, node: int, setting: cluster.Setting) -> Refus
     if s.client == node and not cluster.is_drained(s.client_version, view, setting.safeguards):
         return refused("a request at an older version still runs here")
     if s.leftover_at == node and not cluster.is_open(s.leftover, view, setting.safeguards):
-        return refused("work of a closed session still runs here")
+        return refused("work from a closed session is still running here")
     return None
 
 

@@ -490,7 +490,9 @@ class Coordinator(Control):
         piece = self.task(before).work
         assert piece is not None
         begun = after.attempted.streaming and not before.attempted.streaming
-        return f"{self.who(before)} {'begins' if begun else 'is done with'} {piece.name}."
+        return (
+            f"{self.who(before)} {'starts' if begun else 'has finished'} the work “{piece.name}”."
+        )
 
     def _work_sent(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         task = self.task(before)
@@ -681,7 +683,7 @@ class Coordinator(Control):
                 return HAS_PLACES
         elif not fails_by_itself(s, task, self.setting):
             if not s.faults.failures:
-                return refused("no more work may fail on its own")
+                return refused("this run has no failures of work left")
             s = s.spend("faults.failures")
         return advanced(failed(s, task, self.setting), self.setting)
 

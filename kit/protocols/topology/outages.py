@@ -64,7 +64,7 @@ class Outages(control.Control):
         return restarted(s, node)
 
     @action(kind="restart", each=lambda m, s: s.cut & ~in_state(s.topology, "left"), unasked=True)
-    @purpose("Messages pass again, so the node can catch up.")
+    @purpose("Messages get through again, so the node can catch up.")
     def reconnect(self, s: control.ControlState, node: Node) -> control.Next:
         """The network between {node} and the others works again."""
         return s.but(cut=s.cut & ~(1 << node))
@@ -177,7 +177,7 @@ class Outages(control.Control):
     )
     @purpose("The other nodes must know how many shards the node has.")
     def restart_configured(self, s: control.ControlState, node: Node) -> control.Next:
-        """A node starts with another number of shards and commits the number to its row."""
+        """A node starts with a different number of shards and commits the new number to its row."""
         s = restarted(self.stopped(s, node), node)
         if blocked := control.majority_refusal(s):
             return blocked

@@ -6,7 +6,7 @@ from typing import Any
 
 from kit.engine.flows import flows
 from kit.engine.timeline import PassedStep, Timeline
-from kit.errors import KitError
+from kit.errors import KitError, counted
 from kit.lessons.judge import Arguments, function_task
 from kit.lessons.questions import PosedQuestion, copied, listed, model_of, posed
 from kit.lessons.replays import Ground, ends, run_task, takes
@@ -34,7 +34,7 @@ def may_be_lost(timeline: Timeline) -> PosedQuestion:
         "This is what each loss would cost.",
         still(timeline, "losses"),
         reasons=[
-            f"{host}: tablets {listed(map(str, tablets))} would have no quorum"
+            f"{host}: no quorum for {counted(len(tablets), 'tablet')}: {listed(map(str, tablets))}"
             if tablets
             else f"{host}: every tablet keeps its quorum"
             for host, tablets in cost.items()

@@ -262,9 +262,9 @@ TASKS = (
         "resize-decided",
         "what is decided",
         "Write resize_decided(average, under_way, count, initial), as in the documents. Return "
-        "'split', 'merge' or 'none'. `average` is the average tablet in percent of the target "
-        "size, `under_way` is the decision so far, `count` is the number of tablets, and `initial` "
-        "is the number that the schema asked for.",
+        "'split', 'merge' or 'none'. `average` is the average tablet size as a percentage of the "
+        "target size, `under_way` is the decision so far, `count` is the number of tablets, and "
+        "`initial` is the number that the schema asked for.",
         "first look at what is under way: a split is revoked below 100 %, a merge above 50 %. With "
         "nothing under way, compare with 50 % and 100 %. Do not merge a table with only one "
         "tablet, or with no more tablets than its initial count.",

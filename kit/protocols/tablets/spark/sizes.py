@@ -77,7 +77,7 @@ LOSSES = table(
 )
 BALANCING = table(
     "balancing",
-    "a plan of the balancer for a random cluster",
+    "a plan that the balancer made for a random cluster",
     "seed bigint: the seed of the random cluster",
     "edition string: the edition that balances it",
     "nodes int: how many nodes there are",

@@ -55,8 +55,8 @@ def replication_in(words: Sequence[str], field: str) -> Replication:
         racks = tuple(rack for rack in text.split(",") if rack)
         if not datacenter or not racks:
             allowed = (
-                "a datacenter and its replicas, or its racks with one replica each: dc1=3, "
-                "dc1=r1,r2"
+                "a datacenter and its number of replicas (dc1=3), or its racks, with one replica "
+                "each (dc1=r1,r2)"
             )
             raise BadInput(field, word, allowed)
         if datacenter in factors:
