@@ -32,7 +32,7 @@ DECIDES = {
 }
 
 
-SHORT = {"bootstrapping": "joining", "decommissioning": "leaving"}
+SHORT = {"bootstrapping": "joins", "decommissioning": "leaves"}
 """States that are too long for what stands below a node; its title has them in full."""
 NODE_WAS = re.compile(r"^(\w+): .* → ")
 """A node and the state that it leaves."""
