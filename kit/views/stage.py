@@ -429,7 +429,7 @@ def draw_stage(
     flows, route = scene.flows()[:MOST_TRAILS], _route(laid, added)
     for way in filter(None, map(route, flows)):  # words of envelopes keep clear of them, too
         labels.pass_by(way)
-    asked = [*_asked(laid, labels)]
+    requests = [*_requests(laid, labels)]
     parked = [*_envelopes(laid, labels, before)]
     trailed = [*trails(flows, route, labels, unheard, announced)]
     behind = [_wall(laid, wall, labels) for wall in stage.walls]
@@ -447,7 +447,7 @@ def draw_stage(
         laid.tape.draw(letters, former, ends, coming) if laid.tape else None,
         behind,
         [_empty(laid, name) for name in stage.names if name not in laid.there],
-        asked,
+        requests,
         [wire for wire, _ in parked],
         trailed,
         [_character(scene, laid, each, letters[each.name], was.get(each.key),
@@ -463,7 +463,7 @@ def draw_stage(
     )  # fmt: skip
 
 
-def _asked(laid: _Set, labels: Labels) -> Iterator[Frag]:
+def _requests(laid: _Set, labels: Labels) -> Iterator[Frag]:
     """The wire between somebody aside and whom a request is with, from step to step."""
     for side in laid.stage.sides:
         if side.asks and (way := laid.way(side.name, side.asks)):

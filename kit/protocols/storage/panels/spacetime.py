@@ -704,8 +704,10 @@ def _around(
     """
     aside = 4 + width / 2
     rises = [side * LINE * lines for lines in range(MOST_LINES) for side in (1, -1)]
-    found = [Box(right + dx, high + dy, width, LINE) for dy in rises for dx in (aside, -aside)]
-    return sorted(found, key=lambda box: any(abs(box.y - y) < abs(box.y - high) for _, y in others))
+    seats_at = [Box(right + dx, high + dy, width, LINE) for dy in rises for dx in (aside, -aside)]
+    return sorted(
+        seats_at, key=lambda box: any(abs(box.y - y) < abs(box.y - high) for _, y in others)
+    )
 
 
 SPACETIME = Panel(
