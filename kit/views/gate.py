@@ -17,7 +17,7 @@ from kit.errors import Awaited, Refusal
 from kit.views.actions import first_waiting, mark, some_of
 from kit.views.busts import Health, head_of, letter_of
 from kit.views.fragment import Frag, h
-from kit.views.labels import brief, measured, shortened, tags
+from kit.views.labels import LINE, brief, lines_of, measured, tags
 from kit.views.panel import Scene
 from kit.views.parts import fresh
 from kit.views.replicas import SIGNS
@@ -225,12 +225,13 @@ def gate_below(
     beside = max(post - 16 - measured(gate.title, bold=True), LEAST_BEFORE)
     heads = heads_for(len(gate.missing), beside)
     before = heads.wide(len(gate.missing)) if heads else measured(gate.absent)
-    what = shortened(gate.title, post - 16 - before, bold=True)
+    title = lines_of(gate.title, post - 16 - before)
     return h(
         "g",
         h("title", gate.sentence),
         h("path", d=f"M0 {bottom - HIGH + 1:.0f}H{width:.0f}", class_="rail"),
-        h("text", what, x=2, y=y + 5, class_="strong"),
+        [h("text", line, x=2, y=y + 5 + LINE * (i - (len(title) - 1) / 2), class_="strong")
+         for i, line in enumerate(title)],
         None if heads else h("text", gate.absent, x=post - 12, y=y + 5, text_anchor="end"),
         _crowd(scene, gate, cast, post, y, heads, come),
         h("text", said, x=post + 12, y=y + 5)

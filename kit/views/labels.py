@@ -84,14 +84,14 @@ def measured(text: str, size: float = SIZE, *, bold: bool = False) -> float:
 @lru_cache(1 << 13)
 def shortened(text: str, width: float, size: float = SIZE, *, bold: bool = False) -> str:
     """A text as far as there is room for it, with an ellipsis where it is cut: between words, if
-    one has room.
+    these fill half of the room.
     """
     if measured(text, size, bold=bold) <= width:
         return text
     words = text.split()
     while words and measured(f"{' '.join(words)} …", size, bold=bold) > width:
         words.pop()
-    if words:
+    if words and 2 * measured(" ".join(words), size, bold=bold) >= width:
         return f"{' '.join(words)} …"
     kept = text
     while kept and measured(f"{kept}…", size, bold=bold) > width:
@@ -132,6 +132,12 @@ def wrapped(text: str, width: float, lines: int = 2) -> tuple[str, ...]:
         done.append(shortened(" ".join(words[:count]), width))
         words = words[count:]
     return (*done, shortened(" ".join(words), width)) if words else tuple(done)
+
+
+def lines_of(text: str, width: float, lines: int = 2) -> tuple[str, ...]:
+    """A bold text as it is where there is room for it, else in so many lines at most."""
+    is_whole = measured(text, bold=True) <= width
+    return (text,) if is_whole else wrapped(text, width / BOLD, lines)
 
 
 def boxes(drawing: Frag, size: int) -> Iterator[Box]:

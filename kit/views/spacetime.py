@@ -237,7 +237,9 @@ def y(step: float) -> float:
 
 
 def leg(run: Spacetime, each: DrawnArrow) -> Leg:
-    """The line of an arrow: from its sender, or where it was copied, to as far as it came."""
+    """The line of an arrow: from its sender, or where it was copied, to as far as it came. One that
+    was sent before the window begins at its top, so that its sender is seen.
+    """
     arrow = each.arrow
     came, copied = arrow.fate == "received", arrow.copied_at is not None
     source, target = run.x(arrow.source), run.x(arrow.target)
@@ -245,7 +247,7 @@ def leg(run: Spacetime, each: DrawnArrow) -> Leg:
     begun = arrow.sent_at if arrow.copied_at is None else arrow.copied_at
     return Leg(
         aside + (target - aside) * (REACH if copied else 0),
-        y(begun),
+        y(max(begun, min(run.first, each.end) - 0.5)),
         target if came else aside + (target - aside) * REACH,
         y(each.end),
     )

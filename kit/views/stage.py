@@ -36,7 +36,7 @@ from kit.views.diagrams import Standing
 from kit.views.fragment import Frag, h
 from kit.views.gate import HIGH, Cast, Declared, Gate, awaited_gates, came, gate_below, gates_of
 from kit.views.heat import MOST_NODES, Aspect, draw_heat, heat_lines
-from kit.views.labels import Box, measured, shortened, tags, wrapped
+from kit.views.labels import Box, lines_of, measured, shortened, tags, wrapped
 from kit.views.panel import Panel, Scene, alternative
 from kit.views.parts import fresh
 from kit.views.replicas import MARK, SIGNS, asked_words, disk, disk_size, envelope_path, eye, pencil
@@ -52,7 +52,7 @@ HALF_WIDTH, HALF_HEIGHT = 380.0, 296.0
 STRIP, LINE = 26.0, 15.0
 SIDE, HALF_SIDE = 132.0, 112.0
 """How wide the column of clients is."""
-MOST_SAID = 4
+MOST_SAID = 6
 """Lines beside a client, of which the first names what it is doing."""
 MOST_PARKED, MOST_ALIKE = 24, 4
 """Envelopes that are drawn, and of one sender with the same words; those of more are told once."""
@@ -68,7 +68,7 @@ class Character(Struct, frozen=True):
     short lines on its disk, ``fill`` how full that is, from 0 to 1. A ``sign`` stands at its
     shoulder: who holds a lock or a key, who is banned. ``reads`` and ``writes`` say whether it is
     read and written now: an eye, a pencil; None, where nobody can say. ``title`` is all of it in
-    words. ``press`` is the action that its switch does.
+    words. ``press`` is the action that its switch does, ``asks`` whom a request of its is with now.
     """
 
     name: str
@@ -84,6 +84,7 @@ class Character(Struct, frozen=True):
     press: Any = None
     reads: bool | None = None
     writes: bool | None = None
+    asks: str = ""
 
     @property
     def requests(self) -> str:
@@ -428,6 +429,7 @@ def draw_stage(
     flows, route = scene.flows()[:MOST_TRAILS], _route(laid, added)
     for way in filter(None, map(route, flows)):  # words of envelopes keep clear of them, too
         labels.pass_by(way)
+    requests = [*_requests(laid, labels)]
     parked = [*_envelopes(laid, labels, before)]
     trailed = [*trails(flows, route, labels, unheard, announced)]
     behind = [_wall(laid, wall, labels) for wall in stage.walls]
@@ -445,6 +447,7 @@ def draw_stage(
         laid.tape.draw(letters, former, ends, coming) if laid.tape else None,
         behind,
         [_empty(laid, name) for name in stage.names if name not in laid.there],
+        requests,
         [wire for wire, _ in parked],
         trailed,
         [_character(scene, laid, each, letters[each.name], was.get(each.key),
@@ -458,6 +461,14 @@ def draw_stage(
         aria_label=said,
         class_="stage",
     )  # fmt: skip
+
+
+def _requests(laid: _Set, labels: Labels) -> Iterator[Frag]:
+    """The wire between somebody aside and whom a request is with, from step to step."""
+    for side in laid.stage.sides:
+        if side.asks and (way := laid.way(side.name, side.asks)):
+            labels.wires += beads(way)
+            yield h("path", d=path(way), k=f"asks:{side.key}", class_="wire thin")
 
 
 def _acting(scene: Scene, stage: Stage) -> str:
@@ -527,7 +538,7 @@ def _held(each: Character, looks: Looks) -> tuple[list[str], float, float, float
     if not looks.lines or (not each.holds and each.fill is None):
         return None
     wide = looks.wide - 10
-    lines = _lines(each.holds[: looks.lines], wide - 6, looks.lines)
+    lines = _lines(each.holds[: looks.lines], wide - 2, looks.lines)
     disk_wide, high = disk_size(lines, wide, 70)
     return lines, disk_wide, high, looks.head + LINE + 3 + high / 2
 
@@ -602,8 +613,7 @@ def _side_words(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What somebody asks, and was told: the lines of both."""
     room, most = wide - 2 * HEAD - 16, max(1, min(MOST_SAID, int(room_high // LINE)))
-    fits = most < 3 or measured(each.tag, bold=True) <= room
-    tag = (shortened(each.tag, room, bold=True),) if fits else wrapped(each.tag, 0.9 * room)
+    tag = lines_of(each.tag, room, 2 if most > 2 else 1)
     what = wrapped(" ".join(each.holds), room, most - len(tag)) if most > len(tag) else ()
     return tuple(filter(None, tag)), what
 

@@ -19,9 +19,9 @@ from kit.views.parts import fresh
 from kit.views.wires import Place
 
 TAPE, MARKS = 45.0, 18.0
-MOST_CARDS, FOLD = 3, 38.0
+LEAST_CARDS, MOST_CARDS, FOLD = 2, 3, 38.0
 """Cards that are seen, beside the place of the next one; of the others, the count."""
-LEAST_WIDE, MOST_WIDE, NEXT_WIDE, APART = 92.0, 150.0, 84.0, 4.0
+LEAST_WIDE, MOST_WIDE, NEXT_WIDE, APART = 92.0, 154.0, 84.0, 4.0
 """How wide cards are and the place of the next one, and how far apart."""
 MARK_WIDE, ONE_LINE = 17, 100.0
 """How wide a mark is, and words that are not broken into two lines."""
@@ -60,11 +60,10 @@ class Tape:
     def __init__(
         self, cards: Sequence[Card], key: str, y: float, width: float, *, has_marks: bool = True
     ) -> None:
-        self.most = min(MOST_CARDS, int((width - FOLD - NEXT_WIDE) / (LEAST_WIDE + APART)))
-        self.cards, self.shown, self.key, self.y = cards, cards[-self.most :], key, y
+        self.width, self.room = width, width - FOLD - NEXT_WIDE
+        self.cards, self.shown, self.key, self.y = cards, self._newest(cards), key, y
         self.bottom = y + TAPE + MARKS * has_marks
-        self.width = width
-        self.wide = _shared(map(_needed, self.shown), width - FOLD - NEXT_WIDE)
+        self.wide = _shared(map(_needed, self.shown), self.room)
         self.lefts = [*accumulate((each + APART for each in self.wide), initial=FOLD)]
         self.spots: dict[str, Place] = {}
         self.names: dict[str, str] = {}
@@ -78,6 +77,12 @@ class Tape:
                 self.spots[mark] = Place(x, y + 52)
                 self.names[mark] = name
         self.spots[key] = Place(self.lefts[-1] + NEXT_WIDE / 2, y + TAPE - 2)
+
+    def _newest(self, cards: Sequence[Card]) -> Sequence[Card]:
+        """The cards that are seen: one less where the words of all would be cut."""
+        most = min(MOST_CARDS, int(self.room / (LEAST_WIDE + APART)))
+        is_cut = _over(map(_needed, cards[-most:]), self.room) > 0
+        return cards[-max(LEAST_CARDS, most - is_cut) :]
 
     @property
     def earlier(self) -> Sequence[Card]:
@@ -104,7 +109,7 @@ class Tape:
         and title of each that is on its way to the log; marked is what was not so ``before``.
         """
         was = {card.key: card for card in before or ()}
-        former = None if before is None else len(before) - len(before[-self.most :])
+        former = None if before is None else len(before) - len(self._newest(before))
         cards = []
         for i, card in enumerate(self.shown):
             is_new = before is not None and card.key not in was
@@ -235,9 +240,15 @@ def _needed(card: Card) -> float:
 def _shared(needed: Iterable[float], room: float) -> list[float]:
     """What each gets of the room: what it needs, or its share of what there is."""
     wide = [*needed]
-    over = sum(wide) + APART * (len(wide) + 1) - room
+    over = _over(wide, room)
     spare = sum(each - LEAST_WIDE for each in wide)
     return [each - over * (each - LEAST_WIDE) / spare if over > 0 else each for each in wide]
+
+
+def _over(needed: Iterable[float], room: float) -> float:
+    """How much more room cards need than there is."""
+    wide = [*needed]
+    return sum(wide) + APART * (len(wide) + 1) - room
 
 
 def _reach_words(reach: str) -> str:

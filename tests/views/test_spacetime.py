@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
@@ -18,14 +19,18 @@ from kit.views.spacetime import (
     LATEST,
     MESSAGES,
     SHOWN,
+    TOP,
     Arrow,
     Mark,
     Spacetime,
     draw_spacetime,
     drawn,
+    leg,
     run_of,
     spacetime_text,
+    y,
 )
+from kit.views.spacetime import arrows as arrows_of
 from kit.views.static import static_html
 from tests.engine.counting import counting
 from tests.engine.keeping import keeping
@@ -146,6 +151,20 @@ def test_a_long_run_shows_its_end_and_counts_the_rest() -> None:
     assert sum(key.startswith("step:") for key in keys(frag)) == SHOWN
     before = svg(draw_spacetime(Spacetime(run.nodes, 39, run.arrows[:-1])))
     assert part(before, "msg:A>B:30:0") == part(frag, "msg:A>B:30:0")
+
+
+def test_what_was_sent_before_the_window_leaves_its_sender_at_the_top() -> None:
+    """So one sees whose it is; what was sent within the window is as it was, and all point down."""
+    arrows = (Arrow("A", "B", "slow", 1, 39, "received"), Arrow("B", "A", "late", 0),
+              Arrow("A", "B", "new", 38, 40, "received"))  # fmt: skip
+    run = Spacetime(("A", "B"), 40, arrows)
+    legs = [leg(run, each) for each in drawn(run)]
+    top = run.top + TOP
+    assert [(each.x1, each.y1) for each in legs] == [
+        (run.x("A"), top), (run.x("B"), top), (run.x("A"), y(38))
+    ]  # fmt: skip
+    ended = replace(run, arrows=(Arrow("A", "B", "old", 1, 3, "received"),))
+    assert all(leg(ended, each).y1 < leg(ended, each).y2 for each in arrows_of(ended))
 
 
 def test_an_alarm_and_a_mark_stand_at_their_step() -> None:

@@ -230,7 +230,7 @@ SHOWN = {
     "sign gone": "✗",
     "fill": "blue",
     "log-card dashed": "dashed card",
-    "log-card void": "struck",
+    "log-card void": "struck out",
     "character down": "hollow",
     "opened": "open envelope",
     "rift": "torn",
@@ -268,6 +268,20 @@ def test_cards_are_as_wide_as_their_words() -> None:
     assert " ".join(texts).endswith(" ".join(words[2:] + words[:2]))
     assert tape.lefts[-1] + NEXT_WIDE <= WIDTH
     assert measured(texts[0]) <= FOLD - 2
+
+
+def test_long_words_have_fewer_cards() -> None:
+    """Two cards whose words are whole tell more than three that are cut; what is new of the count
+    of folded ones is known by the same rule.
+    """
+    words = ("9 fence: 4", "10 C → decommissioning", "11 write both read new → left token ring")
+    cards = [Card(f"log:{i}", words[i % 3]) for i in range(9)]
+    tape = Tape(cards, "log", 0, WIDTH)
+    drawn = tape.draw({}, cards[:-1], ())
+    texts = [part.text() for part in drawn.walk() if part.tag == "text"]
+    assert not [text for text in texts if "…" in text]
+    assert len(tape.shown) == 2 < len(Tape([Card(f"log:{i}", "1 x") for i in range(9)], "log", 0,
+                                           WIDTH).shown)  # fmt: skip
 
 
 @pytest.mark.parametrize("model", ["raft", "raft_groups", "commit"])
@@ -522,6 +536,21 @@ def test_words_are_whole_and_stand_at_what_they_say(model: str, others: bool) ->
         for name, frames in drawn(model, others)
         for at, (_, frag) in enumerate(frames)
         for what in words_apart(frag)
+    }
+    assert not sorted(found)[:10], len(found)
+
+
+@SOME_AND_OTHERS
+@pytest.mark.parametrize("model", PORTED)
+def test_who_stands_aside_is_heard_out(model: str, others: bool) -> None:
+    """In no frame of any run are words of a client or an operator cut, nor those of a card."""
+    found = {
+        (name, at, part.text())
+        for name, frames in drawn(model, others)
+        for at, (_, frag) in enumerate(frames)
+        for each in (*classed(frag, "aside"), *classed(frag, "tape"))
+        for part in each.walk()
+        if part.tag == "text" and part.text().endswith("…") and part.text() != "…"
     }
     assert not sorted(found)[:10], len(found)
 
@@ -797,6 +826,35 @@ def test_a_wire_begins_beside_the_words_of_who_stands_aside() -> None:
     assert not [*crossed(drawn)]
     way = next(part.get("d") or "" for part in drawn.walk() if part.get("class") == "wire thin")
     assert way.count("M") == 2
+
+
+def test_a_request_that_is_under_way_has_a_wire() -> None:
+    """From the client to the node that it is with, as long as the client says so."""
+    client = Character("c1", "op:0", tag="asks", kind="client", asks="B")
+    drawn = staged(replace(QUIET, sides=(client,)))
+    ends = curve(keyed(drawn, "asks:op:0").get("d") or "", 1)
+    assert abs(ends[-1] - stands(drawn, "B")) < 30
+    assert not [*crossed(drawn)]
+    answered = staged(replace(QUIET, sides=(replace(client, asks=""),)))
+    assert "asks:op:0" not in keys(answered)
+
+
+@pytest.mark.parametrize(("model", "step"), [("schema", 1), ("commit", 3), ("group0", 3)])
+def test_clients_say_whom_a_request_is_with(model: str, step: int) -> None:
+    """At the start nobody has asked; then there is a wire."""
+    _, frames = next(drawn(model, False))
+    asked = [any(key.startswith("asks:") for key in keys(frag)) for _, frag in frames]
+    assert not asked[0]
+    assert any(asked[: step + 1])
+
+
+def test_a_long_name_of_a_gate_has_two_lines() -> None:
+    """Where there is no room for it beside who is missing."""
+    name = "commit 2: {A B C}→{A D E} for the old members"
+    gate = Gate("g", name, "confirmed it", ("A",), ("B", "C"), 2)
+    told = [part.text() for part in keyed(staged(QUIET, (gate,)), "gate:g").kids
+            if isinstance(part, Frag) and part.tag == "text"]  # fmt: skip
+    assert " ".join(told[:2]) == name
 
 
 def test_what_many_are_told_alike_is_said_once() -> None:

@@ -192,8 +192,8 @@ PHASES = {
     "streamed": "streamed",
     "member": "member",
     "down": "down",
-    "removing": "drives removal",
-    "restored": "removal streamed",
+    "removing": "removing",
+    "restored": "restored",
 }
 HEALTH: dict[str, Health] = {"shadow": "joining", "boot": "joining", "streamed": "joining"}
 
@@ -217,7 +217,9 @@ def _of_ring(scene: Scene, row: ViewRow) -> Character:
     m, s = scene.model, scene.state
     holds = f"write{'s' * (len(row.holds) > 1)} {', '.join(map(str, row.holds))}"
     holds = holds if row.holds else "no writes"
-    heard = (f"{name} {said}" for name, said in zip(m.changing, row.says, strict=True) if said)
+    heard = (  # without the generation, for which there is no room
+        f"{name} {said.split()[0]}" for name, said in zip(m.changing, row.says, strict=True) if said
+    )
     asks = [f"reads {', '.join(row.reads)}"] * bool(row.reads)
     asks += [f"writes + {', '.join(row.pending)}"] * bool(row.pending)
     phase = PHASES[row.phase]

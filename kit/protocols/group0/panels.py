@@ -6,7 +6,7 @@ RFC 9562, section 5.1 (version 1).
 """
 
 from collections.abc import Iterator
-from itertools import zip_longest
+from itertools import count, zip_longest
 from typing import Any
 
 from kit.engine.registry import build, scenario_of
@@ -66,7 +66,7 @@ def _stage(scene: Scene) -> Stage:
     return Stage(
         m.names,
         tuple(_member(row, s.term, len(s.log), guards.get(row.name)) for row in rows),
-        tuple(map(_client, range(len(m.clients)), m.clients, s.answers)),
+        tuple(_client(m, *each) for each in zip(count(), m.clients, s.answers, strict=False)),
         tuple(_card(row, rows) for row in scene.of(facts.entries)),
         sent + requests,
     )
@@ -105,11 +105,12 @@ def _member(row: MemberRow, term: int, length: int, guard: GuardRow | None) -> C
     )
 
 
-def _client(number: int, client: ClientOperation, answer: str) -> Character:
+def _client(m: Group0, number: int, client: ClientOperation, answer: str) -> Character:
     what = client.statement.text
     title = f"{client.text}: {answer}"
+    asks = m.names[client.node] if answer == "running" else ""
     return Character(f"c{number + 1}", f"op:{number}", tag=answer, holds=(what,), title=title,
-                     kind="client")  # fmt: skip
+                     kind="client", asks=asks)  # fmt: skip
 
 
 def _card(entry: EntryRow, rows: tuple[MemberRow, ...]) -> Card:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,15 @@ from kit.protocols.storage import facts
 from kit.protocols.storage.events import Completed, Copied, Delivered
 from kit.protocols.storage.panels.cards import draw_replicas, replicas_text
 from kit.protocols.storage.panels.groups import STATUS
-from kit.protocols.storage.panels.spacetime import draw_spacetime, layout, line, spacetime_text
+from kit.protocols.storage.panels.spacetime import (
+    LINE,
+    LONGEST,
+    STEP,
+    draw_spacetime,
+    layout,
+    line,
+    spacetime_text,
+)
 from kit.protocols.storage.storage import Start
 from kit.ring import natural
 from kit.spark import sweep
@@ -28,6 +37,10 @@ from tests.protocols.dataplane.test_search import missed_between
 from tests.views.frames import classed, part
 
 FILES = [path for name, path in files().items() if name.startswith("dataplane/")]
+
+
+CROSSING = re.compile(r"(?:H|^M)([-\d.]+)(?: [-\d.]+)?L([-\d.]+)")
+"""From where an arrow leaves a lifeline to where it ends."""
 
 
 def scenes(path: Path) -> list[Scene]:
@@ -105,6 +118,27 @@ def test_every_arrow_has_the_epoch_of_its_sender(path: Path) -> None:
                 assert (read.epoch is None) is (label == "–")
                 assert read.epoch is None or read.epoch <= known[read.source]
                 assert words(group)[0].split()[-1].startswith(label)
+
+
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_long_way_is_seen_with_its_sender_and_its_words(path: Path) -> None:
+    """However long a message or a copy is on its way, it crosses over from its sender's lifeline
+    within the last columns. The words of an open end stand beside it, or a line leads to them.
+    """
+    for scene in scenes(path):
+        found, drawn = layout(scene), draw_spacetime(scene)
+        for key in (*(each.key for each in found.messages), *(way.key for way in found.ways)):
+            group = part(drawn, key)
+            [path_of, *_] = [each for each in group.walk() if each.get("d")] if group else [drawn]
+            crossing = CROSSING.search(path_of.get("d") or "")
+            left, right = map(float, crossing.groups()) if crossing else (0, 0)
+            assert right - left <= LONGEST * STEP + 0.2, key
+        for message in found.messages:
+            group = part(drawn, message.key)
+            if message.met is None and group is not None and not classed(group, "lead"):
+                [said] = [each for each in group.walk() if each.tag == "text"]
+                assert abs(float(said.get("y") or 0)) <= LINE, message.key
 
 
 @pytest.mark.sweep(3)

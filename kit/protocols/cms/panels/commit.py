@@ -29,6 +29,7 @@ def _stage(scene: Scene) -> Stage:
         tuple(map(_client, scene.of(facts.requests), s.requests)),
         tape=tuple(_cards(scene)),
         lines=3,
+        aside=144,  # a line of it has room for "decommission"
     )
 
 
@@ -64,7 +65,8 @@ def _client(row: RequestRow, known: Answer) -> Character:
     if verdict == "rejected":
         tag, holds = "! rejected", (why,)
     title = f"{row.id}, {row.event}, from {row.node}: {row.state}"
-    return Character(row.id, row.id, tag=tag, holds=holds, title=title, kind="client")
+    asks = row.node if known.stage == "sent" else ""
+    return Character(row.id, row.id, tag=tag, holds=holds, title=title, kind="client", asks=asks)
 
 
 def _cards(scene: Scene) -> Iterator[Card]:

@@ -34,7 +34,7 @@ def _stage(scene: Scene) -> Stage:
     return Stage(
         m.names,
         cast,
-        tuple(map(_client, range(len(m.planned)), scene.of(facts.changes))),
+        tuple(_client(scene, *each) for each in enumerate(scene.of(facts.changes))),
         tape=tuple(_cards(m, s)) if m.ordered else None,
         messages=sent,
         walls=(Wall((s.cut,), beyond=JOINER),) if s.cut else (),
@@ -81,11 +81,12 @@ def _character(m: Schema, s: SchemaState, node: SchemaNode, row: KnownRow) -> Ch
     )
 
 
-def _client(number: int, row: ChangeRow) -> Character:
-    name = f"c{number + 1}"
+def _client(scene: Scene, number: int, row: ChangeRow) -> Character:
+    name, m = f"c{number + 1}", scene.model
+    asks = m.names[m.planned[number].node] if number in scene.state.sent else ""
     tag = row.became.replace("! rejected: ", "! ").removesuffix(" to the CMS").split(",")[0]
     title = f"{row.text}: {row.became}"
-    return Character(name, name, tag=tag, holds=(row.text,), title=title, kind="client")
+    return Character(name, name, tag=tag, holds=(row.text,), title=title, kind="client", asks=asks)
 
 
 def _became(row: ChangeRow) -> str | Frag:

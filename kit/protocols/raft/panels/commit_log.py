@@ -57,10 +57,8 @@ def _log(scene: Scene, name: str) -> Character:
         name,
         f"n:{name}",
         "up" if scene.state.up else "down",
-        tag=f"memory: {' '.join(log.buffered) or '–'}",
-        holds=tuple(
-            f"segment {number}: {_records(safe, ())}" for _, number, safe, _ in segments[-2:]
-        ),
+        tag=" ".join(log.buffered) or "–",
+        holds=tuple(f"{number}: {_records(safe, ())}" for _, number, safe, _ in segments[-2:]),
         title=f"{name}: a log; on disk {listed(log.on_disk)}; in memory {listed(log.buffered)}",
         kind="part",
     )
@@ -97,7 +95,8 @@ VIEWS = staged(
         _stage,
         meanings={
             "boxes": "parts of one node: M is its metadata log; D0 and D1 are its data logs",
-            "on a disk": "what each segment holds",
+            "below a node": "what is only in memory",
+            "on a disk": "what each segment holds, by its number",
             "t1, r2": "a table definition, an entry of Raft's log",
         },
     ),

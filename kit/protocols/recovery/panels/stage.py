@@ -161,7 +161,7 @@ def _in_mode(scene: Scene, row: ModeRow) -> Character:
             VALUES.get(node.value, node.value),
             _id(row),
             "peers" if node.discovery else "no peers",
-            f"history {node.history}" if node.history else "no history",
+            f"history {node.history}" if node.history else "history –",
         ),
         fill=node.columns.bit_count() / scene.state.entries if scene.state.entries else None,
         title=f"{row.name}: {row.mode}, {row.group.removeprefix('the ') or 'no group'}"

@@ -6,7 +6,7 @@ dotted ones are copies. An upward arrow beside a number is a node that catches u
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from typing import Any
@@ -117,6 +117,10 @@ APART = 3
 """Columns between two epochs that have room for what they are called; of others the number is."""
 AFTER = 0.62
 """How much of a column an answer takes on its way back."""
+LONGEST = 3.5
+"""Over how many columns an arrow goes across: one that is longer on its way stays beside its
+sender's lifeline before, so that its sender is in sight where only the last columns are.
+"""
 
 
 class Placed(Struct, frozen=True):
@@ -216,6 +220,18 @@ class Layout(Struct, frozen=True):
 def x(column: float) -> float:
     """The middle of a column."""
     return STEP * (column + 1)
+
+
+def leaves(start: float, end: float) -> float:
+    """Where an arrow between two places leaves its sender's lifeline."""
+    return max(start, end - LONGEST * STEP)
+
+
+def _course(x1: float, y1: float, x2: float, y2: float, *, came: bool = True) -> str:
+    """The path of an arrow; of one that has not come, without its head."""
+    left = leaves(x1, x2)
+    along = f"M{x1:.1f} {y1:.1f}H{left:.1f}" * (left > x1)
+    return along + (_arrow(left, y1, x2, y2) if came else f"M{left:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}")
 
 
 def layout(scene: Scene) -> Layout:
@@ -326,6 +342,8 @@ LETTERS, LINE, BASE = SIZE, 15.0, 4
 NOTHING_YET = "  nothing has happened yet"
 MOST_LINES = 8
 """How far from an open end its words may stand."""
+BEADS = 20
+"""Points of an arrow that its words keep clear of."""
 BESIDE = 38
 
 
@@ -480,20 +498,26 @@ def _span(drawing: Layout, first: Placed, last: Placed | None, wrong: AbstractSe
 
 def _way(drawing: Layout, way: Way, placed: Mapping[str, Box]) -> Frag:
     read, on_its_way = way.read.event, None
-    x1, y1, y2 = x(way.read.column), drawing.y(read.source), float(drawing.y(read.target))
-    x2 = x(drawing.last + 0.5 if way.landed is None else way.landed.column)
+    x1, y1, x2, y2 = _copied(drawing, way)
     if way.landed is None:
-        y2 = y1 + (y2 - y1) * 0.85
         end = f"copy:{read.source}:{read.target}" + f":{way.read.step}" * way.older
         on_its_way = _open_end(end, x2, y2, _dot(0, 0))
     refused = way.landed is not None and way.landed.event.refused
     return h(
         "g",
-        h("path", d=_arrow(x1, y1, x2, y2), class_="answer error" if refused else "copy"),
+        h("path", d=_course(x1, y1, x2, y2), class_="answer error" if refused else "copy"),
         on_its_way,
         _label(way.copied, placed.get(way.key)),
         k=way.key,
     )
+
+
+def _copied(drawing: Layout, way: Way) -> tuple[float, float, float, float]:
+    """Where a copy is read, and how far it has come."""
+    y1, y2 = drawing.y(way.read.event.source), float(drawing.y(way.read.event.target))
+    if way.landed is None:
+        return x(way.read.column), y1, x(drawing.last + 0.5), y1 + (y2 - y1) * 0.85
+    return x(way.read.column), y1, x(way.landed.column), y2
 
 
 def _label(words: str, seat: Box | None, at: float = 0, y: float = 0) -> Frag | None:
@@ -512,13 +536,14 @@ def _message(
     stroke = "inked" if message.writes and thing not in named else "message"
     if message.met is None:
         right, high = open_end(drawing, message)
-        parts = [h("path", d=f"M{x1:.1f} {y1}L{right:.1f} {high:.1f}", class_=f"{stroke} away")]
-        words = _label(message.words, placed.get(key), right, high)
+        course, seat = _course(x1, y1, right, high, came=False), placed.get(key)
+        parts = [h("path", d=course, class_=f"{stroke} away"), _lead(seat, right, high)]
+        words = _label(message.words, seat, right, high)
         parts.append(_open_end(f"away:{message.number}:{message.replica}", right, high, words))
         return h("g", parts, k=key, class_=kind, data_of=thing)
     met = message.met.event
     x2 = x(message.met.column)
-    parts = [h("path", d=_arrow(x1, y1, x2, y2), class_=stroke), h("title", line(met))]
+    parts = [h("path", d=_course(x1, y1, x2, y2), class_=stroke), h("title", line(met))]
     if not met.late:
         back = _arrow(x2, y2, x2 + STEP * AFTER, y1 + 6)
         parts.append(h("path", d=back, class_="answer error" if met.error else "answer"))
@@ -526,6 +551,15 @@ def _message(
         asks = _arrow(x2 + STEP * AFTER, y1 + 6, x2 + STEP * 0.9, y2)
         parts.append(h("path", d=asks, k=f"{key}:catch-up", class_="answer away"))
     return h("g", parts, k=key, class_=kind, data_of=thing)
+
+
+def _lead(seat: Box | None, right: float, high: float) -> Frag | None:
+    """A line from an open end to its words, where these stand over or under it."""
+    if seat is None or abs(seat.y - high) < LINE / 2:
+        return None
+    near = seat.y + LINE / 2 * (1 if seat.y < high else -1)
+    inner = min(max(right, seat.x - seat.width / 2), seat.x + seat.width / 2)
+    return h("path", d=f"M{right:.1f} {high:.1f}L{inner:.1f} {near:.1f}", class_="lead")
 
 
 def _open_end(key: str, at: float, y: float, mark: Frag | None) -> Frag:
@@ -609,8 +643,8 @@ def open_end(drawing: Layout, message: Message) -> tuple[float, float]:
 
 
 def seats(drawing: Layout, others: Iterable[Frag]) -> Mapping[str, Box]:
-    """The places of the words of copies and of messages on their way, none over another; over a
-    line only where there is no other place.
+    """The places of the words of copies and of messages on their way, none over another; over an
+    arrow, or else over a lifeline, only where there is no other place.
     """
     taken = [box for frag in others for box in boxes(frag, LETTERS)]
     middle = drawing.left + drawing.width / 2
@@ -620,39 +654,60 @@ def seats(drawing: Layout, others: Iterable[Frag]) -> Mapping[str, Box]:
         for dot in drawing.placed
         if isinstance(dot.event, what.EpochCommitted)
     )
-    places = [
-        (way.key, _beside_start(drawing, way)) for way in drawing.ways if drawing.there(way.landed)
-    ]
-    places += [
-        (message.key, _around(*open_end(drawing, message), wide(message.words, LETTERS)))
-        for message in drawing.messages
-        if message.met is None
-    ]
-    clear = seated(places, [*taken, *lines])
-    crowded = [place for place in places if place[0] not in clear]
-    return {**clear, **seated(crowded, [*taken, *clear.values()])}
+    ways = [way for way in drawing.ways if drawing.there(way.landed)]
+    places = [(way.key, _beside_start(drawing, way)) for way in ways]
+    open_ends = {m.key: open_end(drawing, m) for m in drawing.messages if m.met is None}
+    words = {m.key: wide(m.words, LETTERS) for m in drawing.messages}
+    for key, end in sorted(open_ends.items(), key=lambda each: each[1][1]):  # words as their ends
+        theirs = [other for other in open_ends.values() if other != end]
+        places.append((key, _around(*end, words[key], theirs)))
+    arrows = [bead for way in ways for bead in _beads(*_copied(drawing, way))]
+    for message in drawing.messages:
+        if message.met is None:
+            start = x(message.sent.column), drawing.y(message.sent.event.coordinator)
+            arrows += _beads(*start, *open_ends[message.key])
+    placed: dict[str, Box] = {}
+    for clear in ([*lines, *arrows], lines, []):
+        left = [place for place in places if place[0] not in placed]
+        placed |= seated(left, [*taken, *placed.values(), *clear])
+    return placed
+
+
+def _beads(x1: float, y1: float, x2: float, y2: float) -> Iterator[Box]:
+    """What an arrow covers between two lifelines."""
+    left = leaves(x1, x2)
+    shares = (i / BEADS for i in range(1, BEADS))
+    return (Box(left + (x2 - left) * at, y1 + (y2 - y1) * at, 2, 2) for at in shares)
 
 
 def _beside_start(drawing: Layout, way: Way) -> list[Box]:
-    """To the right of where a copy begins, or to the left, on the side to which it goes first."""
-    read, width = way.read.event, wide(way.copied, LETTERS)
-    at, y = x(way.read.column), drawing.y(read.source)
-    toward = 1 if drawing.y(read.target) > y else -1
+    """To the right of where a copy leaves its source, or to the left, on the side to which it goes
+    first.
+    """
+    width, (x1, y, x2, y2) = wide(way.copied, LETTERS), _copied(drawing, way)
+    at, toward = leaves(x1, x2), 1 if y2 > y else -1
     end = drawing.left + drawing.width
     return [
         Box(at + right * (8 + width / 2), y + side * high, width, LINE)
         for side in (toward, -toward)
         for right in (1, -1)
-        for high in (13, 26)
+        for high in (13, 26, 39, 52)
         if right < 0 or at + 8 + width <= end
     ]
 
 
-def _around(right: float, high: float, width: float) -> list[Box]:
-    """Beside an open end, else further and further over and under it, so that each has words."""
+def _around(
+    right: float, high: float, width: float, others: Sequence[tuple[float, float]]
+) -> list[Box]:
+    """Beside an open end, else further and further over and under it, so that each has words;
+    where they are nearer to another end only at last.
+    """
     aside = 4 + width / 2
     rises = [side * LINE * lines for lines in range(MOST_LINES) for side in (1, -1)]
-    return [Box(right + dx, high + dy, width, LINE) for dy in rises for dx in (aside, -aside)]
+    seats_at = [Box(right + dx, high + dy, width, LINE) for dy in rises for dx in (aside, -aside)]
+    return sorted(
+        seats_at, key=lambda box: any(abs(box.y - y) < abs(box.y - high) for _, y in others)
+    )
 
 
 SPACETIME = Panel(

@@ -328,16 +328,17 @@ def _over(above: Above, lies: GridLayout, y: float, led_by: str) -> Iterator[Fra
     """What stands over the grid, side by side, to the right of a client: a card of the log each,
     with a crown where the coordinator is.
     """
-    x = lies.left + 24
+    x, left = lies.left + 24, sum(measured(said) + 20 for said in above.values())
     for k, said in above.items():
-        room = CROWN * (k == led_by)
-        words = shortened(said, lies.width - x - 12 - room)
+        room, left = CROWN * (k == led_by), left - measured(said) - 20
+        words = shortened(said, lies.width - x - 12 - room - left)  # the short ones are whole
         wide = measured(words) + 12 + room
         card = box(x, y + 2, wide, 22, "log-card", 4)
         at = f"translate({x + CROWN / 2 + 3:.0f} {y + 15:.0f})"
         crown = h("path", d=CROWNED, class_="crown", transform=at) if room else None
         text = h("text", words, x=x + 6 + room, y=y + 18, class_="on soft")
-        yield h("g", card, text, crown, k=k, class_="aside", data_of=k)
+        title = h("title", said)
+        yield h("g", title, card, text, crown, k=k, class_="aside", data_of=k)
         x += wide + 8
 
 

@@ -1,5 +1,6 @@
 """The topology on the stage: nodes by their state, the barrier as a gate, the log as a tape."""
 
+import re
 from collections.abc import Iterator
 
 from kit.engine.flows import spot
@@ -31,6 +32,12 @@ DECIDES = {
 }
 
 
+SHORT = {"bootstrapping": "joins", "decommissioning": "leaves"}
+"""States that are too long for what stands below a node; its title has them in full."""
+NODE_WAS = re.compile(r"^(\w+): .* → ")
+"""A node and the state that it leaves."""
+
+
 def _stage(scene: Scene) -> Stage:
     m, s = scene.model, scene.state
     rows = scene.of(facts.nodes)
@@ -56,7 +63,7 @@ def _character(scene: Scene, node: NodeFacts, in_use: tuple[int, int]) -> Charac
     reads, writes = in_use
     runs = [*_runs(scene, node, at)]
     lines, title = runs, f"{node.name}: {state}{', coordinator' * node.is_coordinator}"
-    tag = "down" if health == "down" and state == "normal" else state
+    tag = "down" if health == "down" and state == "normal" else SHORT.get(state, state)
     if view:
         tag = f"{tag} v{view.version}".removeprefix("normal ")
         lines += [f"fence {view.fence_version}"] * (view.fence_version != view.version)
@@ -89,7 +96,7 @@ def _runs(scene: Scene, node: NodeFacts, at: int) -> Iterator[str]:
     if node.address:
         yield node.address if node.health == "" else f"{node.address}?"
     if s.client == at:
-        yield f"request by v{s.client_version}"
+        yield f"v{s.client_version} request"
     if s.leftover_at == at and s.leftover:
         yield f"late, session {s.leftover}"
     if node.row.cleanup != "clean":
@@ -148,7 +155,7 @@ def _in_short(clauses: list[str]) -> str:
     ways = (each.partition(" → ") for each in clauses)
     now = next((after for before, arrow, after in ways if arrow and ":" not in before), "null")
     says_more = (each for each in clauses if not each.endswith(": none"))
-    short = f"→ {now}" if now != "null" else next(says_more, clauses[0])
+    short = f"→ {now}" if now != "null" else NODE_WAS.sub(r"\1 → ", next(says_more, clauses[0]))
     more = f" +{len(clauses) - 1}" if len(clauses) > 1 else ""
     return short.replace("advance fence version to", "fence:") + more
 
