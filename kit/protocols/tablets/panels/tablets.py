@@ -69,7 +69,7 @@ def above(scene: Scene) -> Above:
     notes += [f"{len(ways) - 1} more"] * (len(ways) > 1)
     waiting = sum(not each.done for each in topology.requests)
     notes += [counted(waiting, "request")] * (waiting > 0)
-    notes += ["fenced below " + str(topology.fence_version)] * (topology.fence_version > 1)
+    notes += [f"fence {topology.fence_version}"] * (topology.fence_version > 1)
     notes += ["load uneven"] * (topology.tablets == "uneven")
     words = {LOG: f"group 0: {', '.join(notes)}"}
     if late is not None:
