@@ -72,7 +72,7 @@ CORNER = 12.0
 BESIDE = 8.0  # how far a card is from the client, whose head is at the edge of the cells
 PORT = 6  # how far a node's place is from its cells
 ENTRY = 0.85  # which part of a cell is left of where flows go, so that few chips are there
-LEADS = "★"
+LEADS, LOAD = "★", "100"
 LEAST_OF_HEADS, MOST_LETTERS = 42.0, 3
 """The least row that has room for a node's head, and letters of a name that fit into it."""
 AIR = 12.0
@@ -127,7 +127,7 @@ def grid_panel(
         was = grid_of(former) if former else None
         over, told = (above(each) if above and each else NOTHING for each in (scene, former))
         lit = {k for k, said in over.items() if former and told.get(k) != said}
-        lit.add(_acts(scene, grid_of(scene), over))
+        lit.update(_acts(scene, grid_of(scene), over))
         strip = draw_strip(standing(scene), room.width) if standing else None
         moved = partial(travelled, scene, air=AIR)
         return draw_grid(grid_of(scene), over, was, lit, room=room, strip=strip, moved=moved)
@@ -215,6 +215,8 @@ def _columns(grid: TabletGrid, room: Room) -> tuple[float, float]:
     shards = max((host.shards for host in grid.hosts), default=1)
     rack = max((len(host.rack) for host in grid.hosts), default=0)
     left = max(room_of_names(grid), RACK_LETTER * rack + 4)
+    loaded = (f"{host.note} {LOAD}" for host in grid.hosts if host.fill is not None)
+    left = max([left, *(measured(line) + PORT + 6 for line in loaded)])
     left += room.lane * ((room.width - left - room.lane) / shards >= LEAST_BESIDE)
     return left, max(LEAST_CELL, (room.width - left - 2) / shards)
 
@@ -329,11 +331,13 @@ def _widths(grid: TabletGrid, room: float) -> Mapping[str, float]:
 # -- chips -----------------------------------------------------------------------------------------
 
 
-def _acts(scene: Scene, grid: TabletGrid, above: Above) -> str:
-    """The key of who acts in this step: a node, or what stands over the grid."""
+def _acts(scene: Scene, grid: TabletGrid, above: Above) -> Iterator[str]:
+    """The keys of who acts in this step: nodes, or what stands over the grid."""
     cast = {host_spot(host.name): host.name for host in grid.hosts}
     acts = acting(scene, cast | {k: k for k in above})
-    return acts if acts in above else host_spot(acts)
+    yield acts if acts in above else host_spot(acts)
+    if scene.action is not None:  # whose step it is, even if another one asks first
+        yield host_spot(scene.model.actor_of(scene.before, scene.action))
 
 
 def _over(
@@ -621,13 +625,13 @@ def _row(
     if has_head:
         head = min(HEAD, (lies.row - 18) / 2)
         cast = bust(host.name, head, leads=host.leads)
-        under = int(min(head + 7, top - 2))
+        under = int(min(head + 9, top - 2))
         is_low = bool(note) and under + 14 > top - 2  # there is one line
         if is_low:
             both = f"{shortened(note, left - measured(host.tag) - 6)} {host.tag}".strip()
         if is_low or measured(both) < left:
             lines = [(both, note_is_new or is_new)]
-        at, rim = f"translate({head + 4 - left:.0f} -6)", ring(head - 2) if is_lit else None
+        at, rim = f"translate({head + 6 - left:.0f} -6)", ring(head) if is_lit else None
         named = h("g", rim, h("g", cast, data_end=True), list(_signs(host)), transform=at)
     holds = f"holds {counted(count, 'replica')}" if count else "holds no replica"
     version = host.tag.replace(VERSION, "version ") if host.fill is None else f"load {host.tag}"
@@ -667,7 +671,7 @@ def _row(
 def _load(host: GridHost, left: float) -> Iterator[Frag]:
     """Beside a head a disk as full as the load is by the largest one."""
     if host.fill is not None:
-        place = f"translate({2 * HEAD + 20 - left:.0f} -6) scale({SMALL})"
+        place = f"translate({2 * HEAD + 32 - left:.0f} -6) scale({SMALL})"
         yield h("g", disk(0, 0, host.fill), transform=place)
 
 
@@ -693,11 +697,18 @@ def _at_node(host: GridHost, news: Set[str]) -> Iterator[Frag]:
             transform="translate(-11 0)",
         )
     if host.hand:
-        pips = h("text", host.hand, text_anchor="end", x=11, y=4)
+        pips = h("text", host.hand, text_anchor="end", x=REACH + 2, y=4)
         shown = h("path", d=envelope_path(REACH), class_="envelope")
-        plate = fresh(0, 0, 3 * REACH, 2 * REACH + 2) if f"hand:{spot}" in news else None
-        shown = shown if host.hand == DECIDED else pips
-        yield h("g", h("title", f"in hand: {host.hand}"), plate, shown, transform=ABOVE_IT)
+        wide = 2 * REACH + 4 if host.hand == DECIDED else measured(host.hand)
+        yield h(
+            "g",
+            h("title", f"in hand: {host.hand}"),
+            fresh(REACH + 2 - wide / 2, 0, wide + 6, 2 * REACH + 2)
+            if f"hand:{spot}" in news
+            else None,
+            shown if host.hand == DECIDED else pips,
+            transform=ABOVE_IT,
+        )
 
 
 REACH, ABOVE_IT = 7, "translate(-17 -17)"
