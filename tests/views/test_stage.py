@@ -230,7 +230,7 @@ SHOWN = {
     "sign gone": "✗",
     "fill": "blue",
     "log-card dashed": "dashed card",
-    "log-card void": "struck",
+    "log-card void": "struck out",
     "character down": "hollow",
     "opened": "open envelope",
     "rift": "torn",
