@@ -453,3 +453,10 @@ def marks_itself(drawn: Frag) -> bool:
     """Whether a part has the plate of what is new, or is one."""
     kids = (kid.get("class") or "" for kid in drawn.kids if isinstance(kid, Frag))
     return any("moved" in kinds.split() for kinds in kids)
+
+
+def test_who_has_left_is_not_only_down() -> None:
+    """At the end of a decommission C has left, which its note says as its sign does."""
+    row = part(drawn_in("tablets/decommission-drains-first")[-1], "host:C")
+    assert row
+    assert words_by_part(row) == {"host:C": {"left"}}
