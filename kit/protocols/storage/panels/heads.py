@@ -50,9 +50,9 @@ def draw_heads(scene: Scene, rows: Mapping[str, int]) -> list[Frag]:
     marks = NAME + 2 * LINE * _clients(m) + MARK // 2 + 4
     disks = marks + MARK // 2 + 6 + DISK_WIDE // 2
     asks, former = _asking(scene), scene.former()
-    asked = _asking(former) if former else asks
+    before = _asking(former) if former else asks
     drawn = [
-        _client(row, asked.get(name, row), m.history.unit, rows[name], acts=name == acts)
+        _client(row, before.get(name, row), m.history.unit, rows[name], acts=name == acts)
         for name, row in asks.items()
     ]
     for at, line in enumerate(lines):

@@ -125,8 +125,8 @@ def grid_panel(
     def draw(scene: Scene) -> Frag:
         former = scene.former()
         was = grid_of(former) if former else None
-        over, told = (above(each) if above and each else NOTHING for each in (scene, former))
-        lit = {k for k, said in over.items() if former and told.get(k) != said}
+        over, before = (above(each) if above and each else NOTHING for each in (scene, former))
+        lit = {k for k, said in over.items() if former and before.get(k) != said}
         lit.update(_acts(scene, grid_of(scene), over))
         strip = draw_strip(standing(scene), room.width) if standing else None
         moved = partial(travelled, scene, air=AIR)
