@@ -472,13 +472,16 @@ def _requests(laid: _Set, labels: Labels) -> Iterator[Frag]:
 
 
 def _acting(scene: Scene, stage: Stage) -> str:
-    """The name of who acts in this step: who asks first, whose step it is, or, where no fault
-    does it, who alone sends. Empty: nobody on the stage.
+    return acting(scene, {each.key: each.name for each in (*stage.sides, *stage.characters)})
+
+
+def acting(scene: Scene, there: Mapping[str, str]) -> str:
+    """The name of who acts in this step, of those who are ``there`` by key: who asks first, whose
+    step it is, or, where no fault does it, who alone sends. Empty: nobody of them.
     """
     if scene.action is None:
         return ""
     model, flows = scene.model, scene.flows()
-    there = {each.key: each.name for each in (*stage.sides, *stage.characters)}
     asks = [flow.from_key for flow in flows[:1] if flow.kind == "request"]
     sole = {flow.from_key for flow in flows if model.kind(scene.action) not in model.faults}
     own = model.actor_of(scene.before, scene.action)
@@ -543,7 +546,7 @@ def _held(each: Character, looks: Looks) -> tuple[list[str], float, float, float
     return lines, disk_wide, high, looks.head + LINE + 3 + high / 2
 
 
-def _ring(reach: float) -> Frag:
+def ring(reach: float) -> Frag:
     """What is around the head of who acts, or is otherwise than a step ago."""
     return h("circle", r=reach + 5, class_="moved")
 
@@ -561,7 +564,7 @@ def _character(
     return h(
         "g",
         h("title", each.title or each.name),
-        _ring(reach) if acts or each.health != was.health else None,
+        ring(reach) if acts or each.health != was.health else None,
         fresh(0, -reach - 7, 34, 18) if each.leads > was.leads and looks.tag else None,
         *bust(letter, reach, each.kind, leads=each.leads and looks.tag),
         [
@@ -627,7 +630,7 @@ def _side(laid: _Set, each: Character, was: Character | None, *, acts: bool) -> 
     return h(
         "g",
         h("title", each.title or each.name),
-        _ring(min(HEAD, laid.side_room / 2) - 2) if acts else None,  # at the edge
+        ring(min(HEAD, laid.side_room / 2) - 2) if acts else None,  # at the edge
         head_of(each.kind, min(HEAD, laid.side_room / 2)),
         letter_of(tags([each.name])[each.name][:2], HEAD),
         [_words(line, HEAD + 4, top + LINE * i, "soft" if i >= len(tag) else "strong", None,

@@ -189,7 +189,7 @@ def test_rows_are_marked_where_they_changed_and_tell_who_knows_them() -> None:
     row = part(drawn, "view:102")
     assert row is not None
     assert row.text().startswith("102 switch reads B C +X −A A B C X")
-    assert "newest known to A, B" in VIEWS.text(scene).splitlines()[2]
+    assert "nodes here: A, B" in VIEWS.text(scene).splitlines()[2]
 
 
 @pytest.mark.spec("B-022", "B-023")

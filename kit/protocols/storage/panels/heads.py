@@ -5,18 +5,19 @@ client's lines end at the eyes and pencils of those whom it asks; a thin one is 
 of the epochs that the client may know. An envelope on a line is a message that has not arrived.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 from kit.protocols.storage import facts
 from kit.protocols.storage.facts import AskedRow, CopyRow, ReplicaRow
 from kit.protocols.storage.storage import Storage
-from kit.views.busts import Kind, bust
+from kit.views.busts import Health, Kind, bust
 from kit.views.fragment import Frag, h
 from kit.views.labels import measured
 from kit.views.panel import Scene
 from kit.views.parts import fresh, word
 from kit.views.replicas import DISK_WIDE, MARK, SIGNS, asked_words, disk, envelope, eye, key, pencil
+from kit.views.stage import ring
 
 NAME, LINE, ASIDE = 66, 9, 9
 """The room for names, that of each line of a client, how far an eye is from its row's middle."""
@@ -42,25 +43,48 @@ def head_width(m: Any) -> int:
 def draw_heads(scene: Scene, rows: Mapping[str, int]) -> list[Frag]:
     """Draw what nodes are now, at the heights of their lifelines, from the left edge."""
     m, s = scene.model, scene.state
+    acts = _acting(scene, rows)
     if not isinstance(m, Storage):
-        return [_name(name, "", y, up=True) for name, y in rows.items()]
+        return [_name(name, "", y, is_lit=name == acts) for name, y in rows.items()]
     replicas, lines = scene.of(facts.replicas), scene.of(facts.addressees)
     marks = NAME + 2 * LINE * _clients(m) + MARK // 2 + 4
     disks = marks + MARK // 2 + 6 + DISK_WIDE // 2
-    # What a client has under way says by what it goes, a read or a write; else what it may ask by.
-    asks = {row.client: row for row in sorted(lines, key=lambda row: row.number is not None)}
-    drawn = [_client(row, m.history.unit, rows[row.client]) for row in asks.values()]
+    asks, former = _asking(scene), scene.former()
+    before = _asking(former) if former else asks
+    drawn = [
+        _client(row, before.get(name, row), m.history.unit, rows[name], acts=name == acts)
+        for name, row in asks.items()
+    ]
     for at, line in enumerate(lines):
         drawn.append(_asks(line, NAME + LINE * at, marks - MARK // 2 - 2, rows))
     was = _former(scene)
     for row in replicas:
         share = facts.arrived(m, s, row)
-        drawn.append(_replica(row, share, was.get(row.name, (row, share)), marks, disks, rows))
+        former_row = was.get(row.name, (row, share))
+        acting = row.name == acts
+        drawn.append(_replica(row, share, former_row, marks, disks, rows, acts=acting))
     ways = dict.fromkeys(way for row in replicas for way in row.copies if way.status != "arrived")
     session = facts.session(m, s)
     for at, way in enumerate(ways):
         drawn.append(_copy(way, session, disks + DISK_WIDE // 2 + 6 + COPIES * (at % 3), rows))
     return drawn
+
+
+def _acting(scene: Scene, names: Container[str]) -> str:
+    """Who does this step: who sends last, as an answer to what came, or the only one whom the
+    action names; empty: nobody who is here.
+    """
+    if scene.action is None or scene.model.kind(scene.action) in scene.model.faults:
+        return ""
+    named = [name for name in scene.model.things(scene.action) if name in names]
+    sent = (flow.from_key.removeprefix("n:") for flow in scene.flows()[::-1])
+    return next(sent, named[0] if len(named) == 1 else "")
+
+
+def _asking(scene: Scene) -> dict[str, AskedRow]:
+    """By what each client goes: what it has under way, a read or a write; else what it may ask."""
+    lines = sorted(scene.of(facts.addressees), key=lambda row: row.number is not None)
+    return {row.client: row for row in lines}
 
 
 def _former(scene: Scene) -> dict[str, tuple[ReplicaRow, float]]:
@@ -77,21 +101,21 @@ def _name(
     below: str,
     y: int,
     *,
-    up: bool,
-    joins: bool = False,
+    health: Health = "up",
     said: str = "",
     kind: Kind = "node",
     is_new: bool = False,
+    is_lit: bool = False,
 ) -> Frag:
     """A node's head as in every picture, and below it the epochs by which it goes."""
-    is_short = len(name) <= MOST_LETTERS
-    health = "joining" if up and joins else "up" if up else "down"
-    plus = h("path", d=SIGNS["joining"], class_="sign joining", transform=PLUS) if joins else None
-    head = h("g", bust(name, HEAD, kind), plus, transform=f"translate({HEAD + 3:.0f} -5)")
+    is_short, sign = len(name) <= MOST_LETTERS, SIGNS.get(health)
+    plus = h("path", d=sign, class_=f"sign {health}", transform=PLUS) if sign else None
+    rim = ring(HEAD - 1) if is_lit else None
+    head = h("g", rim, bust(name, HEAD, kind), plus, transform=f"translate({HEAD + 6:.0f} -5)")
     return h(
         "g",
         h("title", said or name),
-        head if is_short else word(name if up else f"✗ {name}", 2, 0, None, "start"),
+        head if is_short else word(name if health != "down" else f"✗ {name}", 2, 0, None, "start"),
         fresh(2 + measured(below) / 2, 14, measured(below) + 4) if is_new else None,
         word(below, 2, 19, "soft", "start") if below else None,
         k=f"who:{name}",
@@ -101,13 +125,15 @@ def _name(
     )
 
 
-def _client(row: AskedRow, unit: str, y: int) -> Frag:
+def _client(row: AskedRow, was: AskedRow, unit: str, y: int, *, acts: bool) -> Frag:
     """A client's coordinator, with the epoch by which it asks, or those of which it may be one."""
-    is_sure = row.newest == row.oldest
-    by = f"@{row.newest}" if is_sure else f"{row.oldest}–{row.newest}?"
+    by, former = (
+        f"@{each.newest}" if each.newest == each.oldest else f"{each.oldest}–{each.newest}?"
+        for each in (row, was)
+    )
     does = "works with" if row.number is not None else "would work with"
     said = f"{row.client}: client, {does} {unit} {by.strip('@?')}"
-    return _name(row.client, by, y, up=True, said=said, kind="client")
+    return _name(row.client, by, y, said=said, kind="client", is_new=by != former, is_lit=acts)
 
 
 def _replica(
@@ -117,9 +143,13 @@ def _replica(
     marks: int,
     disks: int,
     rows: Mapping[str, int],
+    *,
+    acts: bool,
 ) -> Frag:
     """A replica; what the step changed of it is marked."""
     was, was_share = former
+    is_lit = acts or (row.up, row.joins, row.tag) != (was.up, was.joins, was.tag)
+    health: Health = "down" if not row.up else "joining" if row.joins else "up"
     reads, writes = _asked_for(row)
     read, written = _asked_for(was)
     words = f"{row.name}: {asked_words(reads, writes)}, holds {row.cell}{'; down' * (not row.up)}"
@@ -130,7 +160,13 @@ def _replica(
         "g",
         h("title", words),
         _name(
-            row.name, row.tag, 0, up=row.up, joins=row.joins, said=words, is_new=row.tag != was.tag
+            row.name,
+            row.tag,
+            0,
+            health=health,
+            said=words,
+            is_new=row.tag != was.tag,
+            is_lit=is_lit,
         ),
         fresh(marks, -ASIDE, MARK, 16) if reads != read else None,
         eye(marks, -ASIDE, filled=reads),

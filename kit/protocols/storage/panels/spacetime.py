@@ -22,8 +22,9 @@ from kit.protocols.storage.panels.heads import asks_words, draw_heads, head_widt
 from kit.protocols.storage.solo import Replica
 from kit.protocols.storage.storage import Finish, Storage
 from kit.views.fragment import Frag, h
-from kit.views.labels import SIZE, Box, boxes, seated, wide
+from kit.views.labels import SIZE, Box, boxes, measured, seated, wide
 from kit.views.panel import Panel, Scene
+from kit.views.parts import fresh
 from kit.views.promises import step_key
 from kit.views.replicas import legend
 from kit.views.spacetime import arrow_path as _arrow
@@ -359,6 +360,7 @@ def _legend(scene: Scene, drawing: Layout, words: str) -> Iterator[str]:
     yield from ("✗: error",) * ("✗" in words)
     yield from ("black dots: copy",) * ("copy " in words)
     yield from ("↑: catches up; dotted: from which node",) * ("↑" in words)
+    yield from ("yellow: acts or is new in this step",) * bool(scene.action)
     yield from ("w1: write 1",) * bool(re.search(r"\bw\d", words))
     yield from ("d2: delete 2",) * bool(re.search(r"\bd\d", words))
 
@@ -435,15 +437,23 @@ def _heads(scene: Scene, drawing: Layout) -> Frag:
     """Draw the heads of the lifelines; they stay in sight where the picture is scrolled."""
     m, wide_to = scene.model, drawing.head - 2
     paper = h("rect", x=0, y=0, width=wide_to, height=drawing.height, class_="paper")
-    newest = None
+    newest: list[Frag] = []
     if isinstance(m, Storage):
-        s = scene.state
-        ticks = f" · {counted(s.waited, 'tick')}" if s.waited else ""
-        words = f"now: {m.history.unit} {known_text(m, s, len(m.views(s)) - 1)[1:]}{ticks}"
-        newest = _text(words, 2, TOP - 22, "tag strong", "start")
+        words, former = _newest(scene), scene.former()
+        if former and _newest(former) != words:
+            length = measured(words, bold=True)
+            newest = [fresh(2 + length / 2, TOP - 27, length + 4)]
+        newest.append(_text(words, 2, TOP - 22, "tag strong", "start"))
     drawn = draw_heads(scene, {node: drawing.y(node) for node in drawing.nodes})
     place = f"translate({drawing.left} 0)"
     return h("g", h("g", paper, newest, drawn, transform=place), k="names", data_pinned=True)
+
+
+def _newest(scene: Scene) -> str:
+    """The newest epoch, and how long is waited since then."""
+    m, s = scene.model, scene.state
+    ticks = f" · {counted(s.waited, 'tick')}" if s.waited else ""
+    return f"now: {m.history.unit} {known_text(m, s, len(m.views(s)) - 1)[1:]}{ticks}"
 
 
 def _now(drawing: Layout, node: str) -> Frag:

@@ -70,7 +70,8 @@ def _host(m: Tablets, node: NodeFacts, role: str, hand: str) -> GridHost:
     asks = row.request if row.request in ("leave", "remove", "replace") else ""
     excluded = "excluded" if node.is_ignored else ""
     zero = "" if state or row.tokens else "no tokens"
-    note = excluded or node.health or NOTES.get(state, state) or NOTES[asks] or zero
+    left = state if state == "left" else ""  # it is down as well, for good
+    note = excluded or left or node.health or NOTES.get(state, state) or NOTES[asks] or zero
     leads = node.is_coordinator
     tag = f"v{node.view.version}" if node.view else ""
     shards, rack = m.shards_of(node.name), m.rack(node.name)

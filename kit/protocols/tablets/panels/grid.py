@@ -8,7 +8,7 @@ how many it has. One unit is a pixel in the smallest board.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from itertools import chain
 from math import ceil, hypot
@@ -37,10 +37,10 @@ from kit.views.heat import Aspect, draw_heat, heat_lines
 from kit.views.labels import LINE, NAME_LETTER, SLOT, Box, measured, shortened
 from kit.views.panel import Panel, Scene
 from kit.views.parts import BULBS, box, drawing, fresh, scroll, volume, word
-from kit.views.replicas import MARK, asked_words, disk, envelope, eye, legend, pencil
+from kit.views.replicas import MARK, asked_words, disk, envelope_path, eye, legend, pencil
 from kit.views.replicas import SIGNS as SIGNS_OF_NODES
 from kit.views.replicas import key as session_key
-from kit.views.stage import HEIGHT, STRIP, WIDTH
+from kit.views.stage import HEIGHT, STRIP, WIDTH, acting, ring
 from kit.views.strip import draw_strip
 from kit.views.trails import Standing as Ends
 from kit.views.trails import travelled
@@ -66,10 +66,13 @@ LOOKS: dict[Part, tuple[str | None, str]] = {
 }
 """The classes of a chip and of its shape."""
 VERSION = "v"
+NEWS = "yellow: acts or is new in this step"
 CROWN = 28  # how wide a crown is on a card
+CORNER = 12.0
+BESIDE = 8.0  # how far a card is from the client, whose head is at the edge of the cells
 PORT = 6  # how far a node's place is from its cells
 ENTRY = 0.85  # which part of a cell is left of where flows go, so that few chips are there
-LEADS = "★"
+LEADS, LOAD = "★", "100"
 LEAST_OF_HEADS, MOST_LETTERS = 42.0, 3
 """The least row that has room for a node's head, and letters of a name that fit into it."""
 AIR = 12.0
@@ -122,10 +125,12 @@ def grid_panel(
     def draw(scene: Scene) -> Frag:
         former = scene.former()
         was = grid_of(former) if former else None
-        over = above(scene) if above else NOTHING
+        over, before = (above(each) if above and each else NOTHING for each in (scene, former))
+        lit = {k for k, said in over.items() if former and before.get(k) != said}
+        lit.update(_acts(scene, grid_of(scene), over))
         strip = draw_strip(standing(scene), room.width) if standing else None
         moved = partial(travelled, scene, air=AIR)
-        return draw_grid(grid_of(scene), over, was, room=room, strip=strip, moved=moved)
+        return draw_grid(grid_of(scene), over, was, lit, room=room, strip=strip, moved=moved)
 
     return Panel(
         "grid",
@@ -210,6 +215,8 @@ def _columns(grid: TabletGrid, room: Room) -> tuple[float, float]:
     shards = max((host.shards for host in grid.hosts), default=1)
     rack = max((len(host.rack) for host in grid.hosts), default=0)
     left = max(room_of_names(grid), RACK_LETTER * rack + 4)
+    loaded = (f"{host.note} {LOAD}" for host in grid.hosts if host.fill is not None)
+    left = max([left, *(measured(line) + PORT + 6 for line in loaded)])
     left += room.lane * ((room.width - left - room.lane) / shards >= LEAST_BESIDE)
     return left, max(LEAST_CELL, (room.width - left - 2) / shards)
 
@@ -324,41 +331,82 @@ def _widths(grid: TabletGrid, room: float) -> Mapping[str, float]:
 # -- chips -----------------------------------------------------------------------------------------
 
 
-def _over(above: Above, lies: GridLayout, y: float, led_by: str) -> Iterator[Frag]:
-    """What stands over the grid, side by side, to the right of a client: a card of the log each,
-    with a crown where the coordinator is.
+def _acts(scene: Scene, grid: TabletGrid, above: Above) -> Iterator[str]:
+    """The keys of who acts in this step: nodes, or what stands over the grid."""
+    cast = {host_spot(host.name): host.name for host in grid.hosts}
+    acts = acting(scene, cast | {k: k for k in above})
+    yield acts if acts in above else host_spot(acts)
+    if scene.action is not None:  # whose step it is, even if another one asks first
+        yield host_spot(scene.model.actor_of(scene.before, scene.action))
+
+
+def _over(
+    above: Above, lies: GridLayout, y: float, led_by: str, news: Container[str]
+) -> Iterator[Frag]:
+    """What stands over the grid, on both sides of a client: a card of the log each, with a crown
+    where the coordinator is. The first is at the right, and only what it has room for is said. What
+    travels goes to the corner that is nearest to the heads.
     """
-    x, left = lies.left + 24, sum(measured(said) + 20 for said in above.values())
+    x = lies.left + BESIDE
     for k, said in above.items():
-        room, left = CROWN * (k == led_by), left - measured(said) - 20
-        words = shortened(said, lies.width - x - 12 - room - left)  # the short ones are whole
+        room, wide = CROWN * (k == led_by), lies.left - BESIDE - 2 * HEAD
+        if x > lies.left + BESIDE and measured(said) + 12 < wide:
+            x = 2.0
+        words = _whole(said, lies.width - x - 12 - room)
         wide = measured(words) + 12 + room
-        card = box(x, y + 2, wide, 22, "log-card", 4)
+        card = box(x, y + 2, wide, 22, "log-card moved" if k in news else "log-card", 4)
         at = f"translate({x + CROWN / 2 + 3:.0f} {y + 15:.0f})"
         crown = h("path", d=CROWNED, class_="crown", transform=at) if room else None
         text = h("text", words, x=x + 6 + room, y=y + 18, class_="on soft")
-        title = h("title", said)
-        yield h("g", title, card, text, crown, k=k, class_="aside", data_of=k)
+        title = h("title", said) if words != said else None
+        end = h("rect", x=x + CORNER, y=y + 24, width=0, height=0, class_="paper", data_end=True)
+        yield h("g", title, card, text, crown, end, k=k, class_="aside", data_of=k)
         x += wide + 8
 
 
+def _whole(said: str, width: float) -> str:
+    """A list as far as there is room for all words of its parts."""
+    while ", " in said and measured(said) > width:
+        said = said.rpartition(", ")[0]
+    return shortened(said, width)
+
+
 def _news(grid: TabletGrid, was: TabletGrid | None) -> frozenset[str]:
-    """What is otherwise than a step before: chips by their key, stages by that of their work, what
-    nodes go by.
+    """What is new or otherwise than a step before: chips by their key, the work on a tablet by its
+    own, nodes by their row; and, where these were there before, each mark of theirs.
     """
     if was is None:
         return frozenset()
+    things, marks = dict(_things(was)), dict(_details(was))
+    return frozenset(
+        [key for key, look in _things(grid) if things.get(key) != look]
+        + [key for key, look in _details(grid) if marks.get(key, look) != look]
+    )
 
-    def looks(each: TabletGrid) -> Iterator[tuple[str, Any]]:
-        chips = (chip for held in each.held.values() for chip in held)
-        for chip in chips:
-            is_divided = (chip.tablet.number, chip.place) in each.divided
-            yield chip.key, (chip.place, chip.part, is_divided)
-        yield from ((_work_key(tablet), tablet.ways[0].stage) for tablet in each.moving)
-        yield from ((host_spot(host.name), host.tag) for host in each.hosts)
 
-    before = dict(looks(was))
-    return frozenset(key for key, look in looks(grid) if before.get(key) != look)
+def _things(grid: TabletGrid) -> Iterator[tuple[str, Any]]:
+    """What each thing of a grid looks like."""
+    for chip in chain.from_iterable(grid.held.values()):
+        is_divided = (chip.tablet.number, chip.place) in grid.divided
+        yield chip.key, (chip.place, chip.part, is_divided)
+    for tablet in grid.moving:
+        yield _work_key(tablet), (tablet.ways[0].stage, tablet.ways[0].work)
+    for host in grid.hosts:
+        yield host_spot(host.name), replace(host, barrier="", fill=None)
+
+
+def _details(grid: TabletGrid) -> Iterator[tuple[str, Any]]:
+    """What each mark of a thing says."""
+    for each in chain.from_iterable(grid.held.values()):
+        reads, writes = (each.tablet.is_used(each.place, write=write) for write in (False, True))
+        yield f"eye:{each.key}", reads
+        yield f"pencil:{each.key}", writes
+        yield f"disk:{each.key}", each.tablet.arrived(each.place)
+    for host in grid.hosts:
+        spot = host_spot(host.name)
+        yield from ((f"barrier:{spot}", host.barrier),) * bool(host.barrier)
+        yield from ((f"note:{spot}", host.note), (f"tag:{spot}", host.tag))
+        yield f"hand:{spot}", host.hand
 
 
 def _left(
@@ -382,6 +430,7 @@ def draw_grid(
     grid: TabletGrid,
     above: Above = NOTHING,
     was: TabletGrid | None = None,
+    lit: Iterable[str] = (),
     *,
     room: Room = PICTURE,
     strip: Frag | None = None,
@@ -390,7 +439,8 @@ def draw_grid(
 ) -> Frag:
     """Draw the grid; ``by_storage``: with areas as bytes, else all chips are as large.
 
-    What is otherwise than it ``was`` is marked; ``moved`` draws what travelled over it.
+    What is otherwise than it ``was`` is marked, and so is what is ``lit``, by its key; ``moved``
+    draws what travelled over it.
     """
     if not draws_chips(grid):
         return draw_density(grid, TAB if by_storage else room, by_storage=by_storage)
@@ -400,17 +450,15 @@ def draw_grid(
     lies = layout(grid, labels, room, by_storage=by_storage)
     notes = [f"{host.name}: {host.note}" for host in grid.hosts if host.note]
     held = Counter(place.host for place, inside in grid.held.items() for _ in inside)
-    marks, news = frozenset() if by_storage else marked(grid, room), _news(grid, was)
+    marks = frozenset() if by_storage else marked(grid, room)
+    news = _news(grid, was).union(lit) if was else frozenset()
     tablet = None if by_storage else asked_tablet(grid, room)
     left = {} if by_storage else _left(grid, was, labels)
     kids = (
         strip,
-        list(_over(above, lies, room.strip, grid.led_by)),
+        list(_over(above, lies, room.strip, grid.led_by, news)),
         list(_shard_heads(lies, grid)),
-        [
-            _row(prefix, host, lies, held[host.name], left, is_new=host_spot(host.name) in news)
-            for host in grid.hosts
-        ],
+        [_row(prefix, host, lies, held[host.name], left, news) for host in grid.hosts],
         list(_client(tablet, lies, room.strip + CLIENT)) if tablet else None,
         [
             _arrow(prefix, tablet, each, lies, each.key in marks)
@@ -426,7 +474,7 @@ def draw_grid(
                 lies.scale,
                 each.key in marks,
                 (each.tablet.number, each.place) in grid.divided,
-                each.key in news,
+                news,
             )
             for each in every
             if each.key in lies.chips
@@ -439,7 +487,7 @@ def draw_grid(
     said = "; ".join([said, *asked_lines(grid), *(each for each in written if each not in said)])
     is_fluid = lies.width <= room.width and lies.height <= room.height and not by_storage
     picture = drawing(said, lies.width, lies.height, *kids, trailed, fluid=is_fluid)
-    shown = "; ".join([*_legend(grid, every, marks), *["yellow: new in this step"] * bool(news)])
+    shown = "; ".join([*_legend(grid, every, marks), *[NEWS] * bool(news)])
     return h("div", picture, h("p", h("small", shown), class_="legend", title=shown))
 
 
@@ -559,29 +607,32 @@ def _row(
     lies: GridLayout,
     count: int,
     gone: Mapping[TabletReplica, str],
-    *,
-    is_new: bool,
+    news: Set[str],
 ) -> Frag:
     """A node's name and the cells of its shards; its place is behind its name, where flows end."""
-    note = host.note or host.rack
+    note, spot = host.note or host.rack, host_spot(host.name)
+    is_lit = not news.isdisjoint((spot, f"barrier:{spot}"))
+    is_new, note_is_new = host.tag and f"tag:{spot}" in news, note and f"note:{spot}" in news
     kind = "wire" if host.note in SETTLED else "wire dashed"
     left, top = lies.left - PORT, lies.row / 2
     has_head = len(host.name) <= MOST_LETTERS and lies.row >= LEAST_OF_HEADS
-    named = word(f"{LEADS * host.leads}{host.name}", 2 - left, 0 if note else 5, "strong", None)
-    named = h("g", named, data_end=True)
+    name = f"{LEADS * host.leads}{host.name}"
+    wide = measured(name, bold=True)
+    plate = fresh(2 - left + wide / 2, (0 if note else 5) - 5, wide + 4) if is_lit else None
+    named = h("g", plate, word(name, 2 - left, 0 if note else 5, "strong", None), data_end=True)
     under, both = 15 if note else 5, f"{note} {host.tag}".strip()
-    lines = (note, host.tag)
+    lines = [(note, note_is_new), (host.tag, is_new)]
     if has_head:
         head = min(HEAD, (lies.row - 18) / 2)
         cast = bust(host.name, head, leads=host.leads)
-        under = int(min(head + 7, top - 2))
+        under = int(min(head + 9, top - 2))
         is_low = bool(note) and under + 14 > top - 2  # there is one line
         if is_low:
             both = f"{shortened(note, left - measured(host.tag) - 6)} {host.tag}".strip()
         if is_low or measured(both) < left:
-            lines = (both, "")
-        at = f"translate({head + 4 - left:.0f} -6)"
-        named = h("g", h("g", cast, data_end=True), list(_signs(host)), transform=at)
+            lines = [(both, note_is_new or is_new)]
+        at, rim = f"translate({head + 6 - left:.0f} -6)", ring(head) if is_lit else None
+        named = h("g", rim, h("g", cast, data_end=True), list(_signs(host)), transform=at)
     holds = f"holds {counted(count, 'replica')}" if count else "holds no replica"
     version = host.tag.replace(VERSION, "version ") if host.fill is None else f"load {host.tag}"
     said = "coordinator" * host.leads, host.rack, host.note, version, holds
@@ -592,13 +643,13 @@ def _row(
         [
             (
                 fresh(2 - left + measured(line) / 2, under + 14 * at - 5, measured(line) + 4)
-                if is_new and line.endswith(host.tag)
+                if is_other
                 else None,
                 word(line, 2 - left, under + 14 * at, "soft", None),
             )
-            for at, line in enumerate(filter(None, lines))
+            for at, (line, is_other) in enumerate(each for each in lines if each[0])
         ],
-        list(_at_node(host)),
+        list(_at_node(host, news)),
         list(_load(host, left)) if has_head else None,
         [
             h(
@@ -610,7 +661,7 @@ def _row(
             )
             for at in range(host.shards)
         ],
-        k=f"{prefix}{host_spot(host.name)}",
+        k=f"{prefix}{spot}",
         class_=f"character {host.health}",
         transform=f"translate({left:.0f} {lies.tops[host.name] + top:.0f})",
         data_of=host.name,
@@ -620,7 +671,7 @@ def _row(
 def _load(host: GridHost, left: float) -> Iterator[Frag]:
     """Beside a head a disk as full as the load is by the largest one."""
     if host.fill is not None:
-        place = f"translate({2 * HEAD + 20 - left:.0f} -6) scale({SMALL})"
+        place = f"translate({2 * HEAD + 32 - left:.0f} -6) scale({SMALL})"
         yield h("g", disk(0, 0, host.fill), transform=place)
 
 
@@ -632,43 +683,60 @@ def _signs(host: GridHost) -> Iterator[Frag]:
         yield h("path", d=SIGNS_OF_NODES[sign], class_=f"sign {sign}", transform=place)
 
 
-def _at_node(host: GridHost) -> Iterator[Frag]:
+def _at_node(host: GridHost, news: Set[str]) -> Iterator[Frag]:
     """Beside a node's cells: whether it has answered the barrier, a command that it decided."""
+    spot = host_spot(host.name)
     if host.barrier:
         sign = BARRIER_SIGNS[host.barrier]
         yield h(
             "g",
             h("title", f"barrier: {host.barrier}"),
-            h("circle", r=7, class_="done" if sign in BULBS else "wire"),
+            ring(REACH) if f"barrier:{spot}" in news else None,
+            h("circle", r=REACH, class_="done" if sign in BULBS else "wire"),
             h("text", sign, y=4, text_anchor="middle", class_="on" if sign in BULBS else None),
             transform="translate(-11 0)",
         )
     if host.hand:
-        pips = h("text", host.hand, text_anchor="end", x=6, y=4)
-        shown = envelope(0, 0) if host.hand == DECIDED else pips
-        yield h("g", h("title", f"in hand: {host.hand}"), shown, transform="translate(-12 -17)")
+        pips = h("text", host.hand, text_anchor="end", x=REACH + 2, y=4)
+        shown = h("path", d=envelope_path(REACH), class_="envelope")
+        wide = 2 * REACH + 4 if host.hand == DECIDED else measured(host.hand)
+        yield h(
+            "g",
+            h("title", f"in hand: {host.hand}"),
+            fresh(REACH + 2 - wide / 2, 0, wide + 6, 2 * REACH + 2)
+            if f"hand:{spot}" in news
+            else None,
+            shown if host.hand == DECIDED else pips,
+            transform=ABOVE_IT,
+        )
 
 
+REACH, ABOVE_IT = 7, "translate(-17 -17)"
+"""How large that is, and where the command is."""
 BARRIER_SIGNS = {"answered": "✓", "asked": "…", "unheard": "!", "passed over": "–"}
 
 
-def _works(grid: TabletGrid, lies: GridLayout, news: frozenset[str]) -> Iterator[Frag]:
+def _works(grid: TabletGrid, lies: GridLayout, news: Set[str]) -> Iterator[Frag]:
     """The stage of each tablet, how its work stands, and the key of its session, below its last
-    chip; where several would meet, each names its tablet and has a place or a line of its own.
+    chip; where several would meet, each names its tablet and has a place or a line of its own, and
+    those that come to one shard with the same words have one.
     """
     low = CHIP * lies.scale / 2 + WORK - CHIP / 2 + 2
     if lies.row < _least_row(1, lies.scale) + WORK:
         return
-    taken: list[Box] = []
+    taken, alike = list[Box](), dict[tuple[TabletReplica, str, int], list[HeldReplica]]()
     for tablet in grid.moving:
         chips = [each for each in held_replicas(tablet) if each.key in lies.chips]
-        if not chips:
-            continue
-        at = next((each for each in chips if each.part == "pending"), chips[0])
-        place, way = lies.chips[at.key], tablet.ways[0]
-        number = f"{tablet.number}: " * (len(grid.moving) > 1)
-        words = f"{number}{way.stage} {''.join(PIPS[each] for each in way.work)}".rstrip()
-        wide = measured(words) + (30 if way.session else 0)
+        if chips:
+            at = next((each for each in chips if each.part == "pending"), chips[0])
+            way = tablet.ways[0]
+            work = f"{way.stage} {''.join(PIPS[each] for each in way.work)}".rstrip()
+            alike.setdefault((at.place, work, way.session), []).append(at)
+    for (_, work, session), group in alike.items():
+        place, tablets = lies.chips[group[0].key], [each.tablet for each in group]
+        numbers = ", ".join(f"{grid.letter(each.table)}{each.number}" for each in tablets)
+        words = f"{numbers}: {work}" if len(grid.moving) > 1 else work
+        wide = measured(words) + (30 if session else 0)
         x = max(0.0, min(place.x - place.width / 2, lies.width - wide))
         covers = Box(x + wide / 2, place.y + low, wide)
         aside = [Box(other.x + (other.width + wide) / 2 + GAP, covers.y, wide) for other in taken]
@@ -681,24 +749,27 @@ def _works(grid: TabletGrid, lies: GridLayout, news: frozenset[str]) -> Iterator
         yield h(
             "g",
             fresh(measured(words) / 2, -4, measured(words) + 6, 18)
-            if _work_key(tablet) in news
+            if not news.isdisjoint(map(_work_key, tablets))
             else None,
             word(words, 0, 0, "soft", None),
-            session_key(wide - 14, -4) if way.session else None,
-            k=_work_key(tablet),
+            session_key(wide - 14, -4) if session else None,
+            k=_work_key(tablets[0]),
             transform=f"translate({covers.x - wide / 2:.0f} {covers.y + 3:.0f})",
         )
 
 
-def _marks(held: HeldReplica) -> Iterator[Frag]:
+def _marks(held: HeldReplica, news: Set[str]) -> Iterator[Frag | None]:
     """Whether a replica is read and written now, and how much of its data has arrived: on the disk,
     to which they go.
     """
     tablet, at = held.tablet, held.place
+    for x, what in ((MARK / 2, "eye"), (1.5 * MARK, "pencil")):
+        yield fresh(x, 0, MARK, 16) if f"{what}:{held.key}" in news else None
     yield eye(MARK / 2, 0, filled=tablet.is_used(at, write=False))
     yield pencil(1.5 * MARK, 0, filled=tablet.is_used(at, write=True))
     place = f"translate({2 * MARK + 12:.0f} 0) scale({SMALL})"
-    yield h("g", disk(0, 0, tablet.arrived(at)), transform=place, data_end=True)
+    drawn = disk(0, 0, tablet.arrived(at), refilled=f"disk:{held.key}" in news)
+    yield h("g", drawn, transform=place, data_end=True)
 
 
 def _chip(
@@ -709,7 +780,7 @@ def _chip(
     scale: float,
     with_marks: bool,
     is_divided: bool,
-    is_new: bool,
+    news: Set[str],
 ) -> Frag:
     has_room, high = LETTER * len(label) * scale + 2 <= place.width, CHIP * scale
     look, shape = LOOKS[held.part]
@@ -719,13 +790,13 @@ def _chip(
     return h(
         "g",
         h("title", said(held)),
-        fresh(0, 0, place.width + 6, high + 6) if is_new else None,
+        fresh(0, 0, place.width + 6, high + 6) if held.key in news else None,
         box(-place.width / 2, -high / 2, place.width, high, shape, 4),
         h("text", label, y=4.5, text_anchor="middle", class_="on", transform=larger)
         if has_room
         else None,
         h("path", d=cut, class_="cut") if is_divided else None,
-        h("g", list(_marks(held)), transform=marks) if with_marks else None,
+        h("g", list(_marks(held, news)), transform=marks) if with_marks else None,
         k=f"{prefix}{replica_spot(held.key)}",
         class_=look,
         transform=f"translate({place.x:.0f} {place.y:.0f})",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from itertools import combinations
+from functools import cache
+from itertools import combinations, pairwise
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from msgspec.structs import replace
 from kit.engine.registry import entries
 from kit.protocols.tablets.hosts import host_spot, replica_spot
 from kit.protocols.tablets.panels.grid import (
+    BARRIER_SIGNS,
     CHIP,
     GAP,
     HEIGHT,
@@ -30,7 +32,13 @@ from kit.protocols.tablets.panels.grid import (
     grid_text,
     layout,
 )
-from kit.protocols.tablets.rules.grid import GridHost, TabletGrid, TabletWay, grid_of_maps
+from kit.protocols.tablets.rules.grid import (
+    DECIDED,
+    GridHost,
+    TabletGrid,
+    TabletWay,
+    grid_of_maps,
+)
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, last_tokens
 from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica
 from kit.views.fragment import Frag
@@ -133,15 +141,22 @@ def test_a_tablet_in_transition_is_in_both_cells_and_its_chip_travels() -> None:
 @pytest.mark.parametrize("count", [2, 4])
 def test_stages_of_tablets_of_one_shard_lie_over_nothing(count: int) -> None:
     """Tablets that come to one shard name their numbers, each beside the others or on a line of
-    its own.
+    its own; those of the same stage have one line.
     """
-    coming = {"new_replicas": moved((A0, B0, C0), A0, D0), "stage": "write_both_read_old"}
-    rows = [
-        replace(Tablet(last, (A0, B0, C0)), **coming, transition="migration")
-        for last in last_tokens(count)
-    ]
-    hosts = tuple(GridHost(name) for name in "ABCD")
-    drawn = draw_grid(grid_of_maps([TabletMap("ks.t", tuple(rows))], hosts))
+
+    def coming(*stages: str) -> Frag:
+        rows = [
+            replace(Tablet(last, (A0, B0, C0)), new_replicas=moved((A0, B0, C0), A0, D0),
+                    stage=stage, transition="migration")
+            for last, stage in zip(last_tokens(count), stages, strict=True)
+        ]  # fmt: skip
+        hosts = tuple(GridHost(name) for name in "ABCD")
+        return draw_grid(grid_of_maps([TabletMap("ks.t", tuple(rows))], hosts))
+
+    alike = part(coming(*["use_new"] * count), "work:ks.t:0")
+    assert alike
+    assert alike.text() == f"{', '.join(map(str, range(count)))}: use_new"
+    drawn = coming(*["allow_write_both_read_old", "streaming", "use_new", "cleanup"][:count])
     works = [part(drawn, f"work:ks.t:{number}") for number in range(count)]
     boxes = []
     for number, work in enumerate(works):
@@ -320,14 +335,76 @@ def test_nodes_have_heads_and_the_legend_explains_what_is_there() -> None:
     assert "comes" in classed(draw_grid(way), "legend")[0].text()
 
 
-@pytest.mark.parametrize("entry", ["balance", "resize", "tablets"])
+DRAWN = pytest.mark.parametrize("entry", ["balance", "resize", "tablets"])
+"""The models whose picture is a grid."""
+
+
+@cache
+def drawn_in(scenario: str) -> tuple[Frag, ...]:
+    """The grid in each step of a scenario."""
+    steps = scenes(walk(scenario))
+    [panel] = [each for each in for_model(steps[0].model).panels if each.name == "grid"]
+    return tuple(panel.draw(scene) for scene in steps)
+
+
+@DRAWN
 def test_every_row_is_in_sight(entry: str) -> None:
     """In no step of a scenario is a node below the picture's slot."""
     for scenario in entries()[entry].scenarios:
-        for scene in scenes(walk(f"{entry}/{scenario.name}")):
-            drawn = next(p for p in for_model(scene.model).panels if p.name == "grid").draw(scene)
+        for drawn in drawn_in(f"{entry}/{scenario.name}"):
             [picture] = [each for each in drawn.walk() if each.tag == "svg"]
             assert float(str(picture.get("viewBox")).split()[3]) <= HEIGHT + 2
+
+
+@DRAWN
+def test_no_step_goes_unseen(entry: str) -> None:
+    """In every step of a scenario something is marked, and whoever says what it did not say before
+    is.
+    """
+    for scenario in entries()[entry].scenarios:
+        first, *steps = drawn_in(f"{entry}/{scenario.name}")
+        assert not any(map(marks_itself, first.walk()))
+        for at, (before, after) in enumerate(pairwise((first, *steps)), 1):
+            was, said = words_by_part(before), words_by_part(after)
+            new = {key for key, words in said.items() if words - was.get(key, words)}
+            lit = {each.key for each in after.walk() if any(map(marks_itself, each.walk()))}
+            assert lit, (scenario.name, at)
+            assert new <= lit, (scenario.name, at, new - lit)
+
+
+@DRAWN
+def test_all_words_are_whole(entry: str) -> None:
+    """In no step of a scenario has a word an ellipsis: what has no room for all says less."""
+    for scenario in entries()[entry].scenarios:
+        for drawn in drawn_in(f"{entry}/{scenario.name}"):
+            words = {each.text() for each in drawn.walk() if each.tag == "text"}
+            assert not {said for said in words if "…" in said and said != BARRIER_SIGNS["asked"]}
+
+
+def test_each_mark_of_a_replica_or_a_node_is_marked_by_itself() -> None:
+    """Whom requests use, what has arrived, a command in hand, an answer, who acts: nothing else."""
+    moves = {"new_replicas": moved((A0, B0, C0), A0, D0), "transition": "migration"}
+    grid = one(**moves, stage="write_both_read_old")
+    [tablet], (host, *hosts) = grid.tablets, grid.hosts
+    host = replace(host, barrier="asked")
+    before = replace(grid, hosts=(host, *hosts))
+
+    def lit(after: TabletGrid, *acting: str) -> set[str]:
+        drawn = draw_grid(after, was=before, lit=acting)
+        return {str(k.key) for k in drawn.walk() if k.key and any(map(marks_itself, k.walk()))}
+
+    [way] = tablet.ways
+    reads_new = replace(tablet, ways=(replace(way, reads=way.sets.new),))
+    chips = {f"tablet:ks.t:0:{tail}" for tail in ("0", "0:to:D:0")}
+    assert lit(replace(before, tablets=(reads_new,))) == chips
+    streamed = replace(tablet, some=(D0,))
+    assert lit(replace(before, tablets=(streamed,))) == {"tablet:ks.t:0:0:to:D:0"}
+    assert not lit(before)
+    for change in ({"hand": DECIDED}, {"barrier": "answered"}, {"note": "leaves"}):
+        assert lit(replace(before, hosts=(replace(host, **change), *hosts))) == {"host:A"}, change
+    asked = tuple(replace(each, barrier="asked") for each in hosts)
+    assert not lit(replace(before, hosts=(host, *asked)))
+    assert lit(before, "host:B") == {"host:B"}
 
 
 def test_a_node_that_is_given_up_looks_so() -> None:
@@ -343,25 +420,43 @@ def test_a_node_that_is_given_up_looks_so() -> None:
 
 
 def test_what_a_step_changed_is_marked() -> None:
-    """A replica that moved, the loads of both its nodes; a stage, which no chip follows; nothing at
-    first.
+    """A replica that moved, the loads of both its nodes; a stage that begins, and the end of its
+    work; nothing at first.
     """
 
     def marked_in(scenario: str) -> list[set[str]]:
         """What is marked in each step of a scenario, by the key of its part."""
-        steps = []
-        for scene in scenes(walk(scenario)):
-            drawn = next(p for p in for_model(scene.model).panels if p.name == "grid").draw(scene)
-            parts = (each for each in drawn.walk() if each.key)
-            steps.append({str(each.key) for each in parts if marks_itself(each)})
-        return steps
+        keyed = ((each for each in drawn.walk() if each.key) for drawn in drawn_in(scenario))
+        return [{str(each.key) for each in parts if marks_itself(each)} for parts in keyed]
 
     first, second, *_ = marked_in("balance/empty-a-node")
     assert (first, second) == (set(), {"tablet:ks.t:1:1", "host:C", "host:D"})
     stages = [each for each in marked_in("tablets/one-tablet-moves") if "work:ks.t:0" in each]
-    assert len(stages) == 7
+    assert len(stages) == 2 * 7
+
+
+def words_by_part(drawn: Frag) -> dict[str, set[str]]:
+    """What is written below each node's head and on each card."""
+    return {
+        each.key: {
+            word
+            for kid in each.kids
+            if isinstance(kid, Frag) and kid.tag == "text"
+            for word in kid.text().split()
+        }
+        for each in drawn.walk()
+        if each.key and each.key.startswith("host:")
+    }
 
 
 def marks_itself(drawn: Frag) -> bool:
-    """Whether a part has the plate of what is new."""
-    return any(isinstance(kid, Frag) and kid.get("class") == "moved" for kid in drawn.kids)
+    """Whether a part has the plate of what is new, or is one."""
+    kids = (kid.get("class") or "" for kid in drawn.kids if isinstance(kid, Frag))
+    return any("moved" in kinds.split() for kinds in kids)
+
+
+def test_who_has_left_is_not_only_down() -> None:
+    """At the end of a decommission C has left, which its note says as its sign does."""
+    row = part(drawn_in("tablets/decommission-drains-first")[-1], "host:C")
+    assert row
+    assert words_by_part(row) == {"host:C": {"left"}}
