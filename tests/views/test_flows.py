@@ -63,7 +63,7 @@ def test_nothing_in_a_list_is_markup() -> None:
 def test_a_step_says_what_travels() -> None:
     """The text form of a moment has its sentence, then a line for everything that moves."""
     player = Player("tcm/bootstrap")
-    while not player.step().say.startswith("B streams its data"):
+    while not player.step().say.startswith("B streams data"):
         pass
     assert player.text().splitlines()[1] == "B → X: streams (0, 100], (300, 400]"
     scene = player.rendered.scene(0)

@@ -44,7 +44,7 @@ WRONG: list[tuple[str, list[str], set[str], str]] = [
     (ALL, [*FILE, RESTART], {"CMS whole"}, "another node knows more of the log (C)"),
     (ALL, [*RETURN, *FILE, RESTART, THREE], {"CMS whole"}, ""),
     (ALL, [*RETURN, *FILE, RESTART, RESTART], {"CMS whole"}, "remove the option first"),
-    (ALL, [*RETURN, FILE[0], FILE[2]], {"CMS whole"}, "names D the only member"),
+    (ALL, [*RETURN, FILE[0], FILE[2]], {"CMS whole"}, "names D as the only member"),
     (ALL, [*FILE[:2], *RETURN, FILE[2]], {"CMS whole"}, "no clustermetadata.dump of epoch 3"),
     (ALL, [*FILE[:1], "on C", START, START], {"CMS whole"}, "C is already up"),
 ]
@@ -101,7 +101,7 @@ def test_the_override_keeps_what_some_disk_has() -> None:
     """Only what nobody but the lost member had is gone, and the forced entry is marked."""
     walked = typed(ALL, *PASSING[ALL])
     [lost] = [row.why for row in walked.grade().rows if row.name == "metadata lost"]
-    assert lost == "no disk has this any more: change of epoch 4"
+    assert lost == "no disk has this any more: “change” of epoch 4"
     forced = [each.epoch for each in walked.now.state.nodes[1].log.entries if is_forced(each)]
     assert forced == [4]
 

@@ -35,7 +35,7 @@ def test_what_a_submitter_is_told_is_the_end_of_the_run() -> None:
     assert predict(race, answer_to, "r1").answer("committed as epoch 1").passed
     assert predict(story("cms/race-retried"), answer_to, "r2").answer("committed as epoch 2").passed
     wrong = predict(race, answer_to, "r2").answer("committed as epoch 2")
-    assert "table t is dropped (epoch 1)" in repr(wrong)
+    assert "table t has been dropped (epoch 1)" in repr(wrong)
 
 
 def test_who_asks_is_sent_what_is_left_of_the_log() -> None:

@@ -273,7 +273,7 @@ def test_forcing_is_confirmed_first_and_each_forced_entry_is_marked() -> None:
     go_on(timeline, "lose A", "lose B")
     forcing = (Cms.force_member.struct, Cms.load_snapshot.struct)
     assert not [each for each in timeline.model.actions(timeline.state) if type(each) in forcing]
-    assert "It has to be confirmed first" in panel_text(timeline, "override")
+    assert "You have to confirm it first" in panel_text(timeline, "override")
     assert ">open-override</button>" in drawn(timeline, "override")
     assert "forced" not in drawn(timeline, "nodes")
     go_on(timeline, "open-override", "force C", "resume", "submit C C")

@@ -179,9 +179,9 @@ def test_groups_tell_members_and_majority() -> None:
     """The old group has lost its majority and is given up; the new one has its own."""
     timeline = after(FIVE, *SEED_STEPS, "restart B", "restart A")
     text = panel_text(timeline, "groups")
-    assert "the old group: A, B, C, D, E; nobody run in it: cannot commit" in text
+    assert "the old group: members A, B, C, D, E; running none; cannot commit" in text
     assert "3 are needed, the group is given up" in text
-    assert "group 2: A, B; A, B run in it: can commit (2 of 2 run, 2 are needed)" in text
+    assert "group 2: members A, B; running A, B; can commit (2 of 2 voters run, 2 are" in text
 
 
 def test_ranges_are_those_of_the_ring() -> None:

@@ -46,7 +46,7 @@ def test_a_joiner_asks_any_member_how_and_then_to_be_let_in(contact: str) -> Non
     assert "join by raft" in said[0]
     assert "sends JOIN_NODE_REQUEST of N1" in said[1]
     drawn = MESSAGES.text(scene_at(timeline, timeline.at))
-    assert f"{contact} receives JOIN_NODE_REQUEST of N1 (start 1, cluster prod" in drawn
+    assert f"{contact} receives from N: JOIN_NODE_REQUEST of N1 (start 1, cluster prod" in drawn
     assert joiner(played(**given).state).status == "normal"
 
 
@@ -139,7 +139,7 @@ def test_no_row_of_whom_the_receiver_turns_away(
     assert shown(timeline, "hosts", "asked:N1") == "N1 1 –"
     assert shown(timeline, "checks", f"check:{failing}").endswith("✓")
     timeline = played(*PLACED[:2], PLACED[2].replace(right, wrong), edition=edition, **given)
-    assert timeline.now.say.endswith(f"the rejection ({failing}) to N.")
+    assert timeline.now.say.endswith(f"sends N the rejection ({failing}).")
     assert shown(timeline, "checks", f"check:{failing}").endswith("!")
     assert tables(timeline.state).row("N1") is None
 

@@ -81,7 +81,7 @@ def _segments(scene: Scene) -> Iterator[tuple[str, int, Records, Records]]:
 def _badges(scene: Scene) -> Badges:
     m, s = scene.model, scene.state
     yield "disk", f"{len(s.disk)} in the disk's queue", "busy" if s.disk else ""
-    yield "waited", f"{s.change} waits (disk work: {s.waited})" if s.change else "", "busy"
+    yield "waited", f"disk work since {s.change}: {s.waited}" if s.change else "", "busy"
     yield "down", "" if s.up else "the node is down", "broken"
     gone = m.lost(s)
     yield "lost", f"{len(gone)} lost here" if gone else "", "plain"
