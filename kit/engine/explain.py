@@ -406,7 +406,7 @@ class Answers(Struct, frozen=True):
     def timeline(self) -> Timeline:
         """The run of the first part. Raises BadInput where nothing had to be explained."""
         if self.first is None:
-            raise BadInput("run", "no step", "observations that differ: nothing changes here")
+            raise BadInput("run", "no step", "observations that differ (these are all the same)")
         return self.first.timeline()
 
     def __repr__(self) -> str:
