@@ -200,7 +200,7 @@ def test_a_search_that_never_ends_is_stopped_when_asked(what: str) -> None:
     assert found.verdict == "interrupted"
     assert found.states in (2, 3)
     assert found.at_work.startswith("spins, line ")
-    assert found.sentence.endswith(f"; it stopped in {found.at_work}")
+    assert found.sentence.endswith(f" (it stopped in {found.at_work})")
 
 
 def test_a_search_that_nobody_stops_is_left_alone() -> None:

@@ -177,7 +177,7 @@ def known_harm(make: Build) -> Known:
 
 def is_budget(reason: str) -> bool:
     """Whether it is a run that has no more of something."""
-    return "budget" in reason or reason == "no more work may fail on its own"
+    return "budget" in reason or reason == "this run has no failures of work left"
 
 
 def row_of(name: str, makes: tuple[Build, ...], key: tuple[str, str], where: list[int]) -> Row:

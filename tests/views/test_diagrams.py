@@ -215,7 +215,7 @@ def test_without_graphviz_a_diagram_is_text_with_a_note(monkeypatch: pytest.Monk
     monkeypatch.setattr(dot.shutil, "which", lambda name: None)
     drawn.cache_clear()
     made = draw_diagram(at("busy"), "d:")
-    assert "graphviz program is not installed" in made.text()
+    assert "because Graphviz is not installed" in made.text()
     assert "idle → busy: start" in made.text()
     assert [one.text() for one in classed(made, "here")] == ["busy → idle: cancel", "busy → ◎"]
     drawn.cache_clear()

@@ -164,6 +164,6 @@ def test_several_stories_are_one_page(tmp_path: Path) -> None:
 def test_a_page_of_stories_that_is_too_large_is_not_written(tmp_path: Path) -> None:
     """Nothing is left out of several stories: above the limit there is one line, and no file."""
     told = {name: walk("tcm/bootstrap") for name in ("one", "two")}
-    with pytest.raises(KitError, match="tell fewer stories"):
+    with pytest.raises(KitError, match="choose fewer stories"):
         export_stories("both", told, tmp_path / "both.html", limit=50_000)
     assert not list(tmp_path.iterdir())

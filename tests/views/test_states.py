@@ -168,7 +168,7 @@ def no_dot(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_dot_there_is_a_list(no_dot: None) -> None:
     """Where nothing can lay a graph out, its states and steps are listed, and it is said why."""
     shown = draw_states(reached(ONE))
-    assert "the graphviz program is not installed to draw it" in shown.text()
+    assert "because Graphviz is not installed" in shown.text()
     assert [part.tag for part in shown.walk()].count("li") == 12 + len(reached(ONE).edges)
     assert not can_be_drawn(reached(ONE))
 
@@ -179,7 +179,7 @@ def test_without_dot_the_browser_draws(no_dot: None) -> None:
     """
     shown = states(ONE)._repr_mimebundle_()
     assert WIDGET in shown
-    assert "not installed to draw it" in shown["text/html"]
+    assert "because Graphviz is not installed" in shown["text/html"]
     table = states(build("twophase"))._repr_mimebundle_()
     assert WIDGET not in table
 

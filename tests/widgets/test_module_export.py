@@ -46,7 +46,7 @@ def test_the_exported_page_needs_nothing(
     act = page.locator(".kp-stage button.kp-next")
     assert act.get_attribute("aria-disabled") == "true"
     act.dispatch_event("click")
-    assert "notebook to act" in (page.text_content(".kp-note") or "")
+    assert "open the trace in the notebook" in (page.text_content(".kp-note") or "")
     page.keyboard.press("Escape")
     page.click("[data-do=predict]")
     page.click("[data-do=milestone]")

@@ -117,4 +117,4 @@ def test_without_a_kernel_only_what_is_drawn_is_a_step(desk: MakeDesk) -> None:
     assert table.difference(12) == ""
     table.page.keyboard.press("ArrowRight")
     table.page.wait_for_selector(".kp-note:not([hidden])")
-    assert "run this cell again" in (table.page.text_content(".kp-note") or "")
+    assert "Run this cell again" in (table.page.text_content(".kp-note") or "")

@@ -112,7 +112,9 @@ def test_an_option_that_was_forgotten_keeps_a_node_down() -> None:
 def test_an_entry_that_only_the_dead_had_is_lost_without_harm() -> None:
     """Entry 12 is nowhere in the new group, and no data need it."""
     model, state = played({**LOST, "writes": 1}, "write B column 11", *SEED_STEPS)
-    assert "not persisted there" in refused(*played({**LOST, "writes": 1}), "write B column 12")
+    assert "has not persisted the entry for column" in refused(
+        *played({**LOST, "writes": 1}), "write B column 12"
+    )
     for verb in ("restart B", "restart A"):
         state = model.act(state, model.find(state, verb)[0])
     assert [node(model, state, name).index for name in "AB"] == [11, 11]

@@ -273,8 +273,8 @@ def test_ranges_as_records_of_logical_replicas(rf: int) -> None:
             writes = ", ".join(f"({' and '.join(pair)})" for pair in one.writes)
             line = f"  {one.row.label} reads {', '.join(one.reads)}; writes {writes}"
             assert line in seen.words("logical")
-        assert "all of them must answer a write" in seen.words("logical")[-1]
-        assert "all of them must answer a write" in seen.drawn("logical").text()
+        assert "both of them must answer a write" in seen.words("logical")[-1]
+        assert "both of them must answer a write" in seen.drawn("logical").text()
     assert both
 
 

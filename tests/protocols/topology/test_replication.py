@@ -29,10 +29,10 @@ READ: dict[str, Any] = {
 }
 UNREAD = {
     "": "replicas in at least one datacenter",
-    "=3": "a datacenter and its replicas",
-    "dc1": "a datacenter and its replicas",
-    "dc1=": "a datacenter and its replicas",
-    "dc1=,": "a datacenter and its replicas",
+    "=3": "a datacenter and its number of replicas",
+    "dc1": "a datacenter and its number of replicas",
+    "dc1=": "a datacenter and its number of replicas",
+    "dc1=,": "a datacenter and its number of replicas",
     "dc1=3 dc1=2": "each datacenter once",
     "dc1=r1,r1": "each rack once",
     "dc1=-1": "a number of at most 9 digits",

@@ -24,7 +24,7 @@ def test_guards_are_counted_per_session_and_node() -> None:
     assert _sessions(timeline) == {"D": f"session {session} closed, 1 topology_guard"}
     refusal = timeline.model.refusal(timeline.state, act.AnswerBarrier("D"))
     assert refusal is not None
-    assert refusal.reason == "work of a closed session still runs here"
+    assert refusal.reason == "work from a closed session is still running here"
     late = until(starting("join D", late=1), lambda s: s.attempted.streaming)
     press(late, "leave behind")
     until(late, in_state("write_both_read_new"))
