@@ -159,7 +159,7 @@ def test_what_changes_from_moment_to_moment() -> None:
     later = [replace(HOSTS[0], load="2 GiB", health="Down"), *HOSTS[1:]]
     found = together(HOSTS, later)
     assert found.loads == {"10.0.0.1": 2**31, "10.0.0.2": 3 * 2**29}
-    assert found.warnings == ("s.txt: 10.0.0.1 is down; in r.txt it is up",)
+    assert found.warnings == ("s.txt: 10.0.0.1 is down here, but up in r.txt",)
 
 
 def test_a_joining_node_may_be_missing() -> None:

@@ -48,10 +48,10 @@ def test_columns_with_a_token_twice_are_refused() -> None:
         np.array([2, 1], np.int32),
         np.array([10, 20, 10], np.int64),
     )
-    with pytest.raises(BadInput, match=like("tokens | 10 | both a and b")):
+    with pytest.raises(BadInput, match=like("tokens | 10 | a and b both own")):
         Ring.unpacked(packed)
     more = replace(packed, counts=np.array([2, 2], np.int32), tokens=np.array([30, 20, 30, 20]))
-    with pytest.raises(BadInput, match=like("tokens | 20 | both a and b")):
+    with pytest.raises(BadInput, match=like("tokens | 20 | a and b both own")):
         Ring.unpacked(more)
 
 

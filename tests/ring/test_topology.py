@@ -47,11 +47,11 @@ def test_the_nodes_of_a_ring_give_it_again() -> None:
 
 def test_a_token_has_one_owner() -> None:
     """A token given twice is refused, and both owners are named."""
-    with pytest.raises(BadInput, match=r"200.*both B and D"):
+    with pytest.raises(BadInput, match=r"200.*B and D both own"):
         Ring.of((*ABC, Node("D", (200,))), small(400))
-    with pytest.raises(BadInput, match=r"200.*both B and D"):
+    with pytest.raises(BadInput, match=r"200.*B and D both own"):
         Ring.of(ABC, small(400)).join(Node("D", (7, 200)))
-    with pytest.raises(BadInput, match=r"7.*both D and D"):
+    with pytest.raises(BadInput, match=r"7.*D and D both own"):
         Ring.of(ABC, small(400)).join(Node("D", (7, 7)))
 
 

@@ -263,7 +263,7 @@ def test_a_counter_has_no_messages() -> None:
         ({"values": ("x at Z",)}, "one of A, B, C"),
         ({"values": ("x",)}, "x at A"),
         ({"values": ("x at A", "x at B")}, "different values"),
-        ({"given_names": ("P",)}, "3 names"),
+        ({"given_names": ("P",)}, "3 different names"),
         ({"becomes": ("D", "D")}, "different names"),
     ],
 )

@@ -28,7 +28,9 @@ def test_every_variant_is_broken_and_every_wrong_name_is_refuted(model: str, id_
         assert verdict.passed == (other is guard)
         if other is not guard:
             own = other in entry_of(model).safeguards
-            said = f"With only {other.id} missing" if own else f"No step here needs {other.id}"
+            said = (
+                f"With only {other.id} missing" if own else f"No step of this run needs {other.id}"
+            )
             assert said in " ".join(verdict.lines)
             assert verdict.lines[1].startswith("1. ")
 
