@@ -68,6 +68,8 @@ _SAID: Mapping[str, str] = {
     "CMS Identifier": "-?[0-9]{1,18}",
 }
 """What may be said of a label: these words, or a number."""
+_UNTOLD = "?"
+"""What our own tool prints for a label of which a model says nothing; never the epoch."""
 _HEAD = re.compile(r"(Epoch|NodeId): ([0-9]{1,19})")
 _FIELD = re.compile(r"  ([a-z_]+)( +)")
 _DATE = re.compile(
@@ -422,10 +424,11 @@ def _view(text: str, source: str) -> ServiceView:
         if label not in values and label not in LATER:
             raise BadInput(f"{source} {label}", None, "a line (is the file cut short?)")
     for label, words in _SAID.items():
-        if label in values and not re.fullmatch(words, values[label]):
+        is_told = values.get(label, _UNTOLD) != _UNTOLD or label == "Epoch"
+        if is_told and not re.fullmatch(words, values[label]):
             allowed = "a number" if "[" in words else words.replace("|", ", ")
             raise BadInput(f"{source} {label}", values[label], allowed)
-    for address in filter(None, _members(values["Members"])):
+    for address in (each for each in _members(values["Members"]) if each not in ("", _UNTOLD)):
         node_name(address, f"{source} Members")
     return ServiceView(tuple(values.items()))
 

@@ -21,7 +21,7 @@ def test_two_sides_on_which_nobody_runs_are_one() -> None:
         timeline.do(action)
     views = for_model(model)
     check_keys(frame(scene_of(timeline, timeline.at), views.panels, views.macros))
-    assert panel_text(timeline, "ranges").count("nobody") >= 1
+    assert panel_text(timeline, "ranges").count("no node") >= 1
 
 
 def test_a_cut_says_which_side_works_and_whose_schema_is_old() -> None:

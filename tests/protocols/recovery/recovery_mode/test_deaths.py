@@ -96,7 +96,7 @@ def test_three_voters_are_a_lost_majority_of_seven_nodes() -> None:
     assert refused(timeline, "alter D") == ""
     with pytest.raises(BadInput, match="no majority of the voters is alive"):
         build("recovery_mode", {**VOTERS, "dead": "F G"})
-    with pytest.raises(BadInput, match="no majority"):
+    with pytest.raises(BadInput, match="not a majority"):
         build("recovery_mode", {**VOTERS, "edition": "documents"})
 
 
