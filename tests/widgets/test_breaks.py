@@ -302,7 +302,7 @@ def test_where_it_became_possible_and_what_a_safeguard_would_do(desk: MakeDesk) 
     page.click("text=Put S-07 back and compare")
     page.wait_for_selector(".kp-side .kp-picture")
     assert not page.is_visible(SHEET)
-    assert "There: nothing more" in page.inner_text(".kp-parts")
+    assert "nothing more there" in page.inner_text(".kp-parts")
     assert "step 9" in page.inner_text(".kp-parts")
     page.click("[data-do=alone]")
     page.wait_for_selector(SHEET)
@@ -340,7 +340,7 @@ def test_an_exported_page_tells_it_too(browser: Browser, tmp_path: Path) -> None
         page.click("text=Why?")
         page.wait_for_selector(".kp-cause:visible")
         page.click("text=Put S-49 back and compare", force=True)
-        assert "exported page" in page.inner_text(".kp-note")
+        assert "This page is an export" in page.inner_text(".kp-note")
         page.keyboard.press("Escape")
         assert serious(page, ".kp-break") == []
     finally:
