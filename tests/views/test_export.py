@@ -65,7 +65,7 @@ def test_acting_is_shown_but_closed(tmp_path: Path) -> None:
     """Every action is there, disabled, and the page has the sentence that says where to act."""
     timeline = walk("tcm/bootstrap")
     page = export_html(timeline, tmp_path / "page.html").path.read_text("utf-8")
-    assert 'data-closed="This is an exported page: open the trace in the notebook' in page
+    assert 'data-closed="This page is an export. To act, open the trace in the notebook' in page
     shown = RenderedTimeline(timeline, closed=closed_words()).html(timeline.at)
     acts = re.findall(r'<button[^>]*data-act="(?:do|macro):[^>]*>', shown)
     assert len(acts) > 5

@@ -53,7 +53,7 @@ def test_the_thickest_ways_are_drawn() -> None:
     arcs = [part.key for part in drawn.walk() if part.key and part.key.startswith("mover:")]
     assert len(arcs) == MOST_ARCS
     assert "mover:N0:N1" not in arcs
-    assert "and 3 more ways" in drawn.text()
+    assert "and 3 more pairs" in drawn.text()
 
 
 def test_a_large_cluster_is_a_heat_map() -> None:
