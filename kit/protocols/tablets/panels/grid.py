@@ -687,13 +687,14 @@ def _at_node(host: GridHost, news: Set[str]) -> Iterator[Frag]:
     """Beside a node's cells: whether it has answered the barrier, a command that it decided."""
     spot = host_spot(host.name)
     if host.barrier:
-        sign = BARRIER_SIGNS[host.barrier]
+        sign, is_lit = BARRIER_SIGNS[host.barrier], f"barrier:{spot}" in news
+        is_filled = sign in BULBS or is_lit  # then its letter is a dark one in the dark, too
         yield h(
             "g",
             h("title", f"barrier: {host.barrier}"),
-            ring(REACH) if f"barrier:{spot}" in news else None,
+            ring(REACH) if is_lit else None,
             h("circle", r=REACH, class_="done" if sign in BULBS else "wire"),
-            h("text", sign, y=4, text_anchor="middle", class_="on" if sign in BULBS else None),
+            h("text", sign, y=4, text_anchor="middle", class_="on" if is_filled else None),
             transform="translate(-11 0)",
         )
     if host.hand:
