@@ -111,7 +111,7 @@ def test_a_late_rpc_is_refused_once_its_session_is_closed(edition: Edition) -> N
         state = model.act(state, model.suggest(state))
     left = acted(model, state, "leave behind", "work", "decide", "commit")
     early = acted(model, state, "leave behind", "late A", "work", "decide", "commit")
-    assert refused(model, early, "answer A").startswith("work of a closed session")
+    assert refused(model, early, "answer A").startswith("work from a closed session")
     for node in "ABC":
         left = acted(model, left, f"answer {node}")
     (arrives,) = (each for each in model.actions(left) if model.verb(each) == "late A")

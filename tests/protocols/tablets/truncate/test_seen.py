@@ -80,7 +80,7 @@ def test_the_phase_is_lit_and_rows_go() -> None:
     assert "A: no rows, session 1, has answered" in text(scene, "nodes")
     assert "B: old rows, session 1" in text(scene, "nodes")
     assert "C: no replica, session 1" in text(scene, "nodes")
-    assert "1 of 2 have answered" in text(scene, "nodes")
+    assert "1 of 2 has answered" in text(scene, "nodes")
 
 
 def _verbs() -> tuple[str, ...]:
