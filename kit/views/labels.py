@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import compress, takewhile
 
@@ -153,38 +153,35 @@ def boxes(drawing: Frag, size: int) -> Iterator[Box]:
             yield Box(float(x) + aside, float(y) - high / 4, width, high)
 
 
-class _Sheet:
-    """The boxes that are covered, found by the cells of a grid."""
+class Sheet:
+    """Boxes that are covered, found by the cells of a grid."""
 
-    def __init__(self) -> None:
+    def __init__(self, boxes: Iterable[Box] = ()) -> None:
+        self.boxes: list[Box] = []
         self.cells: dict[tuple[int, int], list[Box]] = defaultdict(list)
+        self.cover(*boxes)
 
     def is_free(self, box: Box) -> bool:
+        """Whether a box meets none of these."""
         return not any(box.meets(other) for at in _cells(box) for other in self.cells[at])
 
-    def cover(self, box: Box) -> None:
-        for at in _cells(box):
-            self.cells[at].append(box)
+    def cover(self, *boxes: Box) -> None:
+        """Cover these, too."""
+        self.boxes += boxes
+        for box in boxes:
+            for at in _cells(box):
+                self.cells[at].append(box)
 
 
 def fitting(labels: Iterable[tuple[str, tuple[Box, ...]]]) -> frozenset[str]:
     """The keys of the labels that are drawn; each is there as a whole or not at all."""
-    sheet = _Sheet()
+    sheet = Sheet()
     kept = set()
     for key, parts in labels:
         if all(map(sheet.is_free, parts)):
             kept.add(key)
-            for box in parts:
-                sheet.cover(box)
+            sheet.cover(*parts)
     return frozenset(kept)
-
-
-def free_of(taken: Iterable[Box]) -> Callable[[Box], bool]:
-    """Whether a box meets none of these."""
-    sheet = _Sheet()
-    for box in taken:
-        sheet.cover(box)
-    return sheet.is_free
 
 
 def seated(
@@ -194,9 +191,7 @@ def seated(
 
     A label's place depends on those before it only. ``taken`` is covered from the beginning.
     """
-    sheet = _Sheet()
-    for box in taken:
-        sheet.cover(box)
+    sheet = Sheet(taken)
     seats = {}
     for key, places in labels:
         seat = next(filter(sheet.is_free, places), None)

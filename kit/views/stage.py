@@ -36,7 +36,7 @@ from kit.views.diagrams import Standing
 from kit.views.fragment import Frag, h
 from kit.views.gate import HIGH, Cast, Declared, Gate, awaited_gates, came, gate_below, gates_of
 from kit.views.heat import MOST_NODES, Aspect, draw_heat, heat_lines
-from kit.views.labels import Box, lines_of, measured, shortened, tags, wrapped
+from kit.views.labels import Box, Sheet, lines_of, measured, shortened, tags, wrapped
 from kit.views.panel import Panel, Scene, alternative
 from kit.views.parts import fresh
 from kit.views.replicas import MARK, SIGNS, asked_words, disk, disk_size, envelope_path, eye, pencil
@@ -467,7 +467,7 @@ def _requests(laid: _Set, labels: Labels) -> Iterator[Frag]:
     """The wire between somebody aside and whom a request is with, from step to step."""
     for side in laid.stage.sides:
         if side.asks and (way := laid.way(side.name, side.asks)):
-            labels.wires += beads(way)
+            labels.wires.cover(*beads(way))
             yield h("path", d=path(way), k=f"asks:{side.key}", class_="wire thin")
 
 
@@ -665,8 +665,8 @@ def _envelopes(laid: _Set, labels: Labels, before: Stage | None) -> Iterator[tup
     said_of: set[tuple[str, ...]] = set()
     alike = Counter((source, said) for (source, _, said, _), _ in shown)
     ways = [laid.way(source, target) for (source, target, *_), _ in shown]
-    for each in filter(None, ways):
-        labels.wires += beads(each)
+    for each in dict.fromkeys(filter(None, ways)):
+        labels.wires.cover(*beads(each))
     for (pile, group), way in zip(shown, ways, strict=True):
         source, target, said, look = pile
         if way is None:
@@ -684,7 +684,7 @@ def _envelopes(laid: _Set, labels: Labels, before: Stage | None) -> Iterator[tup
             place = labels.free(way, shares, BESIDE)
             if place is None:
                 place = on(way, shares[0])
-                labels.pinned.append(envelope_box(place))
+                labels.pinned.cover(envelope_box(place))
             if is_said:
                 labels.ask(key, f"{said}{more}", (place,), about=[on(way, x) for x in PARKED])
         laid.bodies[key] = Body(place, 11)
@@ -697,13 +697,13 @@ def _envelopes(laid: _Set, labels: Labels, before: Stage | None) -> Iterator[tup
         yield wire, _envelope(key, place, look, title, group[0].thing, is_new=is_new)
 
 
-def _tip(way: Way, pinned: list[Box]) -> str:
+def _tip(way: Way, pinned: Sheet) -> str:
     """The head of an arrow on a wire, towards who shall get it, where nothing covers it."""
     for share in HEADED:
         at = on(way, share)
         box = Box(at.real, at.imag, 10, 10)
-        if not any(box.meets(other) for other in pinned):
-            pinned.append(box)
+        if pinned.is_free(box):
+            pinned.cover(box)
             return tip(way, share)
     return ""
 
@@ -787,7 +787,7 @@ def _wall(laid: _Set, wall: Wall, labels: Labels) -> Frag:
         )  # fmt: skip
     around = [a * s + b * (1 - s) for a, b, _ in lines for s in (0.5, 0.3, 0.7, 0.1, 0.9)]
     for a, b, _ in lines:
-        labels.lines += beads((a, a, b, b))
+        labels.lines.cover(*beads((a, a, b, b)))
     labels.ask(key, say(wall.words), around)
     wire = laid.way(wall.group[0], wall.beyond) if wall.beyond else None
     return h(

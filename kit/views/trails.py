@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from kit.edge.words import say
 from kit.engine.flows import Flow, FlowKind
 from kit.views.fragment import Frag, h
-from kit.views.labels import LINE, SIZE, Box, free_of, measured, seated, wrapped
+from kit.views.labels import LINE, SIZE, Box, Sheet, measured, seated, wrapped
 from kit.views.panel import Scene
 from kit.views.replicas import envelope_path
 from kit.views.wires import Body, Place, Way, ground, on, path, tip
@@ -177,11 +177,13 @@ def travelled(
     """
     labels = Labels(there.ground.inside, there.ground.taken())
     if air:
-        labels.wires += (
-            replace(box, width=box.width + 2 * air, height=box.height + 2 * air)
-            for box in there.ground.taken()
+        labels.wires.cover(
+            *(
+                replace(box, width=box.width + 2 * air, height=box.height + 2 * air)
+                for box in there.ground.taken()
+            )
         )
-    labels.lines += there.lines
+    labels.lines.cover(*there.lines)
 
     def route(flow: Flow) -> Way | None:
         start, end = there.ends.get(flow.from_key), there.ends.get(flow.to_key)
@@ -218,9 +220,7 @@ class Labels:
 
     def __init__(self, inside: Box, pinned: Iterable[Box]) -> None:
         self.inside = inside
-        self.pinned = [*pinned]
-        self.lines: list[Box] = []
-        self.wires: list[Box] = []
+        self.pinned, self.lines, self.wires = Sheet(pinned), Sheet(), Sheet()
         self.asked: dict[str, _Label] = {}
         self.placed: dict[str, tuple[Box, tuple[str, ...]]] = {}
         self.ways: list[Way] = []
@@ -230,7 +230,7 @@ class Labels:
         """Keep words clear of the way of something that travels."""
         if way not in self.ways:
             self.ways.append(way)
-            self.lines += beads(way)
+            self.lines.cover(*beads(way))
 
     def ask(
         self,
@@ -261,13 +261,20 @@ class Labels:
         """The first of these places on a wire, or beside it, that nothing covers; it is covered
         from then on.
         """
+        for place, box in self._open(way, shares, beside):
+            self.pinned.cover(box)
+            return place
+        return None
+
+    def _open(
+        self, way: Way, shares: Sequence[float], beside: Sequence[float]
+    ) -> Iterator[tuple[Place, Box]]:
+        """The places on a wire, or beside it, at which an envelope covers nothing, and that."""
         out = 1j * (way[3] - way[0]) / (abs(way[3] - way[0]) or 1)
         for place in (on(way, share) + far * out for far in beside for share in shares):
             box = envelope_box(place)
-            if self.inside.holds(box) and not any(box.meets(other) for other in self.pinned):
-                self.pinned.append(box)
-                return place
-        return None
+            if self.inside.holds(box) and self.pinned.is_free(box):
+                yield place, box
 
     def with_words(
         self,
@@ -280,30 +287,32 @@ class Labels:
         """The first of these places at which there is room for an envelope and its words at it, on
         no wire or, where there is no such, on none of what travels; None: there is no room.
         """
-        out = 1j * (way[3] - way[0]) / (abs(way[3] - way[0]) or 1)
-        spots = [on(way, share) + far * out for far in beside for share in shares]
+        best = None
+        for place, box, text, seat in self._with_seats(words, way, shares, beside):
+            is_off = self.wires.is_free(seat)
+            if (is_off or best is None) and self._belongs(words, seat, place, way):
+                best = place, box, text, seat
+                if is_off:
+                    break
+        if best is None:
+            return None
+        place, box, text, seat = best
+        self.pinned.cover(box, seat)
+        self.placed[key] = seat, text
+        self.ask(key, words, (place,), about=[on(way, share) for share in PARKED])
+        return place
+
+    def _with_seats(
+        self, words: str, way: Way, shares: Sequence[float], beside: Sequence[float]
+    ) -> Iterator[tuple[Place, Box, tuple[str, ...], Box]]:
+        """Free places of an envelope, what it covers there, words in lines, what these cover."""
         texts = dict.fromkeys(_in_lines(words, longest) for longest in (LONGEST, SHORT))
-        for wires in (self.wires, ()):
-            is_free = free_of((*self.pinned, *self.lines, *wires))
-            is_apart = free_of(self.pinned)
-            for place in spots:
-                box = envelope_box(place)
-                if not (self.inside.holds(box) and is_apart(box)):
-                    continue
-                for text in texts:
-                    wide, high = max(map(measured, text)) + 4, LINE * len(text)
-                    across, down = (box.width + wide) / 2, (box.height + high) / 2
-                    for i, j in AT_ENVELOPE:
-                        seat = Box(place.real + i * across, place.imag + j * down, wide, high)
-                        if not (self.inside.holds(seat) and is_free(seat)):
-                            continue
-                        if self._belongs(words, seat, place, way):
-                            self.pinned += (box, seat)
-                            self.placed[key] = seat, text
-                            line = (on(way, share) for share in PARKED)
-                            self.ask(key, words, (place,), about=line)
-                            return place
-        return None
+        for place, box in self._open(way, shares, beside):
+            for text in texts:
+                for seat in _touching(box, text):
+                    is_free = self.pinned.is_free(seat) and self.lines.is_free(seat)
+                    if self.inside.holds(seat) and is_free:
+                        yield place, box, text, seat
 
     def _belongs(self, said: str, seat: Box, place: Place, way: Way) -> bool:
         """Whether words are nearer to their own envelope than to others, whose words stay nearer to
@@ -339,9 +348,9 @@ class Labels:
                  else perhaps[key, lines])
                 for key, lines in texts.items()
             ]  # fmt: skip
-            wires = self.wires if around is AROUND else ()
-            seats = seated(wishes, [*self.pinned, *self.lines, *wires])
-            self.pinned += seats.values()
+            wires = self.wires.boxes if around is AROUND else ()
+            seats = seated(wishes, [*self.pinned.boxes, *self.lines.boxes, *wires])
+            self.pinned.cover(*seats.values())
             left = {key: each for key, each in left.items() if key not in seats}
             placed |= {key: (seat, texts[key]) for key, seat in seats.items()}
         for key, (seat, text) in placed.items():  # lines keep clear of all words, so they are last
@@ -373,7 +382,7 @@ class Labels:
         own = envelope_box(at)
         if any(
             box.meets(Box(p.real, p.imag, 2, 2))
-            for box in self.pinned
+            for box in self.pinned.boxes
             if box not in (seat, own)
             for p in between
         ):
@@ -438,6 +447,14 @@ def _in_lines(words: str, width: float) -> tuple[str, ...]:
     """All of some words, in as many lines as they need."""
     room = max(width, *map(measured, words.split()))
     return wrapped(words, room, len(words))
+
+
+def _touching(box: Box, text: Sequence[str]) -> Iterator[Box]:
+    """Where some lines of words touch an envelope."""
+    wide, high = max(map(measured, text)) + 4, LINE * len(text)
+    across, down = (box.width + wide) / 2, (box.height + high) / 2
+    for i, j in AT_ENVELOPE:
+        yield Box(box.x + i * across, box.y + j * down, wide, high)
 
 
 def _reach(box: Box, at: Place) -> float:
