@@ -88,6 +88,15 @@ def disk_size(lines: Sequence[str], most: float = DISK_WIDE, least: float = 0) -
     return wide, LINE * max(len(lines), 1) + 5 + 2 * LID
 
 
+def _between(lows: Sequence[float], level: float) -> float:
+    """Where a disk's fill ends: its edge strikes no line of words, which end at ``lows``."""
+    struck = next((low for low in lows if low - SIZE < level - LID < low + LID), None)
+    if struck is None:
+        return level
+    above, below = struck - SIZE + LID, struck + 2 * LID
+    return above if level - above < below - level else below
+
+
 def disk(
     x: float,
     y: float,
@@ -109,9 +118,9 @@ def disk(
             f"V{bottom:.1f}a{half:.0f} {LID:.0f} 0 0 1 {-2 * half:.0f} 0z"
         )
 
-    level = bottom - 2 * bottom * min(1.0, max(0.0, share))
-    rim = f"M{-half:.0f} {-bottom:.1f}a{half:.0f} {LID:.0f} 0 0 0 {2 * half:.0f} 0"
     written = [(line, LINE * (i + 1) + 1 - bottom) for i, line in enumerate(lines)]
+    level = _between([low for _, low in written], bottom - 2 * bottom * min(1.0, max(0.0, share)))
+    rim = f"M{-half:.0f} {-bottom:.1f}a{half:.0f} {LID:.0f} 0 0 0 {2 * half:.0f} 0"
     return h(
         "g",
         h("path", d=drum(-bottom), class_="drum"),

@@ -202,9 +202,11 @@ class Cms(NodeModel[CmsState]):
         1, "how many racks each of them has, also filled in turn (server)", ge=1, le=3
     )
     changes: int = budget(1, "how many other events are submitted", title="other events", le=9)
-    orders: int = budget(1, "how often an operator does something", title="operator's acts", le=9)
-    requests: int = budget(0, "how often a client reads or writes data", le=2)
-    crashes: int = budget(0, "how often a node goes down", le=MOST_FAULTS)
+    orders: int = budget(
+        1, "how many times an operator does something", title="operator's acts", le=9
+    )
+    requests: int = budget(0, "how many times a client reads or writes data", le=2)
+    crashes: int = budget(0, "how many times a node goes down", le=MOST_FAULTS)
     losses: int = budget(0, "how many nodes are lost for good", le=MOST_FAULTS)
     corruptions: int = budget(0, "how many nodes get a corrupt state", le=MOST_FAULTS)
     addresses: int = budget(

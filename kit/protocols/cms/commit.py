@@ -159,10 +159,10 @@ class Commit(NodeModel[CommitState]):
         ge=0,
         le=4,
     )
-    crashes: int = budget(0, "how often a member can go down", le=MOST)
-    losses: int = budget(0, "how often an answer to a submitter is lost", le=MOST)
+    crashes: int = budget(0, "how many times a member can go down", le=MOST)
+    losses: int = budget(0, "how many times an answer to a submitter is lost", le=MOST)
     replies: int = budget(
-        0, "how often a reply between members is lost", title="lost replies", le=MOST
+        0, "how many times a reply between members is lost", title="lost replies", le=MOST
     )
 
     # fmt: off

@@ -108,7 +108,7 @@ class Migration(NodeModel[MigratingCluster]):
         "schema", "what clients and operators ask for: schema changes, or every kind of change"
     )
     changes: int = budget(1, "how many changes of metadata are asked for", le=MOST)
-    crashes: int = budget(0, "how often a node can go down", le=MOST)
+    crashes: int = budget(0, "how many times a node can go down", le=MOST)
     deaths: int = budget(0, "how many nodes can be lost for good", le=1)
 
     # fmt: off

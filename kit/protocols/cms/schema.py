@@ -227,14 +227,14 @@ class Schema(NodeModel[SchemaState]):
         title="more changes",
         written=True,
     )
-    joins: int = budget(0, "how often X can begin to join", le=MOST)
-    writes: int = budget(0, "how often ks.t is written to", le=MOST)
-    cuts: int = budget(0, "how often a node loses sight of X", le=MOST)
-    cancels: int = budget(0, "how often an operator cancels the join", le=MOST)
-    restarts: int = budget(0, "how often a node stops and can be started again", le=MOST)
-    reconfigurations: int = budget(0, "how often the CMS grows by a node", le=MOST)
-    operations: int = budget(0, "how often a member leaves, moves or is replaced", le=MOST)
-    injections: int = budget(0, "how often somebody injects a gossip message", le=MOST)
+    joins: int = budget(0, "how many times X can begin to join", le=MOST)
+    writes: int = budget(0, "how many times ks.t is written to", le=MOST)
+    cuts: int = budget(0, "how many times a node loses sight of X", le=MOST)
+    cancels: int = budget(0, "how many times an operator cancels the join", le=MOST)
+    restarts: int = budget(0, "how many times a node stops and can be started again", le=MOST)
+    reconfigurations: int = budget(0, "how many times the CMS grows by a node", le=MOST)
+    operations: int = budget(0, "how many times a member leaves, moves or is replaced", le=MOST)
+    injections: int = budget(0, "how many times somebody injects a gossip message", le=MOST)
 
     # fmt: off
     ordered: bool = safeguard(

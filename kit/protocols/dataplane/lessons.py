@@ -157,7 +157,7 @@ def enough_answers(timeline: Timeline, request: int = 0) -> PosedQuestion:
     ]
     return posed(
         f"{row.title} was sent at epoch {row.planned} to {len(group)} replicas "
-        f"({', '.join(group)}) and wants {row.level}. Which answers are enough?",
+        f"({', '.join(group)}) at level {row.level}. Which answers are enough?",
         offered,
         good,
         f"For this plan, {row.level} means {_needs(row)}.",

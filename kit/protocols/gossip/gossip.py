@@ -181,8 +181,10 @@ class Gossip(NetworkModel):
         ge=1,
         le=MOST_FAULTS,
     )
-    partitions: int = budget(0, "how often the network is partitioned", le=MOST_FAULTS, own=False)
-    losses: int = budget(0, "how often a message is lost", le=MOST_FAULTS, own=False)
+    partitions: int = budget(
+        0, "how many times the network is partitioned", le=MOST_FAULTS, own=False
+    )
+    losses: int = budget(0, "how many times a message is lost", le=MOST_FAULTS, own=False)
 
     def set_up(self) -> None:
         """A cluster in which all know what was done before.

@@ -169,9 +169,9 @@ class GossipJoin(NodeModel[RingState]):
         1, "nodes that join next to the key, named X and Y (only for join)", ge=1, le=2
     )
     rf: int = parameter(1, "replicas of the key", ge=1, le=3)
-    writes: int = budget(1, "how often the key is written", le=3, own=False)
-    crashes: int = budget(0, "how often a node that drives an operation dies", le=MOST_FAULTS)
-    cuts: int = budget(0, "how often the network cuts a node off", le=MOST_FAULTS)
+    writes: int = budget(1, "how many times the key is written", le=3, own=False)
+    crashes: int = budget(0, "how many times a node that drives an operation dies", le=MOST_FAULTS)
+    cuts: int = budget(0, "how many times the network cuts a node off", le=MOST_FAULTS)
 
     ring_delay: bool = safeguard(
         "S-08",

@@ -195,8 +195,10 @@ class Discovery(NetworkModel):
         title="seeds",
         written=True,
     )
-    restarts: int = budget(0, "how often a node crashes and restarts", le=MOST_RESTARTS, own=False)
-    losses: int = budget(0, "how often a message is lost", le=MOST_RESTARTS, own=False)
+    restarts: int = budget(
+        0, "how many times a node crashes and restarts", le=MOST_RESTARTS, own=False
+    )
+    losses: int = budget(0, "how many times a message is lost", le=MOST_RESTARTS, own=False)
 
     transitive_closure: bool = safeguard(
         "S-36",

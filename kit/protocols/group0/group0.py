@@ -109,10 +109,14 @@ class Group0(Guards, raft.RaftLog, Serving):
         ge=0,
         le=MOST_NODES,
     )
-    elections: int = budget(0, "how often another leader is elected", le=MOST_FAULTS, own=False)
-    crashes: int = budget(0, "how often a node crashes", le=MOST_FAULTS, own=False)
-    losses: int = budget(0, "how often a submitted command is lost", le=MOST_FAULTS, own=False)
-    hours: int = budget(0, "how often an hour passes (server edition)", le=MOST_FAULTS, own=False)
+    elections: int = budget(
+        0, "how many times another leader is elected", le=MOST_FAULTS, own=False
+    )
+    crashes: int = budget(0, "how many times a node crashes", le=MOST_FAULTS, own=False)
+    losses: int = budget(0, "how many times a submitted command is lost", le=MOST_FAULTS, own=False)
+    hours: int = budget(
+        0, "how many times an hour passes (server edition)", le=MOST_FAULTS, own=False
+    )
     shards: int = parameter(
         2, "shards per node; group 0's server runs on the first one", ge=1, le=8
     )

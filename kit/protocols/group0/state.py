@@ -158,14 +158,14 @@ def key_of(in_flight: tuple[commands.Command, ...], at: int) -> str:
 
 
 def said(command: commands.Command) -> str:
-    """``1 → 2 create table ks.t by A``: from which state to which, what, by whom."""
+    """``1 → 2 “create table ks.t” by A``: from which state to which, what, by whom."""
     previous = "any" if command.previous is None else command.previous
     return f"{previous} → {command.new} {change(command)}"
 
 
 def change(command: commands.Command) -> str:
-    """What a command changes, by whom: ``create keyspace ks by A``."""
-    return f"{command.change.text} by {command.creator}"
+    """What a command changes, by whom: ``“create keyspace ks” by A``."""
+    return f"“{command.change.text}” by {command.creator}"
 
 
 @lru_cache(1 << 12)  # few differ

@@ -113,12 +113,12 @@ class Paxos(MachineModel):
         False, "whether writing to disk is a separate step, during which a node can crash"
     )
     fifo: bool = parameter(False, "whether messages on a link arrive in the order they were sent")
-    crashes: int = budget(0, "how often a node crashes", le=MOST, own=False)
-    losses: int = budget(0, "how often a message is lost", le=MOST, own=False)
-    copies: int = budget(0, "how often a message arrives twice", le=MOST, own=False)
-    holds: int = budget(0, "how often a message is held back", le=MOST, own=False)
-    partitions: int = budget(0, "how often the network is partitioned", le=MOST, own=False)
-    cuts: int = budget(0, "how often a single link is cut", le=MOST, own=False)
+    crashes: int = budget(0, "how many times a node crashes", le=MOST, own=False)
+    losses: int = budget(0, "how many times a message is lost", le=MOST, own=False)
+    copies: int = budget(0, "how many times a message arrives twice", le=MOST, own=False)
+    holds: int = budget(0, "how many times a message is held back", le=MOST, own=False)
+    partitions: int = budget(0, "how many times the network is partitioned", le=MOST, own=False)
+    cuts: int = budget(0, "how many times a single link is cut", le=MOST, own=False)
 
     # fmt: off
     majority: bool = safeguard(

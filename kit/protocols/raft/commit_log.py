@@ -122,7 +122,7 @@ class CommitLog(NodeModel[LogState]):
     )
     writes: int = budget(3, "how many writes clients send", le=12)
     changes: int = budget(2, "how many metadata changes there are", le=6)
-    crashes: int = budget(1, "how often the node crashes", le=3)
+    crashes: int = budget(1, "how many times the node crashes", le=3)
 
     # fmt: off
     sync_each: bool = safeguard(

@@ -56,7 +56,7 @@ EVENTS = {
     ),
     "snapshot": (
         "{node} takes a snapshot of {group}, which replaces the entries up to index {applied}.",
-        "A log must not grow forever: applied entries can be kept as a state.",
+        "A log must not grow forever, so a snapshot can take the place of applied entries.",
     ),
     "remove": (
         "{node} starts to remove {gone} from {group}: the new configuration is now in its log.",

@@ -86,12 +86,14 @@ class Raft(MachineModel):
         0, "the most messages on their way at once (0: any number)", le=40
     )
     fifo: bool = parameter(False, "whether messages on a link arrive in the order they were sent")
-    crashes: int = budget(0, "how often a server crashes", le=MOST_FAULTS, own=False)
-    drops: int = budget(0, "how often a message is lost", le=MOST_FAULTS, own=False)
-    duplicates: int = budget(0, "how often a message is duplicated", le=MOST_FAULTS, own=False)
-    holds: int = budget(0, "how often a message is held back", le=MOST_FAULTS, own=False)
-    partitions: int = budget(0, "how often the network is partitioned", le=MOST_FAULTS, own=False)
-    cuts: int = budget(0, "how often a single link is cut", le=MOST_FAULTS, own=False)
+    crashes: int = budget(0, "how many times a server crashes", le=MOST_FAULTS, own=False)
+    drops: int = budget(0, "how many times a message is lost", le=MOST_FAULTS, own=False)
+    duplicates: int = budget(0, "how many times a message is duplicated", le=MOST_FAULTS, own=False)
+    holds: int = budget(0, "how many times a message is held back", le=MOST_FAULTS, own=False)
+    partitions: int = budget(
+        0, "how many times the network is partitioned", le=MOST_FAULTS, own=False
+    )
+    cuts: int = budget(0, "how many times a single link is cut", le=MOST_FAULTS, own=False)
     writes_apart: bool = parameter(False, "whether writing to disk is a separate step")
 
     # fmt: off

@@ -108,13 +108,13 @@ class Recovery(LostMajority[RecoveryState]):
         max_length=9,
         written=True,
     )
-    crashes: int = budget(0, "how often a node can crash", le=MOST_CRASHES)
+    crashes: int = budget(0, "how many times a node can crash", le=MOST_CRASHES)
     deaths: int = budget(0, "how many more nodes can die for good", le=MOST_FAULTS)
     returns: int = budget(0, "how many of the given-up nodes can come back", le=MOST_FAULTS)
     changes: int = budget(
         0, "how many columns can be added", title="schema changes", le=MOST_FAULTS
     )
-    writes: int = budget(0, "how often a node can store data in a column", le=MOST_FAULTS)
+    writes: int = budget(0, "how many times a node can store data in a column", le=MOST_FAULTS)
 
     latest_index: bool = safeguard(
         "S-47",

@@ -137,7 +137,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         "whether the nodes died during a Raft upgrade, which needs every node (then "
         "fewer than half of the nodes can be dead)",
     )
-    crashes: int = budget(0, "how often a node can crash", le=lost_majority.MOST_FAULTS)
+    crashes: int = budget(0, "how many times a node can crash", le=lost_majority.MOST_FAULTS)
     deaths: int = budget(0, "how many more nodes can die for good", le=lost_majority.MOST_FAULTS)
     returns: int = budget(
         0, "how many of the given-up nodes can come back", le=lost_majority.MOST_FAULTS
@@ -147,7 +147,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     )
     mistypes: int = budget(
         0,
-        "how often group0_upgrade_state can be mistyped",
+        "how many times group0_upgrade_state can be mistyped",
         title="mistyped values",
         le=lost_majority.MOST_FAULTS,
     )
@@ -485,7 +485,8 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
     def finish(self, s: ModeState, node: Node) -> Next:
         """{node} finishes the Raft upgrade.
 
-        Some member has finished before, or all are in ``synchronize`` with one schema version.
+        Some member has already finished, or all are in ``synchronize``, with the same schema
+        version.
         """
         group = s.nodes[node].group
         members, heard = s.groups[group], s.heard(node, s.groups[group])

@@ -236,7 +236,7 @@ class Coordinating(Range):
     def _started(self, before: StorageState, action: Any, after: StorageState) -> str:
         number, unit, latest = action.request, self.history.unit, self.newest(after).epoch
         ask, sent_to = self.workload[number], self.listing(after.requests[number].in_flight)
-        sends = f"sends {self.title_of(number)} to {sent_to} and wants {ask.level}."
+        sends = f"sends {self.title_of(number)} to {sent_to} at level {ask.level}."
         if action.epoch == latest:
             return f"{ask.coordinator}, at {unit} {latest}, {sends}"
         behind = f"It is at {unit} {action.epoch} and has not heard of {unit} {latest}."

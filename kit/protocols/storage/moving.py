@@ -337,7 +337,7 @@ class Moving(Range):
         kind="time",
         when=lambda m: m.ring_delay > 0,
         says=lambda m, _, a, after: (
-            f"Time passes: {after.waited} of {counted(m.ring_delay, 'tick')} of RING_DELAY."
+            f"Time passes: tick {after.waited} of {m.ring_delay} (RING_DELAY)."
         ),
     )
     @purpose("Gossip waits for a fixed time, not for answers.")

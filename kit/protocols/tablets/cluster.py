@@ -277,32 +277,33 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         **WRITTEN,
     )
     answering: bool = parameter(False, "nodes apply stages and answer barriers one by one")
-    crashes: int = budget(0, "how often a node may crash", **FAULTS)
+    crashes: int = budget(0, "how many times a node may crash", **FAULTS)
     changes: int = budget(
         0,
-        "how often a coordinator that is up may be deposed",
+        "how many times a coordinator that is up may be deposed",
         title="coordinator changes",
         **FAULTS,
     )
     failures: int = budget(
         0,
-        "how often a piece of tablet work may fail on its own",
+        "how many times a piece of tablet work may fail on its own",
         title="failures of work",
         le=MOST_FAULTS,
     )
     full: int = budget(
         0,
-        "how often the disk that a tablet is streamed to may be full",
+        "how many times the disk that a tablet is streamed to may be full",
         title="full disks",
         le=MOST_FAULTS,
     )
     undone: int = budget(
         0,
-        "how often other work of an operation may fail; a drain with no place to go always fails",
+        "how many times other work of an operation may fail; "
+        "a drain with no place to go always fails",
         title="failures of operations",
         **FAULTS,
     )
-    exclusions: int = budget(0, "how often an operator can exclude a dead node", **FAULTS)
+    exclusions: int = budget(0, "how many times an operator can exclude a dead node", **FAULTS)
     late: int = budget(
         0,
         "how many stage RPCs may be late, and how many truncate RPCs",

@@ -216,9 +216,11 @@ class Resize(Hosts[ResizeState]):
     )
     initial: int = parameter(0, "the tablet count that the schema asks for", ge=0, le=1024)
     grows: int = budget(
-        1, "how often the table can grow to four times its size", title="growth", le=9
+        1, "how many times the table can grow to four times its size", title="growth", le=9
     )
-    shrinks: int = budget(0, "how often the table can shrink to a quarter", title="shrinking", le=9)
+    shrinks: int = budget(
+        0, "how many times the table can shrink to a quarter", title="shrinking", le=9
+    )
     moves: int = budget(0, "how many replicas the balancer can move to even out the load", le=9)
     repairs: int = budget(0, "how many repairs of a tablet can begin", le=9)
     ignored: tuple[str, ...] = parameter(

@@ -94,12 +94,12 @@ class Truncate(Hosts[TruncateState]):
     late: int = budget(1, "how many truncate RPCs may be late", title="late RPCs", le=9, own=False)
     changes: int = budget(
         0,
-        "how often another coordinator can take over",
+        "how many times another coordinator can take over",
         title="coordinator changes",
         le=9,
         own=False,
     )
-    moves: int = budget(0, "how often tablets can begin to move", le=9, own=False)
+    moves: int = budget(0, "how many times tablets can begin to move", le=9, own=False)
 
     truncate_session: bool = safeguard(
         "S-42",
@@ -230,7 +230,8 @@ class Truncate(Hosts[TruncateState]):
     def met(self, before: TruncateState, action: Any, after: TruncateState) -> str:
         """How a late RPC is received."""
         inside = self.let_in(before, self.number(action.node))
-        said = "deletes the rows" if inside else "does not know that session and refuses it"
+        unknown = "does not know the RPC's session and refuses the RPC"
+        said = "deletes the rows" if inside else unknown
         return f"The late RPC reaches {{node}}, which {said}."
 
     def arrived(self, before: TruncateState, action: Any, after: TruncateState) -> Iterator[Travel]:

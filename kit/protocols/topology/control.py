@@ -261,24 +261,26 @@ class Control(VotingModel[ControlState]):
     newer: tuple[str, ...] = written(
         (), "the nodes with a newer release, which supports one more cluster feature"
     )
-    crashes: int = faults("how often a node can crash")
+    crashes: int = faults("how many times a node can crash")
     changes: int = faults(
-        "how often a coordinator that is up can be deposed", title="coordinator changes"
+        "how many times a coordinator that is up can be deposed", title="coordinator changes"
     )
     failures: int = faults(
-        "how often a piece of work can fail on its own", title="failures of work"
+        "how many times a piece of work can fail on its own", title="failures of work"
     )
-    cuts: int = faults("how often a node can be cut off")
+    cuts: int = faults("how many times a node can be cut off")
     late: int = faults("how many streams can be left behind", title="streams left behind")
     addresses: int = faults(
-        "how often a node can be restarted with another address", title="address changes"
+        "how many times a node can be restarted with another address", title="address changes"
     )
     configurations: int = faults(
-        "how often a node can be restarted with more shards", title="configuration changes"
+        "how many times a node can be restarted with more shards", title="configuration changes"
     )
-    exclusions: int = faults("how often an operator can exclude a dead node")
+    exclusions: int = faults("how many times an operator can exclude a dead node")
     clients: int = faults("how many clients can make a request", title="client requests")
-    tablets: int = faults("how often the balancer can find something to move", title="tablet plans")
+    tablets: int = faults(
+        "how many times the balancer can find something to move", title="tablet plans"
+    )
     resizes: int = faults(
         "how many tables can become ready for a resize", title="resizes of tables"
     )

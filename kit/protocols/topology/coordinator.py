@@ -491,7 +491,7 @@ class Coordinator(Control):
         assert piece is not None
         begun = after.attempted.streaming and not before.attempted.streaming
         return (
-            f"{self.who(before)} {'starts' if begun else 'has finished'} the work “{piece.name}”."
+            f"{self.who(before)} {'starts' if begun else 'has finished'} the task “{piece.name}”."
         )
 
     def _work_sent(self, before: ControlState, action: Any, after: ControlState) -> Travels:

@@ -126,15 +126,17 @@ class Join(NetworkModel):
     )
     zombie: bool = parameter(False, "a removed node, Z, wakes up with an old write to A")
     restarts: int = budget(
-        0, "how often the joiner can crash and restart", le=MOST_FAULTS, own=False
+        0, "how many times the joiner can crash and restart", le=MOST_FAULTS, own=False
     )
     downgrades: bool = parameter(False, f"the joiner can restart without feature {FEATURE}")
     wipes: int = budget(
-        0, "how often the joiner's data directory can be cleared", le=MOST_FAULTS, own=False
+        0, "how many times the joiner's data directory can be cleared", le=MOST_FAULTS, own=False
     )
-    outages: int = budget(0, "how often a member can crash and restart", le=MOST_FAULTS, own=False)
-    losses: int = budget(0, "how often a message can be lost", le=MOST_FAULTS, own=False)
-    copies: int = budget(0, "how often a message can be duplicated", le=MOST_FAULTS, own=False)
+    outages: int = budget(
+        0, "how many times a member can crash and restart", le=MOST_FAULTS, own=False
+    )
+    losses: int = budget(0, "how many times a message can be lost", le=MOST_FAULTS, own=False)
+    copies: int = budget(0, "how many times a message can be duplicated", le=MOST_FAULTS, own=False)
 
     join_message_order: bool = safeguard(
         "S-37",
@@ -312,7 +314,7 @@ class Join(NetworkModel):
     def _place_words(self, before: ActorState, action: Any, after: ActorState) -> str:
         for row in tables(after).rows:
             if row not in tables(before).rows:
-                queued = f"{{node}} puts the request of {row.host} into the queue"
+                queued = f"{{node}} puts {row.host}'s request into the queue"
                 stored = f" It has verified and stored: {row.verified}." * bool(row.verified)
                 return f"{queued} and tells it to wait.{stored}"
         [answer] = posted(before.network, action, after.network)
@@ -342,7 +344,7 @@ class Join(NetworkModel):
         changed = next(row for row in tables(after).rows if row not in tables(before).rows)
         if changed.state == "left":
             return f"{{lead}} rejects {changed.host}: {because(changed.reason)}."
-        return f"{{lead}} finds the request of {changed.host} and accepts it: join_group0."
+        return f"{{lead}} finds {changed.host}'s request and accepts it: join_group0."
 
     def _taken(self, before: ActorState, action: Any, after: ActorState) -> Iterator[Travel]:
         """What the coordinator reads in group 0, and what it writes there of it."""
@@ -760,16 +762,17 @@ class Join(NetworkModel):
         return super().in_verbs(usual).removesuffix(f" - {FIRST_RACK} False")
 
     def in_full(self, message: Any) -> str:
-        """A message by its name in the protocol, with all that it says."""
+        """A message by its name in the protocol, with all that it says but the usual snitch."""
         if isinstance(message, JoinNodeRequest):
             has = f"features {', '.join(message.features) or 'none'}"
-            place = f"cluster {message.cluster}, snitch {message.snitch}"
+            place = f"cluster {message.cluster}"
+            place += f", snitch {message.snitch}" if message.snitch != SNITCH else ""
             instead = f", replaces {', '.join(message.replaces)}" if message.replaces else ""
             instead += f", ignores {', '.join(message.ignores)}" if message.ignores else ""
             instead += f", rack {message.rack}" if self.racks else ""
             instead += ", owns no tokens" if message.zero_token else ""
             said = f"start {message.call}, {place}, {has}{instead}"
-            return f"JOIN_NODE_REQUEST of {message.host} ({said})"
+            return f"{message.host}'s JOIN_NODE_REQUEST ({said})"
         if isinstance(message, JoinNodeResponse):
             said = message.verdict
             how = said if said == ACCEPTED else f"rejected, {because(said)}"
@@ -778,7 +781,7 @@ class Join(NetworkModel):
 
 
 SAID: dict[type, tuple[str, str]] = {
-    JoinNodeQuery: ("query of {0.host}", "JOIN_NODE_QUERY of {0.host} (start {0.call})"),
+    JoinNodeQuery: ("query of {0.host}", "{0.host}'s JOIN_NODE_QUERY (start {0.call})"),
     ModeReply: ("by {0.mode}", "the answer that nodes join by {0.mode}"),
     JoinNodeRequest: ("request of {0.host}", ""),
     JoinNodeResponse: ("{0.verdict}", ""),

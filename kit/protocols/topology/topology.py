@@ -189,7 +189,7 @@ class Topology(Serving, coordinator.Coordinator, Outages):
         verb=_request_words,
         label=_request_label,
         says=lambda m, before, action, after: (
-            f"The request {m._request_words(action)} is written into the tables "
+            f"The request {m._request_words(action)} is written to the tables "
             f"(state {after.state_id})."
         ),
         travels=_request_sent,

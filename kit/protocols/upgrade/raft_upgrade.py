@@ -100,15 +100,17 @@ class RaftUpgrade(NodeModel[Cluster]):
         False, "whether the last node has a definition that no other node can copy"
     )
     changes: int = budget(0, "how many changes clients request", title="schema changes", le=MOST)
-    crashes: int = budget(0, "how often a node can go down", le=MOST)
+    crashes: int = budget(0, "how many times a node can go down", le=MOST)
     deaths: int = budget(0, "how many nodes can be lost for good", le=MOST)
-    cuts: int = budget(0, "how often a pair can lose its connection", le=MOST)
+    cuts: int = budget(0, "how many times a pair can lose its connection", le=MOST)
     turns: int = budget(
-        0, "how often the option can be turned off again", title="options turned off", le=MOST
+        0, "how many times the option can be turned off again", title="options turned off", le=MOST
     )
-    restarts: int = budget(0, "how often a node can restart without needing to", le=MOST)
-    edits: int = budget(0, "how often an operator can write the row by hand", le=MOST)
-    retries: int = budget(0, "how often each node reports that it is waiting", le=MOST, own=False)
+    restarts: int = budget(0, "how many times a node can restart without needing to", le=MOST)
+    edits: int = budget(0, "how many times an operator can write the row by hand", le=MOST)
+    retries: int = budget(
+        0, "how many times each node reports that it is waiting", le=MOST, own=False
+    )
 
     schema_synchronization: bool = safeguard(
         "S-52",

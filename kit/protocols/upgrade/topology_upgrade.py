@@ -128,7 +128,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
     nodes: int = parameter(3, "how many members the cluster has", ge=1, le=9)
     older: int = parameter(0, "how many members, counted from A, run an older version", ge=0, le=9)
     joiners: int = budget(1, "how many nodes can join", le=3, own=False)
-    crashes: int = budget(0, "how often a node can go down", le=MOST)
+    crashes: int = budget(0, "how many times a node can go down", le=MOST)
     requests_after_done: bool = safeguard(
         "S-63",
         "Topology requests are served only after upgrade_state is done",

@@ -209,7 +209,7 @@ def _groups(scene: Scene) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...
         needed = majority(voters.bit_count())
         given_up = group <= s.abandoned and (group > OLD or s.leader != NOBODY)
         majority_is = f"{needed} {are(needed)} needed{', the group is given up' * given_up}"
-        run = f"{(running & voters).bit_count()} of {voters.bit_count()} voters run, {majority_is}"
+        run = f"{(running & voters).bit_count()} of {voters.bit_count()} voters run; {majority_is}"
         vote = "votes" if voters.bit_count() == 1 else "vote"
         said = run if voters == members else f"{', '.join(m.named(voters))} {vote}: {run}"
         able = any(is_majority(side, voters) for side in sides)
@@ -281,14 +281,14 @@ VIEWS = Views(
                 "row:{0.name}",
                 (
                     Column("node", _name),
-                    Column("runs in", "where"),
-                    Column("group id", "group_id"),
+                    Column("runs in", lambda row: row.where.removeprefix("the ")),
+                    Column("group id", lambda row: row.group_id.removeprefix("the ")),
                     Column("commit index", "node.index"),
                     Column("recovery_leader", "option"),
                     Column("data in", _data),
-                    Column("old Raft rows", "node.old_rows"),
+                    Column("old rows", "node.old_rows"),
                 ),
-                caption=f"What each node has persisted ({LEADS} recovery leader)",
+                caption=f"What each node has persisted ({LEADS} leads)",
                 of="{0.name}",
                 line=_persisted,
             ),

@@ -81,9 +81,9 @@ def _answer(scene: Scene, event: Completed) -> Question:
     row = facts.requests(model, before)[event.request]
     group = sorted({name for quota in row.plan for name in quota.replicas})
     return Question(
-        f"{event.coordinator} knows {model.history.unit} {event.epoch}. It sent {event.title}, "
-        f"which wants {row.level}, to {counted(len(group), 'replica')} ({', '.join(group)}) and "
-        f"has answers from {', '.join(row.answered) or 'nobody'}. What does it tell its client?",
+        f"{event.coordinator} knows {model.history.unit} {event.epoch}. It sent {event.title} "
+        f"to {counted(len(group), 'replica')} ({', '.join(group)}) at level {row.level} and has "
+        f"answers from {', '.join(row.answered) or 'nobody'}. What does it tell its client?",
         tuple(offered),
         (event.result,),
         scene.say,

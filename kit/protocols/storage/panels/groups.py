@@ -97,7 +97,7 @@ def _badges(scene: Scene) -> Badges:
     m, s = scene.model, scene.state
     yield m.history.unit, f"{m.history.unit} {facts.epoch(m, s)}", "plain"
     words = f"placements: {facts.computed(m, s)}"
-    yield "computed", words, "plain", "how often placements were computed"
+    yield "computed", words, "plain", "how many times placements were computed"
     yield "rest", *(("= stable", "") if facts.stable(m, s) else ("… moving", "busy"))
     session = facts.session(m, s)
     yield "session", "" if session is None else f"session {session or '–'}", "plain"

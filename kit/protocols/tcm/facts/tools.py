@@ -45,7 +45,7 @@ PLACEMENT_COLUMNS = (
     *("range_start_bytes", "range_end_bytes", "read_endpoints", "write_endpoints"),
     *("read_replicas", "write_replicas"),
 )
-NO_CMS = "this model shows the CMS as a single place; models cms and migration show its members"
+NO_CMS = "this model shows the CMS as one unit; the models cms and migration show its members"
 
 
 def kind_of(kind: Kind, step: str) -> str:
