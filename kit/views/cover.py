@@ -80,7 +80,7 @@ def _stake(story: Story, scene: Scene, danger: tuple[Safeguard, str] | None) -> 
         yield h("p", say("Watch what happens."))
     elif gone:
         more = "" if scene.closed else say("Choose other actions until a promise breaks.")
-        yield h("p", say("This run breaks no promise."), f" {more}" if more else "")
+        yield h("p", say("This story breaks no promise."), f" {more}" if more else "")
 
 
 def _cast(picture: Frag) -> Iterator[tuple[str, str]]:

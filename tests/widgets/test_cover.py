@@ -98,7 +98,7 @@ def test_a_cover_tells_whether_the_run_breaks_a_promise() -> None:
     """An exercise does not: you shall; another run does, and you watch."""
     exercise = Player("dataplane/no-barrier").rendered.html(0)
     assert "With S-01 off, an acknowledged write could be lost." in exercise
-    assert "This run breaks no promise. Choose other actions until a promise breaks." in exercise
+    assert "This story breaks no promise. Choose other actions until a promise breaks." in exercise
     told = Player("gossip_join/two-shadow-rounds").rendered.html(0)
     assert "Watch what happens." in told
     assert "This run" not in told
