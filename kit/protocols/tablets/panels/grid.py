@@ -73,7 +73,8 @@ BESIDE = 2.0  # how far a card is from the edge
 PORT = 6  # how far a node's place is from its cells
 BEFORE = 6.0  # how far words below a node are from there, where lines of a client are
 ENTRY = 0.85  # which part of a cell is left of where flows go, so that few chips are there
-LEADS, LOAD = "★", "100"
+LEADS, LOAD, LOADED = "★", "100", 2 * HEAD + 60
+"""A node's crown, the longest load, and the room of its head and the disk beside it."""
 LEAST_OF_HEADS, MOST_LETTERS = 42.0, 3
 """The least row that has room for a node's head, and letters of a name that fit into it."""
 AIR = 12.0
@@ -223,7 +224,7 @@ def _columns(grid: TabletGrid, room: Room) -> tuple[float, float]:
     rack = max((len(host.rack) for host in grid.hosts), default=0)
     left = max(room_of_names(grid), RACK_LETTER * rack + 4)
     loaded = (f"{host.note} {LOAD}" for host in grid.hosts if host.fill is not None)
-    left = max([left, *(measured(line) + PORT + 6 for line in loaded)])
+    left = max([left, *(max(measured(line) + PORT + 6, LOADED) for line in loaded)])
     left += room.lane * ((room.width - left - room.lane) / shards >= LEAST_BESIDE)
     return left, max(LEAST_CELL, (room.width - left - 2) / shards)
 
@@ -516,7 +517,7 @@ def _legend(grid: TabletGrid, every: Sequence[HeldReplica], marks: frozenset[str
     sized = any(host.tag.startswith(SIZED) for host in grid.hosts)
     yield from ("below a node: size of a tablet in its map, in % of the target",) * sized
     loads = any(host.fill is not None for host in grid.hosts)
-    yield from ("below a node: its load; disk: load relative to the highest",) * loads
+    yield from ("below a node: its load; disk: load, full as the highest at the start",) * loads
     yield from ("hollow: down",) * any(host.health == "down" for host in grid.hosts)
     yield from ("ban: excluded",) * any(host.is_banned for host in grid.hosts)
     yield from ("+ at a node: joins",) * any(host.health == "joining" for host in grid.hosts)
@@ -699,7 +700,7 @@ def _row(
 def _load(host: GridHost, left: float) -> Iterator[Frag]:
     """Beside a head a disk as full as the load is by the largest one."""
     if host.fill is not None:
-        place = f"translate({2 * HEAD + 32 - left:.0f} -6) scale({SMALL})"
+        place = f"translate({2 * HEAD + 37 - left:.0f} -6) scale({SMALL})"
         yield h("g", disk(0, 0, host.fill), transform=place)
 
 

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from kit.engine.registry import entries
 from kit.protocols.tablets.hosts import host_spot, replica_spot
+from kit.protocols.tablets.panels.balance import node_loads
 from kit.protocols.tablets.panels.grid import (
     BARRIER_SIGNS,
     CHIP,
@@ -25,6 +26,7 @@ from kit.protocols.tablets.panels.grid import (
     MOST_LISTED,
     MOST_SHARDS,
     NAME_LETTER,
+    SMALL,
     WIDTH,
     draw_density,
     draw_grid,
@@ -45,6 +47,7 @@ from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica
 from kit.views.fragment import Frag
 from kit.views.labels import LINE, Box, measured
 from kit.views.registry import for_model
+from kit.views.replicas import DISK_WIDE
 from tests.keyed import check_keys
 from tests.protocols.tablets.rules.drawn_maps import HOSTS, SHARDS, maps, moved
 from tests.views.frames import classed, part, scenes, walk
@@ -511,3 +514,19 @@ def test_who_has_left_is_not_only_down() -> None:
     row = part(drawn_in("tablets/decommission-drains-first")[-1], "host:C")
     assert row
     assert words_by_part(row) == {"host:C": {"left"}}
+
+
+def test_the_disk_of_a_load_stands_free() -> None:
+    """Between a node's head and its cells, and a bar of a node changes only as its load does."""
+    for scenario in entries()["balance"].scenarios:
+        for drawn in drawn_in(f"balance/{scenario.name}"):
+            for row in (each for each in drawn.walk() if (each.key or "").startswith("host:")):
+                places = [PLACE.match(each.get("transform") or "") for each in row.kids
+                          if isinstance(each, Frag) and classed(each, "drum")]  # fmt: skip
+                assert all(at and float(at[1]) + SMALL * DISK_WIDE / 2 < 0 for at in places)
+        lines = [
+            {row[0]: (row[2], row[3]) for row in node_loads(scene.model, scene.state)}
+            for scene in scenes(walk(f"balance/{scenario.name}"))
+        ]
+        for before, after in pairwise(lines):
+            assert all(after[n][1] == before[n][1] for n in after if after[n][0] == before[n][0])
