@@ -47,7 +47,7 @@ from kit.views.trails import travelled
 
 LEFT, TOP, SHARDS = 66.0, 30.0, 16.0
 """Of nodes' names with *excluded* below, of the line of group 0, of that with shards' numbers."""
-LANE, LEAST_BESIDE = 58.0, 140.0
+LANE, LEAST_BESIDE = 74.0, 140.0
 """Between heads and cells, of what travels between heads; how wide a cell is at least beside it."""
 LEAST_CELL, CHIP, GAP = 44.0, 20.0, 4.0
 LETTER = 7.5  # how wide a letter of a chip is at most
