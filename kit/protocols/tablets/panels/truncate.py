@@ -142,6 +142,7 @@ TRUNCATE = Views(
             gates=gates,
             meanings={
                 "key": "knows the open session",
+                "with bars": "an RPC that is late",
                 "blue": "has rows",
                 "g0": "group 0, with the coordinator",
             },
