@@ -287,7 +287,9 @@ def _close(event: what.Happened, other: what.Happened) -> bool:
         return True
     if isinstance(event, what.Delivered) and isinstance(other, what.Delivered):
         return (
-            event.answers != event.epoch or measured(_held(event)) > STEP / 2 or len({*places}) < 2
+            event.answers != event.epoch
+            or measured(_held(event)) > STEP * 0.75
+            or len({*places}) < 2
         )
     return len(places) == 2 and places[0] == places[1] and not applied
 
