@@ -59,18 +59,13 @@ OPERATOR = "operator"
 
 
 class LogKeeper(State, frozen=True, cache_hash=True):
-    """A node: its log, how it is, and whether what it made of its log is corrupt.
-
-    Nobody can reach one that is ``lost``, and one that has ``left`` does not come back. One that
-    has ``moved`` has another address than it began with; ``met`` are the nodes that it has found
-    again through its seeds.
-    """
+    """A node: its log, how it is, and whether what it made of its log is corrupt."""
 
     log: NodeLog
-    health: Health = "up"
+    health: Health = "up"  # nobody reaches who is lost, and who has left does not come back
     corrupt: bool = False
-    moved: bool = False
-    met: int = 0
+    moved: bool = False  # it has another address than it began with
+    met: int = 0  # the nodes that it has found again through its seeds
 
 
 class CmsState(State, frozen=True, cache_hash=True):
@@ -250,8 +245,7 @@ class Cms(NodeModel[CmsState]):
     def set_up(self) -> None:
         """The nodes, their datacenters and racks, and the sizes.
 
-        Raises BadInput for more members than nodes of the cluster, a first member that is not in
-        it, or sizes that are none.
+        Raises BadInput for members that the cluster does not have, or sizes that are none.
         """
         present = self.nodes - self.newcomers
         if self.flag not in "ABCDEF"[:present]:
@@ -283,9 +277,7 @@ class Cms(NodeModel[CmsState]):
         self.machine = Machine(Members((1 << present) - 1).but(**given), rules.enact)
 
     def start(self) -> CmsState:
-        """The first epoch names the members, from the flagged node on round the cluster; its nodes
-        have that epoch, newcomers nothing.
-        """
+        """Epoch 1 names the members, from the flagged node on; newcomers do not have it yet."""
         present = self.nodes - self.newcomers
         founding = Entry(1, f"{rules.INITIALIZE} {letters(self.founders)}", self.flag)
         log = logs.received(NodeLog(), founding, self.machine)
@@ -346,10 +338,7 @@ class Cms(NodeModel[CmsState]):
         return listed
 
     def electorates(self, s: CmsState, node: int) -> Iterator[Members]:
-        """From which members a proposer may take its quorum: those that it knows or has heard of.
-
-        Whoever is asked answers who the members are by its own log.
-        """
+        """From which members a proposer may take its quorum: by its log, or by those of others."""
         yield self.known(s, node)
         if self.electorate == "heard":
             others = nodes_in(alive(self, s) & self.reached(s, node) & ~(1 << node))
@@ -357,14 +346,11 @@ class Cms(NodeModel[CmsState]):
             yield from {self.known(s, each) for each in newer}
 
     def wanted(self, s: CmsState, members: Members) -> int:
-        """Who is to be a member: by the cluster's size, by an operator's size, or by hand.
-
-        Nobody adds who does not answer; a member that is down stays one.
-        """
+        """Who is to be a member: by the cluster's size, by an operator's size, or by hand."""
         candidates = members.cluster & ~members.leaving
         if members.chosen & candidates:
             return members.chosen & candidates
-        candidates &= working(self, s) | members.writers
+        candidates &= working(self, s) | members.writers  # a member that is down stays one
         if self.edition == "server":
             return self.walked(candidates, members.by_dc or str(members.size))
         size = rules.size_for((members.cluster & ~members.leaving).bit_count(), *self.thresholds)
@@ -477,13 +463,10 @@ class Cms(NodeModel[CmsState]):
         return None
 
     def unrepaired(self, s: CmsState, log: NodeLog) -> int:
-        """Who may lack something that was accepted since the last addition began, by a log.
-
-        In the documents that is the node that was added last, in the published code each member.
-        """
+        """Who may lack something that was accepted since the last addition began, by a log."""
         members: Members = logs.metadata(log, self.machine)
         group = members.writers & working(self, s)
-        if self.edition == "documents":
+        if self.edition == "documents":  # the node that was added last; else each member
             added = [rules.parsed(each.event) for each in log.entries]
             group &= next((named for kind, named in added[::-1] if kind == rules.FINISH_ADD), 0)
         since = range(begun_at(log) + 1, log.epoch + 1)
@@ -493,9 +476,7 @@ class Cms(NodeModel[CmsState]):
     # -- the log travels ---------------------------------------------------------------------------
 
     def behind(self, s: CmsState) -> Iterator[tuple[int, int]]:
-        """Who may learn the log, and from whom: from the node that has applied most of it, of those
-        that it reaches, or that reach it.
-        """
+        """Who may learn the log, and of whom: it has applied most, of those that it can talk to."""
         up = working(self, s)
         for node in nodes_in(up):
             mine = self.reached(s, node)
@@ -858,10 +839,7 @@ class Cms(NodeModel[CmsState]):
         return None
 
     def quorate(self, s: CmsState, among: int, *, reached: bool = True) -> list[int]:
-        """The members among these nodes that have a quorum of them, each by its own log.
-
-        That is one which it has ``reached``, or might find again.
-        """
+        """The members among these nodes with a quorum of them: ``reached``, or to be found again."""
         able = []
         for node in nodes_in(among):
             members, voters = self.known(s, node), self.reached(s, node) if reached else -1
@@ -897,14 +875,11 @@ class Cms(NodeModel[CmsState]):
         return s.at(node, log=logs.received(without_held, forced, self.machine))
 
     def handmade(self, s: CmsState) -> Snapshot:
-        """The snapshot that an operator composes: the newest state, with members that are up.
-
-        It is above all that anybody has stored. Once it is loaded somewhere it is the same one.
-        """
+        """The snapshot that an operator composes: the newest state, with members that are up."""
         there = (s.nodes[node] for node in nodes_in(alive(self, s)))
         loaded = {each.epoch: each for node in there for each in node.log.snapshots}
         top = max((each.epoch for node in s.nodes for each in all_of(node.log)), default=0)
-        if top in loaded:
+        if top in loaded:  # once it is somewhere it is the same one
             return loaded[top]
         newest, up = self.newest(s), alive(self, s)
         up &= newest.cluster

@@ -143,11 +143,7 @@ class Commit(NodeModel[CommitState]):
         title="log",
     )
     ballots: int = parameter(
-        1,
-        "rounds of a duel: how many ballots a member opens for one slot",
-        ge=1,
-        le=4,
-        counts=True,
+        1, "rounds of a duel: how many ballots a member opens for one slot", ge=1, le=4, counts=True
     )
     replication: bool = parameter(
         True, "whether entries spread on their own (off: each of those messages is lost)"
@@ -242,9 +238,7 @@ class Commit(NodeModel[CommitState]):
         return self.knowing(s, node, logs.caught_up(mine, sent, self.machine))
 
     def unanswered(self, s: CommitState, member: int, acceptor: int) -> Next:
-        """What comes of asking an acceptor that answers no ballot: it is down or has promised a
-        higher one; or it knows what the slot holds, and the member learns that.
-        """
+        """What comes of asking one that answers no ballot; it may tell what the slot holds."""
         name, other = self.names[acceptor], s.nodes[acceptor]
         if not other.up:
             return refused(f"{name} is down", (name,))
@@ -544,11 +538,7 @@ class Commit(NodeModel[CommitState]):
         says=_deliver_says,
         travels=[
             Travel(
-                "entry",
-                "log:{epoch}",
-                "n:{node}",
-                "epoch {epoch}",
-                "log → {node}: epoch {epoch}",
+                "entry", "log:{epoch}", "n:{node}", "epoch {epoch}", "log → {node}: epoch {epoch}"
             )
         ],
         unasked=True,

@@ -103,9 +103,8 @@ class SchemaNode(State, frozen=True, cache_hash=True):
     """A node: how far it is, the epoch that it has applied, its schema, what gossip says.
 
     ``out``: it has not begun; ``asked``: it has asked a seed; ``boot`` and ``streamed``: it joins.
-    ``back``: it has started again, and has not checked its list of ``members`` of the CMS, which is
-    on its disk. ``failed``: it could not load its schema. ``data`` is a mask of writes, ``plan``
-    the replication for which it has streamed.
+    ``back``: it has started again, and has not checked its list of ``members`` yet. ``failed``: it
+    could not load its schema.
     """
 
     name: str
@@ -114,9 +113,9 @@ class SchemaNode(State, frozen=True, cache_hash=True):
     epoch: int
     cells: Mutations
     view: View
-    members: tuple[str, ...] = ()
-    data: int = 0
-    plan: tuple[tuple[str, int], ...] = ()
+    members: tuple[str, ...] = ()  # of the CMS; the list is on its disk
+    data: int = 0  # a mask of writes
+    plan: tuple[tuple[str, int], ...] = ()  # the replication for which it has streamed
 
     @property
     def is_up(self) -> bool:
@@ -156,21 +155,15 @@ class SchemaNode(State, frozen=True, cache_hash=True):
 
 
 class SchemaState(State, frozen=True, cache_hash=True):
-    """All nodes, the log, what clients have asked for, what is left of each budget.
-
-    ``sent`` are changes on their way to the CMS, ``done`` those that clients were told are done,
-    ``rejected`` those that lost, each with the epoch that it lost to. ``written`` has for each
-    acknowledged write the id of the table that it is under. ``cut`` is who does not reach the
-    joiner.
-    """
+    """All nodes, the log, what clients have asked for, what is left of each budget."""
 
     nodes: tuple[SchemaNode, ...] = ()
     log: tuple[Entry, ...] = ()
-    sent: tuple[int, ...] = ()
-    done: tuple[int, ...] = ()
-    rejected: tuple[tuple[int, int], ...] = ()
-    written: tuple[str, ...] = ()
-    cut: str = ""
+    sent: tuple[int, ...] = ()  # changes on their way to the CMS
+    done: tuple[int, ...] = ()  # changes of which clients were told that they are done
+    rejected: tuple[tuple[int, int], ...] = ()  # changes, each with the epoch that it lost to
+    written: tuple[str, ...] = ()  # of each acknowledged write, the id of the table it is under
+    cut: str = ""  # who does not reach the joiner
     joins: int = 0
     writes: int = 0
     cuts: int = 0
@@ -222,10 +215,7 @@ class Schema(NodeModel[SchemaState]):
         "type", "which two changes meet: a type is used and dropped, a table is created twice, …"
     )
     changes: tuple[str, ...] = parameter(
-        (),
-        "what else clients ask for: create table ks.t at B",
-        title="more changes",
-        written=True,
+        (), "what else clients ask for: create table ks.t at B", title="more changes", written=True
     )
     joins: int = budget(0, "how many times X can begin to join", le=MOST)
     writes: int = budget(0, "how many times ks.t is written to", le=MOST)
@@ -455,11 +445,7 @@ class Schema(NodeModel[SchemaState]):
                 ("request", "data"),
             ),
             there_and_back(
-                "{node}",
-                "{source}",
-                "states, schema",
-                "states, schema",
-                ("message", "message"),
+                "{node}", "{source}", "states, schema", "states, schema", ("message", "message")
             ),
         ),
     )

@@ -36,11 +36,7 @@ class RequestRow(Struct, frozen=True):
 
 
 class StoreRow(Struct, frozen=True):
-    """What a node has on its disk: the log, its snapshots and archive, its part in Paxos.
-
-    ``replays`` counts the entries after its newest snapshot, which it has to replay. Promises and
-    accepted values are for epochs that it has not applied, the highest one last.
-    """
+    """What a node has on its disk: the log, its snapshots and archive, its part in Paxos."""
 
     name: str
     epoch: int
@@ -48,8 +44,8 @@ class StoreRow(Struct, frozen=True):
     held: tuple[str, ...]
     snapshots: tuple[int, ...]
     archive: tuple[str, ...]
-    replays: int
-    promised: tuple[str, ...]
+    replays: int  # the entries after its newest snapshot
+    promised: tuple[str, ...]  # for epochs that it has not applied, the highest one last
     accepted: tuple[str, ...]
 
 

@@ -23,10 +23,7 @@ PHASES = {
 
 
 class KnownRow(Struct, frozen=True):
-    """A node: how far it is, what it has applied, whom it writes to, its list of the CMS.
-
-    ``missing`` are acknowledged writes that a joiner does not have.
-    """
+    """A node: how far it is, what it has applied, whom it writes to, its list of the CMS."""
 
     name: str
     phase: str
@@ -35,7 +32,7 @@ class KnownRow(Struct, frozen=True):
     joining: tuple[str, ...]
     members: tuple[str, ...]
     holds: tuple[int, ...]
-    missing: int
+    missing: int  # acknowledged writes that a joiner does not have
 
 
 class ChangeRow(Struct, frozen=True):

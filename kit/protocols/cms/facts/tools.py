@@ -68,10 +68,7 @@ HEALTH = ("members", "answering", "can_commit", "needs_reconfiguration", "commit
 
 
 class LoggedEvent(Struct, frozen=True):
-    """An entry before it is printed: its kind, what it says, its id, who wanted it, of which node.
-
-    More fields of its kind are given by their published names.
-    """
+    """An entry before it is printed: its kind, what it says, its id, who wanted it, of whom."""
 
     epoch: int
     kind: str
@@ -80,7 +77,7 @@ class LoggedEvent(Struct, frozen=True):
     by: str = ""
     node: int | None = None
     replaced: int | None = None
-    more: Mapping[str, str] = {}
+    more: Mapping[str, str] = {}  # other fields of its kind, by their published names
 
 
 def number_of(m: Cms, entry: Entry) -> int:

@@ -159,10 +159,7 @@ BADGES = (
         lambda m, step: any(each.stage == "rejected" for each in step.after.requests),
     ),
     Badge(
-        "a comparison that includes every node",
-        "migration",
-        "migration/mismatch",
-        _all_answered,
+        "a comparison that includes every node", "migration", "migration/mismatch", _all_answered
     ),
 )
 

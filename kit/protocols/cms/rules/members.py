@@ -43,21 +43,16 @@ PREPARE, END = "prepare reconfiguration", "end of reconfiguration"
 
 
 class Members(Struct, frozen=True, cache_hash=True):
-    """The members at an epoch: whose answers count for reads, and for writes of the log.
+    """The members at an epoch: whose answers count for reads, and for writes of the log."""
 
-    ``cluster`` are all nodes, ``leaving`` those that are to leave it. ``size`` is what an operator
-    asked for in the first datacenter, or ``by_dc`` in any, ``chosen`` whom one asked for by hand
-    (0: nobody asked). ``moved`` are those of which the log has a new address.
-    """
-
-    cluster: int = 0
+    cluster: int = 0  # all nodes
     readers: int = 0
     writers: int = 0
-    leaving: int = 0
-    size: int = 0
-    by_dc: str = ""
-    chosen: int = 0
-    moved: int = 0
+    leaving: int = 0  # the nodes that are to leave the cluster
+    size: int = 0  # what an operator asked for in the first datacenter
+    by_dc: str = ""  # the same in any of them
+    chosen: int = 0  # whom an operator asked for by hand; 0: nobody did
+    moved: int = 0  # the nodes of which the log has a new address
 
     @property
     def pending(self) -> int:
