@@ -149,8 +149,10 @@ def to_voters(m: Cms, before: CmsState, a: Any, after: CmsState) -> Iterator[Tra
             yield Travel("answer", *ends[::-1], "stored", f"{name} → {a.member}: stored", 1)
 
 
-order = partial(action, spends="orders", travels=to_voters, unasked=True)
-"""An action that an operator asks for, and that is an entry of the log."""
+voted = partial(action, travels=to_voters)
+"""An action that is an entry of the log."""
+order = partial(voted, spends="orders", unasked=True)
+"""One that an operator asks for."""
 forcing = partial(action, when=lambda m: m.has_override, unasked=True)
 """An action of the override."""
 
@@ -416,12 +418,11 @@ class Cms(NodeModel[CmsState]):
             s = s.at(node, log=logs.received(s.nodes[node].log, new, self.machine))
         return s
 
-    @action(
+    @voted(
         tag="submit",
         each=votes,
         label="{member} commits a change with {by}",
         spends="changes",
-        travels=to_voters,
         unasked=True,
     )
     @purpose("Every change of metadata is a log entry that a quorum stores.")
@@ -429,12 +430,11 @@ class Cms(NodeModel[CmsState]):
         """{member} commits an event as epoch {epoch}, stored by {who}."""
         return self.commit(s, member, by, rules.CHANGE)
 
-    @action(
+    @voted(
         each=lambda m, s: (
             vote for vote in m.votes(s, drives=True) if m.step_of(s, m.known(s, vote[0]))
         ),
         label=lambda m, s, act: f"{{member}}: {m.due(s, m.names.index(act.member))} with {{by}}",
-        travels=to_voters,
     )
     @purpose("The CMS changes one node at a time, so that old and new quorums share a member.")
     def advance(self, s: CmsState, member: Node, by: By) -> Next:
@@ -503,10 +503,10 @@ class Cms(NodeModel[CmsState]):
         knowing = nodes_in(working(self, s))
         return union(self.unrepaired(s, s.nodes[node].log) for node in knowing)
 
-    @action(tag="repair", each=to_repair, says="{node} gets what the CMS accepted: {accepted}.")
+    @action(tag="repair", each=to_repair)
     @purpose("A new member must learn of decisions made before its vote counted.")
     def repair_paxos(self, s: CmsState, node: Node) -> Next:
-        """A member gets all entries that others accepted since the last addition began."""
+        """{node} gets what the CMS accepted: {accepted}."""
         up, log = working(self, s) & self.reached(s, node), s.nodes[node].log
         members = self.newest(s)
         if not is_majority(up, members.readers):
@@ -552,10 +552,9 @@ class Cms(NodeModel[CmsState]):
             return refused("a change of the CMS has to end first", self.named(changing))
         return self.commit(s, member, by, f"{rules.LEAVE} {self.names[node]}")
 
-    @action(
+    @voted(
         tag="depart",
         each=lambda m, s: m.votes_on(s, lambda known: known.leaving & alive(m, s)),
-        travels=to_voters,
         hand=off_stage,
     )
     @purpose("The node's disk leaves with it, so enough other nodes must have the log.")
@@ -801,12 +800,11 @@ class Cms(NodeModel[CmsState]):
         met = s.nodes[node].met | 1 << peer
         return s.at(node, met=met).at(peer, met=s.nodes[peer].met | 1 << node)
 
-    @action(
+    @voted(
         each=lambda m, s: m.votes_on(
             s, lambda known: alive(m, s) & ~known.moved & s.where(lambda n: n.moved)
         ),
         when=lambda m: m.addresses,
-        travels=to_voters,
     )
     @purpose("Once the log has the address, every node that follows the log has it.")
     def register(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
@@ -839,7 +837,7 @@ class Cms(NodeModel[CmsState]):
         return None
 
     def quorate(self, s: CmsState, among: int, *, reached: bool = True) -> list[int]:
-        """The members among these nodes with a quorum of them: ``reached``, or to be found again."""
+        """The members among these nodes with a quorum of them, ``reached`` or to be found again."""
         able = []
         for node in nodes_in(among):
             members, voters = self.known(s, node), self.reached(s, node) if reached else -1

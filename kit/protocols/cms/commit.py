@@ -109,6 +109,12 @@ def _round_trip(m: Commit, before: CommitState, a: Any, after: CommitState) -> I
         yield Travel("answer", a.acceptor, a.node, back, leg=1)
 
 
+to_acceptor = partial(
+    action, when=lambda m: m.backend == "paxos" and m.size > 1, travels=_round_trip
+)
+"""An action by which a member asks an acceptor."""
+
+
 class Commit(NodeModel[CommitState]):
     """A metadata service of some nodes of a cluster, to which events are submitted."""
 
@@ -293,15 +299,10 @@ class Commit(NodeModel[CommitState]):
 
     # -- one slot, by Paxos ------------------------------------------------------------------------
 
-    @action(
-        tag="ballot",
-        each=at_work(lambda work: True),
-        when=lambda m: m.backend == "paxos",
-        says="{node} opens ballot {ballot} for epoch {epoch} and is the first to promise it.",
-    )
+    @action(tag="ballot", each=at_work(lambda work: True), when=lambda m: m.backend == "paxos")
     @purpose("Ballots are ordered, so one of two members has to give way.")
     def open_ballot(self, s: CommitState, node: Node) -> Next:
-        """A member opens a ballot for a slot, or a higher one after another member's ballot."""
+        """{node} opens ballot {ballot} for epoch {epoch} and is the first to promise it."""
         mine = s.nodes[node]
         work, epoch = mine.handles, mine.log.epoch + 1
         highest = max(s.nodes[place].slot(epoch).promised for place in nodes_in(self.live(s)))
@@ -350,12 +351,7 @@ class Commit(NodeModel[CommitState]):
         more = f", and says that it has accepted {had}" if had else ""
         return f"{{acceptor}} promises ballot {{ballot}} to {{node}}{more}."
 
-    @action(
-        each=asking(proposes=False),
-        when=lambda m: m.backend == "paxos" and m.size > 1,
-        says=_asking_says,
-        travels=_round_trip,
-    )
+    @to_acceptor(each=asking(proposes=False), says=_asking_says)
     @purpose("A majority of promises shuts out every lower ballot.")
     def prepare(self, s: CommitState, node: Node, acceptor: Node) -> Next:
         """A member asks an acceptor for a promise, or learns what the slot already holds."""
@@ -418,13 +414,7 @@ class Commit(NodeModel[CommitState]):
             return Answer("rejected", against.epoch, against.reason)
         return None
 
-    @action(
-        tag="accept",
-        each=asking(proposes=True),
-        when=lambda m: m.backend == "paxos" and m.size > 1,
-        says=_asking_says,
-        travels=_round_trip,
-    )
+    @to_acceptor(tag="accept", each=asking(proposes=True), says=_asking_says)
     @purpose("Every later majority will report what this majority has accepted.")
     def accept_value(self, s: CommitState, node: Node, acceptor: Node) -> Next:
         """A member asks an acceptor to accept its value."""
@@ -494,14 +484,10 @@ class Commit(NodeModel[CommitState]):
         """The members that have an answer for a submitter."""
         return s.where(lambda node: node.handles.answer is not None)
 
-    @action(
-        each=ended,
-        says="{node} answers {submitter}: {outcome}.",
-        travels=[Travel("answer", "{node}", "{submitter}", "{outcome}")],
-    )
+    @action(each=ended, travels=[Travel("answer", "{node}", "{submitter}", "{outcome}")])
     @purpose("The submitter learns the epoch of its event, or the epoch that is in the way.")
     def answer(self, s: CommitState, node: Node) -> CommitState:
-        """A member tells the submitter what became of its event."""
+        """{node} answers {submitter}: {outcome}."""
         work = s.nodes[node].handles
         assert work.answer is not None
         answer = work.answer.but(knows_members=s.requests[work.request].knows_members)
@@ -564,14 +550,13 @@ class Commit(NodeModel[CommitState]):
     @action(
         verb="ask {peer} for {node}",
         each=behind,
-        says="{node} asks {peer} for everything after epoch {known} and gets {sent}.",
         travels=there_and_back(
             "{node}", "{peer}", "above {known}?", "{sent}", ("request", "entry")
         ),
     )
     @purpose("Any peer can fill the gap, so no single message has to arrive.")
     def catch_up(self, s: CommitState, node: Node, peer: Node) -> CommitState:
-        """A node asks a peer for the log above its own epoch: entries, or a snapshot first."""
+        """{node} asks {peer} for everything after epoch {known} and gets {sent}."""
         return self.from_peer(s, node, peer)
 
     @action(
@@ -579,12 +564,11 @@ class Commit(NodeModel[CommitState]):
             lambda node: node.log.snapshots and node.log.cut < node.log.snapshots[-1].epoch
         ),
         when=lambda m: any(each.event == SNAPSHOT for each in m.submissions),
-        says="{node} truncates its log up to epoch {cut}. An archive keeps those entries.",
         unasked=True,
     )
     @purpose("A snapshot contains everything that the entries below it say.")
     def truncate(self, s: CommitState, node: Node) -> CommitState:
-        """A node cuts its log off below its newest snapshot."""
+        """{node} truncates its log up to epoch {cut}. An archive keeps those entries."""
         return s.at(node, log=logs.truncated(s.nodes[node].log))
 
     # -- faults ------------------------------------------------------------------------------------
@@ -593,16 +577,10 @@ class Commit(NodeModel[CommitState]):
         """A submitter does not know the outcome of its request."""
         return s.answered(request, s.requests[request].but(stage="unknown"))
 
-    @action(
-        each=live,
-        spends="crashes",
-        fault=True,
-        hand=off_stage,
-        says="{node} goes down. Its log, its promises and what it accepted stay on its disk.",
-    )
+    @action(each=live, spends="crashes", fault=True, hand=off_stage)
     @purpose("A crash loses what a member was doing, but not what it promised.")
     def crash(self, s: CommitState, node: Node) -> CommitState:
-        """A member goes down. Nobody knows the outcome of the event that it handled."""
+        """{node} goes down. Its log, its promises and what it accepted stay on its disk."""
         mine = s.nodes[node]
         if mine.handles != IDLE:
             s = self.in_doubt(s, mine.handles.request)
@@ -614,29 +592,18 @@ class Commit(NodeModel[CommitState]):
         """{node} is up again, with its log, its promises and what it accepted."""
         return s.at(node, up=True)
 
-    @action(
-        verb="lose-reply {acceptor} to {node}",
-        each=to_others,
-        when=lambda m: m.backend == "paxos" and m.size > 1,
-        spends="replies",
-        fault=True,
-        says="{acceptor} did as {node} asked, but the reply is lost.",
-        travels=_round_trip,
+    @to_acceptor(
+        verb="lose-reply {acceptor} to {node}", each=to_others, spends="replies", fault=True
     )
     @purpose("An acceptor can know more than anyone has heard from it.")
     def lose_reply(self, s: CommitState, node: Node, acceptor: Node) -> Next:
-        """An acceptor promises or accepts, and the member does not hear of it."""
+        """{acceptor} did as {node} asked, but the reply is lost."""
         return None if self.unanswered(s, node, acceptor) else self.keeping(s, node, acceptor)
 
-    @action(
-        each=ended,
-        spends="losses",
-        fault=True,
-        says="The answer from {node} is lost: {submitter} does not know the outcome of “{event}”.",
-    )
+    @action(each=ended, spends="losses", fault=True)
     @purpose("Without an answer, a submitter cannot tell committed from rejected.")
     def lose_answer(self, s: CommitState, node: Node) -> CommitState | None:
-        """The answer to another node is lost, so that node does not know the outcome."""
+        """The answer from {node} is lost: {submitter} does not know the outcome of “{event}”."""
         request = s.nodes[node].handles.request
         if self.submissions[request].node == self.names[node]:
             return None

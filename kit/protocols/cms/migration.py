@@ -499,12 +499,11 @@ class Migration(NodeModel[MigratingCluster]):
             n.waits_for_log and n.initiator is None and m.members_heard(s, i) != n.knows
             for i, n in enumerate(s.nodes)
         ),
-        says="{node} asks its upgraded peers which nodes keep the log: {members}.",
         travels=asks_members,
     )
     @purpose("A node that is upgraded later was not asked when the log began.")
     def ask_members(self, s: MigratingCluster, node: Node) -> Next:
-        """A node learns from an upgraded peer who the members of the CMS are."""
+        """{node} asks its upgraded peers which nodes keep the log: {members}."""
         return s.at(node, knows=self.members_heard(s, node))
 
     def source(self, s: MigratingCluster, node: int) -> int | None:
@@ -526,12 +525,11 @@ class Migration(NodeModel[MigratingCluster]):
 
     @action(
         each=lambda m, s: where(m.source(s, i) is not None for i in range(len(s.nodes))),
-        says="{node} takes the log up to epoch {epoch} from {sender}.",
         travels=[Travel("entry", "{sender}", "{node}", "log")],
     )
     @purpose("Every node applies the same entries in the same order.")
     def catch_up(self, s: MigratingCluster, node: Node) -> Next:
-        """A node applies the log as far as another node has it. Gossip no longer counts."""
+        """{node} takes the log up to epoch {epoch} from {sender}."""
         source = self.source(s, node)
         assert source is not None
         return s.learn(node, s.nodes[source].log, s.nodes[source].epoch)
@@ -545,14 +543,10 @@ class Migration(NodeModel[MigratingCluster]):
         }
         return s.up & where(not few.get(n.log, -1) >> i & 1 for i, n in enumerate(s.nodes))
 
-    @action(
-        each=growing,
-        says="The operator grows the CMS: {node} is a member from epoch {epoch} on.",
-        travels=lambda m, before, act, after: m.pushes(after, m.number(act.node)),
-    )
+    @action(each=growing, travels=lambda m, before, act, after: m.pushes(after, m.number(act.node)))
     @purpose("A single member is too easily lost.")
     def grow(self, s: MigratingCluster, node: Node) -> Next:
-        """A node that has the whole log becomes a member of the CMS: one node per epoch."""
+        """The operator grows the CMS: {node} is a member from epoch {epoch} on."""
         at = s.nodes[node]
         if at.epoch < s.logs[at.log - 1].top:
             return refused(f"{self.names[node]} has to catch up first")

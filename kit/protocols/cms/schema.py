@@ -21,6 +21,7 @@ Cancellation", "Public Interfaces", "Compatibility"; published code, ``Gossiper`
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import combinations, permutations, product
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -183,6 +184,10 @@ Operation = Annotated[str, Each(tuple(BEGUN))]
 def serving(s: SchemaState) -> tuple[SchemaNode, ...]:
     """The nodes that clients may ask."""
     return tuple(node for node in s.nodes if node.serves)
+
+
+joining = partial(action, when=lambda m: m.joins)
+"""An action of a joiner, or of who hears of it."""
 
 
 def either(ordered: Any, by_gossip: Any) -> Any:
@@ -473,10 +478,9 @@ class Schema(NodeModel[SchemaState]):
             if self.reaches(s, self.names[asks], self.names[peer]):
                 yield asks, peer
 
-    @action(
+    @joining(
         tag="ask-seed",
         each=lambda m, s: m.contacts(s, m.joiner(s, "out")),
-        when=lambda m: m.joins,
         says=either(
             "{node} asks the seed {seed} which nodes form the CMS: {members}. {node} will fetch "
             "the log there.",
@@ -494,10 +498,9 @@ class Schema(NodeModel[SchemaState]):
             return s.at(node, phase="asked", members=s.nodes[seed].members)
         return s.at(node, phase="asked", view=s.nodes[seed].view)
 
-    @action(
+    @joining(
         tag="bootstrap",
         each=lambda m, s: m.joiner(s, "asked"),
-        when=lambda m: m.joins,
         spends="joins",
         says=either(
             "{node} begins to join (epoch {newest}): from now on, writes also go to {node}.",
@@ -525,15 +528,13 @@ class Schema(NodeModel[SchemaState]):
         """The epoch at which the joiner has begun."""
         return max((each.epoch for each in s.log if each.event == f"{JOIN} {JOINER}"), default=0)
 
-    @action(
+    @joining(
         each=lambda m, s: m.contacts(s, m.joiner(s, "boot")),
-        when=lambda m: m.joins,
-        says="{node} copies ks.t from {source}: {streamed}.",
         travels=[Travel("data", "{source}", "{node}", "ks.t")],
     )
     @purpose("Older data does not come with new writes, so it has to be copied.")
     def stream(self, s: SchemaState, node: Node, source: Node) -> Next:
-        """The joiner copies another node's data for the tables that it knows."""
+        """{node} copies ks.t from {source}: {streamed}."""
         x = s.nodes[node]
         if self.ordered and self.schema_first and x.epoch < self.began(s):
             return refused(f"{JOINER} has not applied epoch {self.began(s)}, at which it began")
@@ -541,10 +542,9 @@ class Schema(NodeModel[SchemaState]):
         plan = gossip.schema_of(x.cells).keyspaces
         return s.at(node, phase="streamed", data=x.data | s.nodes[source].data & under, plan=plan)
 
-    @action(
+    @joining(
         tag="joined",
         each=lambda m, s: m.joiner(s, "streamed"),
-        when=lambda m: m.joins,
         says=either(
             "{node} has joined (epoch {newest}).",
             "{node} says NORMAL: nodes that hear this start to read from {node}.",
@@ -573,11 +573,10 @@ class Schema(NodeModel[SchemaState]):
         each=lambda m, s: [*m.under_way(s)],
         when=lambda m: m.ordered and (m.joins or m.operations),
         spends="cancels",
-        says="An operator cancels the {undone} of {node} (epoch {newest}).",
     )
     @purpose("A person can tell a dead joiner from a slow one.")
     def cancel(self, s: SchemaState, node: Node) -> Next:
-        """An operator cancels an operation, which releases its locks."""
+        """An operator cancels the {undone} of {node} (epoch {newest})."""
         return self.undone(s, node, OPERATOR)
 
     # -- a member leaves, moves or is replaced -----------------------------------------------------
@@ -613,21 +612,20 @@ class Schema(NodeModel[SchemaState]):
     @action(
         each=lambda m, s: [node for node, kind in m.under_way(s).items() if kind != JOIN],
         when=lambda m: m.operations,
-        says="{node} has {ended} (epoch {newest}): its ranges are no longer locked.",
     )
     @purpose("Once the data is where it belongs, replication can change again.")
     def complete(self, s: SchemaState, node: Node) -> Next:
-        """The operation of a member ends. A replacement keeps its name here and gets its data."""
+        """{node} has {ended} (epoch {newest}): its ranges are no longer locked."""
         kind = self.under_way(s)[node]
         if kind != REPLACE and not s.nodes[node].serves:
             return refused(f"{self.names[node]} does not serve", (self.names[node],))
-        if kind == REPLACE:
+        if kind == REPLACE:  # it keeps its name here
             s = s.at(node, health="up", data=union(each.data for each in serving(s)))
             s = self.applying(s, node, self.newest(s))
         s = s.at(node, phase="out") if kind == LEAVE else s
         return self.committed(s, f"{OPERATIONS[kind][1]} {self.names[node]}", OPERATOR)
 
-    @action(
+    @joining(
         tag="time-out",
         each=lambda m, s: s.where(
             lambda n: (
@@ -637,7 +635,6 @@ class Schema(NodeModel[SchemaState]):
                 and not (m.reaches(s, n.name, JOINER) and s.nodes[-1].is_up)
             )
         ),
-        when=lambda m: m.joins,
         says=either(
             "{node} has not heard from X for too long and cancels X's join (epoch {newest}).",
             "{node} has not heard from X for too long (FatClient timeout) and drops it from its "
@@ -748,12 +745,11 @@ class Schema(NodeModel[SchemaState]):
     @action(
         each=lambda m, s: m.contacts(s, s.where(lambda n: n.health == "back")),
         when=lambda m: m.ordered and m.restarts,
-        says="{node} asks {peer} whether its list is still right. {peer} answers: {verdict}.",
         travels=there_and_back("{node}", "{peer}", "is {listed} the CMS?", "{members}"),
     )
     @purpose("Any peer that the node knows can say whether its list is out of date.")
     def check_list(self, s: SchemaState, node: Node, peer: Node) -> Next:
-        """A node that has started checks its list of members with a peer."""
+        """{node} asks {peer} whether its list is still right. {peer} answers: {verdict}."""
         mine, theirs = s.nodes[node], s.nodes[peer]
         members = theirs.members if theirs.epoch > mine.epoch else mine.members
         return s.at(node, health="up", members=members)
@@ -764,12 +760,11 @@ class Schema(NodeModel[SchemaState]):
         ),
         when=lambda m: m.ordered,
         spends="reconfigurations",
-        says="{node} becomes a member of the CMS (epoch {newest}).",
         unasked=True,
     )
     @purpose("The nodes that keep the log can change, and the log itself says so.")
     def reconfigure(self, s: SchemaState, node: Node) -> Next:
-        """The CMS grows by a node. Model ``cms`` shows how."""
+        """{node} becomes a member of the CMS (epoch {newest})."""
         members = (*self.metadata(s, self.newest(s)).members, self.names[node])
         return self.committed(s, " ".join((rules.CMS, *members)), OPERATOR)
 
@@ -781,28 +776,25 @@ class Schema(NodeModel[SchemaState]):
             and gossip.endpoint_of(s.nodes[i].view, m.names[j]).says(STATUS) not in ("", LEFT)
         ],
         spends="injections",
-        says="A gossip message is injected into {node}: {about} has LEFT. {node} {heeds}.",
         fault=True,
     )
     @purpose("Gossip can be wrong, so nothing important must depend on it.")
     def inject(self, s: SchemaState, node: Node, about: Node) -> Next:
-        """Somebody injects a gossip message."""
+        """A gossip message is injected into {node}: {about} has LEFT. {node} {heeds}."""
         view, name = s.nodes[node].view, self.names[about]
         generation = gossip.endpoint_of(view, name).generation + 1
         return s.at(node, view=gossip.started(view, name, generation, **{STATUS: LEFT}))
 
-    @action(
+    @joining(
         tag="cut-off",
         kind="cut",
         each=lambda m, s: 0 if s.cut else (1 << m.nodes) - 1,
-        when=lambda m: m.joins,
         spends="cuts",
-        says="{node} and X lose sight of each other.",
         fault=True,
     )
     @purpose("A node that cannot reach the joiner knows nothing about it.")
     def cut_off(self, s: SchemaState, node: Node) -> Next:
-        """A node loses sight of the joiner."""
+        """{node} and X lose sight of each other."""
         return s.but(cut=self.names[node])
 
     @action(each=lambda m, s: int(bool(s.cut)), tag="reconnect")

@@ -183,8 +183,8 @@ class Raft(MachineModel):
             machine = tuple(output.snapshot.state.split())
         machine += tuple(map(words.entry_text, output.committed))
         final = core.apply(output.server, output.server.commit, self.raft)
-        told = (*output.answers, *final.answers)
-        answers = (Answer(each.request, words.answer_text(each)) for each in told)
+        every = (*output.answers, *final.answers)
+        answers = (Answer(each.request, words.answer_text(each)) for each in every)
         posts = (Post(each.target, each.message) for each in output.messages)
         return RaftNode(final.server, machine), (*posts, *answers)
 
