@@ -60,7 +60,7 @@ def durable(stored: Stored, options: Options) -> Stored:
 
 
 def restart(name: str, stored: Stored, options: Options, draw: int = 0) -> Output:
-    """A server begins (again) with its disk; its timeout is ``draw``. A single voter leads."""
+    """A server begins (again) with its disk and a timeout of ``draw``; a single voter leads."""
     kept = durable(stored, options)
     turn = _Turn(Server(name, kept, timeout=draw or options.election), options)
     if turn.server.configuration.voters == (name,):
@@ -118,7 +118,7 @@ def step_down(server: Server, options: Options) -> Output:
 def submit(
     server: Server, command: str, options: Options, request: str = "", until: Wanted = "committed"
 ) -> Output | Refusal:
-    """A client wants the leader to append an entry; it is answered once that has come so far."""
+    """A client asks the leader for an entry; it is answered once that is committed or applied."""
     turn = _Turn(server, options)
     if not server.leader:
         return Refusal(f"{server.id} knows no leader")
@@ -132,7 +132,7 @@ def submit(
 def configure(
     server: Server, members: Collection[Member], options: Options, request: str = ""
 ) -> Output | Refusal:
-    """The leader changes the members, from its log on. Raises BadInput for a server twice."""
+    """The leader begins to change the members. Raises BadInput for a server that is there twice."""
     role, log, safeguards = server.role, server.log, options.safeguards
     if not isinstance(role, Leader):
         return Refusal(f"{server.id} is not the leader")
@@ -155,7 +155,7 @@ def configure(
 def transfer(
     server: Server, options: Options, target: str = "", ticks: int | None = None
 ) -> Output | Refusal:
-    """The leader hands over, to ``target`` or a voter with all entries; it tries for some ticks."""
+    """The leader hands over, to ``target`` or a voter with all entries, within so many ticks."""
     role, others = server.role, [v for v in server.configuration.groups[-1] if v != server.id]
     if not isinstance(role, Leader):
         return Refusal(f"{server.id} is not the leader")
@@ -244,8 +244,8 @@ class _Turn:
         """What has come of it, once waiting clients have their answers."""
         if self.server.waiting:
             self.settle()
-        sent, answers = tuple(self.messages), tuple(self.answers)
-        return Output(self.before, self.server, sent, answers, self.aborted)
+        messages, answers = tuple(self.messages), tuple(self.answers)
+        return Output(self.before, self.server, messages, answers, self.aborted)
 
     @property
     def role(self) -> Any:
@@ -398,7 +398,7 @@ class _Turn:
         self.add(None)
 
     def add(self, data: Data) -> None:
-        """An entry of its term goes into its log and to all members; a configuration holds now."""
+        """An entry goes into its log, where a configuration holds at once, and to all members."""
         log, index = self.server.log, self.server.log.last_index + 1
         self.store(log=log.appended(Entry(self.server.term, index, data)))
         if data is None or isinstance(data, Configuration):

@@ -15,8 +15,8 @@ class OfTerm(Struct, frozen=True, cache_hash=True):
     term: int
 
 
-class OfMember(OfTerm, frozen=True, cache_hash=True):
-    """One that also tells up to which index its sender knows entries to be committed."""
+class WithCommit(OfTerm, frozen=True, cache_hash=True):
+    """One that tells up to which index its sender knows entries to be committed."""
 
     commit: int
 
@@ -31,14 +31,14 @@ class Append(OfTerm, frozen=True, tag="append", cache_hash=True):
     entries: tuple[Entry, ...] = ()
 
 
-class Accepted(OfMember, frozen=True, tag="accepted", cache_hash=True):
+class Accepted(WithCommit, frozen=True, tag="accepted", cache_hash=True):
     """My log agrees with yours up to ``last``."""
 
     why: ClassVar = "The leader counts who stores an entry: with a majority it is committed."
     last: int
 
 
-class Rejected(OfMember, frozen=True, tag="rejected", cache_hash=True):
+class Rejected(WithCommit, frozen=True, tag="rejected", cache_hash=True):
     """I lack the entry at ``mismatch``; we may share mine up to ``last``. All 0: who leads?"""
 
     why: ClassVar = "The leader learns that its entries do not fit, or that its term is over."
@@ -85,14 +85,14 @@ class TimeoutNow(OfTerm, frozen=True, tag="lead", cache_hash=True):
     why: ClassVar = "A leader that hands over names the next one: no timeout is needed."
 
 
-class ReadQuorum(OfMember, frozen=True, tag="barrier", cache_hash=True):
+class ReadQuorum(WithCommit, frozen=True, tag="barrier", cache_hash=True):
     """Do you still follow me? Read barriers up to this number wait for that."""
 
     why: ClassVar = "Another server might lead by now: does a majority still follow?"
     number: int
 
 
-class ReadQuorumReply(OfMember, frozen=True, tag="follows", cache_hash=True):
+class ReadQuorumReply(WithCommit, frozen=True, tag="follows", cache_hash=True):
     """I follow you."""
 
     why: ClassVar = "If a majority still follows, no other leader has committed anything newer."
