@@ -48,7 +48,7 @@ from kit.protocols.cms.rules.log import SNAPSHOT, Entry, Machine, NodeLog, Snaps
 from kit.protocols.cms.rules.members import Edition, Members, letters
 from kit.ring.topology import Node as RingNode
 
-MOST_NODES, MOST_FAULTS = 6, 4
+MOST_NODES, FEW = 6, 4
 Health = Literal["up", "down", "lost", "left"]
 Size: TypeAlias = Annotated[int, Each(lambda m: range(1, m.nodes + 1))]
 Sizes: TypeAlias = Annotated[str, Each(lambda m: (*rules.sizes_elsewhere(m.nodes, m.dcs),))]
@@ -203,14 +203,11 @@ class Cms(NodeModel[CmsState]):
         1, "how many times an operator does something", title="operator's acts", le=9
     )
     requests: int = budget(0, "how many times a client reads or writes data", le=2)
-    crashes: int = budget(0, "how many times a node goes down", le=MOST_FAULTS)
-    losses: int = budget(0, "how many nodes are lost for good", le=MOST_FAULTS)
-    corruptions: int = budget(0, "how many nodes get a corrupt state", le=MOST_FAULTS)
+    crashes: int = budget(0, "how many times a node goes down", le=FEW)
+    losses: int = budget(0, "how many nodes are lost for good", le=FEW)
+    corruptions: int = budget(0, "how many nodes get a corrupt state", le=FEW)
     addresses: int = budget(
-        0,
-        "how many nodes restart with a new address (server)",
-        title="new addresses",
-        le=MOST_FAULTS,
+        0, "how many nodes restart with a new address (server)", title="new addresses", le=FEW
     )
     edition: Edition = parameter(
         "documents",
@@ -224,9 +221,8 @@ class Cms(NodeModel[CmsState]):
         smallest={"nodes": 2, "members": 1, "changes": 0},
         wider={"INV-LOG": {"electorate": "heard", "changes": 1}})
     log_transfer: bool = safeguard(
-        "S-14", (
-            "A new member has the whole log before anyone reads from it"
-        ), ("INV-CMSQI", "INV-LOG"),
+        "S-14", "A new member has the whole log before anyone reads from it",
+        ("INV-CMSQI", "INV-LOG"),
         smallest={"nodes": 2, "members": 1, "changes": 0},
         wider={"INV-LOG": {"electorate": "heard", "changes": 1, "edition": "server"}})
     paxos_repair: bool = safeguard(
@@ -520,12 +516,10 @@ class Cms(NodeModel[CmsState]):
 
     # -- the cluster, and what operators ask for ---------------------------------------------------
 
-    def votes_on(
-        self, s: CmsState, nodes: Callable[[Members], int]
-    ) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    def votes_on(self, s: CmsState, of: Callable[[Members], int]) -> Iterator[tuple[int, int, By]]:
         """Who may propose something of which nodes, and by whose answers."""
         for member, by in self.votes(s, drives=True):
-            yield from ((member, node, by) for node in nodes_in(nodes(self.known(s, member))))
+            yield from ((member, node, by) for node in nodes_in(of(self.known(s, member))))
 
     @order(
         tag="bootstrap",
@@ -654,9 +648,7 @@ class Cms(NodeModel[CmsState]):
         """
         return self.resize_to(s, member, by, sizes)
 
-    def resize_to(
-        self, s: CmsState, member: int, by: tuple[str, ...], sizes: str, ignored: int = 0
-    ) -> Next:
+    def resize_to(self, s: CmsState, member: int, by: By, sizes: str, ignored: int = 0) -> Next:
         """An operator's size for each datacenter; the event names the members, if need be."""
         members, out = self.known(s, member), ignored | ~working(self, s)
         there = members.cluster & ~members.leaving

@@ -61,7 +61,7 @@ from kit.protocols.cms.submitting import (
 )
 from kit.protocols.paxos.rules import accept, newer, promise
 
-MOST_NODES, MOST = 7, 5
+MOST = 5
 RACE = {"nodes": 2, "members": 2, "events": ("drop table t at A", "drop table t at B")}
 """Two members, two proposers, one slot."""
 
@@ -72,7 +72,7 @@ Request: TypeAlias = Annotated[
 Epoch: TypeAlias = Annotated[int, Each(())]
 
 
-def at_work(fits: Callable[[Handling], Any]) -> Any:
+def at_work(fits: Callable[[Handling], Any] = bool) -> Any:
     """The members at work on a request, so far that this fits, as a mask."""
     return lambda m, s: s.where(lambda node: node.handles.is_open and fits(node.handles))
 
@@ -109,9 +109,7 @@ def _round_trip(m: Commit, before: CommitState, a: Any, after: CommitState) -> I
         yield Travel("answer", a.acceptor, a.node, back, leg=1)
 
 
-to_acceptor = partial(
-    action, when=lambda m: m.backend == "paxos" and m.size > 1, travels=_round_trip
-)
+asks = partial(action, when=lambda m: m.backend == "paxos" and m.size > 1, travels=_round_trip)
 """An action by which a member asks an acceptor."""
 
 
@@ -127,9 +125,7 @@ class Commit(NodeModel[CommitState]):
     rests_at_goals = True
     first = ("answer", "learn_entry", "accept_value", "propose", "prepare", "open_ballot")
 
-    nodes: int = parameter(
-        4, "how many nodes the cluster has, named A, B, C, …", ge=1, le=MOST_NODES
-    )
+    nodes: int = parameter(4, "how many nodes the cluster has, named A, B, C, …", ge=1, le=7)
     members: int = parameter(3, "how many nodes form the CMS: the first ones", ge=1, le=5)
     events: tuple[str, ...] = parameter(
         ("drop table t at D to A", "alter table t at B to B"),
@@ -201,9 +197,8 @@ class Commit(NodeModel[CommitState]):
         size = 1 if self.backend == "atomic" else min(self.members, self.nodes)
         self.cms, self.size = (1 << size) - 1, size
         self.quorum = majority(size) if self.cms_quorum else 1
-        self.bounds = (
-            refused(f"window={self.window}, the furthest ahead that an entry can arrive"),
-        )
+        why = f"window={self.window}, the furthest ahead that an entry can arrive"
+        self.bounds = (refused(why),)
         given = tuple(submission_of(text, self.names) for text in self.events)
         own = logs.snapshots_due(len(given), self.snapshot_every)
         self.submissions = (*given, *(Submission(SNAPSHOT, "A", "A"),) * own)
@@ -299,7 +294,7 @@ class Commit(NodeModel[CommitState]):
 
     # -- one slot, by Paxos ------------------------------------------------------------------------
 
-    @action(tag="ballot", each=at_work(lambda work: True), when=lambda m: m.backend == "paxos")
+    @action(tag="ballot", each=at_work(), when=lambda m: m.backend == "paxos")
     @purpose("Ballots are ordered, so one of two members has to give way.")
     def open_ballot(self, s: CommitState, node: Node) -> Next:
         """{node} opens ballot {ballot} for epoch {epoch} and is the first to promise it."""
@@ -351,7 +346,7 @@ class Commit(NodeModel[CommitState]):
         more = f", and says that it has accepted {had}" if had else ""
         return f"{{acceptor}} promises ballot {{ballot}} to {{node}}{more}."
 
-    @to_acceptor(each=asking(proposes=False), says=_asking_says)
+    @asks(each=asking(proposes=False), says=_asking_says)
     @purpose("A majority of promises shuts out every lower ballot.")
     def prepare(self, s: CommitState, node: Node, acceptor: Node) -> Next:
         """A member asks an acceptor for a promise, or learns what the slot already holds."""
@@ -414,7 +409,7 @@ class Commit(NodeModel[CommitState]):
             return Answer("rejected", against.epoch, against.reason)
         return None
 
-    @to_acceptor(tag="accept", each=asking(proposes=True), says=_asking_says)
+    @asks(tag="accept", each=asking(proposes=True), says=_asking_says)
     @purpose("Every later majority will report what this majority has accepted.")
     def accept_value(self, s: CommitState, node: Node, acceptor: Node) -> Next:
         """A member asks an acceptor to accept its value."""
@@ -464,9 +459,7 @@ class Commit(NodeModel[CommitState]):
             return work.answer.ending
         return "{node} finds “{event}” valid after epoch {known}, and appends it as epoch {epoch}."
 
-    @action(
-        each=at_work(lambda work: True), when=lambda m: m.backend == "atomic", says=_append_says
-    )
+    @action(each=at_work(), when=lambda m: m.backend == "atomic", says=_append_says)
     @purpose("A single node needs no agreement: a counter gives out epochs.")
     def append(self, s: CommitState, node: Node) -> Next:
         """The node that keeps the log validates the event, and gives it the next epoch."""
@@ -592,9 +585,7 @@ class Commit(NodeModel[CommitState]):
         """{node} is up again, with its log, its promises and what it accepted."""
         return s.at(node, up=True)
 
-    @to_acceptor(
-        verb="lose-reply {acceptor} to {node}", each=to_others, spends="replies", fault=True
-    )
+    @asks(verb="lose-reply {acceptor} to {node}", each=to_others, spends="replies", fault=True)
     @purpose("An acceptor can know more than anyone has heard from it.")
     def lose_reply(self, s: CommitState, node: Node, acceptor: Node) -> Next:
         """{acceptor} did as {node} asked, but the reply is lost."""
@@ -651,10 +642,8 @@ class Commit(NodeModel[CommitState]):
             epoch = node.log.epoch
             whole = logs.replay(self.machine, log[:epoch])
             if len(log) >= epoch and logs.metadata(node.log, self.machine) != whole:
-                return (
-                    f"{name} is at epoch {epoch}, with metadata that differs from what its "
-                    f"log gives"
-                )
+                differs = "with metadata that differs from what its log gives"
+                return f"{name} is at epoch {epoch}, {differs}"
         return None
 
     @always("INV-ONCE")

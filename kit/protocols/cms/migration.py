@@ -99,10 +99,8 @@ class Migration(NodeModel[MigratingCluster]):
     )
     contact: Literal["A", "B", "C", "D", "E"] = parameter(
         "A",
-        (
-            "in a fresh cluster, which node has the flag (documents) or is the seed of "
-            "every node (server)"
-        ),
+        "in a fresh cluster, which node has the flag (documents) or is the seed of every node "
+        "(server)",
     )
     requested: Literal["schema", "every"] = parameter(
         "schema", "what clients and operators ask for: schema changes, or every kind of change"
@@ -352,9 +350,7 @@ class Migration(NodeModel[MigratingCluster]):
 
     @action(
         each=initializing,
-        verb=lambda m, act: " ".join(
-            ("initialize", act.node, *(act.ignored,) * (act.ignored != NOBODY))
-        ),
+        verb=lambda m, act: f"initialize {act.node} {act.ignored}".removesuffix(f" {NOBODY}"),
         says=says_initialize,
         relied=lambda m, s, act: all(n.initiator is None for n in s.nodes),
     )
@@ -742,10 +738,8 @@ def _refinement(parameters: Any) -> Refinement:
         ]
 
     begins = [(FIRST,), *((INITIALIZED, base) for base in range(1 << fine.changes))]
-    follow = [
-        *product(("change",), range(fine.changes)),
-        *product(("member",), range(len(fine.names))),
-    ]
+    follow = [("change", number) for number in range(fine.changes)]
+    follow += [("member", node) for node in range(len(fine.names))]
     return refined_by_logs(fine, known, (*begins, *follow), (Migration.die.struct,))
 
 

@@ -76,26 +76,19 @@ KEYSPACE, TABLE = "ks", "t"
 Phase = Literal["out", "asked", "boot", "streamed", "member"]
 Health = Literal["up", "down", "back", "failed"]
 Race = Literal["none", "type", "function", "view", "table", "column", "replication"]
+RACING = ("create table ks.t using ud at A", "drop type ks.ud at B")
+MADE = ("create table ks.t at A",)
 RACES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "none": (("create table ks.t at A",), ()),
-    "type": (
-        ("create type ks.ud at A",),
-        ("create table ks.t using ud at A", "drop type ks.ud at B"),
-    ),
+    "none": (MADE, ()),
+    "type": (("create type ks.ud at A",), RACING),
     "function": (
         ("create function ks.f at A",),
         ("create aggregate ks.a using f at A", "drop function ks.f at B"),
     ),
-    "view": (
-        ("create table ks.t at A",),
-        ("create view ks.v using t at A", "drop table ks.t at B"),
-    ),
-    "table": ((), ("create table ks.t at A", "create table ks.t at B")),
-    "column": (
-        ("create table ks.t at A",),
-        ("drop table ks.t at A", "alter table ks.t add c int at B"),
-    ),
-    "replication": (("create table ks.t at A",), ("alter keyspace ks rf 2 at A",)),
+    "view": (MADE, ("create view ks.v using t at A", "drop table ks.t at B")),
+    "table": ((), (*MADE, "create table ks.t at B")),
+    "column": (MADE, ("drop table ks.t at A", "alter table ks.t add c int at B")),
+    "replication": (MADE, ("alter keyspace ks rf 2 at A",)),
 }
 """Of each race: what was asked for before, and what clients ask for now."""
 
@@ -296,6 +289,10 @@ class Schema(NodeModel[SchemaState]):
         """The newest epoch."""
         return self.base + len(s.log)
 
+    def latest(self, s: SchemaState) -> SchemaMetadata:
+        """What a node at the newest epoch knows."""
+        return self.metadata(s, self.newest(s))
+
     def metadata(self, s: SchemaState, epoch: int) -> SchemaMetadata:
         """What every node knows at an epoch; nothing before it has applied any."""
         if epoch < self.base:
@@ -336,7 +333,7 @@ class Schema(NodeModel[SchemaState]):
 
     def committed(self, s: SchemaState, event: str, who: str) -> Next:
         """An event is in the log, and members of the CMS apply it."""
-        members = self.metadata(s, self.newest(s)).members
+        members = self.latest(s).members
         down = tuple(name for name in members if not s.nodes[self.number(name)].is_up)
         if 2 * len(down) >= len(members):
             return refused("the CMS has no majority", down)
@@ -388,7 +385,7 @@ class Schema(NodeModel[SchemaState]):
         if len(after.log) > len(before.log):
             return "“{what}” is committed as epoch {newest}."
         lost = after.rejected[-1][1]
-        known = self.metadata(before, self.newest(before))
+        known = self.latest(before)
         why = rules.objection(known, self.planned[a.number].text)
         winner = next((each.event for each in before.log if each.epoch == lost), "")
         return "“{what}” is rejected: " + verbatim(f"{why}. It lost to epoch {lost}, “{winner}”.")
@@ -402,7 +399,7 @@ class Schema(NodeModel[SchemaState]):
     @purpose("The loser of a race is told that it lost, and to which change.")
     def decide(self, s: SchemaState, number: Change) -> Next:
         """The CMS checks a change against everything committed, and commits or rejects it."""
-        text, newest = self.planned[number].text, self.metadata(s, self.newest(s))
+        text, newest = self.planned[number].text, self.latest(s)
         sent = tuple(each for each in s.sent if each != number)
         if self.validate_committed and rules.objection(newest, text, locks=self.ranges_stay):
             winner = rules.lost_to(self.machine, s.log, text)
@@ -521,7 +518,7 @@ class Schema(NodeModel[SchemaState]):
 
     def locked(self, s: SchemaState) -> Refusal | None:
         """Why no operation may begin: each locks the ranges of ks.t, as each member has all."""
-        locks = self.metadata(s, self.newest(s)).locks
+        locks = self.latest(s).locks
         return refused(f"the {locks} has locked the same ranges") if locks else None
 
     def began(self, s: SchemaState) -> int:
@@ -560,7 +557,7 @@ class Schema(NodeModel[SchemaState]):
 
     def under_way(self, s: SchemaState) -> dict[int, str]:
         """The nodes that join, leave, move or are replaced by the newest epoch, and which of it."""
-        statuses = self.metadata(s, self.newest(s)).statuses
+        statuses = self.latest(s).statuses
         return {self.number(name): LOCKING[said] for name, said in statuses if said in LOCKING}
 
     def undone(self, s: SchemaState, node: int, who: str) -> Next:
@@ -583,7 +580,7 @@ class Schema(NodeModel[SchemaState]):
 
     def operable(self, s: SchemaState) -> Iterator[tuple[str, int]]:
         """Operations of members: whoever serves may leave or move, who is down can be replaced."""
-        owners = self.metadata(s, self.newest(s)).those(NORMAL)
+        owners = self.latest(s).those(NORMAL)
         for node, each in enumerate(s.nodes):
             if each.name in owners and each.phase == "member":
                 may = (LEAVE, MOVE) if each.serves else (REPLACE,) * (each.health == "down")
@@ -603,7 +600,7 @@ class Schema(NodeModel[SchemaState]):
     @purpose("Data moves under the current replication, which must not change meanwhile.")
     def operate(self, s: SchemaState, kind: Operation, node: Node) -> Next:
         """A member begins to leave or to move, or another node begins to replace it."""
-        known = self.metadata(s, self.newest(s))
+        known = self.latest(s)
         if kind == LEAVE and self.names[node] in known.members:
             return refused(f"{self.names[node]} is a member of the CMS and has to hand over first")
         s = s.at(node, plan=gossip.schema_of(known.cells).keyspaces)
@@ -649,7 +646,7 @@ class Schema(NodeModel[SchemaState]):
             return s.at(node, view=gossip.forgetting(s.nodes[node].view, JOINER))
         if self.operator_cancel:
             return refused("silence cancels nothing: only an operator can cancel")
-        if not self.metadata(s, self.newest(s)).those(BOOT):
+        if not self.latest(s).those(BOOT):
             return None  # somebody else has cancelled it
         return self.undone(s, len(s.nodes) - 1, self.names[node])
 
@@ -696,9 +693,8 @@ class Schema(NodeModel[SchemaState]):
         """A client writes at QUORUM. In addition, each joining node has to acknowledge."""
         s = self.brought_up(s, node)
         coordinator, bit = s.nodes[node], 1 << len(s.written)
-        answering = [
-            at for at in self.targets(s, node) if s.nodes[at].table_id == coordinator.table_id
-        ]
+        table = coordinator.table_id
+        answering = [at for at in self.targets(s, node) if s.nodes[at].table_id == table]
         owners, more = self.status(s, coordinator), self.status(s, coordinator, BOOT)
         missing = tuple(n for n in (*owners, *more) if self.number(n) not in answering)
         lost = [name for name in missing if name in owners]
@@ -706,7 +702,7 @@ class Schema(NodeModel[SchemaState]):
             return refused("too few replicas know the table and answer", missing)
         for at in answering:
             s = s.at(at, data=s.nodes[at].data | bit)
-        return s.but(written=(*s.written, coordinator.table_id))
+        return s.but(written=(*s.written, table))
 
     def stored(self, before: SchemaState, after: SchemaState) -> tuple[str, ...]:
         """The nodes that have stored a write in a step."""
@@ -735,7 +731,7 @@ class Schema(NodeModel[SchemaState]):
     @purpose("A node starts with what is on its disk.")
     def start_again(self, s: SchemaState, node: Node) -> Next:
         """A node starts, and loads its schema."""
-        if self.names[node] in self.metadata(s, self.newest(s)).those(REPLACED):
+        if self.names[node] in self.latest(s).those(REPLACED):
             return refused("another node is replacing it")
         if gossip.schema_of(s.nodes[node].cells).orphans:
             return s.at(node, health="failed")
@@ -755,9 +751,7 @@ class Schema(NodeModel[SchemaState]):
         return s.at(node, health="up", members=members)
 
     @action(
-        each=lambda m, s: s.where(
-            lambda n: n.serves and n.name not in m.metadata(s, m.newest(s)).members
-        ),
+        each=lambda m, s: s.where(lambda n: n.serves and n.name not in m.latest(s).members),
         when=lambda m: m.ordered,
         spends="reconfigurations",
         unasked=True,
@@ -765,7 +759,7 @@ class Schema(NodeModel[SchemaState]):
     @purpose("The nodes that keep the log can change, and the log itself says so.")
     def reconfigure(self, s: SchemaState, node: Node) -> Next:
         """{node} becomes a member of the CMS (epoch {newest})."""
-        members = (*self.metadata(s, self.newest(s)).members, self.names[node])
+        members = (*self.latest(s).members, self.names[node])
         return self.committed(s, " ".join((rules.CMS, *members)), OPERATOR)
 
     @action(
@@ -969,7 +963,6 @@ class Schema(NodeModel[SchemaState]):
         return None if isinstance(action, (Schema.catch_up, Schema.write)) else self.verb(action)
 
 
-RACING = ("create table ks.t using ud at A", "drop type ks.ud at B")
 SCENARIOS = (
     Scenario(
         "two-changes",

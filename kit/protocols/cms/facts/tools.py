@@ -451,7 +451,7 @@ class OrderedServers(SchemaServers, LoggingServers):
         """What is committed, on top of what there was before, which is one base state."""
         m, s = now.model, now.state
         self.service(now, now.here)
-        members = m.mask(m.metadata(s, m.newest(s)).members)
+        members = m.mask(m.latest(s).members)
         read_at_quorum(m, members, s.where(lambda node: node.is_up))
         yield LoggedEvent(m.base, KINDS[rules.INITIALIZE], "what was there before", 0)
         for each in s.log:

@@ -144,9 +144,7 @@ def every_event(nodes: int, dcs: int = 1) -> Iterator[str]:
 
 def size_for(nodes: int, up_to: Sequence[int] = UP_TO, sizes: Sequence[int] = SIZES) -> int:
     """How many members a cluster of so many nodes wants, of which it may not have enough."""
-    size = next(
-        (size for most, size in zip(up_to, sizes, strict=False) if nodes <= most), sizes[-1]
-    )
+    size = next((size for top, size in zip(up_to, sizes, strict=False) if nodes <= top), sizes[-1])
     return min(size, nodes)
 
 
