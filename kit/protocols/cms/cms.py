@@ -379,7 +379,7 @@ class Cms(NodeModel[CmsState]):
 
     # -- committing --------------------------------------------------------------------------------
 
-    def votes(self, s: CmsState, *, drives: bool = False) -> Iterator[tuple[int, tuple[str, ...]]]:
+    def votes(self, s: CmsState, *, drives: bool = True) -> Iterator[tuple[int, tuple[str, ...]]]:
         """Who may propose, and by whose answers; all that answer, where these are too few.
 
         What the cluster is to become is proposed by the first member that answers (``drives``).
@@ -416,7 +416,7 @@ class Cms(NodeModel[CmsState]):
 
     @voted(
         tag="submit",
-        each=votes,
+        each=lambda m, s: m.votes(s, drives=False),
         label="{member} commits a change with {by}",
         spends="changes",
         unasked=True,
@@ -427,9 +427,7 @@ class Cms(NodeModel[CmsState]):
         return self.commit(s, member, by, rules.CHANGE)
 
     @voted(
-        each=lambda m, s: (
-            vote for vote in m.votes(s, drives=True) if m.step_of(s, m.known(s, vote[0]))
-        ),
+        each=lambda m, s: (vote for vote in m.votes(s) if m.step_of(s, m.known(s, vote[0]))),
         label=lambda m, s, act: f"{{member}}: {m.due(s, m.names.index(act.member))} with {{by}}",
     )
     @purpose("The CMS changes one node at a time, so that old and new quorums share a member.")
@@ -518,7 +516,7 @@ class Cms(NodeModel[CmsState]):
 
     def votes_on(self, s: CmsState, of: Callable[[Members], int]) -> Iterator[tuple[int, int, By]]:
         """Who may propose something of which nodes, and by whose answers."""
-        for member, by in self.votes(s, drives=True):
+        for member, by in self.votes(s):
             yield from ((member, node, by) for node in nodes_in(of(self.known(s, member))))
 
     @order(
@@ -576,15 +574,14 @@ class Cms(NodeModel[CmsState]):
         if members.cluster.bit_count() == 1:
             return refused("no other node would be left")
         if members.readers >> node & 1 and (half := members.pending):
-            return refused(
-                f"{', '.join(self.named(half))} is halfway through a change, which has to end first"
-            )
+            who = ", ".join(self.named(half))
+            return refused(f"{who} is halfway through a change, which has to end first")
         event = f"{rules.ASSASSINATE} {self.names[node]}"
         return self.without(node, self.commit(s, member, by, event))
 
     def forgettable(self, s: CmsState) -> Iterator[tuple[int, int, tuple[str, ...]]]:
         """Who has left, and is in the directory still."""
-        for member, by in self.votes(s, drives=True):
+        for member, by in self.votes(s):
             gone = self.directory(s.nodes[member].log) & ~self.known(s, member).cluster
             yield from ((member, node, by) for node in nodes_in(gone))
 
@@ -616,7 +613,7 @@ class Cms(NodeModel[CmsState]):
     @order(
         each=lambda m, s: (
             (member, size, by)
-            for member, by in m.votes(s, drives=True)
+            for member, by in m.votes(s)
             for size in range(1, -(-m.nodes // m.dcs) + 1)
             if size != m.known(s, member).size or m.known(s, member).writers & ~working(m, s)
         ),
@@ -635,7 +632,7 @@ class Cms(NodeModel[CmsState]):
     @order(
         each=lambda m, s: (
             (member, sizes, by)
-            for member, by in m.votes(s, drives=True)
+            for member, by in m.votes(s)
             for sizes in rules.sizes_elsewhere(-(-m.nodes // m.dcs), m.dcs)
             if sizes != m.known(s, member).by_dc
         ),
@@ -663,7 +660,7 @@ class Cms(NodeModel[CmsState]):
 
     def to_ignore(self, s: CmsState) -> Iterator[tuple[int, tuple[str, ...], tuple[str, ...]]]:
         """One or two nodes of the cluster that an operator may leave out."""
-        for member, by in self.votes(s, drives=True):
+        for member, by in self.votes(s):
             cluster = self.named(self.known(s, member).cluster)
             for count in (1, 2):
                 yield from ((member, some, by) for some in combinations(cluster, count))
@@ -679,8 +676,7 @@ class Cms(NodeModel[CmsState]):
         return self.resize_to(s, member, by, sizes, self.mask(ignored))
 
     @order(
-        tag="cancel",
-        each=lambda m, s: (vote for vote in m.votes(s, drives=True) if m.known(s, vote[0]).pending),
+        tag="cancel", each=lambda m, s: (vote for vote in m.votes(s) if m.known(s, vote[0]).pending)
     )
     @purpose("Only an operator can give up a change. No timeout does that.")
     def cancel_change(self, s: CmsState, member: Node, by: By) -> Next:
@@ -715,10 +711,8 @@ class Cms(NodeModel[CmsState]):
 
     def serving(self, s: CmsState) -> bool:
         """Whether each range of a node that is up has a quorum of its replicas."""
-        return all(
-            is_majority(self.answering(s, node), self.replicas(s, node))
-            for node in nodes_in(self.coordinators(s))
-        )
+        nodes = nodes_in(self.coordinators(s))
+        return all(is_majority(self.answering(s, n), self.replicas(s, n)) for n in nodes)
 
     @action(
         tag="request",
@@ -924,9 +918,8 @@ class Cms(NodeModel[CmsState]):
         log = before.nodes[self.number(action.member)].log
         event = stored(after.nodes[self.number(action.member)].log, log.epoch + 1)
         kind, node = rules.parsed(event.event) if event else ("", 0)
-        if kind == rules.FINISH_ADD and any(
-            before.nodes[n].log.epoch < begun_at(log) for n in nodes_in(node)
-        ):
+        is_late = any(before.nodes[n].log.epoch < begun_at(log) for n in nodes_in(node))
+        if kind == rules.FINISH_ADD and is_late:
             return f"{letters(node)} is read from but lacks epochs below {begun_at(log)}"
         if kind in rules.REPAIRED_FIRST and (late := self.unrepaired(before, log)):
             return f"{letters(late)} might lack entries that were accepted before its vote counted"

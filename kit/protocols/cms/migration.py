@@ -677,11 +677,8 @@ class Migration(NodeModel[MigratingCluster]):
         """
         turn = (*("abort", "freeze", "restart", "gossip", "answer", "begin log", "ask members"),
                 *("catch up", "inject", "discover", "initialize", "upgrade", "grow"))  # fmt: skip
-        may = [
-            each
-            for each in self.actions(s)
-            if self.kind(each) in turn and (self.kind(each) != "abort" or self.relied(s, each))
-        ]
+        able = (each for each in self.actions(s) if self.kind(each) in turn)
+        may = (each for each in able if self.kind(each) != "abort" or self.relied(s, each))
         return min(may, key=lambda each: turn.index(self.kind(each)), default=None)
 
     def milestone(self, before: MigratingCluster, act: Any, after: MigratingCluster) -> str | None:

@@ -142,10 +142,8 @@ class SchemaNode(State, frozen=True, cache_hash=True):
         """The node with this schema, whose version it gossips."""
         if cells == self.cells:
             return self
-        return self.but(
-            cells=cells,
-            view=gossip.saying(self.view, self.name, **{SCHEMA: gossip.version_of(cells)}),
-        )
+        view = gossip.saying(self.view, self.name, **{SCHEMA: gossip.version_of(cells)})
+        return self.but(cells=cells, view=view)
 
 
 class SchemaState(State, frozen=True, cache_hash=True):
@@ -276,10 +274,8 @@ class Schema(NodeModel[SchemaState]):
         for name, _ in first.statuses:
             said = {STATUS: NORMAL, SCHEMA: gossip.version_of(first.cells)}
             view = gossip.started(view, name, 1, **said)
-        nodes = [
-            SchemaNode(name, "member", "up", self.base, first.cells, view, first.members)
-            for name, _ in first.statuses
-        ]
+        member = SchemaNode("", "member", "up", self.base, first.cells, view, first.members)
+        nodes = [member.but(name=name) for name, _ in first.statuses]
         nodes += [SchemaNode(name, "out", "up", 0, (), ()) for name in self.names[len(nodes) :]]
         return super().start().but(nodes=tuple(nodes))
 
@@ -349,11 +345,8 @@ class Schema(NodeModel[SchemaState]):
     def unasked(self, s: SchemaState) -> list[int]:
         """The changes that nobody has asked for yet, each of a node that serves."""
         begun = {*s.sent, *s.done, *(number for number, _ in s.rejected)}
-        return [
-            number
-            for number, planned in enumerate(self.planned)
-            if number not in begun and s.nodes[planned.node].serves
-        ]
+        able = (at for at, planned in enumerate(self.planned) if s.nodes[planned.node].serves)
+        return [number for number in able if number not in begun]
 
     @action(
         tag="change",

@@ -76,10 +76,8 @@ def work_of(m: Commit, work: Handling) -> str:
 def requests(m: Commit, s: CommitState) -> tuple[RequestRow, ...]:
     """A row for each submission."""
     rows = []
-    handlers = {
-        node.handles.request: (name, work_of(m, node.handles))
-        for name, node in zip(m.names, s.nodes, strict=True)
-    }
+    works = zip(m.names, (node.handles for node in s.nodes), strict=True)
+    handlers = {work.request: (name, work_of(m, work)) for name, work in works}
     for request, (given, known) in enumerate(zip(m.submissions, s.requests, strict=True)):
         state = known.outcome if known.stage in ("committed", "rejected") else known.stage
         handler, far = handlers.get(request, ("", ""))

@@ -74,10 +74,8 @@ def changes(m: Schema, s: SchemaState) -> tuple[ChangeRow, ...]:
     epochs = {entry.event: f"✓ epoch {entry.epoch}" for entry in s.log}
     done = "✓ done, according to its node"
     became |= {each: epochs.get(m.planned[each].text, done) for each in s.done}
-    return tuple(
-        ChangeRow(planned.text, became.get(number, "not asked yet"))
-        for number, planned in enumerate(m.planned)
-    )
+    texts = enumerate(planned.text for planned in m.planned)
+    return tuple(ChangeRow(text, became.get(at, "not asked yet")) for at, text in texts)
 
 
 def gossip(m: Schema, s: SchemaState) -> tuple[tuple[str, EndpointState], ...]:

@@ -58,10 +58,8 @@ STEP, REMOVAL = "ADVANCE_CMS_RECONFIGURATION", "REMOVE_FROM_CMS"
 """Steps of a change: one kind in the server's edition, those of the documents' are older."""
 SCHEMA_CHANGE = "SCHEMA_CHANGE"
 NO_SNAPSHOT = "nobody can ask for a snapshot in this model; in the commit model you can"
-RESUME, CANCEL = (
-    (f"nodetool cms reconfigure --{word}", f"nodetool cms reconfigure -{word[0]}")
-    for word in ("resume", "cancel")
-)
+RESUME = ("nodetool cms reconfigure --resume", "nodetool cms reconfigure -r")
+CANCEL = ("nodetool cms reconfigure --cancel", "nodetool cms reconfigure -c")
 IGNORE = tuple(f"nodetool cms initialize {word} {{machine}}" for word in ("--ignore", "-i"))
 BY_DC = "nodetool cms reconfigure {sizes}"
 HEALTH = ("members", "answering", "can_commit", "needs_reconfiguration", "commits_paused")

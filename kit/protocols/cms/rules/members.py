@@ -194,10 +194,9 @@ def next_step(members: Members, wanted: int, *, at_once: bool) -> str:
     if half := members.pending:
         kind = FINISH_ADD if half & wanted else FINISH_REMOVE
         return f"{kind} {letters(half)}"
-    for kind, nodes in (
-        (START_ADD, wanted & ~members.writers),
-        (REMOVE if at_once else START_REMOVE, members.readers & ~wanted),
-    ):
+    removal = REMOVE if at_once else START_REMOVE
+    steps = {START_ADD: wanted & ~members.writers, removal: members.readers & ~wanted}
+    for kind, nodes in steps.items():
         if nodes:
             return f"{kind} {letters(nodes & -nodes)}"
     return ""
@@ -220,9 +219,8 @@ def reconfiguration(now: Members, wanted: int) -> tuple[str, ...]:
 
 def decides(members: Members, nodes: int) -> bool:
     """Whether these nodes may decide an epoch: most of the read set, and most of the write set."""
-    return members.readers > 0 and all(
-        is_majority(nodes, group) for group in (members.readers, members.writers)
-    )
+    groups = members.readers, members.writers
+    return members.readers > 0 and all(is_majority(nodes, group) for group in groups)
 
 
 @lru_cache(1 << 14)
