@@ -84,7 +84,7 @@ def test_the_stages_of_a_move_make_different_pictures() -> None:
 
 @pytest.mark.parametrize("source", ["dataplane/write-and-read", "vnodes/write-during-bootstrap"])
 def test_at_the_start_one_sees_whom_clients_would_ask(source: str) -> None:
-    """Before anything has happened the picture has every node, and each client's two ways."""
+    """Before anything has happened the picture has every node, and whom each client asks."""
     timeline = open_source(source).timeline
     drawn = drawn_at(timeline, 0)
     parts = {part.key: part for part in drawn.walk() if part.key}
@@ -98,7 +98,9 @@ def test_at_the_start_one_sees_whom_clients_would_ask(source: str) -> None:
         assert asked_words(
             row.role in ("reads and writes", "reads only"), "writes" in row.role
         ) in (head.text())
-    assert "now K1 reads from" in panel_text(timeline, "spacetime")
+    said = panel_text(timeline, "spacetime")
+    assert "now K1 writes to" in said
+    assert "K1 reads" not in said, "its client only writes"
 
 
 def test_a_client_may_ask_by_several_epochs() -> None:

@@ -243,15 +243,23 @@ def replicas(m: Storage, s: StorageState) -> tuple[ReplicaRow, ...]:
 
 
 def addressees(m: Storage, s: StorageState) -> tuple[AskedRow, ...]:
-    """Whom every client's coordinator asks now, for a read and for a write."""
+    """Whom every client's coordinator asks now, for what its client ever asks: reads, writes."""
     own: dict[str, list[int]] = {}
     for number, ask in enumerate(m.workload):
         own.setdefault(ask.coordinator, []).append(number)
     return tuple(
         _addressees(m, s, client, numbers, write)
         for client, numbers in own.items()
-        for write in (False, True)
+        for write in sorted({does for number in numbers for does in _does(m, s, number)})
     )
+
+
+def _does(m: Storage, s: StorageState, number: int) -> Iterator[bool]:
+    """Whether a request writes: a read does, too, while it writes back what it found."""
+    yield m.workload[number].writes
+    request = s.requests[number]
+    if request.phase in AT_WORK or request.in_flight:
+        yield m.writing(s, number)
 
 
 def _addressees(

@@ -524,9 +524,10 @@ class Resize(Hosts[ResizeState]):
                         yield tablet, str(source), f"{host}:0"
 
     def sent(self, before: ResizeState, action: Any, after: ResizeState) -> Iterator[Travel]:
-        """What a replica holds goes from shard to shard."""
-        source, target = shard_spot(action.source), shard_spot(action.target)
+        """What a replica holds goes from disk to disk."""
+        source, _ = self.held(before, action)
         text = "{source} → {target}: {moved_in_order}"
+        target = f"{source}:to:{action.target}"
         yield Travel("data", source, target, "{moved_in_order}", text, stays=True)
 
     def held(self, s: ResizeState, move: Any) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from kit.views.parts import fresh, word
 from kit.views.replicas import DISK_WIDE, MARK, SIGNS, asked_words, disk, envelope, eye, key, pencil
 from kit.views.stage import ring
 
-NAME, LINE, ASIDE = 66, 9, 9
+NAME, LINE, ASIDE = 82, 9, 9
 """The room for names, that of each line of a client, how far an eye is from its row's middle."""
 HEAD, MOST_LETTERS = 11.0, 3
 PLUS = "translate(17 -9) scale(.8)"
@@ -28,8 +28,9 @@ COPIES = 14
 """The room of a copy between two disks."""
 
 
-def _clients(m: Any) -> int:
-    return len(m.coordinators)
+def _lines(m: Any) -> int:
+    """How many lines lead from clients: one for the reads of each, one for its writes."""
+    return len({(ask.coordinator, ask.writes) for ask in m.workload})
 
 
 def head_width(m: Any) -> int:
@@ -37,7 +38,7 @@ def head_width(m: Any) -> int:
     if not isinstance(m, Storage):
         return 34
     most = max((len(epoch.copies) for epoch in m.history.epochs), default=0)
-    return NAME + 2 * LINE * _clients(m) + MARK + DISK_WIDE + 16 + (COPIES + 10) * min(most, 3)
+    return NAME + LINE * _lines(m) + MARK + DISK_WIDE + 16 + (COPIES + 10) * min(most, 3)
 
 
 def draw_heads(scene: Scene, rows: Mapping[str, int]) -> list[Frag]:
@@ -47,7 +48,7 @@ def draw_heads(scene: Scene, rows: Mapping[str, int]) -> list[Frag]:
     if not isinstance(m, Storage):
         return [_name(name, "", y, is_lit=name == acts) for name, y in rows.items()]
     replicas, lines = scene.of(facts.replicas), scene.of(facts.addressees)
-    marks = NAME + 2 * LINE * _clients(m) + MARK // 2 + 4
+    marks = NAME + LINE * _lines(m) + MARK // 2 + 4
     disks = marks + MARK // 2 + 6 + DISK_WIDE // 2
     asks, former = _asking(scene), scene.former()
     before = _asking(former) if former else asks
@@ -127,13 +128,16 @@ def _name(
 
 def _client(row: AskedRow, was: AskedRow, unit: str, y: int, *, acts: bool) -> Frag:
     """A client's coordinator, with the epoch by which it asks, or those of which it may be one."""
-    by, former = (
-        f"@{each.newest}" if each.newest == each.oldest else f"{each.oldest}–{each.newest}?"
-        for each in (row, was)
-    )
+    by, former = map(_epochs, (row, was))
     does = "works with" if row.number is not None else "would work with"
-    said = f"{row.client}: client, {does} {unit} {by.strip('@?')}"
+    said = f"{row.client}: client, {does} {unit} {by.strip('@')}"
     return _name(row.client, by, y, said=said, kind="client", is_new=by != former, is_lit=acts)
+
+
+def _epochs(row: AskedRow) -> str:
+    """The epoch of a client, or those of which it may be any."""
+    joint = " or " if row.newest == row.oldest + 1 else " to "
+    return f"@{row.oldest}" + f"{joint}{row.newest}" * (row.newest > row.oldest)
 
 
 def _replica(

@@ -21,12 +21,12 @@ from kit.protocols.storage.facts import about, addressees, known_text, message_k
 from kit.protocols.storage.panels.heads import asks_words, draw_heads, head_width
 from kit.protocols.storage.solo import Replica
 from kit.protocols.storage.storage import Finish, Storage
-from kit.views.fragment import Frag, h
+from kit.views.fragment import Frag, Kid, h
 from kit.views.labels import SIZE, Box, boxes, measured, seated, wide
 from kit.views.panel import Panel, Scene
 from kit.views.parts import fresh
 from kit.views.promises import step_key
-from kit.views.replicas import legend
+from kit.views.replicas import envelope, legend
 from kit.views.spacetime import arrow_path as _arrow
 from kit.views.spacetime import cross as _cross
 from kit.views.spacetime import dot as _dot
@@ -108,20 +108,22 @@ def _met_line(event: what.Delivered) -> str:
     return f"{event.title} {sent} → {event.replica} (at {event.had}{caught}): {answer}{late}"
 
 
-STEP, ROW = 40, 46
+STEP, ROW = 36, 46
 LANES = 6
 """Fewer lifelines stand further apart, up to twice as far, so that the drawing is as high."""
-TOP, MARGIN = 40, 120
+TOP, MARGIN = 40, 170
 SHOWN = 16
 """Columns in the window."""
 APART = 3
 """Columns between two epochs that have room for what they are called; of others the number is."""
-AFTER = 0.62
+AFTER = 0.25
 """How much of a column an answer takes on its way back."""
-LONGEST = 3.5
-"""Over how many columns an arrow goes across: one that is longer on its way stays beside its
-sender's lifeline before, so that its sender is in sight where only the last columns are.
+LONGEST = 0.2
+"""Over how much of a column an arrow goes across: before, it stays on its sender's lifeline. So it
+crosses no words of other steps, and its sender is in sight where only the last columns are.
 """
+COMB, NEAR = 0.3, 13
+"""How much of a column messages on their way are apart, and how near they are to their lifeline."""
 
 
 class Placed(Struct, frozen=True):
@@ -186,7 +188,7 @@ class Way(Struct, frozen=True):
     @property
     def copied(self) -> str:
         """What it holds, and the epoch in which it was read."""
-        return f"copy {short(self.read.event.cell)} {at_epoch(self.read.event.epoch)}"
+        return f"{short(self.read.event.cell)} {at_epoch(self.read.event.epoch)}"
 
 
 class Layout(Struct, frozen=True):
@@ -272,13 +274,21 @@ def _columns(scene: Scene) -> tuple[Placed, ...]:
 
 
 def _close(event: what.Happened, other: what.Happened) -> bool:
-    """Whether the numbers of two steps would stand on one another: both on one lifeline."""
+    """Whether the words of a step would stand on those of another one on the same lifeline, those
+    of a disk on the line of an epoch, or those right of a message on the way of the next one.
+    """
     places = [
         each.replica if isinstance(each, what.Delivered) else each.node
         for each in (event, other)
         if isinstance(each, what.Delivered | what.Applied)
     ]
     applied = isinstance(event, what.Applied) and isinstance(other, what.Applied)
+    if {type(event), type(other)} == {what.DiskEvent, what.EpochCommitted}:
+        return True
+    if isinstance(event, what.Delivered) and isinstance(other, what.Delivered):
+        return (
+            event.answers != event.epoch or measured(_held(event)) > STEP / 2 or len({*places}) < 2
+        )
     return len(places) == 2 and places[0] == places[1] and not applied
 
 
@@ -356,9 +366,8 @@ def _legend(scene: Scene, drawing: Layout, words: str) -> Iterator[str]:
         yield from ("+: becomes a replica",) * any(row.joins for row in scene.of(facts.replicas))
         yield from ("key: session",) * bool(facts.session(scene.model, scene.state))
     yield f"@: {scene.model.history.unit} that the sender works with"
-    yield from ("10–12?: could be any of these",) * bool(re.search(r"\d–\d+\?", words))
     yield from ("✗: error",) * ("✗" in words)
-    yield from ("black dots: copy",) * ("copy " in words)
+    yield from ("black dots: copy",) * any(drawing.there(way.landed) for way in drawing.ways)
     yield from ("↑: catches up; dotted: from which node",) * ("↑" in words)
     yield from ("yellow: acts or is new in this step",) * bool(scene.action)
     yield from ("w1: write 1",) * bool(re.search(r"\bw\d", words))
@@ -515,6 +524,7 @@ def _way(drawing: Layout, way: Way, placed: Mapping[str, Box]) -> Frag:
     refused = way.landed is not None and way.landed.event.refused
     return h(
         "g",
+        h("title", f"copy from {read.source} to {read.target}: {way.copied}"),
         h("path", d=_course(x1, y1, x2, y2), class_="answer error" if refused else "copy"),
         on_its_way,
         _label(way.copied, placed.get(way.key)),
@@ -548,8 +558,8 @@ def _message(
         right, high = open_end(drawing, message)
         course, seat = _course(x1, y1, right, high, came=False), placed.get(key)
         parts = [h("path", d=course, class_=f"{stroke} away"), _lead(seat, right, high)]
-        words = _label(message.words, seat, right, high)
-        parts.append(_open_end(f"away:{message.number}:{message.replica}", right, high, words))
+        ends = [envelope(0, 0), _label(message.words, seat, right, high)]
+        parts.append(_open_end(f"away:{message.number}:{message.replica}", right, high, ends))
         return h("g", parts, k=key, class_=kind, data_of=thing)
     met = message.met.event
     x2 = x(message.met.column)
@@ -572,7 +582,7 @@ def _lead(seat: Box | None, right: float, high: float) -> Frag | None:
     return h("path", d=f"M{right:.1f} {high:.1f}L{inner:.1f} {near:.1f}", class_="lead")
 
 
-def _open_end(key: str, at: float, y: float, mark: Frag | None) -> Frag:
+def _open_end(key: str, at: float, y: float, mark: Kid) -> Frag:
     return h("g", mark, k=key, transform=f"translate({at:.1f} {y:.1f})")
 
 
@@ -592,8 +602,8 @@ def _points(drawing: Layout) -> Iterator[Frag]:
             y, title = drawing.y(event.coordinator), event.title
             if event.back or event.again:
                 title = f"{short(event.back)} back" if event.back else f"{short(title)} again"
-            epoch = _text(at_epoch(event.carries), at, y - 12)
-            yield h("g", _text(title, at, y - 24, "tag strong"), epoch, k=f"{key}:sent")
+            epoch = _text(at_epoch(event.carries), at, y - 11)
+            yield h("g", _text(title, at, y - 25, "tag strong"), epoch, k=f"{key}:sent")
         elif isinstance(event, what.Completed):
             for name in event.repaired:
                 y = drawing.y(name)
@@ -605,25 +615,32 @@ def _points(drawing: Layout) -> Iterator[Frag]:
 
 
 def _met(drawing: Layout, at: float, event: what.Delivered) -> list[Frag]:
-    """The message's epoch left of the point, the answer's to the right; below, what it did."""
+    """The message's epoch left of the point, and the answer's to the right if it is another one;
+    below, what it did.
+    """
     y = drawing.y(event.replica)
     parts = [_cross(at, y) if event.error else _dot(at, y)]
-    parts.append(_text(at_epoch(event.epoch), at - 5, y - 8, anchor="end"))
+    parts.append(_text(at_epoch(event.epoch), at - 8, y - 8, anchor="end"))
     if event.caught_up:
         parts.append(_text(f"↑{event.knows}", at - 3, y + 15, "tag strong", "end"))
     if event.error:
         low = y + (27 if event.caught_up else 16)
         parts.append(_text(f"✗ {event.error}", at, low, "tag strong"))
     else:
-        word, _, rest = event.did.partition(" ")
-        held = "older" if word == "keeps" else short(rest)
-        parts.append(_text(held, at + 4, y + 15, anchor="start"))
+        parts.append(_text(_held(event), at + 4, y + 15, anchor="start"))
     answered = "late" if event.late else at_epoch(event.answers)
-    parts.append(_text(answered, at + 7, y - 8, anchor="start"))
+    if answered != at_epoch(event.epoch):
+        parts.append(_text(answered, at + 7, y - 8, anchor="start"))
     if event.adopted is not None:
         back, low = at + STEP * AFTER, drawing.y(event.coordinator) + 20
         parts.append(_text(f"↑{event.adopted}", back, low, "tag strong"))
     return parts
+
+
+def _held(event: what.Delivered) -> str:
+    """What a replica has of a message, in a few letters."""
+    word, _, rest = event.did.partition(" ")
+    return "older" if word == "keeps" else short(rest)
 
 
 def _alarms(scene: Scene, drawing: Layout) -> list[Frag]:
@@ -645,11 +662,16 @@ def _alarms(scene: Scene, drawing: Layout) -> list[Frag]:
 
 
 def open_end(drawing: Layout, message: Message) -> tuple[float, float]:
-    """Where a message is that was not met yet."""
+    """Where a message is that was not met yet: beside the lifeline of who shall get it. Those that
+    go further leave earlier, so that none crosses another.
+    """
+
+    def far(each: Message) -> int:
+        return abs(drawing.y(each.replica) - drawing.y(each.sent.event.coordinator))
+
+    further = sum(m.met is None and far(m) > far(message) for m in drawing.messages)
     y1, y2 = drawing.y(message.sent.event.coordinator), drawing.y(message.replica)
-    right = x(drawing.last) + STEP * 0.45
-    far = right - x(message.sent.column) > STEP
-    return right, y1 + (y2 - y1) * (0.8 if far else 0.5)
+    return x(drawing.last) + STEP * (1.2 + COMB * further), y2 - NEAR * (1 if y2 > y1 else -1)
 
 
 def seats(drawing: Layout, others: Iterable[Frag]) -> Mapping[str, Box]:
@@ -712,7 +734,7 @@ def _around(
     """Beside an open end, else further and further over and under it, so that each has words;
     where they are nearer to another end only at last.
     """
-    aside = 4 + width / 2
+    aside = 9 + width / 2
     rises = [side * LINE * lines for lines in range(MOST_LINES) for side in (1, -1)]
     seats_at = [Box(right + dx, high + dy, width, LINE) for dy in rises for dx in (aside, -aside)]
     return sorted(

@@ -13,7 +13,7 @@ from kit.protocols.tablets.panels.plans import PlanFacts, plan_panel, planned
 from kit.protocols.tablets.rules.balance.reasons import load_said
 from kit.protocols.tablets.rules.grid import GridHost, TabletGrid, grid_of_maps
 from kit.views.actions import some_of
-from kit.views.declared import Badges, Column, Table, of_state, panel_of, status
+from kit.views.declared import Badges, Column, Note, Table, of_state, panel_of, status
 from kit.views.fragment import Frag, h
 from kit.views.gate import Gate
 from kit.views.panel import Scene
@@ -23,7 +23,7 @@ from kit.views.registry import Views
 
 BAR, THICK = 120.0, 12.0
 MOST_STUCK = 3
-"""Replicas without a place that a sentence names."""
+"""Replicas without a place that a sentence names, and moves of a plan."""
 
 
 def grid(m: Balance, s: BalanceState) -> TabletGrid:
@@ -58,12 +58,14 @@ def next_plan(m: Balance, s: BalanceState) -> PlanFacts:
 
 
 def node_loads(m: Balance, s: BalanceState, digits: int = 2) -> list[tuple[str, int, str, float]]:
-    """Each node: how many replicas it holds, its load in words, that load by the largest one."""
+    """Each node: how many replicas it holds, its load in words, that load by the largest one there
+    was at the start: so no step changes a bar of a node of which nothing changed.
+    """
     loads = m.loads(s).node_load.tolist()
-    most = max(loads) or 1.0
+    most = max(m.loads(m.start()).node_load.tolist()) or 1.0
     held = [each.host for replicas in s.replicas for each in replicas]
     return [
-        (name, held.count(name), load_said(load, m.edition, digits), load / most)
+        (name, held.count(name), load_said(load, m.edition, digits), min(1.0, load / most))
         for name, load in zip(m.names, loads, strict=True)
     ]
 
@@ -71,8 +73,20 @@ def node_loads(m: Balance, s: BalanceState, digits: int = 2) -> list[tuple[str, 
 def _bar(row: tuple[str, int, str, float]) -> Frag:
     """A bar as long as the load."""
     _, _, load, part = row
-    bar = h("rect", width=max(1.0, BAR * part), height=THICK, class_="box")
-    return drawing(f"load {load}", BAR, THICK, bar)
+    track = h("rect", width=BAR, height=THICK, class_="wire")
+    bar = h("rect", width=max(1.0, BAR * part), height=THICK, class_="done")
+    return drawing(f"load {load}", BAR, THICK, track, bar)
+
+
+def _next(scene: Scene) -> str:
+    """The first moves of the plan, which are to come."""
+    plan = scene.of(next_plan)
+    moves = (
+        f"tablet {' and '.join(move.tablets)} from {move.source} to {move.target}"
+        for priority in plan.priorities
+        for move in priority.moves
+    )
+    return f"The plan: {'; '.join(some_of(tuple(moves), MOST_STUCK)) or 'no move is left'}."
 
 
 def _badges(scene: Scene) -> Badges:
@@ -105,7 +119,7 @@ BALANCE = Views(
     (
         status(_badges, "badges"),
         grid_panel(of_state(grid)),
-        panel_of("loads", "Load by node", LOADS, still=True, tab="Loads"),
+        panel_of("loads", "Load by node", LOADS, Note(_next, "next"), still=True, tab="Loads"),
         plan_panel(of_state(next_plan)),
         storage_panel(of_state(grid)),
         LAMPS,

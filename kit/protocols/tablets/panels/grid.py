@@ -8,7 +8,7 @@ how many it has. One unit is a pixel in the smallest board.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence, Set
 from functools import partial
 from itertools import chain
 from math import ceil, hypot
@@ -68,11 +68,13 @@ LOOKS: dict[Part, tuple[str | None, str]] = {
 VERSION = "v"
 NEWS = "yellow: acts or is new in this step"
 CROWN = 28  # how wide a crown is on a card
-CORNER = 12.0
-BESIDE = 8.0  # how far a card is from the client, whose head is at the edge of the cells
+CORNER = 24.0
+BESIDE = 2.0  # how far a card is from the edge
 PORT = 6  # how far a node's place is from its cells
+BEFORE = 6.0  # how far words below a node are from there, where lines of a client are
 ENTRY = 0.85  # which part of a cell is left of where flows go, so that few chips are there
-LEADS, LOAD = "★", "100"
+LEADS, LOAD, LOADED = "★", "100", 2 * HEAD + 60
+"""A node's crown, the longest load, and the room of its head and the disk beside it."""
 LEAST_OF_HEADS, MOST_LETTERS = 42.0, 3
 """The least row that has room for a node's head, and letters of a name that fit into it."""
 AIR = 12.0
@@ -83,11 +85,16 @@ SETTLED = "", "ignored", "excluded", "down", "left"
 """Notes of nodes of which nothing is still to come: it is drawn with dashes for all others."""
 FEW = 6
 """Tablets of which each replica has an eye, a pencil and a disk; of more those in transition do."""
-MARKS, SMALL = 2 * MARK + 24.0, 0.55
+ASKED, DISK, SMALL = MARK + 4.0, 26.0, 0.55
+"""How wide an eye over a pencil is, left of a chip, and the disk right of it; how small that is."""
+LARGEST, RAISED = 1.2, 9.0
+"""How large an eye and a pencil are at most, and how far they are above and below the middle."""
+MARKS, CLEAR = ASKED + DISK, 4.0
+"""How wide all that is, and how far from a chip a client's lines run beside it."""
 PIPS = {"done": "●", "failed": "✗", "next": "◐", "later": "○"}
 """How a piece of a stage's work stands."""
-CLIENT = 14
-"""How far below the top the client is."""
+CLIENT, LEAST_OF_CLIENT = 14, 60.0
+"""How far from the top, or the bottom, the client is; the least row that has room for it there."""
 Above = Mapping[str, str]
 """What stands over a grid, by its key: where commands are committed, what is on its way."""
 NOTHING: Above = {}
@@ -129,6 +136,7 @@ def grid_panel(
         lit = {k for k, said in over.items() if former and before.get(k) != said}
         lit.update(_acts(scene, grid_of(scene), over))
         strip = draw_strip(standing(scene), room.width) if standing else None
+        lit.update(flow.to_key for flow in scene.flows() if flow.kind == "data")
         moved = partial(travelled, scene, air=AIR)
         return draw_grid(grid_of(scene), over, was, lit, room=room, strip=strip, moved=moved)
 
@@ -216,7 +224,7 @@ def _columns(grid: TabletGrid, room: Room) -> tuple[float, float]:
     rack = max((len(host.rack) for host in grid.hosts), default=0)
     left = max(room_of_names(grid), RACK_LETTER * rack + 4)
     loaded = (f"{host.note} {LOAD}" for host in grid.hosts if host.fill is not None)
-    left = max([left, *(measured(line) + PORT + 6 for line in loaded)])
+    left = max([left, *(max(measured(line) + PORT + 6, LOADED) for line in loaded)])
     left += room.lane * ((room.width - left - room.lane) / shards >= LEAST_BESIDE)
     return left, max(LEAST_CELL, (room.width - left - 2) / shards)
 
@@ -260,11 +268,11 @@ def layout(
         x, line = 0.0, 0
         for each in held:
             width = wide[each.key] if wide else equal
-            aside = MARKS * scale * (each.key in marks)
-            if x and x + width + aside > inside:
+            lead, tail = _beside(scale) if each.key in marks else (0.0, 0.0)
+            if x and x + lead + width + tail > inside:
                 x, line = 0.0, line + 1
-            packed.append((place, each, width, x, line))
-            x += width + aside + GAP
+            packed.append((place, each, width, x + lead, line))
+            x += lead + width + tail + GAP
     lines = 1 + max((line for *_, line in packed), default=0)
     top, spare = _rows(grid, room)
     least = _least_row(lines, scale)
@@ -287,15 +295,21 @@ def layout(
     return GridLayout(*size, left, top, cell, row, scale, tops, chips)
 
 
+def _beside(scale: float) -> tuple[float, float]:
+    """How much room the eye and the pencil of a chip take before it, its disk behind it."""
+    return ASKED * min(scale, LARGEST), DISK * scale
+
+
 def _scale(grid: TabletGrid, room: Room, longest: int, *, with_marks: bool) -> float:
     """How large chips may be, so that those of each shard have room in their cell."""
     (_, cell), (_, row), most = _columns(grid, room), _rows(grid, room), _most_held(grid)
 
     def has_room(scale: float) -> bool:
-        wide = (_chip_width(longest) + MARKS * with_marks) * scale + GAP
+        wide = _chip_width(longest) * scale + sum(_beside(scale)) * with_marks + GAP
         in_line = int((cell - GAP - BOW * with_marks) // wide)
         lines = ceil(most / max(1, in_line))
-        return in_line > 0 and _least_row(lines, scale) + WORK * with_marks <= row
+        high = _least_row(lines, scale) + (WORK + CLEAR) * with_marks
+        return in_line > 0 and high <= row
 
     return next(filter(has_room, SCALES), 1.0)
 
@@ -343,15 +357,13 @@ def _acts(scene: Scene, grid: TabletGrid, above: Above) -> Iterator[str]:
 def _over(
     above: Above, lies: GridLayout, y: float, led_by: str, news: Container[str]
 ) -> Iterator[Frag]:
-    """What stands over the grid, on both sides of a client: a card of the log each, with a crown
-    where the coordinator is. The first is at the right, and only what it has room for is said. What
-    travels goes to the corner that is nearest to the heads.
+    """What stands over the grid: a card of the log each, with a crown where the coordinator is.
+
+    Only what it has room for is said. What travels to the first one goes to its edge over the lane.
     """
-    x = lies.left + BESIDE
+    x = BESIDE
     for k, said in above.items():
-        room, wide = CROWN * (k == led_by), lies.left - BESIDE - 2 * HEAD
-        if x > lies.left + BESIDE and measured(said) + 12 < wide:
-            x = 2.0
+        room = CROWN * (k == led_by)
         words = _whole(said, lies.width - x - 12 - room)
         wide = measured(words) + 12 + room
         card = box(x, y + 2, wide, 22, "log-card moved" if k in news else "log-card", 4)
@@ -359,7 +371,8 @@ def _over(
         crown = h("path", d=CROWNED, class_="crown", transform=at) if room else None
         text = h("text", words, x=x + 6 + room, y=y + 18, class_="on soft")
         title = h("title", said) if words != said else None
-        end = h("rect", x=x + CORNER, y=y + 24, width=0, height=0, class_="paper", data_end=True)
+        edge = max(x, min(lies.left - CORNER, x + wide))
+        end = h("rect", x=edge, y=y + 24, width=0, height=0, class_="paper", data_end=True)
         yield h("g", title, card, text, crown, end, k=k, class_="aside", data_of=k)
         x += wide + 8
 
@@ -430,7 +443,7 @@ def draw_grid(
     grid: TabletGrid,
     above: Above = NOTHING,
     was: TabletGrid | None = None,
-    lit: Iterable[str] = (),
+    lit: Set[str] = frozenset(),
     *,
     room: Room = PICTURE,
     strip: Frag | None = None,
@@ -440,7 +453,7 @@ def draw_grid(
     """Draw the grid; ``by_storage``: with areas as bytes, else all chips are as large.
 
     What is otherwise than it ``was`` is marked, and so is what is ``lit``, by its key; ``moved``
-    draws what travelled over it.
+    draws what travelled over it. To a chip that is lit that is the way, and no arrow leads there.
     """
     if not draws_chips(grid):
         return draw_density(grid, TAB if by_storage else room, by_storage=by_storage)
@@ -459,11 +472,12 @@ def draw_grid(
         list(_over(above, lies, room.strip, grid.led_by, news)),
         list(_shard_heads(lies, grid)),
         [_row(prefix, host, lies, held[host.name], left, news) for host in grid.hosts],
-        list(_client(tablet, lies, room.strip + CLIENT)) if tablet else None,
+        list(_client(tablet, lies, room.strip + CLIENT, above=above)) if tablet else None,
         [
             _arrow(prefix, tablet, each, lies, each.key in marks)
             for tablet in grid.moving
             for each in _comes(grid, tablet)
+            if replica_spot(each.key) not in lit
         ],
         [
             _chip(
@@ -503,13 +517,15 @@ def _legend(grid: TabletGrid, every: Sequence[HeldReplica], marks: frozenset[str
     sized = any(host.tag.startswith(SIZED) for host in grid.hosts)
     yield from ("below a node: size of a tablet in its map, in % of the target",) * sized
     loads = any(host.fill is not None for host in grid.hosts)
-    yield from ("below a node: its load; disk: load relative to the highest",) * loads
+    yield from ("below a node: its load; disk: load, full as the highest at the start",) * loads
     yield from ("hollow: down",) * any(host.health == "down" for host in grid.hosts)
     yield from ("ban: excluded",) * any(host.is_banned for host in grid.hosts)
     yield from ("+ at a node: joins",) * any(host.health == "joining" for host in grid.hosts)
     yield from ("✗: has left",) * any(host.health == "gone" for host in grid.hosts)
     if marks:
         yield f"{legend()}; disk: what has arrived"
+    if asked_tablet(grid):
+        yield "square: client; blue lines: reads, black: writes"
     yield from ("+ comes, − goes",) * bool({"pending", "leaving"} & parts)
     yield from ("?: data but no replica",) * ("stray" in parts)
     yield from ("key: session",) * any(way.session for way in ways)
@@ -517,7 +533,9 @@ def _legend(grid: TabletGrid, every: Sequence[HeldReplica], marks: frozenset[str
     yield from (f"{sign}: work is {name}" for name, sign in PIPS.items() if name in work)
     stands = {host.barrier for host in grid.hosts}
     yield from (f"{sign}: {name}" for name, sign in BARRIER_SIGNS.items() if name in stands)
-    yield from ("crossed out: the split is ready",) * bool(grid.divided)
+    hands = {host.hand for host in grid.hosts}
+    yield from ("envelope: a command that is not committed yet",) * (DECIDED in hands)
+    yield from ("cut above and below: its data are split",) * bool(grid.divided)
 
 
 def asked_tablet(grid: TabletGrid, room: Room = PICTURE) -> PlacedTablet | None:
@@ -540,20 +558,30 @@ def asked_lines(grid: TabletGrid) -> Iterator[str]:
             yield f"a client {does} tablet {tablet.number} at {', '.join(names) or 'no shard'}"
 
 
-def _client(tablet: PlacedTablet, lies: GridLayout, high: float) -> Iterator[Frag]:
-    """A client of a tablet, with lines over the eyes and under the pencils that it goes by."""
-    half = CHIP * lies.scale / 2
+def _client(tablet: PlacedTablet, lies: GridLayout, high: float, *, above: Above) -> Iterator[Frag]:
+    """A client of a tablet, below what stands over the grid, with lines to the eyes and the pencils
+    that it goes by: straight, or past the chips that are before.
+    """
+    if above and lies.row >= LEAST_OF_CLIENT:
+        high = lies.height - CLIENT
+    half, size = CHIP * lies.scale / 2, min(lies.scale, LARGEST)
     for does, write, aside in (("reads", False, 8), ("writes", True, 4)):
         ways = []
+        down = 1 if write else -1
         for each in held_replicas(tablet):
             if each.key in lies.chips and tablet.is_used(each.place, write=write):
                 place = lies.chips[each.key]
-                bar = f"M{lies.left - aside:.0f} {high:.0f}V"
-                x = place.x + place.width / 2 + 2 + MARK * (1.5 if write else 0.5) * lies.scale
-                y, end = (half + 1, 7 * lies.scale) if write else (-half - 1, -5 * lies.scale)
-                ways.append(f"{bar}{place.y + y:.0f}H{x:.0f}V{place.y + end:.0f}")
+                bar, y = f"M{lies.left - aside:.0f} {high:.0f}V", place.y + down * RAISED * size
+                x = place.x - place.width / 2 - ASKED * size
+                cell = lies.left + lies.cell * each.place.shard
+                if each.place.shard or x > cell + 2 * GAP:
+                    x, y = x + ASKED * size / 2, y + down * 7 * size
+                    bar += f"{place.y + down * (half + CLEAR):.0f}H{x:.0f}V"
+                    ways.append(f"{bar}{y:.0f}")
+                else:
+                    ways.append(f"{bar}{y:.0f}H{x + 2:.0f}")
         if ways:
-            yield h("path", d="".join(ways), k=f"asks:{does}", class_="wire thin")
+            yield h("g", h("path", d="".join(ways), class_="asks"), k=f"asks:{does}", class_=does)
     x = lies.left - 6
     yield h(
         "g",
@@ -628,8 +656,9 @@ def _row(
         under = int(min(head + 9, top - 2))
         is_low = bool(note) and under + 14 > top - 2  # there is one line
         if is_low:
-            both = f"{shortened(note, left - measured(host.tag) - 6)} {host.tag}".strip()
-        if is_low or measured(both) < left:
+            most = left - BEFORE - measured(host.tag) - 6
+            both = f"{shortened(note, most)} {host.tag}".strip()
+        if is_low or measured(both) < left - BEFORE:
             lines = [(both, note_is_new or is_new)]
         at, rim = f"translate({head + 6 - left:.0f} -6)", ring(head) if is_lit else None
         named = h("g", rim, h("g", cast, data_end=True), list(_signs(host)), transform=at)
@@ -671,7 +700,7 @@ def _row(
 def _load(host: GridHost, left: float) -> Iterator[Frag]:
     """Beside a head a disk as full as the load is by the largest one."""
     if host.fill is not None:
-        place = f"translate({2 * HEAD + 32 - left:.0f} -6) scale({SMALL})"
+        place = f"translate({2 * HEAD + 37 - left:.0f} -6) scale({SMALL})"
         yield h("g", disk(0, 0, host.fill), transform=place)
 
 
@@ -698,16 +727,15 @@ def _at_node(host: GridHost, news: Set[str]) -> Iterator[Frag]:
             transform="translate(-11 0)",
         )
     if host.hand:
-        pips = h("text", host.hand, text_anchor="end", x=REACH + 2, y=4)
-        shown = h("path", d=envelope_path(REACH), class_="envelope")
-        wide = 2 * REACH + 4 if host.hand == DECIDED else measured(host.hand)
+        is_command, is_new = host.hand == DECIDED, f"hand:{spot}" in news
+        said = "decided" if is_command else f"work {host.hand}"
         yield h(
             "g",
             h("title", f"in hand: {host.hand}"),
-            fresh(REACH + 2 - wide / 2, 0, wide + 6, 2 * REACH + 2)
-            if f"hand:{spot}" in news
-            else None,
-            shown if host.hand == DECIDED else pips,
+            fresh(0, 0, 2 * REACH + 10, 2 * REACH + 2) if is_command and is_new else None,
+            h("path", d=envelope_path(REACH), class_="envelope") if is_command else None,
+            fresh(REACH + 2 - measured(said) / 2, 17, measured(said) + 4) if is_new else None,
+            h("text", said, text_anchor="end", x=REACH + 2, y=22, class_="soft"),
             transform=ABOVE_IT,
         )
 
@@ -760,17 +788,19 @@ def _works(grid: TabletGrid, lies: GridLayout, news: Set[str]) -> Iterator[Frag]
 
 
 def _marks(held: HeldReplica, news: Set[str]) -> Iterator[Frag | None]:
-    """Whether a replica is read and written now, and how much of its data has arrived: on the disk,
-    to which they go.
-    """
+    """Whether a replica is read and written now."""
     tablet, at = held.tablet, held.place
-    for x, what in ((MARK / 2, "eye"), (1.5 * MARK, "pencil")):
-        yield fresh(x, 0, MARK, 16) if f"{what}:{held.key}" in news else None
-    yield eye(MARK / 2, 0, filled=tablet.is_used(at, write=False))
-    yield pencil(1.5 * MARK, 0, filled=tablet.is_used(at, write=True))
-    place = f"translate({2 * MARK + 12:.0f} 0) scale({SMALL})"
-    drawn = disk(0, 0, tablet.arrived(at), refilled=f"disk:{held.key}" in news)
-    yield h("g", drawn, transform=place, data_end=True)
+    for what, y in (("eye", -RAISED), ("pencil", RAISED)):
+        yield fresh(0, y, MARK, 16) if f"{what}:{held.key}" in news else None
+    yield eye(0, -RAISED, filled=tablet.is_used(at, write=False))
+    yield pencil(0, RAISED, filled=tablet.is_used(at, write=True))
+
+
+def _stored(held: HeldReplica, place: ChipPlace, scale: float, news: Set[str]) -> Frag:
+    """How much of a replica's data has arrived: on the disk, to which they go."""
+    moved = f"translate({place.width / 2 + DISK * scale / 2 + 2:.0f} 0) scale({SMALL * scale:.2f})"
+    drawn = disk(0, 0, held.tablet.arrived(held.place), refilled=f"disk:{held.key}" in news)
+    return h("g", drawn, transform=moved, data_end=True)
 
 
 def _chip(
@@ -786,8 +816,9 @@ def _chip(
     has_room, high = LETTER * len(label) * scale + 2 <= place.width, CHIP * scale
     look, shape = LOOKS[held.part]
     larger = f"translate(0 0) scale({scale})" if scale > 1 else None
-    cut = f"M0 {-high / 2:.0f}v{high / 6:.0f}M0 {high / 2:.0f}v{-high / 6:.0f}"
-    marks = f"translate({place.width / 2 + 2:.0f} 0) scale({scale})"
+    cut = f"M0 {-high / 2:.0f}v{high / 4:.0f}M0 {high / 2:.0f}v{-high / 4:.0f}"
+    size = min(scale, LARGEST)
+    marks = f"translate({-place.width / 2 - ASKED * size / 2 - 1:.0f} 0) scale({size})"
     return h(
         "g",
         h("title", said(held)),
@@ -798,6 +829,7 @@ def _chip(
         else None,
         h("path", d=cut, class_="cut") if is_divided else None,
         h("g", list(_marks(held, news)), transform=marks) if with_marks else None,
+        _stored(held, place, scale, news) if with_marks else None,
         k=f"{prefix}{replica_spot(held.key)}",
         class_=look,
         transform=f"translate({place.x:.0f} {place.y:.0f})",
@@ -848,7 +880,7 @@ def _drawn_way(
         bow, over = (x + end) / 2, y - half - 8
         right, down = (-0.5 if end > x else 0.5), -1.0
     elif marks:
-        x, end = (each.x + each.width / 2 + MARKS * lies.scale for each in (a, b))
+        x, end = (each.x + each.width / 2 + DISK * lies.scale + 4 for each in (a, b))
         bow = max(x, end) + 2 * BOW
         right, down = bow - end, over - low
     else:

@@ -31,15 +31,15 @@ PHASES = {
     "commit": "the new map can be committed",
     "after": "the barrier after the new map",
 }
-HEIGHT, EDGE = 96.0, 12.0
-BAR_TOP, BAR = 40.0, 16.0
+HEIGHT, EDGE = 64.0, 12.0
+BAR_TOP, BAR = 25.0, 16.0
 
 
 # -- the average on a line with both thresholds, the decision, what it waits for -------------------
 
 
-def _words(scene: Scene) -> Iterator[tuple[str, str]]:
-    """From the bytes of all replicas, of all datacenters, to those of one tablet; what follows."""
+def _sizes(scene: Scene) -> Iterator[tuple[str, str]]:
+    """From the bytes of all replicas, of all datacenters, to those of one tablet."""
     now = scene.of(facts.line)
     size = now.size
     total, table, tablet = map(volume, (size.bytes, size.average_table, size.average_tablet))
@@ -48,9 +48,14 @@ def _words(scene: Scene) -> Iterator[tuple[str, str]]:
     yield "average", f"{now.average} % of the target size"
     kept = f"on: no merge until there are more than {counted(size.initial, 'tablet')}"
     yield "growing mode", kept if size.growing else "off"
+
+
+def _words(scene: Scene) -> Iterator[tuple[str, str]]:
+    """What is decided, what the average asks for, and what it waits for."""
+    now = scene.of(facts.line)
     yield "decision", f"{now.decided}, number {now.number}"
     yield "sizes ask for", f"{now.asks}: {now.reason}"
-    yield "transition state", scene.state.transition or "null"
+    yield "transition", scene.state.transition or "null"
     drained = f": {len(now.drained)} of {_waited_on(now)} drained" if _waited_on(now) else ""
     yield "finalization", PHASES[scene.state.phase] + drained
     if now.decided == "split":
@@ -367,6 +372,19 @@ RESIZE = Views(
                 ),
             ),
             tab="Siblings",
+        ),
+        declared.panel_of(
+            "sizes",
+            "Where the average comes from",
+            declared.Table(
+                _sizes,
+                "sizes:{0[0]}",
+                ("what", "now"),
+                caption=lambda scene: f"sizes of {scene.state.map.table}",
+                line=": ".join,
+                headless=True,
+            ),
+            tab="Sizes",
         ),
         storage_panel(declared.of_state(facts.grid)),
         state_panel("states", "Transition state", standing, tab="Track"),

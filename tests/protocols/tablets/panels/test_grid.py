@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from itertools import combinations, pairwise
 
@@ -13,6 +14,7 @@ from msgspec.structs import replace
 
 from kit.engine.registry import entries
 from kit.protocols.tablets.hosts import host_spot, replica_spot
+from kit.protocols.tablets.panels.balance import node_loads
 from kit.protocols.tablets.panels.grid import (
     BARRIER_SIGNS,
     CHIP,
@@ -24,6 +26,7 @@ from kit.protocols.tablets.panels.grid import (
     MOST_LISTED,
     MOST_SHARDS,
     NAME_LETTER,
+    SMALL,
     WIDTH,
     draw_density,
     draw_grid,
@@ -44,6 +47,7 @@ from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica
 from kit.views.fragment import Frag
 from kit.views.labels import LINE, Box, measured
 from kit.views.registry import for_model
+from kit.views.replicas import DISK_WIDE
 from tests.keyed import check_keys
 from tests.protocols.tablets.rules.drawn_maps import HOSTS, SHARDS, maps, moved
 from tests.views.frames import classed, part, scenes, walk
@@ -200,6 +204,56 @@ def test_what_travels_between_heads_has_a_lane() -> None:
             assert max(xs) < LEFT + LANE if ends == {"host"} else min(xs) > LEFT + LANE + CHIP
             seen += 1
     assert seen > 6
+
+
+PLACE = re.compile(r"translate\((\S+) (\S+?)\)")
+STEPS = re.compile(r"([MHV])(-?\d+)(?: (-?\d+))?")
+
+
+def strokes(path: str) -> Iterator[Box]:
+    """The straight pieces of a path."""
+    x = y = 0.0
+    for step, *to in STEPS.findall(path):
+        was = x, y
+        x = float(to[0]) if step != "V" else x
+        y = float(to[-1] or to[0]) if step != "H" else y
+        if step != "M":
+            yield Box((was[0] + x) / 2, (was[1] + y) / 2, abs(was[0] - x), abs(was[1] - y))
+
+
+@pytest.mark.parametrize("entry", ["resize", "tablets"])
+def test_no_line_of_a_client_runs_behind_a_tablet(entry: str) -> None:
+    """In no step: it leads straight to an eye or a pencil, or passes over or under other chips."""
+    seen = 0
+    for scenario in entries()[entry].scenarios:
+        for drawn in drawn_in(f"{entry}/{scenario.name}"):
+            chips = []
+            for chip in drawn.walk():
+                at = PLACE.match(chip.get("transform") or "")
+                if at and (chip.key or "").startswith("tablet:"):
+                    rects = (k for k in chip.kids if isinstance(k, Frag) and k.tag == "rect")
+                    wide, high = (min(map(float, each)) for each in zip(
+                        *((r.get("width") or 0, r.get("height") or 0) for r in rects), strict=True
+                    ))  # fmt: skip
+                    chips.append(Box(float(at[1]), float(at[2]), wide, high))
+            for line in classed(drawn, "asks"):
+                for stroke in strokes(line.get("d") or ""):
+                    assert not any(map(stroke.meets, chips)), (scenario.name, line)
+                    seen += 1
+    assert seen > 50
+
+
+def test_what_is_carried_has_one_way() -> None:
+    """In the step in which data go to a chip its arrow is their way: there is no second one."""
+    for story in ("tablets/one-tablet-moves", "resize/table-merges"):
+        steps = scenes(walk(story))
+        carried = [scene for scene in steps if any(f.kind == "data" for f in scene.flows())]
+        assert carried
+        for scene in carried:
+            drawn = next(p for p in for_model(scene.model).panels if p.name == "grid").draw(scene)
+            assert classed(drawn, "trail")
+            keys = {flow.to_key.replace("tablet:", "way:", 1) for flow in scene.flows()}
+            assert not [part for part in drawn.walk() if part.key in keys]
 
 
 def test_areas_stand_to_each_other_as_storage_does() -> None:
@@ -390,7 +444,7 @@ def test_each_mark_of_a_replica_or_a_node_is_marked_by_itself() -> None:
     before = replace(grid, hosts=(host, *hosts))
 
     def lit(after: TabletGrid, *acting: str) -> set[str]:
-        drawn = draw_grid(after, was=before, lit=acting)
+        drawn = draw_grid(after, was=before, lit={*acting})
         return {str(k.key) for k in drawn.walk() if k.key and any(map(marks_itself, k.walk()))}
 
     [way] = tablet.ways
@@ -460,3 +514,19 @@ def test_who_has_left_is_not_only_down() -> None:
     row = part(drawn_in("tablets/decommission-drains-first")[-1], "host:C")
     assert row
     assert words_by_part(row) == {"host:C": {"left"}}
+
+
+def test_the_disk_of_a_load_stands_free() -> None:
+    """Between a node's head and its cells, and a bar of a node changes only as its load does."""
+    for scenario in entries()["balance"].scenarios:
+        for drawn in drawn_in(f"balance/{scenario.name}"):
+            for row in (each for each in drawn.walk() if (each.key or "").startswith("host:")):
+                places = [PLACE.match(each.get("transform") or "") for each in row.kids
+                          if isinstance(each, Frag) and classed(each, "drum")]  # fmt: skip
+                assert all(at and float(at[1]) + SMALL * DISK_WIDE / 2 < 0 for at in places)
+        lines = [
+            {row[0]: (row[2], row[3]) for row in node_loads(scene.model, scene.state)}
+            for scene in scenes(walk(f"balance/{scenario.name}"))
+        ]
+        for before, after in pairwise(lines):
+            assert all(after[n][1] == before[n][1] for n in after if after[n][0] == before[n][0])

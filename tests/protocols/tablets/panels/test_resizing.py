@@ -77,7 +77,7 @@ def test_a_split_waits_for_the_number_of_every_replica() -> None:
 
 
 def test_the_sibling_travels_to_where_the_other_one_is() -> None:
-    """A move before a merge goes from shard to shard; a node with an older map says so."""
+    """A move before a merge goes from disk to disk; a node with an older map says so."""
     timeline = walk("resize/table-merges")
     moved, behind = [], set()
     while (moment := timeline.forward()) is not None:
@@ -87,6 +87,6 @@ def test_the_sibling_travels_to_where_the_other_one_is() -> None:
         grid = facts.grid(timeline.model, timeline.state)
         behind |= {host.note for host in grid.hosts}
     assert [(flow.kind, flow.from_key, flow.to_key) for flow in moved] == [
-        ("data", "shard:C:0", "shard:B:0")
+        ("data", "tablet:ks.t:1:1", "tablet:ks.t:1:1:to:B:0")
     ]
     assert {"", "behind"} <= behind

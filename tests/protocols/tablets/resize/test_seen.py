@@ -114,7 +114,7 @@ def test_a_size_that_crosses_a_line_asks_for_a_resize(edition: Edition) -> None:
     ):  # fmt: skip
         scene = last({"edition": edition, "tablets": ("A", "B"), "size": size})
         text = lines(scene, "resize")
-        assert text["average"] == f"{size} % of the target size"
+        assert lines(scene, "sizes")["average"] == f"{size} % of the target size"
         assert text["sizes ask for"].startswith(f"{asks}: ")
         assert is_offered(scene, "resize") == (asks != "none")
         if size in (low // 2, 2 * high):
@@ -398,17 +398,19 @@ def test_a_growing_table_is_flagged_and_not_merged() -> None:
     small = last(given)
     text = lines(small, "resize")
     assert text["sizes ask for"] == "none: the table is growing: it has 2 tablets and began with 2"
-    assert text["growing mode"] == "on: no merge until there are more than 2 tablets"
+    assert (
+        lines(small, "sizes")["growing mode"] == "on: no merge until there are more than 2 tablets"
+    )
     assert drawn(small, "badges", "badge:growing") is not None
     assert not is_offered(small, "resize")
     divides = ("apply A", "divide 0 A:0", "divide 1 A:0")
     split = _final(("grow", "grow", "resize", *divides), nodes=1)
     beyond = last(given, *split, "shrink", "shrink")
     assert lines(beyond, "grid") == {"A": "0/2, 1/2"}
-    assert lines(beyond, "resize")["growing mode"] == "off"
+    assert lines(beyond, "sizes")["growing mode"] == "off"
     assert drawn(beyond, "badges", "badge:growing") is None
     assert lines(beyond, "resize")["sizes ask for"].startswith("merge: ")
-    assert lines(last({**given, "initial": 0}), "resize")["growing mode"] == "off"
+    assert lines(last({**given, "initial": 0}), "sizes")["growing mode"] == "off"
 
 
 @pytest.mark.spec("E-039")
@@ -416,7 +418,7 @@ def test_the_average_is_worked_out_with_the_numbers_of_now() -> None:
     """All bytes by the replicas of a tablet, then by the tablets; it follows size and count."""
     given = {"tablets": ("A B", "B C"), "size": 80}
     formulas = [
-        (lines(scene, "resize")["one copy"], lines(scene, "resize")["one tablet"])
+        (lines(scene, "sizes")["one copy"], lines(scene, "sizes")["one tablet"])
         for scene in walked(given, "grow")
     ]
     assert formulas == [
@@ -425,9 +427,9 @@ def test_the_average_is_worked_out_with_the_numbers_of_now() -> None:
     ]
     four = {"tablets": ("A", "A", "B", "B"), "size": 75, "shrinks": 1}
     quarters = last(four, "shrink")
-    assert lines(quarters, "resize")["one tablet"] == "3.8 GiB ÷ 4 tablets = 960.0 MiB"
+    assert lines(quarters, "sizes")["one tablet"] == "3.8 GiB ÷ 4 tablets = 960.0 MiB"
     for scene in walked({"tablets": ("A B C",), "size": 80}):
-        formula = drawn(scene, "resize", "resize:one copy")
+        formula = drawn(scene, "sizes", "sizes:one copy")
         assert formula is not None
         assert "12.0 GiB in total ÷ 3 replicas = 4.0 GiB" in formula.text()
 
@@ -482,3 +484,11 @@ def test_a_merge_waits_for_no_replica() -> None:
     row = drawn(merging, "readiness", "ready:0:A:0")
     assert row is not None
     assert "…" not in row.text()
+
+
+@pytest.mark.parametrize("story", ["table-splits", "table-merges", "split-is-revoked"])
+def test_the_table_of_a_resize_is_whole_on_the_smallest_board(story: str) -> None:
+    """In no step has it more rows than there is room for, some of them of two or three lines."""
+    for scene in scenes(walk(f"resize/{story}")):
+        rows = [part for part in panel(scene, "resize").draw(scene).walk() if part.tag == "tr"]
+        assert len(rows) <= 8
