@@ -42,7 +42,17 @@ from kit.views.parts import fresh
 from kit.views.replicas import MARK, SIGNS, asked_words, disk, disk_size, envelope_path, eye, pencil
 from kit.views.strip import draw_strip
 from kit.views.tape import MOST_CARDS, MOST_MARKS, TAPE, Card, Tape
-from kit.views.trails import MOST_TRAILS, PARKED, Labels, beads, envelope_box, fate, rift, trails
+from kit.views.trails import (
+    MOST_TRAILS,
+    FINER,
+    PARKED,
+    Labels,
+    beads,
+    envelope_box,
+    fate,
+    rift,
+    trails,
+)
 from kit.views.wires import Body, Place, Way, ground, on, path, tip
 
 WIDTH, HEIGHT = 460.0, 330.0
@@ -222,7 +232,8 @@ def places(
     """
     width, height = right - left, bottom - top
     wordy = [Looks(head, wide, most) for most in range(lines, 2, -1) for head, wide in WORDY]
-    for looks in (*wordy, *(replace(each, lines=min(each.lines, lines)) for each in SIZES)):
+    few = (replace(each, lines=min(each.lines, lines)) for each in SIZES if lines or not each.lines)
+    for looks in (*wordy, *few):
         high = looks.above + looks.below
         rows = max(1, int(height // high))
         least = 1 if count < 3 else 2
@@ -710,7 +721,7 @@ def _envelopes(laid: _Set, labels: Labels, before: Stage | None) -> Iterator[tup
         if way is None:
             continue
         nth = on_wire[source, target] = on_wire.get((source, target), 0) + 1
-        shares = (UNGONE,) * (look == "waits") + PARKED[nth - 1 :] + PARKED[: nth - 1]
+        shares = (UNGONE,) * (look == "waits") + PARKED[nth - 1 :] + PARKED[: nth - 1] + FINER
         key = _key(group[0], look)
         more = f" ×{len(group)}" if len(group) > 1 else ""
         is_said = alike[source, said] <= MOST_ALIKE or (source, said) not in said_of
@@ -767,7 +778,7 @@ UNGONE = 0.08
 """Where on its wire an envelope stands that has not gone yet: beside its sender."""
 HEADED = (0.9, 0.8, 0.7, 0.6, 0.5, 0.3)
 """Where the head of the arrow is."""
-BESIDE = (0.0, 18.0, -18.0, 36.0, -36.0, 54.0, -54.0)
+BESIDE = (0.0, 18.0, -18.0)
 """How far beside it, where the wire itself is covered."""
 
 
