@@ -14,10 +14,10 @@ Of a model on ``kit.engine.network`` messages, losses and walls need no declarat
 filling say how a node is, never who it is; *dashed* is what is planned or not yet so.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import combinations, islice, pairwise
+from itertools import combinations, pairwise
 from math import ceil
 from typing import Any, Literal
 
@@ -42,7 +42,17 @@ from kit.views.parts import fresh
 from kit.views.replicas import MARK, SIGNS, asked_words, disk, disk_size, envelope_path, eye, pencil
 from kit.views.strip import draw_strip
 from kit.views.tape import MOST_CARDS, MOST_MARKS, TAPE, Card, Tape
-from kit.views.trails import MOST_TRAILS, PARKED, Labels, beads, envelope_box, fate, rift, trails
+from kit.views.trails import (
+    MOST_TRAILS,
+    FINER,
+    PARKED,
+    Labels,
+    beads,
+    envelope_box,
+    fate,
+    rift,
+    trails,
+)
 from kit.views.wires import Body, Place, Way, ground, on, path, tip
 
 WIDTH, HEIGHT = 460.0, 330.0
@@ -155,7 +165,8 @@ class Stage(Struct, frozen=True):
 class Looks(Struct, frozen=True):
     """How large a character is: the radius of its head, the room in breadth, lines of its disk.
 
-    Without a ``tag`` the letter stands alone. All stand in so many ``rows``.
+    Without a ``tag`` the letter stands alone. All stand in so many ``rows``. Who stands lower than
+    others in a row has tag and disk ``beside`` its head: 1 is at the right, -1 at the left.
     """
 
     head: float
@@ -163,6 +174,7 @@ class Looks(Struct, frozen=True):
     lines: int
     tag: bool = True
     rows: int = 1
+    beside: int = 0
 
     @property
     def above(self) -> float:
@@ -172,8 +184,21 @@ class Looks(Struct, frozen=True):
     @property
     def below(self) -> float:
         """And how far below."""
+        return self.head + self.block
+
+    @property
+    def block(self) -> float:
+        """How high its tag and its disk are."""
         disk = LINE * self.lines + 10 if self.lines else 0
-        return self.head + (LINE + 3 if self.tag else 0) + disk
+        return (LINE + 3 if self.tag else 0) + disk
+
+    def tag_at(self, side: int, high: float) -> tuple[float, float]:
+        """Where the line of its tag begins, which stands with a disk so ``high`` at a ``side`` of
+        its head, or below it.
+        """
+        if side:
+            return side * (self.head + APART), (LINE - high) / 2 - 4
+        return 0, self.head + LINE
 
 
 SIZES = (
@@ -186,6 +211,8 @@ SIZES = (
 )
 WORDY = ((22, 104), (18, 92), (15, 80))
 WIDEST = 150.0
+APART = 20.0
+"""From a head to words beside it: there is room for a sign between."""
 LEAST_DROP = 24.0
 """In a row of three or more every second one stands lower, where there is room for that."""
 
@@ -205,7 +232,8 @@ def places(
     """
     width, height = right - left, bottom - top
     wordy = [Looks(head, wide, most) for most in range(lines, 2, -1) for head, wide in WORDY]
-    for looks in (*wordy, *(each for each in SIZES if each.lines <= lines)):
+    few = (replace(each, lines=min(each.lines, lines)) for each in SIZES if lines or not each.lines)
+    for looks in (*wordy, *few):
         high = looks.above + looks.below
         rows = max(1, int(height // high))
         least = 1 if count < 3 else 2
@@ -213,7 +241,9 @@ def places(
             in_row = ceil(count / number)
             if number <= rows and in_row * looks.wide <= width:
                 wide = min(width / max(in_row, 1), WIDEST)
-                wider = replace(looks, wide=wide, rows=number)
+                has_air = number == 1 < in_row - 1 and height - high > looks.block > LINE + 3
+                beside = (1 if in_row % 2 else -1) if has_air else 0
+                wider = replace(looks, wide=wide, rows=number, beside=beside)
                 return _in_rows(count, number, (left, right), top, bottom, wider), wider
     columns = max(1, ceil((count * width / height) ** 0.5))
     rows = ceil(count / columns)
@@ -231,10 +261,14 @@ def _in_rows(
         room = (bottom - top - rows * (looks.above + looks.below)) / rows
         drop = room if rows == 1 and here > 2 and room >= LEAST_DROP else 0.0
         room -= drop
+        if looks.beside:
+            drop += looks.below - max(looks.head, looks.block / 2)
         y = top + (bottom - top) * row / rows + room * (row if rows > 1 else 0.5) / max(rows - 1, 1)
-        step = (right - left) / here
+        edge = looks.wide if 1 < here == ceil(count / rows) else (right - left) / here
+        step = (right - left - edge) / max(here - 1, 1)
         line = [
-            complex(left + step * (i + 0.5), y + looks.above + drop * (i % 2)) for i in range(here)
+            complex(left + edge / 2 + step * i, y + looks.above + drop * (i % 2))
+            for i in range(here)
         ]
         at += reversed(line) if row % 2 else line
     return tuple(at)
@@ -296,6 +330,8 @@ class _Set:
         if not self.looks.tag:
             return ""
         at, own = self.at[each.name], self.looks.wide - 10
+        if self.beside(each.name):
+            return shortened(each.tag, own, bold=True)
         room = 2 * min(at.real - self.left, self.width - at.real)
         for name, place in self.at.items():
             away = place - at
@@ -308,19 +344,26 @@ class _Set:
             return shortened(each.tag, room, bold=True)
         return f"{shortened(state, left, bold=True)} {number}"  # bootstr… v1: the end changes
 
+    def beside(self, name: str) -> int:
+        """At which side of its head the words of a character stand; 0: below it."""
+        return self.looks.beside * (self.at[name].imag > self.at[self.stage.names[0]].imag)
+
     def _body(self, name: str) -> Body:
         """What a character covers, or the place of one that is not there."""
         at, looks, each = self.at[name], self.looks, self.there.get(name)
+        side = self.beside(name)
+        held = _held(each, looks, side) if each else None
         if each is None:
             letter = (Box(at.real, at.imag + 16, 30, 16),) if looks.tag else ()
             return Body(at, 6, letter)
         boxes = [Box(at.real, at.imag - looks.head * 1.4, 24, looks.head)] * each.leads
         if tag := self.tags[name]:
             wide = _stepped(measured(tag, bold=True))
-            boxes.append(Box(at.real, at.imag + looks.head + LINE - 4, wide, LINE - 2))
-        if (held := _held(each, looks)) is not None:
-            _, disk_wide, disk_high, low = held
-            boxes.append(Box(at.real, at.imag + low, _stepped(disk_wide), disk_high))
+            x, y = looks.tag_at(side, held[2] if held else 0)
+            boxes.append(Box(at.real + x + side * wide / 2, at.imag + y - 4, wide, LINE - 2))
+        if held is not None:
+            _, disk_wide, disk_high, x, y = held
+            boxes.append(Box(at.real + x, at.imag + y, _stepped(disk_wide), disk_high))
         switch = [(-1, "")] if each.press is not None else []
         for right, _ in (*_signs(each), *switch):
             x = at.real + right * (looks.head * 0.8 + 10)
@@ -534,16 +577,19 @@ def _lines(holds: Sequence[str], wide: float, most: int) -> list[str]:
     return lines
 
 
-def _held(each: Character, looks: Looks) -> tuple[list[str], float, float, float] | None:
-    """The lines on a character's disk, how wide and high that is, how far below the head's middle
-    it is; None: there is no disk.
+def _held(
+    each: Character, looks: Looks, side: int
+) -> tuple[list[str], float, float, float, float] | None:
+    """The lines on a character's disk, how wide and high that is, how far to the right of the
+    head's middle and below it; None: there is no disk.
     """
     if not looks.lines or (not each.holds and each.fill is None):
         return None
     wide = looks.wide - 10
     lines = _lines(each.holds[: looks.lines], wide - 2, looks.lines)
     disk_wide, high = disk_size(lines, wide, 70)
-    return lines, disk_wide, high, looks.head + LINE + 3 + high / 2
+    x, y = looks.tag_at(side, high)
+    return lines, disk_wide, high, x + side * disk_wide / 2, y + 3 + high / 2
 
 
 def ring(reach: float) -> Frag:
@@ -555,11 +601,12 @@ def _character(
     scene: Scene, laid: _Set, each: Character, letter: str, was: Character | None, *, acts: bool
 ) -> Frag:
     """One of the cast; what was otherwise a step ago is marked, and who acts."""
-    looks, was = laid.looks, was or each
+    looks, was, side = laid.looks, was or each, laid.beside(each.name)
     reach, aside = looks.head, looks.head * 0.8 + 10
     tag = laid.tags[each.name]
     signs, had = [*_signs(each)], [sign for _, sign in _signs(was)]
-    held, former, low = _held(each, looks), _held(was, looks), reach + LINE
+    held, former = _held(each, looks, side), _held(was, looks, side)
+    anchor = ("middle", None, "end")[side]
     stored = {*former[0]} if former else set()
     return h(
         "g",
@@ -570,13 +617,14 @@ def _character(
         [
             h("g", fresh(0, 0, 20, 20) if sign not in had else None,
               h("path", d=SIGNS[sign], class_=f"sign {sign}"),
-              transform=f"translate({side * aside:.0f} {-reach * 0.7:.0f})")
-            for side, sign in signs
+              transform=f"translate({right * aside:.0f} {-reach * 0.7:.0f})")
+            for right, sign in signs
         ],
         _switch(scene, each.press, reach) if each.press is not None else None,
         _eye_and_pencil(each, was, reach + MARK / 2 + 1) if looks.tag and each.requests else None,
-        _words(tag, 0, low, "strong", is_new=each.tag != was.tag) if tag else None,
-        disk(0, held[3], each.fill or 0, held[0], held[1],
+        _words(tag, *looks.tag_at(side, held[2] if held else 0), "strong", anchor,
+               is_new=each.tag != was.tag) if tag else None,
+        disk(held[3], held[4], each.fill or 0, held[0], held[1],
              news={*held[0]} - stored, refilled=each.fill != was.fill or {*held[0]} < stored)
         if held else None,
         k=each.key,
@@ -607,7 +655,8 @@ def _words(
 ) -> list[Frag | None]:
     """Words at a character, on a plate where they are new."""
     wide = measured(words, bold=kind == "strong")
-    plate = fresh(x if anchor else x + wide / 2, y - 5, wide + 4) if is_new else None
+    middle = x + {None: 1, "end": -1}.get(anchor, 0) * wide / 2
+    plate = fresh(middle, y - 5, wide + 4) if is_new else None
     return [plate, h("text", words, x=x or None, y=y, text_anchor=anchor, class_=kind)]
 
 
@@ -672,7 +721,7 @@ def _envelopes(laid: _Set, labels: Labels, before: Stage | None) -> Iterator[tup
         if way is None:
             continue
         nth = on_wire[source, target] = on_wire.get((source, target), 0) + 1
-        shares = (UNGONE,) * (look == "waits") + PARKED[nth - 1 :] + PARKED[: nth - 1]
+        shares = (UNGONE,) * (look == "waits") + PARKED[nth - 1 :] + PARKED[: nth - 1] + FINER
         key = _key(group[0], look)
         more = f" ×{len(group)}" if len(group) > 1 else ""
         is_said = alike[source, said] <= MOST_ALIKE or (source, said) not in said_of
@@ -729,7 +778,7 @@ UNGONE = 0.08
 """Where on its wire an envelope stands that has not gone yet: beside its sender."""
 HEADED = (0.9, 0.8, 0.7, 0.6, 0.5, 0.3)
 """Where the head of the arrow is."""
-BESIDE = (0.0, 18.0, -18.0, 36.0, -36.0, 54.0, -54.0)
+BESIDE = (0.0, 18.0, -18.0)
 """How far beside it, where the wire itself is covered."""
 
 
@@ -814,15 +863,14 @@ def _between(laid: _Set, group: set[str]) -> Iterator[tuple[Place, Place, Place]
 
     A row of places is cut where two of them meet, and rows half-way between what they cover.
     """
-    rows: dict[float, list[tuple[float, bool]]] = {}
-    covered: dict[float, Box] = {}
-    names = iter(laid.stage.names)
-    for here in _in_each(len(laid.stage.names), laid.looks.rows):
-        row = list(islice(names, here))
-        high = min(laid.at[name].imag for name in row) if row else 0.0
-        rows[high] = [(laid.at[name].real, name in group) for name in row]
-        bodies = [laid.bodies[name] for name in row]
-        covered[high] = Body(bodies[0].at, 0, tuple(body.around for body in bodies)).around
+    rows = defaultdict[float, list[str]](list)
+    is_one = laid.looks.rows == 1 and not laid.looks.beside
+    for name in laid.stage.names:
+        rows[0.0 if is_one else laid.at[name].imag].append(name)
+    covered = {
+        high: Body(laid.at[row[0]], 0, tuple(laid.bodies[name].around for name in row)).around
+        for high, row in rows.items()
+    }
     heights = sorted(rows)
     cuts = [
         (upper.y + upper.height / 2 + lower.y - lower.height / 2) / 2
@@ -832,8 +880,10 @@ def _between(laid: _Set, group: set[str]) -> Iterator[tuple[Place, Place, Place]
     for y, top, bottom in zip(
         heights, [laid.top + 4, *cuts], [*cuts, laid.bottom - 4], strict=True
     ):
-        half = (laid.width - laid.left) / len(rows[y]) / 2
-        cells = [(x - half, x + half, inside) for x, inside in sorted(rows[y])]
+        row = sorted(rows[y], key=lambda name: laid.at[name].real)
+        middles = [(laid.at[a].real + laid.at[b].real) / 2 for a, b in pairwise(row)]
+        ends = pairwise((laid.left, *middles, laid.width))
+        cells = [(*both, name in group) for name, both in zip(row, ends, strict=True)]
         for (_, x, inside), (_, _, other) in pairwise(cells):
             if inside != other:
                 yield complex(x, top), complex(x, bottom), complex(1 if inside else -1)

@@ -42,6 +42,9 @@ AISLES = (
 )
 """The same of those that turn twice, through the aisle between two columns, or far out."""
 
+MOST_HEADED, HEADLESS = 6 * len(SHAPES), 4.0
+"""Curves of which one is sought that leaves a head and comes to one, and what is no head.
+"""
 CLEAR = 8.0
 """How far from a row a wire runs along it."""
 
@@ -62,6 +65,10 @@ class Body(Struct, frozen=True):
             if abs(x - box.x) < box.width / 2 + air and abs(y - box.y) < box.height / 2 + air:
                 return True
         return False
+
+    def ends(self, point: Place) -> bool:
+        """Whether a wire that ends at a point is seen to end at its head, if it has one."""
+        return self.reach < HEADLESS or abs(point - self.at) < self.reach + 2 * AIR
 
     @property
     def around(self) -> Box:
@@ -104,18 +111,24 @@ class Ground:
             self.known[start, end] = min(self._ways(start, end), key=lambda each: each[0])[1]
         return self.known[start, end]
 
-    def _ways(self, start: Body, end: Body) -> Iterator[tuple[int, Way]]:
+    def _ways(self, start: Body, end: Body) -> Iterator[tuple[float, Way]]:
         """The ways to choose from, with how many points of each are crossed; the first free one is
         the last.
         """
         others = [each for each in self.bodies if each[0] not in (start, end)]
         least = 3 * STEPS
-        for curve in self._curves(start.at, end.at):
-            crossed, first, last = self._seen(curve, start, end, others, least)
-            yield crossed, cut(curve, first, last)
-            if not crossed:
+        for at, curve in enumerate(self._curves(start.at, end.at)):
+            if not least and at > MOST_HEADED:
+                return
+            crossed, first, last = self._seen(curve, start, end, others, max(least, 1))
+            way = cut(curve, first, last)
+            is_headed = not crossed and start.ends(way[0]) and end.ends(way[3])
+            yield crossed + (not is_headed) / 2, way
+            if is_headed:
                 return
             least = min(least, crossed)
+        if not least:
+            return
         aside = self._along_rows(start.at, end.at), self._bent(start.at, end.at, AISLES)
         for curve in chain(*aside):  # only where it crosses nobody
             crossed, first, last = self._seen(curve, start, end, others, 1)

@@ -443,6 +443,38 @@ def test_three_in_a_row_stand_at_corners() -> None:
     assert len({spot.imag for spot in straight}) == 1
 
 
+@pytest.mark.parametrize("count", [3, 4])
+def test_who_stands_lower_has_its_words_beside_its_head(count: int) -> None:
+    """So it stands as low as there is room for its head, and wires to it are long."""
+    names = tuple("ABCD"[:count])
+    cast = tuple(Character(x, f"n:{x}", tag=f"tag {x}", holds=("holds",)) for x in names)
+    frag = staged(Stage(names, cast, tape=(Card("log:1", "1 x"),)), ())
+    heads = [stands(frag, name) for name in names]
+    assert heads[1].imag == max(at.imag for at in heads) > heads[0].imag + 100
+    for name, head in zip(names, heads, strict=True):
+        [tag] = [each.box for each in parts(frag) if each.what == f"tag {name}"]
+        assert (tag.y > head.imag + 20) is (head.imag < heads[1].imag), name
+    assert not [*overlaps(frag)]
+
+
+def test_pairs_stand_as_far_apart_as_there_is_room() -> None:
+    """What travels between them, and its words, need it."""
+    spots, looks = places(4, 0, 4, 284, 1)
+    assert {spot.real for spot in spots} == {looks.wide / 2, WIDTH - looks.wide / 2}
+    assert looks.head == places(4, 0, 4, 284, 2)[1].head
+
+
+def test_wires_lead_from_head_to_head() -> None:
+    """Not from the edge of a disk, nor of words beside it, if there is a way around these."""
+    cast = tuple(Character(x, f"n:{x}", tag="tag", holds=("holds", "more")) for x in "ABCD")
+    sent = tuple(Message(a, b, "hi") for a, b in ("AC", "CA", "BD", "DB"))
+    frag = staged(Stage(("A", "B", "C", "D"), cast, messages=sent))
+    for each in sent:
+        way = curve(keyed(frag, f"wire:sent:{each.source}:{each.target}:hi").get("d") or "", 1)
+        for end, name in zip(way, (each.source, each.target), strict=True):
+            assert abs(end - stands(frag, name)) < 30
+
+
 WIRES = {"wire thin", "way"}
 DRUM = re.compile(r"M(-?[\d.]+) (-?[\d.]+)a[\d.]+ 4 0 0 1 [\d.]+ 0V(-?[\d.]+)")
 
@@ -632,7 +664,9 @@ def test_each_has_room(count: int, left: float, lines: int) -> None:
     for spot in spots:
         assert left + looks.wide / 2 - 1 <= spot.real <= WIDTH - looks.wide / 2 + 1
         assert top - 1 <= spot.imag - looks.above
-        assert spot.imag + looks.below <= bottom + 1
+        is_low = looks.beside and spot.imag > spots[0].imag
+        below = max(looks.head, looks.block / 2) if is_low else looks.below
+        assert spot.imag + below <= bottom + 1
 
 
 # -- what is declared is drawn ---------------------------------------------------------------------
