@@ -276,7 +276,7 @@ def _above(scene: Scene, gate: Gate, cast: Cast, is_first: bool) -> Frag:
     width, high = post + _BEHIND * len(come) + 8, 2 * _MIDDLE
     return h(
         "div",
-        h("b", brief(gate.title.partition(" (")[0]), title=gate.title),
+        h("b", brief(gate.title).replace(", ", ",\N{NO-BREAK SPACE}"), title=gate.title),
         None if heads else h("span", gate.absent),
         h(
             "svg",

@@ -55,10 +55,21 @@ class Card(Struct, frozen=True):
 
 
 class Tape:
-    """A tape that is laid out: ``spots`` are the middles of its parts, where wires end."""
+    """A tape that is laid out: ``spots`` are the middles of its parts, where wires end.
+
+    ``coming`` are the words and title of each that is on its way to the log: ``next`` are the keys
+    of the cards of these.
+    """
 
     def __init__(
-        self, cards: Sequence[Card], key: str, y: float, width: float, *, has_marks: bool = True
+        self,
+        cards: Sequence[Card],
+        key: str,
+        y: float,
+        width: float,
+        coming: Sequence[tuple[str, str]] = (),
+        *,
+        has_marks: bool = True,
     ) -> None:
         self.width, self.room = width, width - FOLD - NEXT_WIDE
         self.cards, self.shown, self.key, self.y = cards, self._newest(cards), key, y
@@ -77,6 +88,12 @@ class Tape:
                 self.spots[mark] = Place(x, y + 52)
                 self.names[mark] = name
         self.spots[key] = Place(self.lefts[-1] + NEXT_WIDE / 2, y + TAPE - 2)
+        self.dashed = [*self._coming(coming)]
+        for card, x, wide in self.dashed:
+            self.spots[card.key] = Place(x + wide / 2, y + TAPE - 2)
+        same = dict.fromkeys(coming)
+        shared = len(self.dashed) < len(same)
+        self.next = {said: self.dashed[0 if shared else i][0].key for i, said in enumerate(same)}
 
     def _newest(self, cards: Sequence[Card]) -> Sequence[Card]:
         """The cards that are seen: one less where the words of all would be cut."""
@@ -103,10 +120,9 @@ class Tape:
         letters: Mapping[str, str],
         before: Sequence[Card] | None,
         ends: Iterable[str],
-        coming: Sequence[tuple[str, str]] = (),
     ) -> Frag:
-        """Draw it. ``ends`` are the keys of what something travels to or from, ``coming`` the words
-        and title of each that is on its way to the log; marked is what was not so ``before``.
+        """Draw it. ``ends`` are the keys of what something travels to or from; marked is what was
+        not so ``before``.
         """
         was = {card.key: card for card in before or ()}
         former = None if before is None else len(before) - len(self._newest(before))
@@ -120,7 +136,7 @@ class Tape:
         sought = {*ends}
         hidden = [card.key for card in self.earlier if card.key in sought]
         cards += [h("g", k=key, transform=_at(self.spots[key])) for key in (*hidden, self.key)]
-        cards += (self._card(*each, letters) for each in self._coming(coming))
+        cards += (self._card(*each, letters) for each in self.dashed)
         rail = h("path", d=f"M0 {self.y + 23:.0f}H{self.width:.0f}", class_="rail")
         return h("g", rail, self._fold(former), cards, k="tape", class_="tape")
 

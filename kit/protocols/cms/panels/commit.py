@@ -65,7 +65,7 @@ def _client(row: RequestRow, known: Answer) -> Character:
     if verdict == "rejected":
         tag, holds = "! rejected", (why,)
     title = f"{row.id}, {row.event}, from {row.node}: {row.state}"
-    asks = row.node if known.stage == "sent" else ""
+    asks = row.handler or row.node if known.stage == "sent" else ""
     return Character(row.id, row.id, tag=tag, holds=holds, title=title, kind="client", asks=asks)
 
 

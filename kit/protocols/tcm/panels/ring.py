@@ -265,7 +265,7 @@ def draw_ring(scene: Scene) -> Frag:
         h(
             "svg",
             _inside(scene, many=many),
-            viewBox=f"{edge} {edge} {WIDTH - 2 * edge} {HEIGHT - 2 * edge}",
+            viewBox=f"{edge} 0 {WIDTH - 2 * edge} {HEIGHT}",
             role="group",
             aria_label=f"token ring: {ring_words(scene)}",
             class_="ring-drawing",
@@ -344,7 +344,7 @@ def _inside(scene: Scene, *, many: bool) -> Frag:
         "g",
         parts,
         h("g", arrows(scene, there), k="ring-arrows") if has_arrows(scene) else None,
-        travelled(scene, there, ("entry",)),  # a number in yellow says who has applied it
+        travelled(scene, there),
         k="ring-parts",
         data_rove=True,
     )
