@@ -325,12 +325,13 @@ class _Set:
         if (held := _held(each, looks)) is not None:
             _, disk_wide, disk_high, low = held
             boxes.append(Box(at.real, at.imag + low, _stepped(disk_wide), disk_high))
-        switch = [(-1, "")] if each.press is not None else []
-        for right, _ in (*_signs(each), *switch):
+        for right, _ in _signs(each):
             x = at.real + right * (looks.head * 0.8 + 10)
-            boxes.append(Box(x, at.imag - looks.head * 0.7, 20, 18))
+            boxes.append(Box(x, at.imag - looks.head * SHOULDER, 20, 18))
+        if each.press is not None:
+            boxes.append(Box(at.real - looks.head * 0.8 - 10, at.imag - looks.head * 0.7, 20, 18))
         if looks.tag and each.requests:
-            aside = looks.head + MARK / 2 + 1
+            aside = looks.head + MARK / 2 + 4
             boxes += (Box(at.real + x, at.imag + LOW, MARK, 14) for x in (-aside, aside))
         return Body(at, looks.head, tuple(boxes))
 
@@ -613,11 +614,11 @@ def _character(
         [
             h("g", fresh(0, 0, 20, 20) if sign not in had else None,
               h("path", d=SIGNS[sign], class_=f"sign {sign}"),
-              transform=f"translate({side * aside:.0f} {-reach * 0.7:.0f})")
+              transform=f"translate({side * aside:.0f} {-reach * SHOULDER:.0f})")
             for side, sign in signs
         ],
         _switch(scene, each.press, reach) if each.press is not None else None,
-        _eye_and_pencil(each, was, reach + MARK / 2 + 1) if looks.tag and each.requests else None,
+        _eye_and_pencil(each, was, reach + MARK / 2 + 4) if looks.tag and each.requests else None,
         [*_draw_guests(each, looks, *(_guests(at, each.name) for at in (laid.stage, before)))],
         _words(tag, 0, low, "strong", is_new=each.tag != was.tag) if tag else None,
         disk(0, held[3], each.fill or 0, held[0], held[1],
@@ -630,8 +631,8 @@ def _character(
     )  # fmt: skip
 
 
-LOW = 7.0
-"""How far below the middle of a head its eye and its pencil are."""
+LOW, SHOULDER = 7.0, 0.9
+"""How far below the middle of a head its eye and its pencil are, and above it a sign, in heads."""
 
 
 def _eye_and_pencil(each: Character, was: Character, aside: float) -> Frag:

@@ -260,7 +260,10 @@ VIEWS = Views(
             "The handshake",
             _stage,
             gates=gates,
-            meanings={"g0": "group 0: its members, and rows of its table", "crown": "the coordinator"},
+            meanings={
+                "g0": "group 0: its members, and rows of its table",
+                "crown": "the coordinator",
+            },
         ),
         MESSAGES,
         panel_of(
