@@ -47,7 +47,7 @@ from kit.views.wires import Body, Place, Way, ground, on, path, tip
 
 WIDTH, HEIGHT = 460.0, 330.0
 """The picture at 840 × 560, a pixel each."""
-HALF_WIDTH, HALF_HEIGHT = 380.0, 296.0
+HALF_WIDTH, HALF_HEIGHT = 380.0, 312.0
 """One of two pictures on a board: as small as leaves its letters their size, in a projector too."""
 STRIP, LINE = 26.0, 15.0
 SIDE, HALF_SIDE = 132.0, 112.0

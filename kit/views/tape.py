@@ -125,7 +125,6 @@ class Tape:
         not so ``before``.
         """
         was = {card.key: card for card in before or ()}
-        former = None if before is None else len(before) - len(self._newest(before))
         cards = []
         for i, card in enumerate(self.shown):
             is_new = before is not None and card.key not in was
@@ -138,7 +137,7 @@ class Tape:
         cards += [h("g", k=key, transform=_at(self.spots[key])) for key in (*hidden, self.key)]
         cards += (self._card(*each, letters) for each in self.dashed)
         rail = h("path", d=f"M0 {self.y + 23:.0f}H{self.width:.0f}", class_="rail")
-        return h("g", rail, self._fold(former), cards, k="tape", class_="tape")
+        return h("g", rail, self._fold(), cards, k="tape", class_="tape")
 
     def _coming(self, coming: Sequence[tuple[str, str]]) -> Iterator[tuple[Card, float, float]]:
         """The dashed cards of what is on its way, where they begin, how wide they are: one for
@@ -157,16 +156,15 @@ class Tape:
             yield card, x, wide
             x += wide + APART
 
-    def _fold(self, former: int | None) -> Frag | None:
+    def _fold(self) -> Frag | None:
         earlier = len(self.earlier)
         if not earlier:
             return None
-        moved = " moved" if former not in (None, earlier) else ""
         return h(
             "g",
             h("title", say("{n} earlier entries", n=earlier)),
             h("rect", x=1, y=self.y + 6, width=FOLD - 4, height=34, rx=3,
-              class_=f"log-card{moved}"),
+              class_="log-card"),
             h("text", f"+{earlier}" if earlier < 100 else "…", x=FOLD / 2 - 1, y=self.y + 28,
               text_anchor="middle", class_="on soft"),
             k="tape:fold",

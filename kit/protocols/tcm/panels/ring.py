@@ -153,7 +153,11 @@ def letters(
         if name not in line.reads.order
     ]
     outer += [(name, "removed") for name in line.writes.removed if name not in line.reads.removed]
-    widest = max([HIGH, *(wide(short.get(name, name)) for name, _ in inner + outer)])
+    signed = {
+        (name, kind): f"{'−' * (kind == 'removed')}{short.get(name, name)}"
+        for name, kind in inner + outer
+    }
+    widest = max([HIGH, *map(wide, signed.values())])
     step = HIGH + (widest - HIGH) * abs(point(arc.middle, 1)[0] - CENTRE[0])
     deepest = INSIDE - step * (len(inner) - 1)
     if length(arc.right - arc.left, deepest) < LEAST_ARC:
@@ -163,7 +167,7 @@ def letters(
         outer.append((PENCIL, PENCIL))
     stacks = ((inner, INSIDE - deeper, -step), (outer, OUTSIDE, step))
     return tuple(
-        Letter(name, short.get(name, name), *point(arc.middle, radius + i * by), kind)
+        Letter(name, signed.get((name, kind), name), *point(arc.middle, radius + i * by), kind)
         for names, radius, by in stacks
         for i, (name, kind) in enumerate(names)
     )

@@ -32,7 +32,7 @@ DECIDES = {
 }
 
 
-DATA = {0.0: "no data", 0.5: "copies data", 1.0: "has its data"}
+DATA = {0.0: "no data", 0.5: "copying", 1.0: "has data"}
 """What has arrived at a node that comes."""
 SHORT = {"bootstrapping": "joins", "decommissioning": "leaves"}
 """States that are too long for what stands below a node; its title has them in full."""
@@ -136,7 +136,7 @@ def _work(scene: Scene) -> str:
         return "! failed"
     if task.work is None:
         return DECIDES[task.decision.kind]
-    is_due = scene.of(facts.barrier) is None
+    is_due = scene.of(facts.barrier) is None and not scene.half  # there, a disk has one line
     return f"{'next: ' * is_due}{task.work.name.replace('_', ' ')}"
 
 
