@@ -259,8 +259,10 @@ class _Set:
         y, tape = STRIP * stage.has_strip, stage.tape
         self.tape = None
         if tape is not None:
-            key = stage.tape_key
-            coming = [(x.words, x.title) for x in stage.messages if x.target == key]
+            key, order = stage.tape_key, {name: i for i, name in enumerate(stage.names)}
+            sent = [each for each in stage.messages if each.target == key]
+            sent.sort(key=lambda each: order.get(each.source, 0))  # so that fewer wires cross
+            coming = [(each.words, each.title) for each in sent]
             self.tape = Tape(tape, key, y, self.width, coming, has_marks=stage.has_marks)
         self.top = self.tape.bottom if self.tape else y
         self.height, self.bottom = height, height - HIGH * gated

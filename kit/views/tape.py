@@ -83,7 +83,9 @@ class Tape:
             self.spots[card.key] = Place(FOLD / 2, y + TAPE - 2)
         for i, card in enumerate(self.shown):
             middle = self.lefts[i] + self.wide[i] / 2
-            self.spots[card.key] = Place(middle, self.bottom - 3)
+            seen = [*_seen(card, middle)]
+            low = self.bottom - 3 if seen or len(card.marks) > MOST_MARKS else y + TAPE - 2
+            self.spots[card.key] = Place(sum(seen) / len(seen) if seen else middle, low)
             for name, mark, x in _marks(card, middle):
                 self.spots[mark] = Place(x, y + 52)
                 self.names[mark] = name
@@ -111,9 +113,16 @@ class Tape:
         card = next((each for each in self.shown if each.key == key and each.marks), None)
         if card is None:
             return ()
-        few = len(card.marks) <= MOST_MARKS
-        wide = MARK_WIDE * len(card.marks) if few else measured(card.counted)
-        return (Box(self.spots[key].real, self.y + 52, wide, 18),)
+        x, wide = self.spots[key].real, measured(card.counted)
+        if len(card.marks) <= MOST_MARKS:
+            seen = [*_seen(card, 0)]
+            if not seen:
+                return ()
+            x, wide = (
+                x + (seen[0] + seen[-1]) / 2 - sum(seen) / len(seen),
+                MARK_WIDE + seen[-1] - seen[0],
+            )
+        return (Box(x, self.y + 52, wide, 18),)
 
     def draw(
         self,
@@ -221,7 +230,7 @@ class Tape:
         self, key: str, title: str, letter: str, at: Place, reach: Reach, former: Reach
     ) -> Frag:
         seat = h("rect", x=-8, y=-8, width=16, height=16, rx=3, class_="seat-of")
-        words = h("text", letter, y=5, text_anchor="middle")
+        words = h("text", letter, y=5, text_anchor="middle") if reach else None
         return h(
             "g",
             h("title", title),
@@ -239,6 +248,13 @@ def _marks(card: Card, middle: float) -> Iterator[tuple[str, str, float]]:
     for i, (name, key, _) in enumerate(card.marks):
         aside = MARK_WIDE * (i - (len(card.marks) - 1) / 2) if is_few else 0
         yield name, key, middle + aside
+
+
+def _seen(card: Card, middle: float) -> Iterator[float]:
+    """Where the marks are of those who have a card at all, one by one."""
+    if len(card.marks) <= MOST_MARKS:
+        reached = {key: reach for _, key, reach in card.marks}
+        yield from (x for _, key, x in _marks(card, middle) if reached[key])
 
 
 def _needed(card: Card) -> float:

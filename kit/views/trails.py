@@ -169,9 +169,9 @@ def _edges(part: Frag, at: Place, size: float) -> Iterator[Box]:
             yield Box(edge.real, edge.imag, 8, 8)
 
 
-def travelled(scene: Scene, there: Standing, air: float = 0) -> Frag | None:
-    """Draw what travelled between the parts of a drawing, round all others, with its words, which
-    keep so much ``air`` to things where there is room.
+def travelled(scene: Scene, there: Standing, known: str = "", air: float = 0) -> Frag | None:
+    """Draw what travelled between the parts of a drawing, round all others, with its words (but
+    those that are ``known``), which keep so much ``air`` to things where there is room.
     """
     labels = Labels(there.ground.inside, there.ground.taken())
     if air:
@@ -187,7 +187,9 @@ def travelled(scene: Scene, there: Standing, air: float = 0) -> Frag | None:
         start, end = there.ends.get(flow.from_key), there.ends.get(flow.to_key)
         return there.ground.way(start, end) if start and end and start.at != end.at else None
 
-    drawn = [*trails(scene.flows()[:MOST_TRAILS], route, labels)]
+    flows = scene.flows()[:MOST_TRAILS]
+    announced = {flow.to_key for flow in flows if flow.label == known}
+    drawn = [*trails(flows, route, labels, announced=announced)]
     return h("g", drawn, [*labels.draw()], k="trails") if drawn else None
 
 

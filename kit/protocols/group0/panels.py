@@ -333,7 +333,7 @@ VIEWS = Views(
             "Log of group 0",
             _stage,
             meanings={
-                "on a disk": "the step of 8 that a change has reached; what is applied",
+                "on a disk": "which step of 8 its change is at",
                 "lock": "holds the guard",
                 "blue": "applied",
             },

@@ -348,7 +348,7 @@ def _inside(scene: Scene, *, many: bool) -> Frag:
         "g",
         parts,
         h("g", arrows(scene, there), k="ring-arrows") if has_arrows(scene) else None,
-        travelled(scene, there),
+        travelled(scene, there, _epoch(scene)),  # it stands in the middle
         k="ring-parts",
         data_rove=True,
     )
@@ -410,7 +410,11 @@ def _draw_notices(scene: Scene, notices: Sequence[tuple[str, str, Box]]) -> list
 
 
 def _log_box(scene: Scene) -> Box:
-    return Box(*CENTRE, wide(f"epoch {scene.of(facts.epoch)}") + 8, 24)
+    return Box(*CENTRE, wide(_epoch(scene)) + 8, 24)
+
+
+def _epoch(scene: Scene) -> str:
+    return f"epoch {scene.of(facts.epoch)}"
 
 
 def _log(scene: Scene) -> Frag:
@@ -420,7 +424,7 @@ def _log(scene: Scene) -> Frag:
         "g",
         h("title", "the newest epoch in the log"),
         h("rect", x=x, y=y, width=box.width, height=box.height, rx=4, class_="box"),
-        h("text", f"epoch {scene.of(facts.epoch)}", text_anchor="middle", dy=4, class_="on"),
+        h("text", _epoch(scene), text_anchor="middle", dy=4, class_="on"),
         k=LOG,
         data_of=LOG,
         transform=f"translate({CENTRE[0]:.0f} {CENTRE[1]:.0f})",

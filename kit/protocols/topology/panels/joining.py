@@ -171,11 +171,10 @@ def _group0(s: ActorState) -> Character:
     """Group 0 with the rows of those that come or have gone, and its configuration."""
     held = handshake.tables(s)
     rows = [f"{row.host}: {row.state}" for row in held.rows if row.state != "normal"]
-    cluster, inside = f"cluster {handshake.CLUSTER}", ", ".join(held.members)
-    return Character("g0", f"n:{handshake.GROUP0}", tag=f"in: {inside}",
-                     holds=(", ".join((cluster, *rows)),),
-                     title=f"group 0 of {cluster}: {'; '.join(rows) or 'no other rows'}; "
-                     f"members {inside}",
+    inside = ", ".join(held.members)
+    return Character("g0", f"n:{handshake.GROUP0}", tag=f"cluster {handshake.CLUSTER}: {inside}",
+                     holds=tuple(rows),
+                     title=f"group 0: {'; '.join(rows) or 'no other rows'}; members {inside}",
                      kind="part")  # fmt: skip
 
 
