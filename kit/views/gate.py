@@ -36,6 +36,8 @@ HIGH = 42.0
 SMALL = 11.0
 """The radius of the heads of who has come."""
 _BEHIND, _MIDDLE = 25.0, 16.0
+TWO_LINES = 290.0
+"""The name of a gate over a picture."""
 LEAST_BEFORE = 128.0
 """The room of those before a gate, where its name leaves none."""
 
@@ -276,7 +278,7 @@ def _above(scene: Scene, gate: Gate, cast: Cast, is_first: bool) -> Frag:
     width, high = post + _BEHIND * len(come) + 8, 2 * _MIDDLE
     return h(
         "div",
-        h("b", brief(gate.title.partition(" (")[0]), title=gate.title),
+        h("b", _in_two_lines(gate), title=gate.title),
         None if heads else h("span", gate.absent),
         h(
             "svg",
@@ -291,6 +293,13 @@ def _above(scene: Scene, gate: Gate, cast: Cast, is_first: bool) -> Frag:
         class_="gate open" if gate.is_open else "gate",
         data_of=gate.thing,
     )
+
+
+def _in_two_lines(gate: Gate) -> str:
+    """The name of a gate; where that is too long for two lines, the step that it is before."""
+    title = brief(gate.title).replace(", ", ",\N{NO-BREAK SPACE}")
+    is_long = measured(title, bold=True) > TWO_LINES
+    return gate.what.partition(" (")[0] if is_long and gate.where else title
 
 
 def _some(names: tuple[str, ...], most: int) -> tuple[str, ...]:

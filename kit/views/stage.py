@@ -43,8 +43,8 @@ from kit.views.replicas import MARK, SIGNS, asked_words, disk, disk_size, envelo
 from kit.views.strip import draw_strip
 from kit.views.tape import MOST_CARDS, MOST_MARKS, TAPE, Card, Tape
 from kit.views.trails import (
-    MOST_TRAILS,
     FINER,
+    MOST_TRAILS,
     PARKED,
     Labels,
     beads,
@@ -57,7 +57,7 @@ from kit.views.wires import Body, Place, Way, ground, on, path, tip
 
 WIDTH, HEIGHT = 460.0, 330.0
 """The picture at 840 × 560, a pixel each."""
-HALF_WIDTH, HALF_HEIGHT = 380.0, 296.0
+HALF_WIDTH, HALF_HEIGHT = 380.0, 312.0
 """One of two pictures on a board: as small as leaves its letters their size, in a projector too."""
 STRIP, LINE = 26.0, 15.0
 SIDE, HALF_SIDE = 132.0, 112.0
@@ -293,7 +293,11 @@ class _Set:
         y, tape = STRIP * stage.has_strip, stage.tape
         self.tape = None
         if tape is not None:
-            self.tape = Tape(tape, stage.tape_key, y, self.width, has_marks=stage.has_marks)
+            key, order = stage.tape_key, {name: i for i, name in enumerate(stage.names)}
+            sent = [each for each in stage.messages if each.target == key]
+            sent.sort(key=lambda each: order.get(each.source, 0))  # so that fewer wires cross
+            coming = [(each.words, each.title) for each in sent]
+            self.tape = Tape(tape, key, y, self.width, coming, has_marks=stage.has_marks)
         self.top = self.tape.bottom if self.tape else y
         self.height, self.bottom = height, height - HIGH * gated
         self.left = self.side if stage.sides else 0.0
@@ -357,6 +361,8 @@ class _Set:
             letter = (Box(at.real, at.imag + 16, 30, 16),) if looks.tag else ()
             return Body(at, 6, letter)
         boxes = [Box(at.real, at.imag - looks.head * 1.4, 24, looks.head)] * each.leads
+        boxes += (Box(at.real + x, at.imag + LOW, GUEST + 1, GUEST + 1)
+                  for x in _aside(each, looks, _guests(self.stage, name)))  # fmt: skip
         if tag := self.tags[name]:
             wide = _stepped(measured(tag, bold=True))
             x, y = looks.tag_at(side, held[2] if held else 0)
@@ -364,12 +370,13 @@ class _Set:
         if held is not None:
             _, disk_wide, disk_high, x, y = held
             boxes.append(Box(at.real + x, at.imag + y, _stepped(disk_wide), disk_high))
-        switch = [(-1, "")] if each.press is not None else []
-        for right, _ in (*_signs(each), *switch):
+        for right, _ in _signs(each):
             x = at.real + right * (looks.head * 0.8 + 10)
-            boxes.append(Box(x, at.imag - looks.head * 0.7, 20, 18))
+            boxes.append(Box(x, at.imag - looks.head * SHOULDER, 20, 18))
+        if each.press is not None:
+            boxes.append(Box(at.real - looks.head * 0.8 - 10, at.imag - looks.head * 0.7, 20, 18))
         if looks.tag and each.requests:
-            aside = looks.head + MARK / 2 + 1
+            aside = looks.head + MARK / 2 + 4
             boxes += (Box(at.real + x, at.imag + LOW, MARK, 14) for x in (-aside, aside))
         return Body(at, looks.head, tuple(boxes))
 
@@ -377,10 +384,15 @@ class _Set:
         """What somebody who stands aside covers: the head, and the words beside it."""
         at = self.at[side.name]
         tag, what = _side_words(side, self.side_room, self.side)
-        wide = max([0.0, *(measured(x, bold=True) for x in tag), *map(measured, what)])
-        high = LINE * (len(tag) + len(what))
-        beside = Box(at.real + HEAD + 4 + wide / 2, at.imag, _stepped(wide), high)
-        return Body(at, HEAD, (beside,) if high else ())
+        if not (tag or what):
+            return Body(at, HEAD)
+        return Body(at, HEAD, (Box(self.side / 2 - 2, at.imag, self.side - 6, _high(tag, what)),))
+
+    def sent(self, message: Message) -> Way | None:
+        """The wire of a message; one on its way to the log goes to its own card."""
+        said, tape = (message.words, message.title), self.tape
+        card = tape.next.get(said) if tape and message.target == tape.key else None
+        return self.way(message.source, card or message.target)
 
     def way(self, source: str, target: str) -> Way | None:
         """The wire between two parts; None: there is no such. Without a target nobody knows yet
@@ -395,6 +407,11 @@ class _Set:
         if start is None or end is None or start.at == end.at:
             return None
         return self.ground.way(start, end)
+
+
+def _high(tag: Sequence[str], what: Sequence[str]) -> float:
+    """How high the frame is around somebody aside, with the lines of words."""
+    return max(2 * HEAD, LINE * (len(tag) + len(what))) + 6
 
 
 def _stepped(width: float) -> float:
@@ -472,7 +489,6 @@ def draw_stage(
     flows, route = scene.flows()[:MOST_TRAILS], _route(laid, added)
     for way in filter(None, map(route, flows)):  # words of envelopes keep clear of them, too
         labels.pass_by(way)
-    requests = [*_requests(laid, labels)]
     parked = [*_envelopes(laid, labels, before)]
     trailed = [*trails(flows, route, labels, unheard, announced)]
     behind = [_wall(laid, wall, labels) for wall in stage.walls]
@@ -480,21 +496,19 @@ def draw_stage(
     letters = tags(stage.names)
     was = {each.key: each for each in (*before.characters, *before.sides)} if before else {}
     ends = (key for flow in scene.flows() for key in (flow.from_key, flow.to_key))
-    coming = [(sent.words, sent.title) for sent in stage.messages if sent.target == stage.tape_key]
     former = before.tape if before else None
     cast = Cast(letters, {each.name: each.health for each in stage.characters}, then)
     acts = _acting(scene, stage)
     return h(
         "svg",
         draw_strip(stage.standing, laid.width) if stage.has_strip else None,
-        laid.tape.draw(letters, former, ends, coming) if laid.tape else None,
+        laid.tape.draw(letters, former, ends) if laid.tape else None,
         behind,
         [_empty(laid, name) for name in stage.names if name not in laid.there],
-        requests,
         [wire for wire, _ in parked],
         trailed,
         [_character(scene, laid, each, letters[each.name], was.get(each.key),
-                    acts=each.name == acts) for each in stage.characters],
+                    before, acts=each.name == acts) for each in stage.characters],
         [_side(laid, each, was.get(each.key), acts=each.name == acts) for each in stage.sides],
         [envelope for _, envelope in parked],
         h("g", words, k="labels"),
@@ -506,12 +520,37 @@ def draw_stage(
     )  # fmt: skip
 
 
-def _requests(laid: _Set, labels: Labels) -> Iterator[Frag]:
-    """The wire between somebody aside and whom a request is with, from step to step."""
-    for side in laid.stage.sides:
-        if side.asks and (way := laid.way(side.name, side.asks)):
-            labels.wires.cover(*beads(way))
-            yield h("path", d=path(way), k=f"asks:{side.key}", class_="wire thin")
+GUEST, MOST_GUESTS = 17.0, 2
+"""How large the square of a client is at who has its request, and how many stand there."""
+
+
+def _guests(stage: Stage | None, name: str) -> list[Character]:
+    """Whose requests are with a character."""
+    return [side for side in stage.sides if side.asks == name][:MOST_GUESTS] if stage else []
+
+
+def _aside(each: Character, looks: Looks, guests: Sequence[Character]) -> list[float]:
+    """How far from the middle of a head its guests stand, at its left."""
+    first = looks.head + 7 + GUEST / 2 + MARK * bool(each.requests)
+    return [-first - (GUEST + 3) * i for i in range(len(guests))]
+
+
+def _draw_guests(
+    each: Character, looks: Looks, guests: Sequence[Character], were: Sequence[Character]
+) -> Iterator[Frag]:
+    """The squares of clients beside who has their requests, from step to step."""
+    known = {side.key for side in were}
+    for side, x in zip(guests, _aside(each, looks, guests), strict=True):
+        yield h(
+            "g",
+            h("title", say("{node} has the request of {client}", node=each.name, client=side.name)),
+            None if side.key in known else fresh(0, 0, GUEST + 4, GUEST + 4),
+            head_of("client", GUEST / 2 / 0.85),
+            letter_of(tags([side.name])[side.name][:2], GUEST / 2),
+            k=f"asks:{side.key}",
+            transform=_at(Place(x, LOW)),
+            data_of=side.name,
+        )
 
 
 def _acting(scene: Scene, stage: Stage) -> str:
@@ -598,7 +637,14 @@ def ring(reach: float) -> Frag:
 
 
 def _character(
-    scene: Scene, laid: _Set, each: Character, letter: str, was: Character | None, *, acts: bool
+    scene: Scene,
+    laid: _Set,
+    each: Character,
+    letter: str,
+    was: Character | None,
+    before: Stage | None,
+    *,
+    acts: bool,
 ) -> Frag:
     """One of the cast; what was otherwise a step ago is marked, and who acts."""
     looks, was, side = laid.looks, was or each, laid.beside(each.name)
@@ -617,11 +663,12 @@ def _character(
         [
             h("g", fresh(0, 0, 20, 20) if sign not in had else None,
               h("path", d=SIGNS[sign], class_=f"sign {sign}"),
-              transform=f"translate({right * aside:.0f} {-reach * 0.7:.0f})")
+              transform=f"translate({right * aside:.0f} {-reach * SHOULDER:.0f})")
             for right, sign in signs
         ],
         _switch(scene, each.press, reach) if each.press is not None else None,
-        _eye_and_pencil(each, was, reach + MARK / 2 + 1) if looks.tag and each.requests else None,
+        _eye_and_pencil(each, was, reach + MARK / 2 + 4) if looks.tag and each.requests else None,
+        [*_draw_guests(each, looks, *(_guests(at, each.name) for at in (laid.stage, before)))],
         _words(tag, *looks.tag_at(side, held[2] if held else 0), "strong", anchor,
                is_new=each.tag != was.tag) if tag else None,
         disk(held[3], held[4], each.fill or 0, held[0], held[1],
@@ -634,8 +681,8 @@ def _character(
     )  # fmt: skip
 
 
-LOW = 7.0
-"""How far below the middle of a head its eye and its pencil are."""
+LOW, SHOULDER = 7.0, 0.9
+"""How far below the middle of a head its eye and its pencil are, and above it a sign, in heads."""
 
 
 def _eye_and_pencil(each: Character, was: Character, aside: float) -> Frag:
@@ -674,11 +721,14 @@ def _side(laid: _Set, each: Character, was: Character | None, *, acts: bool) -> 
     """A client or operator: a square with a letter, and beside it what it asks and was told."""
     was = was or each
     tag, what = _side_words(each, laid.side_room, laid.side)
-    changed = [each.tag != was.tag] * len(tag) + [each.holds != was.holds] * len(what)
-    top = 5 - LINE * (len(changed) - 1) / 2
+    had, former = _side_words(was, laid.side_room, laid.side)
+    changed = [line not in had for line in tag] + [line not in former for line in what]
+    top, high = 5 - LINE * (len(changed) - 1) / 2, _high(tag, what)
     return h(
         "g",
         h("title", each.title or each.name),
+        h("rect", x=-HEAD - 3, y=-high / 2, width=laid.side - 6, height=high, rx=8, class_="rail")
+        if changed else None,
         ring(min(HEAD, laid.side_room / 2) - 2) if acts else None,  # at the edge
         head_of(each.kind, min(HEAD, laid.side_room / 2)),
         letter_of(tags([each.name])[each.name][:2], HEAD),
@@ -713,7 +763,7 @@ def _envelopes(laid: _Set, labels: Labels, before: Stage | None) -> Iterator[tup
     shown = list(_piles(laid.stage).items())[:MOST_PARKED]
     said_of: set[tuple[str, ...]] = set()
     alike = Counter((source, said) for (source, _, said, _), _ in shown)
-    ways = [laid.way(source, target) for (source, target, *_), _ in shown]
+    ways = [laid.sent(group[0]) for _, group in shown]
     for each in dict.fromkeys(filter(None, ways)):
         labels.wires.cover(*beads(each))
     for (pile, group), way in zip(shown, ways, strict=True):
@@ -942,6 +992,7 @@ MEANINGS = {
     "hollow": later("hollow: down"),
     "square": later("square: client"),
     "diamond": later("diamond: operator"),
+    "small square": later("small square: whose request it has"),
     "eye": later("eye: read; pencil: written; filled: asked now"),
     "dashed card": later("dashed card: not committed"),
     "struck": later("struck out: no effect"),
@@ -974,6 +1025,7 @@ def _marks_seen(scene: Scene, stage: Stage, before: Stage | None) -> Iterator[st
     yield from ("hollow",) * any(each.health == "down" for each in looks)
     kinds = {each.kind for each in stage.sides}
     yield from ("square",) * ("client" in kinds) + ("diamond",) * ("operator" in kinds)
+    yield from ("small square",) * any(side.asks for side in stage.sides)
     yield from ("eye",) * any(each.requests for each in looks)
     coming = any(each.target == stage.tape_key for each in stage.messages)
     yield from ("dashed card",) * (coming or any(card.open for card in tape))

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.edge.words import say
-from kit.engine.flows import Flow, FlowKind
+from kit.engine.flows import Flow
 from kit.views.fragment import Frag, h
 from kit.views.labels import LINE, SIZE, Box, Sheet, measured, seated, wrapped
 from kit.views.panel import Scene
@@ -174,11 +174,9 @@ def _edges(part: Frag, at: Place, size: float) -> Iterator[Box]:
             yield Box(edge.real, edge.imag, 8, 8)
 
 
-def travelled(
-    scene: Scene, there: Standing, seen: Container[FlowKind] = (), air: float = 0
-) -> Frag | None:
-    """Draw what travelled between the parts of a drawing, round all others, with its words, which
-    keep so much ``air`` to things where there is room; what came is ``seen`` of some kinds without.
+def travelled(scene: Scene, there: Standing, known: str = "", air: float = 0) -> Frag | None:
+    """Draw what travelled between the parts of a drawing, round all others, with its words (but
+    those that are ``known``), which keep so much ``air`` to things where there is room.
     """
     labels = Labels(there.ground.inside, there.ground.taken())
     if air:
@@ -194,8 +192,9 @@ def travelled(
         start, end = there.ends.get(flow.from_key), there.ends.get(flow.to_key)
         return there.ground.way(start, end) if start and end and start.at != end.at else None
 
-    flows = [flow for flow in scene.flows() if flow.kind not in seen][:MOST_TRAILS]
-    drawn = [*trails(flows, route, labels)]
+    flows = scene.flows()[:MOST_TRAILS]
+    announced = {flow.to_key for flow in flows if flow.label == known}
+    drawn = [*trails(flows, route, labels, announced=announced)]
     return h("g", drawn, [*labels.draw()], k="trails") if drawn else None
 
 

@@ -17,6 +17,7 @@ from kit.engine.scenario import files, open_file
 from kit.engine.timeline import Timeline
 from kit.playing.opening import open_named
 from kit.views.actions import mark
+from kit.views.busts import HEAD
 from kit.views.diagrams import Standing, StateDiagram
 from kit.views.fragment import Frag, h, keys
 from kit.views.gate import Gate
@@ -862,20 +863,48 @@ def test_a_wire_begins_beside_the_words_of_who_stands_aside() -> None:
     assert way.count("M") == 2
 
 
-def test_a_request_that_is_under_way_has_a_wire() -> None:
-    """From the client to the node that it is with, as long as the client says so."""
+def test_who_has_a_request_shows_the_square_of_its_client() -> None:
+    """At its left, as long as the client says so; no wire to it crosses the picture."""
     client = Character("c1", "op:0", tag="asks", kind="client", asks="B")
     drawn = staged(replace(QUIET, sides=(client,)))
-    ends = curve(keyed(drawn, "asks:op:0").get("d") or "", 1)
-    assert abs(ends[-1] - stands(drawn, "B")) < 30
+    square = keyed(drawn, "asks:op:0")
+    assert square.text().endswith("c1")
+    assert square in [*keyed(drawn, "n:B").walk()]
     assert not [*crossed(drawn)]
     answered = staged(replace(QUIET, sides=(replace(client, asks=""),)))
     assert "asks:op:0" not in keys(answered)
 
 
+def test_what_is_on_its_way_to_the_log_goes_to_its_own_card() -> None:
+    """Of two that differ each wire ends below the dashed card with its words."""
+    card = Card("log:1", "1 start", (("A", "at:A:1", "applied"),))
+    sent = (Message("A", "log", "make t", "one"), Message("B", "log", "drop u", "two"))
+    drawn = staged(replace(QUIET, tape=(card,), messages=sent))
+    ends = [curve(keyed(drawn, f"wire:{key}").get("d") or "", 1)[-1].real for key in ("one", "two")]
+    lefts = [
+        float(next(p for p in keyed(drawn, key).walk() if p.tag == "rect").get("x") or 0)
+        for key in ("tape:next", "tape:next1")
+    ]
+    assert all(left < end < left + NEXT_WIDE for left, end in zip(lefts, ends, strict=True))
+
+
+def test_a_client_has_a_frame_at_which_wires_begin() -> None:
+    """As wide as the column, whatever it says; only the lines that are new are marked."""
+    now = Character("c1", "op:0", tag="asks", holds=("drop table t", "validates"), kind="client")
+    sent, was = Message("c1", "B", "hello"), replace(now, holds=("drop table t", "asked"))
+    drawn = staged(replace(QUIET, sides=(now,), messages=(sent,)))
+    [frame] = [part for part in keyed(drawn, "op:0").walk() if part.get("class") == "rail"]
+    right = HEAD + 4 + sum(float(frame.get(side) or 0) for side in ("x", "width"))
+    way = next(part.get("d") or "" for part in drawn.walk() if part.get("class") == "wire thin")
+    assert abs(curve(way, 1)[0].real - right) < 6
+    scene = scene_of(Timeline(build("group0")), 0)
+    stage, before = (replace(QUIET, sides=(each,)) for each in (now, was))
+    assert len(classed(draw_stage(scene, stage, None, "said", before), "moved")) == 1
+
+
 @pytest.mark.parametrize(("model", "step"), [("schema", 1), ("commit", 3), ("group0", 3)])
 def test_clients_say_whom_a_request_is_with(model: str, step: int) -> None:
-    """At the start nobody has asked; then there is a wire."""
+    """At the start nobody has asked; then its square is at a node."""
     _, frames = next(drawn(model, False))
     asked = [any(key.startswith("asks:") for key in keys(frag)) for _, frag in frames]
     assert not asked[0]
@@ -920,11 +949,10 @@ def test_a_long_tag_keeps_its_end() -> None:
 
 def test_what_differs_on_its_way_to_the_log_is_not_one_card() -> None:
     """Two that are alike are counted; where one is otherwise, each has a card of its own."""
-    tape = Tape((), "log", 0, 460)
     for coming, said in (
         ([("make t", ""), ("make t", "")], ["2 × make t"]),
         ([("make t", ""), ("drop u", "")], ["make t", "drop u"]),
     ):
-        drawn = tape.draw({}, None, (), coming)
+        drawn = Tape((), "log", 0, 460, coming).draw({}, None, ())
         cards = [part for part in drawn.walk() if (part.key or "").startswith("tape:next")]
         assert [next(k.text() for k in c.walk() if k.tag == "text") for c in cards] == said

@@ -270,11 +270,12 @@ class Commit(NodeModel[CommitState]):
         return f"{{submitter}} submits “{{event}}” to {{node}}{again}."
 
     def _submit_travels(self, before: Any, a: Any, after: Any) -> Iterable[Travel]:
-        if self.submissions[a.request].node == a.node:  # its client asks it
-            yield Travel("request", "{id}", "n:{node}", "{event}", "{id} → {node}: {event}")
-        yield Travel("request", "{submitter}", "{node}", "{event}")
+        if before.requests[a.request] == Answer():  # its client asks first
+            text = "{id} → {submitter}: {event}"
+            yield Travel("request", "{id}", "n:{submitter}", "{event}", text, leg=0)
+        yield Travel("request", "{submitter}", "{node}", "{event}", leg=1)
         if not self.cms >> self.number(a.node) & 1:
-            yield Travel("answer", "{node}", "{submitter}", "members: {members}", leg=1)
+            yield Travel("answer", "{node}", "{submitter}", "members: {members}", leg=2)
 
     @action(each=askable, says=_submit_says, travels=_submit_travels)
     @purpose("Any node can ask any member. Only the CMS decides.")
@@ -477,7 +478,15 @@ class Commit(NodeModel[CommitState]):
         """The members that have an answer for a submitter."""
         return s.where(lambda node: node.handles.answer is not None)
 
-    @action(each=ended, travels=[Travel("answer", "{node}", "{submitter}", "{outcome}")])
+    @action(
+        each=ended,
+        travels=[
+            Travel(
+                "answer", "n:{node}", "n:{submitter}", "{short}", "{node} → {submitter}: {outcome}"
+            ),
+            Travel("answer", "n:{submitter}", "{id}", "{short}", "{submitter} → {id}: {outcome}"),
+        ],
+    )
     @purpose("The submitter learns the epoch of its event, or the epoch that is in the way.")
     def answer(self, s: CommitState, node: Node) -> CommitState:
         """{node} answers {submitter}: {outcome}."""
@@ -708,7 +717,7 @@ class Commit(NodeModel[CommitState]):
             said["ballot"] = self.ballot_name(opened) if opened else ""
             said["value"] = f"{work.value.event} ({work.value.id})" if work.value else ""
             if work.answer:
-                said |= {"outcome": work.answer.outcome}
+                said |= {"outcome": work.answer.outcome, "short": work.answer.stage}
         return said
 
     def milestone(self, before: CommitState, action: Any, after: CommitState) -> str | None:

@@ -25,6 +25,8 @@ from functools import partial
 from itertools import combinations, permutations, product
 from typing import Annotated, Any, Literal, TypeAlias
 
+from msgspec.structs import replace
+
 from kit.engine.declared import (
     Each,
     Node,
@@ -186,6 +188,9 @@ def either(ordered: Any, by_gossip: Any) -> Any:
     return lambda m, before, action, after: ordered if m.ordered else by_gossip
 
 
+ASKED = Travel("request", "{client}", "n:{node}", "change", "{client} → {node}: {what}")
+ANSWERED = Travel("answer", "n:{node}", "{client}", "{heard_of}", "{node} → {client}: {heard_of}")
+"""A client asks a node for a change, and hears what became of it."""
 STARTS = {
     "failed": "{node} cannot start: it has {orphan}, which it cannot load.",
     "back": (
@@ -356,7 +361,10 @@ class Schema(NodeModel[SchemaState]):
             "{node} sends “{what}” to the CMS: at {node}'s own epoch {epoch}, it makes sense.",
             "{node} executes “{what}” on its own, with timestamp {time}, and reports success.",
         ),
-        travels=either([Travel("request", "{node}", "{first}", "submit")], ()),
+        travels=either(
+            [ASKED, Travel("request", "{node}", "{first}", "submit", leg=1)],
+            [ASKED, replace(ANSWERED, leg=1)],
+        ),
     )
     @purpose("Any node can accept a change. The question is who puts the changes in order.")
     def submit_change(self, s: SchemaState, number: Change) -> Next:
@@ -388,6 +396,10 @@ class Schema(NodeModel[SchemaState]):
         verb=lambda m, a: f"decide {m.planned[a.number].text}",
         says=_decide_says,
         when=lambda m: m.ordered,
+        travels=lambda m, before, action, after: [
+            replace(each, kind="answer" if before.rejected == after.rejected else "refusal")
+            for each in (Travel("answer", "{first}", "{node}", "{heard_of}"), ANSWERED)
+        ],
     )
     @purpose("The loser of a race is told that it lost, and to which change.")
     def decide(self, s: SchemaState, number: Change) -> Next:
@@ -934,6 +946,8 @@ class Schema(NodeModel[SchemaState]):
             "epoch": new.epoch,
             "node": new.name,
             "what": change.change.text if change else "",
+            "client": f"c{action.number + 1}" if change else "",
+            "heard_of": self._verdict(before, after),
             "time": self.base + len(after.done),
             "number": len(after.written),
             "first": "".join(new.members[:1]),
@@ -950,6 +964,12 @@ class Schema(NodeModel[SchemaState]):
             "streamed": f"{more.bit_count()} of {counted(len(after.written), 'write')}",
             "orphan": next(iter(gossip.schema_of(new.cells).orphans), ""),
         }
+
+    def _verdict(self, before: SchemaState, after: SchemaState) -> str:
+        """What a client hears of its change."""
+        if len(after.rejected) > len(before.rejected):
+            return f"lost to epoch {after.rejected[-1][1]}"
+        return f"epoch {self.newest(after)}" if self.ordered else "done"
 
     def milestone(self, before: SchemaState, action: Any, after: SchemaState) -> str | None:
         """All but what nodes learn of each other, and what clients write."""

@@ -50,6 +50,15 @@ def test_a_joiner_asks_any_member_how_and_then_to_be_let_in(contact: str) -> Non
     assert joiner(played(**given).state).status == "normal"
 
 
+def test_what_is_written_in_group_0_travels_there() -> None:
+    """The request by the member that was asked, the new member and the end by the coordinator."""
+    timeline = played(*PLACED[:-1])
+    do(timeline, "place B")
+    assert travelled(timeline) == "B → group0: N1 asks"
+    do(timeline, "deliver B>N placed 1", "take", "add")
+    assert travelled(timeline) == "A → group0: add N1"
+
+
 @pytest.mark.parametrize("name", [each.name for each in entry_of("join").scenarios])
 def test_a_verdict_that_was_found_is_not_waited_for(name: str) -> None:
     """The gate of the verdict is closed until the row has it; then the response is awaited."""
