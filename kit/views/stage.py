@@ -52,6 +52,8 @@ HALF_WIDTH, HALF_HEIGHT = 380.0, 296.0
 STRIP, LINE = 26.0, 15.0
 SIDE, HALF_SIDE = 132.0, 112.0
 """How wide the column of clients is."""
+SPOKEN = HEAD + 7
+"""How far right of the middle of who stands aside its words begin."""
 MOST_SAID = 6
 """Lines beside a client, of which the first names what it is doing."""
 MOST_PARKED, MOST_ALIKE = 24, 4
@@ -336,8 +338,8 @@ class _Set:
         tag, what = _side_words(side, self.side_room, self.side)
         wide = max([0.0, *(measured(x, bold=True) for x in tag), *map(measured, what)])
         high = LINE * (len(tag) + len(what))
-        beside = Box(at.real + HEAD + 4 + wide / 2, at.imag, _stepped(wide), high)
-        return Body(at, HEAD, (beside,) if high else ())
+        beside = Box(at.real + SPOKEN + wide / 2, at.imag, _stepped(wide), high)
+        return Body(at, HEAD, (beside,) if high else (), spoken=True)
 
     def way(self, source: str, target: str) -> Way | None:
         """The wire between two parts; None: there is no such. Without a target nobody knows yet
@@ -633,7 +635,7 @@ def _side(laid: _Set, each: Character, was: Character | None, *, acts: bool) -> 
         ring(min(HEAD, laid.side_room / 2) - 2) if acts else None,  # at the edge
         head_of(each.kind, min(HEAD, laid.side_room / 2)),
         letter_of(tags([each.name])[each.name][:2], HEAD),
-        [_words(line, HEAD + 4, top + LINE * i, "soft" if i >= len(tag) else "strong", None,
+        [_words(line, SPOKEN, top + LINE * i, "soft" if i >= len(tag) else "strong", None,
                 is_new=changed[i]) for i, line in enumerate((*tag, *what))],
         k=each.key,
         class_=f"character {each.health} aside",
@@ -986,7 +988,8 @@ def stage_panel(
 ) -> Panel:
     """Make the panel of a family's stage; ``gates`` says what is waited for (None: never),
     ``meanings`` what its marks mean where that is more than ``MEANINGS`` says: *below a node*, *on
-    a disk*, *blue*, *ballot*. Any other key is an example of what stands there.
+    a disk*, *blue*, *ballot*; the first of them are beside the title. Any other key is an example
+    of what stands there.
     """
     own = {mark: f"{mark}: {words}" for mark, words in (meanings or {}).items()}
     meant = MEANINGS | own
@@ -1036,8 +1039,10 @@ def stage_panel(
         stage = on(scene)
         if len(stage.characters) > MOST_NODES:
             return ""
-        marks = [*_marks_seen(scene, stage, was(scene))]
-        seen = (mark for mark in (*marks[:2], *examples, *marks[2:]) if mark in meant)
-        return " · ".join(meant[mark] if mark in own else say(meant[mark]) for mark in seen)
+        there = (*_marks_seen(scene, stage, was(scene)), *examples)
+        seen = dict.fromkeys((*(mark for mark in own if mark in there), *there))
+        return " · ".join(
+            meant[mark] if mark in own else say(meant[mark]) for mark in seen if mark in meant
+        )
 
     return Panel(name, title, draw, words, still=True, gates=gates, legend=legend)

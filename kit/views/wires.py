@@ -47,11 +47,14 @@ CLEAR = 8.0
 
 
 class Body(Struct, frozen=True):
-    """What wires lead to and go round: a round head, and boxes at it."""
+    """What wires lead to and go round: a round head, and boxes at it; ``spoken`` ones are words
+    beside it, behind which its own wires, too, go only where there is no other way.
+    """
 
     at: Place
     reach: float
     boxes: tuple[Box, ...] = ()
+    spoken: bool = False
 
     def covers(self, point: Place, air: float = AIR) -> bool:
         """Whether a point lies on it, or nearly so."""
@@ -104,22 +107,24 @@ class Ground:
             self.known[start, end] = min(self._ways(start, end), key=lambda each: each[0])[1]
         return self.known[start, end]
 
-    def _ways(self, start: Body, end: Body) -> Iterator[tuple[int, Way]]:
+    def _ways(self, start: Body, end: Body) -> Iterator[tuple[float, Way]]:
         """The ways to choose from, with how many points of each are crossed; the first free one is
         the last.
         """
         others = [each for each in self.bodies if each[0] not in (start, end)]
-        least = 3 * STEPS
+        least = 3.0 * STEPS
         for curve in self._curves(start.at, end.at):
             crossed, first, last = self._seen(curve, start, end, others, least)
             yield crossed, cut(curve, first, last)
             if not crossed:
                 return
             least = min(least, crossed)
+        if least < 1:
+            return
         aside = self._along_rows(start.at, end.at), self._bent(start.at, end.at, AISLES)
         for curve in chain(*aside):  # only where it crosses nobody
             crossed, first, last = self._seen(curve, start, end, others, 1)
-            if not crossed:
+            if crossed < 1:
                 yield crossed, cut(curve, first, last)
                 return
 
@@ -157,9 +162,10 @@ class Ground:
                 yield start, Place(first, high), Place(last, high), end
 
     def _seen(
-        self, curve: Way, start: Body, end: Body, others: list[tuple[Body, Box]], least: int
-    ) -> tuple[int, float, float]:
-        """How many points of a curve between two bodies are crossed, and its shares at both.
+        self, curve: Way, start: Body, end: Body, others: list[tuple[Body, Box]], least: float
+    ) -> tuple[float, float, float]:
+        """How many points of a curve between two bodies are crossed, and its shares at both; less
+        than one where it only comes out from behind words.
 
         No more are counted than the ``least`` of other curves: this one is not taken then.
         """
@@ -174,13 +180,19 @@ class Ground:
         hull = Box(around.x, around.y, around.width + 2 * AIR, around.height + 2 * AIR)
         near = [body for body, box in others if box.meets(hull)]
         is_short = abs(seen[-1] - seen[0]) < min(SHORTEST, abs(points[-1] - points[0]) / 3)
-        crossed = int(is_short)
+        hidden = _is_hidden(start, points[first]), _is_hidden(end, points[last])
+        crossed = is_short + sum(hidden) / 4
         for at in seen:
             crossed += any(body.covers(at) for body in near) + (not _holds(self.inside, at))
             if crossed >= least:
                 return crossed, 0, 1
         begins = _edge(curve, start, first, first + 1)
         return crossed, begins, _edge(curve, end, last, last - 1)
+
+
+def _is_hidden(body: Body, at: Place) -> bool:
+    """Whether a curve comes out from behind the words of a body at a point, not from its head."""
+    return body.spoken and abs(at - body.at) >= body.reach + AIR
 
 
 def _edge(curve: Way, body: Body, within: float, beside: float) -> float:

@@ -17,6 +17,7 @@ from kit.engine.scenario import files, open_file
 from kit.engine.timeline import Timeline
 from kit.playing.opening import open_named
 from kit.views.actions import mark
+from kit.views.busts import HEAD
 from kit.views.diagrams import Standing, StateDiagram
 from kit.views.fragment import Frag, h, keys
 from kit.views.gate import Gate
@@ -32,6 +33,7 @@ from kit.views.stage import (
     Wall,
     draw_stage,
     places,
+    stage_panel,
 )
 from kit.views.tape import FOLD, NEXT_WIDE, Card, Tape
 from kit.views.wires import on
@@ -826,6 +828,18 @@ def test_a_wire_begins_beside_the_words_of_who_stands_aside() -> None:
     assert not [*crossed(drawn)]
     way = next(part.get("d") or "" for part in drawn.walk() if part.get("class") == "wire thin")
     assert way.count("M") == 2
+    moved = MOVED.search(keyed(drawn, "op:0").get("transform") or "")
+    assert moved and abs(curve(way, 1)[0] - complex(*map(float, moved.groups()))) < HEAD + 5
+
+
+def test_the_first_meanings_of_a_family_stand_first() -> None:
+    """What has to be guessed is beside the title, whatever the mark."""
+    meant = {"crown": "leads", "below a node": "its term"}
+    led = replace(QUIET, characters=(replace(CAST[0], leads=True), *CAST[1:]))
+    panel = stage_panel("nodes", "Nodes", lambda scene: led, meanings=meant)
+    scene = scene_of(Timeline(build("group0")), 0)
+    told = panel.legend(scene).split(" · ") if panel.legend else []
+    assert told[:2] == ["crown: leads", "below a node: its term"]
 
 
 def test_a_request_that_is_under_way_has_a_wire() -> None:

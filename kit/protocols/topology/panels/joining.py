@@ -257,7 +257,7 @@ VIEWS = Views(
             "The handshake",
             _stage,
             gates=gates,
-            meanings={"crown": "the coordinator", "g0": "group 0 with its table"},
+            meanings={"g0": "group 0 with its table", "crown": "the coordinator"},
         ),
         MESSAGES,
         panel_of(
