@@ -62,6 +62,8 @@ HALF_WIDTH, HALF_HEIGHT = 380.0, 312.0
 STRIP, LINE = 26.0, 15.0
 SIDE, HALF_SIDE = 132.0, 112.0
 """How wide the column of clients is."""
+SPOKEN = HEAD + 7
+"""How far right of the middle of who stands aside its words begin."""
 MOST_SAID = 6
 """Lines beside a client, of which the first names what it is doing."""
 MOST_PARKED, MOST_ALIKE = 24, 4
@@ -386,7 +388,8 @@ class _Set:
         tag, what = _side_words(side, self.side_room, self.side)
         if not (tag or what):
             return Body(at, HEAD)
-        return Body(at, HEAD, (Box(self.side / 2 - 2, at.imag, self.side - 6, _high(tag, what)),))
+        frame = Box(self.side / 2 - 2, at.imag, self.side - 6, _high(tag, what))
+        return Body(at, 0, (frame,))  # wires end at the frame, not at the head in it
 
     def sent(self, message: Message) -> Way | None:
         """The wire of a message; one on its way to the log goes to its own card."""
@@ -732,7 +735,7 @@ def _side(laid: _Set, each: Character, was: Character | None, *, acts: bool) -> 
         ring(min(HEAD, laid.side_room / 2) - 2) if acts else None,  # at the edge
         head_of(each.kind, min(HEAD, laid.side_room / 2)),
         letter_of(tags([each.name])[each.name][:2], HEAD),
-        [_words(line, HEAD + 4, top + LINE * i, "soft" if i >= len(tag) else "strong", None,
+        [_words(line, SPOKEN, top + LINE * i, "soft" if i >= len(tag) else "strong", None,
                 is_new=changed[i]) for i, line in enumerate((*tag, *what))],
         k=each.key,
         class_=f"character {each.health} aside",
@@ -1088,7 +1091,8 @@ def stage_panel(
 ) -> Panel:
     """Make the panel of a family's stage; ``gates`` says what is waited for (None: never),
     ``meanings`` what its marks mean where that is more than ``MEANINGS`` says: *below a node*, *on
-    a disk*, *blue*, *ballot*. Any other key is an example of what stands there.
+    a disk*, *blue*, *ballot*; the first of them are beside the title. Any other key is an example
+    of what stands there.
     """
     own = {mark: f"{mark}: {words}" for mark, words in (meanings or {}).items()}
     meant = MEANINGS | own
@@ -1138,8 +1142,10 @@ def stage_panel(
         stage = on(scene)
         if len(stage.characters) > MOST_NODES:
             return ""
-        marks = [*_marks_seen(scene, stage, was(scene))]
-        seen = (mark for mark in (*marks[:2], *examples, *marks[2:]) if mark in meant)
-        return " · ".join(meant[mark] if mark in own else say(meant[mark]) for mark in seen)
+        there = (*_marks_seen(scene, stage, was(scene)), *examples)
+        seen = dict.fromkeys((*(mark for mark in own if mark in there), *there))
+        return " · ".join(
+            meant[mark] if mark in own else say(meant[mark]) for mark in seen if mark in meant
+        )
 
     return Panel(name, title, draw, words, still=True, gates=gates, legend=legend)

@@ -33,6 +33,7 @@ from kit.views.stage import (
     Wall,
     draw_stage,
     places,
+    stage_panel,
 )
 from kit.views.tape import FOLD, NEXT_WIDE, Card, Tape
 from kit.views.wires import on
@@ -861,6 +862,18 @@ def test_a_wire_begins_beside_the_words_of_who_stands_aside() -> None:
     assert not [*crossed(drawn)]
     way = next(part.get("d") or "" for part in drawn.walk() if part.get("class") == "wire thin")
     assert way.count("M") == 2
+    moved = MOVED.search(keyed(drawn, "op:0").get("transform") or "")
+    assert moved and abs(curve(way, 1)[0] - complex(*map(float, moved.groups()))) < HEAD + 5
+
+
+def test_the_first_meanings_of_a_family_stand_first() -> None:
+    """What has to be guessed is beside the title, whatever the mark."""
+    meant = {"crown": "leads", "below a node": "its term"}
+    led = replace(QUIET, characters=(replace(CAST[0], leads=True), *CAST[1:]))
+    panel = stage_panel("nodes", "Nodes", lambda scene: led, meanings=meant)
+    scene = scene_of(Timeline(build("group0")), 0)
+    told = panel.legend(scene).split(" · ") if panel.legend else []
+    assert told[:2] == ["crown: leads", "below a node: its term"]
 
 
 def test_who_has_a_request_shows_the_square_of_its_client() -> None:

@@ -226,9 +226,9 @@ VIEWS = staged(
         _stage,
         gates=_gates,
         meanings={
-            "crown": "leads a group",
             "above": "the newest entry of each group's log",
             "t1 ✓2 of 3": "term 1; it knows that the first 2 of its 3 entries are committed",
+            "crown": "leads a group",
             "ballot": "it asks for votes",
         },
     ),

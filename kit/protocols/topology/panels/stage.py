@@ -211,9 +211,9 @@ STAGE = stage_panel(
     _stage,
     gates=gates,
     meanings={
-        "crown": "the coordinator",
         "below a node": "its version, and its state unless it is normal",
         "on a disk": "what is running, or what must be done",
+        "crown": "the coordinator",
         "blue": "streamed",
     },
 )
