@@ -76,9 +76,7 @@ def receive(server: Server, source: str, message: say.Message, options: Options)
     return turn.done()
 
 
-def tick(
-    server: Server, options: Options, alive: Collection[str] = (), draw: int | None = None
-) -> Output:
+def tick(server: Server, options: Options, alive: Collection[str] = (), draw: int = 0) -> Output:
     """One tick passes; a failure detector knows who is ``alive``, ``draw`` is the next timeout."""
     turn = _Turn(server, options, draw)
     if isinstance(server.role, Leader):
@@ -155,7 +153,10 @@ def configure(
 def transfer(
     server: Server, options: Options, target: str = "", ticks: int | None = None
 ) -> Output | Refusal:
-    """The leader hands over, to ``target`` or a voter with all entries, within so many ticks."""
+    """The leader hands over, to ``target`` or a voter with all entries, within so many ticks.
+
+    Until then it takes nothing new. To ask for the same once more changes nothing.
+    """
     role, others = server.role, [v for v in server.configuration.groups[-1] if v != server.id]
     if not isinstance(role, Leader):
         return Refusal(f"{server.id} is not the leader")
@@ -233,7 +234,7 @@ class _Turn:
     A method with a message ``m`` receives those of its kind.
     """
 
-    def __init__(self, server: Server, options: Options, draw: int | None = None) -> None:
+    def __init__(self, server: Server, options: Options, draw: int = 0) -> None:
         self.before = self.server = server
         self.options, self.safeguards = options, options.safeguards
         self.messages: list[Sent] = []

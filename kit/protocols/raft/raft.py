@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache, partial
 from itertools import combinations, pairwise, product
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from msgspec import convert
 
@@ -27,15 +27,7 @@ from kit.protocols.raft.beginning import NAMES, RaftNode, begun, members_of
 from kit.protocols.raft.messages import Install, Installed, Message
 from kit.protocols.raft.rules.configuration import Configuration, tally
 from kit.protocols.raft.rules.log import Log
-from kit.protocols.raft.state import (
-    Edition,
-    Leader,
-    Options,
-    Output,
-    RaftSafeguards,
-    Server,
-    Stored,
-)
+from kit.protocols.raft.state import Leader, Options, Output, RaftSafeguards, Server, Stored
 from kit.protocols.raft.symmetry import renaming_alike
 
 MOST, FEW = 1 << 16, 9
@@ -66,7 +58,9 @@ class Raft(MachineModel):
     members: str = parameter(
         "A B C", "the first members; lowercase for members without a vote", written=True
     )
-    edition: Edition = parameter("documents", "the documents, or the published server")
+    edition: Literal["documents", "server"] = parameter(
+        "documents", "the documents, or the published server"
+    )
     begins: tuple[str, ...] = parameter(
         (),
         "how each server starts: the terms of its entries, then the rest, such as 1 1 2, leads",
@@ -224,7 +218,7 @@ class Raft(MachineModel):
         """A timeout has run out; with a clock, a tick has passed, and the next wait is drawn."""
         server, options = state.server, self.raft
         if self.clock:
-            draw = None if timer == "clock" else int(timer)
+            draw = 0 if timer == "clock" else int(timer)
             return self.after(state, core.tick(server, options, self.names, draw))
         events = {"election": core.campaign, "repeat": core.remind, "quorum": core.step_down}
         return self.after(state, events[timer](server, options))
