@@ -26,12 +26,12 @@ FORGOTTEN: dict[str, Any] = {"ignored": 0, "answered": 0, "unlike": 0}
 
 
 class MigratingNode(State, frozen=True, cache_hash=True):
-    """A node: what is on its disk, and then what an initiator forgets in a crash."""
+    """A node: what is on its disk, then what an initiator forgets in a crash. Sets are masks."""
 
     status: Status = "up"
     is_new: bool = False
     frozen: bool = False  # the switch that stops changes of metadata
-    facts: int = 0  # the changes that it has (a mask, as all that follows but an epoch)
+    facts: int = 0  # the changes that it has
     log: int = NO_LOG  # the log that it runs by
     epoch: int = 0
     knows: int = 0  # the members of the CMS of which it was told
