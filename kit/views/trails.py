@@ -68,6 +68,8 @@ SAID = (0.5, 0.7, 0.3, 0.6, 0.4, 0.8, 0.2)
 
 MOST_FAR = 3
 """Labels up to which words of what came stand away from it, if they must."""
+BACK: tuple[FlowKind, ...] = ("answer", "refusal")
+"""What comes back in the step in which it was asked for."""
 MOST_HIGH = 40.0
 """What is higher is no thing but a place for some."""
 MOVED = re.compile(r"translate\((-?[\d.]+) (-?[\d.]+)\)(?: scale\(([\d.]+)\))?")
@@ -485,19 +487,28 @@ def trails(
     announced: Container[str] = (),
 ) -> Iterator[Frag]:
     """Draw what travelled in a step, each pair of ends once; lost is what went to the ``unheard``,
-    and who is ``announced`` needs no words beside it.
+    and who is ``announced`` needs no words beside it. What is asked and what comes back are one.
 
     ``route`` is the wire of a flow; None: one of its ends is not there.
     """
     ways: dict[tuple[str, str], tuple[Flow, Way]] = {}
+    backs: dict[tuple[str, str], Flow] = {}
     for flow in flows:
-        if way := route(flow):
-            ways.setdefault((flow.from_key, flow.to_key), (flow, way))
+        there, back = (flow.from_key, flow.to_key), (flow.to_key, flow.from_key)
+        is_back = back in ways and flow.kind in BACK and flow.from_key not in unheard
+        if is_back and not any(end in announced for end in back):
+            backs.setdefault(back, flow)
+        elif way := route(flow):
+            ways.setdefault(there, (flow, way))
             labels.pass_by(way)
-    alike = Counter(flow.label for flow, _ in ways.values())
-    for flow, way in ways.values():
-        key = f"trail:{flow.from_key}>{flow.to_key}"
-        said = flow.label * (flow.to_key not in announced)
+    said_on = {
+        ends: f"{flow.label}, {backs[ends].label}" if ends in backs else flow.label
+        for ends, (flow, _) in ways.items()
+    }
+    alike = Counter(said_on.values())
+    for ends, (flow, way) in ways.items():
+        key, answer = f"trail:{flow.from_key}>{flow.to_key}", backs.get(ends)
+        said = said_on[ends] * (flow.to_key not in announced)
         is_alone = said and alike[said] == 1  # words of several are said once, beside any of them
         place = labels.with_words(key, said, way, ENDING) if is_alone else None
         if place is None:
@@ -505,16 +516,20 @@ def trails(
             points = [place] if place else [on(way, share) for share in SAID]
             labels.ask(key, said, points, about=[on(way, share) for share in PARKED])
         is_lost = flow.to_key in unheard
-        kind, look = ("unread", "torn") if is_lost else ("opened", "")
-        shape = h("path", d=envelope_path(8, opened=not is_lost), class_=kind)
+        opened, look = ("unread", "torn") if is_lost else ("opened", "")
+        shape = h("path", d=envelope_path(8, opened=not is_lost), class_=opened)
         at = f"translate({place.real:.0f} {place.imag:.0f})" if place else None
+        heads = "" if place and not answer else tip(way, 1)
+        heads += tip(way[::-1], 1) if answer else ""
+        text = f"{flow.text}; {answer.text}" if answer else flow.text
+        kind = answer.kind if answer and answer.kind == "refusal" else flow.kind
         yield h(
             "g",
-            h("title", fate(flow.text, look)),
-            h("path", d=path(way) + ("" if place else tip(way, 1)), class_="way"),
+            h("title", fate(text, look)),
+            h("path", d=path(way) + heads, class_="way"),
             h("g", shape, rift() if is_lost else None, transform=at) if place else None,
             k=key,
-            class_=f"trail {flow.kind}",
+            class_=f"trail {kind}",
         )
 
 

@@ -541,7 +541,7 @@ def words_apart(frag: Frag) -> Iterator[str]:
         isinstance(kid, Frag) and kid.get("class") == "lead" for kid in part.kids)}  # fmt: skip
     for key in said.keys() & ways.keys() - led:
         words = " ".join(line.what for line in said[key])
-        alike = [way for each, way in ways.items() if words in carried[each]]
+        alike = [way for each, way in ways.items() if words.partition(",")[0] in carried[each]]
         own = min(away(said[key], way) for way in (ways[key], *alike))
         for other in said.keys() & ways.keys():
             if away(said[key], ways[other]) + AIR < own:

@@ -611,7 +611,8 @@ def _points(drawing: Layout) -> Iterator[Frag]:
         elif isinstance(event, what.DiskEvent):
             y = drawing.y(event.replica)
             sign = "✗" if event.what == "fails" else "…" if event.what.startswith("begins") else "∅"
-            yield h("g", _cross(at, y), _text(f"{sign} {event.what}", at, y + 18), k=key)
+            mark = _cross(at, y) if event.what == "fails" else _dot(at, y)
+            yield h("g", mark, _text(f"{sign} {event.what}", at, y + 18), k=key)
 
 
 def _met(drawing: Layout, at: float, event: what.Delivered) -> list[Frag]:

@@ -47,7 +47,7 @@ from kit.views.trails import travelled
 
 LEFT, TOP, SHARDS = 66.0, 30.0, 16.0
 """Of nodes' names with *excluded* below, of the line of group 0, of that with shards' numbers."""
-LANE, LEAST_BESIDE = 58.0, 140.0
+LANE, LEAST_BESIDE = 74.0, 140.0
 """Between heads and cells, of what travels between heads; how wide a cell is at least beside it."""
 LEAST_CELL, CHIP, GAP = 44.0, 20.0, 4.0
 LETTER = 7.5  # how wide a letter of a chip is at most
@@ -798,7 +798,8 @@ def _marks(held: HeldReplica, news: Set[str]) -> Iterator[Frag | None]:
 
 def _stored(held: HeldReplica, place: ChipPlace, scale: float, news: Set[str]) -> Frag:
     """How much of a replica's data has arrived: on the disk, to which they go."""
-    moved = f"translate({place.width / 2 + DISK * scale / 2 + 2:.0f} 0) scale({SMALL * scale:.2f})"
+    right = _disk_at(place, scale) - place.x
+    moved = f"translate({right:.0f} 0) scale({SMALL * scale:.2f})"
     drawn = disk(0, 0, held.tablet.arrived(held.place), refilled=f"disk:{held.key}" in news)
     return h("g", drawn, transform=moved, data_end=True)
 
@@ -870,11 +871,23 @@ def _drawn_way(
 ) -> Iterator[Frag]:
     """From node to node a bow beside the chips between, within a row one over them.
 
-    Where chips have eyes and pencils, it begins and ends behind those, and is dashed until it has
-    ``begun``.
+    Where chips have disks, it leads from disk to disk, straight if no chip is between, and is
+    dashed until it has ``begun``.
     """
+    half, kind = CHIP * lies.scale / 2, "wire" if begun or not marks else "wire dashed"
+    if marks and a.y != b.y:
+        down = half if b.y > a.y else -half
+        start, end_at = (complex(_disk_at(each, lies.scale), each.y) for each in (a, b))
+        start, end_at = start + 1j * down, end_at - 1j * down
+        between = [start + (end_at - start) * i / BEADS for i in range(BEADS + 1)]
+        others = [_whole_chip(each, lies.scale) for each in lies.chips.values()]
+        if not any(box.meets(Box(p.real, p.imag, 1, 1)) for box in others for p in between[1:-1]):
+            d = f"M{start.real:.0f} {start.imag:.0f}L{end_at.real:.0f} {end_at.imag:.0f}"
+            yield h("path", d=d, class_=kind)
+            back = start - end_at
+            yield _tip(end_at.real, end_at.imag, back.real, back.imag)
+            return
     (x, y), (end, low), over = (a.x, a.y), (b.x, b.y), (a.y + b.y) / 2
-    half = CHIP * lies.scale / 2
     if a.y == b.y:
         y = low = a.y - half
         bow, over = (x + end) / 2, y - half - 8
@@ -887,8 +900,24 @@ def _drawn_way(
         right, down, bow = 0.4, -1.0 if low > y else 1.0, max(x, end) + BOW
         y, low = y - half * down, low + half * down
     d = f"M{x:.0f} {y:.0f}Q{bow:.0f} {over:.0f} {end:.0f} {low:.0f}"
-    yield h("path", d=d, class_="wire" if begun or not marks else "wire dashed")
+    yield h("path", d=d, class_=kind)
     yield _tip(end, low, right, down)
+
+
+BEADS = 20
+"""Points of a straight way that are looked at."""
+
+
+def _disk_at(chip: ChipPlace, scale: float) -> float:
+    """Where the middle of a chip's disk is."""
+    return chip.x + chip.width / 2 + DISK * scale / 2 + 2
+
+
+def _whole_chip(chip: ChipPlace, scale: float) -> Box:
+    """What a chip covers with its eye, its pencil and its disk."""
+    left, right = _beside(scale)
+    wide = left + chip.width + right
+    return Box(chip.x + (right - left) / 2, chip.y, wide, CHIP * scale - 1)
 
 
 def _tip(x: float, y: float, right: float, down: float) -> Frag:

@@ -21,7 +21,9 @@ from kit.protocols.tablets.stage_work import Piece
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology import topology as cluster
 from kit.protocols.topology.panels.coordinating import QUEUE
+from kit.protocols.topology.panels.nodes import COLUMNS as OF_NODES
 from kit.protocols.topology.panels.nodes import PLACED
+from kit.protocols.topology.panels.nodes import TABLE as CLUSTER
 from kit.protocols.topology.panels.stage import waits
 from kit.protocols.topology.panels.states import STATES, machine_diagram
 from kit.protocols.topology.panels.tables import REQUESTS
@@ -124,7 +126,8 @@ def _draw_now(scene: Scene) -> Frag:
     """Draw each transition: its stage, whom requests use in it, and its work."""
     rows, former = scene.of(facts.stages), scene.former()
     if not rows:
-        return h("p", NO_TRANSITION, k="no-transition", class_="soft")
+        none = h("p", NO_TRANSITION, k="no-transition", class_="soft")
+        return h("div", none, IDLE.draw(scene), NODES.draw(_cluster(scene)))
     before = {each.tablet: each.stage for each in former.of(facts.stages)} if former else {}
     drawn = (
         _transition(scene, each, place, before.get(each.tablet, each.stage))
@@ -185,6 +188,28 @@ def _now(scene: Scene) -> Iterator[str]:
     yield from filter(None, [_rest(len(rows) - MOST_ROWS, "transition")])
     if not rows:
         yield NO_TRANSITION
+        yield from (*IDLE.words(scene), *NODES.words(_cluster(scene)))
+
+
+def _idle(scene: Scene) -> Iterator[tuple[str, str]]:
+    """What group 0 holds while no tablet is in transition."""
+    control = scene.state.control
+    yield "state", str(control.state_id)
+    yield "transition state", control.topology.transition or NULL
+    yield "version", str(control.topology.version)
+    yield "fence version", str(control.topology.fence_version)
+
+
+NODES = replace(CLUSTER, columns=tuple(each for each in OF_NODES if each.head != "session"))
+"""What each node has applied; sessions have a tab of their own."""
+IDLE = Table(
+    _idle,
+    "idle:{0[0]}",
+    ("what", "now"),
+    caption="group 0",
+    line="group 0, {0[0]}: {0[1]}",
+    headless=True,
+)
 
 
 def standing(scene: Scene) -> Standing:

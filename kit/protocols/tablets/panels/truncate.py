@@ -143,6 +143,7 @@ TRUNCATE = Views(
             meanings={
                 "g0": "group 0, with the coordinator",
                 "key": "knows the open session",
+                "with bars": "an RPC that is late",
                 "blue": "has rows",
             },
         ),

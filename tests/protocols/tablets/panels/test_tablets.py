@@ -64,7 +64,10 @@ def test_the_stage_says_whom_requests_use(edition: Any) -> None:
             seen += [each.stage] if seen[-1:] != [each.stage] else []
     assert seen[0] == "allow_write_both_read_old"
     assert seen[-1] == "end_migration"
-    assert panel_text(timeline, "now") == "  No tablet is in transition."
+    none, *held = panel_text(timeline, "now").splitlines()
+    assert none == "  No tablet is in transition."
+    assert "  group 0, transition state: null" in held
+    assert "  A: normal, coordinator, version 3, fence 1" in held
     # The diagram lights the same way, and ends where the table does.
     assert panel_text(timeline, "stages").splitlines()[0].split(" → ") == [
         "  ●", *seen, "◎"
