@@ -43,8 +43,8 @@ from kit.views.replicas import MARK, SIGNS, asked_words, disk, disk_size, envelo
 from kit.views.strip import draw_strip
 from kit.views.tape import MOST_CARDS, MOST_MARKS, TAPE, Card, Tape
 from kit.views.trails import (
-    MOST_TRAILS,
     FINER,
+    MOST_TRAILS,
     PARKED,
     Labels,
     beads,
@@ -63,7 +63,9 @@ STRIP, LINE = 26.0, 15.0
 SIDE, HALF_SIDE = 132.0, 112.0
 """How wide the column of clients is."""
 MOST_SAID = 6
-"""Lines beside a client, of which the first names what it is doing."""
+"""Lines at a client, of which the first names what it is doing."""
+ROOM_BELOW = 2 * HEAD + 3 * LINE
+"""How high somebody aside is, with three lines below the head."""
 MOST_PARKED, MOST_ALIKE = 24, 4
 """Envelopes that are drawn, and of one sender with the same words; those of more are told once."""
 HEALTH = (later("up"), later("down"), later("gone"), later("joining"))
@@ -256,6 +258,8 @@ def _in_rows(
     count: int, rows: int, between: tuple[float, float], top: float, bottom: float, looks: Looks
 ) -> tuple[Place, ...]:
     left, right = between
+    if rows > 1:  # the lowest disks do not stand on the gate
+        bottom -= min(8.0, max(0.0, bottom - top - rows * (looks.above + looks.below)) / 4)
     at: list[Place] = []
     for row, here in enumerate(_in_each(count, rows)):
         room = (bottom - top - rows * (looks.above + looks.below)) / rows
@@ -303,8 +307,9 @@ class _Set:
         self.at: dict[str, Place] = dict(zip(stage.names, spots, strict=True))
         self.there = {each.name: each for each in stage.characters}
         self.side_room = (self.bottom - self.top) / max(len(stage.sides), 1)
+        up = ROOM_BELOW / 2 - HEAD if self.side_room >= ROOM_BELOW else 0
         for i, side in enumerate(stage.sides):
-            self.at[side.name] = Place(HEAD + 4, self.top + self.side_room * (i + 0.5))
+            self.at[side.name] = Place(HEAD + 4, self.top + self.side_room * (i + 0.5) - up)
         self.tags = {name: self._tag(each) for name, each in self.there.items()}
         self.bodies = {name: self._body(name) for name in stage.names}
         self.bodies |= {side.name: self._side_body(side) for side in stage.sides}
@@ -379,8 +384,10 @@ class _Set:
         tag, what = _side_words(side, self.side_room, self.side)
         wide = max([0.0, *(measured(x, bold=True) for x in tag), *map(measured, what)])
         high = LINE * (len(tag) + len(what))
-        beside = Box(at.real + HEAD + 4 + wide / 2, at.imag, _stepped(wide), high)
-        return Body(at, HEAD, (beside,) if high else ())
+        x, y = _side_begin(self.side_room, len(tag) + len(what))
+        middle = at + Place(x + wide / 2, y + 4 - LINE + high / 2)
+        words = Box(middle.real, middle.imag, _stepped(wide), high)
+        return Body(at, HEAD, (words,) if high else ())
 
     def way(self, source: str, target: str) -> Way | None:
         """The wire between two parts; None: there is no such. Without a target nobody knows yet
@@ -664,25 +671,35 @@ def _side_words(
     each: Character, room_high: float, wide: float
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What somebody asks, and was told: the lines of both."""
-    room, most = wide - 2 * HEAD - 16, max(1, min(MOST_SAID, int(room_high // LINE)))
+    room, high = wide - 2 * HEAD - 16, room_high
+    if room_high >= ROOM_BELOW:
+        room, high = wide - 12, (room_high + ROOM_BELOW) / 2 - 2 * HEAD - 4
+    most = max(1, min(MOST_SAID, int(high // LINE)))
     tag = lines_of(each.tag, room, 2 if most > 2 else 1)
     what = wrapped(" ".join(each.holds), room, most - len(tag)) if most > len(tag) else ()
     return tuple(filter(None, tag)), what
 
 
+def _side_begin(room: float, lines: int) -> tuple[float, float]:
+    """Where so many lines of somebody begin who stands aside: below the head, from which wires then
+    lead straight to the others, or beside it where there is little ``room``.
+    """
+    return (-HEAD, HEAD + LINE) if room >= ROOM_BELOW else (HEAD + 4, 5 - LINE * (lines - 1) / 2)
+
+
 def _side(laid: _Set, each: Character, was: Character | None, *, acts: bool) -> Frag:
-    """A client or operator: a square with a letter, and beside it what it asks and was told."""
+    """A client or operator: a square with a letter, and at it what it asks and was told."""
     was = was or each
     tag, what = _side_words(each, laid.side_room, laid.side)
     changed = [each.tag != was.tag] * len(tag) + [each.holds != was.holds] * len(what)
-    top = 5 - LINE * (len(changed) - 1) / 2
+    x, top = _side_begin(laid.side_room, len(changed))
     return h(
         "g",
         h("title", each.title or each.name),
         ring(min(HEAD, laid.side_room / 2) - 2) if acts else None,  # at the edge
         head_of(each.kind, min(HEAD, laid.side_room / 2)),
         letter_of(tags([each.name])[each.name][:2], HEAD),
-        [_words(line, HEAD + 4, top + LINE * i, "soft" if i >= len(tag) else "strong", None,
+        [_words(line, x, top + LINE * i, "soft" if i >= len(tag) else "strong", None,
                 is_new=changed[i]) for i, line in enumerate((*tag, *what))],
         k=each.key,
         class_=f"character {each.health} aside",
@@ -730,7 +747,7 @@ def _envelopes(laid: _Set, labels: Labels, before: Stage | None) -> Iterator[tup
             is_said = False
         place = labels.with_words(key, f"{said}{more}", way, shares, BESIDE) if is_said else None
         if place is None:
-            place = labels.free(way, shares, BESIDE)
+            place = labels.free(way, shares, (*BESIDE, 2 * BESIDE[1], 2 * BESIDE[2]))
             if place is None:
                 place = on(way, shares[0])
                 labels.pinned.cover(envelope_box(place))
