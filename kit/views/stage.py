@@ -258,6 +258,8 @@ def _in_rows(
     count: int, rows: int, between: tuple[float, float], top: float, bottom: float, looks: Looks
 ) -> tuple[Place, ...]:
     left, right = between
+    if rows > 1:  # the lowest disks do not stand on the gate
+        bottom -= min(8.0, max(0.0, bottom - top - rows * (looks.above + looks.below)) / 4)
     at: list[Place] = []
     for row, here in enumerate(_in_each(count, rows)):
         room = (bottom - top - rows * (looks.above + looks.below)) / rows
@@ -783,7 +785,7 @@ def _envelopes(laid: _Set, labels: Labels, before: Stage | None) -> Iterator[tup
             is_said = False
         place = labels.with_words(key, f"{said}{more}", way, shares, BESIDE) if is_said else None
         if place is None:
-            place = labels.free(way, shares, BESIDE)
+            place = labels.free(way, shares, (*BESIDE, 2 * BESIDE[1], 2 * BESIDE[2]))
             if place is None:
                 place = on(way, shares[0])
                 labels.pinned.cover(envelope_box(place))

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.edge.words import say
-from kit.engine.flows import Flow
+from kit.engine.flows import Flow, FlowKind
 from kit.views.fragment import Frag, h
 from kit.views.labels import LINE, SIZE, Box, Sheet, measured, seated, wrapped
 from kit.views.panel import Scene
@@ -344,9 +344,8 @@ class Labels:
         placed = {**self.placed}
         for longest, around in ROUNDS:
             texts = {key: _in_lines(each.words, longest) for key, each in left.items()}
-            if (
-                around is not AROUND and len(self.asked) > MOST_FAR
-            ):  # the step's sentence says these
+            is_near = around is AROUND or len(self.asked) <= MOST_FAR
+            if not is_near:  # the step's sentence says what came
                 texts = {key: lines for key, lines in texts.items() if key[:6] != "trail:"}
             if longest == SHORT:  # what is in the same lines had no room in the round before
                 longer = {key: _in_lines(left[key].words, LONGEST) for key in texts}

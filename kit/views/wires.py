@@ -42,9 +42,8 @@ AISLES = (
 )
 """The same of those that turn twice, through the aisle between two columns, or far out."""
 
-MOST_HEADED, HEADLESS = 6 * len(SHAPES), 4.0
-"""Curves of which one is sought that leaves a head and comes to one, and what is no head.
-"""
+BULGE, HEADLESS = 0.3, 4.0
+"""How far out a way may go, in parts of its length, so as to end at heads; and what is no head."""
 CLEAR = 8.0
 """How far from a row a wire runs along it."""
 
@@ -117,14 +116,14 @@ class Ground:
         """
         others = [each for each in self.bodies if each[0] not in (start, end)]
         least = 3 * STEPS
-        for at, curve in enumerate(self._curves(start.at, end.at)):
-            if not least and at > MOST_HEADED:
-                return
+        for curve in self._curves(start.at, end.at):
+            if not least and not _is_short(curve):
+                continue
             crossed, first, last = self._seen(curve, start, end, others, max(least, 1))
             way = cut(curve, first, last)
-            is_headed = not crossed and start.ends(way[0]) and end.ends(way[3])
-            yield crossed + (not is_headed) / 2, way
-            if is_headed:
+            hidden = (not start.ends(way[0])) + (not end.ends(way[3]))
+            yield crossed + hidden / 4, way
+            if not crossed and not hidden:
                 return
             least = min(least, crossed)
         if not least:
@@ -194,6 +193,14 @@ class Ground:
                 return crossed, 0, 1
         begins = _edge(curve, start, first, first + 1)
         return crossed, begins, _edge(curve, end, last, last - 1)
+
+
+def _is_short(curve: Way) -> bool:
+    """Whether a curve goes no far way round."""
+    a, b, c, d = curve
+    across = d - a
+    out = max(abs(b - a - across / 3), abs(d - c - across / 3))
+    return out <= BULGE * abs(across)
 
 
 def _edge(curve: Way, body: Body, within: float, beside: float) -> float:

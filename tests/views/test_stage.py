@@ -688,6 +688,39 @@ def keyed(frag: Frag, key: str) -> Frag:
     return next(part for part in frag.walk() if part.key == key)
 
 
+def test_words_of_a_client_leave_its_wires_free() -> None:
+    """They are below its head where there is room: what it sends begins at the head."""
+    client = Character("c1", "c1", tag="asks A", holds=("2 writes",), kind="client")
+    sent = Message("c1", "B", "hi")
+    frag = staged(replace(QUIET, sides=(client,), messages=(sent,)))
+    [head] = [complex(*map(float, MOVED.findall(part.get("transform") or "")[0]))
+              for part in classed(frag, "aside")]  # fmt: skip
+    start = curve(keyed(frag, "wire:sent:c1:B:hi").get("d") or "", 1)[0]
+    assert abs(start - head) < 24
+    words = [each.box for each in parts(frag) if each.what in ("asks A", "2 writes")]
+    assert len(words) == 2
+    assert all(box.y - box.height / 2 > head.imag + 12 for box in words)
+
+
+def test_envelopes_stand_at_their_wires() -> None:
+    """However many there are between two: none floats between the wires of others."""
+    sent = tuple(Message("A", "B", f"message {i} of more") for i in range(6))
+    frag = staged(replace(QUIET, messages=(*sent, Message("B", "A", "an answer"))), ())
+    for each in sent:
+        key = f"sent:A:B:{each.words}"
+        way = curve(keyed(frag, f"wire:{key}").get("d") or "", 40)
+        moved = MOVED.search(keyed(frag, key).get("transform") or "")
+        assert moved
+        assert min(abs(complex(*map(float, moved.groups())) - at) for at in way) < 40
+
+
+def test_lines_of_a_label_are_about_as_long() -> None:
+    """No word stands alone in the last line, where two lines can share the words."""
+    frag = staged(replace(QUIET, messages=(Message("A", "B", "schema: vote? t1"),)))
+    label = keyed(frag, "label:sent:A:B:schema: vote? t1")
+    assert [part.text() for part in label.walk() if part.tag == "text"] == ["schema:", "vote? t1"]
+
+
 def test_equal_messages_are_one_pile() -> None:
     """Two that say the same are counted; one that is held has bars, a lost one is torn."""
     same, held = Message("A", "B", "hello"), Message("B", "C", "wait", held=True)

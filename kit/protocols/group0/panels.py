@@ -434,13 +434,15 @@ MOST_NAMED = 6
 def _peers_stage(scene: Scene) -> Stage:
     m, nodes = scene.model, scene.state.nodes
     peers = tuple(_peer(scene, each, len(nodes)) for each in nodes)
-    return Stage(m.names, peers, lines=2 if len(nodes) <= MOST_NAMED else 0)
+    return Stage(m.names, peers, lines=1 if len(nodes) <= MOST_NAMED else 0)
 
 
 def _peer(scene: Scene, peers: Peers, count: int) -> Character:
     """A node with whom it knows and waits for; it joins until it is in a group."""
     waits, knows = ", ".join(peers.awaited), ", ".join(peers.known)
     tag = "lowest id" if peers.name == min(scene.model.contact_points) else "no group"
+    if waits:
+        tag = f"waits for {waits.replace(', ', ' ')}"
     if count > MOST_NAMED:
         tag = f"{len(peers.answered)} of {len(peers.known)}"
     return Character(
@@ -449,7 +451,7 @@ def _peer(scene: Scene, peers: Peers, count: int) -> Character:
         "up" if peers.group else "joining",
         leads=peers.group == peers.name,
         tag=f"group {peers.group}" if peers.group else tag,
-        holds=(f"knows {knows}", *[f"waits for {waits.replace(', ', ' ')}"] * bool(waits)),
+        holds=(f"knows {knows}",),
         fill=len(peers.known) / count,
         title=f"{peers.name}: knows {knows}{f', waits for {waits}' * bool(waits)}; "
         f"{f'group {peers.group}' if peers.group else 'no group'}",
@@ -499,7 +501,7 @@ DISCOVERY_VIEWS = Views(
             gates=_peer_gates,
             meanings={
                 "+": "in no group yet",
-                "below a node": "answers from peers it knows",
+                "below a node": "whose answers it waits for",
                 "blue": "peers it knows",
                 "crown": "founded a group",
             },
