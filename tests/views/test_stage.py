@@ -211,15 +211,15 @@ def test_each_change_has_its_mark() -> None:
 
 
 def test_what_is_new_of_a_log_is_marked() -> None:
-    """A card, the count of those that are folded, how far a node is; an envelope that was sent."""
+    """A card, how far a node is, an envelope that was sent; no count of older cards."""
     cards = [Card(f"log:{i}", f"entry {i}", (("A", f"at:A:{i}", "stored"),)) for i in range(5)]
     before = replace(QUIET, tape=tuple(cards[:4]))
     cards[3] = replace(cards[3], marks=(("A", "at:A:3", "applied"),))
     after = replace(before, tape=tuple(cards), messages=(Message("A", "B", "hello"),))
     scene = scene_of(Timeline(build("group0")), 0)
     marks = marked(draw_stage(scene, after, None, "said", before))
-    assert marks >= {"log:4", "tape:fold", "at:A:3", "sent:A:B:hello"}
-    assert not marks & {"log:2", "at:A:2", "n:A"}
+    assert marks >= {"log:4", "at:A:3", "sent:A:B:hello"}
+    assert not marks & {"tape:fold", "log:2", "at:A:2", "n:A"}
 
 
 SHOWN = {
@@ -932,6 +932,15 @@ def test_what_is_on_its_way_to_the_log_goes_to_its_own_card() -> None:
         for key in ("tape:next", "tape:next1")
     ]
     assert all(left < end < left + NEXT_WIDE for left, end in zip(lefts, ends, strict=True))
+
+
+def test_a_wire_ends_at_the_marks_that_are_seen() -> None:
+    """Where only B has the card, it begins at B's mark; where nobody has, at the card."""
+    for has, low in ((("", "stored", ""), 60.0), (("", "", ""), 43.0)):
+        marks = tuple((x, f"at:{x}:1", reach) for x, reach in zip("ABC", has, strict=True))
+        tape = Tape((Card("log:1", "1 start", marks),), "log", 0, WIDTH)  # type: ignore[arg-type]
+        assert tape.spots["log:1"] == complex(tape.spots["at:B:1"].real, low)
+        assert [box.width for box in tape.covered("log:1")] == [17] * any(has)
 
 
 def test_a_client_has_a_frame_at_which_wires_begin() -> None:

@@ -123,8 +123,8 @@ def test_a_member_verifies_and_stores_before_the_verdict(
     stored = f"cluster prod, snitch simple, {lacks}"
     assert timeline.now.say.endswith(f"and tells it to wait. It has verified and stored: {stored}.")
     row = shown(timeline, "hosts", "host:N1")
-    assert row == f"N1 none – {'–' if features == '-' else features} –"
-    assert shown(timeline, "hosts", "asked:N1") == f"N1 1 {stored}"
+    assert row == f"N1 none – {'–' if features == '-' else features}"
+    assert shown(timeline, "hosts", "asked:N1") == f"N1 1 {stored} –"
     assert refused(timeline, "respond") == "no verdict is due"
     do(timeline, f"deliver {contact}>N placed 1", "take")
     turned = "left" if lacks.startswith("it lacks") else "bootstrapping"
@@ -144,8 +144,8 @@ def test_no_row_of_whom_the_receiver_turns_away(
 ) -> None:
     """It compares cluster name and snitch with its own. The server stores features only."""
     timeline = played(*PLACED, edition="server")
-    assert shown(timeline, "hosts", "host:N1") == "N1 none – f –"
-    assert shown(timeline, "hosts", "asked:N1") == "N1 1 –"
+    assert shown(timeline, "hosts", "host:N1") == "N1 none – f"
+    assert shown(timeline, "hosts", "asked:N1") == "N1 1 – –"
     assert shown(timeline, "checks", f"check:{failing}").endswith("✓")
     timeline = played(*PLACED[:2], PLACED[2].replace(right, wrong), edition=edition, **given)
     assert timeline.now.say.endswith(f"sends N the rejection ({failing}).")

@@ -204,12 +204,12 @@ HOSTS = (
     Column("node_state", lambda row: row[0].state),
     Column("group 0", lambda row: "member" if row[1] else ""),
     Column("supported_features", lambda row: row[0].features),
-    Column("error", lambda row: row[2]),
 )
 ASKED_BY = (
     Column("host id", lambda row: row[0].host),
     Column("start that asked", lambda row: row[0].attempt),
     Column("verified by a member", lambda row: row[0].verified),
+    Column("error", lambda row: row[2]),
 )
 
 

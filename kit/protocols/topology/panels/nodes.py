@@ -45,7 +45,7 @@ def _is_named(scene: Scene, node: NodeFacts) -> bool:
 def _look(node: NodeFacts) -> tuple[str, ...]:
     state, version, fence, session, notes = cells(node)
     goes_by = (f"version {version}", f"fence {fence}") if node.view else ()
-    return (state, *goes_by, *([f"session {session}"] if session != NONE else []), notes)
+    return state, *goes_by, f"session {session}" if session != NONE else "", notes
 
 
 def _line(node: NodeFacts) -> str:
@@ -56,10 +56,8 @@ def _line(node: NodeFacts) -> str:
 
 COLUMNS = (
     Column("node", lambda node: f"{LEADS} {node.name}" if node.is_coordinator else node.name),
-    *(
-        Column(head, partial(_cell, at))
-        for at, head in enumerate(("state", "version", "fence", "session", "notes"))
-    ),
+    *(Column(head, partial(_cell, at)) for at, head in enumerate(("state", "version", "fence"))),
+    Column("notes", lambda node: ", ".join(filter(None, _look(node)[-2:]))),
 )
 TABLE = Table(
     of_state(facts.nodes),
