@@ -181,7 +181,7 @@ def test_groups_tell_members_and_majority() -> None:
     text = panel_text(timeline, "groups")
     assert "the old group: members A, B, C, D, E; running none; cannot commit" in text
     assert "3 are needed, the group is given up" in text
-    assert "group 2: members A, B; running A, B; can commit (2 of 2 voters run, 2 are" in text
+    assert "group 2: members A, B; running A, B; can commit (2 of 2 voters run; 2 are" in text
 
 
 def test_ranges_are_those_of_the_ring() -> None:

@@ -207,11 +207,11 @@ VIEWS = staged(
         "The nodes that keep the log",
         _stage,
         meanings={
+            "key": "a member of the CMS",
+            "eye": "read; pencil: written to",
+            "blue": "how much of the log a node has while it is added",
             "below a node": "its epoch",
             "on a disk": "the CMS as the node knows it; what it holds above a gap",
-            "blue": "how much of the log a node has while it is added",
-            "key": "a member of the CMS",
-            "eye": "its answers count for log reads; pencil: for writes",
         },
     ),
     panel_of(
