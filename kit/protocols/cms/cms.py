@@ -159,7 +159,7 @@ def asks_first(m: Cms, before: CmsState, a: Any, after: CmsState) -> Iterator[Tr
     if a.node != a.member:
         inside = m.known(before, m.number(a.member)).cluster >> m.number(a.node) & 1
         what = "leave" if inside else "join"
-        yield Travel("request", f"n:{a.node}", f"n:{a.member}", what)
+        yield Travel("request", a.node, a.member, what)
     yield from to_voters(m, before, a, after)
 
 

@@ -209,7 +209,8 @@ def _ring(scene: Scene) -> Stage:
     rows = scene.of(facts.views)
     reads = {name for row in rows for name in row.reads}
     writes = reads.union(name for row in rows for name in row.pending)
-    cast = (_of_ring(scene, row, reads) for row in rows if row.phase != "out")
+    has = {m.taker(s, at) for at, node in enumerate(s.nodes) if node.drives == "restored"} | reads
+    cast = (_of_ring(scene, row, has) for row in rows if row.phase != "out")
     return Stage(
         m.names,
         tuple(replace(x, reads=x.name in reads, writes=x.name in writes) for x in cast),
@@ -218,10 +219,10 @@ def _ring(scene: Scene) -> Stage:
     )
 
 
-def _of_ring(scene: Scene, row: ViewRow, read: Container[str]) -> Character:
+def _of_ring(scene: Scene, row: ViewRow, keepers: Container[str]) -> Character:
     """A node with how far it is, what it holds of the range, and what it has heard."""
     m, s = scene.model, scene.state
-    has = row.name in read or row.phase == "streamed"
+    has = row.name in keepers or row.phase == "streamed"
     holds = f"write{'s' * (len(row.holds) > 1)} {', '.join(map(str, row.holds))}"
     holds = holds if row.holds else "range" if has else "no data"
     heard = (  # without the generation, for which there is no room

@@ -41,6 +41,7 @@ def _stage(scene: Scene) -> Stage:
 
 def _keeper(scene: Scene, row: NodeRow) -> Character:
     held = (f"gap, {' '.join(map(str, row.held))}",) if row.held else ()
+    held = held if row.share is None else (f"log {row.share:.0%}", *held)
     answers = row.health == "up"
     share = "" if row.share is None else f", has {row.share:.0%} of the log so far"
     return Character(

@@ -15,6 +15,13 @@ from kit.views.stage import Character, Stage, Wall, stage_panel
 
 HEALTH: dict[str, Health] = {"down": "down", "dead": "gone"}
 SHORT = {"RECOVERY mode": "recovery", "Raft upgrade": "upgrade", "group 0": "Raft"}
+TABLES = {
+    (True, True): "all tables",
+    (True, False): "peers",
+    (False, True): "history",
+    (False, False): "no tables",
+}
+"""What ``system.discovery`` and ``system.group0_history`` hold."""
 VALUES = {
     "": "no row",
     "use_pre_raft_procedures": "pre-raft",
@@ -152,11 +159,11 @@ def _in_mode(scene: Scene, row: ModeRow) -> Character:
     node = row.node
     back = node.standing == "returned"
     mode = SHORT.get(row.mode, row.mode)
-    tables = ["peers"] * bool(node.discovery) + ["history"] * bool(node.history)
+    there = bool(node.discovery), bool(node.history)
     holds = (
         VALUES.get(node.value, node.value),
         _id(row),
-        ", ".join(tables) or "no peers",
+        TABLES[there],
     )
     return Character(
         row.name,
@@ -216,7 +223,7 @@ MODE_STAGE = stage_panel(
     _mode_stage,
     gates=_mode_gates,
     meanings={
-        "on a disk": "its upgrade state, group id, what tables it has",
+        "on a disk": "its upgrade state, group id, tables of group 0",
         "blue": "its schema changes",
     },
 )
