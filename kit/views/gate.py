@@ -26,7 +26,7 @@ MOST_GATES = 3
 """Gates that are drawn over a picture."""
 MOST_TOLD = 40
 """Refusals that are looked at."""
-MOST_COME = 5
+MOST_COME = 7
 """Nodes that stand behind a gate one by one; of more, they are counted."""
 MOST_NAMED = 24
 """Nodes that the sentence of a gate names on each side."""

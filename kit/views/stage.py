@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations, pairwise
 from math import ceil
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -53,7 +53,7 @@ from kit.views.trails import (
     rift,
     trails,
 )
-from kit.views.wires import Body, Place, Way, ground, on, path, tip
+from kit.views.wires import Body, Place, Way, bounds, ground, on, path, tip
 
 WIDTH, HEIGHT = 460.0, 330.0
 """The picture at 840 × 560, a pixel each."""
@@ -212,11 +212,15 @@ SIZES = (
     Looks(13, 32, 0, tag=False),
 )
 WORDY = ((22, 104), (18, 92), (15, 80))
+Edge: TypeAlias = tuple[Place, Place, Place]
+"""An end of a piece of a wall, the other one, and the way out of the group."""
 WIDEST = 150.0
 APART = 20.0
 """From a head to words beside it: there is room for a sign between."""
-LEAST_DROP = 24.0
-"""In a row of three or more every second one stands lower, where there is room for that."""
+FOOT, LEAST_DROP = 8.0, 24.0
+"""The air below the last row; in one row of three or more every second one stands lower, where
+there is room for that.
+"""
 
 
 # -- places ----------------------------------------------------------------------------------------
@@ -258,11 +262,10 @@ def _in_rows(
     count: int, rows: int, between: tuple[float, float], top: float, bottom: float, looks: Looks
 ) -> tuple[Place, ...]:
     left, right = between
-    if rows > 1:  # the lowest disks do not stand on the gate
-        bottom -= min(8.0, max(0.0, bottom - top - rows * (looks.above + looks.below)) / 4)
     at: list[Place] = []
     for row, here in enumerate(_in_each(count, rows)):
         room = (bottom - top - rows * (looks.above + looks.below)) / rows
+        room -= min(FOOT, room / 3)
         drop = room if rows == 1 and here > 2 and room >= LEAST_DROP else 0.0
         room -= drop
         if looks.beside:
@@ -328,7 +331,13 @@ class _Set:
             self.bodies |= {key: self.bodies.get(of.get(key, ""), cards[key]) for key in cards}
         top = y + TAPE - 4 if self.tape else y
         inside = Box(self.width / 2, (top + self.bottom) / 2, self.width, self.bottom - top)
-        self.ground = ground(tuple(standing), inside)
+        self.ground = self.walled = ground(tuple(standing), inside)
+        parting = [wall.group for wall in stage.walls if not wall.beyond]
+        self.apart = [{self.bodies[name] for name in group} for group in parting]
+        bars = (Body(a, 0, (bounds((a - 3 - 3j, b + 3 + 3j)),))
+                for group in parting for a, b, _ in _between(self, {*group}))  # fmt: skip
+        self.walled = ground((*standing, *bars), inside)
+        self.walls = [(wall, [*_edges(self, wall)]) for wall in stage.walls]
 
     def _tag(self, each: Character) -> str:
         """What stands below a head; a long one takes the room to the middle between neighbours.
@@ -411,7 +420,8 @@ class _Set:
             end = Body(Place((self.left + self.width) / 2, (self.top + self.bottom) / 2), 2)
         if start is None or end is None or start.at == end.at:
             return None
-        return self.ground.way(start, end)
+        divided = any((start in group) != (end in group) for group in self.apart)
+        return (self.ground if divided else self.walled).way(start, end)
 
 
 def _high(tag: Sequence[str], what: Sequence[str]) -> float:
@@ -492,11 +502,13 @@ def draw_stage(
     added = _added(stage, before)
     announced = {stage.tape_key} if added else ()  # the new card says what it is
     flows, route = scene.flows()[:MOST_TRAILS], _route(laid, added)
+    for _, edges in laid.walls:
+        labels.lines.cover(*(bead for a, b, _ in edges for bead in beads((a, a, b, b))))
     for way in filter(None, map(route, flows)):  # words of envelopes keep clear of them, too
         labels.pass_by(way)
     parked = [*_envelopes(laid, labels, before)]
     trailed = [*trails(flows, route, labels, unheard, announced)]
-    behind = [_wall(laid, wall, labels) for wall in stage.walls]
+    behind = [_wall(laid, *wall, labels) for wall in laid.walls]
     words = [*labels.draw()]
     letters = tags(stage.names)
     was = {each.key: each for each in (*before.characters, *before.sides)} if before else {}
@@ -865,7 +877,7 @@ def _unheard(scene: Scene, stage: Stage, before: Stage | None) -> set[str]:
     return set() if isinstance(scene.model, NetworkModel) else down(stage) & down(before)
 
 
-def _wall(laid: _Set, wall: Wall, labels: Labels) -> Frag:
+def _wall(laid: _Set, wall: Wall, edges: Sequence[Edge], labels: Labels) -> Frag:
     """A thick line around a group: between all its places and those of others."""
     key = f"wall:{','.join((*wall.group, wall.beyond))}:{wall.words}"
     values = {"what": say(wall.words), "group": ", ".join(wall.group), "beyond": wall.beyond}
@@ -873,7 +885,6 @@ def _wall(laid: _Set, wall: Wall, labels: Labels) -> Frag:
     if wall.one_way:
         way = say("{what}: {group} still reaches {beyond}", **values)
         title = way if wall.beyond else say("{what} can still reach the others", what=title)
-    edges = _across(laid, wall) if wall.beyond else _between(laid, {*wall.group})
     lines = sorted(edges, key=lambda line: -abs(line[1] - line[0]))
     way = "".join(f"M{a.real:.0f} {a.imag:.0f}L{b.real:.0f} {b.imag:.0f}" for a, b, _ in lines)
     tip = None
@@ -890,8 +901,6 @@ def _wall(laid: _Set, wall: Wall, labels: Labels) -> Frag:
               class_="tip"),
         )  # fmt: skip
     around = [a * s + b * (1 - s) for a, b, _ in lines for s in (0.5, 0.3, 0.7, 0.1, 0.9)]
-    for a, b, _ in lines:
-        labels.lines.cover(*beads((a, a, b, b)))
     labels.ask(key, say(wall.words), around)
     wire = laid.way(wall.group[0], wall.beyond) if wall.beyond else None
     return h(
@@ -906,14 +915,18 @@ def _wall(laid: _Set, wall: Wall, labels: Labels) -> Frag:
     )
 
 
-def _across(laid: _Set, wall: Wall) -> Iterator[tuple[Place, Place, Place]]:
+def _edges(laid: _Set, wall: Wall) -> Iterator[Edge]:
+    return _across(laid, wall) if wall.beyond else _between(laid, {*wall.group})
+
+
+def _across(laid: _Set, wall: Wall) -> Iterator[Edge]:
     """A bar in the middle of the wire between two characters."""
     if way := laid.way(wall.group[0], wall.beyond):
         middle, out = on(way, 0.5), (way[3] - way[0]) / abs(way[3] - way[0])
         yield middle - 8j * out, middle + 8j * out, out
 
 
-def _between(laid: _Set, group: set[str]) -> Iterator[tuple[Place, Place, Place]]:
+def _between(laid: _Set, group: set[str]) -> Iterator[Edge]:
     """Each edge between a place of the group and another one: its ends, the way out of the group.
 
     A row of places is cut where two of them meet, and rows half-way between what they cover.

@@ -771,6 +771,26 @@ def test_a_wall_parts_a_group(group: tuple[str, ...]) -> None:
         assert not [box for box in things if box.meets(line)]
 
 
+def test_a_wire_goes_round_a_wall_and_no_word_stands_on_it() -> None:
+    """Between two on one side of it; between both sides it has to cross."""
+    client = Character("c1", "op:0", tag="an answer", kind="client")
+    apart = replace(QUIET, sides=(client,), walls=(Wall(("C", "D")),))
+    frag = staged(replace(apart, messages=(Message("c1", "B", "hello", "sent:1"),)))
+    way = list(curve(keyed(frag, "wire:sent:1").get("d") or "", 40))
+    for start, end in pieces(frag):
+        assert not any(cross(a, b, start, end) for a, b in pairwise(way))
+        line = Box(((start + end) / 2).real, ((start + end) / 2).imag,
+                   abs((end - start).real) + 2, abs((end - start).imag) + 2)  # fmt: skip
+        assert not [each.what for each in parts(frag) if each.is_word and each.box.meets(line)]
+
+
+def test_seven_who_have_come_keep_their_faces() -> None:
+    """More are counted."""
+    for count in (7, 8):
+        gate = Gate("g", "a majority", "voted", tuple("ABCDEFGH"[:count]), (), 4)
+        assert len(classed(staged(QUIET, (gate,)), "come")) == (count if count == 7 else 0)
+
+
 def pieces(frag: Frag) -> list[tuple[complex, complex]]:
     """The straight pieces of the thick line."""
     wall = next(part for part in frag.walk() if part.get("class") == "wall")
@@ -896,7 +916,8 @@ def test_a_wire_begins_beside_the_words_of_who_stands_aside() -> None:
     way = next(part.get("d") or "" for part in drawn.walk() if part.get("class") == "wire thin")
     assert way.count("M") == 2
     moved = MOVED.search(keyed(drawn, "op:0").get("transform") or "")
-    assert moved and abs(curve(way, 1)[0] - complex(*map(float, moved.groups()))) < HEAD + 5
+    assert moved
+    assert abs(curve(way, 1)[0] - complex(*map(float, moved.groups()))) < HEAD + 5
 
 
 def test_the_first_meanings_of_a_family_stand_first() -> None:

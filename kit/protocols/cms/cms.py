@@ -149,6 +149,15 @@ def to_voters(m: Cms, before: CmsState, a: Any, after: CmsState) -> Iterator[Tra
             yield Travel("answer", *ends[::-1], "stored", f"{name} → {a.member}: stored", 1)
 
 
+def asks_first(m: Cms, before: CmsState, a: Any, after: CmsState) -> Iterator[Travel]:
+    """The node that joins or leaves asks a member, which proposes the entry."""
+    if a.node != a.member:
+        inside = m.known(before, m.number(a.member)).cluster >> m.number(a.node) & 1
+        what = "leave" if inside else "join"
+        yield Travel("request", a.node, a.member, what)
+    yield from to_voters(m, before, a, after)
+
+
 voted = partial(action, travels=to_voters)
 """An action that is an entry of the log."""
 order = partial(voted, spends="orders", unasked=True)
@@ -523,6 +532,7 @@ class Cms(NodeModel[CmsState]):
         tag="bootstrap",
         each=lambda m, s: m.votes_on(s, lambda known: alive(m, s) & ~known.cluster),
         when=lambda m: m.newcomers,
+        travels=asks_first,
     )
     @purpose("A larger cluster might want a larger CMS.")
     def join(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
@@ -530,7 +540,8 @@ class Cms(NodeModel[CmsState]):
         return self.commit(s, member, by, f"{rules.JOIN} {self.names[node]}")
 
     @order(
-        each=lambda m, s: m.votes_on(s, lambda known: known.cluster & ~known.leaving & alive(m, s))
+        each=lambda m, s: m.votes_on(s, lambda known: known.cluster & ~known.leaving & alive(m, s)),
+        travels=asks_first,
     )
     @purpose("A node that leaves the cluster has to hand over its part of the log first.")
     def decommission(self, s: CmsState, member: Node, node: Node, by: By) -> Next:

@@ -169,6 +169,7 @@ class Migration(NodeModel[MigratingCluster]):
 
     @action(
         spends="changes",
+        label="change of {kind} at {node}",
         each=lambda m, s: product(nodes_in(s.up), m.kinds),
         says=says_change,
         travels=lambda m, before, act, after: m.pushes(after, m.number(act.node)),
@@ -354,7 +355,7 @@ class Migration(NodeModel[MigratingCluster]):
         says=says_initialize,
         relied=lambda m, s, act: all(n.initiator is None for n in s.nodes),
     )
-    @purpose("One node asks all others whether the log can begin.")
+    @purpose("One node has to ask all others whether the log can begin.")
     def initialize(self, s: MigratingCluster, node: Node, ignored: Ignored = NOBODY) -> Next:
         """The node becomes the initiator of a migration."""
         at, skipped = s.nodes[node], self.mask(()) if ignored == NOBODY else self.mask((ignored,))
@@ -453,6 +454,7 @@ class Migration(NodeModel[MigratingCluster]):
         return elsewhere or bool(self.equal_metadata and s.nodes[first].unlike)
 
     @action(
+        label="abort the migration on {node}",
         each=lambda m, s: s.where(lambda n: n.waits_for_log and n.initiator is not None),
         says=lambda m, *_: (
             ("The nodes give up the election" if m.fresh else "The operator aborts the migration")
