@@ -75,7 +75,7 @@ def test_a_late_rpc_has_no_effect_after_its_session() -> None:
     state = played(model, *TO_SENDING, "delay A", "send A", "send B", *TO_DONE)
     action, _ = model.find(state, "arrive A")
     after = model.act(state, action)
-    assert "refuses it" in model.describe(state, action, after)
+    assert "refuses the RPC" in model.describe(state, action, after)
     assert after.rows[0] == NEW_ROWS
     assert not any(rows & OLD_ROWS for rows in after.rows)
     assert after.late == 0
