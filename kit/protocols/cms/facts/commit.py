@@ -11,7 +11,7 @@ from kit.masks import where
 from kit.protocols.cms.commit import Commit
 from kit.protocols.cms.rules.designs import EntryTimes
 from kit.protocols.cms.rules.log import Entry
-from kit.protocols.cms.submitting import IDLE, CommitState, Handling
+from kit.protocols.cms.submitting import IDLE, CommitState, Handling, Member
 
 
 class EntryRow(Struct, frozen=True):
@@ -87,25 +87,23 @@ def requests(m: Commit, s: CommitState) -> tuple[RequestRow, ...]:
 
 def stores(m: Commit, s: CommitState) -> tuple[StoreRow, ...]:
     """A row for each node."""
-    rows = []
-    for name, node in zip(m.names, s.nodes, strict=True):
-        kept = node.log
-        accepted = [each.accepted for each in node.slots if each.accepted]
+
+    def row(name: str, node: Member) -> StoreRow:
+        kept, accepted = node.log, [each.accepted for each in node.slots if each.accepted]
         snapshots = tuple(each.epoch for each in kept.snapshots)
-        rows.append(
-            StoreRow(
-                name,
-                kept.epoch,
-                _ids(each for each in kept.entries if each.epoch > kept.cut),
-                _ids(kept.held),
-                snapshots,
-                _ids(kept.archive),
-                kept.epoch - max(snapshots, default=0),
-                tuple(m.ballot_name(each.promised) for each in node.slots),
-                tuple(f"{each.entry.id} {m.ballot_name(each.ballot)}" for each in accepted),
-            )
+        return StoreRow(
+            name,
+            kept.epoch,
+            _ids(each for each in kept.entries if each.epoch > kept.cut),
+            _ids(kept.held),
+            snapshots,
+            _ids(kept.archive),
+            kept.epoch - max(snapshots, default=0),
+            tuple(m.ballot_name(each.promised) for each in node.slots),
+            tuple(f"{each.entry.id} {m.ballot_name(each.ballot)}" for each in accepted),
         )
-    return tuple(rows)
+
+    return tuple(map(row, m.names, s.nodes))
 
 
 def entry_times(m: Commit, way: Sequence[PassedStep]) -> tuple[EntryTimes, ...]:
