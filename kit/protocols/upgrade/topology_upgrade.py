@@ -259,7 +259,9 @@ class TopologyUpgrade(NodeModel[Cluster]):
             else "{node} sends {follows}; its request is queued."
         ),
         travels=[
-            Travel("request", "{node}", "{leader}", "query", "{node} → {leader}: JOIN_NODE_QUERY"),
+            Travel(
+                "request", "n:{node}", "n:{leader}", "query", "{node} → {leader}: JOIN_NODE_QUERY"
+            ),
             Travel("answer", "{leader}", "{node}", "{before.upgrade_state}"),
             Travel("request", "{node}", "{leader}", "{follows}"),
         ],
@@ -293,7 +295,11 @@ class TopologyUpgrade(NodeModel[Cluster]):
         each=lambda m, s: s.where(lambda n: n.standing == "queued"),
         travels=[
             Travel(
-                "answer", "{leader}", "{node}", "response", "{leader} → {node}: JOIN_NODE_RESPONSE"
+                "answer",
+                "n:{leader}",
+                "n:{node}",
+                "response",
+                "{leader} → {node}: JOIN_NODE_RESPONSE",
             )
         ],
     )

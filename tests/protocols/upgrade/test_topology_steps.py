@@ -108,7 +108,8 @@ def test_a_queued_join_waits_for_the_third_box() -> None:
     go_on(timeline, "build B", "build C", "generation", "done")
     assert refused(timeline, "serve D") == ""
     go_on(timeline, "serve D")
-    assert [flow.text for flow in last_flows(timeline)] == ["A → D: JOIN_NODE_RESPONSE"]
+    [flow] = last_flows(timeline)
+    assert (flow.from_key, flow.text) == ("n:A", "A → D: JOIN_NODE_RESPONSE")
     assert "D: gossip NORMAL, tokens {400} | system.topology normal" in panel_text(
         timeline, "topology"
     )

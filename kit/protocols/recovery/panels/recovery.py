@@ -374,7 +374,7 @@ MARKS = {"done": "✓", "begun": "…", "left out": "!", "to do": "–"}
 
 COLUMNS = (
     Column("node", "name"),
-    Column("mode", "mode"),
+    Column("mode", lambda row: row.mode.removesuffix(" mode")),
     Column("group0_upgrade_state", lambda row: row.node.value.replace("_", "_\u200b"), "no row"),
     Column("raft_group0_id", lambda row: _number(row.group_id)),
     Column("runs in", lambda row: _number(row.group)),
