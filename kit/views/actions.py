@@ -17,7 +17,7 @@ from kit.engine.model import Model
 from kit.errors import Refusal
 from kit.views.cover import draw_end
 from kit.views.fragment import Frag, h
-from kit.views.labels import measured, wrapped
+from kit.views.labels import clause, measured, shortened, wrapped
 from kit.views.panel import Scene
 from kit.views.parts import act_button, sheet, soft
 
@@ -42,9 +42,9 @@ NEXT, WITH_NEXT, EDGES = (126.0, 375.0), 510.0, 26.0
 """How wide the next action is on the smallest board, at least and at most; it with that slot, where
 no fault may happen; what is around its words.
 """
-ONE_LINE, THREE_LINES = 30, 66
+ONE_LINE, THREE_LINES, ROOM = 30, 66, 470.0
 """Letters of the next action that stand on a line below the word *next*, in the smallest board, and
-in three lines of smaller type beside that word."""
+in three lines of smaller type beside that word; of more the first clauses, that are as wide."""
 MOST_KEYS = 9
 MOST_FAULTS = 4
 """Sorts of fault that stand in the slot; the others are among all actions."""
@@ -137,13 +137,15 @@ def _next(scene: Scene, closed: Sequence[Gate]) -> Frag:
     if action is None:
         return draw_end(scene, end_words(scene, closed))
     verb = scene.model.label(scene.state, action)
-    long = " long" if len(verb) > ONE_LINE else ""
+    long, shown = " long" if len(verb) > ONE_LINE else "", verb
+    if len(verb) > THREE_LINES:
+        shown = f"{shortened(clause(verb, ROOM, bold=True), ROOM, bold=True).rstrip('…')}…"
     return h(
         "button",
         h("small", say("next")),
-        h("span", verb if len(verb) <= THREE_LINES else f"{verb[:THREE_LINES]}…"),
+        h("span", shown),
         type="button",
-        title=verb if len(verb) > THREE_LINES else None,
+        title=verb if shown != verb else None,
         class_=f"act suggested kp-next{long}",
         data_act=f"do:{mark(scene.model, action)}",
         data_key=1,

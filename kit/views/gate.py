@@ -17,7 +17,7 @@ from kit.errors import Awaited, Refusal
 from kit.views.actions import first_waiting, mark, some_of
 from kit.views.busts import Health, head_of, letter_of
 from kit.views.fragment import Frag, h
-from kit.views.labels import LINE, brief, lines_of, measured, tags
+from kit.views.labels import LINE, SIZE, brief, lines_of, measured, tags
 from kit.views.panel import Scene
 from kit.views.parts import fresh
 from kit.views.replicas import SIGNS
@@ -26,16 +26,16 @@ MOST_GATES = 3
 """Gates that are drawn over a picture."""
 MOST_TOLD = 40
 """Refusals that are looked at."""
-MOST_COME = 5
+MOST_COME = 7
 """Nodes that stand behind a gate one by one; of more, they are counted."""
 MOST_NAMED = 24
 """Nodes that the sentence of a gate names on each side."""
 MISSING, THERE = later("Missing: {names}."), later("Present: {names}.")
 HIGH = 42.0
 """How high a gate at the foot of a stage is."""
-SMALL = 11.0
-"""The radius of the heads of who has come."""
-_BEHIND, _MIDDLE = 25.0, 16.0
+_MIDDLE = 16.0
+TWO_LINES = 290.0
+"""The name of a gate over a picture."""
 LEAST_BEFORE = 128.0
 """The room of those before a gate, where its name leaves none."""
 
@@ -54,7 +54,8 @@ class Heads(Struct, frozen=True):
         return self.step * ceil(count / self.rows)
 
 
-LARGE = Heads(15.0, 34.0)
+LARGE, SMALL = Heads(15.0, 34.0), Heads(11.0, 25.0)
+"""Those of who has come are small where these have room for their letters."""
 HEADS = LARGE, Heads(10.5, 25.0), Heads(8.0, 21.0, rows=2)
 DOWN = 20.0
 """From row to row."""
@@ -209,6 +210,12 @@ class Cast(Struct, frozen=True):
     health: Mapping[str, str]
     before: Sequence[Gate] = ()
 
+    def heads(self, come: Iterable[str]) -> Heads:
+        """How large those are who have come: each says its name as in the picture."""
+        letters = (self.letters.get(name, name) for name in come)
+        widest = max((measured(each, SIZE, bold=True) for each in letters), default=0)
+        return SMALL if widest <= 2 * SMALL.reach + 2 else LARGE
+
 
 def gate_below(
     scene: Scene, gates: Sequence[Gate], cast: Cast, width: float, bottom: float
@@ -218,10 +225,10 @@ def gate_below(
         return None
     gate, y = gates[0], bottom - HIGH / 2
     said = say("{n} have arrived", n=len(gate.there))
-    behind = _BEHIND * len(_some(gate.there, MOST_COME)) or measured(said) * bool(gate.there)
+    come = _some(gate.there, MOST_COME)
+    behind = cast.heads(come).wide(len(come)) or measured(said) * bool(gate.there)
     post = min(300.0, width - 24 - behind - measured(gate.count, bold=True))
     room = width - post - 20 - measured(gate.count, bold=True)
-    come = _some(gate.there, MOST_COME)
     beside = max(post - 16 - measured(gate.title, bold=True), LEAST_BEFORE)
     heads = heads_for(len(gate.missing), beside)
     before = heads.wide(len(gate.missing)) if heads else measured(gate.absent)
@@ -273,10 +280,10 @@ def _above(scene: Scene, gate: Gate, cast: Cast, is_first: bool) -> Frag:
     come = _some(gate.there, MOST_COME)
     heads = heads_for(len(gate.missing), LEAST_BEFORE, HEADS[:2])  # there is one line
     post = 8 + (heads.wide(len(gate.missing)) if heads else 0)
-    width, high = post + _BEHIND * len(come) + 8, 2 * _MIDDLE
+    width, high = post + cast.heads(come).wide(len(come)) + 8, 2 * _MIDDLE
     return h(
         "div",
-        h("b", brief(gate.title.partition(" (")[0]), title=gate.title),
+        h("b", _in_two_lines(gate), title=gate.title),
         None if heads else h("span", gate.absent),
         h(
             "svg",
@@ -291,6 +298,13 @@ def _above(scene: Scene, gate: Gate, cast: Cast, is_first: bool) -> Frag:
         class_="gate open" if gate.is_open else "gate",
         data_of=gate.thing,
     )
+
+
+def _in_two_lines(gate: Gate) -> str:
+    """The name of a gate; where that is too long for two lines, the step that it is before."""
+    title = brief(gate.title).replace(", ", ",\N{NO-BREAK SPACE}")
+    is_long = measured(title, bold=True) > TWO_LINES
+    return gate.what.partition(" (")[0] if is_long and gate.where else title
 
 
 def _some(names: tuple[str, ...], most: int) -> tuple[str, ...]:
@@ -317,6 +331,7 @@ def _crowd(
     steps = _steps(scene, missing) if missing and pressed and not scene.closed else {}
     key, leaf = f"gate:{gate.thing}", 9 if gate.is_open else 0
     letters, health, new = cast.letters, cast.health, came(gate, cast.before)
+    small = cast.heads(come)
 
     def at(x: float, y: float = y) -> str:
         return f"translate({x:.0f} {y:.0f})"
@@ -338,12 +353,12 @@ def _crowd(
         h(
             "g",
             h("title", say("{name} has arrived", name=name)),
-            fresh(0, 0, 2 * SMALL + 2, 2 * SMALL + 6) if name in new else None,
-            head_of("node", SMALL),
-            letter_of(letters.get(name, name), SMALL),
+            fresh(0, 0, 2 * small.reach + 2, 2 * small.reach + 6) if name in new else None,
+            head_of("node", small.reach),
+            letter_of(letters.get(name, name), small.reach),
             k=f"{key}:{name}",
             class_=f"character come {health.get(name, '')}".rstrip(),
-            transform=at(post + 17 + _BEHIND * i),
+            transform=at(post + 6 + small.reach + small.step * i),
         )
         for i, name in enumerate(come)
     ]

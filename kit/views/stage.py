@@ -14,12 +14,12 @@ Of a model on ``kit.engine.network`` messages, losses and walls need no declarat
 filling say how a node is, never who it is; *dashed* is what is planned or not yet so.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import combinations, islice, pairwise
+from itertools import combinations, pairwise
 from math import ceil
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -42,16 +42,28 @@ from kit.views.parts import fresh
 from kit.views.replicas import MARK, SIGNS, asked_words, disk, disk_size, envelope_path, eye, pencil
 from kit.views.strip import draw_strip
 from kit.views.tape import MOST_CARDS, MOST_MARKS, TAPE, Card, Tape
-from kit.views.trails import MOST_TRAILS, PARKED, Labels, beads, envelope_box, fate, rift, trails
-from kit.views.wires import Body, Place, Way, ground, on, path, tip
+from kit.views.trails import (
+    FINER,
+    MOST_TRAILS,
+    PARKED,
+    Labels,
+    beads,
+    envelope_box,
+    fate,
+    rift,
+    trails,
+)
+from kit.views.wires import Body, Place, Way, bounds, ground, on, path, tip
 
 WIDTH, HEIGHT = 460.0, 330.0
 """The picture at 840 × 560, a pixel each."""
-HALF_WIDTH, HALF_HEIGHT = 380.0, 296.0
+HALF_WIDTH, HALF_HEIGHT = 380.0, 312.0
 """One of two pictures on a board: as small as leaves its letters their size, in a projector too."""
 STRIP, LINE = 26.0, 15.0
 SIDE, HALF_SIDE = 132.0, 112.0
 """How wide the column of clients is."""
+SPOKEN = HEAD + 7
+"""How far right of the middle of who stands aside its words begin."""
 MOST_SAID = 6
 """Lines beside a client, of which the first names what it is doing."""
 MOST_PARKED, MOST_ALIKE = 24, 4
@@ -155,7 +167,8 @@ class Stage(Struct, frozen=True):
 class Looks(Struct, frozen=True):
     """How large a character is: the radius of its head, the room in breadth, lines of its disk.
 
-    Without a ``tag`` the letter stands alone. All stand in so many ``rows``.
+    Without a ``tag`` the letter stands alone. All stand in so many ``rows``. Who stands lower than
+    others in a row has tag and disk ``beside`` its head: 1 is at the right, -1 at the left.
     """
 
     head: float
@@ -163,6 +176,7 @@ class Looks(Struct, frozen=True):
     lines: int
     tag: bool = True
     rows: int = 1
+    beside: int = 0
 
     @property
     def above(self) -> float:
@@ -172,8 +186,21 @@ class Looks(Struct, frozen=True):
     @property
     def below(self) -> float:
         """And how far below."""
+        return self.head + self.block
+
+    @property
+    def block(self) -> float:
+        """How high its tag and its disk are."""
         disk = LINE * self.lines + 10 if self.lines else 0
-        return self.head + (LINE + 3 if self.tag else 0) + disk
+        return (LINE + 3 if self.tag else 0) + disk
+
+    def tag_at(self, side: int, high: float) -> tuple[float, float]:
+        """Where the line of its tag begins, which stands with a disk so ``high`` at a ``side`` of
+        its head, or below it.
+        """
+        if side:
+            return side * (self.head + APART), (LINE - high) / 2 - 4
+        return 0, self.head + LINE
 
 
 SIZES = (
@@ -185,9 +212,15 @@ SIZES = (
     Looks(13, 32, 0, tag=False),
 )
 WORDY = ((22, 104), (18, 92), (15, 80))
+Edge: TypeAlias = tuple[Place, Place, Place]
+"""An end of a piece of a wall, the other one, and the way out of the group."""
 WIDEST = 150.0
-LEAST_DROP = 24.0
-"""In a row of three or more every second one stands lower, where there is room for that."""
+APART = 20.0
+"""From a head to words beside it: there is room for a sign between."""
+FOOT, LEAST_DROP = 8.0, 24.0
+"""The air below the last row; in one row of three or more every second one stands lower, where
+there is room for that.
+"""
 
 
 # -- places ----------------------------------------------------------------------------------------
@@ -205,7 +238,8 @@ def places(
     """
     width, height = right - left, bottom - top
     wordy = [Looks(head, wide, most) for most in range(lines, 2, -1) for head, wide in WORDY]
-    for looks in (*wordy, *(each for each in SIZES if each.lines <= lines)):
+    few = (replace(each, lines=min(each.lines, lines)) for each in SIZES if lines or not each.lines)
+    for looks in (*wordy, *few):
         high = looks.above + looks.below
         rows = max(1, int(height // high))
         least = 1 if count < 3 else 2
@@ -213,7 +247,9 @@ def places(
             in_row = ceil(count / number)
             if number <= rows and in_row * looks.wide <= width:
                 wide = min(width / max(in_row, 1), WIDEST)
-                wider = replace(looks, wide=wide, rows=number)
+                has_air = number == 1 < in_row - 1 and height - high > looks.block > LINE + 3
+                beside = (1 if in_row % 2 else -1) if has_air else 0
+                wider = replace(looks, wide=wide, rows=number, beside=beside)
                 return _in_rows(count, number, (left, right), top, bottom, wider), wider
     columns = max(1, ceil((count * width / height) ** 0.5))
     rows = ceil(count / columns)
@@ -229,12 +265,17 @@ def _in_rows(
     at: list[Place] = []
     for row, here in enumerate(_in_each(count, rows)):
         room = (bottom - top - rows * (looks.above + looks.below)) / rows
+        room -= min(FOOT, room / 3)
         drop = room if rows == 1 and here > 2 and room >= LEAST_DROP else 0.0
         room -= drop
+        if looks.beside:
+            drop += looks.below - max(looks.head, looks.block / 2)
         y = top + (bottom - top) * row / rows + room * (row if rows > 1 else 0.5) / max(rows - 1, 1)
-        step = (right - left) / here
+        edge = looks.wide if 1 < here == ceil(count / rows) else (right - left) / here
+        step = (right - left - edge) / max(here - 1, 1)
         line = [
-            complex(left + step * (i + 0.5), y + looks.above + drop * (i % 2)) for i in range(here)
+            complex(left + edge / 2 + step * i, y + looks.above + drop * (i % 2))
+            for i in range(here)
         ]
         at += reversed(line) if row % 2 else line
     return tuple(at)
@@ -259,7 +300,11 @@ class _Set:
         y, tape = STRIP * stage.has_strip, stage.tape
         self.tape = None
         if tape is not None:
-            self.tape = Tape(tape, stage.tape_key, y, self.width, has_marks=stage.has_marks)
+            key, order = stage.tape_key, {name: i for i, name in enumerate(stage.names)}
+            sent = [each for each in stage.messages if each.target == key]
+            sent.sort(key=lambda each: order.get(each.source, 0))  # so that fewer wires cross
+            coming = [(each.words, each.title) for each in sent]
+            self.tape = Tape(tape, key, y, self.width, coming, has_marks=stage.has_marks)
         self.top = self.tape.bottom if self.tape else y
         self.height, self.bottom = height, height - HIGH * gated
         self.left = self.side if stage.sides else 0.0
@@ -286,7 +331,13 @@ class _Set:
             self.bodies |= {key: self.bodies.get(of.get(key, ""), cards[key]) for key in cards}
         top = y + TAPE - 4 if self.tape else y
         inside = Box(self.width / 2, (top + self.bottom) / 2, self.width, self.bottom - top)
-        self.ground = ground(tuple(standing), inside)
+        self.ground = self.walled = ground(tuple(standing), inside)
+        parting = [wall.group for wall in stage.walls if not wall.beyond]
+        self.apart = [{self.bodies[name] for name in group} for group in parting]
+        bars = (Body(a, 0, (bounds((a - 3 - 3j, b + 3 + 3j)),))
+                for group in parting for a, b, _ in _between(self, {*group}))  # fmt: skip
+        self.walled = ground((*standing, *bars), inside)
+        self.walls = [(wall, [*_edges(self, wall)]) for wall in stage.walls]
 
     def _tag(self, each: Character) -> str:
         """What stands below a head; a long one takes the room to the middle between neighbours.
@@ -296,6 +347,8 @@ class _Set:
         if not self.looks.tag:
             return ""
         at, own = self.at[each.name], self.looks.wide - 10
+        if self.beside(each.name):
+            return shortened(each.tag, own, bold=True)
         room = 2 * min(at.real - self.left, self.width - at.real)
         for name, place in self.at.items():
             away = place - at
@@ -308,25 +361,35 @@ class _Set:
             return shortened(each.tag, room, bold=True)
         return f"{shortened(state, left, bold=True)} {number}"  # bootstr… v1: the end changes
 
+    def beside(self, name: str) -> int:
+        """At which side of its head the words of a character stand; 0: below it."""
+        return self.looks.beside * (self.at[name].imag > self.at[self.stage.names[0]].imag)
+
     def _body(self, name: str) -> Body:
         """What a character covers, or the place of one that is not there."""
         at, looks, each = self.at[name], self.looks, self.there.get(name)
+        side = self.beside(name)
+        held = _held(each, looks, side) if each else None
         if each is None:
             letter = (Box(at.real, at.imag + 16, 30, 16),) if looks.tag else ()
             return Body(at, 6, letter)
         boxes = [Box(at.real, at.imag - looks.head * 1.4, 24, looks.head)] * each.leads
+        boxes += (Box(at.real + x, at.imag + LOW, GUEST + 1, GUEST + 1)
+                  for x in _aside(each, looks, _guests(self.stage, name)))  # fmt: skip
         if tag := self.tags[name]:
             wide = _stepped(measured(tag, bold=True))
-            boxes.append(Box(at.real, at.imag + looks.head + LINE - 4, wide, LINE - 2))
-        if (held := _held(each, looks)) is not None:
-            _, disk_wide, disk_high, low = held
-            boxes.append(Box(at.real, at.imag + low, _stepped(disk_wide), disk_high))
-        switch = [(-1, "")] if each.press is not None else []
-        for right, _ in (*_signs(each), *switch):
+            x, y = looks.tag_at(side, held[2] if held else 0)
+            boxes.append(Box(at.real + x + side * wide / 2, at.imag + y - 4, wide, LINE - 2))
+        if held is not None:
+            _, disk_wide, disk_high, x, y = held
+            boxes.append(Box(at.real + x, at.imag + y, _stepped(disk_wide), disk_high))
+        for right, _ in _signs(each):
             x = at.real + right * (looks.head * 0.8 + 10)
-            boxes.append(Box(x, at.imag - looks.head * 0.7, 20, 18))
+            boxes.append(Box(x, at.imag - looks.head * SHOULDER, 20, 18))
+        if each.press is not None:
+            boxes.append(Box(at.real - looks.head * 0.8 - 10, at.imag - looks.head * 0.7, 20, 18))
         if looks.tag and each.requests:
-            aside = looks.head + MARK / 2 + 1
+            aside = looks.head + MARK / 2 + 4
             boxes += (Box(at.real + x, at.imag + LOW, MARK, 14) for x in (-aside, aside))
         return Body(at, looks.head, tuple(boxes))
 
@@ -334,10 +397,16 @@ class _Set:
         """What somebody who stands aside covers: the head, and the words beside it."""
         at = self.at[side.name]
         tag, what = _side_words(side, self.side_room, self.side)
-        wide = max([0.0, *(measured(x, bold=True) for x in tag), *map(measured, what)])
-        high = LINE * (len(tag) + len(what))
-        beside = Box(at.real + HEAD + 4 + wide / 2, at.imag, _stepped(wide), high)
-        return Body(at, HEAD, (beside,) if high else ())
+        if not (tag or what):
+            return Body(at, HEAD)
+        frame = Box(self.side / 2 - 2, at.imag, self.side - 6, _high(tag, what))
+        return Body(at, 0, (frame,))  # wires end at the frame, not at the head in it
+
+    def sent(self, message: Message) -> Way | None:
+        """The wire of a message; one on its way to the log goes to its own card."""
+        said, tape = (message.words, message.title), self.tape
+        card = tape.next.get(said) if tape and message.target == tape.key else None
+        return self.way(message.source, card or message.target)
 
     def way(self, source: str, target: str) -> Way | None:
         """The wire between two parts; None: there is no such. Without a target nobody knows yet
@@ -351,7 +420,13 @@ class _Set:
             end = Body(Place((self.left + self.width) / 2, (self.top + self.bottom) / 2), 2)
         if start is None or end is None or start.at == end.at:
             return None
-        return self.ground.way(start, end)
+        divided = any((start in group) != (end in group) for group in self.apart)
+        return (self.ground if divided else self.walled).way(start, end)
+
+
+def _high(tag: Sequence[str], what: Sequence[str]) -> float:
+    """How high the frame is around somebody aside, with the lines of words."""
+    return max(2 * HEAD, LINE * (len(tag) + len(what))) + 6
 
 
 def _stepped(width: float) -> float:
@@ -427,31 +502,30 @@ def draw_stage(
     added = _added(stage, before)
     announced = {stage.tape_key} if added else ()  # the new card says what it is
     flows, route = scene.flows()[:MOST_TRAILS], _route(laid, added)
+    for _, edges in laid.walls:
+        labels.lines.cover(*(bead for a, b, _ in edges for bead in beads((a, a, b, b))))
     for way in filter(None, map(route, flows)):  # words of envelopes keep clear of them, too
         labels.pass_by(way)
-    requests = [*_requests(laid, labels)]
     parked = [*_envelopes(laid, labels, before)]
     trailed = [*trails(flows, route, labels, unheard, announced)]
-    behind = [_wall(laid, wall, labels) for wall in stage.walls]
+    behind = [_wall(laid, *wall, labels) for wall in laid.walls]
     words = [*labels.draw()]
     letters = tags(stage.names)
     was = {each.key: each for each in (*before.characters, *before.sides)} if before else {}
     ends = (key for flow in scene.flows() for key in (flow.from_key, flow.to_key))
-    coming = [(sent.words, sent.title) for sent in stage.messages if sent.target == stage.tape_key]
     former = before.tape if before else None
     cast = Cast(letters, {each.name: each.health for each in stage.characters}, then)
     acts = _acting(scene, stage)
     return h(
         "svg",
         draw_strip(stage.standing, laid.width) if stage.has_strip else None,
-        laid.tape.draw(letters, former, ends, coming) if laid.tape else None,
+        laid.tape.draw(letters, former, ends) if laid.tape else None,
         behind,
         [_empty(laid, name) for name in stage.names if name not in laid.there],
-        requests,
         [wire for wire, _ in parked],
         trailed,
         [_character(scene, laid, each, letters[each.name], was.get(each.key),
-                    acts=each.name == acts) for each in stage.characters],
+                    before, acts=each.name == acts) for each in stage.characters],
         [_side(laid, each, was.get(each.key), acts=each.name == acts) for each in stage.sides],
         [envelope for _, envelope in parked],
         h("g", words, k="labels"),
@@ -463,12 +537,37 @@ def draw_stage(
     )  # fmt: skip
 
 
-def _requests(laid: _Set, labels: Labels) -> Iterator[Frag]:
-    """The wire between somebody aside and whom a request is with, from step to step."""
-    for side in laid.stage.sides:
-        if side.asks and (way := laid.way(side.name, side.asks)):
-            labels.wires.cover(*beads(way))
-            yield h("path", d=path(way), k=f"asks:{side.key}", class_="wire thin")
+GUEST, MOST_GUESTS = 17.0, 2
+"""How large the square of a client is at who has its request, and how many stand there."""
+
+
+def _guests(stage: Stage | None, name: str) -> list[Character]:
+    """Whose requests are with a character."""
+    return [side for side in stage.sides if side.asks == name][:MOST_GUESTS] if stage else []
+
+
+def _aside(each: Character, looks: Looks, guests: Sequence[Character]) -> list[float]:
+    """How far from the middle of a head its guests stand, at its left."""
+    first = looks.head + 7 + GUEST / 2 + MARK * bool(each.requests)
+    return [-first - (GUEST + 3) * i for i in range(len(guests))]
+
+
+def _draw_guests(
+    each: Character, looks: Looks, guests: Sequence[Character], were: Sequence[Character]
+) -> Iterator[Frag]:
+    """The squares of clients beside who has their requests, from step to step."""
+    known = {side.key for side in were}
+    for side, x in zip(guests, _aside(each, looks, guests), strict=True):
+        yield h(
+            "g",
+            h("title", say("{node} has the request of {client}", node=each.name, client=side.name)),
+            None if side.key in known else fresh(0, 0, GUEST + 4, GUEST + 4),
+            head_of("client", GUEST / 2 / 0.85),
+            letter_of(tags([side.name])[side.name][:2], GUEST / 2),
+            k=f"asks:{side.key}",
+            transform=_at(Place(x, LOW)),
+            data_of=side.name,
+        )
 
 
 def _acting(scene: Scene, stage: Stage) -> str:
@@ -534,16 +633,19 @@ def _lines(holds: Sequence[str], wide: float, most: int) -> list[str]:
     return lines
 
 
-def _held(each: Character, looks: Looks) -> tuple[list[str], float, float, float] | None:
-    """The lines on a character's disk, how wide and high that is, how far below the head's middle
-    it is; None: there is no disk.
+def _held(
+    each: Character, looks: Looks, side: int
+) -> tuple[list[str], float, float, float, float] | None:
+    """The lines on a character's disk, how wide and high that is, how far to the right of the
+    head's middle and below it; None: there is no disk.
     """
     if not looks.lines or (not each.holds and each.fill is None):
         return None
     wide = looks.wide - 10
     lines = _lines(each.holds[: looks.lines], wide - 2, looks.lines)
     disk_wide, high = disk_size(lines, wide, 70)
-    return lines, disk_wide, high, looks.head + LINE + 3 + high / 2
+    x, y = looks.tag_at(side, high)
+    return lines, disk_wide, high, x + side * disk_wide / 2, y + 3 + high / 2
 
 
 def ring(reach: float) -> Frag:
@@ -552,14 +654,22 @@ def ring(reach: float) -> Frag:
 
 
 def _character(
-    scene: Scene, laid: _Set, each: Character, letter: str, was: Character | None, *, acts: bool
+    scene: Scene,
+    laid: _Set,
+    each: Character,
+    letter: str,
+    was: Character | None,
+    before: Stage | None,
+    *,
+    acts: bool,
 ) -> Frag:
     """One of the cast; what was otherwise a step ago is marked, and who acts."""
-    looks, was = laid.looks, was or each
+    looks, was, side = laid.looks, was or each, laid.beside(each.name)
     reach, aside = looks.head, looks.head * 0.8 + 10
     tag = laid.tags[each.name]
     signs, had = [*_signs(each)], [sign for _, sign in _signs(was)]
-    held, former, low = _held(each, looks), _held(was, looks), reach + LINE
+    held, former = _held(each, looks, side), _held(was, looks, side)
+    anchor = ("middle", None, "end")[side]
     stored = {*former[0]} if former else set()
     return h(
         "g",
@@ -570,13 +680,15 @@ def _character(
         [
             h("g", fresh(0, 0, 20, 20) if sign not in had else None,
               h("path", d=SIGNS[sign], class_=f"sign {sign}"),
-              transform=f"translate({side * aside:.0f} {-reach * 0.7:.0f})")
-            for side, sign in signs
+              transform=f"translate({right * aside:.0f} {-reach * SHOULDER:.0f})")
+            for right, sign in signs
         ],
         _switch(scene, each.press, reach) if each.press is not None else None,
-        _eye_and_pencil(each, was, reach + MARK / 2 + 1) if looks.tag and each.requests else None,
-        _words(tag, 0, low, "strong", is_new=each.tag != was.tag) if tag else None,
-        disk(0, held[3], each.fill or 0, held[0], held[1],
+        _eye_and_pencil(each, was, reach + MARK / 2 + 4) if looks.tag and each.requests else None,
+        [*_draw_guests(each, looks, *(_guests(at, each.name) for at in (laid.stage, before)))],
+        _words(tag, *looks.tag_at(side, held[2] if held else 0), "strong", anchor,
+               is_new=each.tag != was.tag) if tag else None,
+        disk(held[3], held[4], each.fill or 0, held[0], held[1],
              news={*held[0]} - stored, refilled=each.fill != was.fill or {*held[0]} < stored)
         if held else None,
         k=each.key,
@@ -586,8 +698,8 @@ def _character(
     )  # fmt: skip
 
 
-LOW = 7.0
-"""How far below the middle of a head its eye and its pencil are."""
+LOW, SHOULDER = 7.0, 0.9
+"""How far below the middle of a head its eye and its pencil are, and above it a sign, in heads."""
 
 
 def _eye_and_pencil(each: Character, was: Character, aside: float) -> Frag:
@@ -607,7 +719,8 @@ def _words(
 ) -> list[Frag | None]:
     """Words at a character, on a plate where they are new."""
     wide = measured(words, bold=kind == "strong")
-    plate = fresh(x if anchor else x + wide / 2, y - 5, wide + 4) if is_new else None
+    middle = x + {None: 1, "end": -1}.get(anchor, 0) * wide / 2
+    plate = fresh(middle, y - 5, wide + 4) if is_new else None
     return [plate, h("text", words, x=x or None, y=y, text_anchor=anchor, class_=kind)]
 
 
@@ -625,15 +738,18 @@ def _side(laid: _Set, each: Character, was: Character | None, *, acts: bool) -> 
     """A client or operator: a square with a letter, and beside it what it asks and was told."""
     was = was or each
     tag, what = _side_words(each, laid.side_room, laid.side)
-    changed = [each.tag != was.tag] * len(tag) + [each.holds != was.holds] * len(what)
-    top = 5 - LINE * (len(changed) - 1) / 2
+    had, former = _side_words(was, laid.side_room, laid.side)
+    changed = [line not in had for line in tag] + [line not in former for line in what]
+    top, high = 5 - LINE * (len(changed) - 1) / 2, _high(tag, what)
     return h(
         "g",
         h("title", each.title or each.name),
+        h("rect", x=-HEAD - 3, y=-high / 2, width=laid.side - 6, height=high, rx=8, class_="rail")
+        if changed else None,
         ring(min(HEAD, laid.side_room / 2) - 2) if acts else None,  # at the edge
         head_of(each.kind, min(HEAD, laid.side_room / 2)),
         letter_of(tags([each.name])[each.name][:2], HEAD),
-        [_words(line, HEAD + 4, top + LINE * i, "soft" if i >= len(tag) else "strong", None,
+        [_words(line, SPOKEN, top + LINE * i, "soft" if i >= len(tag) else "strong", None,
                 is_new=changed[i]) for i, line in enumerate((*tag, *what))],
         k=each.key,
         class_=f"character {each.health} aside",
@@ -664,7 +780,7 @@ def _envelopes(laid: _Set, labels: Labels, before: Stage | None) -> Iterator[tup
     shown = list(_piles(laid.stage).items())[:MOST_PARKED]
     said_of: set[tuple[str, ...]] = set()
     alike = Counter((source, said) for (source, _, said, _), _ in shown)
-    ways = [laid.way(source, target) for (source, target, *_), _ in shown]
+    ways = [laid.sent(group[0]) for _, group in shown]
     for each in dict.fromkeys(filter(None, ways)):
         labels.wires.cover(*beads(each))
     for (pile, group), way in zip(shown, ways, strict=True):
@@ -672,7 +788,7 @@ def _envelopes(laid: _Set, labels: Labels, before: Stage | None) -> Iterator[tup
         if way is None:
             continue
         nth = on_wire[source, target] = on_wire.get((source, target), 0) + 1
-        shares = (UNGONE,) * (look == "waits") + PARKED[nth - 1 :] + PARKED[: nth - 1]
+        shares = (UNGONE,) * (look == "waits") + PARKED[nth - 1 :] + PARKED[: nth - 1] + FINER
         key = _key(group[0], look)
         more = f" ×{len(group)}" if len(group) > 1 else ""
         is_said = alike[source, said] <= MOST_ALIKE or (source, said) not in said_of
@@ -681,7 +797,7 @@ def _envelopes(laid: _Set, labels: Labels, before: Stage | None) -> Iterator[tup
             is_said = False
         place = labels.with_words(key, f"{said}{more}", way, shares, BESIDE) if is_said else None
         if place is None:
-            place = labels.free(way, shares, BESIDE)
+            place = labels.free(way, shares, (*BESIDE, 2 * BESIDE[1], 2 * BESIDE[2]))
             if place is None:
                 place = on(way, shares[0])
                 labels.pinned.cover(envelope_box(place))
@@ -729,7 +845,7 @@ UNGONE = 0.08
 """Where on its wire an envelope stands that has not gone yet: beside its sender."""
 HEADED = (0.9, 0.8, 0.7, 0.6, 0.5, 0.3)
 """Where the head of the arrow is."""
-BESIDE = (0.0, 18.0, -18.0, 36.0, -36.0, 54.0, -54.0)
+BESIDE = (0.0, 18.0, -18.0)
 """How far beside it, where the wire itself is covered."""
 
 
@@ -761,7 +877,7 @@ def _unheard(scene: Scene, stage: Stage, before: Stage | None) -> set[str]:
     return set() if isinstance(scene.model, NetworkModel) else down(stage) & down(before)
 
 
-def _wall(laid: _Set, wall: Wall, labels: Labels) -> Frag:
+def _wall(laid: _Set, wall: Wall, edges: Sequence[Edge], labels: Labels) -> Frag:
     """A thick line around a group: between all its places and those of others."""
     key = f"wall:{','.join((*wall.group, wall.beyond))}:{wall.words}"
     values = {"what": say(wall.words), "group": ", ".join(wall.group), "beyond": wall.beyond}
@@ -769,7 +885,6 @@ def _wall(laid: _Set, wall: Wall, labels: Labels) -> Frag:
     if wall.one_way:
         way = say("{what}: {group} still reaches {beyond}", **values)
         title = way if wall.beyond else say("{what} can still reach the others", what=title)
-    edges = _across(laid, wall) if wall.beyond else _between(laid, {*wall.group})
     lines = sorted(edges, key=lambda line: -abs(line[1] - line[0]))
     way = "".join(f"M{a.real:.0f} {a.imag:.0f}L{b.real:.0f} {b.imag:.0f}" for a, b, _ in lines)
     tip = None
@@ -786,8 +901,6 @@ def _wall(laid: _Set, wall: Wall, labels: Labels) -> Frag:
               class_="tip"),
         )  # fmt: skip
     around = [a * s + b * (1 - s) for a, b, _ in lines for s in (0.5, 0.3, 0.7, 0.1, 0.9)]
-    for a, b, _ in lines:
-        labels.lines.cover(*beads((a, a, b, b)))
     labels.ask(key, say(wall.words), around)
     wire = laid.way(wall.group[0], wall.beyond) if wall.beyond else None
     return h(
@@ -802,27 +915,30 @@ def _wall(laid: _Set, wall: Wall, labels: Labels) -> Frag:
     )
 
 
-def _across(laid: _Set, wall: Wall) -> Iterator[tuple[Place, Place, Place]]:
+def _edges(laid: _Set, wall: Wall) -> Iterator[Edge]:
+    return _across(laid, wall) if wall.beyond else _between(laid, {*wall.group})
+
+
+def _across(laid: _Set, wall: Wall) -> Iterator[Edge]:
     """A bar in the middle of the wire between two characters."""
     if way := laid.way(wall.group[0], wall.beyond):
         middle, out = on(way, 0.5), (way[3] - way[0]) / abs(way[3] - way[0])
         yield middle - 8j * out, middle + 8j * out, out
 
 
-def _between(laid: _Set, group: set[str]) -> Iterator[tuple[Place, Place, Place]]:
+def _between(laid: _Set, group: set[str]) -> Iterator[Edge]:
     """Each edge between a place of the group and another one: its ends, the way out of the group.
 
     A row of places is cut where two of them meet, and rows half-way between what they cover.
     """
-    rows: dict[float, list[tuple[float, bool]]] = {}
-    covered: dict[float, Box] = {}
-    names = iter(laid.stage.names)
-    for here in _in_each(len(laid.stage.names), laid.looks.rows):
-        row = list(islice(names, here))
-        high = min(laid.at[name].imag for name in row) if row else 0.0
-        rows[high] = [(laid.at[name].real, name in group) for name in row]
-        bodies = [laid.bodies[name] for name in row]
-        covered[high] = Body(bodies[0].at, 0, tuple(body.around for body in bodies)).around
+    rows = defaultdict[float, list[str]](list)
+    is_one = laid.looks.rows == 1 and not laid.looks.beside
+    for name in laid.stage.names:
+        rows[0.0 if is_one else laid.at[name].imag].append(name)
+    covered = {
+        high: Body(laid.at[row[0]], 0, tuple(laid.bodies[name].around for name in row)).around
+        for high, row in rows.items()
+    }
     heights = sorted(rows)
     cuts = [
         (upper.y + upper.height / 2 + lower.y - lower.height / 2) / 2
@@ -832,8 +948,10 @@ def _between(laid: _Set, group: set[str]) -> Iterator[tuple[Place, Place, Place]
     for y, top, bottom in zip(
         heights, [laid.top + 4, *cuts], [*cuts, laid.bottom - 4], strict=True
     ):
-        half = (laid.width - laid.left) / len(rows[y]) / 2
-        cells = [(x - half, x + half, inside) for x, inside in sorted(rows[y])]
+        row = sorted(rows[y], key=lambda name: laid.at[name].real)
+        middles = [(laid.at[a].real + laid.at[b].real) / 2 for a, b in pairwise(row)]
+        ends = pairwise((laid.left, *middles, laid.width))
+        cells = [(*both, name in group) for name, both in zip(row, ends, strict=True)]
         for (_, x, inside), (_, _, other) in pairwise(cells):
             if inside != other:
                 yield complex(x, top), complex(x, bottom), complex(1 if inside else -1)
@@ -892,6 +1010,7 @@ MEANINGS = {
     "hollow": later("hollow: down"),
     "square": later("square: client"),
     "diamond": later("diamond: operator"),
+    "small square": later("small square: whose request it has"),
     "eye": later("eye: read; pencil: written; filled: asked now"),
     "dashed card": later("dashed card: not committed"),
     "struck": later("struck out: no effect"),
@@ -924,6 +1043,7 @@ def _marks_seen(scene: Scene, stage: Stage, before: Stage | None) -> Iterator[st
     yield from ("hollow",) * any(each.health == "down" for each in looks)
     kinds = {each.kind for each in stage.sides}
     yield from ("square",) * ("client" in kinds) + ("diamond",) * ("operator" in kinds)
+    yield from ("small square",) * any(side.asks for side in stage.sides)
     yield from ("eye",) * any(each.requests for each in looks)
     coming = any(each.target == stage.tape_key for each in stage.messages)
     yield from ("dashed card",) * (coming or any(card.open for card in tape))
@@ -986,7 +1106,8 @@ def stage_panel(
 ) -> Panel:
     """Make the panel of a family's stage; ``gates`` says what is waited for (None: never),
     ``meanings`` what its marks mean where that is more than ``MEANINGS`` says: *below a node*, *on
-    a disk*, *blue*, *ballot*. Any other key is an example of what stands there.
+    a disk*, *blue*, *ballot*; the first of them are beside the title. Any other key is an example
+    of what stands there.
     """
     own = {mark: f"{mark}: {words}" for mark, words in (meanings or {}).items()}
     meant = MEANINGS | own
@@ -1036,8 +1157,10 @@ def stage_panel(
         stage = on(scene)
         if len(stage.characters) > MOST_NODES:
             return ""
-        marks = [*_marks_seen(scene, stage, was(scene))]
-        seen = (mark for mark in (*marks[:2], *examples, *marks[2:]) if mark in meant)
-        return " · ".join(meant[mark] if mark in own else say(meant[mark]) for mark in seen)
+        there = (*_marks_seen(scene, stage, was(scene)), *examples)
+        seen = dict.fromkeys((*(mark for mark in own if mark in there), *there))
+        return " · ".join(
+            meant[mark] if mark in own else say(meant[mark]) for mark in seen if mark in meant
+        )
 
     return Panel(name, title, draw, words, still=True, gates=gates, legend=legend)

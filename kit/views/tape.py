@@ -55,10 +55,21 @@ class Card(Struct, frozen=True):
 
 
 class Tape:
-    """A tape that is laid out: ``spots`` are the middles of its parts, where wires end."""
+    """A tape that is laid out: ``spots`` are the middles of its parts, where wires end.
+
+    ``coming`` are the words and title of each that is on its way to the log: ``next`` are the keys
+    of the cards of these.
+    """
 
     def __init__(
-        self, cards: Sequence[Card], key: str, y: float, width: float, *, has_marks: bool = True
+        self,
+        cards: Sequence[Card],
+        key: str,
+        y: float,
+        width: float,
+        coming: Sequence[tuple[str, str]] = (),
+        *,
+        has_marks: bool = True,
     ) -> None:
         self.width, self.room = width, width - FOLD - NEXT_WIDE
         self.cards, self.shown, self.key, self.y = cards, self._newest(cards), key, y
@@ -72,11 +83,19 @@ class Tape:
             self.spots[card.key] = Place(FOLD / 2, y + TAPE - 2)
         for i, card in enumerate(self.shown):
             middle = self.lefts[i] + self.wide[i] / 2
-            self.spots[card.key] = Place(middle, self.bottom - 3)
+            seen = [*_seen(card, middle)]
+            low = self.bottom - 3 if seen or len(card.marks) > MOST_MARKS else y + TAPE - 2
+            self.spots[card.key] = Place(sum(seen) / len(seen) if seen else middle, low)
             for name, mark, x in _marks(card, middle):
                 self.spots[mark] = Place(x, y + 52)
                 self.names[mark] = name
         self.spots[key] = Place(self.lefts[-1] + NEXT_WIDE / 2, y + TAPE - 2)
+        self.dashed = [*self._coming(coming)]
+        for card, x, wide in self.dashed:
+            self.spots[card.key] = Place(x + wide / 2, y + TAPE - 2)
+        same = dict.fromkeys(coming)
+        shared = len(self.dashed) < len(same)
+        self.next = {said: self.dashed[0 if shared else i][0].key for i, said in enumerate(same)}
 
     def _newest(self, cards: Sequence[Card]) -> Sequence[Card]:
         """The cards that are seen: one less where the words of all would be cut."""
@@ -94,22 +113,27 @@ class Tape:
         card = next((each for each in self.shown if each.key == key and each.marks), None)
         if card is None:
             return ()
-        few = len(card.marks) <= MOST_MARKS
-        wide = MARK_WIDE * len(card.marks) if few else measured(card.counted)
-        return (Box(self.spots[key].real, self.y + 52, wide, 18),)
+        x, wide = self.spots[key].real, measured(card.counted)
+        if len(card.marks) <= MOST_MARKS:
+            seen = [*_seen(card, 0)]
+            if not seen:
+                return ()
+            x, wide = (
+                x + (seen[0] + seen[-1]) / 2 - sum(seen) / len(seen),
+                MARK_WIDE + seen[-1] - seen[0],
+            )
+        return (Box(x, self.y + 52, wide, 18),)
 
     def draw(
         self,
         letters: Mapping[str, str],
         before: Sequence[Card] | None,
         ends: Iterable[str],
-        coming: Sequence[tuple[str, str]] = (),
     ) -> Frag:
-        """Draw it. ``ends`` are the keys of what something travels to or from, ``coming`` the words
-        and title of each that is on its way to the log; marked is what was not so ``before``.
+        """Draw it. ``ends`` are the keys of what something travels to or from; marked is what was
+        not so ``before``.
         """
         was = {card.key: card for card in before or ()}
-        former = None if before is None else len(before) - len(self._newest(before))
         cards = []
         for i, card in enumerate(self.shown):
             is_new = before is not None and card.key not in was
@@ -120,9 +144,9 @@ class Tape:
         sought = {*ends}
         hidden = [card.key for card in self.earlier if card.key in sought]
         cards += [h("g", k=key, transform=_at(self.spots[key])) for key in (*hidden, self.key)]
-        cards += (self._card(*each, letters) for each in self._coming(coming))
+        cards += (self._card(*each, letters) for each in self.dashed)
         rail = h("path", d=f"M0 {self.y + 23:.0f}H{self.width:.0f}", class_="rail")
-        return h("g", rail, self._fold(former), cards, k="tape", class_="tape")
+        return h("g", rail, self._fold(), cards, k="tape", class_="tape")
 
     def _coming(self, coming: Sequence[tuple[str, str]]) -> Iterator[tuple[Card, float, float]]:
         """The dashed cards of what is on its way, where they begin, how wide they are: one for
@@ -141,16 +165,15 @@ class Tape:
             yield card, x, wide
             x += wide + APART
 
-    def _fold(self, former: int | None) -> Frag | None:
+    def _fold(self) -> Frag | None:
         earlier = len(self.earlier)
         if not earlier:
             return None
-        moved = " moved" if former not in (None, earlier) else ""
         return h(
             "g",
             h("title", say("{n} earlier entries", n=earlier)),
             h("rect", x=1, y=self.y + 6, width=FOLD - 4, height=34, rx=3,
-              class_=f"log-card{moved}"),
+              class_="log-card"),
             h("text", f"+{earlier}" if earlier < 100 else "…", x=FOLD / 2 - 1, y=self.y + 28,
               text_anchor="middle", class_="on soft"),
             k="tape:fold",
@@ -207,7 +230,7 @@ class Tape:
         self, key: str, title: str, letter: str, at: Place, reach: Reach, former: Reach
     ) -> Frag:
         seat = h("rect", x=-8, y=-8, width=16, height=16, rx=3, class_="seat-of")
-        words = h("text", letter, y=5, text_anchor="middle")
+        words = h("text", letter, y=5, text_anchor="middle") if reach else None
         return h(
             "g",
             h("title", title),
@@ -225,6 +248,13 @@ def _marks(card: Card, middle: float) -> Iterator[tuple[str, str, float]]:
     for i, (name, key, _) in enumerate(card.marks):
         aside = MARK_WIDE * (i - (len(card.marks) - 1) / 2) if is_few else 0
         yield name, key, middle + aside
+
+
+def _seen(card: Card, middle: float) -> Iterator[float]:
+    """Where the marks are of those who have a card at all, one by one."""
+    if len(card.marks) <= MOST_MARKS:
+        reached = {key: reach for _, key, reach in card.marks}
+        yield from (x for _, key, x in _marks(card, middle) if reached[key])
 
 
 def _needed(card: Card) -> float:

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import product
-from math import tau
+from math import ceil, tau
 from typing import Any
 
 from msgspec import Struct
@@ -36,6 +36,7 @@ AROUND = (
 AT_ENVELOPE = (
     *((0, -1), (0, 1), (1, 0), (-1, 0), (0.7, -1), (-0.7, -1), (0.7, 1), (-0.7, 1)),
     *((1, -0.5), (-1, -0.5), (1, 0.5), (-1, 0.5)),
+    *((0.35, -1), (-0.35, -1), (0.35, 1), (-0.35, 1)),
 )
 """Where words touch an envelope: the parts of what both reach to the right and down."""
 FURTHER = sorted(
@@ -57,12 +58,16 @@ ROUNDS = (
 """How wide a label may be, and where it may stand, in this order: at last where it is ``NEARER`` to
 another thing.
 """
-PARKED, ENDING = (0.4, 0.58, 0.24, 0.74, 0.5, 0.32, 0.66, 0.16, 0.84), (0.85, 0.7, 0.55, 0.4)
+PARKED = (0.4, 0.58, 0.24, 0.74, 0.5, 0.32, 0.66, 0.16, 0.84)
+FINER = (0.45, 0.54, 0.36, 0.62, 0.28, 0.7, 0.2, 0.79)
+ENDING = (0.85, 0.7, 0.55, 0.4)
 """Where on its wire an envelope stands."""
 SAID = (0.5, 0.7, 0.3, 0.6, 0.4, 0.8, 0.2)
 """Where beside a wire its words stand."""
 
 
+MOST_FAR = 3
+"""Labels up to which words of what came stand away from it, if they must."""
 BACK: tuple[FlowKind, ...] = ("answer", "refusal")
 """What comes back in the step in which it was asked for."""
 MOST_HIGH = 40.0
@@ -171,11 +176,9 @@ def _edges(part: Frag, at: Place, size: float) -> Iterator[Box]:
             yield Box(edge.real, edge.imag, 8, 8)
 
 
-def travelled(
-    scene: Scene, there: Standing, seen: Container[FlowKind] = (), air: float = 0
-) -> Frag | None:
-    """Draw what travelled between the parts of a drawing, round all others, with its words, which
-    keep so much ``air`` to things where there is room; what came is ``seen`` of some kinds without.
+def travelled(scene: Scene, there: Standing, known: str = "", air: float = 0) -> Frag | None:
+    """Draw what travelled between the parts of a drawing, round all others, with its words (but
+    those that are ``known``), which keep so much ``air`` to things where there is room.
     """
     labels = Labels(there.ground.inside, there.ground.taken())
     if air:
@@ -191,8 +194,9 @@ def travelled(
         start, end = there.ends.get(flow.from_key), there.ends.get(flow.to_key)
         return there.ground.way(start, end) if start and end and start.at != end.at else None
 
-    flows = [flow for flow in scene.flows() if flow.kind not in seen][:MOST_TRAILS]
-    drawn = [*trails(flows, route, labels)]
+    flows = scene.flows()[:MOST_TRAILS]
+    announced = {flow.to_key for flow in flows if flow.label == known}
+    drawn = [*trails(flows, route, labels, announced=announced)]
     return h("g", drawn, [*labels.draw()], k="trails") if drawn else None
 
 
@@ -340,6 +344,9 @@ class Labels:
         placed = {**self.placed}
         for longest, around in ROUNDS:
             texts = {key: _in_lines(each.words, longest) for key, each in left.items()}
+            is_near = around is AROUND or len(self.asked) <= MOST_FAR
+            if not is_near:  # the step's sentence says what came
+                texts = {key: lines for key, lines in texts.items() if key[:6] != "trail:"}
             if longest == SHORT:  # what is in the same lines had no room in the round before
                 longer = {key: _in_lines(left[key].words, LONGEST) for key in texts}
                 texts = {key: lines for key, lines in texts.items() if lines != longer[key]}
@@ -446,9 +453,11 @@ class Labels:
 
 @lru_cache(1 << 10)
 def _in_lines(words: str, width: float) -> tuple[str, ...]:
-    """All of some words, in as many lines as they need."""
-    room = max(width, *map(measured, words.split()))
-    return wrapped(words, room, len(words))
+    """All of some words, in as many lines as they need, which are no longer than these need."""
+    least = max(map(measured, words.split()), default=0)
+    lines = wrapped(words, max(width, least), len(words))
+    narrower = (wrapped(words, least + 4 * i, len(words)) for i in range(ceil(width / 4)))
+    return next((each for each in narrower if len(each) == len(lines)), lines)
 
 
 def _touching(box: Box, text: Sequence[str]) -> Iterator[Box]:

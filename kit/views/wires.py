@@ -42,6 +42,8 @@ AISLES = (
 )
 """The same of those that turn twice, through the aisle between two columns, or far out."""
 
+BULGE, HEADLESS = 0.3, 4.0
+"""How far out a way may go, in parts of its length, so as to end at heads; and what is no head."""
 CLEAR = 8.0
 """How far from a row a wire runs along it."""
 
@@ -62,6 +64,10 @@ class Body(Struct, frozen=True):
             if abs(x - box.x) < box.width / 2 + air and abs(y - box.y) < box.height / 2 + air:
                 return True
         return False
+
+    def ends(self, point: Place) -> bool:
+        """Whether a wire that ends at a point is seen to end at its head, if it has one."""
+        return self.reach < HEADLESS or abs(point - self.at) < self.reach + 2 * AIR
 
     @property
     def around(self) -> Box:
@@ -104,18 +110,24 @@ class Ground:
             self.known[start, end] = min(self._ways(start, end), key=lambda each: each[0])[1]
         return self.known[start, end]
 
-    def _ways(self, start: Body, end: Body) -> Iterator[tuple[int, Way]]:
+    def _ways(self, start: Body, end: Body) -> Iterator[tuple[float, Way]]:
         """The ways to choose from, with how many points of each are crossed; the first free one is
         the last.
         """
         others = [each for each in self.bodies if each[0] not in (start, end)]
         least = 3 * STEPS
         for curve in self._curves(start.at, end.at):
-            crossed, first, last = self._seen(curve, start, end, others, least)
-            yield crossed, cut(curve, first, last)
-            if not crossed:
+            if not least and not _is_short(curve):
+                continue
+            crossed, first, last = self._seen(curve, start, end, others, max(least, 1))
+            way = cut(curve, first, last)
+            hidden = (not start.ends(way[0])) + (not end.ends(way[3]))
+            yield crossed + hidden / 4, way
+            if not crossed and not hidden:
                 return
             least = min(least, crossed)
+        if not least:
+            return
         aside = self._along_rows(start.at, end.at), self._bent(start.at, end.at, AISLES)
         for curve in chain(*aside):  # only where it crosses nobody
             crossed, first, last = self._seen(curve, start, end, others, 1)
@@ -181,6 +193,14 @@ class Ground:
                 return crossed, 0, 1
         begins = _edge(curve, start, first, first + 1)
         return crossed, begins, _edge(curve, end, last, last - 1)
+
+
+def _is_short(curve: Way) -> bool:
+    """Whether a curve goes no far way round."""
+    a, b, c, d = curve
+    across = d - a
+    out = max(abs(b - a - across / 3), abs(d - c - across / 3))
+    return out <= BULGE * abs(across)
 
 
 def _edge(curve: Way, body: Body, within: float, beside: float) -> float:

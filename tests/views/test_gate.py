@@ -7,6 +7,7 @@ from itertools import combinations, pairwise
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kit.engine.registry import build, entries
 from kit.errors import Awaited, Refusal
@@ -63,6 +64,19 @@ def test_a_gate_opens_with_enough() -> None:
         "Missing: A, C, X. Present: B."
     )
     assert "is open. 2 of 3 have applied epoch 2 (2 needed)." in OPEN.sentence
+
+
+def test_a_gate_over_a_picture_names_its_range() -> None:
+    """If there is room in two lines; else the step alone, and no word leads into nothing."""
+    gate = Gate("g", "switch reads (bootstrap X)", "", (), ("A",), 1, where="(0, 100]")
+    for what, said in (
+        (gate.what, "switch reads for (0, 100]"),
+        ("finish: drop old write replicas, merge", "finish: drop old write replicas, merge"),
+    ):
+        drawn = over(replace(gate, what=what))
+        assert drawn is not None
+        words = next(part.text() for part in drawn.walk() if part.tag == "b")
+        assert words.replace("\N{NO-BREAK SPACE}", " ") == said
 
 
 def test_who_is_missing_stands_before_the_gate() -> None:

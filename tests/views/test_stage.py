@@ -17,6 +17,7 @@ from kit.engine.scenario import files, open_file
 from kit.engine.timeline import Timeline
 from kit.playing.opening import open_named
 from kit.views.actions import mark
+from kit.views.busts import HEAD
 from kit.views.diagrams import Standing, StateDiagram
 from kit.views.fragment import Frag, h, keys
 from kit.views.gate import Gate
@@ -32,6 +33,7 @@ from kit.views.stage import (
     Wall,
     draw_stage,
     places,
+    stage_panel,
 )
 from kit.views.tape import FOLD, NEXT_WIDE, Card, Tape
 from kit.views.wires import on
@@ -209,15 +211,15 @@ def test_each_change_has_its_mark() -> None:
 
 
 def test_what_is_new_of_a_log_is_marked() -> None:
-    """A card, the count of those that are folded, how far a node is; an envelope that was sent."""
+    """A card, how far a node is, an envelope that was sent; no count of older cards."""
     cards = [Card(f"log:{i}", f"entry {i}", (("A", f"at:A:{i}", "stored"),)) for i in range(5)]
     before = replace(QUIET, tape=tuple(cards[:4]))
     cards[3] = replace(cards[3], marks=(("A", "at:A:3", "applied"),))
     after = replace(before, tape=tuple(cards), messages=(Message("A", "B", "hello"),))
     scene = scene_of(Timeline(build("group0")), 0)
     marks = marked(draw_stage(scene, after, None, "said", before))
-    assert marks >= {"log:4", "tape:fold", "at:A:3", "sent:A:B:hello"}
-    assert not marks & {"log:2", "at:A:2", "n:A"}
+    assert marks >= {"log:4", "at:A:3", "sent:A:B:hello"}
+    assert not marks & {"tape:fold", "log:2", "at:A:2", "n:A"}
 
 
 SHOWN = {
@@ -443,6 +445,38 @@ def test_three_in_a_row_stand_at_corners() -> None:
     assert len({spot.imag for spot in straight}) == 1
 
 
+@pytest.mark.parametrize("count", [3, 4])
+def test_who_stands_lower_has_its_words_beside_its_head(count: int) -> None:
+    """So it stands as low as there is room for its head, and wires to it are long."""
+    names = tuple("ABCD"[:count])
+    cast = tuple(Character(x, f"n:{x}", tag=f"tag {x}", holds=("holds",)) for x in names)
+    frag = staged(Stage(names, cast, tape=(Card("log:1", "1 x"),)), ())
+    heads = [stands(frag, name) for name in names]
+    assert heads[1].imag == max(at.imag for at in heads) > heads[0].imag + 100
+    for name, head in zip(names, heads, strict=True):
+        [tag] = [each.box for each in parts(frag) if each.what == f"tag {name}"]
+        assert (tag.y > head.imag + 20) is (head.imag < heads[1].imag), name
+    assert not [*overlaps(frag)]
+
+
+def test_pairs_stand_as_far_apart_as_there_is_room() -> None:
+    """What travels between them, and its words, need it."""
+    spots, looks = places(4, 0, 4, 284, 1)
+    assert {spot.real for spot in spots} == {looks.wide / 2, WIDTH - looks.wide / 2}
+    assert looks.head == places(4, 0, 4, 284, 2)[1].head
+
+
+def test_wires_lead_from_head_to_head() -> None:
+    """Not from the edge of a disk, nor of words beside it, if there is a way around these."""
+    cast = tuple(Character(x, f"n:{x}", tag="tag", holds=("holds", "more")) for x in "ABCD")
+    sent = tuple(Message(a, b, "hi") for a, b in ("AC", "CA", "BD", "DB"))
+    frag = staged(Stage(("A", "B", "C", "D"), cast, messages=sent))
+    for each in sent:
+        way = curve(keyed(frag, f"wire:sent:{each.source}:{each.target}:hi").get("d") or "", 1)
+        for end, name in zip(way, (each.source, each.target), strict=True):
+            assert abs(end - stands(frag, name)) < 30
+
+
 WIRES = {"wire thin", "way"}
 DRUM = re.compile(r"M(-?[\d.]+) (-?[\d.]+)a[\d.]+ 4 0 0 1 [\d.]+ 0V(-?[\d.]+)")
 
@@ -632,7 +666,9 @@ def test_each_has_room(count: int, left: float, lines: int) -> None:
     for spot in spots:
         assert left + looks.wide / 2 - 1 <= spot.real <= WIDTH - looks.wide / 2 + 1
         assert top - 1 <= spot.imag - looks.above
-        assert spot.imag + looks.below <= bottom + 1
+        is_low = looks.beside and spot.imag > spots[0].imag
+        below = max(looks.head, looks.block / 2) if is_low else looks.below
+        assert spot.imag + below <= bottom + 1
 
 
 # -- what is declared is drawn ---------------------------------------------------------------------
@@ -650,6 +686,39 @@ def staged(stage: Stage, gates: tuple[Gate, ...] | None = None, name: str = "gro
 def keyed(frag: Frag, key: str) -> Frag:
     """A part by its key."""
     return next(part for part in frag.walk() if part.key == key)
+
+
+def test_words_of_a_client_leave_its_wires_free() -> None:
+    """They are below its head where there is room: what it sends begins at the head."""
+    client = Character("c1", "c1", tag="asks A", holds=("2 writes",), kind="client")
+    sent = Message("c1", "B", "hi")
+    frag = staged(replace(QUIET, sides=(client,), messages=(sent,)))
+    [head] = [complex(*map(float, MOVED.findall(part.get("transform") or "")[0]))
+              for part in classed(frag, "aside")]  # fmt: skip
+    start = curve(keyed(frag, "wire:sent:c1:B:hi").get("d") or "", 1)[0]
+    assert abs(start - head) < 24
+    words = [each.box for each in parts(frag) if each.what in ("asks A", "2 writes")]
+    assert len(words) == 2
+    assert all(box.y - box.height / 2 > head.imag + 12 for box in words)
+
+
+def test_envelopes_stand_at_their_wires() -> None:
+    """However many there are between two: none floats between the wires of others."""
+    sent = tuple(Message("A", "B", f"message {i} of more") for i in range(6))
+    frag = staged(replace(QUIET, messages=(*sent, Message("B", "A", "an answer"))), ())
+    for each in sent:
+        key = f"sent:A:B:{each.words}"
+        way = curve(keyed(frag, f"wire:{key}").get("d") or "", 40)
+        moved = MOVED.search(keyed(frag, key).get("transform") or "")
+        assert moved
+        assert min(abs(complex(*map(float, moved.groups())) - at) for at in way) < 40
+
+
+def test_lines_of_a_label_are_about_as_long() -> None:
+    """No word stands alone in the last line, where two lines can share the words."""
+    frag = staged(replace(QUIET, messages=(Message("A", "B", "schema: vote? t1"),)))
+    label = keyed(frag, "label:sent:A:B:schema: vote? t1")
+    assert [part.text() for part in label.walk() if part.tag == "text"] == ["schema:", "vote? t1"]
 
 
 def test_equal_messages_are_one_pile() -> None:
@@ -700,6 +769,26 @@ def test_a_wall_parts_a_group(group: tuple[str, ...]) -> None:
         at, over = (start + end) / 2, end - start
         line = Box(at.real, at.imag, abs(over.real) + 4, abs(over.imag) + 4)
         assert not [box for box in things if box.meets(line)]
+
+
+def test_a_wire_goes_round_a_wall_and_no_word_stands_on_it() -> None:
+    """Between two on one side of it; between both sides it has to cross."""
+    client = Character("c1", "op:0", tag="an answer", kind="client")
+    apart = replace(QUIET, sides=(client,), walls=(Wall(("C", "D")),))
+    frag = staged(replace(apart, messages=(Message("c1", "B", "hello", "sent:1"),)))
+    way = list(curve(keyed(frag, "wire:sent:1").get("d") or "", 40))
+    for start, end in pieces(frag):
+        assert not any(cross(a, b, start, end) for a, b in pairwise(way))
+        line = Box(((start + end) / 2).real, ((start + end) / 2).imag,
+                   abs((end - start).real) + 2, abs((end - start).imag) + 2)  # fmt: skip
+        assert not [each.what for each in parts(frag) if each.is_word and each.box.meets(line)]
+
+
+def test_seven_who_have_come_keep_their_faces() -> None:
+    """More are counted."""
+    for count in (7, 8):
+        gate = Gate("g", "a majority", "voted", tuple("ABCDEFGH"[:count]), (), 4)
+        assert len(classed(staged(QUIET, (gate,)), "come")) == (count if count == 7 else 0)
 
 
 def pieces(frag: Frag) -> list[tuple[complex, complex]]:
@@ -826,22 +915,72 @@ def test_a_wire_begins_beside_the_words_of_who_stands_aside() -> None:
     assert not [*crossed(drawn)]
     way = next(part.get("d") or "" for part in drawn.walk() if part.get("class") == "wire thin")
     assert way.count("M") == 2
+    moved = MOVED.search(keyed(drawn, "op:0").get("transform") or "")
+    assert moved
+    assert abs(curve(way, 1)[0] - complex(*map(float, moved.groups()))) < HEAD + 5
 
 
-def test_a_request_that_is_under_way_has_a_wire() -> None:
-    """From the client to the node that it is with, as long as the client says so."""
+def test_the_first_meanings_of_a_family_stand_first() -> None:
+    """What has to be guessed is beside the title, whatever the mark."""
+    meant = {"crown": "leads", "below a node": "its term"}
+    led = replace(QUIET, characters=(replace(CAST[0], leads=True), *CAST[1:]))
+    panel = stage_panel("nodes", "Nodes", lambda scene: led, meanings=meant)
+    scene = scene_of(Timeline(build("group0")), 0)
+    told = panel.legend(scene).split(" · ") if panel.legend else []
+    assert told[:2] == ["crown: leads", "below a node: its term"]
+
+
+def test_who_has_a_request_shows_the_square_of_its_client() -> None:
+    """At its left, as long as the client says so; no wire to it crosses the picture."""
     client = Character("c1", "op:0", tag="asks", kind="client", asks="B")
     drawn = staged(replace(QUIET, sides=(client,)))
-    ends = curve(keyed(drawn, "asks:op:0").get("d") or "", 1)
-    assert abs(ends[-1] - stands(drawn, "B")) < 30
+    square = keyed(drawn, "asks:op:0")
+    assert square.text().endswith("c1")
+    assert square in [*keyed(drawn, "n:B").walk()]
     assert not [*crossed(drawn)]
     answered = staged(replace(QUIET, sides=(replace(client, asks=""),)))
     assert "asks:op:0" not in keys(answered)
 
 
+def test_what_is_on_its_way_to_the_log_goes_to_its_own_card() -> None:
+    """Of two that differ each wire ends below the dashed card with its words."""
+    card = Card("log:1", "1 start", (("A", "at:A:1", "applied"),))
+    sent = (Message("A", "log", "make t", "one"), Message("B", "log", "drop u", "two"))
+    drawn = staged(replace(QUIET, tape=(card,), messages=sent))
+    ends = [curve(keyed(drawn, f"wire:{key}").get("d") or "", 1)[-1].real for key in ("one", "two")]
+    lefts = [
+        float(next(p for p in keyed(drawn, key).walk() if p.tag == "rect").get("x") or 0)
+        for key in ("tape:next", "tape:next1")
+    ]
+    assert all(left < end < left + NEXT_WIDE for left, end in zip(lefts, ends, strict=True))
+
+
+def test_a_wire_ends_at_the_marks_that_are_seen() -> None:
+    """Where only B has the card, it begins at B's mark; where nobody has, at the card."""
+    for has, low in ((("", "stored", ""), 60.0), (("", "", ""), 43.0)):
+        marks = tuple((x, f"at:{x}:1", reach) for x, reach in zip("ABC", has, strict=True))
+        tape = Tape((Card("log:1", "1 start", marks),), "log", 0, WIDTH)  # type: ignore[arg-type]
+        assert tape.spots["log:1"] == complex(tape.spots["at:B:1"].real, low)
+        assert [box.width for box in tape.covered("log:1")] == [17] * any(has)
+
+
+def test_a_client_has_a_frame_at_which_wires_begin() -> None:
+    """As wide as the column, whatever it says; only the lines that are new are marked."""
+    now = Character("c1", "op:0", tag="asks", holds=("drop table t", "validates"), kind="client")
+    sent, was = Message("c1", "B", "hello"), replace(now, holds=("drop table t", "asked"))
+    drawn = staged(replace(QUIET, sides=(now,), messages=(sent,)))
+    [frame] = [part for part in keyed(drawn, "op:0").walk() if part.get("class") == "rail"]
+    right = HEAD + 4 + sum(float(frame.get(side) or 0) for side in ("x", "width"))
+    way = next(part.get("d") or "" for part in drawn.walk() if part.get("class") == "wire thin")
+    assert abs(curve(way, 1)[0].real - right) < 6
+    scene = scene_of(Timeline(build("group0")), 0)
+    stage, before = (replace(QUIET, sides=(each,)) for each in (now, was))
+    assert len(classed(draw_stage(scene, stage, None, "said", before), "moved")) == 1
+
+
 @pytest.mark.parametrize(("model", "step"), [("schema", 1), ("commit", 3), ("group0", 3)])
 def test_clients_say_whom_a_request_is_with(model: str, step: int) -> None:
-    """At the start nobody has asked; then there is a wire."""
+    """At the start nobody has asked; then its square is at a node."""
     _, frames = next(drawn(model, False))
     asked = [any(key.startswith("asks:") for key in keys(frag)) for _, frag in frames]
     assert not asked[0]
@@ -886,11 +1025,10 @@ def test_a_long_tag_keeps_its_end() -> None:
 
 def test_what_differs_on_its_way_to_the_log_is_not_one_card() -> None:
     """Two that are alike are counted; where one is otherwise, each has a card of its own."""
-    tape = Tape((), "log", 0, 460)
     for coming, said in (
         ([("make t", ""), ("make t", "")], ["2 × make t"]),
         ([("make t", ""), ("drop u", "")], ["make t", "drop u"]),
     ):
-        drawn = tape.draw({}, None, (), coming)
+        drawn = Tape((), "log", 0, 460, coming).draw({}, None, ())
         cards = [part for part in drawn.walk() if (part.key or "").startswith("tape:next")]
         assert [next(k.text() for k in c.walk() if k.tag == "text") for c in cards] == said

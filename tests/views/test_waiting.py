@@ -10,6 +10,7 @@ import pytest
 from msgspec import Struct
 
 from kit.playing.opening import open_named
+from kit.views.actions import THREE_LINES, draw_actions
 from kit.views.gate import gates_of
 from kit.views.panel import Scene, scene_of
 from kit.views.registry import for_model
@@ -117,3 +118,21 @@ def test_a_picture_says_who_waits_for_whom(row: Waits) -> None:
     closed = [g for g in gates_of(scene, panel.gates or views.gates) if not g.is_open]
     missing, there = (closed[0].missing, closed[0].there) if closed else ((), ())
     assert ({*missing}, {*there}) == ({*row.missing.split()}, {*row.there.split()})
+
+
+def test_the_next_action_is_not_cut_within_a_word() -> None:
+    """A long one is told by its first clauses, and its title has all of it."""
+    timeline = open_named("topology/join-with-coordinator").timeline
+    long = 0
+    while timeline.forward() is not None:
+        scene = scene_of(timeline, timeline.at)
+        button = draw_actions(scene)[0]
+        if scene.suggested is not None:
+            verb = scene.model.label(scene.state, scene.suggested)
+            shown = next(part.text() for part in button.walk() if part.tag == "span")
+            assert shown == verb or len(verb) > THREE_LINES
+            rest = verb.removeprefix(shown.removesuffix("…"))
+            assert not rest[:1].isalnum()
+            assert (button.get("title") == verb) is bool(rest)
+            long += bool(rest)
+    assert long

@@ -48,7 +48,7 @@ from kit.protocols.cms.rules.log import SNAPSHOT, Entry, Machine, NodeLog, Snaps
 from kit.protocols.cms.rules.members import Edition, Members, letters
 from kit.ring.topology import Node as RingNode
 
-MOST_NODES, MOST_FAULTS = 6, 4
+MOST_NODES, FEW = 6, 4
 Health = Literal["up", "down", "lost", "left"]
 Size: TypeAlias = Annotated[int, Each(lambda m: range(1, m.nodes + 1))]
 Sizes: TypeAlias = Annotated[str, Each(lambda m: (*rules.sizes_elsewhere(m.nodes, m.dcs),))]
@@ -59,18 +59,13 @@ OPERATOR = "operator"
 
 
 class LogKeeper(State, frozen=True, cache_hash=True):
-    """A node: its log, how it is, and whether what it made of its log is corrupt.
-
-    Nobody can reach one that is ``lost``, and one that has ``left`` does not come back. One that
-    has ``moved`` has another address than it began with; ``met`` are the nodes that it has found
-    again through its seeds.
-    """
+    """A node: its log, how it is, and whether what it made of its log is corrupt."""
 
     log: NodeLog
-    health: Health = "up"
+    health: Health = "up"  # nobody reaches who is lost, and who has left does not come back
     corrupt: bool = False
-    moved: bool = False
-    met: int = 0
+    moved: bool = False  # it has another address than it began with
+    met: int = 0  # the nodes that it has found again through its seeds
 
 
 class CmsState(State, frozen=True, cache_hash=True):
@@ -154,8 +149,19 @@ def to_voters(m: Cms, before: CmsState, a: Any, after: CmsState) -> Iterator[Tra
             yield Travel("answer", *ends[::-1], "stored", f"{name} → {a.member}: stored", 1)
 
 
-order = partial(action, spends="orders", travels=to_voters, unasked=True)
-"""An action that an operator asks for, and that is an entry of the log."""
+def asks_first(m: Cms, before: CmsState, a: Any, after: CmsState) -> Iterator[Travel]:
+    """The node that joins or leaves asks a member, which proposes the entry."""
+    if a.node != a.member:
+        inside = m.known(before, m.number(a.member)).cluster >> m.number(a.node) & 1
+        what = "leave" if inside else "join"
+        yield Travel("request", a.node, a.member, what)
+    yield from to_voters(m, before, a, after)
+
+
+voted = partial(action, travels=to_voters)
+"""An action that is an entry of the log."""
+order = partial(voted, spends="orders", unasked=True)
+"""One that an operator asks for."""
 forcing = partial(action, when=lambda m: m.has_override, unasked=True)
 """An action of the override."""
 
@@ -206,14 +212,11 @@ class Cms(NodeModel[CmsState]):
         1, "how many times an operator does something", title="operator's acts", le=9
     )
     requests: int = budget(0, "how many times a client reads or writes data", le=2)
-    crashes: int = budget(0, "how many times a node goes down", le=MOST_FAULTS)
-    losses: int = budget(0, "how many nodes are lost for good", le=MOST_FAULTS)
-    corruptions: int = budget(0, "how many nodes get a corrupt state", le=MOST_FAULTS)
+    crashes: int = budget(0, "how many times a node goes down", le=FEW)
+    losses: int = budget(0, "how many nodes are lost for good", le=FEW)
+    corruptions: int = budget(0, "how many nodes get a corrupt state", le=FEW)
     addresses: int = budget(
-        0,
-        "how many nodes restart with a new address (server)",
-        title="new addresses",
-        le=MOST_FAULTS,
+        0, "how many nodes restart with a new address (server)", title="new addresses", le=FEW
     )
     edition: Edition = parameter(
         "documents",
@@ -227,9 +230,8 @@ class Cms(NodeModel[CmsState]):
         smallest={"nodes": 2, "members": 1, "changes": 0},
         wider={"INV-LOG": {"electorate": "heard", "changes": 1}})
     log_transfer: bool = safeguard(
-        "S-14", (
-            "A new member has the whole log before anyone reads from it"
-        ), ("INV-CMSQI", "INV-LOG"),
+        "S-14", "A new member has the whole log before anyone reads from it",
+        ("INV-CMSQI", "INV-LOG"),
         smallest={"nodes": 2, "members": 1, "changes": 0},
         wider={"INV-LOG": {"electorate": "heard", "changes": 1, "edition": "server"}})
     paxos_repair: bool = safeguard(
@@ -250,8 +252,7 @@ class Cms(NodeModel[CmsState]):
     def set_up(self) -> None:
         """The nodes, their datacenters and racks, and the sizes.
 
-        Raises BadInput for more members than nodes of the cluster, a first member that is not in
-        it, or sizes that are none.
+        Raises BadInput for members that the cluster does not have, or sizes that are none.
         """
         present = self.nodes - self.newcomers
         if self.flag not in "ABCDEF"[:present]:
@@ -283,9 +284,7 @@ class Cms(NodeModel[CmsState]):
         self.machine = Machine(Members((1 << present) - 1).but(**given), rules.enact)
 
     def start(self) -> CmsState:
-        """The first epoch names the members, from the flagged node on round the cluster; its nodes
-        have that epoch, newcomers nothing.
-        """
+        """Epoch 1 names the members, from the flagged node on; newcomers do not have it yet."""
         present = self.nodes - self.newcomers
         founding = Entry(1, f"{rules.INITIALIZE} {letters(self.founders)}", self.flag)
         log = logs.received(NodeLog(), founding, self.machine)
@@ -346,10 +345,7 @@ class Cms(NodeModel[CmsState]):
         return listed
 
     def electorates(self, s: CmsState, node: int) -> Iterator[Members]:
-        """From which members a proposer may take its quorum: those that it knows or has heard of.
-
-        Whoever is asked answers who the members are by its own log.
-        """
+        """From which members a proposer may take its quorum: by its log, or by those of others."""
         yield self.known(s, node)
         if self.electorate == "heard":
             others = nodes_in(alive(self, s) & self.reached(s, node) & ~(1 << node))
@@ -357,14 +353,11 @@ class Cms(NodeModel[CmsState]):
             yield from {self.known(s, each) for each in newer}
 
     def wanted(self, s: CmsState, members: Members) -> int:
-        """Who is to be a member: by the cluster's size, by an operator's size, or by hand.
-
-        Nobody adds who does not answer; a member that is down stays one.
-        """
+        """Who is to be a member: by the cluster's size, by an operator's size, or by hand."""
         candidates = members.cluster & ~members.leaving
         if members.chosen & candidates:
             return members.chosen & candidates
-        candidates &= working(self, s) | members.writers
+        candidates &= working(self, s) | members.writers  # a member that is down stays one
         if self.edition == "server":
             return self.walked(candidates, members.by_dc or str(members.size))
         size = rules.size_for((members.cluster & ~members.leaving).bit_count(), *self.thresholds)
@@ -395,7 +388,7 @@ class Cms(NodeModel[CmsState]):
 
     # -- committing --------------------------------------------------------------------------------
 
-    def votes(self, s: CmsState, *, drives: bool = False) -> Iterator[tuple[int, tuple[str, ...]]]:
+    def votes(self, s: CmsState, *, drives: bool = True) -> Iterator[tuple[int, tuple[str, ...]]]:
         """Who may propose, and by whose answers; all that answer, where these are too few.
 
         What the cluster is to become is proposed by the first member that answers (``drives``).
@@ -430,12 +423,11 @@ class Cms(NodeModel[CmsState]):
             s = s.at(node, log=logs.received(s.nodes[node].log, new, self.machine))
         return s
 
-    @action(
+    @voted(
         tag="submit",
-        each=votes,
+        each=lambda m, s: m.votes(s, drives=False),
         label="{member} commits a change with {by}",
         spends="changes",
-        travels=to_voters,
         unasked=True,
     )
     @purpose("Every change of metadata is a log entry that a quorum stores.")
@@ -443,12 +435,9 @@ class Cms(NodeModel[CmsState]):
         """{member} commits an event as epoch {epoch}, stored by {who}."""
         return self.commit(s, member, by, rules.CHANGE)
 
-    @action(
-        each=lambda m, s: (
-            vote for vote in m.votes(s, drives=True) if m.step_of(s, m.known(s, vote[0]))
-        ),
+    @voted(
+        each=lambda m, s: (vote for vote in m.votes(s) if m.step_of(s, m.known(s, vote[0]))),
         label=lambda m, s, act: f"{{member}}: {m.due(s, m.names.index(act.member))} with {{by}}",
-        travels=to_voters,
     )
     @purpose("The CMS changes one node at a time, so that old and new quorums share a member.")
     def advance(self, s: CmsState, member: Node, by: By) -> Next:
@@ -477,13 +466,10 @@ class Cms(NodeModel[CmsState]):
         return None
 
     def unrepaired(self, s: CmsState, log: NodeLog) -> int:
-        """Who may lack something that was accepted since the last addition began, by a log.
-
-        In the documents that is the node that was added last, in the published code each member.
-        """
+        """Who may lack something that was accepted since the last addition began, by a log."""
         members: Members = logs.metadata(log, self.machine)
         group = members.writers & working(self, s)
-        if self.edition == "documents":
+        if self.edition == "documents":  # the node that was added last; else each member
             added = [rules.parsed(each.event) for each in log.entries]
             group &= next((named for kind, named in added[::-1] if kind == rules.FINISH_ADD), 0)
         since = range(begun_at(log) + 1, log.epoch + 1)
@@ -493,9 +479,7 @@ class Cms(NodeModel[CmsState]):
     # -- the log travels ---------------------------------------------------------------------------
 
     def behind(self, s: CmsState) -> Iterator[tuple[int, int]]:
-        """Who may learn the log, and from whom: from the node that has applied most of it, of those
-        that it reaches, or that reach it.
-        """
+        """Who may learn the log, and of whom: it has applied most, of those that it can talk to."""
         up = working(self, s)
         for node in nodes_in(up):
             mine = self.reached(s, node)
@@ -522,10 +506,10 @@ class Cms(NodeModel[CmsState]):
         knowing = nodes_in(working(self, s))
         return union(self.unrepaired(s, s.nodes[node].log) for node in knowing)
 
-    @action(tag="repair", each=to_repair, says="{node} gets what the CMS accepted: {accepted}.")
+    @action(tag="repair", each=to_repair)
     @purpose("A new member must learn of decisions made before its vote counted.")
     def repair_paxos(self, s: CmsState, node: Node) -> Next:
-        """A member gets all entries that others accepted since the last addition began."""
+        """{node} gets what the CMS accepted: {accepted}."""
         up, log = working(self, s) & self.reached(s, node), s.nodes[node].log
         members = self.newest(s)
         if not is_majority(up, members.readers):
@@ -539,17 +523,16 @@ class Cms(NodeModel[CmsState]):
 
     # -- the cluster, and what operators ask for ---------------------------------------------------
 
-    def votes_on(
-        self, s: CmsState, nodes: Callable[[Members], int]
-    ) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    def votes_on(self, s: CmsState, of: Callable[[Members], int]) -> Iterator[tuple[int, int, By]]:
         """Who may propose something of which nodes, and by whose answers."""
-        for member, by in self.votes(s, drives=True):
-            yield from ((member, node, by) for node in nodes_in(nodes(self.known(s, member))))
+        for member, by in self.votes(s):
+            yield from ((member, node, by) for node in nodes_in(of(self.known(s, member))))
 
     @order(
         tag="bootstrap",
         each=lambda m, s: m.votes_on(s, lambda known: alive(m, s) & ~known.cluster),
         when=lambda m: m.newcomers,
+        travels=asks_first,
     )
     @purpose("A larger cluster might want a larger CMS.")
     def join(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
@@ -557,7 +540,8 @@ class Cms(NodeModel[CmsState]):
         return self.commit(s, member, by, f"{rules.JOIN} {self.names[node]}")
 
     @order(
-        each=lambda m, s: m.votes_on(s, lambda known: known.cluster & ~known.leaving & alive(m, s))
+        each=lambda m, s: m.votes_on(s, lambda known: known.cluster & ~known.leaving & alive(m, s)),
+        travels=asks_first,
     )
     @purpose("A node that leaves the cluster has to hand over its part of the log first.")
     def decommission(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
@@ -571,10 +555,9 @@ class Cms(NodeModel[CmsState]):
             return refused("a change of the CMS has to end first", self.named(changing))
         return self.commit(s, member, by, f"{rules.LEAVE} {self.names[node]}")
 
-    @action(
+    @voted(
         tag="depart",
         each=lambda m, s: m.votes_on(s, lambda known: known.leaving & alive(m, s)),
-        travels=to_voters,
         hand=off_stage,
     )
     @purpose("The node's disk leaves with it, so enough other nodes must have the log.")
@@ -602,15 +585,14 @@ class Cms(NodeModel[CmsState]):
         if members.cluster.bit_count() == 1:
             return refused("no other node would be left")
         if members.readers >> node & 1 and (half := members.pending):
-            return refused(
-                f"{', '.join(self.named(half))} is halfway through a change, which has to end first"
-            )
+            who = ", ".join(self.named(half))
+            return refused(f"{who} is halfway through a change, which has to end first")
         event = f"{rules.ASSASSINATE} {self.names[node]}"
         return self.without(node, self.commit(s, member, by, event))
 
     def forgettable(self, s: CmsState) -> Iterator[tuple[int, int, tuple[str, ...]]]:
         """Who has left, and is in the directory still."""
-        for member, by in self.votes(s, drives=True):
+        for member, by in self.votes(s):
             gone = self.directory(s.nodes[member].log) & ~self.known(s, member).cluster
             yield from ((member, node, by) for node in nodes_in(gone))
 
@@ -642,7 +624,7 @@ class Cms(NodeModel[CmsState]):
     @order(
         each=lambda m, s: (
             (member, size, by)
-            for member, by in m.votes(s, drives=True)
+            for member, by in m.votes(s)
             for size in range(1, -(-m.nodes // m.dcs) + 1)
             if size != m.known(s, member).size or m.known(s, member).writers & ~working(m, s)
         ),
@@ -661,7 +643,7 @@ class Cms(NodeModel[CmsState]):
     @order(
         each=lambda m, s: (
             (member, sizes, by)
-            for member, by in m.votes(s, drives=True)
+            for member, by in m.votes(s)
             for sizes in rules.sizes_elsewhere(-(-m.nodes // m.dcs), m.dcs)
             if sizes != m.known(s, member).by_dc
         ),
@@ -674,9 +656,7 @@ class Cms(NodeModel[CmsState]):
         """
         return self.resize_to(s, member, by, sizes)
 
-    def resize_to(
-        self, s: CmsState, member: int, by: tuple[str, ...], sizes: str, ignored: int = 0
-    ) -> Next:
+    def resize_to(self, s: CmsState, member: int, by: By, sizes: str, ignored: int = 0) -> Next:
         """An operator's size for each datacenter; the event names the members, if need be."""
         members, out = self.known(s, member), ignored | ~working(self, s)
         there = members.cluster & ~members.leaving
@@ -691,7 +671,7 @@ class Cms(NodeModel[CmsState]):
 
     def to_ignore(self, s: CmsState) -> Iterator[tuple[int, tuple[str, ...], tuple[str, ...]]]:
         """One or two nodes of the cluster that an operator may leave out."""
-        for member, by in self.votes(s, drives=True):
+        for member, by in self.votes(s):
             cluster = self.named(self.known(s, member).cluster)
             for count in (1, 2):
                 yield from ((member, some, by) for some in combinations(cluster, count))
@@ -707,8 +687,7 @@ class Cms(NodeModel[CmsState]):
         return self.resize_to(s, member, by, sizes, self.mask(ignored))
 
     @order(
-        tag="cancel",
-        each=lambda m, s: (vote for vote in m.votes(s, drives=True) if m.known(s, vote[0]).pending),
+        tag="cancel", each=lambda m, s: (vote for vote in m.votes(s) if m.known(s, vote[0]).pending)
     )
     @purpose("Only an operator can give up a change. No timeout does that.")
     def cancel_change(self, s: CmsState, member: Node, by: By) -> Next:
@@ -743,10 +722,8 @@ class Cms(NodeModel[CmsState]):
 
     def serving(self, s: CmsState) -> bool:
         """Whether each range of a node that is up has a quorum of its replicas."""
-        return all(
-            is_majority(self.answering(s, node), self.replicas(s, node))
-            for node in nodes_in(self.coordinators(s))
-        )
+        nodes = nodes_in(self.coordinators(s))
+        return all(is_majority(self.answering(s, n), self.replicas(s, n)) for n in nodes)
 
     @action(
         tag="request",
@@ -820,12 +797,11 @@ class Cms(NodeModel[CmsState]):
         met = s.nodes[node].met | 1 << peer
         return s.at(node, met=met).at(peer, met=s.nodes[peer].met | 1 << node)
 
-    @action(
+    @voted(
         each=lambda m, s: m.votes_on(
             s, lambda known: alive(m, s) & ~known.moved & s.where(lambda n: n.moved)
         ),
         when=lambda m: m.addresses,
-        travels=to_voters,
     )
     @purpose("Once the log has the address, every node that follows the log has it.")
     def register(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
@@ -858,10 +834,7 @@ class Cms(NodeModel[CmsState]):
         return None
 
     def quorate(self, s: CmsState, among: int, *, reached: bool = True) -> list[int]:
-        """The members among these nodes that have a quorum of them, each by its own log.
-
-        That is one which it has ``reached``, or might find again.
-        """
+        """The members among these nodes with a quorum of them, ``reached`` or to be found again."""
         able = []
         for node in nodes_in(among):
             members, voters = self.known(s, node), self.reached(s, node) if reached else -1
@@ -897,14 +870,11 @@ class Cms(NodeModel[CmsState]):
         return s.at(node, log=logs.received(without_held, forced, self.machine))
 
     def handmade(self, s: CmsState) -> Snapshot:
-        """The snapshot that an operator composes: the newest state, with members that are up.
-
-        It is above all that anybody has stored. Once it is loaded somewhere it is the same one.
-        """
+        """The snapshot that an operator composes: the newest state, with members that are up."""
         there = (s.nodes[node] for node in nodes_in(alive(self, s)))
         loaded = {each.epoch: each for node in there for each in node.log.snapshots}
         top = max((each.epoch for node in s.nodes for each in all_of(node.log)), default=0)
-        if top in loaded:
+        if top in loaded:  # once it is somewhere it is the same one
             return loaded[top]
         newest, up = self.newest(s), alive(self, s)
         up &= newest.cluster
@@ -959,9 +929,8 @@ class Cms(NodeModel[CmsState]):
         log = before.nodes[self.number(action.member)].log
         event = stored(after.nodes[self.number(action.member)].log, log.epoch + 1)
         kind, node = rules.parsed(event.event) if event else ("", 0)
-        if kind == rules.FINISH_ADD and any(
-            before.nodes[n].log.epoch < begun_at(log) for n in nodes_in(node)
-        ):
+        is_late = any(before.nodes[n].log.epoch < begun_at(log) for n in nodes_in(node))
+        if kind == rules.FINISH_ADD and is_late:
             return f"{letters(node)} is read from but lacks epochs below {begun_at(log)}"
         if kind in rules.REPAIRED_FIRST and (late := self.unrepaired(before, log)):
             return f"{letters(late)} might lack entries that were accepted before its vote counted"

@@ -61,7 +61,7 @@ from kit.protocols.cms.submitting import (
 )
 from kit.protocols.paxos.rules import accept, newer, promise
 
-MOST_NODES, MOST = 7, 5
+MOST = 5
 RACE = {"nodes": 2, "members": 2, "events": ("drop table t at A", "drop table t at B")}
 """Two members, two proposers, one slot."""
 
@@ -72,7 +72,7 @@ Request: TypeAlias = Annotated[
 Epoch: TypeAlias = Annotated[int, Each(())]
 
 
-def at_work(fits: Callable[[Handling], Any]) -> Any:
+def at_work(fits: Callable[[Handling], Any] = bool) -> Any:
     """The members at work on a request, so far that this fits, as a mask."""
     return lambda m, s: s.where(lambda node: node.handles.is_open and fits(node.handles))
 
@@ -109,6 +109,10 @@ def _round_trip(m: Commit, before: CommitState, a: Any, after: CommitState) -> I
         yield Travel("answer", a.acceptor, a.node, back, leg=1)
 
 
+asks = partial(action, when=lambda m: m.backend == "paxos" and m.size > 1, travels=_round_trip)
+"""An action by which a member asks an acceptor."""
+
+
 class Commit(NodeModel[CommitState]):
     """A metadata service of some nodes of a cluster, to which events are submitted."""
 
@@ -121,9 +125,7 @@ class Commit(NodeModel[CommitState]):
     rests_at_goals = True
     first = ("answer", "learn_entry", "accept_value", "propose", "prepare", "open_ballot")
 
-    nodes: int = parameter(
-        4, "how many nodes the cluster has, named A, B, C, …", ge=1, le=MOST_NODES
-    )
+    nodes: int = parameter(4, "how many nodes the cluster has, named A, B, C, …", ge=1, le=7)
     members: int = parameter(3, "how many nodes form the CMS: the first ones", ge=1, le=5)
     events: tuple[str, ...] = parameter(
         ("drop table t at D to A", "alter table t at B to B"),
@@ -143,11 +145,7 @@ class Commit(NodeModel[CommitState]):
         title="log",
     )
     ballots: int = parameter(
-        1,
-        "rounds of a duel: how many ballots a member opens for one slot",
-        ge=1,
-        le=4,
-        counts=True,
+        1, "rounds of a duel: how many ballots a member opens for one slot", ge=1, le=4, counts=True
     )
     replication: bool = parameter(
         True, "whether entries spread on their own (off: each of those messages is lost)"
@@ -199,9 +197,8 @@ class Commit(NodeModel[CommitState]):
         size = 1 if self.backend == "atomic" else min(self.members, self.nodes)
         self.cms, self.size = (1 << size) - 1, size
         self.quorum = majority(size) if self.cms_quorum else 1
-        self.bounds = (
-            refused(f"window={self.window}, the furthest ahead that an entry can arrive"),
-        )
+        why = f"window={self.window}, the furthest ahead that an entry can arrive"
+        self.bounds = (refused(why),)
         given = tuple(submission_of(text, self.names) for text in self.events)
         own = logs.snapshots_due(len(given), self.snapshot_every)
         self.submissions = (*given, *(Submission(SNAPSHOT, "A", "A"),) * own)
@@ -242,9 +239,7 @@ class Commit(NodeModel[CommitState]):
         return self.knowing(s, node, logs.caught_up(mine, sent, self.machine))
 
     def unanswered(self, s: CommitState, member: int, acceptor: int) -> Next:
-        """What comes of asking an acceptor that answers no ballot: it is down or has promised a
-        higher one; or it knows what the slot holds, and the member learns that.
-        """
+        """What comes of asking one that answers no ballot; it may tell what the slot holds."""
         name, other = self.names[acceptor], s.nodes[acceptor]
         if not other.up:
             return refused(f"{name} is down", (name,))
@@ -275,11 +270,12 @@ class Commit(NodeModel[CommitState]):
         return f"{{submitter}} submits “{{event}}” to {{node}}{again}."
 
     def _submit_travels(self, before: Any, a: Any, after: Any) -> Iterable[Travel]:
-        if self.submissions[a.request].node == a.node:  # its client asks it
-            yield Travel("request", "{id}", "n:{node}", "{event}", "{id} → {node}: {event}")
-        yield Travel("request", "{submitter}", "{node}", "{event}")
+        if before.requests[a.request] == Answer():  # its client asks first
+            text = "{id} → {submitter}: {event}"
+            yield Travel("request", "{id}", "n:{submitter}", "{event}", text, leg=0)
+        yield Travel("request", "{submitter}", "{node}", "{event}", leg=1)
         if not self.cms >> self.number(a.node) & 1:
-            yield Travel("answer", "{node}", "{submitter}", "members: {members}", leg=1)
+            yield Travel("answer", "{node}", "{submitter}", "members: {members}", leg=2)
 
     @action(each=askable, says=_submit_says, travels=_submit_travels)
     @purpose("Any node can ask any member. Only the CMS decides.")
@@ -299,15 +295,10 @@ class Commit(NodeModel[CommitState]):
 
     # -- one slot, by Paxos ------------------------------------------------------------------------
 
-    @action(
-        tag="ballot",
-        each=at_work(lambda work: True),
-        when=lambda m: m.backend == "paxos",
-        says="{node} opens ballot {ballot} for epoch {epoch} and is the first to promise it.",
-    )
+    @action(tag="ballot", each=at_work(), when=lambda m: m.backend == "paxos")
     @purpose("Ballots are ordered, so one of two members has to give way.")
     def open_ballot(self, s: CommitState, node: Node) -> Next:
-        """A member opens a ballot for a slot, or a higher one after another member's ballot."""
+        """{node} opens ballot {ballot} for epoch {epoch} and is the first to promise it."""
         mine = s.nodes[node]
         work, epoch = mine.handles, mine.log.epoch + 1
         highest = max(s.nodes[place].slot(epoch).promised for place in nodes_in(self.live(s)))
@@ -356,12 +347,7 @@ class Commit(NodeModel[CommitState]):
         more = f", and says that it has accepted {had}" if had else ""
         return f"{{acceptor}} promises ballot {{ballot}} to {{node}}{more}."
 
-    @action(
-        each=asking(proposes=False),
-        when=lambda m: m.backend == "paxos" and m.size > 1,
-        says=_asking_says,
-        travels=_round_trip,
-    )
+    @asks(each=asking(proposes=False), says=_asking_says)
     @purpose("A majority of promises shuts out every lower ballot.")
     def prepare(self, s: CommitState, node: Node, acceptor: Node) -> Next:
         """A member asks an acceptor for a promise, or learns what the slot already holds."""
@@ -424,13 +410,7 @@ class Commit(NodeModel[CommitState]):
             return Answer("rejected", against.epoch, against.reason)
         return None
 
-    @action(
-        tag="accept",
-        each=asking(proposes=True),
-        when=lambda m: m.backend == "paxos" and m.size > 1,
-        says=_asking_says,
-        travels=_round_trip,
-    )
+    @asks(tag="accept", each=asking(proposes=True), says=_asking_says)
     @purpose("Every later majority will report what this majority has accepted.")
     def accept_value(self, s: CommitState, node: Node, acceptor: Node) -> Next:
         """A member asks an acceptor to accept its value."""
@@ -480,9 +460,7 @@ class Commit(NodeModel[CommitState]):
             return work.answer.ending
         return "{node} finds “{event}” valid after epoch {known}, and appends it as epoch {epoch}."
 
-    @action(
-        each=at_work(lambda work: True), when=lambda m: m.backend == "atomic", says=_append_says
-    )
+    @action(each=at_work(), when=lambda m: m.backend == "atomic", says=_append_says)
     @purpose("A single node needs no agreement: a counter gives out epochs.")
     def append(self, s: CommitState, node: Node) -> Next:
         """The node that keeps the log validates the event, and gives it the next epoch."""
@@ -502,12 +480,16 @@ class Commit(NodeModel[CommitState]):
 
     @action(
         each=ended,
-        says="{node} answers {submitter}: {outcome}.",
-        travels=[Travel("answer", "{node}", "{submitter}", "{outcome}")],
+        travels=[
+            Travel(
+                "answer", "n:{node}", "n:{submitter}", "{short}", "{node} → {submitter}: {outcome}"
+            ),
+            Travel("answer", "n:{submitter}", "{id}", "{short}", "{submitter} → {id}: {outcome}"),
+        ],
     )
     @purpose("The submitter learns the epoch of its event, or the epoch that is in the way.")
     def answer(self, s: CommitState, node: Node) -> CommitState:
-        """A member tells the submitter what became of its event."""
+        """{node} answers {submitter}: {outcome}."""
         work = s.nodes[node].handles
         assert work.answer is not None
         answer = work.answer.but(knows_members=s.requests[work.request].knows_members)
@@ -544,11 +526,7 @@ class Commit(NodeModel[CommitState]):
         says=_deliver_says,
         travels=[
             Travel(
-                "entry",
-                "log:{epoch}",
-                "n:{node}",
-                "epoch {epoch}",
-                "log → {node}: epoch {epoch}",
+                "entry", "log:{epoch}", "n:{node}", "epoch {epoch}", "log → {node}: epoch {epoch}"
             )
         ],
         unasked=True,
@@ -574,14 +552,13 @@ class Commit(NodeModel[CommitState]):
     @action(
         verb="ask {peer} for {node}",
         each=behind,
-        says="{node} asks {peer} for everything after epoch {known} and gets {sent}.",
         travels=there_and_back(
             "{node}", "{peer}", "above {known}?", "{sent}", ("request", "entry")
         ),
     )
     @purpose("Any peer can fill the gap, so no single message has to arrive.")
     def catch_up(self, s: CommitState, node: Node, peer: Node) -> CommitState:
-        """A node asks a peer for the log above its own epoch: entries, or a snapshot first."""
+        """{node} asks {peer} for everything after epoch {known} and gets {sent}."""
         return self.from_peer(s, node, peer)
 
     @action(
@@ -589,12 +566,11 @@ class Commit(NodeModel[CommitState]):
             lambda node: node.log.snapshots and node.log.cut < node.log.snapshots[-1].epoch
         ),
         when=lambda m: any(each.event == SNAPSHOT for each in m.submissions),
-        says="{node} truncates its log up to epoch {cut}. An archive keeps those entries.",
         unasked=True,
     )
     @purpose("A snapshot contains everything that the entries below it say.")
     def truncate(self, s: CommitState, node: Node) -> CommitState:
-        """A node cuts its log off below its newest snapshot."""
+        """{node} truncates its log up to epoch {cut}. An archive keeps those entries."""
         return s.at(node, log=logs.truncated(s.nodes[node].log))
 
     # -- faults ------------------------------------------------------------------------------------
@@ -603,16 +579,10 @@ class Commit(NodeModel[CommitState]):
         """A submitter does not know the outcome of its request."""
         return s.answered(request, s.requests[request].but(stage="unknown"))
 
-    @action(
-        each=live,
-        spends="crashes",
-        fault=True,
-        hand=off_stage,
-        says="{node} goes down. Its log, its promises and what it accepted stay on its disk.",
-    )
+    @action(each=live, spends="crashes", fault=True, hand=off_stage)
     @purpose("A crash loses what a member was doing, but not what it promised.")
     def crash(self, s: CommitState, node: Node) -> CommitState:
-        """A member goes down. Nobody knows the outcome of the event that it handled."""
+        """{node} goes down. Its log, its promises and what it accepted stay on its disk."""
         mine = s.nodes[node]
         if mine.handles != IDLE:
             s = self.in_doubt(s, mine.handles.request)
@@ -624,29 +594,16 @@ class Commit(NodeModel[CommitState]):
         """{node} is up again, with its log, its promises and what it accepted."""
         return s.at(node, up=True)
 
-    @action(
-        verb="lose-reply {acceptor} to {node}",
-        each=to_others,
-        when=lambda m: m.backend == "paxos" and m.size > 1,
-        spends="replies",
-        fault=True,
-        says="{acceptor} did as {node} asked, but the reply is lost.",
-        travels=_round_trip,
-    )
+    @asks(verb="lose-reply {acceptor} to {node}", each=to_others, spends="replies", fault=True)
     @purpose("An acceptor can know more than anyone has heard from it.")
     def lose_reply(self, s: CommitState, node: Node, acceptor: Node) -> Next:
-        """An acceptor promises or accepts, and the member does not hear of it."""
+        """{acceptor} did as {node} asked, but the reply is lost."""
         return None if self.unanswered(s, node, acceptor) else self.keeping(s, node, acceptor)
 
-    @action(
-        each=ended,
-        spends="losses",
-        fault=True,
-        says="The answer from {node} is lost: {submitter} does not know the outcome of “{event}”.",
-    )
+    @action(each=ended, spends="losses", fault=True)
     @purpose("Without an answer, a submitter cannot tell committed from rejected.")
     def lose_answer(self, s: CommitState, node: Node) -> CommitState | None:
-        """The answer to another node is lost, so that node does not know the outcome."""
+        """The answer from {node} is lost: {submitter} does not know the outcome of “{event}”."""
         request = s.nodes[node].handles.request
         if self.submissions[request].node == self.names[node]:
             return None
@@ -694,10 +651,8 @@ class Commit(NodeModel[CommitState]):
             epoch = node.log.epoch
             whole = logs.replay(self.machine, log[:epoch])
             if len(log) >= epoch and logs.metadata(node.log, self.machine) != whole:
-                return (
-                    f"{name} is at epoch {epoch}, with metadata that differs from what its "
-                    f"log gives"
-                )
+                differs = "with metadata that differs from what its log gives"
+                return f"{name} is at epoch {epoch}, {differs}"
         return None
 
     @always("INV-ONCE")
@@ -762,7 +717,7 @@ class Commit(NodeModel[CommitState]):
             said["ballot"] = self.ballot_name(opened) if opened else ""
             said["value"] = f"{work.value.event} ({work.value.id})" if work.value else ""
             if work.answer:
-                said |= {"outcome": work.answer.outcome}
+                said |= {"outcome": work.answer.outcome, "short": work.answer.stage}
         return said
 
     def milestone(self, before: CommitState, action: Any, after: CommitState) -> str | None:

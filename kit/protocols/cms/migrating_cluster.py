@@ -26,28 +26,20 @@ FORGOTTEN: dict[str, Any] = {"ignored": 0, "answered": 0, "unlike": 0}
 
 
 class MigratingNode(State, frozen=True, cache_hash=True):
-    """A node: what is on its disk, and what the initiator of a migration remembers.
-
-    ``frozen`` is the switch that stops changes of metadata. ``facts`` are the changes that it has
-    (a mask). ``log`` and ``epoch``: the log that it runs by, and how far. ``knows`` are the members
-    of the CMS of which it was told, ``initiator`` is who asked it to take part in a migration; it
-    asks no other one before. ``met`` are the nodes of which it has heard: by gossip everybody (-1),
-    in a fresh cluster those that it found. Whom the operator ignores, who has ``answered`` and
-    whose metadata is ``unlike`` its own, the initiator forgets in a crash.
-    """
+    """A node: what is on its disk, then what an initiator forgets in a crash. Sets are masks."""
 
     status: Status = "up"
     is_new: bool = False
-    frozen: bool = False
-    facts: int = 0
-    log: int = NO_LOG
+    frozen: bool = False  # the switch that stops changes of metadata
+    facts: int = 0  # the changes that it has
+    log: int = NO_LOG  # the log that it runs by
     epoch: int = 0
-    knows: int = 0
-    met: int = -1
-    initiator: int | None = None
-    ignored: int = 0
+    knows: int = 0  # the members of the CMS of which it was told
+    met: int = -1  # of whom it has heard: by gossip of all, in a fresh cluster whom it found
+    initiator: int | None = None  # who asked it to take part in a migration; one at a time
+    ignored: int = 0  # by the operator
     answered: int = 0
-    unlike: int = 0
+    unlike: int = 0  # whose metadata is other than its own
 
     @property
     def is_up(self) -> bool:
@@ -107,14 +99,12 @@ class MetadataLog(State, frozen=True, cache_hash=True):
 
 
 class MigratingCluster(State, frozen=True, cache_hash=True, kw_only=True):
-    """All nodes and logs. ``owed`` are the changes that somebody acknowledged, and that nobody gave
-    up; ``made`` counts all. What follows counts what may still happen.
-    """
+    """All nodes and logs, and what may still happen."""
 
     nodes: tuple[MigratingNode, ...] = ()
     logs: tuple[MetadataLog, ...] = ()
-    owed: int = 0
-    made: int = 0
+    owed: int = 0  # the changes that somebody acknowledged, and that nobody gave up
+    made: int = 0  # all changes
     changes: int
     crashes: int
     deaths: int

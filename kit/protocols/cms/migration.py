@@ -99,10 +99,8 @@ class Migration(NodeModel[MigratingCluster]):
     )
     contact: Literal["A", "B", "C", "D", "E"] = parameter(
         "A",
-        (
-            "in a fresh cluster, which node has the flag (documents) or is the seed of "
-            "every node (server)"
-        ),
+        "in a fresh cluster, which node has the flag (documents) or is the seed of every node "
+        "(server)",
     )
     requested: Literal["schema", "every"] = parameter(
         "schema", "what clients and operators ask for: schema changes, or every kind of change"
@@ -171,6 +169,7 @@ class Migration(NodeModel[MigratingCluster]):
 
     @action(
         spends="changes",
+        label="change of {kind} at {node}",
         each=lambda m, s: product(nodes_in(s.up), m.kinds),
         says=says_change,
         travels=lambda m, before, act, after: m.pushes(after, m.number(act.node)),
@@ -352,13 +351,11 @@ class Migration(NodeModel[MigratingCluster]):
 
     @action(
         each=initializing,
-        verb=lambda m, act: " ".join(
-            ("initialize", act.node, *(act.ignored,) * (act.ignored != NOBODY))
-        ),
+        verb=lambda m, act: f"initialize {act.node} {act.ignored}".removesuffix(f" {NOBODY}"),
         says=says_initialize,
         relied=lambda m, s, act: all(n.initiator is None for n in s.nodes),
     )
-    @purpose("One node asks all others whether the log can begin.")
+    @purpose("One node has to ask all others whether the log can begin.")
     def initialize(self, s: MigratingCluster, node: Node, ignored: Ignored = NOBODY) -> Next:
         """The node becomes the initiator of a migration."""
         at, skipped = s.nodes[node], self.mask(()) if ignored == NOBODY else self.mask((ignored,))
@@ -457,6 +454,7 @@ class Migration(NodeModel[MigratingCluster]):
         return elsewhere or bool(self.equal_metadata and s.nodes[first].unlike)
 
     @action(
+        label="abort the migration on {node}",
         each=lambda m, s: s.where(lambda n: n.waits_for_log and n.initiator is not None),
         says=lambda m, *_: (
             ("The nodes give up the election" if m.fresh else "The operator aborts the migration")
@@ -499,12 +497,11 @@ class Migration(NodeModel[MigratingCluster]):
             n.waits_for_log and n.initiator is None and m.members_heard(s, i) != n.knows
             for i, n in enumerate(s.nodes)
         ),
-        says="{node} asks its upgraded peers which nodes keep the log: {members}.",
         travels=asks_members,
     )
     @purpose("A node that is upgraded later was not asked when the log began.")
     def ask_members(self, s: MigratingCluster, node: Node) -> Next:
-        """A node learns from an upgraded peer who the members of the CMS are."""
+        """{node} asks its upgraded peers which nodes keep the log: {members}."""
         return s.at(node, knows=self.members_heard(s, node))
 
     def source(self, s: MigratingCluster, node: int) -> int | None:
@@ -526,12 +523,11 @@ class Migration(NodeModel[MigratingCluster]):
 
     @action(
         each=lambda m, s: where(m.source(s, i) is not None for i in range(len(s.nodes))),
-        says="{node} takes the log up to epoch {epoch} from {sender}.",
         travels=[Travel("entry", "{sender}", "{node}", "log")],
     )
     @purpose("Every node applies the same entries in the same order.")
     def catch_up(self, s: MigratingCluster, node: Node) -> Next:
-        """A node applies the log as far as another node has it. Gossip no longer counts."""
+        """{node} takes the log up to epoch {epoch} from {sender}."""
         source = self.source(s, node)
         assert source is not None
         return s.learn(node, s.nodes[source].log, s.nodes[source].epoch)
@@ -545,14 +541,10 @@ class Migration(NodeModel[MigratingCluster]):
         }
         return s.up & where(not few.get(n.log, -1) >> i & 1 for i, n in enumerate(s.nodes))
 
-    @action(
-        each=growing,
-        says="The operator grows the CMS: {node} is a member from epoch {epoch} on.",
-        travels=lambda m, before, act, after: m.pushes(after, m.number(act.node)),
-    )
+    @action(each=growing, travels=lambda m, before, act, after: m.pushes(after, m.number(act.node)))
     @purpose("A single member is too easily lost.")
     def grow(self, s: MigratingCluster, node: Node) -> Next:
-        """A node that has the whole log becomes a member of the CMS: one node per epoch."""
+        """The operator grows the CMS: {node} is a member from epoch {epoch} on."""
         at = s.nodes[node]
         if at.epoch < s.logs[at.log - 1].top:
             return refused(f"{self.names[node]} has to catch up first")
@@ -687,11 +679,8 @@ class Migration(NodeModel[MigratingCluster]):
         """
         turn = (*("abort", "freeze", "restart", "gossip", "answer", "begin log", "ask members"),
                 *("catch up", "inject", "discover", "initialize", "upgrade", "grow"))  # fmt: skip
-        may = [
-            each
-            for each in self.actions(s)
-            if self.kind(each) in turn and (self.kind(each) != "abort" or self.relied(s, each))
-        ]
+        able = (each for each in self.actions(s) if self.kind(each) in turn)
+        may = (each for each in able if self.kind(each) != "abort" or self.relied(s, each))
         return min(may, key=lambda each: turn.index(self.kind(each)), default=None)
 
     def milestone(self, before: MigratingCluster, act: Any, after: MigratingCluster) -> str | None:
@@ -748,10 +737,8 @@ def _refinement(parameters: Any) -> Refinement:
         ]
 
     begins = [(FIRST,), *((INITIALIZED, base) for base in range(1 << fine.changes))]
-    follow = [
-        *product(("change",), range(fine.changes)),
-        *product(("member",), range(len(fine.names))),
-    ]
+    follow = [("change", number) for number in range(fine.changes)]
+    follow += [("member", node) for node in range(len(fine.names))]
     return refined_by_logs(fine, known, (*begins, *follow), (Migration.die.struct,))
 
 

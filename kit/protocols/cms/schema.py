@@ -21,8 +21,11 @@ Cancellation", "Public Interfaces", "Compatibility"; published code, ``Gossiper`
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import combinations, permutations, product
 from typing import Annotated, Any, Literal, TypeAlias
+
+from msgspec.structs import replace
 
 from kit.engine.declared import (
     Each,
@@ -75,26 +78,19 @@ KEYSPACE, TABLE = "ks", "t"
 Phase = Literal["out", "asked", "boot", "streamed", "member"]
 Health = Literal["up", "down", "back", "failed"]
 Race = Literal["none", "type", "function", "view", "table", "column", "replication"]
+RACING = ("create table ks.t using ud at A", "drop type ks.ud at B")
+MADE = ("create table ks.t at A",)
 RACES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "none": (("create table ks.t at A",), ()),
-    "type": (
-        ("create type ks.ud at A",),
-        ("create table ks.t using ud at A", "drop type ks.ud at B"),
-    ),
+    "none": (MADE, ()),
+    "type": (("create type ks.ud at A",), RACING),
     "function": (
         ("create function ks.f at A",),
         ("create aggregate ks.a using f at A", "drop function ks.f at B"),
     ),
-    "view": (
-        ("create table ks.t at A",),
-        ("create view ks.v using t at A", "drop table ks.t at B"),
-    ),
-    "table": ((), ("create table ks.t at A", "create table ks.t at B")),
-    "column": (
-        ("create table ks.t at A",),
-        ("drop table ks.t at A", "alter table ks.t add c int at B"),
-    ),
-    "replication": (("create table ks.t at A",), ("alter keyspace ks rf 2 at A",)),
+    "view": (MADE, ("create view ks.v using t at A", "drop table ks.t at B")),
+    "table": ((), (*MADE, "create table ks.t at B")),
+    "column": (MADE, ("drop table ks.t at A", "alter table ks.t add c int at B")),
+    "replication": (MADE, ("alter keyspace ks rf 2 at A",)),
 }
 """Of each race: what was asked for before, and what clients ask for now."""
 
@@ -103,9 +99,8 @@ class SchemaNode(State, frozen=True, cache_hash=True):
     """A node: how far it is, the epoch that it has applied, its schema, what gossip says.
 
     ``out``: it has not begun; ``asked``: it has asked a seed; ``boot`` and ``streamed``: it joins.
-    ``back``: it has started again, and has not checked its list of ``members`` of the CMS, which is
-    on its disk. ``failed``: it could not load its schema. ``data`` is a mask of writes, ``plan``
-    the replication for which it has streamed.
+    ``back``: it has started again, and has not checked its list of ``members`` yet. ``failed``: it
+    could not load its schema.
     """
 
     name: str
@@ -114,9 +109,9 @@ class SchemaNode(State, frozen=True, cache_hash=True):
     epoch: int
     cells: Mutations
     view: View
-    members: tuple[str, ...] = ()
-    data: int = 0
-    plan: tuple[tuple[str, int], ...] = ()
+    members: tuple[str, ...] = ()  # of the CMS; the list is on its disk
+    data: int = 0  # a mask of writes
+    plan: tuple[tuple[str, int], ...] = ()  # the replication for which it has streamed
 
     @property
     def is_up(self) -> bool:
@@ -149,28 +144,20 @@ class SchemaNode(State, frozen=True, cache_hash=True):
         """The node with this schema, whose version it gossips."""
         if cells == self.cells:
             return self
-        return self.but(
-            cells=cells,
-            view=gossip.saying(self.view, self.name, **{SCHEMA: gossip.version_of(cells)}),
-        )
+        view = gossip.saying(self.view, self.name, **{SCHEMA: gossip.version_of(cells)})
+        return self.but(cells=cells, view=view)
 
 
 class SchemaState(State, frozen=True, cache_hash=True):
-    """All nodes, the log, what clients have asked for, what is left of each budget.
-
-    ``sent`` are changes on their way to the CMS, ``done`` those that clients were told are done,
-    ``rejected`` those that lost, each with the epoch that it lost to. ``written`` has for each
-    acknowledged write the id of the table that it is under. ``cut`` is who does not reach the
-    joiner.
-    """
+    """All nodes, the log, what clients have asked for, what is left of each budget."""
 
     nodes: tuple[SchemaNode, ...] = ()
     log: tuple[Entry, ...] = ()
-    sent: tuple[int, ...] = ()
-    done: tuple[int, ...] = ()
-    rejected: tuple[tuple[int, int], ...] = ()
-    written: tuple[str, ...] = ()
-    cut: str = ""
+    sent: tuple[int, ...] = ()  # changes on their way to the CMS
+    done: tuple[int, ...] = ()  # changes of which clients were told that they are done
+    rejected: tuple[tuple[int, int], ...] = ()  # changes, each with the epoch that it lost to
+    written: tuple[str, ...] = ()  # of each acknowledged write, the id of the table it is under
+    cut: str = ""  # who does not reach the joiner
     joins: int = 0
     writes: int = 0
     cuts: int = 0
@@ -192,11 +179,18 @@ def serving(s: SchemaState) -> tuple[SchemaNode, ...]:
     return tuple(node for node in s.nodes if node.serves)
 
 
+joining = partial(action, when=lambda m: m.joins)
+"""An action of a joiner, or of who hears of it."""
+
+
 def either(ordered: Any, by_gossip: Any) -> Any:
     """What is said, or travels, in a step that is another one in each of the two worlds."""
     return lambda m, before, action, after: ordered if m.ordered else by_gossip
 
 
+ASKED = Travel("request", "{client}", "n:{node}", "change", "{client} → {node}: {what}")
+ANSWERED = Travel("answer", "n:{node}", "{client}", "{heard_of}", "{node} → {client}: {heard_of}")
+"""A client asks a node for a change, and hears what became of it."""
 STARTS = {
     "failed": "{node} cannot start: it has {orphan}, which it cannot load.",
     "back": (
@@ -222,10 +216,7 @@ class Schema(NodeModel[SchemaState]):
         "type", "which two changes meet: a type is used and dropped, a table is created twice, …"
     )
     changes: tuple[str, ...] = parameter(
-        (),
-        "what else clients ask for: create table ks.t at B",
-        title="more changes",
-        written=True,
+        (), "what else clients ask for: create table ks.t at B", title="more changes", written=True
     )
     joins: int = budget(0, "how many times X can begin to join", le=MOST)
     writes: int = budget(0, "how many times ks.t is written to", le=MOST)
@@ -288,10 +279,8 @@ class Schema(NodeModel[SchemaState]):
         for name, _ in first.statuses:
             said = {STATUS: NORMAL, SCHEMA: gossip.version_of(first.cells)}
             view = gossip.started(view, name, 1, **said)
-        nodes = [
-            SchemaNode(name, "member", "up", self.base, first.cells, view, first.members)
-            for name, _ in first.statuses
-        ]
+        member = SchemaNode("", "member", "up", self.base, first.cells, view, first.members)
+        nodes = [member.but(name=name) for name, _ in first.statuses]
         nodes += [SchemaNode(name, "out", "up", 0, (), ()) for name in self.names[len(nodes) :]]
         return super().start().but(nodes=tuple(nodes))
 
@@ -300,6 +289,10 @@ class Schema(NodeModel[SchemaState]):
     def newest(self, s: SchemaState) -> int:
         """The newest epoch."""
         return self.base + len(s.log)
+
+    def latest(self, s: SchemaState) -> SchemaMetadata:
+        """What a node at the newest epoch knows."""
+        return self.metadata(s, self.newest(s))
 
     def metadata(self, s: SchemaState, epoch: int) -> SchemaMetadata:
         """What every node knows at an epoch; nothing before it has applied any."""
@@ -341,7 +334,7 @@ class Schema(NodeModel[SchemaState]):
 
     def committed(self, s: SchemaState, event: str, who: str) -> Next:
         """An event is in the log, and members of the CMS apply it."""
-        members = self.metadata(s, self.newest(s)).members
+        members = self.latest(s).members
         down = tuple(name for name in members if not s.nodes[self.number(name)].is_up)
         if 2 * len(down) >= len(members):
             return refused("the CMS has no majority", down)
@@ -357,11 +350,8 @@ class Schema(NodeModel[SchemaState]):
     def unasked(self, s: SchemaState) -> list[int]:
         """The changes that nobody has asked for yet, each of a node that serves."""
         begun = {*s.sent, *s.done, *(number for number, _ in s.rejected)}
-        return [
-            number
-            for number, planned in enumerate(self.planned)
-            if number not in begun and s.nodes[planned.node].serves
-        ]
+        able = (at for at, planned in enumerate(self.planned) if s.nodes[planned.node].serves)
+        return [number for number in able if number not in begun]
 
     @action(
         tag="change",
@@ -371,7 +361,10 @@ class Schema(NodeModel[SchemaState]):
             "{node} sends “{what}” to the CMS: at {node}'s own epoch {epoch}, it makes sense.",
             "{node} executes “{what}” on its own, with timestamp {time}, and reports success.",
         ),
-        travels=either([Travel("request", "{node}", "{first}", "submit")], ()),
+        travels=either(
+            [ASKED, Travel("request", "{node}", "{first}", "submit", leg=1)],
+            [ASKED, replace(ANSWERED, leg=1)],
+        ),
     )
     @purpose("Any node can accept a change. The question is who puts the changes in order.")
     def submit_change(self, s: SchemaState, number: Change) -> Next:
@@ -393,7 +386,7 @@ class Schema(NodeModel[SchemaState]):
         if len(after.log) > len(before.log):
             return "“{what}” is committed as epoch {newest}."
         lost = after.rejected[-1][1]
-        known = self.metadata(before, self.newest(before))
+        known = self.latest(before)
         why = rules.objection(known, self.planned[a.number].text)
         winner = next((each.event for each in before.log if each.epoch == lost), "")
         return "“{what}” is rejected: " + verbatim(f"{why}. It lost to epoch {lost}, “{winner}”.")
@@ -403,11 +396,15 @@ class Schema(NodeModel[SchemaState]):
         verb=lambda m, a: f"decide {m.planned[a.number].text}",
         says=_decide_says,
         when=lambda m: m.ordered,
+        travels=lambda m, before, action, after: [
+            replace(each, kind="answer" if before.rejected == after.rejected else "refusal")
+            for each in (Travel("answer", "{first}", "{node}", "{heard_of}"), ANSWERED)
+        ],
     )
     @purpose("The loser of a race is told that it lost, and to which change.")
     def decide(self, s: SchemaState, number: Change) -> Next:
         """The CMS checks a change against everything committed, and commits or rejects it."""
-        text, newest = self.planned[number].text, self.metadata(s, self.newest(s))
+        text, newest = self.planned[number].text, self.latest(s)
         sent = tuple(each for each in s.sent if each != number)
         if self.validate_committed and rules.objection(newest, text, locks=self.ranges_stay):
             winner = rules.lost_to(self.machine, s.log, text)
@@ -455,11 +452,7 @@ class Schema(NodeModel[SchemaState]):
                 ("request", "data"),
             ),
             there_and_back(
-                "{node}",
-                "{source}",
-                "states, schema",
-                "states, schema",
-                ("message", "message"),
+                "{node}", "{source}", "states, schema", "states, schema", ("message", "message")
             ),
         ),
     )
@@ -487,10 +480,9 @@ class Schema(NodeModel[SchemaState]):
             if self.reaches(s, self.names[asks], self.names[peer]):
                 yield asks, peer
 
-    @action(
+    @joining(
         tag="ask-seed",
         each=lambda m, s: m.contacts(s, m.joiner(s, "out")),
-        when=lambda m: m.joins,
         says=either(
             "{node} asks the seed {seed} which nodes form the CMS: {members}. {node} will fetch "
             "the log there.",
@@ -508,10 +500,9 @@ class Schema(NodeModel[SchemaState]):
             return s.at(node, phase="asked", members=s.nodes[seed].members)
         return s.at(node, phase="asked", view=s.nodes[seed].view)
 
-    @action(
+    @joining(
         tag="bootstrap",
         each=lambda m, s: m.joiner(s, "asked"),
-        when=lambda m: m.joins,
         spends="joins",
         says=either(
             "{node} begins to join (epoch {newest}): from now on, writes also go to {node}.",
@@ -532,22 +523,20 @@ class Schema(NodeModel[SchemaState]):
 
     def locked(self, s: SchemaState) -> Refusal | None:
         """Why no operation may begin: each locks the ranges of ks.t, as each member has all."""
-        locks = self.metadata(s, self.newest(s)).locks
+        locks = self.latest(s).locks
         return refused(f"the {locks} has locked the same ranges") if locks else None
 
     def began(self, s: SchemaState) -> int:
         """The epoch at which the joiner has begun."""
         return max((each.epoch for each in s.log if each.event == f"{JOIN} {JOINER}"), default=0)
 
-    @action(
+    @joining(
         each=lambda m, s: m.contacts(s, m.joiner(s, "boot")),
-        when=lambda m: m.joins,
-        says="{node} copies ks.t from {source}: {streamed}.",
         travels=[Travel("data", "{source}", "{node}", "ks.t")],
     )
     @purpose("Older data does not come with new writes, so it has to be copied.")
     def stream(self, s: SchemaState, node: Node, source: Node) -> Next:
-        """The joiner copies another node's data for the tables that it knows."""
+        """{node} copies ks.t from {source}: {streamed}."""
         x = s.nodes[node]
         if self.ordered and self.schema_first and x.epoch < self.began(s):
             return refused(f"{JOINER} has not applied epoch {self.began(s)}, at which it began")
@@ -555,10 +544,9 @@ class Schema(NodeModel[SchemaState]):
         plan = gossip.schema_of(x.cells).keyspaces
         return s.at(node, phase="streamed", data=x.data | s.nodes[source].data & under, plan=plan)
 
-    @action(
+    @joining(
         tag="joined",
         each=lambda m, s: m.joiner(s, "streamed"),
-        when=lambda m: m.joins,
         says=either(
             "{node} has joined (epoch {newest}).",
             "{node} says NORMAL: nodes that hear this start to read from {node}.",
@@ -574,7 +562,7 @@ class Schema(NodeModel[SchemaState]):
 
     def under_way(self, s: SchemaState) -> dict[int, str]:
         """The nodes that join, leave, move or are replaced by the newest epoch, and which of it."""
-        statuses = self.metadata(s, self.newest(s)).statuses
+        statuses = self.latest(s).statuses
         return {self.number(name): LOCKING[said] for name, said in statuses if said in LOCKING}
 
     def undone(self, s: SchemaState, node: int, who: str) -> Next:
@@ -587,18 +575,17 @@ class Schema(NodeModel[SchemaState]):
         each=lambda m, s: [*m.under_way(s)],
         when=lambda m: m.ordered and (m.joins or m.operations),
         spends="cancels",
-        says="An operator cancels the {undone} of {node} (epoch {newest}).",
     )
     @purpose("A person can tell a dead joiner from a slow one.")
     def cancel(self, s: SchemaState, node: Node) -> Next:
-        """An operator cancels an operation, which releases its locks."""
+        """An operator cancels the {undone} of {node} (epoch {newest})."""
         return self.undone(s, node, OPERATOR)
 
     # -- a member leaves, moves or is replaced -----------------------------------------------------
 
     def operable(self, s: SchemaState) -> Iterator[tuple[str, int]]:
         """Operations of members: whoever serves may leave or move, who is down can be replaced."""
-        owners = self.metadata(s, self.newest(s)).those(NORMAL)
+        owners = self.latest(s).those(NORMAL)
         for node, each in enumerate(s.nodes):
             if each.name in owners and each.phase == "member":
                 may = (LEAVE, MOVE) if each.serves else (REPLACE,) * (each.health == "down")
@@ -618,7 +605,7 @@ class Schema(NodeModel[SchemaState]):
     @purpose("Data moves under the current replication, which must not change meanwhile.")
     def operate(self, s: SchemaState, kind: Operation, node: Node) -> Next:
         """A member begins to leave or to move, or another node begins to replace it."""
-        known = self.metadata(s, self.newest(s))
+        known = self.latest(s)
         if kind == LEAVE and self.names[node] in known.members:
             return refused(f"{self.names[node]} is a member of the CMS and has to hand over first")
         s = s.at(node, plan=gossip.schema_of(known.cells).keyspaces)
@@ -627,21 +614,20 @@ class Schema(NodeModel[SchemaState]):
     @action(
         each=lambda m, s: [node for node, kind in m.under_way(s).items() if kind != JOIN],
         when=lambda m: m.operations,
-        says="{node} has {ended} (epoch {newest}): its ranges are no longer locked.",
     )
     @purpose("Once the data is where it belongs, replication can change again.")
     def complete(self, s: SchemaState, node: Node) -> Next:
-        """The operation of a member ends. A replacement keeps its name here and gets its data."""
+        """{node} has {ended} (epoch {newest}): its ranges are no longer locked."""
         kind = self.under_way(s)[node]
         if kind != REPLACE and not s.nodes[node].serves:
             return refused(f"{self.names[node]} does not serve", (self.names[node],))
-        if kind == REPLACE:
+        if kind == REPLACE:  # it keeps its name here
             s = s.at(node, health="up", data=union(each.data for each in serving(s)))
             s = self.applying(s, node, self.newest(s))
         s = s.at(node, phase="out") if kind == LEAVE else s
         return self.committed(s, f"{OPERATIONS[kind][1]} {self.names[node]}", OPERATOR)
 
-    @action(
+    @joining(
         tag="time-out",
         each=lambda m, s: s.where(
             lambda n: (
@@ -651,7 +637,6 @@ class Schema(NodeModel[SchemaState]):
                 and not (m.reaches(s, n.name, JOINER) and s.nodes[-1].is_up)
             )
         ),
-        when=lambda m: m.joins,
         says=either(
             "{node} has not heard from X for too long and cancels X's join (epoch {newest}).",
             "{node} has not heard from X for too long (FatClient timeout) and drops it from its "
@@ -666,7 +651,7 @@ class Schema(NodeModel[SchemaState]):
             return s.at(node, view=gossip.forgetting(s.nodes[node].view, JOINER))
         if self.operator_cancel:
             return refused("silence cancels nothing: only an operator can cancel")
-        if not self.metadata(s, self.newest(s)).those(BOOT):
+        if not self.latest(s).those(BOOT):
             return None  # somebody else has cancelled it
         return self.undone(s, len(s.nodes) - 1, self.names[node])
 
@@ -713,9 +698,8 @@ class Schema(NodeModel[SchemaState]):
         """A client writes at QUORUM. In addition, each joining node has to acknowledge."""
         s = self.brought_up(s, node)
         coordinator, bit = s.nodes[node], 1 << len(s.written)
-        answering = [
-            at for at in self.targets(s, node) if s.nodes[at].table_id == coordinator.table_id
-        ]
+        table = coordinator.table_id
+        answering = [at for at in self.targets(s, node) if s.nodes[at].table_id == table]
         owners, more = self.status(s, coordinator), self.status(s, coordinator, BOOT)
         missing = tuple(n for n in (*owners, *more) if self.number(n) not in answering)
         lost = [name for name in missing if name in owners]
@@ -723,7 +707,7 @@ class Schema(NodeModel[SchemaState]):
             return refused("too few replicas know the table and answer", missing)
         for at in answering:
             s = s.at(at, data=s.nodes[at].data | bit)
-        return s.but(written=(*s.written, coordinator.table_id))
+        return s.but(written=(*s.written, table))
 
     def stored(self, before: SchemaState, after: SchemaState) -> tuple[str, ...]:
         """The nodes that have stored a write in a step."""
@@ -752,7 +736,7 @@ class Schema(NodeModel[SchemaState]):
     @purpose("A node starts with what is on its disk.")
     def start_again(self, s: SchemaState, node: Node) -> Next:
         """A node starts, and loads its schema."""
-        if self.names[node] in self.metadata(s, self.newest(s)).those(REPLACED):
+        if self.names[node] in self.latest(s).those(REPLACED):
             return refused("another node is replacing it")
         if gossip.schema_of(s.nodes[node].cells).orphans:
             return s.at(node, health="failed")
@@ -762,29 +746,25 @@ class Schema(NodeModel[SchemaState]):
     @action(
         each=lambda m, s: m.contacts(s, s.where(lambda n: n.health == "back")),
         when=lambda m: m.ordered and m.restarts,
-        says="{node} asks {peer} whether its list is still right. {peer} answers: {verdict}.",
         travels=there_and_back("{node}", "{peer}", "is {listed} the CMS?", "{members}"),
     )
     @purpose("Any peer that the node knows can say whether its list is out of date.")
     def check_list(self, s: SchemaState, node: Node, peer: Node) -> Next:
-        """A node that has started checks its list of members with a peer."""
+        """{node} asks {peer} whether its list is still right. {peer} answers: {verdict}."""
         mine, theirs = s.nodes[node], s.nodes[peer]
         members = theirs.members if theirs.epoch > mine.epoch else mine.members
         return s.at(node, health="up", members=members)
 
     @action(
-        each=lambda m, s: s.where(
-            lambda n: n.serves and n.name not in m.metadata(s, m.newest(s)).members
-        ),
+        each=lambda m, s: s.where(lambda n: n.serves and n.name not in m.latest(s).members),
         when=lambda m: m.ordered,
         spends="reconfigurations",
-        says="{node} becomes a member of the CMS (epoch {newest}).",
         unasked=True,
     )
     @purpose("The nodes that keep the log can change, and the log itself says so.")
     def reconfigure(self, s: SchemaState, node: Node) -> Next:
-        """The CMS grows by a node. Model ``cms`` shows how."""
-        members = (*self.metadata(s, self.newest(s)).members, self.names[node])
+        """{node} becomes a member of the CMS (epoch {newest})."""
+        members = (*self.latest(s).members, self.names[node])
         return self.committed(s, " ".join((rules.CMS, *members)), OPERATOR)
 
     @action(
@@ -795,28 +775,25 @@ class Schema(NodeModel[SchemaState]):
             and gossip.endpoint_of(s.nodes[i].view, m.names[j]).says(STATUS) not in ("", LEFT)
         ],
         spends="injections",
-        says="A gossip message is injected into {node}: {about} has LEFT. {node} {heeds}.",
         fault=True,
     )
     @purpose("Gossip can be wrong, so nothing important must depend on it.")
     def inject(self, s: SchemaState, node: Node, about: Node) -> Next:
-        """Somebody injects a gossip message."""
+        """A gossip message is injected into {node}: {about} has LEFT. {node} {heeds}."""
         view, name = s.nodes[node].view, self.names[about]
         generation = gossip.endpoint_of(view, name).generation + 1
         return s.at(node, view=gossip.started(view, name, generation, **{STATUS: LEFT}))
 
-    @action(
+    @joining(
         tag="cut-off",
         kind="cut",
         each=lambda m, s: 0 if s.cut else (1 << m.nodes) - 1,
-        when=lambda m: m.joins,
         spends="cuts",
-        says="{node} and X lose sight of each other.",
         fault=True,
     )
     @purpose("A node that cannot reach the joiner knows nothing about it.")
     def cut_off(self, s: SchemaState, node: Node) -> Next:
-        """A node loses sight of the joiner."""
+        """{node} and X lose sight of each other."""
         return s.but(cut=self.names[node])
 
     @action(each=lambda m, s: int(bool(s.cut)), tag="reconnect")
@@ -969,6 +946,8 @@ class Schema(NodeModel[SchemaState]):
             "epoch": new.epoch,
             "node": new.name,
             "what": change.change.text if change else "",
+            "client": f"c{action.number + 1}" if change else "",
+            "heard_of": self._verdict(before, after),
             "time": self.base + len(after.done),
             "number": len(after.written),
             "first": "".join(new.members[:1]),
@@ -986,12 +965,17 @@ class Schema(NodeModel[SchemaState]):
             "orphan": next(iter(gossip.schema_of(new.cells).orphans), ""),
         }
 
+    def _verdict(self, before: SchemaState, after: SchemaState) -> str:
+        """What a client hears of its change."""
+        if len(after.rejected) > len(before.rejected):
+            return f"lost to epoch {after.rejected[-1][1]}"
+        return f"epoch {self.newest(after)}" if self.ordered else "done"
+
     def milestone(self, before: SchemaState, action: Any, after: SchemaState) -> str | None:
         """All but what nodes learn of each other, and what clients write."""
         return None if isinstance(action, (Schema.catch_up, Schema.write)) else self.verb(action)
 
 
-RACING = ("create table ks.t using ud at A", "drop type ks.ud at B")
 SCENARIOS = (
     Scenario(
         "two-changes",

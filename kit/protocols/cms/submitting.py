@@ -47,19 +47,15 @@ class Answer(State, frozen=True, cache_hash=True):
 
 
 class Handling(State, frozen=True, cache_hash=True):
-    """A member's work on a request: its ballot, who promised, the newest value that they named.
+    """A member's work on a request: its ballot, who promised, the newest value that they named."""
 
-    ``value`` is what it proposes and ``accepts`` who accepted that; ``answer``, how it ended. Who
-    is idle has no request (-1).
-    """
-
-    request: int = -1
+    request: int = -1  # -1: it is idle
     ballot: int = 0
     promises: int = 0
     newest: Accepted[Entry] | None = None
-    value: Entry | None = None
-    accepts: int = 0
-    answer: Answer | None = None
+    value: Entry | None = None  # what it proposes
+    accepts: int = 0  # who has accepted that
+    answer: Answer | None = None  # how it ended
 
     @property
     def is_open(self) -> bool:

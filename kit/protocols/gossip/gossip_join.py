@@ -305,7 +305,7 @@ class GossipJoin(NodeModel[RingState]):
     @action(tag="boot", each=so_far("shadow"), when=lambda m: m.newcomers)
     @purpose("Every node that has heard of the newcomer should also send writes to it.")
     def announce_boot(self, s: RingState, node: Node) -> Next:
-        """{node} gossips BOOT in generation {generation}. Nodes that hear this also write to
+        """{node} will gossip BOOT in generation {generation}. Nodes that hear this also write to
         {node}.
 
         The published code refuses to join while another node is known to be joining.
@@ -343,7 +343,7 @@ class GossipJoin(NodeModel[RingState]):
     @action(tag="normal", each=so_far("streamed"), when=lambda m: m.newcomers)
     @purpose("Nodes hear this at different times, so they start to read at different times.")
     def announce_normal(self, s: RingState, node: Node) -> Next:
-        """{node} gossips NORMAL. Nodes that hear this start to read from {node}."""
+        """{node} will gossip NORMAL. Nodes that hear this start to read from {node}."""
         view = rules.saying(s.nodes[node].view, self.names[node], STATUS=rules.NORMAL)
         return s.at(node, phase="member", view=view)
 
@@ -375,7 +375,7 @@ class GossipJoin(NodeModel[RingState]):
     @action(tag="removenode", each=calls, when=lambda m: m.dead)
     @purpose("A dead node cannot leave on its own, so another node drives its removal.")
     def begin_removal(self, s: RingState, node: Node, dead: Node) -> Next:
-        """The operator runs removenode {dead} on {node}, and {node} gossips that {dead} is
+        """The operator runs removenode {dead} on {node}, and {node} will gossip that {dead} is
         REMOVING.
 
         Only an endpoint writes its own state. For a dead node, its driver does, a generation later.
@@ -415,7 +415,7 @@ class GossipJoin(NodeModel[RingState]):
     @action(tag="removed", each=so_far("restored"), when=lambda m: m.dead)
     @purpose("Nodes stop counting on the dead node only when they hear this.")
     def announce_removed(self, s: RingState, node: Node) -> Next:
-        """{node} gossips that {gone} is REMOVED. Nodes that hear this send {gone} no more
+        """{node} will gossip that {gone} is REMOVED. Nodes that hear this send {gone} no more
         requests.
         """
         view = rules.saying(s.nodes[node].view, self.dead[0], STATUS=rules.REMOVED)

@@ -1,6 +1,6 @@
 """How a schema by gossip, and an operation by gossip, are drawn: nodes, what each of them knows."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import partial
 
 from msgspec.structs import replace
@@ -44,9 +44,11 @@ def _version_stage(scene: Scene) -> Stage:
 
 
 def _versioned(scene: Scene, row: VersionRow, short: dict[str, str], most: int) -> Character:
-    tables = counted(row.tables, "table")
+    changes = enumerate(scene.of(facts.changes), 1)
+    makers = ", ".join(f"c{number}" for number, each in changes if row.name in each.known)
+    tables = counted(row.tables, "table") + f" by {makers}" * bool(makers)
     heard = [
-        f"of {each.endpoint}: {short.get(said, said)} {_digest(each)}"
+        f"{each.endpoint} has {short.get(said, said)}"
         for each in row.heard
         for said in (each.says(SCHEMA),)
     ]
@@ -56,7 +58,7 @@ def _versioned(scene: Scene, row: VersionRow, short: dict[str, str], most: int) 
         scene.model.spot(row.name),
         tag=f"{name}: {row.version}" if name != row.version else name,
         holds=(tables, *(heard if len(heard) < MOST_HEARD else [", ".join(heard)])),
-        fill=float(row.cells == most),
+        fill=row.cells / most,
         title=f"{row.name}: version {row.version}, {tables}",
     )
 
@@ -73,21 +75,22 @@ def _digest(state: EndpointState) -> str:
     return f"{state.generation}:{state.version}"
 
 
-def _heard(row: VersionRow) -> dict[str, str]:
+def _heard(row: VersionRow, short: dict[str, str]) -> dict[str, str]:
     """What a node has heard of the others: whether it is its own version, how new that is."""
     return {
-        each.endpoint: f"{'≠='[said == row.version]} {said} ({_digest(each)})"
+        each.endpoint: f"{'≠='[said == row.version]} {short.get(said, said)} ({_digest(each)})"
         for each in row.heard
         for said in (each.says(SCHEMA),)
     }
 
 
-def _of(name: str, row: VersionRow) -> str:
-    return row.version if name == row.name else _heard(row).get(name, "")
+def _of(name: str, short: dict[str, str], row: VersionRow) -> str:
+    own = short.get(row.version, row.version)
+    return own if name == row.name else _heard(row, short).get(name, "")
 
 
 def _version(row: VersionRow) -> str:
-    heard = ", ".join(f"{name} {words}" for name, words in _heard(row).items())
+    heard = ", ".join(f"{name} {words}" for name, words in _heard(row, {}).items())
     pulls = f"; pulls from {', '.join(row.pulls)}" if row.pulls else ""
     cells = counted(row.cells, "cell")
     return f"{row.name}: version {row.version} of {cells}; heard: {heard}{pulls}"
@@ -137,9 +140,9 @@ VIEWS = staged(
         _version_stage,
         gates=None,
         meanings={
+            "on a disk": "its tables (of which clients), what it has heard",
+            "blue": "share of all schema cells",
             "below a node": "its schema version, with a short name",
-            "on a disk": "heard of B: schema version, generation:version",
-            "blue": "has all cells; white disk: lacks some",
         },
     ),
     panel_of(
@@ -150,11 +153,14 @@ VIEWS = staged(
             "version:{0.name}",
             lambda scene: [
                 Column("node", "name"),
-                *(Column(name, partial(_of, name)) for name in scene.model.names),
-                Column("cells hashed", "cells"),
+                *(
+                    Column(name, partial(_of, name, scene.of(facts.short_versions)))
+                    for name in scene.model.names
+                ),
+                Column("cells", "cells"),
                 Column("pulls", lambda row: row.pulls and f"← {', '.join(row.pulls)}"),
             ],
-            caption="Each node's own schema version, and those it has heard of",
+            caption="Versions that each node has or has heard of",
             of="{0.name}",
             line=_version,
         ),
@@ -203,25 +209,25 @@ def _ring(scene: Scene) -> Stage:
     rows = scene.of(facts.views)
     reads = {name for row in rows for name in row.reads}
     writes = reads.union(name for row in rows for name in row.pending)
-    cast = (_of_ring(scene, row) for row in rows if row.phase != "out")
+    has = {m.taker(s, at) for at, node in enumerate(s.nodes) if node.drives == "restored"} | reads
+    cast = (_of_ring(scene, row, has) for row in rows if row.phase != "out")
     return Stage(
         m.names,
         tuple(replace(x, reads=x.name in reads, writes=x.name in writes) for x in cast),
         walls=(Wall((s.cut_off,), ends="reconnect"),) if s.cut_off else (),
-        lines=4,
+        lines=3,
     )
 
 
-def _of_ring(scene: Scene, row: ViewRow) -> Character:
-    """A node with how far it is, the writes that it holds, and what it has heard."""
+def _of_ring(scene: Scene, row: ViewRow, keepers: Container[str]) -> Character:
+    """A node with how far it is, what it holds of the range, and what it has heard."""
     m, s = scene.model, scene.state
+    has = row.name in keepers or row.phase == "streamed"
     holds = f"write{'s' * (len(row.holds) > 1)} {', '.join(map(str, row.holds))}"
-    holds = holds if row.holds else "no writes"
+    holds = holds if row.holds else "range" if has else "no data"
     heard = (  # without the generation, for which there is no room
         f"{name} {said.split()[0]}" for name, said in zip(m.changing, row.says, strict=True) if said
     )
-    asks = [f"reads {', '.join(row.reads)}"] * bool(row.reads)
-    asks += [f"writes + {', '.join(row.pending)}"] * bool(row.pending)
     phase = PHASES[row.phase]
     is_down = row.phase == "down"
     return Character(
@@ -229,8 +235,8 @@ def _of_ring(scene: Scene, row: ViewRow) -> Character:
         m.spot(row.name),
         "down" if is_down else HEALTH.get(row.phase, "up"),
         tag=phase,
-        holds=(holds,) if is_down else (holds, *heard, *asks),
-        fill=len(row.holds) / s.written if s.written else None,
+        holds=(holds,) if is_down else (holds, *heard),
+        fill=len(row.holds) / s.written if s.written else float(has),
         title=f"{row.name}: {phase}, {holds}{', cut off' if row.cut_off else ''}",
     )
 
@@ -282,9 +288,9 @@ JOIN_VIEWS = staged(
         _ring,
         gates=gates,
         meanings={
-            "on a disk": "its data, what it has heard, which nodes it asks",
-            "blue": "share of the writes",
-            "eye": "a node reads from it; pencil: a node writes to it",
+            "eye": "read; pencil: written to",
+            "blue": "share of the range's data",
+            "on a disk": "its data, what it has heard",
         },
     ),
     panel_of(

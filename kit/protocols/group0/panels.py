@@ -74,9 +74,14 @@ def _stage(scene: Scene) -> Stage:
 
 AT_WORK = (
     *("lock", "read barrier", "newest id", "greater id"),
-    *("validate", "submit", "wait to apply", "look up"),
+    *("validate", "submit", "apply", "look up"),
 )
 """The steps of a change (``STEPS``), in as many letters as a disk has room for."""
+
+
+def _at_work(guard: GuardRow) -> str:
+    """The step that a guard has done last."""
+    return AT_WORK[len(guard.results) - 1]
 
 
 def _member(row: MemberRow, term: int, length: int, guard: GuardRow | None) -> Character:
@@ -86,8 +91,7 @@ def _member(row: MemberRow, term: int, length: int, guard: GuardRow | None) -> C
     applied = f"applied {row.applied}" + (f" of {row.stored}" if row.stored > row.applied else "")
     holds = (applied, f"knows {row.commit}") if row.commit < row.stored else (applied,)
     if guard is not None:
-        done = len(guard.results)
-        holds = (f"{done} {AT_WORK[done - 1]}", applied)
+        holds = (f"{len(guard.results)} {_at_work(guard)}", applied)
     words = (
         f"{row.name} ({role(row)}): stores {row.stored}, knows {row.commit} committed, "
         f"applied {row.applied}"
@@ -328,8 +332,11 @@ VIEWS = Views(
             "matrix",
             "Log of group 0",
             _stage,
-            gates=None,
-            meanings={"lock": "holds the guard", "blue": "applied"},
+            meanings={
+                "on a disk": "which step of 8 its change is at",
+                "lock": "holds the guard",
+                "blue": "applied",
+            },
         ),
         panel_of(
             "history",
@@ -343,6 +350,20 @@ VIEWS = Views(
                 line=lambda row: f"{row[4].new}  {row[1]}, built on {row[2]}: {row[3]}",
                 kind=lambda row: None if row[4].effective else "no-op",
                 most=30,
+            ),
+            Table(
+                of_state(facts.guards),
+                "held:{0.node}",
+                (
+                    Column("node", "node"),
+                    Column("its change", "change"),
+                    Column("step of 8", lambda row: f"{len(row.results)} {_at_work(row)}"),
+                    Column("result", lambda row: row.results[-1]),
+                ),
+                caption="Changes in progress",
+                of="{0.node}",
+                empty="No node is working on a change.",
+                lines=lambda scene: (),  # the tab of guards writes each step
             ),
             Drawn(
                 _shown_as,
@@ -413,13 +434,15 @@ MOST_NAMED = 6
 def _peers_stage(scene: Scene) -> Stage:
     m, nodes = scene.model, scene.state.nodes
     peers = tuple(_peer(scene, each, len(nodes)) for each in nodes)
-    return Stage(m.names, peers, lines=2 if len(nodes) <= MOST_NAMED else 0)
+    return Stage(m.names, peers, lines=1 if len(nodes) <= MOST_NAMED else 0)
 
 
 def _peer(scene: Scene, peers: Peers, count: int) -> Character:
     """A node with whom it knows and waits for; it joins until it is in a group."""
     waits, knows = ", ".join(peers.awaited), ", ".join(peers.known)
     tag = "lowest id" if peers.name == min(scene.model.contact_points) else "no group"
+    if waits:
+        tag = f"waits for {waits.replace(', ', ' ')}"
     if count > MOST_NAMED:
         tag = f"{len(peers.answered)} of {len(peers.known)}"
     return Character(
@@ -428,7 +451,7 @@ def _peer(scene: Scene, peers: Peers, count: int) -> Character:
         "up" if peers.group else "joining",
         leads=peers.group == peers.name,
         tag=f"group {peers.group}" if peers.group else tag,
-        holds=(f"knows {knows}", *[f"waits for {waits.replace(', ', ' ')}"] * bool(waits)),
+        holds=(f"knows {knows}",),
         fill=len(peers.known) / count,
         title=f"{peers.name}: knows {knows}{f', waits for {waits}' * bool(waits)}; "
         f"{f'group {peers.group}' if peers.group else 'no group'}",
@@ -478,7 +501,7 @@ DISCOVERY_VIEWS = Views(
             gates=_peer_gates,
             meanings={
                 "+": "in no group yet",
-                "below a node": "answers from peers it knows",
+                "below a node": "whose answers it waits for",
                 "blue": "peers it knows",
                 "crown": "founded a group",
             },

@@ -86,10 +86,10 @@ VIEWS = staged(
         _stage,
         gates=_gates,
         meanings={
-            "crown": "a proposer with a ballot in progress",
             "promise 1B": "it refuses ballots below 1B (round 1 of B)",
             "x 1A": "it has accepted value x in ballot 1A",
             "log: x": "values that it knows to be chosen; they need no more promises",
+            "crown": "a proposer with a ballot in progress",
             "key": "a member (the others are not members yet, or no longer)",
         },
     ),

@@ -28,7 +28,15 @@ def members_of(text: str, names: tuple[str, ...], field: str = "members") -> tup
     return tuple(Member(each.upper(), can_vote=each.isupper()) for each in text.split())
 
 
-def begun(name: str, stored: Stored, text: str, votes: str = "") -> RaftNode:
+def begun(name: str, stored: Stored, texts: dict[str, str]) -> RaftNode:
+    """A server as its text says. It has voted for who leads its term, unless it says for whom."""
+    term = _begun(name, stored, texts[name]).server.term
+    leads = [(n, _begun(n, stored, text)) for n, text in texts.items() if "leads" in text]
+    led = (leader for leader, its in leads if its.server.term == term)
+    return _begun(name, stored, texts[name], next(led, ""))
+
+
+def _begun(name: str, stored: Stored, text: str, votes: str = "") -> RaftNode:
     """A server with a log: ``1 1 2=AB, commit 1, term 3, votes B, follows B, leads``.
 
     ``2=AB`` is an entry of term 2 with the configuration of A and B. Raises BadInput for another

@@ -3,8 +3,7 @@
 Nothing here knows of networks, clocks, chance or files. Whoever drives a server calls these
 functions, stores what the ``Output`` says, sends its messages *afterwards*, applies what is
 committed (``apply``), and gives clients their answers. A refused request is a ``Refusal``.
-Sources: Raft paper, figures 2 and 13; Ongaro's thesis, chapters 3, 4, 6 and 9; Scylla, Raft in
-Scylla.
+Sources: Raft paper, figures 2, 13; Ongaro's thesis, chapters 3, 4, 6, 9; Scylla, Raft in Scylla.
 """
 
 from __future__ import annotations
@@ -18,13 +17,7 @@ from msgspec.structs import replace
 from kit.errors import BadInput, Refusal
 from kit.protocols.raft import messages as say
 from kit.protocols.raft.rules import progress as flow
-from kit.protocols.raft.rules.configuration import (
-    Configuration,
-    Member,
-    in_order,
-    reached,
-    tally,
-)
+from kit.protocols.raft.rules.configuration import Configuration, Member, in_order, reached, tally
 from kit.protocols.raft.rules.log import Data, Entry, Log, Snapshot
 from kit.protocols.raft.rules.progress import Progress
 from kit.protocols.raft.state import (
@@ -67,10 +60,7 @@ def durable(stored: Stored, options: Options) -> Stored:
 
 
 def restart(name: str, stored: Stored, options: Options, draw: int = 0) -> Output:
-    """A server begins, or begins again, with what is on its disk; ``draw`` is its timeout.
-
-    A single voter leads at once.
-    """
+    """A server begins (again) with its disk and a timeout of ``draw``; a single voter leads."""
     kept = durable(stored, options)
     turn = _Turn(Server(name, kept, timeout=draw or options.election), options)
     if turn.server.configuration.voters == (name,):
@@ -79,26 +69,16 @@ def restart(name: str, stored: Stored, options: Options, draw: int = 0) -> Outpu
 
 
 def receive(server: Server, source: str, message: say.Message, options: Options) -> Output:
-    """A message has arrived from another server.
-
-    Raises BadInput for entries that differ from committed ones: no leader has such entries.
-    """
+    """A message has arrived. Raises BadInput for entries that contradict committed ones."""
     turn = _Turn(server, options)
     if turn.takes(source, message):
         _RECEIVED[type(message)](turn, source, message)
     return turn.done()
 
 
-def tick(
-    server: Server, options: Options, alive: Collection[str] = (), draw: int | None = None
-) -> Output:
-    """One tick of the clock passes.
-
-    ``alive`` are the servers that the failure detector takes for alive (edition ``server``).
-    ``draw`` is the timeout, in ticks, of the next wait, should one begin now.
-    """
-    turn = _Turn(server, options)
-    turn.draw = draw
+def tick(server: Server, options: Options, alive: Collection[str] = (), draw: int = 0) -> Output:
+    """One tick passes; a failure detector knows who is ``alive``, ``draw`` is the next timeout."""
+    turn = _Turn(server, options, draw)
     if isinstance(server.role, Leader):
         turn.lead_on(alive)
         return turn.done()
@@ -136,10 +116,7 @@ def step_down(server: Server, options: Options) -> Output:
 def submit(
     server: Server, command: str, options: Options, request: str = "", until: Wanted = "committed"
 ) -> Output | Refusal:
-    """A client asks for an entry: a leader appends it, another server forwards it to the leader.
-
-    The client of ``request`` has its answer once the entry is committed or applied here.
-    """
+    """A client asks the leader for an entry; it is answered once that is committed or applied."""
     turn = _Turn(server, options)
     if not server.leader:
         return Refusal(f"{server.id} knows no leader")
@@ -153,10 +130,7 @@ def submit(
 def configure(
     server: Server, members: Collection[Member], options: Options, request: str = ""
 ) -> Output | Refusal:
-    """The leader begins a change of the members, which takes effect as soon as it is in its log.
-
-    Raises BadInput for a server that is there twice.
-    """
+    """The leader begins to change the members. Raises BadInput for a server that is there twice."""
     role, log, safeguards = server.role, server.log, options.safeguards
     if not isinstance(role, Leader):
         return Refusal(f"{server.id} is not the leader")
@@ -179,7 +153,7 @@ def configure(
 def transfer(
     server: Server, options: Options, target: str = "", ticks: int | None = None
 ) -> Output | Refusal:
-    """The leader hands over, to ``target`` or whoever votes and has all entries; in so many ticks.
+    """The leader hands over, to ``target`` or a voter with all entries, within so many ticks.
 
     Until then it takes nothing new. To ask for the same once more changes nothing.
     """
@@ -187,9 +161,7 @@ def transfer(
     if not isinstance(role, Leader):
         return Refusal(f"{server.id} is not the leader")
     if not others or (target and target not in others):
-        return Refusal(
-            "there is no other voting member" if not target else f"{target} is not a voter"
-        )
+        return Refusal(f"{target} is not a voter" if target else "there is no other voting member")
     turn = _Turn(server, options)
     if role.transfer is None or role.transfer.target != target:
         turn.hand_over(Transfer(target, left=ticks))
@@ -207,10 +179,7 @@ def read_barrier(server: Server, options: Options, request: str = "") -> Output 
 
 
 def apply(server: Server, index: int, options: Options) -> Output:
-    """The state machine has applied all entries up to an index.
-
-    Raises BadInput for one that is not known to be committed.
-    """
+    """All entries up to an index are applied. Raises BadInput for one not known as committed."""
     if index > server.commit:
         raise BadInput("index", index, f"an index up to {server.commit}, the last committed one")
     turn = _Turn(server, options)
@@ -265,13 +234,12 @@ class _Turn:
     A method with a message ``m`` receives those of its kind.
     """
 
-    def __init__(self, server: Server, options: Options) -> None:
+    def __init__(self, server: Server, options: Options, draw: int = 0) -> None:
         self.before = self.server = server
         self.options, self.safeguards = options, options.safeguards
         self.messages: list[Sent] = []
         self.answers: list[Answer] = []
-        self.draw: int | None = None
-        self.aborted = False
+        self.draw, self.aborted = draw, False
 
     def done(self) -> Output:
         """What has come of it, once waiting clients have their answers."""
@@ -304,9 +272,9 @@ class _Turn:
 
     def takes(self, source: str, message: Any) -> bool:
         """Whether a message counts: one of an older term does not, a newer one ends a reign."""
-        term, of_leader = getattr(message, "term", None), isinstance(message, _OF_LEADER)
-        if term is None or isinstance(message, say.ForwardReply):
+        if not isinstance(message, say.OfTerm):
             return True
+        term, of_leader = message.term, isinstance(message, _OF_LEADER)
         if isinstance(message, say.VoteRequest) and self.withholds(message):
             return False
         if term < self.server.term:
@@ -325,6 +293,8 @@ class _Turn:
             self.follow(source)
         if of_leader:
             self.set(elapsed=0)
+        elif isinstance(message, say.Accepted | say.Rejected):
+            self.ask_again(source)
         return True
 
     def withholds(self, message: say.VoteRequest) -> bool:
@@ -334,15 +304,14 @@ class _Turn:
         return not self.options.timers or self.server.elapsed < self.options.election
 
     def correct(self, source: str, message: Any) -> None:
-        """A message of an older term: who leads in it has to hear of the newer one. Who answers can
-        be asked for a vote.
-        """
+        """Who leads in an older term has to hear of the newer; who answers can be asked to vote."""
+        s = self.server
         if isinstance(message, say.Append | say.ReadQuorum):
-            self.reject(source, 0, self.server.log.last_index, self.server.log.last_term)
+            self.send(source, say.Rejected(s.term, s.commit, 0, s.log.last_index, s.log.last_term))
         elif isinstance(message, say.Install):
-            self.send(source, say.Installed(self.server.term, False))
+            self.send(source, say.Installed(s.term, False))
         elif isinstance(message, say.VoteRequest) and message.trial:
-            self.send(source, say.VoteReply(self.server.term, False, True))
+            self.send(source, say.VoteReply(s.term, False, True))
         elif isinstance(message, say.Accepted | say.Rejected):
             self.ask_again(source)
 
@@ -358,9 +327,7 @@ class _Turn:
     # -- elections ---------------------------------------------------------------------------------
 
     def campaign(self, *, trial: bool, forced: bool = False) -> None:
-        """It asks for votes. Who is in no group of voters may not; a removal is not sure before it
-        is committed, and till then one of the former group may.
-        """
+        """A voter asks for votes, and so does a former one until its removal is committed."""
         log, known, me = self.server.log, self.server.configuration, self.server.id
         self.follow("")
         is_new = log.configured_at > self.server.commit
@@ -432,9 +399,7 @@ class _Turn:
         self.add(None)
 
     def add(self, data: Data) -> None:
-        """An entry of its own term goes into its log, where a configuration holds from then on,
-        and to all members.
-        """
+        """An entry goes into its log, where a configuration holds at once, and to all members."""
         log, index = self.server.log, self.server.log.last_index + 1
         self.store(log=log.appended(Entry(self.server.term, index, data)))
         if data is None or isinstance(data, Configuration):
@@ -546,55 +511,44 @@ class _Turn:
 
     def append_asked(self, source: str, m: say.Append) -> None:
         """Entries of the leader, which fit only behind one that both have."""
-        log = self.server.log
+        s, log = self.server, self.server.log
         if not log.matches(m.before, m.before_term):
-            return self.reject(source, m.before, *log.newest(m.before, m.before_term))
+            newest = log.newest(m.before, m.before_term)
+            return self.send(source, say.Rejected(s.term, s.commit, m.before, *newest))
         last = m.entries[-1].index if m.entries else m.before
-        sure = [e for e in m.entries if e.index <= self.server.commit]
-        if self.safeguards == RaftSafeguards() and not all(map(log.allows, sure)):
-            allowed = f"entries that agree with the committed ones up to index {self.server.commit}"
+        sure = [e for e in m.entries if e.index <= s.commit]
+        agree = all(log.term(e.index) in (None, e.term) for e in sure)
+        if self.safeguards == RaftSafeguards() and not agree:
+            allowed = f"entries that agree with the committed ones up to index {s.commit}"
             raise BadInput("entries", sure, allowed)
         self.store(log=log.merged(m.entries))
-        self.store(commit=max(self.server.commit, min(m.commit, last)))
+        self.store(commit=max(s.commit, min(m.commit, last)))
         return self.send(source, say.Accepted(self.server.term, self.server.commit, last))
-
-    def reject(self, source: str, mismatch: int, last: int, last_term: int) -> None:
-        """It says where its log differs, and up to where it may agree."""
-        term, commit = self.server.term, self.server.commit
-        self.send(source, say.Rejected(term, commit, mismatch, last, last_term))
 
     def heard_of(self, source: str, commit: int) -> Progress | None:
         """What a leader knows of a member that has answered; None: it does not lead that one."""
-        known = self.progress(source)
-        if known is None:
-            return None
-        if self.options.hears and self.options.timers:
-            self.reign(heard=tuple(sorted({*self.role.heard, source})))
-        return replace(known, commit=max(known.commit, commit))
+        if known := self.progress(source):
+            if self.options.hears and self.options.timers:
+                self.reign(heard=tuple(sorted({*self.role.heard, source})))
+            self.know(known := replace(known, commit=max(known.commit, commit)))
+        return known
 
     def accepted(self, source: str, m: say.Accepted) -> None:
         """A member has stored entries: more may be committed, and more may follow."""
-        if (known := self.heard_of(source, m.commit)) is None:
-            self.ask_again(source)
-            return
-        self.know(now := flow.accepted(known, m.last))
-        if self.is_heir(now):
-            self.tell_to_lead(source)
-        if isinstance(self.role, Leader):
-            self.commit_more()
-            self.send_to(source)
+        if known := self.heard_of(source, m.commit):
+            self.know(now := flow.accepted(known, m.last))
+            if self.is_heir(now):
+                self.tell_to_lead(source)
+            if isinstance(self.role, Leader):
+                self.commit_more()
+                self.send_to(source)
 
     def rejected(self, source: str, m: say.Rejected) -> None:
         """Logs differ: probe further down. A rejection of nothing asks who leads."""
         known = self.heard_of(source, m.commit)
-        if known is None:
-            self.ask_again(source)
-        elif m.mismatch == m.last == 0:
-            self.know(known)
+        if known and m.mismatch == m.last == 0:
             self.send_to(source, empty=True)
-        elif flow.is_stray(known, m.mismatch, m.last):
-            self.know(known)
-        else:
+        elif known and not flow.is_stray(known, m.mismatch, m.last):
             agreed, _ = self.server.log.newest(m.last, m.last_term)
             self.know(flow.rejected(known, m.mismatch, agreed))
             self.send_to(source)

@@ -143,7 +143,7 @@ class RaftGroups(NetworkModel):
         if event == "campaign":
             output = core.campaign(server, options)
         elif event == "write" and log.last_index < self.entries:
-            output = core.submit(server, f"command {log.last_index}", options)
+            output = core.submit(server, f"x{log.last_index}", options)
         elif event == "remind" and any(p.commit < server.commit for p in role.progress):
             output = core.remind(server, options)
         elif event == "snapshot":

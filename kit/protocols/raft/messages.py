@@ -9,100 +9,93 @@ from msgspec import Struct
 from kit.protocols.raft.rules.log import Entry, Snapshot
 
 
-class Append(Struct, frozen=True, tag="append", cache_hash=True):
+class OfTerm(Struct, frozen=True, cache_hash=True):
+    """A message that counts in the sender's term alone."""
+
+    term: int
+
+
+class WithCommit(OfTerm, frozen=True, cache_hash=True):
+    """One that tells up to which index its sender knows entries to be committed."""
+
+    commit: int
+
+
+class Append(OfTerm, frozen=True, tag="append", cache_hash=True):
     """Entries behind the one of ``before`` (its index) and ``before_term``; none: a heartbeat."""
 
     why: ClassVar = "The leader sends its entries; an empty append says that it still leads."
-    term: int
     before: int
     before_term: int
     commit: int
     entries: tuple[Entry, ...] = ()
 
 
-class Accepted(Struct, frozen=True, tag="accepted", cache_hash=True):
+class Accepted(WithCommit, frozen=True, tag="accepted", cache_hash=True):
     """My log agrees with yours up to ``last``."""
 
     why: ClassVar = "The leader counts who stores an entry: with a majority it is committed."
-    term: int
-    commit: int
     last: int
 
 
-class Rejected(Struct, frozen=True, tag="rejected", cache_hash=True):
-    """I do not have the entry at ``mismatch``. The last one of mine up to there that you may have,
-    too, is at ``last`` and of ``last_term``. All 0: who leads?
-    """
+class Rejected(WithCommit, frozen=True, tag="rejected", cache_hash=True):
+    """I lack the entry at ``mismatch``; we may share mine up to ``last``. All 0: who leads?"""
 
     why: ClassVar = "The leader learns that its entries do not fit, or that its term is over."
-    term: int
-    commit: int
     mismatch: int
     last: int
     last_term: int = 0
 
 
-class VoteRequest(Struct, frozen=True, tag="vote", cache_hash=True):
-    """Vote for me in ``term``; my log ends with this entry.
-
-    Of a ``trial`` (a pre-vote) nobody's term changes. ``forced``: the leader has asked for it.
-    """
+class VoteRequest(OfTerm, frozen=True, tag="vote", cache_hash=True):
+    """Vote for me in ``term``; my log ends with this entry."""
 
     why: ClassVar = "A majority of votes makes a leader; a pre-vote asks whether it would get one."
-    term: int
     last: int
     last_term: int
-    trial: bool = False
-    forced: bool = False
+    trial: bool = False  # a pre-vote, of which nobody's term changes
+    forced: bool = False  # the leader has asked for it
 
 
-class VoteReply(Struct, frozen=True, tag="voted", cache_hash=True):
+class VoteReply(OfTerm, frozen=True, tag="voted", cache_hash=True):
     """Whether you have my vote."""
 
     why: ClassVar = "Each server has one vote per term, so no two win. A pre-vote is not binding."
-    term: int
     granted: bool
     trial: bool = False
 
 
-class Install(Struct, frozen=True, tag="snapshot", cache_hash=True):
+class Install(OfTerm, frozen=True, tag="snapshot", cache_hash=True):
     """Take this snapshot: I no longer have the entries that you lack."""
 
     why: ClassVar = "The entries missing here are gone from the log: a snapshot replaces them."
-    term: int
     snapshot: Snapshot
 
 
-class Installed(Struct, frozen=True, tag="installed", cache_hash=True):
+class Installed(OfTerm, frozen=True, tag="installed", cache_hash=True):
     """Whether I have taken the snapshot."""
 
     why: ClassVar = "The leader stops waiting for it, and looks where the logs agree."
-    term: int
     success: bool
 
 
-class TimeoutNow(Struct, frozen=True, tag="lead", cache_hash=True):
+class TimeoutNow(OfTerm, frozen=True, tag="lead", cache_hash=True):
     """Begin an election at once: I hand over to you."""
 
     why: ClassVar = "A leader that hands over names the next one: no timeout is needed."
-    term: int
 
 
-class ReadQuorum(Struct, frozen=True, tag="barrier", cache_hash=True):
+class ReadQuorum(WithCommit, frozen=True, tag="barrier", cache_hash=True):
     """Do you still follow me? Read barriers up to this number wait for that."""
 
     why: ClassVar = "Another server might lead by now: does a majority still follow?"
-    term: int
-    commit: int
     number: int
 
 
-class ReadQuorumReply(Struct, frozen=True, tag="follows", cache_hash=True):
+class ReadQuorumReply(WithCommit, frozen=True, tag="follows", cache_hash=True):
     """I follow you."""
 
     why: ClassVar = "If a majority still follows, no other leader has committed anything newer."
-    term: int
-    commit: int
     number: int
 
 

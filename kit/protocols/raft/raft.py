@@ -1,8 +1,8 @@
 """Raft on a network: servers that elect a leader, which brings one log to all of them.
 
-Each step is one message, one timeout, one client or one fault; what it makes of a server is told by
-``core``. A timeout may run out at any time (or, with ``clock``, after ticks), so that whatever the
-speed of clocks and messages, a search meets it.
+Each step is one message, one timeout, one client or one fault; ``core`` says what it makes of a
+server. A timeout may run out at any time (or, with ``clock``, after ticks): a search meets every
+speed of clocks and messages.
 Sources: Raft paper; Ongaro's thesis; Scylla, Raft in Scylla.
 """
 
@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache, partial
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from typing import Any, Literal, get_args
+
+from msgspec import convert
 
 from kit.engine.actors import STILL, Post, receives
 from kit.engine.declared import always, budget, parameter, refused, safeguard, sometimes, step
@@ -28,7 +30,7 @@ from kit.protocols.raft.rules.log import Log
 from kit.protocols.raft.state import Leader, Options, Output, RaftSafeguards, Server, Stored
 from kit.protocols.raft.symmetry import renaming_alike
 
-MOST, MOST_FAULTS = 1 << 16, 9
+MOST, FEW = 1 << 16, 9
 RAFT = ("INV-RAFT",)
 TIMERS = {
     "election": (
@@ -51,13 +53,10 @@ class Raft(MachineModel):
         "An entry is committed once a majority of voters stores it."
     )
     about = "The servers, how they start, what clients ask for, and what can go wrong."
-    message = Message
 
     nodes: int = parameter(3, "how many servers there are, named A, B, C, …", ge=1, le=len(NAMES))
     members: str = parameter(
-        "A B C",
-        "the first members; lowercase for members without a vote",
-        written=True,
+        "A B C", "the first members; lowercase for members without a vote", written=True
     )
     edition: Literal["documents", "server"] = parameter(
         "documents", "the documents, or the published server"
@@ -86,14 +85,12 @@ class Raft(MachineModel):
         0, "the most messages on their way at once (0: any number)", le=40
     )
     fifo: bool = parameter(False, "whether messages on a link arrive in the order they were sent")
-    crashes: int = budget(0, "how many times a server crashes", le=MOST_FAULTS, own=False)
-    drops: int = budget(0, "how many times a message is lost", le=MOST_FAULTS, own=False)
-    duplicates: int = budget(0, "how many times a message is duplicated", le=MOST_FAULTS, own=False)
-    holds: int = budget(0, "how many times a message is held back", le=MOST_FAULTS, own=False)
-    partitions: int = budget(
-        0, "how many times the network is partitioned", le=MOST_FAULTS, own=False
-    )
-    cuts: int = budget(0, "how many times a single link is cut", le=MOST_FAULTS, own=False)
+    crashes: int = budget(0, "how many times a server crashes", le=FEW, own=False)
+    drops: int = budget(0, "how many times a message is lost", le=FEW, own=False)
+    duplicates: int = budget(0, "how many times a message is duplicated", le=FEW, own=False)
+    holds: int = budget(0, "how many times a message is held back", le=FEW, own=False)
+    partitions: int = budget(0, "how many times the network is partitioned", le=FEW, own=False)
+    cuts: int = budget(0, "how many times a single link is cut", le=FEW, own=False)
     writes_apart: bool = parameter(False, "whether writing to disk is a separate step")
 
     # fmt: off
@@ -145,9 +142,7 @@ class Raft(MachineModel):
     # fmt: on
 
     def set_up(self) -> None:
-        """Who is there. Raises BadInput for a member that is no node or twice, also in a request,
-        or a beginning of none.
-        """
+        """Who is there. Raises BadInput for members or beginnings of no node, or members twice."""
         names = tuple(NAMES[: self.nodes])
         self.first_members = members_of(self.members, names)
         for what in self.requests:
@@ -155,13 +150,12 @@ class Raft(MachineModel):
                 members_of(what.partition(" at ")[0].removeprefix("members "), names, "requests")
         if len(self.begins) > self.nodes:
             raise BadInput("begins", self.begins, f"at most {self.nodes} texts")
-        switches = RaftSafeguards.__struct_fields__
-        safeguards = RaftSafeguards(**{name: getattr(self, name) for name in switches})
+        safeguards = convert(self, RaftSafeguards, from_attributes=True)
         self.raft = Options(self.edition, self.timeout, 1, self.clock, safeguards=safeguards)
         self.connect(names, self.befallen(requests=len(self.requests), ticks=None))
         self.idle = {} if self.clock else IDLE
         if not self.detector and not self.fifo:
-            self.partial_order = CommutingDeliveries(watched=_watched, timers=self.undisturbed)
+            self.partial_order = CommutingDeliveries(watched=self.gist, timers=self.undisturbed)
         links = self.cuts or self.partitions or self.writes_apart or self.fifo
         self.symmetry = None if links or self.holds else renaming_alike(self)
 
@@ -170,11 +164,8 @@ class Raft(MachineModel):
         member = any(each.id == node for each in self.first_members)
         stored = core.first_stored(self.first_members) if member else Stored()
         texts = dict(zip(self.names, self.begins, strict=False))
-        if text := texts.get(node):
-            term = begun(node, stored, text).server.term
-            leads = [(n, begun(n, stored, each)) for n, each in texts.items() if "leads" in each]
-            led = (leader for leader, its in leads if its.server.term == term)
-            return begun(node, stored, text, next(led, "")), ()
+        if texts.get(node):
+            return begun(node, stored, texts), ()
         return self.after(RaftNode(Server(node)), core.restart(node, stored, self.raft))[0], ()
 
     # -- a server and what befalls it --------------------------------------------------------------
@@ -186,17 +177,15 @@ class Raft(MachineModel):
             machine = tuple(output.snapshot.state.split())
         machine += tuple(map(words.entry_text, output.committed))
         final = core.apply(output.server, output.server.commit, self.raft)
-        answers = (
-            Answer(a.request, words.answer_text(a)) for a in (*output.answers, *final.answers)
-        )
+        every = (*output.answers, *final.answers)
+        answers = (Answer(each.request, words.answer_text(each)) for each in every)
         posts = (Post(each.target, each.message) for each in output.messages)
         return RaftNode(final.server, machine), (*posts, *answers)
 
     @receives(*get_args(Message))
-    def receives_message(self, state: RaftNode, envelope: Envelope[Any]) -> Turn:
+    def receives_message(self, state: RaftNode, sent: Envelope[Any]) -> Turn:
         """A message arrives."""
-        source, message = envelope.source, envelope.message
-        return self.after(state, core.receive(state.server, source, message, self.raft))
+        return self.after(state, core.receive(state.server, sent.source, sent.message, self.raft))
 
     def disk(self, state: RaftNode) -> Stored:
         """What outlives a crash: of the documents not the commit index."""
@@ -229,18 +218,17 @@ class Raft(MachineModel):
         """A timeout has run out; with a clock, a tick has passed, and the next wait is drawn."""
         server, options = state.server, self.raft
         if self.clock:
-            draw = None if timer == "clock" else int(timer)
+            draw = 0 if timer == "clock" else int(timer)
             return self.after(state, core.tick(server, options, self.names, draw))
         events = {"election": core.campaign, "repeat": core.remind, "quorum": core.step_down}
         return self.after(state, events[timer](server, options))
 
     def tick(self, s: Any, node: int, timer: str) -> Any:
         """A timer that is set may run out, where that may be and changes anything."""
-        server = s.nodes[node].server
         if timer == "quorum" and not self.is_deaf(s, node):
             return None
         if timer == "election" and self.detector and self.heard_leader(s, node):
-            return refused(f"{server.id} hears from its leader")
+            return refused(f"{self.names[node]} hears from its leader")
         return super().tick(s, node, timer)
 
     def why(self, action: Any) -> str:
@@ -273,8 +261,10 @@ class Raft(MachineModel):
         return name if leads and name in self.heard(s, node) else ""
 
     def gist(self, node: RaftNode) -> Any:
-        """All but what a leader notes of the others."""
-        return _watched(node)
+        """What properties read: all but what a leader notes of the others."""
+        server = node.server
+        leads = isinstance(server.role, Leader)
+        return leads, server.term, server.log, server.commit, node.machine
 
     def is_brought(self, s: MachineState) -> bool:
         """Whether a server leads that is not to hand over, and all members know what it has."""
@@ -294,10 +284,9 @@ class Raft(MachineModel):
     def asks(self, s: MachineState) -> Iterable[str]:
         """The next request; a read says after which answered index it begins."""
         nth = len(self.requests) - (s.left.requests or 0)
+        newest = max((index_in(a.outcome) for a in s.answers), default=0)
         for what in self.requests[nth : nth + 1]:
-            reads = what.startswith("read")
-            newest = max((index_in(a.outcome) for a in s.answers), default=0) if reads else 0
-            yield f"{what} after {newest}" if reads else what
+            yield f"{what} after {newest}" if what.startswith("read") else what
 
     def requested(self, node: str, state: RaftNode, what: str) -> Turn | Refusal:
         """A client of a server asks: without a name only whoever leads."""
@@ -332,9 +321,7 @@ class Raft(MachineModel):
         return None
 
     @step("INV-RAFT")
-    def leader_only_appends(
-        self, before: MachineState, action: Any, after: MachineState
-    ) -> str | None:
+    def leader_only_appends(self, before: Any, action: Any, after: Any) -> str | None:
         """A leader never changes or removes an entry in its log."""
         for was, now in zip(before.nodes, after.nodes, strict=True):
             a, b = was.server, now.server
@@ -354,12 +341,10 @@ class Raft(MachineModel):
     @always("INV-RAFT")
     def leader_has_all(self, s: MachineState) -> str | None:
         """A leader has every entry that was committed in an earlier term."""
-        for leader, _ in leading(s):
-            for other in (n.server for n in s.nodes if n.server.term <= leader.term):
-                if (index := _lacks(leader.log, other.log, other.commit)) and other is not leader:
-                    return (
-                        f"{leader.id} leads without entry {index}, which {other.id} has committed"
-                    )
+        for (leader, _), other in product(leading(s), [n.server for n in s.nodes]):
+            later = other is not leader and other.term <= leader.term
+            if later and (index := _lacks(leader.log, other.log, other.commit)):
+                return f"{leader.id} leads without entry {index}, which {other.id} has committed"
         return None
 
     @always("INV-RAFT")
@@ -400,9 +385,7 @@ class Raft(MachineModel):
         return None
 
     @step("INV-PROGRESS", on=(MachineModel.tick,))
-    def terms_need_others(
-        self, before: MachineState, action: Any, after: MachineState
-    ) -> str | None:
+    def terms_need_others(self, before: Any, action: Any, after: Any) -> str | None:
         """A server that cannot reach a majority does not begin a term."""
         i = self.names.index(action.node)
         was, now = before.nodes[i].server, after.nodes[i].server
@@ -462,23 +445,14 @@ class Raft(MachineModel):
 
 def index_in(outcome: str) -> int:
     """The index in ``committed at 2``; 0 where there is none."""
-    _, _, index = outcome.partition(" at ")
-    return int(index or 0)
-
-
-def _watched(node: RaftNode) -> Any:
-    """What properties read of a server."""
-    server = node.server
-    leads = isinstance(server.role, Leader)
-    return leads, server.term, server.log, server.commit, node.machine
+    return int(outcome.partition(" at ")[2] or 0)
 
 
 @lru_cache(MOST)
 def _is_stale(answer: Answer) -> bool:
     """Whether a read was answered, of less than the index after which it began."""
-    _, _, floor = answer.request.partition(" after ")
-    reads = bool(floor) and answer.outcome.startswith("read")
-    return reads and index_in(answer.outcome) < int(floor)
+    floor = int(answer.request.partition(" after ")[2] or 0)
+    return answer.outcome.startswith("read") and index_in(answer.outcome) < floor
 
 
 @lru_cache(MOST)
@@ -498,9 +472,8 @@ def leading(s: MachineState) -> list[tuple[Server, Leader]]:
 @lru_cache(MOST)
 def _lacks(log: Log, other: Log, commit: int) -> int:
     """The first index up to ``commit`` at which a log does not have the entry of another one."""
-    first = log.shared(other) + 1
-    known = other.part(first, commit - first + 1) if first <= commit else ()
-    return next((e.index for e in known if not log.matches(e.index, e.term)), 0)
+    rest = (e for e in other.part(log.shared(other) + 1) if e.index <= commit)
+    return next((e.index for e in rest if not log.matches(e.index, e.term)), 0)
 
 
 @lru_cache(MOST)
@@ -517,7 +490,6 @@ def _is_kept(log: Log, commit: int, names: tuple[str, ...], disks: tuple[Log, ..
 
 def _meet(first: Configuration, other: Configuration) -> bool:
     """Whether no two majorities, of one configuration each, are apart."""
-    every = sorted({*first.voters, *other.voters})
-    sets = (some for size in range(len(every) + 1) for some in combinations(every, size))
-    winning = [{*some} for some in sets if tally(first, some) == "won"]
-    return not any(tally(other, {*every} - each) == "won" for each in winning)
+    every = {*first.voters, *other.voters}
+    sides = ({*some} for size in range(len(every) + 1) for some in combinations(every, size))
+    return not any(tally(first, each) == "won" == tally(other, every - each) for each in sides)

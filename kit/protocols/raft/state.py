@@ -36,11 +36,10 @@ class Options(Struct, frozen=True, cache_hash=True):
     """How servers of a group behave.
 
     Edition ``documents``: leaders send heartbeats, and who hears one grants no vote. Edition
-    ``server``: who is alive is asked of a failure detector outside, the commit index is stored, and
-    every change of members is a joint one. ``election`` and ``heartbeat`` are in ticks. Without
-    ``timers`` nothing is counted: the caller says when a timeout has run out. ``in_flight`` bounds
-    messages to a follower, ``batch`` entries of a message (0: all). A snapshot keeps ``trailing``
-    entries before it.
+    ``server``: a failure detector outside says who is alive, the commit index is stored, and every
+    change of members is a joint one. ``election`` and ``heartbeat`` are in ticks; without
+    ``timers`` the caller says when a timeout has run out. ``in_flight`` bounds messages to a
+    follower, ``batch`` entries of one (0: all). A snapshot keeps ``trailing`` entries before it.
     """
 
     edition: Edition = "server"
@@ -91,56 +90,44 @@ class Read(Struct, frozen=True, cache_hash=True):
 
 
 class Transfer(Struct, frozen=True, cache_hash=True):
-    """Leadership is being handed over, to ``target`` (empty: whoever has all entries first).
-
-    ``heir``: who was told to lead. ``left``: ticks until it is given up (None: never).
-    """
+    """Leadership is being handed over, to ``target`` (empty: whoever has all entries first)."""
 
     target: str = ""
-    heir: str = ""
-    left: int | None = None
+    heir: str = ""  # who was told to lead
+    left: int | None = None  # ticks until it is given up; None: never
 
 
 class Leader(Struct, frozen=True, tag="leader", cache_hash=True):
-    """Leads: how far each other member is, which reads wait, who has answered of late.
-
-    ``barrier`` is the number of its last read barrier, ``ticks`` count up to a heartbeat.
-    """
+    """Leads: how far each other member is, which reads wait, who has answered of late."""
 
     progress: tuple[Progress, ...] = ()
     reads: tuple[Read, ...] = ()
-    barrier: int = 0
+    barrier: int = 0  # the number of the last read barrier
     transfer: Transfer | None = None
     heard: tuple[str, ...] = ()
-    ticks: int = 0
+    ticks: int = 0  # they count up to a heartbeat
 
 
 Role: TypeAlias = Follower | Candidate | Leader
 
 
 class Waiting(Struct, frozen=True, cache_hash=True):
-    """A client of this server waits until this entry is committed or applied, or may be read.
-
-    Index 0: nobody has said yet which index it is.
-    """
+    """A client of this server waits until this entry is committed or applied, or may be read."""
 
     request: str
     until: Wanted
     term: int = 0
-    index: int = 0
+    index: int = 0  # 0: nobody has said yet which it is
 
 
 class Server(Struct, frozen=True, cache_hash=True):
-    """A server: what it has stored, its role, how far its state machine is, who waits for it.
-
-    ``elapsed`` ticks of ``timeout`` have passed without a sign of life.
-    """
+    """A server: what it has stored, its role, how far its state machine is, who waits for it."""
 
     id: str
     stored: Stored = Stored()
     role: Role = Follower()
     applied: int = 0
-    elapsed: int = 0
+    elapsed: int = 0  # ticks of the timeout, without a sign of life
     timeout: int = 0
     waiting: tuple[Waiting, ...] = ()
 
@@ -193,15 +180,12 @@ class Sent(Struct, frozen=True, cache_hash=True):
 
 
 class Written(Struct, frozen=True):
-    """What has to be written before anything is sent; None, 0 or nothing: that stays as it was.
-
-    Entries from ``cut`` on go first (0: none), then ``entries`` are added.
-    """
+    """What has to be written before anything is sent; None, 0 or nothing: that stays as it was."""
 
     term_and_vote: tuple[int, str] | None = None
     snapshot: Snapshot | None = None
-    cut: int = 0
-    entries: tuple[Entry, ...] = ()
+    cut: int = 0  # entries from here on go first
+    entries: tuple[Entry, ...] = ()  # these are added then
     commit: int | None = None
 
 
@@ -209,8 +193,7 @@ class Output(Struct, frozen=True):
     """What an event makes of a server (``server``), and what it causes, in this order.
 
     ``written`` is stored, then ``messages`` are sent; the state machine loads a new ``snapshot``
-    and applies ``committed`` entries; clients get their ``answers``. ``aborted``: a transfer of
-    leadership was given up.
+    and applies ``committed`` entries; clients get ``answers``. ``aborted``: a transfer ended.
     """
 
     before: Server
@@ -223,18 +206,14 @@ class Output(Struct, frozen=True):
     def written(self) -> Written:
         """What differs from what was stored before."""
         was, now = self.before.stored, self.server.stored
-        changed = (now.term, now.vote) != (was.term, was.vote)
+        votes = (now.term, now.vote) if (now.term, now.vote) != (was.term, was.vote) else None
         snapshot = now.log.snapshot if now.log.snapshot != was.log.snapshot else None
+        commit = now.commit if now.commit != was.commit else None
         agreed = min(now.log.last_index, was.log.last_index)
         while now.log.entry(agreed) and was.log.entry(agreed) != now.log.entry(agreed):
             agreed -= 1
-        return Written(
-            (now.term, now.vote) if changed else None,
-            snapshot,
-            agreed + 1 if agreed < was.log.last_index else 0,
-            now.log.part(agreed + 1),
-            now.commit if now.commit != was.commit else None,
-        )
+        cut = agreed + 1 if agreed < was.log.last_index else 0
+        return Written(votes, snapshot, cut, now.log.part(agreed + 1), commit)
 
     @property
     def snapshot(self) -> Snapshot | None:

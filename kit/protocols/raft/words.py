@@ -1,6 +1,7 @@
 """What people read of messages and servers. Names of messages are those of the Raft paper."""
 
 from functools import lru_cache
+from re import sub
 from typing import Any
 
 from kit.protocols.raft import messages as m
@@ -13,9 +14,9 @@ _SAID: dict[type, tuple[str, str]] = {
     m.Accepted: ("accepted {last}", "the answer that its log agrees up to index {last}"),
     m.Rejected: ("rejected {mismatch}", "the answer that it lacks the entry at index {mismatch}"),
     m.VoteRequest: ("{vote}? t{term}", "a {vote} request for term {term}"),
-    m.VoteReply: ("{vote}: {granted}", "a {vote} for term {term}"),
-    m.Install: ("snapshot {index}", "a snapshot up to index {index}"),
-    m.Installed: ("{taken}", "the answer that it has {taken} the snapshot"),
+    m.VoteReply: ("{vote}: yes", "a {vote} for term {term}"),
+    m.Install: ("snapshot {snapshot.index}", "a snapshot up to index {snapshot.index}"),
+    m.Installed: ("installed", "the answer that it has installed the snapshot"),
     m.TimeoutNow: ("lead now", "the request to lead in its place"),
     m.ReadQuorum: ("still leads?", "a leadership check for term {term}"),
     m.ReadQuorumReply: ("follows", "the answer that it follows in term {term}"),
@@ -24,31 +25,27 @@ _SAID: dict[type, tuple[str, str]] = {
     m.ReadRequest: ("read?", "a request for the read index"),
     m.ReadReply: ("read at {index}", "the answer that a read must wait for index {index}"),
 }
+_DENIED: dict[type, tuple[str, str, str]] = {
+    m.Rejected: ("mismatch", "rejected, t{term}", "the answer that it is in term {term}"),
+    m.VoteReply: ("granted", "{vote}: no", "a refusal to {vote} (term {term})"),
+    m.Installed: ("success", "not installed", "the answer that it has not installed the snapshot"),
+    m.ForwardReply: ("index", "not taken", "the answer that it takes no command"),
+}
+"""What is said instead where this field is 0 or False."""
 
 
 def said(message: m.Message, *, fully: bool = False) -> str:
     """A message in short, or with all that a sentence needs."""
     fields: dict[str, Any] = {name: getattr(message, name) for name in message.__struct_fields__}
+    fields["vote"] = "pre-vote" if fields.get("trial") else "vote"
     if isinstance(message, m.Append):
         texts = (entry_text(each) if fully else brief_text(each) for each in message.entries)
         fields["entries"] = " ".join(texts) or "nothing"
-    if isinstance(message, m.Install):
-        fields["index"] = message.snapshot.index
-    if isinstance(message, m.VoteReply):
-        fields["granted"] = "yes" if message.granted else "no"
-        if fully and not message.granted:
-            return f"a refusal to {'pre-' * message.trial}vote (term {message.term})"
-    if isinstance(message, m.Installed):
-        fields["taken"] = "installed" if message.success else "not installed"
-    if isinstance(message, m.Rejected) and not message.mismatch:
-        return (f"rejected, t{message.term}", f"the answer that it is in term {message.term}")[
-            fully
-        ]
-    if isinstance(message, m.ForwardReply) and not message.index:
-        return ("not taken", "the answer that it takes no command")[fully]
+    field, *denial = _DENIED.get(type(message), ("",))
+    if field and not fields[field]:
+        return denial[fully].format_map(fields)
     if isinstance(message, m.ReadReply) and message.index is None:
         return ("no read index", "the answer that it has no read index to give")[fully]
-    fields["vote"] = "pre-vote" if getattr(message, "trial", False) else "vote"
     return _SAID[type(message)][fully].format_map(fields)
 
 
@@ -75,9 +72,7 @@ def entry_text(entry: Entry) -> str:
 
 def brief_text(entry: Entry) -> str:
     """The same in few letters: of two groups of members those that are to be, ``2:→{A B C}``."""
-    text = entry_text(entry)
-    before, joint, after = text.partition("→")
-    return f"{before.partition(':')[0]}:{joint}{after}" if joint else text
+    return sub(":.*?→", ":→", entry_text(entry), count=1)
 
 
 def data_text(data: Data) -> str:

@@ -30,6 +30,7 @@ from kit.engine.declared import (
     safeguard,
     sometimes,
     step,
+    there_and_back,
 )
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Awaited, BadInput, Refusal, are, counted
@@ -224,15 +225,18 @@ class Failures(VotingModel[FailuresState]):
             )
 
     def fetched(self, before: FailuresState, action: Any, after: FailuresState) -> Iterator[Travel]:
-        """The newest schema, from the first voter on the node's side that has it."""
+        """A question to the first other voter on the node's side that has the newest schema, which
+        answers with it, unless the node has it.
+        """
         node = self.number(action.node)
         newest = after.schemas[node]
-        voters = nodes_in(before.side_of(node) & before.voters)
+        voters = nodes_in(before.side_of(node) & before.voters & ~(1 << node))
         holder = next((i for i in voters if before.schemas[i] == newest), None)
-        if holder is not None and before.schemas[node] != newest:
-            text = f"{self.names[holder]} → {action.node}: the newest schema"
-            source, target = self.spot(self.names[holder]), self.spot(action.node)
-            yield Travel("data", source, target, "schema", text)
+        if holder is not None:
+            has = "up to date" if before.schemas[node] == newest else f"schema {columns(newest)}"
+            yield from there_and_back(
+                action.node, self.names[holder], "newest?", has, ("request", "data")
+            )
 
     @action(verb="catch up {node}", each=behind, travels=fetched)
     @purpose("A node serves with the newest schema that it can reach.")

@@ -219,7 +219,14 @@ class Recovery(LostMajority[RecoveryState]):
             )
         return s.at(node, group_id=NO_GROUP)
 
-    @action(label="read commit_idx")
+    def indexes(self, before: RecoveryState, act: Any, after: RecoveryState) -> Iterator[Travel]:
+        """Each live node tells the operator its own."""
+        for node in nodes_in(before.live):
+            name, label = self.names[node], f"commit_idx {before.nodes[node].index}"
+            text = f"{name} → the operator: {label}"
+            yield Travel("answer", self.spot(name), "operator", label, text)
+
+    @action(label="read commit_idx", travels=indexes)
     @purpose("The node with the most entries should lead, or entries could be lost.")
     def read(self, s: RecoveryState) -> Next:
         """The operator reads commit_idx on every live node."""

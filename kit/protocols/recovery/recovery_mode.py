@@ -27,6 +27,7 @@ from kit.engine.declared import (
     refused,
     sometimes,
     step,
+    there_and_back,
 )
 from kit.engine.flows import ServerLine
 from kit.engine.registry import Fuzzing, Scenario
@@ -402,8 +403,13 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         return s.merged(node, source)
 
     def snapshot(self, before: ModeState, act: Any, after: ModeState) -> Iterator[Travel]:
-        """The state of the group that a node joins, from the first member that is up."""
+        """The state of the group that a node joins, from the first member that is up; a node that
+        creates one has asked all that it knows.
+        """
         node = self.number(act.node)
+        if isinstance(act, Enter) and self.is_alone(after, act):
+            for name in self.named(before.contacts(node) & ~(1 << node)):
+                yield from there_and_back(act.node, name, "which group?", "no group")
         if others := after.running(node) & ~(1 << node):
             source = self.names[next(nodes_in(others))]
             text = f"{source} → {act.node}: snapshot of {{group}}"

@@ -311,6 +311,16 @@ class Join(NetworkModel):
     def _led(self, s: ActorState, action: Any) -> str:
         return tables(s).coordinator
 
+    def _written(self, before: ActorState, action: Any, after: ActorState) -> Iterator[Travel]:
+        """What a member writes in group 0."""
+        node = getattr(action, "node", "") or lead(before)
+        if len(tables(after).members) > len(tables(before).members):
+            yield Travel("entry", node, GROUP0, f"add {tables(after).members[-1]}")
+        for row in tables(after).rows:
+            if row not in tables(before).rows:
+                what = f"{row.host} asks" if row.state == "none" else f"{row.host} {row.state}"
+                yield Travel("entry", node, GROUP0, what)
+
     def _place_words(self, before: ActorState, action: Any, after: ActorState) -> str:
         for row in tables(after).rows:
             if row not in tables(before).rows:
@@ -325,6 +335,7 @@ class Join(NetworkModel):
         each=lambda m, s: where(bool(getattr(state, "handling", ())) for state in s.nodes),
         label="{node} checks the request with group 0",
         says=_place_words,
+        travels=_written,
     )
     @purpose("A request in the tables outlives the node that put it there.")
     def place_request(self, s: ActorState, node: Node) -> Next:
@@ -383,6 +394,7 @@ class Join(NetworkModel):
         tag="add",
         by=_led,
         label=lambda m, s, action: f"{lead(s)} adds {joining(s)} to group 0",
+        travels=_written,
     )
     @purpose("A member of group 0 gets the log, and with it all metadata.")
     def add_member(self, s: ActorState) -> Next:
@@ -423,7 +435,12 @@ class Join(NetworkModel):
             ends = f"its replace succeeds, and {', '.join(row.replaces)} has left"
         return f"{{lead}} has the answer from {row.host}; {ends}."
 
-    @action(by=_led, label=lambda m, s, action: f"{lead(s)} ends the operation", says=_end_words)
+    @action(
+        by=_led,
+        label=lambda m, s, action: f"{lead(s)} ends the operation",
+        says=_end_words,
+        travels=_written,
+    )
     @purpose("The coordinator continues once it knows that the joiner has its answer.")
     def conclude(self, s: ActorState) -> Next:
         """The coordinator has the joiner's answer; the operation continues and succeeds."""
@@ -479,6 +496,9 @@ class Join(NetworkModel):
         by=JOINER,
         label=lambda m, s, action: f"{joiner(s).host} reads the outcome in group 0",
         says=_outcome_words,
+        travels=lambda m, before, action, after: [
+            Travel("entry", GROUP0, JOINER, joiner(after).status)
+        ],
     )
     @purpose("The log shows each member how its join ended.")
     def learn_outcome(self, s: ActorState) -> Next:

@@ -30,6 +30,7 @@ from kit.engine.declared import (
     safeguard,
     sometimes,
     step,
+    there_and_back,
 )
 from kit.engine.flows import ServerLine
 from kit.engine.registry import Fuzzing, Scenario
@@ -309,14 +310,14 @@ class RaftUpgrade(NodeModel[Cluster]):
         return s.at(node, schema=schema, by_group0=False)  # the version is a hash again
 
     def asks_member(self, before: Cluster, act: Any, after: Cluster) -> Iterator[Travel]:
-        """To a member that it reaches, and back; nothing where it creates the group."""
+        """To a member that it reaches, and back; who creates the group has asked all."""
         number = self.number(act.node)
-        group = after.nodes[number].group
-        there = before.where(lambda n: n.group == group) & before.linked(number)
-        for member in before.in_turn(number, there)[:1]:
-            name = self.names[member]
-            yield Travel("request", act.node, name, "discovery", leg=0)
-            yield Travel("answer", name, act.node, f"group {group}", leg=1)
+        group, linked = after.nodes[number].group, before.linked(number)
+        there = before.where(lambda n: n.group == group) & linked
+        asked = before.in_turn(number, there)[:1] or nodes_in(linked & ~(1 << number))
+        for name in map(self.names.__getitem__, asked):
+            found = f"group {group}" if there else "no group"
+            yield from there_and_back(act.node, name, "discovery", found)
 
     @action(
         kind="phase",

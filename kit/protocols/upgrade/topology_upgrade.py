@@ -38,7 +38,7 @@ from kit.protocols.upgrade import rules
 NOBODY = -1
 """No node leads group 0."""
 MOST = 9
-GENERATIONS = "generations"
+GENERATIONS, TABLE = "generations", "table"
 """The key of what ``system.cdc_generations_v3`` holds."""
 NO_MAJORITY = refused("no majority of group 0 is up")
 NO_LEADER = refused("group 0 has no leader with a majority")
@@ -190,7 +190,9 @@ class TopologyUpgrade(NodeModel[Cluster]):
         each=lambda m, s: s.unread if s.upgrade_state == rules.BUILDING else 0,
         travels=[
             Travel("data", "gossip:{node}", "topology:{node}", "{node}",
-                   "{node}'s gossip state → its row in system.topology")
+                   "{node}'s gossip state → its row in system.topology"),
+            Travel("entry", "n:{leader}", TABLE, "row of {node}",
+                   "{leader} → system.topology: the row of {node}"),
         ],
     )  # fmt: skip
     @purpose("The table takes over from gossip, so it must hold what gossip knew.")
@@ -257,7 +259,9 @@ class TopologyUpgrade(NodeModel[Cluster]):
             else "{node} sends {follows}; its request is queued."
         ),
         travels=[
-            Travel("request", "{node}", "{leader}", "JOIN_NODE_QUERY"),
+            Travel(
+                "request", "n:{node}", "n:{leader}", "query", "{node} → {leader}: JOIN_NODE_QUERY"
+            ),
             Travel("answer", "{leader}", "{node}", "{before.upgrade_state}"),
             Travel("request", "{node}", "{leader}", "{follows}"),
         ],
@@ -289,7 +293,15 @@ class TopologyUpgrade(NodeModel[Cluster]):
     @action(
         kind="join",
         each=lambda m, s: s.where(lambda n: n.standing == "queued"),
-        travels=[Travel("answer", "{leader}", "{node}", "JOIN_NODE_RESPONSE")],
+        travels=[
+            Travel(
+                "answer",
+                "n:{leader}",
+                "n:{node}",
+                "response",
+                "{leader} → {node}: JOIN_NODE_RESPONSE",
+            )
+        ],
     )
     @purpose("Joins now go through the table.")
     def serve(self, s: Cluster, node: Node) -> Next:

@@ -97,8 +97,15 @@ def _signed(part: Frag, model: str, within: str) -> Frag:
     return Frag("g", (*own, ("data-of", thing)), (h("title", words), *kids), key)
 
 
+IDLE = ".45"
+"""How much is seen of the picture of a world in which the step changes nothing."""
+
+
 def in_world(drawn: Frag, scene: Scene, world: str) -> Frag:
-    """A picture of a world as part of the board: its own keys, and controls that the board has."""
+    """A picture of a world as part of the board: its own keys, and controls that the board has. It
+    is pale while the other one acts.
+    """
+    acts = scene.action is None or scene.model.part_of(scene.action)[0] == world
     m, own = scene.model, part_scene(scene, world)
     marks = {
         f"do:{mark(own.model, action)}": f"do:{mark(m, m.wrap[world](action))}"
@@ -109,6 +116,8 @@ def in_world(drawn: Frag, scene: Scene, world: str) -> Frag:
         part = _signed(part, own.model.name, within)
         within = part.key or within
         attrs, key = dict(part.attrs), part.key
+        if part.tag == "svg" and not acts:
+            attrs["opacity"] = IDLE
         if "data-act" in attrs:
             attrs["data-act"] = marks.get(attrs["data-act"], attrs["data-act"])
         if (thing := thing_of(part)) is not None:

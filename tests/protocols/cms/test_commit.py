@@ -117,13 +117,24 @@ def test_any_node_asks_any_member() -> None:
     for node, member in product("ABCD", "ABC"):
         timeline = after("commit", {"events": (f"drop table t at {node}",)}, f"submit r1 {member}")
         flows = [(flow.kind, flow.from_key, flow.to_key) for flow in last_flows(timeline)]
-        asks = f"n:{node}" if node != member else "r1"  # its own client's
-        assert flows == [("request", asks, f"n:{member}")]
+        asks = [("request", "r1", f"n:{node}")]  # its client's
+        asks += [("request", f"n:{node}", f"n:{member}")] * (node != member)
+        assert flows == asks
     timeline = after("commit", {"events": ("drop table t at B to D",)}, "submit r1 D")
-    request, answer = last_flows(timeline)
+    _, request, answer = last_flows(timeline)
     assert (request.to_key, answer.from_key) == ("n:D", "n:D")
     assert answer.label == "members: A, B, C"
     assert timeline.state.requests[0].stage == "waiting"
+
+
+def test_a_client_hears_from_the_node_that_it_asked() -> None:
+    """The member's answer goes to the submitter, and from there to the client."""
+    given = {"members": 1, "nodes": 2, "events": ("drop table t at B",)}
+    timeline = after("commit", given, "submit r1 A", "ballot A", "propose A", "learn A",
+                     "answer A")  # fmt: skip
+    assert [(flow.from_key, flow.to_key, flow.label) for flow in last_flows(timeline)] == [
+        ("n:A", "n:B", "committed"), ("n:B", "r1", "committed")
+    ]  # fmt: skip
 
 
 @pytest.mark.spec("B-011")

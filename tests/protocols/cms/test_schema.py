@@ -305,6 +305,24 @@ def test_gossipinfo_follows_the_log() -> None:
     ]
 
 
+def test_a_client_hears_what_became_of_its_change() -> None:
+    """The loser's answer comes from the CMS by way of the node that it asked; by gossip a node
+    answers at once.
+    """
+    first, second = both("type")
+    timeline = played({"nodes": 2, "race": "type"}, (), first, second, f"decide {first}")
+    assert [(f.kind, f.from_key, f.to_key) for f in travelled(timeline)] == [
+        ("answer", "n:A", "c1")
+    ]  # fmt: skip
+    timeline = played({"nodes": 2, "race": "type"}, (), first, second, f"decide {first}",
+                      f"decide {second}")  # fmt: skip
+    assert [(f.kind, f.from_key, f.to_key) for f in travelled(timeline)] == [
+        ("refusal", "n:A", "n:B"), ("refusal", "n:B", "c2")
+    ]  # fmt: skip
+    by_gossip = played({"nodes": 2, "race": "type"}, BY_GOSSIP, first)
+    assert [(f.from_key, f.to_key) for f in travelled(by_gossip)] == [("c1", "n:A"), ("n:A", "c1")]
+
+
 @pytest.mark.spec("B-064")
 def test_a_joiner_asks_a_seed_and_fetches_the_log_from_the_cms() -> None:
     """Two arrows to the seed and back, and two to the member: nobody else serves it at first."""

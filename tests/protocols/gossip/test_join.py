@@ -12,7 +12,7 @@ from kit.engine.registry import build, entries, entry_of
 from kit.engine.scenario import files, open_file
 from kit.errors import BadInput
 from kit.protocols.gossip.rules import View, gives_up, pending, replicas, started
-from tests.views.frames import after, check_frame, last_flows, panel_text, scenes, walk
+from tests.views.frames import after, check_frame, go_on, last_flows, panel_text, scenes, walk
 
 SCENARIOS = [f"gossip_join/{one.name}" for one in entries()["gossip_join"].scenarios]
 HEARD = ("shadow X A", "boot X", "gossip A X", "gossip A B")
@@ -164,3 +164,17 @@ def test_more_replicas_than_members_are_refused() -> None:
     """The key needs as many members as it has replicas."""
     with pytest.raises(BadInput, match="rf: got 3"):
         build("gossip_join", {"rf": 3, "nodes": 2})
+
+
+def test_what_is_copied_is_seen_on_the_disk() -> None:
+    """The joiner has the range once it has streamed, whether or not anything was written."""
+    timeline = after("gossip_join", {}, *HEARD, "gossip A C")
+    assert "X: BOOT, no data" in panel_text(timeline, "ring")
+    go_on(timeline, "stream X")
+    assert "X: streamed, range" in panel_text(timeline, "ring")
+    given = {"operation": "removenode", "rf": 3}
+    removing = ("removenode A Z", "gossip A B", "gossip A C")
+    timeline = after("gossip_join", given, *removing)
+    assert "C: member, no data" in panel_text(timeline, "ring")
+    go_on(timeline, "restore A")
+    assert "C: member, range" in panel_text(timeline, "ring")

@@ -185,6 +185,9 @@ def test_the_peers_grow_until_nobody_is_new() -> None:
     words = panel(timeline, "peers").wording(scene_at(timeline, timeline.at))
     assert "A: knows A, B, waits for B; no group" in words
     assert "C: knows B, C, waits for B; no group" in words
+    drawn = panel(timeline, "peers").draw(scene_at(timeline, timeline.at))
+    [node] = [each for each in drawn.walk() if each.key == "n:A"]
+    assert node.text().endswith("A waits for B knows A, B")
     while not timeline.state.nodes[0].group:
         timeline.forward()
     words = panel(timeline, "peers").wording(scene_at(timeline, timeline.at))

@@ -118,6 +118,13 @@ def test_the_history_is_sorted_by_ids_that_grow() -> None:
     )
 
 
+def test_the_history_says_how_far_a_change_is() -> None:
+    """The node, its change, the step of eight that it has done last, and what that found."""
+    driven = Driven(operations=ONE).submitted(ONE[0])
+    rows = [part for part in driven.drawn("history").walk() if (part.key or "")[:5] == "held:"]
+    assert [row.text() for row in rows] == ["A create table ks.t 6 submit 1 → 4"]
+
+
 @pytest.mark.spec("C-029")
 def test_a_node_has_one_lock() -> None:
     """While A holds its lock another change at A has to wait; the guard's tab shows the lock."""

@@ -9,7 +9,9 @@ import pytest
 from kit.engine.check import check
 from kit.engine.registry import build
 from kit.protocols.raft.commit_log import size
+from kit.views.panel import scene_of
 from tests.views.frames import after, check_frame, go_on, last_flows, panel_text, scenes, walk
+from tests.views.test_stage import pictured
 
 CONFIGURATIONS: tuple[dict[str, Any], ...] = (
     {},
@@ -41,6 +43,13 @@ def test_a_crash_right_after_a_commit_loses_nothing() -> None:
     verbs = ("write D0", "change definition", "disk", "answer", "crash")
     timeline = after("commit_log", {}, *verbs)
     text = panel_text(timeline, "segments")
+    said = [pictured(scene_of(timeline, at)).text() for at in range(len(verbs) + 1)]
+    assert "M empty nothing yet" in said[0]
+    assert ["t1: waits for disk" in each for each in said] == [at == 2 for at in range(6)]
+    assert "t1: answer is due" in said[3]
+    assert "M synced 1: t1" in said[3]
+    assert ["down" in each for each in said] == [at == 5 for at in range(6)]
+    assert "1 write; lost: w1" in said[5]
     assert "M segment 1: t1" in text
     assert "D0 segment 1: –" in text
     assert "lost here" in panel_text(timeline, "badges")

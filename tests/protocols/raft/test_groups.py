@@ -15,6 +15,7 @@ from kit.views.fragment import Frag
 from kit.views.panel import scene_of
 from kit.views.registry import for_model
 from tests.views.frames import after, check_frame, last_flows, panel_text, scenes, walk
+from tests.views.test_stage import pictured
 
 SCHEMA, DATA = IDS.values()
 TABLES = {
@@ -43,6 +44,16 @@ def test_groups_do_not_meet() -> None:
     """A complete search of two nodes finds no two leaders of a term, and groups led apart."""
     result = check(build("raft_groups", {"nodes": 2, "entries": 1}))
     assert (result.verdict, result.unreached) == ("complete", ())
+
+
+def test_a_disk_says_of_each_group_what_it_holds() -> None:
+    """That its log is empty, how much of it is committed, and what is in a snapshot."""
+    timeline = played("one-node-leads", "snapshot")
+    assert "schema t0: empty data t0: empty" in pictured(scene_of(timeline, 0)).text()
+    [node] = [
+        each for each in pictured(scene_of(timeline, timeline.at)).walk() if each.key == "n:A"
+    ]
+    assert "schema t1 ✓2 of 2 data t1 ✓2 of 2 snapshot schema 2" in node.text()
 
 
 @pytest.mark.parametrize("name", ["one-node-leads", "own-leaders"])

@@ -451,7 +451,7 @@ def test_a_mistake_that_is_not_found() -> None:
 def test_a_newcomer_knows_who_was_there_before(of_c: str, kept: bool) -> None:
     """D joins A, B and C by a joint configuration: what B and C have stored before is committed."""
     joint = Configuration(members("A D E"), members("A B C"))
-    logs = {each: raft.begun(each, Stored(), text).server.log for each, text in STORED.items()}
-    logs["C"] = raft.begun("C", Stored(), of_c).server.log
+    logs = {each: raft.begun(each, Stored(), STORED).server.log for each in STORED}
+    logs["C"] = raft.begun("C", Stored(), {"C": of_c}).server.log
     logs["D"] = logs["B"] = logs["B"].appended(Entry(2, 3, joint))
     assert raft._is_kept(logs["D"], 2, tuple(logs), tuple(logs.values())) is kept

@@ -10,8 +10,11 @@ import pytest
 from kit.engine.model import verdicts
 from kit.engine.registry import entries
 from kit.engine.scenario import files, open_file
+from kit.engine.timeline import Timeline
 from kit.protocols.recovery import facts
+from kit.protocols.recovery.panels.stage import _stage
 from kit.protocols.recovery.recovering_cluster import RecoveryNode
+from kit.views.panel import scene_of
 from kit.views.rendered import RenderedTimeline
 from tests.protocols.recovery.runs import SEED_STEPS, after
 from tests.views.frames import check_frame, last_flows, panel_text, scenes, walk, why_not
@@ -181,7 +184,7 @@ def test_groups_tell_members_and_majority() -> None:
     text = panel_text(timeline, "groups")
     assert "the old group: members A, B, C, D, E; running none; cannot commit" in text
     assert "3 are needed, the group is given up" in text
-    assert "group 2: members A, B; running A, B; can commit (2 of 2 voters run, 2 are" in text
+    assert "group 2: members A, B; running A, B; can commit (2 of 2 voters run; 2 are" in text
 
 
 def test_ranges_are_those_of_the_ring() -> None:
@@ -225,3 +228,27 @@ def test_data_in_a_column_that_a_node_does_not_know_dangle(
     """Those that it knows do not, whether it has data in them or not."""
     node = RecoveryNode("up", 0, 0, columns=columns, data=data)
     assert facts.PersistedRow("A", node, "old", "1", "", leads=False).dangling == dangling
+
+
+def test_a_disk_says_what_decides() -> None:
+    """An id that the tag does not name, the option, rows of the old group once there is a new one;
+    of the dead the index alone.
+    """
+    timeline = after(FIVE, *SEED_STEPS)
+    assert lines_of("A", timeline) == ["index 10", "no id", "leader B"]
+    assert lines_of("C", timeline) == ["index 11"]
+    timeline = after(FIVE, *SEED_STEPS, "restart B")
+    assert lines_of("B", timeline) == ["index 11", "leader B", "old rows"]
+
+
+def lines_of(name: str, timeline: Timeline) -> list[str]:
+    """What stands on a disk."""
+    cast = _stage(scene_of(timeline, timeline.at)).characters
+    return [*next(each.holds for each in cast if each.name == name)]
+
+
+def test_every_live_node_tells_its_index() -> None:
+    """The operator reads it; the dead answer nothing."""
+    timeline = after({**FIVE, "edition": "server"}, "isolate", "read")
+    said = [flow.text for flow in last_flows(timeline)]
+    assert said == ["A → the operator: commit_idx 10", "B → the operator: commit_idx 11"]

@@ -78,7 +78,7 @@ def test_a_new_group_limits_its_voters() -> None:
     end = to_the_end({"edition": "server", "commit_indexes": (1,) * 9, "dead": "A B C"})
     _, votes = end.state.voters
     assert (end.state.groups[1].bit_count(), votes.bit_count()) == (6, 5)
-    assert "vote: 5 of 5 voters run, 3 are needed" in panel_text(end, "groups")
+    assert "vote: 5 of 5 voters run; 3 are needed" in panel_text(end, "groups")
 
 
 def test_the_drill_shows_who_votes() -> None:

@@ -53,7 +53,7 @@ def test_the_refusal_is_the_evidence() -> None:
         "bootstrap X --tokens 150"
     )
     refusal = drive.act("apply X", "apply B").refusal("commit X")
-    assert says(refusal.reason, "barrier | epoch 100 | 2 of 4 | (0, 100] | 3")
+    assert says(refusal.reason, "barrier | 2 of 4 | (0, 100] | epoch 100 | 3")
     assert set(refusal.missing) == {"A", "C"}
     (line,) = (line for line in refusal.evidence if line.startswith("(100, 150]"))
     assert says(line, "(100, 150] | 3 | B, X | missing C, A")

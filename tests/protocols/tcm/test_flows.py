@@ -59,6 +59,18 @@ def test_an_entry_travels_from_the_log_to_whoever_applies_it() -> None:
     assert moved(drive, "apply A") == (whole,)
 
 
+def test_the_ring_shows_how_an_epoch_reaches_a_node() -> None:
+    """A trail from the log in the middle, which says which epoch that is."""
+    drive = Drive(operations=(JOIN,)).act(JOIN)
+    action, before = drive.find("apply B"), drive.state
+    drive.act("apply B")
+    drawn = draw_ring(Scene(drive.model, drive.state, before, action))
+    assert [part.key for part in drawn.walk() if "trail" in (part.get("class") or "").split()] == [
+        "trail:log>n:B:200"
+    ]
+    assert not [key for key in keys(drawn) if key.startswith("label:")]
+
+
 def test_a_peer_is_asked_and_answers() -> None:
     """Catching up is a question and, after it, the epochs that the peer has applied."""
     drive = Drive(peers=True, operations=(JOIN,)).act(JOIN, "apply B")

@@ -136,7 +136,7 @@ def test_a_token_is_promised_to_one_node() -> None:
         drive = ten(*both, off=off).act(both[0])
         reason = drive.refusal(both[1]).reason
         assert says(reason, "token 550")
-        assert says(reason, "owned by X | bootstrap X at 550")
+        assert says(reason, "belong to X | bootstrap X at 550")
 
 
 @pytest.mark.parametrize("edition", EDITIONS)

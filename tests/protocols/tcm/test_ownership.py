@@ -41,7 +41,7 @@ def test_letters_say_who_and_colour_says_what_changes() -> None:
     assert at_arc(switch, "letter") == ["B"]
     assert at_arc(switch, "letter pending") == ["C"]
     assert at_arc(drop, "letter") == ["X", "B"]
-    assert at_arc(drop, "letter removed") == ["C"]
+    assert at_arc(drop, "letter removed") == ["−C"]
     assert not classed(draw_ring(start), "moved")
     assert "moved" in (add.get("class") or "").split()
 

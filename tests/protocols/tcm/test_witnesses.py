@@ -98,7 +98,8 @@ def test_the_first_wrong_range_is_named() -> None:
     begun = snapshots(JOIN, rf=1)[1]
     for right, readers in ((150, ()), (300, (0, 1)), (400, (0, 1, 2))):
         begun = changed(begun, right, readers) if readers else begun
-    assert (replicated(begun, (1,)) or "").startswith("ks (200, 300]: read from {A, B}, 1 replicas")
+    named = "ks (200, 300]: reads go to {A, B}, but should go to 1 replica"
+    assert (replicated(begun, (1,)) or "").startswith(named)
     assert "(100, 150]" in (replicated(changed(begun, 150, ()), (1,)) or "")
 
 

@@ -53,7 +53,7 @@ def test_one_looks_at_it_from_its_submission_on() -> None:
     timeline = ended("tcm/bootstrap")
     finer = zoomed(timeline, commits(timeline)[2])
     assert finer.model.verb(finer.forward().action) == "submit r3 A"  # type: ignore[union-attr]  # there is a step
-    assert finer.now.say == "X submits bootstrap X at 150: switch reads to A."
+    assert finer.now.say == "X submits “bootstrap X at 150: switch reads” to A."
     assert "epoch 3" in finer.story
 
 

@@ -50,6 +50,15 @@ def test_a_joiner_asks_any_member_how_and_then_to_be_let_in(contact: str) -> Non
     assert joiner(played(**given).state).status == "normal"
 
 
+def test_what_is_written_in_group_0_travels_there() -> None:
+    """The request by the member that was asked, the new member and the end by the coordinator."""
+    timeline = played(*PLACED[:-1])
+    do(timeline, "place B")
+    assert travelled(timeline) == "B → group0: N1 asks"
+    do(timeline, "deliver B>N placed 1", "take", "add")
+    assert travelled(timeline) == "A → group0: add N1"
+
+
 @pytest.mark.parametrize("name", [each.name for each in entry_of("join").scenarios])
 def test_a_verdict_that_was_found_is_not_waited_for(name: str) -> None:
     """The gate of the verdict is closed until the row has it; then the response is awaited."""
@@ -114,8 +123,8 @@ def test_a_member_verifies_and_stores_before_the_verdict(
     stored = f"cluster prod, snitch simple, {lacks}"
     assert timeline.now.say.endswith(f"and tells it to wait. It has verified and stored: {stored}.")
     row = shown(timeline, "hosts", "host:N1")
-    assert row == f"N1 none – {'–' if features == '-' else features} –"
-    assert shown(timeline, "hosts", "asked:N1") == f"N1 1 {stored}"
+    assert row == f"N1 none – {'–' if features == '-' else features}"
+    assert shown(timeline, "hosts", "asked:N1") == f"N1 1 {stored} –"
     assert refused(timeline, "respond") == "no verdict is due"
     do(timeline, f"deliver {contact}>N placed 1", "take")
     turned = "left" if lacks.startswith("it lacks") else "bootstrapping"
@@ -135,8 +144,8 @@ def test_no_row_of_whom_the_receiver_turns_away(
 ) -> None:
     """It compares cluster name and snitch with its own. The server stores features only."""
     timeline = played(*PLACED, edition="server")
-    assert shown(timeline, "hosts", "host:N1") == "N1 none – f –"
-    assert shown(timeline, "hosts", "asked:N1") == "N1 1 –"
+    assert shown(timeline, "hosts", "host:N1") == "N1 none – f"
+    assert shown(timeline, "hosts", "asked:N1") == "N1 1 – –"
     assert shown(timeline, "checks", f"check:{failing}").endswith("✓")
     timeline = played(*PLACED[:2], PLACED[2].replace(right, wrong), edition=edition, **given)
     assert timeline.now.say.endswith(f"sends N the rejection ({failing}).")

@@ -92,6 +92,8 @@ def test_before_the_gate_are_those_that_the_decision_waits_for() -> None:
         s = scene.state
         there = s.committed | s.aborted if s.tm else s.heard
         assert gate[2].endswith(f"{there.bit_count()} of 3")
+        for rm in range(3):  # it is called there as in the picture
+            assert character(scene, f"gate:n:TM:RM{rm}").text().endswith(f"RM{rm}")
 
 
 def test_nobody_waits_for_what_cannot_come() -> None:

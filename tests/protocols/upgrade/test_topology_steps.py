@@ -83,8 +83,8 @@ def test_three_states_in_their_order() -> None:
 def test_the_table_fills_from_gossip() -> None:
     """Each row goes from the gossip cell of a node to its cell of the table, then a generation."""
     timeline = topology({"joiners": 0}, "post A", "build B")
-    [flow] = last_flows(timeline)
-    assert (flow.from_key, flow.to_key) == ("gossip:B", "topology:B")
+    copied = ("gossip:B", "topology:B"), ("n:A", "table")
+    assert [(flow.from_key, flow.to_key) for flow in last_flows(timeline)] == [*copied]
     text = panel_text(timeline, "topology").splitlines()
     assert text[0] == "  A: gossip NORMAL, tokens {100} | system.topology –"
     assert text[1] == "  B: gossip NORMAL, tokens {200} | system.topology normal, tokens {200}"
@@ -108,7 +108,8 @@ def test_a_queued_join_waits_for_the_third_box() -> None:
     go_on(timeline, "build B", "build C", "generation", "done")
     assert refused(timeline, "serve D") == ""
     go_on(timeline, "serve D")
-    assert [flow.label for flow in last_flows(timeline)] == ["JOIN_NODE_RESPONSE"]
+    [flow] = last_flows(timeline)
+    assert (flow.from_key, flow.text) == ("n:A", "A → D: JOIN_NODE_RESPONSE")
     assert "D: gossip NORMAL, tokens {400} | system.topology normal" in panel_text(
         timeline, "topology"
     )
@@ -132,8 +133,8 @@ def test_before_the_upgrade_a_node_joins_in_the_old_way() -> None:
     assert f"✓ {legacy}" in panel_text(timeline, "joins")
     go_on(timeline, "bootstrap D")
     assert "joins in the old way: GROUP0_MODIFY_CONFIG" in timeline.moments[timeline.at].say
-    assert [flow.label for flow in last_flows(timeline)] == [
-        *("JOIN_NODE_QUERY", "not_upgraded", "GROUP0_MODIFY_CONFIG")
+    assert [flow.text for flow in last_flows(timeline)] == [
+        *("D → A: JOIN_NODE_QUERY", "A → D: not_upgraded", "D → A: GROUP0_MODIFY_CONFIG")
     ]
     assert "D: old way" in panel_text(timeline, "joins")
     go_on(timeline, "finish D", "post A")

@@ -27,7 +27,7 @@ from kit.protocols.worlds.alignment import TITLES, WORLDS, Meeting, Pair, aligne
 from kit.protocols.worlds.dry_run import side_by_side_run
 from kit.protocols.worlds.facts import coordinator, epochs
 from kit.protocols.worlds.facts.pairs import BOTH, JOIN, PAIRS
-from kit.protocols.worlds.panels import part_scene
+from kit.protocols.worlds.panels import IDLE, part_scene
 from kit.views.fragment import keys
 from kit.views.gate import gates_of
 from kit.views.panel import scene_at, scene_of
@@ -299,6 +299,20 @@ def test_the_board_shows_both_and_no_key_twice(pair: Pair) -> None:
         seen = [key for panel in views.panels[1:4] for key in keys(panel.draw(scene))]
         assert len(seen) == len(set(seen))
         assert scene.state.epochs is part_scene(scene, "epochs").state
+
+
+def test_the_picture_of_a_world_that_does_not_act_is_pale() -> None:
+    """So one sees which of the two a step is of; at the start both are as they are."""
+    timeline = runs("bootstrap")
+    for at in timeline.path()[:24:6]:
+        scene = scene_at(timeline, at)
+        acts = scene.action and scene.model.part_of(scene.action)[0]
+        for panel in for_model(timeline.model).panels:
+            if panel.name in WORLDS:
+                pale = {
+                    part.get("opacity") for part in panel.draw(scene).walk() if part.tag == "svg"
+                }
+                assert pale == {None if acts in (None, panel.name) else IDLE}
 
 
 def test_what_corresponds_is_one_thing() -> None:

@@ -11,7 +11,7 @@ from kit.masks import where
 from kit.protocols.cms.commit import Commit
 from kit.protocols.cms.rules.designs import EntryTimes
 from kit.protocols.cms.rules.log import Entry
-from kit.protocols.cms.submitting import IDLE, CommitState, Handling
+from kit.protocols.cms.submitting import IDLE, CommitState, Handling, Member
 
 
 class EntryRow(Struct, frozen=True):
@@ -36,11 +36,7 @@ class RequestRow(Struct, frozen=True):
 
 
 class StoreRow(Struct, frozen=True):
-    """What a node has on its disk: the log, its snapshots and archive, its part in Paxos.
-
-    ``replays`` counts the entries after its newest snapshot, which it has to replay. Promises and
-    accepted values are for epochs that it has not applied, the highest one last.
-    """
+    """What a node has on its disk: the log, its snapshots and archive, its part in Paxos."""
 
     name: str
     epoch: int
@@ -48,8 +44,8 @@ class StoreRow(Struct, frozen=True):
     held: tuple[str, ...]
     snapshots: tuple[int, ...]
     archive: tuple[str, ...]
-    replays: int
-    promised: tuple[str, ...]
+    replays: int  # the entries after its newest snapshot
+    promised: tuple[str, ...]  # for epochs that it has not applied, the highest one last
     accepted: tuple[str, ...]
 
 
@@ -80,10 +76,8 @@ def work_of(m: Commit, work: Handling) -> str:
 def requests(m: Commit, s: CommitState) -> tuple[RequestRow, ...]:
     """A row for each submission."""
     rows = []
-    handlers = {
-        node.handles.request: (name, work_of(m, node.handles))
-        for name, node in zip(m.names, s.nodes, strict=True)
-    }
+    works = zip(m.names, (node.handles for node in s.nodes), strict=True)
+    handlers = {work.request: (name, work_of(m, work)) for name, work in works}
     for request, (given, known) in enumerate(zip(m.submissions, s.requests, strict=True)):
         state = known.outcome if known.stage in ("committed", "rejected") else known.stage
         handler, far = handlers.get(request, ("", ""))
@@ -93,25 +87,23 @@ def requests(m: Commit, s: CommitState) -> tuple[RequestRow, ...]:
 
 def stores(m: Commit, s: CommitState) -> tuple[StoreRow, ...]:
     """A row for each node."""
-    rows = []
-    for name, node in zip(m.names, s.nodes, strict=True):
-        kept = node.log
-        accepted = [each.accepted for each in node.slots if each.accepted]
+
+    def row(name: str, node: Member) -> StoreRow:
+        kept, accepted = node.log, [each.accepted for each in node.slots if each.accepted]
         snapshots = tuple(each.epoch for each in kept.snapshots)
-        rows.append(
-            StoreRow(
-                name,
-                kept.epoch,
-                _ids(each for each in kept.entries if each.epoch > kept.cut),
-                _ids(kept.held),
-                snapshots,
-                _ids(kept.archive),
-                kept.epoch - max(snapshots, default=0),
-                tuple(m.ballot_name(each.promised) for each in node.slots),
-                tuple(f"{each.entry.id} {m.ballot_name(each.ballot)}" for each in accepted),
-            )
+        return StoreRow(
+            name,
+            kept.epoch,
+            _ids(each for each in kept.entries if each.epoch > kept.cut),
+            _ids(kept.held),
+            snapshots,
+            _ids(kept.archive),
+            kept.epoch - max(snapshots, default=0),
+            tuple(m.ballot_name(each.promised) for each in node.slots),
+            tuple(f"{each.entry.id} {m.ballot_name(each.ballot)}" for each in accepted),
         )
-    return tuple(rows)
+
+    return tuple(map(row, m.names, s.nodes))
 
 
 def entry_times(m: Commit, way: Sequence[PassedStep]) -> tuple[EntryTimes, ...]:

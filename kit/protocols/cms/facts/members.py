@@ -14,23 +14,19 @@ NOBODY = "nobody"
 
 
 class NodeRow(Struct, frozen=True):
-    """A node: how it is, its part in the CMS by the newest log, who the members are by its own.
-
-    ``held`` are the epochs that it stores above a gap. ``share`` is how much a node that is being
-    added has of the log up to the epoch at which that began (None: it is not being added).
-    """
+    """A node: how it is, its part in the CMS by the newest log, who the members are by its own."""
 
     name: str
     status: str
     role: str
     epoch: int
-    held: tuple[int, ...]
+    held: tuple[int, ...]  # the epochs that it stores above a gap
     knows: str
     health: cms.Health
     reads: bool
     writes: bool
     joined: bool
-    share: float | None
+    share: float | None  # of the log up to where its addition began; None: it is not being added
 
 
 class EpochRow(Struct, frozen=True):
@@ -107,10 +103,7 @@ def quorums(m: cms.Cms, s: cms.CmsState) -> dict[str, dict[str, str]]:
 def accepted(
     m: cms.Cms, s: cms.CmsState
 ) -> tuple[tuple[str, tuple[int, ...], tuple[int, ...]], ...]:
-    """Each node that stores what is proposed now.
-
-    Of what was accepted since the last addition began: what it has, and what it lacks.
-    """
+    """Of what was accepted since the last addition began: what each writer has, and lacks."""
     log, rows = m.longest_log(s), []
     since = range(cms.begun_at(log) + 1, log.epoch + 1)
     for place in nodes_in(m.newest(s).writers):

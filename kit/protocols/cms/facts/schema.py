@@ -23,10 +23,7 @@ PHASES = {
 
 
 class KnownRow(Struct, frozen=True):
-    """A node: how far it is, what it has applied, whom it writes to, its list of the CMS.
-
-    ``missing`` are acknowledged writes that a joiner does not have.
-    """
+    """A node: how far it is, what it has applied, whom it writes to, its list of the CMS."""
 
     name: str
     phase: str
@@ -35,7 +32,7 @@ class KnownRow(Struct, frozen=True):
     joining: tuple[str, ...]
     members: tuple[str, ...]
     holds: tuple[int, ...]
-    missing: int
+    missing: int  # acknowledged writes that a joiner does not have
 
 
 class ChangeRow(Struct, frozen=True):
@@ -77,10 +74,8 @@ def changes(m: Schema, s: SchemaState) -> tuple[ChangeRow, ...]:
     epochs = {entry.event: f"✓ epoch {entry.epoch}" for entry in s.log}
     done = "✓ done, according to its node"
     became |= {each: epochs.get(m.planned[each].text, done) for each in s.done}
-    return tuple(
-        ChangeRow(planned.text, became.get(number, "not asked yet"))
-        for number, planned in enumerate(m.planned)
-    )
+    texts = enumerate(planned.text for planned in m.planned)
+    return tuple(ChangeRow(text, became.get(at, "not asked yet")) for at, text in texts)
 
 
 def gossip(m: Schema, s: SchemaState) -> tuple[tuple[str, EndpointState], ...]:

@@ -58,20 +58,15 @@ STEP, REMOVAL = "ADVANCE_CMS_RECONFIGURATION", "REMOVE_FROM_CMS"
 """Steps of a change: one kind in the server's edition, those of the documents' are older."""
 SCHEMA_CHANGE = "SCHEMA_CHANGE"
 NO_SNAPSHOT = "nobody can ask for a snapshot in this model; in the commit model you can"
-RESUME, CANCEL = (
-    (f"nodetool cms reconfigure --{word}", f"nodetool cms reconfigure -{word[0]}")
-    for word in ("resume", "cancel")
-)
+RESUME = ("nodetool cms reconfigure --resume", "nodetool cms reconfigure -r")
+CANCEL = ("nodetool cms reconfigure --cancel", "nodetool cms reconfigure -c")
 IGNORE = tuple(f"nodetool cms initialize {word} {{machine}}" for word in ("--ignore", "-i"))
 BY_DC = "nodetool cms reconfigure {sizes}"
 HEALTH = ("members", "answering", "can_commit", "needs_reconfiguration", "commits_paused")
 
 
 class LoggedEvent(Struct, frozen=True):
-    """An entry before it is printed: its kind, what it says, its id, who wanted it, of which node.
-
-    More fields of its kind are given by their published names.
-    """
+    """An entry before it is printed: its kind, what it says, its id, who wanted it, of whom."""
 
     epoch: int
     kind: str
@@ -80,7 +75,7 @@ class LoggedEvent(Struct, frozen=True):
     by: str = ""
     node: int | None = None
     replaced: int | None = None
-    more: Mapping[str, str] = {}
+    more: Mapping[str, str] = {}  # other fields of its kind, by their published names
 
 
 def number_of(m: Cms, entry: Entry) -> int:
@@ -454,7 +449,7 @@ class OrderedServers(SchemaServers, LoggingServers):
         """What is committed, on top of what there was before, which is one base state."""
         m, s = now.model, now.state
         self.service(now, now.here)
-        members = m.mask(m.metadata(s, m.newest(s)).members)
+        members = m.mask(m.latest(s).members)
         read_at_quorum(m, members, s.where(lambda node: node.is_up))
         yield LoggedEvent(m.base, KINDS[rules.INITIALIZE], "what was there before", 0)
         for each in s.log:

@@ -111,9 +111,7 @@ def _nodes(chance: random.Random) -> Arguments:
 
 def decides(readers: list[str], writers: list[str], up: list[str]) -> bool:
     """Whether an event can be committed by the nodes that answer."""
-    able, *groups = (
-        sum(1 << NAMES.index(each) for each in names) for names in (up, readers, writers)
-    )
+    able, *groups = (sum(1 << NAMES.index(n) for n in names) for names in (up, readers, writers))
     return is_decided(Members(readers=groups[0], writers=groups[1]), able)
 
 
@@ -138,7 +136,7 @@ def _skips(m: Any, step: PassedStep) -> bool:
     return any(log.entry(log.snapshots[-1].epoch) is None for log in logs)
 
 
-def _all_answered(m: Any, step: PassedStep) -> bool:
+def _all_heard(m: Any, step: PassedStep) -> bool:
     """Whether an initiator has the answer of every node that is there."""
     there = step.after.where(lambda node: node.is_there)
     return any(node.answered == there for node in step.after.nodes)
@@ -158,12 +156,7 @@ BADGES = (
         "cms/race-rejected",
         lambda m, step: any(each.stage == "rejected" for each in step.after.requests),
     ),
-    Badge(
-        "a comparison that includes every node",
-        "migration",
-        "migration/mismatch",
-        _all_answered,
-    ),
+    Badge("a comparison that includes every node", "migration", "migration/mismatch", _all_heard),
 )
 
 TASKS = (

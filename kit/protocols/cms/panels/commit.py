@@ -65,7 +65,7 @@ def _client(row: RequestRow, known: Answer) -> Character:
     if verdict == "rejected":
         tag, holds = "! rejected", (why,)
     title = f"{row.id}, {row.event}, from {row.node}: {row.state}"
-    asks = row.node if known.stage == "sent" else ""
+    asks = row.handler or row.node if known.stage == "sent" else ""
     return Character(row.id, row.id, tag=tag, holds=holds, title=title, kind="client", asks=asks)
 
 
@@ -159,7 +159,13 @@ VIEWS = staged(
         Table(
             of_state(facts.requests),
             "request:{0.id}",
-            ("id", "event", "from", "its submitter knows", "member at work", "how far"),
+            (
+                Column("id", lambda row: row.id),
+                *("event", "from"),
+                Column("at", "handler"),
+                Column("how far", lambda row: row.work or row.state),
+                Column("submitter knows", lambda row: row.state.split()[0]),
+            ),
             caption="What is submitted",
             of="{0.id}",
             line=facts.REQUEST + " {0.work}",

@@ -41,6 +41,7 @@ def _stage(scene: Scene) -> Stage:
 
 def _keeper(scene: Scene, row: NodeRow) -> Character:
     held = (f"gap, {' '.join(map(str, row.held))}",) if row.held else ()
+    held = held if row.share is None else (f"log {row.share:.0%}", *held)
     answers = row.health == "up"
     share = "" if row.share is None else f", has {row.share:.0%} of the log so far"
     return Character(
@@ -207,11 +208,11 @@ VIEWS = staged(
         "The nodes that keep the log",
         _stage,
         meanings={
+            "key": "a member of the CMS",
+            "eye": "read; pencil: written to",
+            "blue": "how much of the log a node has while it is added",
             "below a node": "its epoch",
             "on a disk": "the CMS as the node knows it; what it holds above a gap",
-            "blue": "how much of the log a node has while it is added",
-            "key": "a member of the CMS",
-            "eye": "its answers count for log reads; pencil: for writes",
         },
     ),
     panel_of(

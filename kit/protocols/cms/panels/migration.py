@@ -159,8 +159,9 @@ VIEWS = staged(
         _stage,
         gates=gates,
         meanings={
+            "lock": "takes no metadata change",
+            "≠": "unlike most other nodes",
             "on a disk": "what rules its metadata; which changes it has",
-            "lock": "it accepts no metadata change",
             "crown": "a member of the CMS",
         },
     ),

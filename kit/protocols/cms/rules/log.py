@@ -36,9 +36,8 @@ class Entry(Struct, frozen=True, cache_hash=True):
 class Snapshot(Struct, frozen=True, cache_hash=True):
     """The metadata of an epoch, as a node stored it.
 
-    It also keeps the ``ids`` of all entries that it stands for, with their epochs. Without them
-    whoever starts from it could not recognise an unknown outcome: a search shows that such an event
-    is committed twice.
+    Without the ``ids`` of all entries that it stands for, whoever starts from it could not
+    recognise an unknown outcome: a search shows that such an event is committed twice.
     """
 
     epoch: int
@@ -69,16 +68,12 @@ class Machine(Struct, frozen=True):
 
 
 class NodeLog(Struct, frozen=True, cache_hash=True):
-    """What a node has stored: the entries it applied, snapshots, and entries ``held`` above a gap.
-
-    Entries up to the epoch ``cut`` are in its archive. Who caught up by a snapshot does not have
-    the entries below it.
-    """
+    """What a node has stored: entries it applied, snapshots, and entries ``held`` above a gap."""
 
     entries: tuple[Entry, ...] = ()
-    snapshots: tuple[Snapshot, ...] = ()
+    snapshots: tuple[Snapshot, ...] = ()  # who caught up by one lacks the entries below it
     held: tuple[Entry, ...] = ()
-    cut: int = 0
+    cut: int = 0  # entries up to this epoch are in its archive
 
     @property
     def epoch(self) -> int:

@@ -43,21 +43,16 @@ PREPARE, END = "prepare reconfiguration", "end of reconfiguration"
 
 
 class Members(Struct, frozen=True, cache_hash=True):
-    """The members at an epoch: whose answers count for reads, and for writes of the log.
+    """The members at an epoch: whose answers count for reads, and for writes of the log."""
 
-    ``cluster`` are all nodes, ``leaving`` those that are to leave it. ``size`` is what an operator
-    asked for in the first datacenter, or ``by_dc`` in any, ``chosen`` whom one asked for by hand
-    (0: nobody asked). ``moved`` are those of which the log has a new address.
-    """
-
-    cluster: int = 0
+    cluster: int = 0  # all nodes
     readers: int = 0
     writers: int = 0
-    leaving: int = 0
-    size: int = 0
-    by_dc: str = ""
-    chosen: int = 0
-    moved: int = 0
+    leaving: int = 0  # the nodes that are to leave the cluster
+    size: int = 0  # what an operator asked for in the first datacenter
+    by_dc: str = ""  # the same in any of them
+    chosen: int = 0  # whom an operator asked for by hand; 0: nobody did
+    moved: int = 0  # the nodes of which the log has a new address
 
     @property
     def pending(self) -> int:
@@ -149,9 +144,7 @@ def every_event(nodes: int, dcs: int = 1) -> Iterator[str]:
 
 def size_for(nodes: int, up_to: Sequence[int] = UP_TO, sizes: Sequence[int] = SIZES) -> int:
     """How many members a cluster of so many nodes wants, of which it may not have enough."""
-    size = next(
-        (size for most, size in zip(up_to, sizes, strict=False) if nodes <= most), sizes[-1]
-    )
+    size = next((size for top, size in zip(up_to, sizes, strict=False) if nodes <= top), sizes[-1])
     return min(size, nodes)
 
 
@@ -201,10 +194,9 @@ def next_step(members: Members, wanted: int, *, at_once: bool) -> str:
     if half := members.pending:
         kind = FINISH_ADD if half & wanted else FINISH_REMOVE
         return f"{kind} {letters(half)}"
-    for kind, nodes in (
-        (START_ADD, wanted & ~members.writers),
-        (REMOVE if at_once else START_REMOVE, members.readers & ~wanted),
-    ):
+    removal = REMOVE if at_once else START_REMOVE
+    steps = {START_ADD: wanted & ~members.writers, removal: members.readers & ~wanted}
+    for kind, nodes in steps.items():
         if nodes:
             return f"{kind} {letters(nodes & -nodes)}"
     return ""
@@ -227,9 +219,8 @@ def reconfiguration(now: Members, wanted: int) -> tuple[str, ...]:
 
 def decides(members: Members, nodes: int) -> bool:
     """Whether these nodes may decide an epoch: most of the read set, and most of the write set."""
-    return members.readers > 0 and all(
-        is_majority(nodes, group) for group in (members.readers, members.writers)
-    )
+    groups = members.readers, members.writers
+    return members.readers > 0 and all(is_majority(nodes, group) for group in groups)
 
 
 @lru_cache(1 << 14)

@@ -24,21 +24,26 @@ def _stage(scene: Scene) -> Stage:
         DISK,
         m.spot(DISK),
         tag=f"next: {turn[0]}" if turn else "idle",
-        holds=(*turn[1:QUEUED], *more, f"SSTables: {' '.join(s.sstables) or '–'}"),
+        holds=(
+            *turn[1:QUEUED],
+            *more,
+            f"SSTables: {' '.join(s.sstables)}" if s.sstables else "no SSTables",
+        ),
         title=f"disk: {work}; SSTables: {listed(s.sstables)}",
         kind="part",
     )
     writes, lost = counted(m.writes - s.writes, "write"), m.lost(s)
     gone = f"lost: {listed(lost)}" if lost else ""
+    is_due = not m.sync_each or m.is_durable(s, s.change)
     clients = Character(
         "clients",
         m.spot("clients"),
         tag="! no room"
         if s.rejected
-        else f"{s.change}: no answer yet"
+        else f"{s.change}: {'answer is due' if is_due else 'waits for disk'}"
         if s.change
         else "all answered",
-        holds=(writes, gone),
+        holds=("; ".join(filter(None, (writes, gone))),),
         title="; ".join(
             filter(
                 None, (f"clients: {writes}, {counted(len(s.answered), 'change')} answered", gone)
@@ -52,13 +57,15 @@ def _stage(scene: Scene) -> Stage:
 def _log(scene: Scene, name: str) -> Character:
     """A log: its newest segments, and how much of it is on disk."""
     log: Log = scene.state.logs[scene.model.number(name)]
-    segments = [row for row in _segments(scene) if row[0] == name]
+    safe = [row for row in _segments(scene) if row[0] == name and row[2]]
+    empty = "synced" if log.records else "empty"
     return Character(
         name,
         f"n:{name}",
         "up" if scene.state.up else "down",
-        tag=" ".join(log.buffered) or "–",
-        holds=tuple(f"{number}: {_records(safe, ())}" for _, number, safe, _ in segments[-2:]),
+        tag="down" if not scene.state.up else " ".join(log.buffered) or empty,
+        holds=tuple(f"{number}: {_records(there, ())}" for _, number, there, _ in safe[-2:])
+        or ("nothing yet",),
         title=f"{name}: a log; on disk {listed(log.on_disk)}; in memory {listed(log.buffered)}",
         kind="part",
     )
@@ -94,9 +101,9 @@ VIEWS = staged(
         "Commit logs and their disk",
         _stage,
         meanings={
-            "boxes": "parts of one node: M is its metadata log; D0 and D1 are its data logs",
-            "below a node": "what is only in memory",
-            "on a disk": "what each segment holds, by its number",
+            "D0, D1": "data logs of a node; M: its metadata log",
+            "below a box": "in memory only",
+            "2: w3": "segment 2 has w3 on disk",
             "t1, r2": "a table definition, an entry of Raft's log",
         },
     ),

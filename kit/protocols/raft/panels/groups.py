@@ -141,7 +141,7 @@ def _stage(scene: Scene) -> Stage:
         scene.model.names,
         tuple(_node(node, groups) for node in scene.model.names),
         tape=tuple(cards),
-        lines=4,
+        lines=3,
     )
 
 
@@ -163,15 +163,19 @@ def _node(node: str, groups: Mapping[str, Mapping[str, Server]]) -> Character:
     of = {group: servers[node] for group, servers in groups.items()}
     leads = [group for group, each in of.items() if isinstance(each.role, Leader)]
     asks = [group for group, each in of.items() if isinstance(each.role, Candidate)]
-    holds = []
+    holds, kept = [], []
     for group, server in of.items():
         members = facts.members_of([*groups[group].values()]).members
         if node not in members:
             holds.append(f"{group}: not a member")
             continue
-        holds.append(f"{group} t{server.term} ✓{server.commit} of {server.log.last_index}")
+        last = server.log.last_index
+        stored = f" ✓{server.commit} of {last}" if last else ": empty"
+        holds.append(f"{group} t{server.term}{stored}")
         if snapshot := server.log.snapshot.index:
-            holds.append(f"· snapshot to {snapshot}")
+            kept.append(f"{group} {snapshot}")
+    if kept:
+        holds.append(f"snapshot {', '.join(kept)}")
     tag = f"asks: {asks[0]}" if asks else "follows"
     if leads:
         tag = "leads both" if len(leads) == len(of) > 1 else f"leads {', '.join(leads)}"
@@ -222,9 +226,9 @@ VIEWS = staged(
         _stage,
         gates=_gates,
         meanings={
-            "crown": "leads a group",
             "above": "the newest entry of each group's log",
             "t1 ✓2 of 3": "term 1; it knows that the first 2 of its 3 entries are committed",
+            "crown": "leads a group",
             "ballot": "it asks for votes",
         },
     ),

@@ -16,14 +16,11 @@ Tally: TypeAlias = Literal["won", "lost", "unknown"]
 
 
 class Member(Struct, frozen=True, cache_hash=True):
-    """A server of the group: its id, where it is reached (in any format), and whether it votes.
-
-    One that cannot vote receives all entries and is counted nowhere.
-    """
+    """A server of the group."""
 
     id: str
-    address: str = ""
-    can_vote: bool = True
+    address: str = ""  # where it is reached, in any format
+    can_vote: bool = True  # one that cannot receives all entries and is counted nowhere
 
 
 def in_order(members: Collection[Member]) -> tuple[Member, ...]:
@@ -72,22 +69,14 @@ class Configuration(Struct, frozen=True, cache_hash=True, dict=True):
 
 
 def tally(of: Configuration, granted: Collection[str], refused: Collection[str] = ()) -> Tally:
-    """What votes come to: won with a majority of each group, lost once one cannot have its own.
+    """What votes come to: won with a majority of each group, lost once one cannot have its own."""
 
-    Of a joint configuration the previous group is asked first: until it is won, nothing is.
-    """
-    said = [_tally(group, granted, refused) for group in of.groups]
-    if "lost" in said:
-        return "lost"
-    return "unknown" if "unknown" in said else "won"
+    def win(some: Collection[str]) -> bool:
+        return all(sum(v in some for v in group) >= majority(len(group)) for group in of.groups)
 
-
-def _tally(group: tuple[str, ...], granted: Collection[str], refused: Collection[str]) -> Tally:
-    needed = majority(len(group))
-    if sum(each in granted for each in group) >= needed:
+    if win(granted):
         return "won"
-    against = sum(each in refused for each in group)
-    return "lost" if len(group) - against < needed else "unknown"
+    return "unknown" if win({*of.voters} - {*refused}) else "lost"
 
 
 def reached(
@@ -95,8 +84,7 @@ def reached(
 ) -> int:
     """The greatest number that a majority of each group has reached; never less than ``former``.
 
-    The numbers are indexes that voters store, or read barriers that they have answered. Without
-    ``by_majority`` one voter is enough, which is wrong.
+    Numbers are indexes or read barriers. Without ``by_majority`` one voter is enough (wrong).
     """
     least = []
     for group in of.groups:

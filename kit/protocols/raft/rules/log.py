@@ -24,16 +24,12 @@ class Entry(Struct, frozen=True, cache_hash=True):
 
 
 class Snapshot(Struct, frozen=True, cache_hash=True):
-    """What stands for all entries up to ``index``, the last of which is of ``term``.
+    """What stands for all entries up to ``index``, the last of which is of ``term``."""
 
-    ``state`` is what the state machine holds, in its own words. Before all entries stands the
-    snapshot of index 0, with the configuration that the group begins with.
-    """
-
-    index: int = 0
+    index: int = 0  # 0: before all entries, with the configuration that the group begins with
     term: int = 0
     configuration: Configuration = Configuration()
-    state: str = ""
+    state: str = ""  # what the state machine holds, in its own words
 
 
 class Log(Struct, frozen=True, cache_hash=True):
@@ -83,10 +79,6 @@ class Log(Struct, frozen=True, cache_hash=True):
             index -= 1
         return index, held
 
-    def allows(self, entry: Entry) -> bool:
-        """Whether an entry could be added without cutting anything: this one is there, or none."""
-        return self.term(entry.index) in (None, entry.term)
-
     def shared(self, other: "Log") -> int:
         """The index up to which both have the same entries, from the first one on (0: none)."""
         return shared(self.chunks, other.chunks)
@@ -134,8 +126,7 @@ class Log(Struct, frozen=True, cache_hash=True):
     def merged(self, entries: Iterable[Entry]) -> "Log":
         """The log with entries of a leader: what differs from them goes, with all behind it.
 
-        What the log has already stays, and so does what is behind that: an old message takes
-        nothing away.
+        What is behind entries that it has already stays: an old message takes nothing away.
         """
         log = self
         for entry in entries:

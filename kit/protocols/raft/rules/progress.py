@@ -5,29 +5,22 @@ answered or the clock ticks. A *pipeline* sends on without waiting, a few messag
 *snapshot* is on its way no entries are sent. Source: Scylla, Raft in Scylla.
 """
 
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-Mode: TypeAlias = Literal["probe", "pipeline", "snapshot"]
-
 
 class Progress(Struct, frozen=True, cache_hash=True):
-    """A follower, as its leader sees it.
-
-    Up to ``match`` its log is known to agree, ``next`` is the first entry to send. ``in_flight``
-    are the last indexes of messages without an answer (a probe has one at most). ``commit`` is what
-    it has said to know as committed, ``read`` the newest read barrier that it has answered.
-    """
+    """A follower, as its leader sees it."""
 
     id: str
-    next: int
-    match: int = 0
-    mode: Mode = "probe"
-    in_flight: tuple[int, ...] = ()
-    commit: int = 0
-    read: int = 0
+    next: int  # the first entry to send
+    match: int = 0  # up to here its log is known to agree
+    mode: Literal["probe", "pipeline", "snapshot"] = "probe"
+    in_flight: tuple[int, ...] = ()  # last indexes of messages without an answer; of a probe, one
+    commit: int = 0  # what it has said to know as committed
+    read: int = 0  # the newest read barrier that it has answered
 
 
 def may_send(p: Progress, most_in_flight: int) -> bool:
@@ -47,12 +40,9 @@ def sent(p: Progress, entries: int) -> Progress:
 
 
 def accepted(p: Progress, last: int) -> Progress:
-    """The follower's log agrees up to an index: from now on entries flow.
-
-    A snapshot that is on its way is waited for, unless the follower has all that it stands for.
-    """
+    """The follower's log agrees up to an index: from now on entries flow."""
     match, following = max(p.match, last), max(p.next, last + 1)
-    if p.mode == "snapshot" and last < p.next - 1:
+    if p.mode == "snapshot" and last < p.next - 1:  # one that brings more is waited for
         return replace(p, match=match)
     flying = tuple(i for i in p.in_flight if i > last) if p.mode == "pipeline" else ()
     return replace(p, match=match, next=following, mode="pipeline", in_flight=flying)

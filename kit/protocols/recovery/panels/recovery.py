@@ -3,6 +3,7 @@ data by range, causality.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from operator import itemgetter
 
 from msgspec import Struct
@@ -17,7 +18,7 @@ from kit.protocols.recovery.recovering_cluster import ENDS, LEAVES, RecoveryStat
 from kit.protocols.topology.panels.states import diagram
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import BOUNDARY, Machine
-from kit.views.declared import Badges, Column, Drawn, Table, of_state, panel_of, status, unsaid
+from kit.views.declared import Badges, Column, Drawn, Table, of_state, panel_of, status
 from kit.views.diagrams import START, Standing, state_panel
 from kit.views.fragment import Frag, h
 from kit.views.logs import log_panel
@@ -188,6 +189,11 @@ def _data(row: PersistedRow) -> tuple[str, ...]:
     return tuple(f"column {c + 1}{' !' * (dangling >> c & 1)}" for c in nodes_in(row.node.data))
 
 
+def _number(group: str) -> str:
+    """The name of a group in a word: *old*, *2*."""
+    return group.replace("the old group", "old").removeprefix("group ")
+
+
 def _persisted(row: PersistedRow) -> str:
     words = [
         row.where,
@@ -281,8 +287,8 @@ VIEWS = Views(
                 "row:{0.name}",
                 (
                     Column("node", _name),
-                    Column("runs in", lambda row: row.where.removeprefix("the ")),
-                    Column("group id", lambda row: row.group_id.removeprefix("the ")),
+                    Column("runs in", lambda row: _number(row.where)),
+                    Column("group id", lambda row: _number(row.group_id)),
                     Column("commit index", "node.index"),
                     Column("recovery_leader", "option"),
                     Column("data in", _data),
@@ -368,22 +374,26 @@ MARKS = {"done": "✓", "begun": "…", "left out": "!", "to do": "–"}
 
 COLUMNS = (
     Column("node", "name"),
-    Column("mode", lambda row: f"{row.mode} in {row.group}" if row.group else row.mode),
+    Column("mode", lambda row: row.mode.removesuffix(" mode")),
     Column("group0_upgrade_state", lambda row: row.node.value.replace("_", "_\u200b"), "no row"),
-    Column("raft_group0_id", "group_id"),
+    Column("raft_group0_id", lambda row: _number(row.group_id)),
+    Column("runs in", lambda row: _number(row.group)),
 )
 OTHERS = (
-    Column("discovery", "discovery"),
+    Column("discovery", lambda row: " ".join(row.discovery)),
     Column("group0_history", lambda row: f"up to {row.node.history}" if row.node.history else ""),
     Column("schema version", "node.version_text"),
     Column("committed_by_group0", lambda row: str(not row.node.hashed).lower()),
 )
 
 
+def _cells(columns: Sequence[Column], row: ModeRow) -> str:
+    cells = (f"{column.head} {column.cell(row)}" for column in columns)
+    return f"{row.name}: {', '.join(cells)}".replace("\u200b", "")
+
+
 def _tables(row: ModeRow) -> str:
-    cells = (f"{column.head} {column.cell(row)}" for column in (*COLUMNS, *OTHERS)[1:])
-    diagnosis = facts.DIAGNOSES[row.node.value]
-    return f"{row.name}: {', '.join(cells)} ({diagnosis})".replace("\u200b", "")
+    return f"{_cells(COLUMNS[1:], row)} ({facts.DIAGNOSES[row.node.value]})"
 
 
 def _steps(scene: Scene) -> tuple[ChecklistRow, ...]:
@@ -422,19 +432,24 @@ MODE_VIEWS = Views(
                 of_state(facts.rows),
                 "row:{0.name}",
                 COLUMNS,
-                caption="How each node runs, and what it has persisted",
+                caption="The mode of each node, and its tables",
                 of="{0.name}",
                 line=_tables,
             ),
+            still=True,
+            tab="Tables",
+        ),
+        panel_of(
+            "others",
+            "Discovery, history and schema of each node",
             Table(
                 of_state(facts.rows),
                 "others:{0.name}",
                 (COLUMNS[0], *OTHERS),
                 of="{0.name}",
-                lines=unsaid,
+                line=partial(_cells, OTHERS),
             ),
-            still=True,
-            tab="Tables",
+            tab="More tables",
         ),
         panel_of(
             "checklist", "The documented steps", Drawn(_draw_steps, _step_words), tab="Checklist"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from kit.masks import nodes_in
 from kit.protocols.recovery import facts
 from kit.protocols.recovery.facts import ModeRow, PersistedRow
-from kit.protocols.recovery.lost_majority import NO_GROUP
+from kit.protocols.recovery.lost_majority import NO_GROUP, OLD
 from kit.protocols.recovery.mode_cluster import ModeNode
 from kit.protocols.recovery.recovery import Recovery
 from kit.views.busts import Health
@@ -15,6 +15,13 @@ from kit.views.stage import Character, Stage, Wall, stage_panel
 
 HEALTH: dict[str, Health] = {"down": "down", "dead": "gone"}
 SHORT = {"RECOVERY mode": "recovery", "Raft upgrade": "upgrade", "group 0": "Raft"}
+TABLES = {
+    (True, True): "all tables",
+    (True, False): "peers",
+    (False, True): "history",
+    (False, False): "no tables",
+}
+"""What ``system.discovery`` and ``system.group0_history`` hold."""
 VALUES = {
     "": "no row",
     "use_pre_raft_procedures": "pre-raft",
@@ -78,14 +85,20 @@ def _stage(scene: Scene) -> Stage:
         (*(_member(scene, row) for row in scene.of(facts.persisted)), *_removed(scene)),
         (_operator(scene, tag, *filter(None, [at])),),
         walls=tuple(_walls(scene)),
-        lines=4,
+        lines=3,
     )
 
 
 def _member(scene: Scene, row: PersistedRow) -> Character:
     node, entries = row.node, scene.state.entries
     data = ", ".join(f"{at + 1}{'!' * (row.dangling >> at & 1)}" for at in nodes_in(node.data))
-    option = [f"leader {row.option}"] * bool(row.option)
+    runs = node.group != NO_GROUP and node.status != "returned"
+    holds = (
+        f"{node.index}, data {data}" if data else f"index {node.index}",
+        *[_id(row)] * (not runs or node.group_id != node.group),  # else its tag says it
+        *[f"leader {row.option}"] * bool(row.option),
+        *["old rows"] * (runs and node.old_rows and node.group > OLD),
+    )
     return Character(
         row.name,
         scene.model.spot(row.name),
@@ -93,12 +106,7 @@ def _member(scene: Scene, row: PersistedRow) -> Character:
         leads=row.leads,
         sign="ban" if scene.state.is_walled_off(node) else "",
         tag="back" if node.status == "returned" else row.group.removeprefix("the ") or node.status,
-        holds=(
-            f"{node.index}, data {data}" if data else f"index {node.index}",
-            _id(row),
-            *option,
-            *["old rows"] * node.old_rows,
-        ),
+        holds=holds[:1] if node.status == "dead" else holds,
         fill=node.index / entries if entries else None,
         title=f"{'★' * row.leads}{row.name}: {row.where}, commit index {node.index}",
     )
@@ -125,9 +133,9 @@ STAGE = stage_panel(
     _stage,
     gates=gates,
     meanings={
-        "crown": "the recovery leader",
-        "on a disk": "its last committed entry, group id, Raft rows",
+        "on a disk": "its last committed entry, what else it stores",
         "blue": "share of the log",
+        "crown": "the recovery leader",
     },
 )
 
@@ -143,7 +151,7 @@ def _mode_stage(scene: Scene) -> Stage:
         (*(_in_mode(scene, row) for row in scene.of(facts.rows)), *_removed(scene)),
         (_operator(scene, seen[-1] if seen else "nothing read"),),
         walls=tuple(_walls(scene)),
-        lines=4,
+        lines=3,
     )
 
 
@@ -151,18 +159,19 @@ def _in_mode(scene: Scene, row: ModeRow) -> Character:
     node = row.node
     back = node.standing == "returned"
     mode = SHORT.get(row.mode, row.mode)
+    there = bool(node.discovery), bool(node.history)
+    holds = (
+        VALUES.get(node.value, node.value),
+        _id(row),
+        TABLES[there],
+    )
     return Character(
         row.name,
         scene.model.spot(row.name),
         HEALTH.get(row.mode, "up"),
         sign="ban" if scene.state.is_walled_off(node) else "",
         tag="back" if back else mode,
-        holds=(
-            VALUES.get(node.value, node.value),
-            _id(row),
-            "peers" if node.discovery else "no peers",
-            f"history {node.history}" if node.history else "history –",
-        ),
+        holds=holds[:1] if node.standing == "dead" else holds,
         fill=node.columns.bit_count() / scene.state.entries if scene.state.entries else None,
         title=f"{row.name}: {row.mode}, {row.group.removeprefix('the ') or 'no group'}"
         f"{' (back)' * back}",
@@ -214,7 +223,7 @@ MODE_STAGE = stage_panel(
     _mode_stage,
     gates=_mode_gates,
     meanings={
-        "on a disk": "its upgrade state, group id, peers, history",
+        "on a disk": "its upgrade state, group id, tables of group 0",
         "blue": "its schema changes",
     },
 )

@@ -21,9 +21,8 @@ from kit.protocols.tablets.stage_work import Piece
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology import topology as cluster
 from kit.protocols.topology.panels.coordinating import QUEUE
-from kit.protocols.topology.panels.nodes import COLUMNS as OF_NODES
 from kit.protocols.topology.panels.nodes import PLACED
-from kit.protocols.topology.panels.nodes import TABLE as CLUSTER
+from kit.protocols.topology.panels.nodes import TABLE as NODES
 from kit.protocols.topology.panels.stage import waits
 from kit.protocols.topology.panels.states import STATES, machine_diagram
 from kit.protocols.topology.panels.tables import REQUESTS
@@ -200,8 +199,6 @@ def _idle(scene: Scene) -> Iterator[tuple[str, str]]:
     yield "fence version", str(control.topology.fence_version)
 
 
-NODES = replace(CLUSTER, columns=tuple(each for each in OF_NODES if each.head != "session"))
-"""What each node has applied; sessions have a tab of their own."""
 IDLE = Table(
     _idle,
     "idle:{0[0]}",

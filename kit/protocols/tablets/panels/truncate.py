@@ -141,10 +141,10 @@ TRUNCATE = Views(
             _stage,
             gates=gates,
             meanings={
+                "g0": "group 0, with the coordinator",
                 "key": "knows the open session",
                 "with bars": "an RPC that is late",
                 "blue": "has rows",
-                "g0": "group 0, with the coordinator",
             },
         ),
         panel_of("session", "Session and late RPCs", SESSION, tab="Session"),

@@ -153,7 +153,11 @@ def letters(
         if name not in line.reads.order
     ]
     outer += [(name, "removed") for name in line.writes.removed if name not in line.reads.removed]
-    widest = max([HIGH, *(wide(short.get(name, name)) for name, _ in inner + outer)])
+    signed = {
+        (name, kind): f"{'−' * (kind == 'removed')}{short.get(name, name)}"
+        for name, kind in inner + outer
+    }
+    widest = max([HIGH, *map(wide, signed.values())])
     step = HIGH + (widest - HIGH) * abs(point(arc.middle, 1)[0] - CENTRE[0])
     deepest = INSIDE - step * (len(inner) - 1)
     if length(arc.right - arc.left, deepest) < LEAST_ARC:
@@ -163,7 +167,7 @@ def letters(
         outer.append((PENCIL, PENCIL))
     stacks = ((inner, INSIDE - deeper, -step), (outer, OUTSIDE, step))
     return tuple(
-        Letter(name, short.get(name, name), *point(arc.middle, radius + i * by), kind)
+        Letter(name, signed.get((name, kind), name), *point(arc.middle, radius + i * by), kind)
         for names, radius, by in stacks
         for i, (name, kind) in enumerate(names)
     )
@@ -265,7 +269,7 @@ def draw_ring(scene: Scene) -> Frag:
         h(
             "svg",
             _inside(scene, many=many),
-            viewBox=f"{edge} {edge} {WIDTH - 2 * edge} {HEIGHT - 2 * edge}",
+            viewBox=f"{edge} 0 {WIDTH - 2 * edge} {HEIGHT}",
             role="group",
             aria_label=f"token ring: {ring_words(scene)}",
             class_="ring-drawing",
@@ -344,7 +348,7 @@ def _inside(scene: Scene, *, many: bool) -> Frag:
         "g",
         parts,
         h("g", arrows(scene, there), k="ring-arrows") if has_arrows(scene) else None,
-        travelled(scene, there, ("entry",)),  # a number in yellow says who has applied it
+        travelled(scene, there, _epoch(scene)),  # it stands in the middle
         k="ring-parts",
         data_rove=True,
     )
@@ -406,7 +410,11 @@ def _draw_notices(scene: Scene, notices: Sequence[tuple[str, str, Box]]) -> list
 
 
 def _log_box(scene: Scene) -> Box:
-    return Box(*CENTRE, wide(f"epoch {scene.of(facts.epoch)}") + 8, 24)
+    return Box(*CENTRE, wide(_epoch(scene)) + 8, 24)
+
+
+def _epoch(scene: Scene) -> str:
+    return f"epoch {scene.of(facts.epoch)}"
 
 
 def _log(scene: Scene) -> Frag:
@@ -416,7 +424,7 @@ def _log(scene: Scene) -> Frag:
         "g",
         h("title", "the newest epoch in the log"),
         h("rect", x=x, y=y, width=box.width, height=box.height, rx=4, class_="box"),
-        h("text", f"epoch {scene.of(facts.epoch)}", text_anchor="middle", dy=4, class_="on"),
+        h("text", _epoch(scene), text_anchor="middle", dy=4, class_="on"),
         k=LOG,
         data_of=LOG,
         transform=f"translate({CENTRE[0]:.0f} {CENTRE[1]:.0f})",

@@ -126,7 +126,7 @@ def _stage(scene: Scene) -> Stage:
         who, title = handshake.REMOVED, f"{handshake.REMOVED}: {words[handshake.REMOVED]}"
         sign: Sign = "ban" if zombie.banned else ""
         cast.append(Character(who, f"n:{who}", "gone", sign=sign, tag=tag, title=title))
-    return Stage(names, tuple(cast), (_group0(s),), aside=160)
+    return Stage(names, tuple(cast), (_group0(s),), lines=3, aside=160)
 
 
 def _member_there(s: ActorState, state: handshake.MemberState, words: str) -> Character:
@@ -154,14 +154,15 @@ def _member_there(s: ActorState, state: handshake.MemberState, words: str) -> Ch
 
 def _joiner_there(m: Join, state: handshake.JoinerState, words: str) -> Character:
     features = ", ".join(state.features)
-    server = "group 0 runs" if m.runs_group0(state) else f"features {features or 'none'}"
+    own = f"cluster {m.asks.cluster}", f"features {features or 'none'}"
+    server = ("group 0 runs",) if m.runs_group0(state) else own
     health: Health = "up" if state.status == "normal" else "joining"
     return Character(
         handshake.JOINER,
         f"n:{handshake.JOINER}",
         "down" if state.status == "stopped" else health,
         tag=state.status,
-        holds=(f"{state.host}, start {state.boot}", server),
+        holds=(f"{state.host}, start {state.boot}", *server),
         title=f"{handshake.JOINER}: {words}",
     )
 
@@ -169,9 +170,10 @@ def _joiner_there(m: Join, state: handshake.JoinerState, words: str) -> Characte
 def _group0(s: ActorState) -> Character:
     """Group 0 with the rows of those that come or have gone, and its configuration."""
     held = handshake.tables(s)
-    rows = [f"{row.host} {row.state}" for row in held.rows if row.state != "normal"]
+    rows = [f"{row.host}: {row.state}" for row in held.rows if row.state != "normal"]
     inside = ", ".join(held.members)
-    return Character("g0", f"n:{handshake.GROUP0}", tag=f"in: {inside}", holds=tuple(rows),
+    return Character("g0", f"n:{handshake.GROUP0}", tag=f"cluster {handshake.CLUSTER}: {inside}",
+                     holds=tuple(rows),
                      title=f"group 0: {'; '.join(rows) or 'no other rows'}; members {inside}",
                      kind="part")  # fmt: skip
 
@@ -202,12 +204,12 @@ HOSTS = (
     Column("node_state", lambda row: row[0].state),
     Column("group 0", lambda row: "member" if row[1] else ""),
     Column("supported_features", lambda row: row[0].features),
-    Column("error", lambda row: row[2]),
 )
 ASKED_BY = (
     Column("host id", lambda row: row[0].host),
     Column("start that asked", lambda row: row[0].attempt),
     Column("verified by a member", lambda row: row[0].verified),
+    Column("error", lambda row: row[2]),
 )
 
 
@@ -257,7 +259,10 @@ VIEWS = Views(
             "The handshake",
             _stage,
             gates=gates,
-            meanings={"crown": "the coordinator", "g0": "group 0 with its table"},
+            meanings={
+                "g0": "group 0: its members, and rows of its table",
+                "crown": "the coordinator",
+            },
         ),
         MESSAGES,
         panel_of(

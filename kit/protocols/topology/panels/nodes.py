@@ -45,7 +45,7 @@ def _is_named(scene: Scene, node: NodeFacts) -> bool:
 def _look(node: NodeFacts) -> tuple[str, ...]:
     state, version, fence, session, notes = cells(node)
     goes_by = (f"version {version}", f"fence {fence}") if node.view else ()
-    return (state, *goes_by, *([f"session {session}"] if session != NONE else []), notes)
+    return state, *goes_by, f"session {session}" if session != NONE else "", notes
 
 
 def _line(node: NodeFacts) -> str:
@@ -54,17 +54,17 @@ def _line(node: NodeFacts) -> str:
     return f"{node.name}: {', '.join([state, *leads, *others])}"
 
 
-COLUMNS = (
-    Column("node", lambda node: f"{LEADS} {node.name}" if node.is_coordinator else node.name),
-    *(
-        Column(head, partial(_cell, at))
-        for at, head in enumerate(("state", "version", "fence", "session", "notes"))
-    ),
-)
 TABLE = Table(
     of_state(facts.nodes),
     "row:{0.name}",
-    COLUMNS,
+    (
+        Column("node", lambda node: f"{LEADS} {node.name}" if node.is_coordinator else node.name),
+        *(
+            Column(head, partial(_cell, at))
+            for at, head in enumerate(("state", "version", "fence"))
+        ),
+        Column("notes", lambda node: ", ".join(filter(None, _look(node)[-2:]))),
+    ),
     caption=f"What each node has applied ({LEADS} coordinator)",
     of="{0.name}",
     line=_line,

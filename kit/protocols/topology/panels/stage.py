@@ -32,6 +32,8 @@ DECIDES = {
 }
 
 
+DATA = {0.0: "no data", 0.5: "copying", 1.0: "has data"}
+"""What has arrived at a node that comes."""
 SHORT = {"bootstrapping": "joins", "decommissioning": "leaves"}
 """States that are too long for what stands below a node; its title has them in full."""
 NODE_WAS = re.compile(r"^(\w+): .* → ")
@@ -61,13 +63,15 @@ def _character(scene: Scene, node: NodeFacts, in_use: tuple[int, int]) -> Charac
     health = node.how
     holds_session: Sign = "key" if view and view.session else ""
     reads, writes = in_use
-    runs = [*_runs(scene, node, at)]
+    runs, share = [*_runs(scene, node, at)], _streamed(scene, at)
     lines, title = runs, f"{node.name}: {state}{', coordinator' * node.is_coordinator}"
     tag = "down" if health == "down" and state == "normal" else SHORT.get(state, state)
     if view:
         tag = f"{tag} v{view.version}".removeprefix("normal ")
         lines += [f"fence {view.fence_version}"] * (view.fence_version != view.version)
         title += f", version {view.version}, fence {view.fence_version}"
+    if share is not None:
+        lines.insert(0, DATA[share])
     return Character(
         node.name,
         spot(node.name),
@@ -76,7 +80,7 @@ def _character(scene: Scene, node: NodeFacts, in_use: tuple[int, int]) -> Charac
         sign="ban" if node.is_ignored or state == "left" else holds_session,
         tag=tag,
         holds=tuple(lines),
-        fill=_streamed(scene, at),
+        fill=share,
         reads=bool(reads >> at & 1),
         writes=bool(writes >> at & 1),
         title=", ".join([title, *runs, node.health]).rstrip(", "),
@@ -130,7 +134,10 @@ def _work(scene: Scene) -> str:
     task = work.task_of(s, m.setting)
     if s.attempted.failed:
         return "! failed"
-    return task.work.name.replace("_", " ") if task.work else DECIDES[task.decision.kind]
+    if task.work is None:
+        return DECIDES[task.decision.kind]
+    is_due = scene.of(facts.barrier) is None and not scene.half  # there, a disk has one line
+    return f"{'next: ' * is_due}{task.work.name.replace('_', ' ')}"
 
 
 def _operator(scene: Scene) -> Character:
@@ -204,9 +211,9 @@ STAGE = stage_panel(
     _stage,
     gates=gates,
     meanings={
-        "crown": "the coordinator",
         "below a node": "its version, and its state unless it is normal",
         "on a disk": "what is running, or what must be done",
+        "crown": "the coordinator",
         "blue": "streamed",
     },
 )

@@ -37,7 +37,7 @@ def _stage(scene: Scene) -> Stage:
         standing=of_cluster(scene),
         has_strip=True,
         has_marks=False,
-        tape_key="table",
+        tape_key=topology_upgrade.TABLE,
         lines=4,
     )
 
@@ -102,6 +102,10 @@ def _generations(scene: Scene) -> str:
     )
 
 
+def _feature(scene: Scene) -> str:
+    return f"{FEATURE}: {'enabled' if scene.state.has_feature else 'not enabled'}"
+
+
 def _route(scene: Scene) -> Iterator[tuple[str, str, Frag]]:
     for name, node in zip(scene.model.names, scene.state.nodes, strict=True):
         if node.standing == "normal":
@@ -162,7 +166,7 @@ def _chart_words(scene: Scene) -> Iterator[str]:
 
 def _badges(scene: Scene) -> Badges:
     enabled = scene.state.has_feature
-    yield "feature", f"✓ {FEATURE}" if enabled else f"no {FEATURE}", "busy" * (not enabled)
+    yield "feature", "✓ feature on" if enabled else "feature off", "busy" * (not enabled)
     waiting = [name for name, _, waits in _joins(scene) if waits]
     yield "queue", f"waits: {', '.join(waiting)}" if waiting else "", "busy"
 
@@ -175,9 +179,9 @@ VIEWS = staged(
         _stage,
         gates=gates,
         meanings={
-            "crown": "the coordinator",
             "on a disk": "its version, the state it knows, what it uses",
             "blue": "uses the table",
+            "crown": "the coordinator",
         },
     ),
     UPGRADE,
@@ -203,6 +207,7 @@ VIEWS = staged(
             ),
         ),
         Note(_generations, "generations-note", None),
+        Note(_feature, "feature-note", None),
         still=True,
         tab="Table",
     ),

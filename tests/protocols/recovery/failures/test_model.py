@@ -15,7 +15,7 @@ from kit.protocols.recovery.rules.availability import FAILURES, FailureRow, stan
 from kit.protocols.recovery.rules.quorum import after_deaths
 from kit.protocols.topology.rules.machines import Edition
 from tests.protocols.recovery.failures.runs import THREE, TWO, ran, why_not
-from tests.views.frames import panel_text
+from tests.views.frames import last_flows, panel_text
 
 SCENARIOS = [one.name for one in entries()["failures"].scenarios]
 
@@ -86,6 +86,10 @@ def test_a_node_that_is_back_catches_up_before_it_serves() -> None:
     assert "the newest schema must be fetched first" in why_not(timeline, "serve B")
     timeline = ran({}, "stop B", "alter A", "start B", "catch up B")
     assert "B: dc1 r2, serving, schema 1" in panel_text(timeline, "nodes")
+    said = [flow.text for flow in last_flows(timeline)]
+    assert said == ["B → A: newest?", "A → B: schema 1"]
+    timeline = ran({}, "stop B", "start B", "catch up B")
+    assert last_flows(timeline)[1].text == "A → B: up to date"
 
 
 def test_without_a_majority_a_node_serves_data_by_what_it_has_stored() -> None:

@@ -111,16 +111,17 @@ def test_a_change_in_recovery_mode_brings_the_hash_back() -> None:
 def row(timeline: Timeline, name: str) -> str:
     """A node's line in the table."""
     [line] = [
-        one for one in panel_text(timeline, "rows").splitlines() if one.startswith(f"  {name}:")
+        one for one in panel_text(timeline, "others").splitlines() if one.startswith(f"  {name}:")
     ]
     return line
 
 
 def test_what_travels() -> None:
-    """A pull, the snapshot of who joins, an entry; creating a group moves nothing."""
+    """A pull, the snapshot of who joins, an entry; who creates a group has asked the others."""
     before = (*ENTER, *REMOVE, *TRUNCATE, *LEAVE)
     assert last(after(FOUR, *ENTER, "pull A B")) == [("n:B", "n:A", "schema")]
-    assert last(after(FOUR, *before, "enter A")) == []
+    asked = [("n:A", "n:B", "which group?"), ("n:B", "n:A", "no group")]
+    assert last(after(FOUR, *before, "enter A")) == asked
     assert last(after(FOUR, *before, "enter A", "enter B")) == [("n:A", "n:B", "snapshot")]
     assert last(after(FOUR, *before, *UPGRADE, "alter B")) == [("n:B", "n:A", "column 3")]
     assert last(after(FOUR, *ENTER, "alter A")) == []
