@@ -734,6 +734,11 @@ def _side_words(
     return tuple(filter(None, tag)), what
 
 
+def _halo(kind: Kind, reach: float) -> Frag:
+    """What is around the head of who acts aside, at the edge: of a flat one, as flat as that."""
+    return fresh(0, 0, 2 * reach + 6, 1.4 * reach + 8) if kind == "part" else ring(reach - 2)
+
+
 def _side(laid: _Set, each: Character, was: Character | None, *, acts: bool) -> Frag:
     """A client or operator: a square with a letter, and beside it what it asks and was told."""
     was = was or each
@@ -741,13 +746,14 @@ def _side(laid: _Set, each: Character, was: Character | None, *, acts: bool) -> 
     had, former = _side_words(was, laid.side_room, laid.side)
     changed = [line not in had for line in tag] + [line not in former for line in what]
     top, high = 5 - LINE * (len(changed) - 1) / 2, _high(tag, what)
+    reach = min(HEAD, laid.side_room / 2)
     return h(
         "g",
         h("title", each.title or each.name),
         h("rect", x=-HEAD - 3, y=-high / 2, width=laid.side - 6, height=high, rx=8, class_="rail")
         if changed else None,
-        ring(min(HEAD, laid.side_room / 2) - 2) if acts else None,  # at the edge
-        head_of(each.kind, min(HEAD, laid.side_room / 2)),
+        _halo(each.kind, reach) if acts else None,
+        head_of(each.kind, reach),
         letter_of(tags([each.name])[each.name][:2], HEAD),
         [_words(line, SPOKEN, top + LINE * i, "soft" if i >= len(tag) else "strong", None,
                 is_new=changed[i]) for i, line in enumerate((*tag, *what))],

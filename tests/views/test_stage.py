@@ -627,6 +627,16 @@ def silent(frag: Frag) -> set[str]:
     return {each.key or "" for each in gone if "character" in (each.get("class") or "")}
 
 
+def test_a_flat_head_has_a_flat_halo() -> None:
+    """What is around the box of group 0 while it acts is no ring, which would be cut by it."""
+    halos = set()
+    for _, frames in drawn("truncate", False):
+        for _, frag in frames:
+            [box] = [each for each in frag.walk() if each.key == "host:group0"]
+            halos |= {k.tag for k in box.walk() if k.get("class") == "moved"}
+    assert halos == {"rect"}
+
+
 def test_overlaps_are_found() -> None:
     """Two words in one place, and a word over another's head, are told; a head's own is not."""
     word = Frag("text", (("x", "50"), ("y", "50")), ("word",), "a")
