@@ -421,7 +421,8 @@ class _Set:
         if start is None or end is None or start.at == end.at:
             return None
         divided = any((start in group) != (end in group) for group in self.apart)
-        return (self.ground if divided else self.walled).way(start, end)
+        is_round = not divided and self.walled.is_free(start, end)
+        return (self.walled if is_round else self.ground).way(start, end)
 
 
 def _high(tag: Sequence[str], what: Sequence[str]) -> float:
