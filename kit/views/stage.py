@@ -215,8 +215,8 @@ WORDY = ((22, 104), (18, 92), (15, 80))
 Edge: TypeAlias = tuple[Place, Place, Place]
 """An end of a piece of a wall, the other one, and the way out of the group."""
 WIDEST = 150.0
-APART = 20.0
-"""From a head to words beside it: there is room for a sign between."""
+APART = 26.0
+"""From a head to words beside it: there is room for a sign or a pencil between."""
 FOOT, LEAST_DROP = 8.0, 24.0
 """The air below the last row; in one row of three or more every second one stands lower, where
 there is room for that.
@@ -265,7 +265,7 @@ def _in_rows(
     at: list[Place] = []
     for row, here in enumerate(_in_each(count, rows)):
         room = (bottom - top - rows * (looks.above + looks.below)) / rows
-        room -= min(FOOT, room / 3)
+        room -= 0 if looks.beside else min(FOOT, room / 3)
         drop = room if rows == 1 and here > 2 and room >= LEAST_DROP else 0.0
         room -= drop
         if looks.beside:
@@ -421,7 +421,8 @@ class _Set:
         if start is None or end is None or start.at == end.at:
             return None
         divided = any((start in group) != (end in group) for group in self.apart)
-        return (self.ground if divided else self.walled).way(start, end)
+        is_round = not divided and self.walled.is_free(start, end)
+        return (self.walled if is_round else self.ground).way(start, end)
 
 
 def _high(tag: Sequence[str], what: Sequence[str]) -> float:

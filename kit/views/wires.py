@@ -94,7 +94,7 @@ class Ground:
     def __init__(self, bodies: tuple[Body, ...], inside: Box) -> None:
         self.bodies = [(body, body.around) for body in bodies]
         self.inside = inside
-        self.known: dict[tuple[Body, Body], Way] = {}
+        self.known: dict[tuple[Body, Body], tuple[float, Way]] = {}
 
     def taken(self) -> Iterator[Box]:
         """What all bodies cover."""
@@ -107,8 +107,13 @@ class Ground:
     def way(self, start: Body, end: Body) -> Way:
         """The wire from one body to another: of those that cross nobody, the least bent one."""
         if (start, end) not in self.known:
-            self.known[start, end] = min(self._ways(start, end), key=lambda each: each[0])[1]
-        return self.known[start, end]
+            self.known[start, end] = min(self._ways(start, end), key=lambda each: each[0])
+        return self.known[start, end][1]
+
+    def is_free(self, start: Body, end: Body) -> bool:
+        """Whether the wire from one body to another crosses nobody."""
+        self.way(start, end)
+        return not self.known[start, end][0]
 
     def _ways(self, start: Body, end: Body) -> Iterator[tuple[float, Way]]:
         """The ways to choose from, with how many points of each are crossed; the first free one is

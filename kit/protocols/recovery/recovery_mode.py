@@ -409,7 +409,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         node = self.number(act.node)
         if isinstance(act, Enter) and self.is_alone(after, act):
             for name in self.named(before.contacts(node) & ~(1 << node)):
-                yield from there_and_back(act.node, name, "which group?", "no group")
+                yield from there_and_back(act.node, name, "group?", "none")
         if others := after.running(node) & ~(1 << node):
             source = self.names[next(nodes_in(others))]
             text = f"{source} → {act.node}: snapshot of {{group}}"

@@ -262,7 +262,13 @@ class TopologyUpgrade(NodeModel[Cluster]):
             Travel(
                 "request", "n:{node}", "n:{leader}", "query", "{node} → {leader}: JOIN_NODE_QUERY"
             ),
-            Travel("answer", "{leader}", "{node}", "{before.upgrade_state}"),
+            Travel(
+                "answer",
+                "n:{leader}",
+                "n:{node}",
+                "{short}",
+                "{leader} → {node}: {before.upgrade_state}",
+            ),
             Travel("request", "{node}", "{leader}", "{follows}"),
         ],
     )
@@ -414,6 +420,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
         return {
             "leader": self.names[before.leader] if before.leader != NOBODY else "",
             "state": after.upgrade_state,
+            "short": before.upgrade_state.partition("_coordinator")[0].replace("_", " "),
             "view": after.nodes[node].view,
             "follows": "GROUP0_MODIFY_CONFIG" if old else "JOIN_NODE_REQUEST",
             "ready": f". {rules.FEATURE} is enabled: the cluster is ready for the upgrade" * ready,

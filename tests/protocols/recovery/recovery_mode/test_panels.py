@@ -120,7 +120,7 @@ def test_what_travels() -> None:
     """A pull, the snapshot of who joins, an entry; who creates a group has asked the others."""
     before = (*ENTER, *REMOVE, *TRUNCATE, *LEAVE)
     assert last(after(FOUR, *ENTER, "pull A B")) == [("n:B", "n:A", "schema")]
-    asked = [("n:A", "n:B", "which group?"), ("n:B", "n:A", "no group")]
+    asked = [("n:A", "n:B", "group?"), ("n:B", "n:A", "none")]
     assert last(after(FOUR, *before, "enter A")) == asked
     assert last(after(FOUR, *before, "enter A", "enter B")) == [("n:A", "n:B", "snapshot")]
     assert last(after(FOUR, *before, *UPGRADE, "alter B")) == [("n:B", "n:A", "column 3")]
