@@ -64,8 +64,8 @@ SIDE, HALF_SIDE = 132.0, 112.0
 """How wide the column of clients is."""
 MOST_SAID = 6
 """Lines at a client, of which the first names what it is doing."""
-ROOM_BELOW = 2 * HEAD + 3 * LINE
-"""How high somebody aside is, with three lines below the head."""
+ROOM_BELOW = 2 * HEAD + 4 * LINE + 8
+"""How high somebody aside is, with four lines below the head."""
 MOST_PARKED, MOST_ALIKE = 24, 4
 """Envelopes that are drawn, and of one sender with the same words; those of more are told once."""
 HEALTH = (later("up"), later("down"), later("gone"), later("joining"))
@@ -307,7 +307,7 @@ class _Set:
         self.at: dict[str, Place] = dict(zip(stage.names, spots, strict=True))
         self.there = {each.name: each for each in stage.characters}
         self.side_room = (self.bottom - self.top) / max(len(stage.sides), 1)
-        up = ROOM_BELOW / 2 - HEAD if self.side_room >= ROOM_BELOW else 0
+        up = _side_up(self.side_room)
         for i, side in enumerate(stage.sides):
             self.at[side.name] = Place(HEAD + 4, self.top + self.side_room * (i + 0.5) - up)
         self.tags = {name: self._tag(each) for name, each in self.there.items()}
@@ -673,11 +673,16 @@ def _side_words(
     """What somebody asks, and was told: the lines of both."""
     room, high = wide - 2 * HEAD - 16, room_high
     if room_high >= ROOM_BELOW:
-        room, high = wide - 12, (room_high + ROOM_BELOW) / 2 - 2 * HEAD - 4
+        room, high = wide - 12, room_high / 2 + _side_up(room_high) - HEAD - 4
     most = max(1, min(MOST_SAID, int(high // LINE)))
     tag = lines_of(each.tag, room, 2 if most > 2 else 1)
     what = wrapped(" ".join(each.holds), room, most - len(tag)) if most > len(tag) else ()
     return tuple(filter(None, tag)), what
+
+
+def _side_up(room: float) -> float:
+    """How far above the middle of so much room a head is, with its words below it."""
+    return min(room - 8, ROOM_BELOW) / 2 - HEAD if room >= ROOM_BELOW else 0
 
 
 def _side_begin(room: float, lines: int) -> tuple[float, float]:
