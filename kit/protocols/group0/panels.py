@@ -440,9 +440,8 @@ def _peers_stage(scene: Scene) -> Stage:
 def _peer(scene: Scene, peers: Peers, count: int) -> Character:
     """A node with whom it knows and waits for; it joins until it is in a group."""
     waits, knows = ", ".join(peers.awaited), ", ".join(peers.known)
-    tag = "lowest id" if peers.name == min(scene.model.contact_points) else "no group"
-    if waits:
-        tag = f"waits for {waits.replace(', ', ' ')}"
+    own = ("no group", "lowest id" * (peers.name == min(scene.model.contact_points)))
+    tag = f"waits for {waits.replace(', ', ' ')}" if waits else own[1] or own[0]
     if count > MOST_NAMED:
         tag = f"{len(peers.answered)} of {len(peers.known)}"
     return Character(
@@ -454,7 +453,7 @@ def _peer(scene: Scene, peers: Peers, count: int) -> Character:
         holds=(f"knows {knows}",),
         fill=len(peers.known) / count,
         title=f"{peers.name}: knows {knows}{f', waits for {waits}' * bool(waits)}; "
-        f"{f'group {peers.group}' if peers.group else 'no group'}",
+        f"{f'group {peers.group}' if peers.group else ', '.join(filter(None, own))}",
     )
 
 
