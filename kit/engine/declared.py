@@ -347,14 +347,15 @@ class Act:
 
     def flows(self, m: Any, before: Any, action: Any, after: Any) -> tuple[Flow, ...]:
         """What travels in a step; what would go to its own place only if it ``stays``."""
-        words, moved, travels = self.words(m, before, action, after), [], self.said.travels
+        words, travels = self.words(m, before, action, after), self.said.travels
+        moved: list[Flow] = []
         legs = travels(m, before, action, after) if callable(travels) else travels
-        for place, leg in enumerate(legs):
+        for leg in legs:
             ends = self.filled(leg.source, words), self.filled(leg.target, words)
             label, text = self.filled(leg.label, words), self.filled(leg.text, words)
             source, target = ends if text else map(m.spot, ends)
             text = text or f"{m.called(ends[0])} → {m.called(ends[1])}: {label}"
-            number = place * (not callable(travels)) if leg.leg is None else leg.leg
+            number = len(moved) * (not callable(travels)) if leg.leg is None else leg.leg
             if leg.stays or source != target:
                 moved.append(Flow(leg.kind, source, target, label, text, number, leg.around))
         return tuple(moved)

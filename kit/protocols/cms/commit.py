@@ -270,12 +270,13 @@ class Commit(NodeModel[CommitState]):
         return f"{{submitter}} submits “{{event}}” to {{node}}{again}."
 
     def _submit_travels(self, before: Any, a: Any, after: Any) -> Iterable[Travel]:
-        if before.requests[a.request] == Answer():  # its client asks first
+        is_first = int(before.requests[a.request] == Answer())
+        if is_first:  # its client asks
             text = "{id} → {submitter}: {event}"
-            yield Travel("request", "{id}", "n:{submitter}", "{event}", text, leg=0)
-        yield Travel("request", "{submitter}", "{node}", "{event}", leg=1)
+            yield Travel("request", "{id}", "n:{submitter}", "{event}", text)
+        yield Travel("request", "{submitter}", "{node}", "{event}", leg=is_first)
         if not self.cms >> self.number(a.node) & 1:
-            yield Travel("answer", "{node}", "{submitter}", "members: {members}", leg=2)
+            yield Travel("answer", "{node}", "{submitter}", "members: {members}", leg=1 + is_first)
 
     @action(each=askable, says=_submit_says, travels=_submit_travels)
     @purpose("Any node can ask any member. Only the CMS decides.")

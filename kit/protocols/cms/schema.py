@@ -49,6 +49,7 @@ from kit.engine.declared import (
     there_and_back,
     verbatim,
 )
+from kit.engine.flows import FlowKind
 from kit.engine.log import refined_by_logs
 from kit.engine.model import Refinement
 from kit.engine.registry import Fuzzing, Scenario
@@ -391,15 +392,19 @@ class Schema(NodeModel[SchemaState]):
         winner = next((each.event for each in before.log if each.epoch == lost), "")
         return "“{what}” is rejected: " + verbatim(f"{why}. It lost to epoch {lost}, “{winner}”.")
 
+    def _decide_travels(self, before: SchemaState, a: Any, after: SchemaState) -> Iterator[Travel]:
+        """The CMS answers the node, and the node its client."""
+        node = after.nodes[self.planned[a.number].node]
+        kind: FlowKind = "answer" if before.rejected == after.rejected else "refusal"
+        yield Travel(kind, "{first}", "{node}", "{heard_of}", leg=0)
+        yield replace(ANSWERED, kind=kind, leg=int(node.members[:1] != (node.name,)))
+
     @action(
         each=lambda m, s: s.sent,
         verb=lambda m, a: f"decide {m.planned[a.number].text}",
         says=_decide_says,
         when=lambda m: m.ordered,
-        travels=lambda m, before, action, after: [
-            replace(each, kind="answer" if before.rejected == after.rejected else "refusal")
-            for each in (Travel("answer", "{first}", "{node}", "{heard_of}"), ANSWERED)
-        ],
+        travels=_decide_travels,
     )
     @purpose("The loser of a race is told that it lost, and to which change.")
     def decide(self, s: SchemaState, number: Change) -> Next:

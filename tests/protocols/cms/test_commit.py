@@ -129,11 +129,16 @@ def test_any_node_asks_any_member() -> None:
 
 def test_a_client_hears_from_the_node_that_it_asked() -> None:
     """The member's answer goes to the submitter, and from there to the client."""
-    given = {"members": 1, "nodes": 2, "events": ("drop table t at B",)}
+    given: dict[str, Any] = {"members": 1, "nodes": 2, "events": ("drop table t at B",)}
     timeline = after("commit", given, "submit r1 A", "ballot A", "propose A", "learn A",
                      "answer A")  # fmt: skip
-    assert [(flow.from_key, flow.to_key, flow.label) for flow in last_flows(timeline)] == [
-        ("n:A", "n:B", "committed"), ("n:B", "r1", "committed")
+    assert [(flow.from_key, flow.to_key, flow.leg) for flow in last_flows(timeline)] == [
+        ("n:A", "n:B", 0), ("n:B", "r1", 1)
+    ]  # fmt: skip
+    given["events"] = ("drop table t at A",)
+    timeline = after("commit", given, "submit r1 A", "ballot A", "propose A", "learn A", "answer A")
+    assert [(flow.from_key, flow.to_key, flow.leg) for flow in last_flows(timeline)] == [
+        ("n:A", "r1", 0)
     ]  # fmt: skip
 
 

@@ -269,7 +269,7 @@ def draw_ring(scene: Scene) -> Frag:
         h(
             "svg",
             _inside(scene, many=many),
-            viewBox=f"{edge} 0 {WIDTH - 2 * edge} {HEIGHT}",
+            viewBox=f"{edge} {2 * edge} {WIDTH - 2 * edge} {HEIGHT - 2 * edge}",
             role="group",
             aria_label=f"token ring: {ring_words(scene)}",
             class_="ring-drawing",
