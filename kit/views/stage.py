@@ -1017,7 +1017,7 @@ MEANINGS = {
     "hollow": later("hollow: down"),
     "square": later("square: client"),
     "diamond": later("diamond: operator"),
-    "small square": later("small square: whose request it has"),
+    "guest": later("small square: whose request it has"),
     "eye": later("eye: read; pencil: written; filled: asked now"),
     "dashed card": later("dashed card: not committed"),
     "struck": later("struck out: no effect"),
@@ -1050,7 +1050,7 @@ def _marks_seen(scene: Scene, stage: Stage, before: Stage | None) -> Iterator[st
     yield from ("hollow",) * any(each.health == "down" for each in looks)
     kinds = {each.kind for each in stage.sides}
     yield from ("square",) * ("client" in kinds) + ("diamond",) * ("operator" in kinds)
-    yield from ("small square",) * any(side.asks for side in stage.sides)
+    yield from ("guest",) * any(side.asks for side in stage.sides)
     yield from ("eye",) * any(each.requests for each in looks)
     coming = any(each.target == stage.tape_key for each in stage.messages)
     yield from ("dashed card",) * (coming or any(card.open for card in tape))

@@ -698,20 +698,6 @@ def keyed(frag: Frag, key: str) -> Frag:
     return next(part for part in frag.walk() if part.key == key)
 
 
-def test_words_of_a_client_leave_its_wires_free() -> None:
-    """They are below its head where there is room: what it sends begins at the head."""
-    client = Character("c1", "c1", tag="asks A", holds=("2 writes",), kind="client")
-    sent = Message("c1", "B", "hi")
-    frag = staged(replace(QUIET, sides=(client,), messages=(sent,)))
-    [head] = [complex(*map(float, MOVED.findall(part.get("transform") or "")[0]))
-              for part in classed(frag, "aside")]  # fmt: skip
-    start = curve(keyed(frag, "wire:sent:c1:B:hi").get("d") or "", 1)[0]
-    assert abs(start - head) < 24
-    words = [each.box for each in parts(frag) if each.what in ("asks A", "2 writes")]
-    assert len(words) == 2
-    assert all(box.y - box.height / 2 > head.imag + 12 for box in words)
-
-
 def test_envelopes_stand_at_their_wires() -> None:
     """However many there are between two: none floats between the wires of others."""
     sent = tuple(Message("A", "B", f"message {i} of more") for i in range(6))

@@ -44,7 +44,7 @@ ROWS = (
     ),
     Waits(
         "vnodes/write-during-bootstrap", 16,
-        ("now K2 reads from B, C, perhaps D, perhaps X", "now K2 writes to B, C, D, X"),
+        ("now K2 reads from B, C, perhaps D, perhaps X",),
         "X", "B C D", ("copy for X arrives from D: write 1", "D applies 12"), ("X applies 12",),
     ),
     Waits(

@@ -110,7 +110,7 @@ class RaftLog(Members):
     )
     @purpose("What a majority has stored survives the loss of any minority.")
     def commit_command(self, s: Group0State, state_id: StateId, by: Names) -> Next:
-        """{by} store “{last}”, so it is committed at index {index}.
+        """{by} store {last}, so it is committed at index {index}.
 
         They are the leader and just enough other voters.
         """
