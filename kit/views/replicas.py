@@ -26,6 +26,8 @@ SIGNS: Mapping[str, str] = {
 MARK = 18
 """How wide an eye or a pencil is, with a little air."""
 DISK_WIDE, LID = 36, 4.0
+GAP = 2.5
+"""How far below a line of words the middle of a fill's edge is; its sides are lower."""
 
 
 def legend() -> str:
@@ -90,11 +92,10 @@ def disk_size(lines: Sequence[str], most: float = DISK_WIDE, least: float = 0) -
 
 def _between(lows: Sequence[float], level: float) -> float:
     """Where a disk's fill ends: its edge strikes no line of words, which end at ``lows``."""
-    struck = next((low for low in lows if low - SIZE < level - LID < low + LID), None)
-    if struck is None:
+    if not lows or level - LID < lows[0] - SIZE or level > lows[-1]:
         return level
-    above, below = struck - SIZE + LID, struck + 2 * LID
-    return above if level - above < below - level else below
+    gaps = (low + LID + GAP for low in (lows[0] - LINE, *lows[:-1]))
+    return min(gaps, key=lambda gap: abs(level - gap))
 
 
 def disk(

@@ -675,7 +675,7 @@ def _character(
     return h(
         "g",
         h("title", each.title or each.name),
-        ring(reach) if acts or each.health != was.health else None,
+        _halo(each.kind, reach + 2) if acts or each.health != was.health else None,
         fresh(0, -reach - 7, 34, 18) if each.leads > was.leads and looks.tag else None,
         *bust(letter, reach, each.kind, leads=each.leads and looks.tag),
         [
@@ -736,7 +736,7 @@ def _side_words(
 
 
 def _halo(kind: Kind, reach: float) -> Frag:
-    """What is around the head of who acts aside, at the edge: of a flat one, as flat as that."""
+    """What is around the head of who acts: of a flat one, as flat as that."""
     return fresh(0, 0, 2 * reach + 6, 1.4 * reach + 8) if kind == "part" else ring(reach - 2)
 
 

@@ -97,7 +97,7 @@ def _signed(part: Frag, model: str, within: str) -> Frag:
     return Frag("g", (*own, ("data-of", thing)), (h("title", words), *kids), key)
 
 
-IDLE = ".45"
+IDLE = ".6"
 """How much is seen of the picture of a world in which the step changes nothing."""
 
 

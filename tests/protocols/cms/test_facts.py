@@ -29,6 +29,7 @@ ENTRY = Entry(1, "drop table t", "r1")
         (Handling(0, 1, 0b011), "1A: 2 of 3 promised"),
         (Handling(0, 1, 0b011, value=ENTRY), "1A: 0 of 3 accepted"),
         (Handling(0, 1, 0b011, value=ENTRY, accepts=0b111), "1A: 3 of 3 accepted"),
+        (Handling(1, 1, 0b011, value=ENTRY), "1A for r1: 0 of 3 accepted"),
         (Handling(0, 1, answer=Answer("committed", 1)), "committed as epoch 1"),
     ],
 )

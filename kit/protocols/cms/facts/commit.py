@@ -64,13 +64,14 @@ def log(m: Commit, s: CommitState) -> tuple[EntryRow, ...]:
 
 
 def work_of(m: Commit, work: Handling) -> str:
-    """How far a member is: ``1A: 2 of 3 promised``."""
+    """How far a member is: ``1A: 2 of 3 promised``; ``1B for r1: …`` while another is first."""
     if work.answer:
         return work.answer.outcome
     if not work.ballot:
         return "validates"
     did = "accepted" if work.value else "promised"
-    return f"{m.ballot_name(work.ballot)}: {work.heard.bit_count()} of {m.size} {did}"
+    first = f" for {work.value.id}" if work.value and work.value.id != m.id_of(work.request) else ""
+    return f"{m.ballot_name(work.ballot)}{first}: {work.heard.bit_count()} of {m.size} {did}"
 
 
 def requests(m: Commit, s: CommitState) -> tuple[RequestRow, ...]:

@@ -86,7 +86,8 @@ def _gates(scene: Scene) -> Iterator[Gate]:
         work = node.handles
         if work.ballot:
             did = "accepted" if work.value else "promised"
-            what = f"{m.id_of(work.request)} in {m.ballot_name(work.ballot)}"
+            proposed = work.value.id if work.value else m.id_of(work.request)
+            what = f"{proposed} in {m.ballot_name(work.ballot)}"
             there, missing = m.named(work.heard), m.named(m.cms & ~work.heard)
             yield Gate(m.spot(name), what, did, there, missing, m.quorum)
 

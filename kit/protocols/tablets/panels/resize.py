@@ -19,7 +19,7 @@ from kit.views import declared
 from kit.views.diagrams import END, START, Standing, state_panel
 from kit.views.fragment import Frag, Kid, h
 from kit.views.gate import Gate
-from kit.views.labels import SLOT
+from kit.views.labels import SLOT, measured
 from kit.views.panel import Scene
 from kit.views.parts import box, bulb, drawing, volume, word
 from kit.views.promises import LAMPS
@@ -117,7 +117,7 @@ def _stretch(left: float, right: float, name: str) -> Frag:
     """One of the three stretches of the line, with its word where there is room."""
     wide = right - left
     label = word(name, left + wide / 2, BAR_TOP + BAR - 4, "on")
-    has_room = 7.5 * len(name) < wide
+    has_room = measured(name, bold=True) + 4 < wide
     return h("g", box(left, BAR_TOP, wide, BAR, "box"), label if has_room else None)
 
 
