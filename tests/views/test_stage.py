@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from itertools import combinations, pairwise
+from typing import Any
 
 import pytest
 from msgspec import Struct
@@ -951,8 +952,8 @@ def test_what_is_on_its_way_to_the_log_goes_to_its_own_card() -> None:
 def test_a_wire_ends_at_the_marks_that_are_seen() -> None:
     """Where only B has the card, it begins at B's mark; where nobody has, at the card."""
     for has, low in ((("", "stored", ""), 60.0), (("", "", ""), 43.0)):
-        marks = tuple((x, f"at:{x}:1", reach) for x, reach in zip("ABC", has, strict=True))
-        tape = Tape((Card("log:1", "1 start", marks),), "log", 0, WIDTH)  # type: ignore[arg-type]
+        marks: Any = tuple((x, f"at:{x}:1", reach) for x, reach in zip("ABC", has, strict=True))
+        tape = Tape((Card("log:1", "1 start", marks),), "log", 0, WIDTH)
         assert tape.spots["log:1"] == complex(tape.spots["at:B:1"].real, low)
         assert [box.width for box in tape.covered("log:1")] == [17] * any(has)
 

@@ -87,7 +87,7 @@ def test_what_travels_between_two_parts_has_a_wire_and_words(model: str) -> None
         shown = [flow for flow in scene.flows() if (model, flow.kind) not in MARKED]
         flows = [flow for flow in shown[:12] if {flow.from_key, flow.to_key} <= keys]
         drawn_keys = {part.key for part in classed(svg, "trail")}
-        labels = (part for part in svg.walk() if part.tag == "text")
+        labels = (p for p in svg.walk() if p.tag == "text" or (p.key or "").startswith("label:"))
         said = {each for part in labels for each in (part.text(), *part.text().split(", "))}
         for flow in flows:
             if flow.from_key != flow.to_key:

@@ -49,7 +49,7 @@ def test_who_is_who_names_characters_once() -> None:
     assert "ask" not in cover.partition("</ul>")[0].partition("<ul>")[2]
     assert "<strong>RM0, RM1, RM2</strong> working" in Player("twophase/commit").rendered.html(0)
     alike = Player("gossip_join/one-join").rendered.html(0)
-    assert "<strong>A, B, C</strong> member, no writes" in alike
+    assert "<strong>B, C</strong> member, no data" in alike
 
 
 def test_a_page_of_any_run_has_a_cover() -> None:

@@ -75,22 +75,23 @@ def _digest(state: EndpointState) -> str:
     return f"{state.generation}:{state.version}"
 
 
-def _heard(row: VersionRow, short: dict[str, str]) -> dict[str, str]:
-    """What a node has heard of the others: whether it is its own version, how new that is."""
+def _heard(row: VersionRow) -> dict[str, str]:
+    """What a node has heard of the others: whether it is its own version, how new that is. No short
+    names: no node knows how many changes there are.
+    """
     return {
-        each.endpoint: f"{'≠='[said == row.version]} {short.get(said, said)} ({_digest(each)})"
+        each.endpoint: f"{'≠='[said == row.version]} {said} ({_digest(each)})"
         for each in row.heard
         for said in (each.says(SCHEMA),)
     }
 
 
-def _of(name: str, short: dict[str, str], row: VersionRow) -> str:
-    own = short.get(row.version, row.version)
-    return own if name == row.name else _heard(row, short).get(name, "")
+def _of(name: str, row: VersionRow) -> str:
+    return row.version if name == row.name else _heard(row).get(name, "")
 
 
 def _version(row: VersionRow) -> str:
-    heard = ", ".join(f"{name} {words}" for name, words in _heard(row, {}).items())
+    heard = ", ".join(f"{name} {words}" for name, words in _heard(row).items())
     pulls = f"; pulls from {', '.join(row.pulls)}" if row.pulls else ""
     cells = counted(row.cells, "cell")
     return f"{row.name}: version {row.version} of {cells}; heard: {heard}{pulls}"
@@ -153,10 +154,7 @@ VIEWS = staged(
             "version:{0.name}",
             lambda scene: [
                 Column("node", "name"),
-                *(
-                    Column(name, partial(_of, name, scene.of(facts.short_versions)))
-                    for name in scene.model.names
-                ),
+                *(Column(name, partial(_of, name)) for name in scene.model.names),
                 Column("cells", "cells"),
                 Column("pulls", lambda row: row.pulls and f"← {', '.join(row.pulls)}"),
             ],

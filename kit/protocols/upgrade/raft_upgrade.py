@@ -314,10 +314,10 @@ class RaftUpgrade(NodeModel[Cluster]):
         number = self.number(act.node)
         group, linked = after.nodes[number].group, before.linked(number)
         there = before.where(lambda n: n.group == group) & linked
-        asked = before.in_turn(number, there)[:1] or nodes_in(linked & ~(1 << number))
-        for name in map(self.names.__getitem__, asked):
-            found = f"group {group}" if there else "no group"
-            yield from there_and_back(act.node, name, "discovery", found)
+        peers = before.in_turn(number, there)[:1] or nodes_in(linked & ~(1 << number))
+        for name in map(self.names.__getitem__, peers):
+            answer = f"group {group}" if there else "no group"
+            yield from there_and_back(act.node, name, "discovery", answer)
 
     @action(
         kind="phase",

@@ -31,7 +31,7 @@ def test_without_a_majority_a_proposal_stays_pending() -> None:
     """
     driven = Driven(operations=ONE, crashes=2).submitted(ONE[0]).do("crash B", "crash C")
     assert driven.refused("commit 4 by A") == "no quorum: more than half of the voters must be up"
-    assert "1 → 4 create table ks.t by A" in driven.part("matrix", "sent:4:0").text()
+    assert "1 → 4 “create table ks.t” by A" in driven.part("matrix", "sent:4:0").text()
     log = driven.state.log
     seen, waiting = {driven.state}, [driven.state]
     while waiting:
@@ -93,10 +93,10 @@ def test_newcomers_are_fewer_than_half() -> None:
 def test_a_command_shows_what_it_was_built_on_and_what_it_leads_to() -> None:
     """The card of a command on its way, and its row in the log, have change, old id and new id."""
     driven = Driven(operations=ONE).submitted(ONE[0])
-    assert "1 → 4 create table ks.t by A" in driven.part("matrix", "sent:4:0").text()
+    assert "1 → 4 “create table ks.t” by A" in driven.part("matrix", "sent:4:0").text()
     [command] = driven.state.in_flight
     assert (command.previous, command.new, command.change.text) == (1, 4, "create table ks.t")
-    assert driven.flows() == ["A → A: 1 → 4 create table ks.t by A"]
+    assert driven.flows() == ["A → A: 1 → 4 “create table ks.t” by A"]
 
 
 @pytest.mark.spec("C-027", "C-028")
@@ -172,7 +172,7 @@ def test_what_makes_no_sense_is_refused_before_anything_is_sent() -> None:
 def test_the_second_of_two_commands_on_one_state_is_a_no_op() -> None:
     """Each node compares: equal ids apply, different ones do nothing; the row is struck out."""
     driven = raced().do("apply A")
-    assert line_with(driven.scene.say, "A applies create table ks.t", "1", "4")
+    assert line_with(driven.scene.say, "A applies “create table ks.t”", "1", "4")
     driven.do("replicate A" if driven.state.indexes[0].commit < 3 else "apply A")
     assert line_with(driven.scene.say, "state 1", "4", "no-op")
     second = driven.part("history", "history:3")

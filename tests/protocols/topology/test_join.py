@@ -208,7 +208,7 @@ def test_who_is_given_up_is_banned_with_the_request() -> None:
     given = {**REPLACED, "nodes": 4, "down": ("B", "C"), "ignores": ("C",)}
     for edition, banned in (("server", ("B", "C")), ("documents", ())):
         timeline = played(edition=edition, **given)
-        placed = next(s for s in timeline.moments if "puts the request" in s.say)
+        placed = next(s for s in timeline.moments if " into the queue" in s.say)
         assert {each.banned for each in members(placed.state)} == {banned}
 
 

@@ -33,7 +33,7 @@ def test_discovery_tells_who_founds_and_who_joins() -> None:
         pass
     assert "it founds group 0" in " ".join(moment.say for moment in found.moments)
     assert [peers.group for peers in found.state.nodes] == ["A", "A"]
-    assert "JOIN_NODE_QUERY of N1" in played(PLACED[0]).now.say
+    assert "N1's JOIN_NODE_QUERY" in played(PLACED[0]).now.say
 
 
 @pytest.mark.spec("D-050")
@@ -44,9 +44,9 @@ def test_a_joiner_asks_any_member_how_and_then_to_be_let_in(contact: str) -> Non
     timeline = played(*asked(contact), **given)
     said = [moment.say for moment in timeline.moments[1:]]
     assert "join by raft" in said[0]
-    assert "sends JOIN_NODE_REQUEST of N1" in said[1]
+    assert "sends N1's JOIN_NODE_REQUEST" in said[1]
     drawn = MESSAGES.text(scene_at(timeline, timeline.at))
-    assert f"{contact} receives from N: JOIN_NODE_REQUEST of N1 (start 1, cluster prod" in drawn
+    assert f"{contact} receives from N: N1's JOIN_NODE_REQUEST (start 1, cluster prod" in drawn
     assert joiner(played(**given).state).status == "normal"
 
 
