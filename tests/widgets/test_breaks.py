@@ -168,13 +168,13 @@ HEADS = """() => {
     : getComputedStyle(part).opacity * seen(part.parentNode);
   const which = ".kp-picture [data-pinned] :is(.paper,[data-of]:not([data-of^=request]))";
   const heads = [...document.querySelectorAll(which)];
-  return Object.fromEntries(heads.map((part) => {
+  return Object.fromEntries(heads.reverse().map((part) => {
     const own = part.querySelector(".head") ?? part;
     const { x, y } = own.getBoundingClientRect();  // its tag may get a mark around it
     return [part.dataset.of || "paper", [Math.round(x), Math.round(y), seen(part)]];
   }));
 }"""
-"""Where each part of the heads is, and how opaque."""
+"""Where each part of the heads is, and how opaque; what a client sends comes after its head."""
 
 
 @pytest.mark.browser

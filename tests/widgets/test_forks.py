@@ -191,7 +191,7 @@ def test_a_line_that_is_dragged_on_another_compares_them(desk: MakeDesk, target:
     page.mouse.up()
     expect(page.locator(".kp-side .kp-picture")).to_be_visible()
     last, there_does = (3, "B") if "picture" in target else (len(MISSED), "A")
-    expect(page.locator(".kp-parts")).to_contain_text(f"There: write 1 reaches {there_does}.")
+    expect(page.locator(".kp-parts")).to_contain_text(f"write 1 reaches {there_does} there.")
     table.wait_where(f"3 / {last}")
     assert page.locator("[data-my-held], [data-my-over]").count() == 0
 
@@ -280,5 +280,5 @@ def test_a_branch_that_goes_on_is_not_called_the_same(desk: MakeDesk) -> None:
     page = desk(player).page
     page.click(f"{LINES} {COMPARE}")
     expect(page.locator(".kp-parts")).to_have_text(
-        re.compile("part at step 4. Here: nothing more. There: apply")
+        re.compile("part at step 4: nothing more here, apply")
     )

@@ -175,7 +175,7 @@ def test_a_bet_is_a_ghost_in_the_picture(desk: MakeDesk) -> None:
     page.focus("[data-do=scrub]")
     page.keyboard.press("Home")
     asked(table, "j")
-    assert re.search(r"Who gets write 1\?", page.inner_text(".kp-ask legend"))
+    assert re.search(r"Which nodes get write 1\?", page.inner_text(".kp-ask legend"))
     boxes = page.locator(".kp-ask [data-thing]")
     wrong = page.locator(".kp-ask [data-thing]:not([data-right])").first
     right = page.locator(".kp-ask [data-thing][data-right]").first

@@ -22,7 +22,7 @@ SAVE = """() => window.jupyterapp.commands.execute("docmanager:save")"""
 SHUT_DOWN = """() => window.jupyterapp.serviceManager.sessions.shutdownAll()"""
 UNDER_WAY = "() => Number.parseInt(document.querySelector('.kp-where').textContent) > 1"
 AT = "(text) => document.querySelector('.kp-where')?.textContent === text"
-CUT = "() => document.querySelector('.kp-note')?.textContent.includes('run this cell again')"
+CUT = "() => document.querySelector('.kp-note')?.textContent.includes('Run this cell again')"
 
 
 def saved_places(path: Path) -> list[tuple[int, int]]:

@@ -61,7 +61,7 @@ def test_the_replicas_are_played_on_the_board(desk: Callable[..., Desk]) -> None
     page = found.page
     page.click("button[aria-label='A, ok, epoch 100']")
     found.settle()
-    page.click("button[aria-label^='B, ok, epoch 99, not now']", force=True)
+    page.click("button[aria-label^='B, ok, epoch 99 is not possible now']", force=True)
     page.wait_for_selector(".kp-note :text('catches up before it answers'), .kp-note")
     page.click("button[aria-label='B, ok, epoch 101']")
     found.settle()

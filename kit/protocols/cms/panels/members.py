@@ -212,7 +212,7 @@ VIEWS = staged(
             "eye": "read; pencil: written to",
             "blue": "how much of the log a node has while it is added",
             "below a node": "its epoch",
-            "on a disk": "the CMS as the node knows it; what it holds above a gap",
+            "on a disk": "the CMS as it knows it; what is above a gap",
         },
     ),
     panel_of(
