@@ -189,6 +189,16 @@ class Looks(Struct, frozen=True):
         return self.head + self.block
 
     @property
+    def shoulder(self) -> float:
+        """How far from the middle of its head a sign at its shoulder is."""
+        return self.head * 0.8 + 10
+
+    @property
+    def hand(self) -> float:
+        """And an eye or a pencil."""
+        return self.head + MARK / 2 + 4
+
+    @property
     def block(self) -> float:
         """How high its tag and its disk are."""
         disk = LINE * self.lines + 10 if self.lines else 0
@@ -331,13 +341,15 @@ class _Set:
             self.bodies |= {key: self.bodies.get(of.get(key, ""), cards[key]) for key in cards}
         top = y + TAPE - 4 if self.tape else y
         inside = Box(self.width / 2, (top + self.bottom) / 2, self.width, self.bottom - top)
-        self.ground = self.walled = ground(tuple(standing), inside)
-        parting = [wall.group for wall in stage.walls if not wall.beyond]
-        self.apart = [{self.bodies[name] for name in group} for group in parting]
+        self.ground = ground(tuple(standing), inside)
+        parting = {wall: [*_between(self, {*wall.group})]
+                   for wall in stage.walls if not wall.beyond}  # fmt: skip
+        self.apart = [{self.bodies[name] for name in wall.group} for wall in parting]
         bars = (Body(a, 0, (bounds((a - 3 - 3j, b + 3 + 3j)),))
-                for group in parting for a, b, _ in _between(self, {*group}))  # fmt: skip
+                for edges in parting.values() for a, b, _ in edges)  # fmt: skip
         self.walled = ground((*standing, *bars), inside)
-        self.walls = [(wall, [*_edges(self, wall)]) for wall in stage.walls]
+        self.walls = [(wall, parting[wall] if wall in parting else [*_across(self, wall)])
+                      for wall in stage.walls]  # fmt: skip
 
     def _tag(self, each: Character) -> str:
         """What stands below a head; a long one takes the room to the middle between neighbours.
@@ -384,13 +396,12 @@ class _Set:
             _, disk_wide, disk_high, x, y = held
             boxes.append(Box(at.real + x, at.imag + y, _stepped(disk_wide), disk_high))
         for right, _ in _signs(each):
-            x = at.real + right * (looks.head * 0.8 + 10)
+            x = at.real + right * looks.shoulder
             boxes.append(Box(x, at.imag - looks.head * SHOULDER, 20, 18))
         if each.press is not None:
-            boxes.append(Box(at.real - looks.head * 0.8 - 10, at.imag - looks.head * 0.7, 20, 18))
+            boxes.append(Box(at.real - looks.shoulder, at.imag - looks.head * 0.7, 20, 18))
         if looks.tag and each.requests:
-            aside = looks.head + MARK / 2 + 4
-            boxes += (Box(at.real + x, at.imag + LOW, MARK, 14) for x in (-aside, aside))
+            boxes += (Box(at.real + x, at.imag + LOW, MARK, 14) for x in (-looks.hand, looks.hand))
         return Body(at, looks.head, tuple(boxes))
 
     def _side_body(self, side: Character) -> Body:
@@ -666,7 +677,7 @@ def _character(
 ) -> Frag:
     """One of the cast; what was otherwise a step ago is marked, and who acts."""
     looks, was, side = laid.looks, was or each, laid.beside(each.name)
-    reach, aside = looks.head, looks.head * 0.8 + 10
+    reach = looks.head
     tag = laid.tags[each.name]
     signs, had = [*_signs(each)], [sign for _, sign in _signs(was)]
     held, former = _held(each, looks, side), _held(was, looks, side)
@@ -681,11 +692,11 @@ def _character(
         [
             h("g", fresh(0, 0, 20, 20) if sign not in had else None,
               h("path", d=SIGNS[sign], class_=f"sign {sign}"),
-              transform=f"translate({right * aside:.0f} {-reach * SHOULDER:.0f})")
+              transform=f"translate({right * looks.shoulder:.0f} {-reach * SHOULDER:.0f})")
             for right, sign in signs
         ],
         _switch(scene, each.press, reach) if each.press is not None else None,
-        _eye_and_pencil(each, was, reach + MARK / 2 + 4) if looks.tag and each.requests else None,
+        _eye_and_pencil(each, was, looks.hand) if looks.tag and each.requests else None,
         [*_draw_guests(each, looks, *(_guests(at, each.name) for at in (laid.stage, before)))],
         _words(tag, *looks.tag_at(side, held[2] if held else 0), "strong", anchor,
                is_new=each.tag != was.tag) if tag else None,
@@ -920,10 +931,6 @@ def _wall(laid: _Set, wall: Wall, edges: Sequence[Edge], labels: Labels) -> Frag
         class_="walls",
         data_of=f"wall:{wall.ends}" if wall.ends else None,
     )
-
-
-def _edges(laid: _Set, wall: Wall) -> Iterator[Edge]:
-    return _across(laid, wall) if wall.beyond else _between(laid, {*wall.group})
 
 
 def _across(laid: _Set, wall: Wall) -> Iterator[Edge]:

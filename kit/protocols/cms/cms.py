@@ -48,7 +48,7 @@ from kit.protocols.cms.rules.log import SNAPSHOT, Entry, Machine, NodeLog, Snaps
 from kit.protocols.cms.rules.members import Edition, Members, letters
 from kit.ring.topology import Node as RingNode
 
-MOST_NODES, FEW = 6, 4
+MOST_NODES, MOST = 6, 4
 Health = Literal["up", "down", "lost", "left"]
 Size: TypeAlias = Annotated[int, Each(lambda m: range(1, m.nodes + 1))]
 Sizes: TypeAlias = Annotated[str, Each(lambda m: (*rules.sizes_elsewhere(m.nodes, m.dcs),))]
@@ -212,11 +212,11 @@ class Cms(NodeModel[CmsState]):
         1, "how many times an operator does something", title="operator's acts", le=9
     )
     requests: int = budget(0, "how many times a client reads or writes data", le=2)
-    crashes: int = budget(0, "how many times a node goes down", le=FEW)
-    losses: int = budget(0, "how many nodes are lost for good", le=FEW)
-    corruptions: int = budget(0, "how many nodes get a corrupt state", le=FEW)
+    crashes: int = budget(0, "how many times a node goes down", le=MOST)
+    losses: int = budget(0, "how many nodes are lost for good", le=MOST)
+    corruptions: int = budget(0, "how many nodes get a corrupt state", le=MOST)
     addresses: int = budget(
-        0, "how many nodes restart with a new address (server)", title="new addresses", le=FEW
+        0, "how many nodes restart with a new address (server)", title="new addresses", le=MOST
     )
     edition: Edition = parameter(
         "documents",

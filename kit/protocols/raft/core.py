@@ -116,7 +116,10 @@ def step_down(server: Server, options: Options) -> Output:
 def submit(
     server: Server, command: str, options: Options, request: str = "", until: Wanted = "committed"
 ) -> Output | Refusal:
-    """A client asks the leader for an entry; it is answered once that is committed or applied."""
+    """A client asks for an entry: a leader appends it, another server forwards it to the leader.
+
+    The client of ``request`` has its answer once the entry is committed or applied here.
+    """
     turn = _Turn(server, options)
     if not server.leader:
         return Refusal(f"{server.id} knows no leader")
