@@ -17,7 +17,7 @@ from kit.engine.registry import build, model_names
 from tests.house.source import ROOT
 from tools.core import fetched, ran
 
-ROUNDS = 3
+ROUNDS = 2
 MOST, LEAST = 2_000, 200
 """States of a search; of fewer than that, a clock says little."""
 USUAL, WORST = 5.0, 8.0

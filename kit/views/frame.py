@@ -140,6 +140,14 @@ def frame(
     )
 
 
+def picture_in(drawn: Frag) -> Frag | None:
+    """What is drawn in the picture's slot of a frame, without its title and legend."""
+    for kid in drawn.kids:
+        if isinstance(kid, Frag) and kid.key == "picture":
+            return next(part for part in kid.kids[::-1] if isinstance(part, Frag))
+    return None
+
+
 def readable_frame(scene: Scene, panels: Sequence[Panel], slots: Slots = PLAIN) -> Frag:
     """Draw a frame for readers without JavaScript: every panel in full, nothing to press."""
     picture, tabs = _filled(scene, panels, slots)

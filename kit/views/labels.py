@@ -163,13 +163,13 @@ class Sheet:
 
     def is_free(self, box: Box) -> bool:
         """Whether a box meets none of these."""
-        return not any(box.meets(other) for at in _cells(box) for other in self.cells[at])
+        return not any(box.meets(other) for at in cells_of(box) for other in self.cells[at])
 
     def cover(self, *boxes: Box) -> None:
         """Cover these, too."""
         self.boxes += boxes
         for box in boxes:
-            for at in _cells(box):
+            for at in cells_of(box):
                 self.cells[at].append(box)
 
 
@@ -201,7 +201,8 @@ def seated(
     return seats
 
 
-def _cells(box: Box) -> list[tuple[int, int]]:
+def cells_of(box: Box) -> list[tuple[int, int]]:
+    """The cells of a grid that a box covers, by their numbers."""
     out, up = box.width / 2, box.height / 2
     left, right = int((box.x - out) // CELL), int((box.x + out) // CELL)
     top, bottom = int((box.y - up) // CELL), int((box.y + up) // CELL)

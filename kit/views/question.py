@@ -86,14 +86,9 @@ def receivers(scene: Scene, picture: Panel | None) -> Question | None:
     verb = scene.model.verb(scene.action)
     if right & {*_WORD.findall(verb)}:
         return None
-    drawn = picture.draw(former).walk()
-    parts = {part.key: part for part in drawn if _NODE.fullmatch(part.key or "")}
     sender = flows[0].from_key.rpartition(":")[2]
-    things = {
-        name: next((each.get("data-of") for each in part.walk() if each.get("data-of")), key)
-        for key, part in parts.items()
-        if key and (name := key.rpartition(":")[2]) != sender
-    }
+    seen = former.once("standing", lambda: standing(picture.draw(former)))
+    things = {name: thing for name, thing in seen.items() if name != sender}
     if not right <= things.keys() or not len(right) < len(things) <= MOST:
         return None
     return Question(
@@ -102,8 +97,19 @@ def receivers(scene: Scene, picture: Panel | None) -> Question | None:
         tuple(name for name in things if name in right),
         scene.say,
         tuple(each.text for each in sent),
-        tuple(thing or "" for thing in things.values()),
+        tuple(things.values()),
     )
+
+
+def standing(drawn: Frag) -> dict[str, str]:
+    """The nodes of a picture by name, with what in it stands for each (``data_of``, or the key)."""
+    return {
+        part.key.rpartition(":")[2]: next(
+            (of for inner in part.walk() if (of := inner.get("data-of"))), part.key
+        )
+        for part in drawn.walk()
+        if part.key and _NODE.fullmatch(part.key)
+    }
 
 
 def changed_parts(scene: Scene, tabs: dict[str, bool] | None = None) -> Question | None:

@@ -5,19 +5,26 @@ crosses nobody else, if that can be done; where it cannot, it runs along a row o
 in a picture seldom moves, so each way is found once.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain, product
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from kit.views.labels import Box
+from kit.views.labels import CELL, Box, cells_of
 
 Place = complex
 Way = tuple[Place, Place, Place, Place]
 """A curve: its start, the two points that it bends to, its end."""
 STEPS = 40
 """The points of a curve that are looked at."""
+SHARES = [
+    (back**3, 3 * back**2 * share, 3 * back * share**2, share**3)
+    for share in (i / STEPS for i in range(STEPS + 1))
+    for back in (1 - share,)
+]
 AIR, SHORTEST = 2.0, 24.0
 """How far a wire keeps from others, and how long it is at least, if it can be."""
 BENDS = (
@@ -44,8 +51,8 @@ AISLES = (
 
 BULGE, HEADLESS = 0.3, 4.0
 """How far out a way may go, in parts of its length, so as to end at heads; and what is no head."""
-CLEAR = 8.0
-"""How far from a row a wire runs along it."""
+CLEAR, LEVELS = 8.0, 24
+"""How far from a row a wire runs along it, and how many rows are tried, the nearest first."""
 
 
 class Body(Struct, frozen=True):
@@ -119,12 +126,12 @@ class Ground:
         """The ways to choose from, with how many points of each are crossed; the first free one is
         the last.
         """
-        others = [each for each in self.bodies if each[0] not in (start, end)]
+        own = [body for body, _ in self.bodies if body in (start, end)]
         least = 3 * STEPS
         for curve in self._curves(start.at, end.at):
             if not least and not _is_short(curve):
                 continue
-            crossed, first, last = self._seen(curve, start, end, others, max(least, 1))
+            crossed, first, last = self._seen(curve, start, end, own, max(least, 1))
             way = cut(curve, first, last)
             hidden = (not start.ends(way[0])) + (not end.ends(way[3]))
             yield crossed + hidden / 4, way
@@ -135,10 +142,26 @@ class Ground:
             return
         aside = self._along_rows(start.at, end.at), self._bent(start.at, end.at, AISLES)
         for curve in chain(*aside):  # only where it crosses nobody
-            crossed, first, last = self._seen(curve, start, end, others, 1)
+            crossed, first, last = self._seen(curve, start, end, own, 1)
             if not crossed:
                 yield crossed, cut(curve, first, last)
                 return
+
+    @cached_property
+    def _cells(self) -> dict[tuple[float, float], list[Body]]:
+        """The bodies by the cells of a grid, each with the air around it."""
+        cells: dict[tuple[float, float], list[Body]] = defaultdict(list)
+        for body, box in self.bodies:
+            for cell in cells_of(
+                replace(box, width=box.width + 2 * AIR, height=box.height + 2 * AIR)
+            ):
+                cells[cell].append(body)
+        return cells
+
+    def _is_taken(self, at: Place, own: list[Body]) -> bool:
+        """Whether a point lies on a body that is not one of its ``own``."""
+        near = self._cells.get((at.real // CELL, at.imag // CELL), ())
+        return any(body.covers(at) and body not in own for body in near)
 
     def _curves(self, start: Place, end: Place) -> Iterator[Way]:
         """Curves from the middle of a body to that of another: more and more bent, then angular."""
@@ -167,37 +190,47 @@ class Ground:
             for _, body in self.bodies
             for side in (-1, 1)
         }
-        for level in sorted(levels, key=lambda y: abs(y - start.imag) + abs(y - end.imag)):
+        near = sorted(levels, key=lambda y: abs(y - start.imag) + abs(y - end.imag))
+        for level in near[:LEVELS]:
             high = (8 * level - start.imag - end.imag) / 6  # so that its middle is there
             for near, far in ((0, 0), (1, 1), (0, 1), (0, 0.5), (0.5, 1)):
                 first, last = (start.real + share * (end - start).real for share in (near, far))
                 yield start, Place(first, high), Place(last, high), end
 
     def _seen(
-        self, curve: Way, start: Body, end: Body, others: list[tuple[Body, Box]], least: int
+        self, curve: Way, start: Body, end: Body, own: list[Body], least: int
     ) -> tuple[int, float, float]:
-        """How many points of a curve between two bodies are crossed, and its shares at both.
+        """How many points of a curve between two bodies are crossed by others than its ``own``, and
+        its shares at both.
 
         No more are counted than the ``least`` of other curves: this one is not taken then.
         """
-        points = [on(curve, i / STEPS) for i in range(STEPS + 1)]
-        first = max((i for i, at in enumerate(points) if start.covers(at)), default=0)
-        rest = range(first + 1, STEPS + 1)
-        last = next((i for i in rest if end.covers(points[i])), STEPS)
+        a, b, c, d = curve
+        points = [p * a + q * b + r * c + s * d for p, q, r, s in SHARES]
+        first = max(
+            (i for i in _within(points, start.around) if start.covers(points[i])), default=0
+        )
+        last = next(
+            (i for i in _within(points, end.around) if i > first and end.covers(points[i])), STEPS
+        )
         seen = points[first + 1 : last]
         if not seen:
             return STEPS, first / STEPS, last / STEPS
-        around = bounds(seen)
-        hull = Box(around.x, around.y, around.width + 2 * AIR, around.height + 2 * AIR)
-        near = [body for body, box in others if box.meets(hull)]
         is_short = abs(seen[-1] - seen[0]) < min(SHORTEST, abs(points[-1] - points[0]) / 3)
         crossed = int(is_short)
         for at in seen:
-            crossed += any(body.covers(at) for body in near) + (not _holds(self.inside, at))
+            crossed += self._is_taken(at, own) + (not _holds(self.inside, at))
             if crossed >= least:
                 return crossed, 0, 1
         begins = _edge(curve, start, first, first + 1)
         return crossed, begins, _edge(curve, end, last, last - 1)
+
+
+def _within(points: list[Place], box: Box) -> Iterator[int]:
+    """The numbers of the points that are in a box or at it: no others can be on what it holds."""
+    out, up = box.width / 2 + AIR, box.height / 2 + AIR
+    x, y = box.x, box.y
+    return (i for i, at in enumerate(points) if abs(at.real - x) < out and abs(at.imag - y) < up)
 
 
 def _is_short(curve: Way) -> bool:

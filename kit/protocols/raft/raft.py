@@ -117,7 +117,7 @@ class Raft(MachineModel):
         "S-87", "A leader counts only entries of its own term; earlier ones are committed with "
         "them", RAFT,
         smallest={"begins": ("1 2 4, leads", "1, term 4", "1 3, term 4"), **QUIET, "terms": 5,
-                  "most_in_flight": 3, "drops": 1})
+                  "most_in_flight": 3, "drops": 1, "fifo": True, "detector": True})
     one_change: bool = safeguard(
         "S-88", "Members change again only once the last change is committed", RAFT,
         smallest={"begins": ("1, commit 1, leads", "1", "1"), **QUIET, "terms": 2,
