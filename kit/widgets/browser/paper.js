@@ -8,7 +8,7 @@ const ON_A_SHEET = 6;
 export class Paper {
   constructor(player) {
     this.player = player;
-    this.heard = { beforeprint: () => this.lay(), afterprint: () => this.sheets?.remove() };
+    this.heard = { beforeprint: () => this.lay(), afterprint: () => this.clear() };
     for (const name in this.heard) addEventListener(name, this.heard[name]);
   }
 
@@ -16,9 +16,14 @@ export class Paper {
     for (const name in this.heard) removeEventListener(name, this.heard[name]);
   }
 
+  clear() {
+    this.sheets?.remove();
+    this.player.root.removeAttribute("data-my-paper");
+  }
+
   lay() {
     const { player } = this;
-    this.sheets?.remove();
+    this.clear();
     this.sheets = document.createElement("div");
     this.sheets.className = "kp-paper";
     chosen(player).forEach(([id, name], at) => {
@@ -26,6 +31,7 @@ export class Paper {
       this.sheets.lastChild.append(captioned(player, id, player.full.indexOf(id), name));
     });
     player.root.append(this.sheets);
+    player.root.setAttribute("data-my-paper", "");
   }
 }
 

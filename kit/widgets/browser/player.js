@@ -314,6 +314,7 @@ export class Player {
     const on = this.other >= 0 && this.other !== this.tip && moments[this.other] !== undefined;
     unmark(this.root);
     this.part("side").hidden = this.part("diff").hidden = !on;
+    this.root.toggleAttribute("data-my-beside", on);
     if (!on) {
       this.side.clear();
       return;
