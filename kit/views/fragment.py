@@ -46,6 +46,8 @@ _IMAGE = re.compile(r"data:image/(svg\+xml|png);base64,[A-Za-z0-9+/=]*")
 _SPECIAL = re.compile("[&<>\"'\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
 _JOINT = re.compile(r"(?<=\w[_+])(?=\w)|(?<=[a-z]\.)(?=[a-z])")
+_WIDER = re.compile(r"[^\S ]")
+"""White space that is no mere space."""
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 Attr: TypeAlias = str | int | float | bool | None
@@ -74,11 +76,15 @@ class Frag(Struct, frozen=True, gc=False):
 
     def text(self) -> str:
         """Return the words of the fragment, as a reader without a screen would meet them."""
-        return _tidy("".join(_words(self)))
+        pieces: list[str] = []
+        _words(self, pieces)
+        return _tidy("".join(pieces))
 
     def lines(self) -> list[str]:
         """Return the same words, a line for each paragraph, list item and row of a table."""
-        lines = (_line(piece.split("\t")) for piece in "".join(_pieces(self)).split("\n"))
+        pieces: list[str] = []
+        _pieces(self, pieces)
+        lines = (_line(piece.split("\t")) for piece in "".join(pieces).split("\n"))
         return [line for line in lines if line]
 
     def walk(self) -> Iterator[Frag]:
@@ -138,14 +144,15 @@ def keys(frag: Frag) -> tuple[str, ...]:
 
 def opening(frag: Frag) -> str:
     """Return the start tag of ``frag``, with its key."""
-    key = "" if frag.key is None else f' data-k="{escape(frag.key)}"'
-    attributes = "".join(
-        [
-            f' {name}="{value if _SPECIAL.search(value) is None else escape(value)}"'
-            for name, value in frag.attrs
-        ]
-    )
-    return f"<{frag.tag}{key}{attributes}>"
+    return _opening(frag.tag, frag.key, frag.attrs)
+
+
+@lru_cache(1 << 14)
+def _opening(tag: str, key: str | None, attrs: tuple[tuple[str, str], ...]) -> str:
+    """The same of its parts: from one frame to the next most stay."""
+    named = "" if key is None else f' data-k="{escape(key)}"'
+    attributes = "".join([f' {name}="{escape(value)}"' for name, value in attrs])
+    return f"<{tag}{named}{attributes}>"
 
 
 def closing(frag: Frag) -> str:
@@ -163,33 +170,33 @@ def _write(frag: Frag, parts: list[str]) -> None:
     parts.append(closing(frag))
 
 
-def _words(frag: Frag) -> Iterator[str]:
+def _words(frag: Frag, pieces: list[str]) -> None:
     """Words with spaces around every part but one that is within a sentence."""
     around = "" if frag.get("class") == PRESSED else " "
-    yield around
+    pieces.append(around)
     if frag.tag == "img":
-        yield frag.get("alt") or ""
+        pieces.append(frag.get("alt") or "")
     for kid in frag.kids:
         if isinstance(kid, str):
-            yield kid
+            pieces.append(kid)
         else:
-            yield from _words(kid)
-    yield around
+            _words(kid, pieces)
+    pieces.append(around)
 
 
-def _pieces(frag: Frag) -> Iterator[str]:
+def _pieces(frag: Frag, pieces: list[str]) -> None:
     """Words with a new line around blocks and a tab before cells; spaces between all others."""
     around = "\n" if frag.tag in BLOCKS else "\t" if frag.tag in ("td", "th") else " "
     around = "" if frag.get("class") == PRESSED else around
-    yield around
+    pieces.append(around)
     if frag.tag == "img":
-        yield _tidy(frag.get("alt") or "")
+        pieces.append(_tidy(frag.get("alt") or ""))
     for kid in frag.kids:
         if isinstance(kid, str):
-            yield re.sub(r"\s", " ", kid)
+            pieces.append(_WIDER.sub(" ", kid) if _WIDER.search(kid) else kid)
         else:
-            yield from _pieces(kid)
-    yield "\n" if frag.tag in BLOCKS else " " * bool(around)
+            _pieces(kid, pieces)
+    pieces.append("\n" if frag.tag in BLOCKS else " " * bool(around))
 
 
 @lru_cache(1 << 15)
@@ -245,9 +252,12 @@ def _attributes(tag: str, attrs: dict[str, Attr]) -> tuple[tuple[str, str], ...]
             raise ValueError(f"attribute {raw.rstrip('_')!r} is not allowed on <{tag}>")
         if name == "data-k":
             raise ValueError("a key is given as k=, not as an attribute")
-        if value is None or value is False:
+        if isinstance(value, str):
+            text = value
+        elif value is None or value is False:
             continue
-        text = "" if value is True else value if isinstance(value, str) else number(value)
+        else:
+            text = "" if value is True else number(value)
         if name == "src" and not (tag == "img" and _IMAGE.fullmatch(text)):
             raise ValueError("src is allowed on <img> for data:image/ only")
         written.append((name, text))

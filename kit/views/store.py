@@ -29,20 +29,11 @@ class FragmentStore:
     def add(self, frag: Frag) -> int:
         """Store a frame and return its id. Raises ValueError when a key is used twice in it."""
         used: list[str] = []
-        waiting = [frag]
-        while waiting:
-            part = waiting.pop()
-            stored = self._seen.get(id(part))
-            if stored is None:
-                if part.key is not None:
-                    used.append(part.key)
-                waiting += [kid for kid in part.kids if isinstance(kid, Frag)]
-            else:  # it was stored before, with its keys
-                used += stored[2]
+        stored = self._put(frag, used)
         if len(set(used)) < len(used):
             twice = next(key for key, times in Counter(used).items() if times > 1)
             raise ValueError(f"key {twice!r} is used twice in one frame")
-        return self._put(frag)
+        return stored
 
     def take(self, texts: list[str]) -> None:
         """Hold the texts of another store, by their numbers there: for one that is empty."""
@@ -69,12 +60,16 @@ class FragmentStore:
                 waiting.extend(int(inner) for inner in PLACEHOLDER.findall(self.texts[part]))
         return reached
 
-    def _put(self, frag: Frag) -> int:
+    def _put(self, frag: Frag, used: list[str]) -> int:
+        """Store a part; ``used`` gathers the keys in it."""
         stored = self._seen.get(id(frag))
-        if stored is not None:
+        if stored is not None:  # it was stored before, with its keys
+            used += stored[2]
             return stored[1]
+        if frag.key is not None:
+            used.append(frag.key)
         parts: list[str] = []
-        self._write(frag, parts)
+        self._write(frag, parts, used)
         text = "".join(parts)
         known = self._ids.get(text)
         if known is None:
@@ -89,15 +84,15 @@ class FragmentStore:
             self._seen[id(frag)] = (frag, known, frozenset(keys(frag)))
         return known
 
-    def _write(self, frag: Frag, parts: list[str]) -> None:
+    def _write(self, frag: Frag, parts: list[str], used: list[str]) -> None:
         parts.append(opening(frag))
         for kid in frag.kids:
             if isinstance(kid, str):
                 parts.append(written(kid, frag.tag))
             elif kid.key is not None:
-                parts.append(f"<!--{self._put(kid)}-->")
+                parts.append(f"<!--{self._put(kid, used)}-->")
             else:
-                self._write(kid, parts)
+                self._write(kid, parts, used)
         parts.append(closing(frag))
 
 

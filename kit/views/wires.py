@@ -51,7 +51,7 @@ AISLES = (
 
 BULGE, HEADLESS = 0.3, 4.0
 """How far out a way may go, in parts of its length, so as to end at heads; and what is no head."""
-CLEAR, LEVELS = 8.0, 24
+CLEAR, LEVELS = 8.0, 60
 """How far from a row a wire runs along it, and how many rows are tried, the nearest first."""
 
 
@@ -87,6 +87,10 @@ class Body(Struct, frozen=True):
         )
 
 
+Bounded = tuple[Body, Box]
+"""A body and the box around all of it."""
+
+
 def bounds(points: Iterable[Place]) -> Box:
     """The smallest box around some points."""
     every = [*points]
@@ -99,7 +103,7 @@ class Ground:
     """What stands in a picture, and the ways between."""
 
     def __init__(self, bodies: tuple[Body, ...], inside: Box) -> None:
-        self.bodies = [(body, body.around) for body in bodies]
+        self.bodies: list[Bounded] = [(body, body.around) for body in bodies]
         self.inside = inside
         self.known: dict[tuple[Body, Body], tuple[float, Way]] = {}
 
@@ -127,11 +131,12 @@ class Ground:
         the last.
         """
         own = [body for body, _ in self.bodies if body in (start, end)]
+        ends = (start, start.around), (end, end.around)
         least = 3 * STEPS
         for curve in self._curves(start.at, end.at):
             if not least and not _is_short(curve):
                 continue
-            crossed, first, last = self._seen(curve, start, end, own, max(least, 1))
+            crossed, first, last = self._seen(curve, *ends, own, max(least, 1))
             way = cut(curve, first, last)
             hidden = (not start.ends(way[0])) + (not end.ends(way[3]))
             yield crossed + hidden / 4, way
@@ -142,7 +147,7 @@ class Ground:
             return
         aside = self._along_rows(start.at, end.at), self._bent(start.at, end.at, AISLES)
         for curve in chain(*aside):  # only where it crosses nobody
-            crossed, first, last = self._seen(curve, start, end, own, 1)
+            crossed, first, last = self._seen(curve, *ends, own, 1)
             if not crossed:
                 yield crossed, cut(curve, first, last)
                 return
@@ -190,15 +195,15 @@ class Ground:
             for _, body in self.bodies
             for side in (-1, 1)
         }
-        near = sorted(levels, key=lambda y: abs(y - start.imag) + abs(y - end.imag))
-        for level in near[:LEVELS]:
+        nearest = sorted(levels, key=lambda y: abs(y - start.imag) + abs(y - end.imag))
+        for level in nearest[:LEVELS]:
             high = (8 * level - start.imag - end.imag) / 6  # so that its middle is there
             for near, far in ((0, 0), (1, 1), (0, 1), (0, 0.5), (0.5, 1)):
                 first, last = (start.real + share * (end - start).real for share in (near, far))
                 yield start, Place(first, high), Place(last, high), end
 
     def _seen(
-        self, curve: Way, start: Body, end: Body, own: list[Body], least: int
+        self, curve: Way, start: Bounded, end: Bounded, own: list[Body], least: int
     ) -> tuple[int, float, float]:
         """How many points of a curve between two bodies are crossed by others than its ``own``, and
         its shares at both.
@@ -207,12 +212,10 @@ class Ground:
         """
         a, b, c, d = curve
         points = [p * a + q * b + r * c + s * d for p, q, r, s in SHARES]
-        first = max(
-            (i for i in _within(points, start.around) if start.covers(points[i])), default=0
-        )
-        last = next(
-            (i for i in _within(points, end.around) if i > first and end.covers(points[i])), STEPS
-        )
+        covered = (i for i in _within(points, start[1]) if start[0].covers(points[i]))
+        first = max(covered, default=0)
+        covered = (i for i in _within(points, end[1]) if end[0].covers(points[i]))
+        last = next((i for i in covered if i > first), STEPS)
         seen = points[first + 1 : last]
         if not seen:
             return STEPS, first / STEPS, last / STEPS
@@ -222,8 +225,8 @@ class Ground:
             crossed += self._is_taken(at, own) + (not _holds(self.inside, at))
             if crossed >= least:
                 return crossed, 0, 1
-        begins = _edge(curve, start, first, first + 1)
-        return crossed, begins, _edge(curve, end, last, last - 1)
+        begins = _edge(curve, start[0], first, first + 1)
+        return crossed, begins, _edge(curve, end[0], last, last - 1)
 
 
 def _within(points: list[Place], box: Box) -> Iterator[int]:

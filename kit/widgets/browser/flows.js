@@ -92,6 +92,7 @@ export class Flows {
     const text = marker.lastChild;
     text.textContent = this.shown.length > MOST_LABELLED ? "" : label;
     text.setAttribute("text-anchor", this.anchor(along(0.5)));
+    text.setAttribute("y", BELOW);
     this.layer.append(marker);
     const duration = LEGS[Math.min(legs.length, LEGS.length) - 1] / this.speed;
     this.move(marker, along, rank, duration);
@@ -106,7 +107,6 @@ export class Flows {
     const places = points(along).map(([x, y]) => `translate(${x}px,${y}px)`);
     const keyframes = places.map((transform) => ({ transform, opacity: 1 }));
     const timing = { duration, delay: rank * duration, easing: "ease-in-out" };
-    marker.lastChild.setAttribute("y", BELOW);
     const animation = marker.animate(keyframes, timing);
     animation.onfinish = () => this.arrived();
     this.animations.push(animation);

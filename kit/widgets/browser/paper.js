@@ -8,7 +8,7 @@ const ON_A_SHEET = 6;
 export class Paper {
   constructor(player) {
     this.player = player;
-    this.heard = { beforeprint: () => this.lay(), afterprint: () => this.clear() };
+    this.heard = { beforeprint: () => this.lay(), afterprint: () => this.sheets?.remove() };
     for (const name in this.heard) addEventListener(name, this.heard[name]);
   }
 
@@ -16,14 +16,9 @@ export class Paper {
     for (const name in this.heard) removeEventListener(name, this.heard[name]);
   }
 
-  clear() {
-    this.sheets?.remove();
-    this.player.root.removeAttribute("data-my-paper");
-  }
-
   lay() {
     const { player } = this;
-    this.clear();
+    this.sheets?.remove();
     this.sheets = document.createElement("div");
     this.sheets.className = "kp-paper";
     chosen(player).forEach(([id, name], at) => {
@@ -31,7 +26,6 @@ export class Paper {
       this.sheets.lastChild.append(captioned(player, id, player.full.indexOf(id), name));
     });
     player.root.append(this.sheets);
-    player.root.setAttribute("data-my-paper", "");
   }
 }
 

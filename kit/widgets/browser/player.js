@@ -313,9 +313,9 @@ export class Player {
     const { moments } = this.store;
     const on = this.other >= 0 && this.other !== this.tip && moments[this.other] !== undefined;
     unmark(this.root);
-    this.part("side").hidden = this.part("diff").hidden = !on;
-    this.root.toggleAttribute("data-my-beside", on);
-    if (!on) {
+    const isOff = !this.root.toggleAttribute("data-my-beside", on);
+    this.part("side").hidden = this.part("diff").hidden = isOff;
+    if (isOff) {
       this.side.clear();
       return;
     }

@@ -2,7 +2,9 @@
 
 import { marksOf } from "./branches.js";
 
-const LETTER = 0.62; // of its height is a letter wide at most, so that no name is measured
+// Of its height a letter is wide at most, so that no name is measured; nor is the height at each
+// step: it changes only with the width of the bar.
+const LETTER = 0.62;
 const GAP = 8; // pixels between two names, and by which one may stand out
 
 export class TimeBar {
@@ -10,6 +12,7 @@ export class TimeBar {
     Object.assign(this, { box: part("ticks"), future: part("ahead"), where: part("where"), range });
     this.watch = new ResizeObserver(([{ contentRect }]) => {
       this.width = contentRect.width - 2 * GAP;
+      this.letter = LETTER * parseFloat(getComputedStyle(this.box).fontSize);
       this.draw();
     });
     this.watch.observe(range);
@@ -42,13 +45,12 @@ export class TimeBar {
     if (!this.path || !this.width) return;
     const { path, moments } = this;
     const last = Number(this.last);
-    const left = (step) => `${(100 * step) / Math.max(last, 1)}%`;
     this.box.replaceChildren();
     const put = (tag, step, text, kind) => {
       const mark = document.createElement(tag);
       mark.textContent = text;
       mark.className = kind;
-      mark.style.left = left(step);
+      mark.style.left = `${(100 * step) / Math.max(last, 1)}%`;
       this.box.append(mark);
       return mark;
     };
@@ -60,13 +62,12 @@ export class TimeBar {
   // Names stand where there is room, from the right, so that the latest is always named.
   names(milestones, last, put) {
     const width = this.width / Math.max(last, 1);
-    const letter = LETTER * parseFloat(getComputedStyle(this.box).fontSize);
     let free = this.width + GAP;
     for (let step = milestones.length - 1; step >= 0; step -= 1) {
       if (!milestones[step]) continue;
       put("i", step, "", "");
       const name = put("b", step, milestones[step], "");
-      const size = letter * milestones[step].length;
+      const size = this.letter * milestones[step].length;
       const left = Math.max(-GAP, Math.min(step * width - size / 2, free - size));
       const fits = Math.abs(left + size / 2 - step * width) <= size / 2 && left + size <= free;
       if (!fits) name.remove();
