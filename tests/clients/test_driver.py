@@ -217,6 +217,31 @@ def test_a_fence_refuses_a_late_write() -> None:
         assert told.value.received_responses == 0
 
 
+def test_a_tablet_moves_under_a_program() -> None:
+    """Each version of the map serves it; who is no replica any more ends without the row."""
+    write, read = (text.replace("150", "1") for text in (WRITE, READ))
+    with serve("tablet") as served, program(served, "K1") as one, program(served, "K2") as other:
+        for number in range(4):
+            one.ask(write.format(number))
+            assert [row.value for row in other.ask(read)] == [str(number)]
+            wanted = ("allow_write_both", "write_both_read_new", "end_migration", "no such stage")
+            while wanted[number] not in served.timeline.now.say:
+                try:
+                    served.step()
+                except Refused:
+                    break
+        here: Any = served.timeline.here
+        assert here.views(served.timeline.state)[-1].reads == 0b1110  # B, C and D
+        assert not served.timeline.breaches(served.timeline.at)
+        assert one.cluster.metadata.keyspaces["ks"].replication_strategy.name.startswith("Network")
+
+
+def test_shards_are_no_servers() -> None:
+    """A tablet that moves within its node has nobody that programs can connect to."""
+    with pytest.raises(Refused, match="shards of one node"):
+        serve(build("tablet", {"kind": "intranode_migration"}))
+
+
 def test_replicas_send_programs_elsewhere(served: Served) -> None:
     """A replica coordinates nothing in this model, and says who does."""
     with program(served, "A") as one, pytest.raises(Exception, match="ask K1 or K2"):

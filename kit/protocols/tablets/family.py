@@ -13,7 +13,7 @@ FAMILY = Family(
         "balance": "balance:ENTRY",
         "tablet": "tablet:ENTRY",
     },
-    servers={"tablets": "facts.tablets:SERVERS"},
+    servers={"tablets": "facts.tablets:SERVERS", "tablet": "facts.tablet:SERVERS"},
     views={
         "tablets": "panels.tablets:TABLETS",
         "resize": "panels.resize:RESIZE",

@@ -1,0 +1,56 @@
+"""What programs hear from the nodes of one tablet while it is in transition.
+
+Its table has this one tablet, so every key is in it. Source: Topology over Raft, "Tablet
+transitions"; "Sharding with tablets".
+"""
+
+from collections.abc import Mapping
+
+from kit.engine.drill import DrillMoment
+from kit.engine.server import NOT_MODELLED, KnownRing, Servers
+from kit.errors import Refused
+from kit.protocols.storage.clients import KEYSPACE, StorageServers
+from kit.ring.replication import Keyspace, NetworkTopologyStrategy
+from kit.ring.tokens import MURMUR3, TokenSpace
+
+
+class TabletServers(StorageServers):
+    """Nodes with a replica of the tablet, or without, and the coordinators of requests."""
+
+    lacks: Mapping[str, str] = {
+        **Servers.lacks,
+        "nodetool describecluster": "there is no schema version",
+        "nodetool ring": "only programs can read the ring",
+    }
+
+    def space(self, now: DrillMoment) -> TokenSpace:
+        """Tokens are hashes of keys."""
+        return MURMUR3
+
+    def keyspaces(self, now: DrillMoment) -> tuple[Keyspace, ...]:
+        """The one keyspace."""
+        factors = ((now.model.history.dcs[0], now.model.rf),)
+        return (Keyspace(KEYSPACE, NetworkTopologyStrategy(factors)),)
+
+    def known_ring(self, now: DrillMoment, at: int) -> KnownRing:
+        """A token a node: with tablets, tokens do not say who holds a row.
+
+        Raises Refused where the tablet moves between shards of one node.
+        """
+        if now.model.history.sharded:
+            why = "programs connect to nodes, and here a tablet moves between shards of one node"
+            raise Refused(f"{NOT_MODELLED}{why}")
+        nodes = now.model.replicas
+        apart = (MURMUR3.high - MURMUR3.low) // nodes
+        return KnownRing(MURMUR3, {n: (MURMUR3.low + (n + 1) * apart,) for n in range(nodes)})
+
+    def is_member(self, now: DrillMoment, at: int) -> bool:
+        """Coordinators have no tokens, so tools do not tell of them."""
+        return at < int(now.model.replicas)
+
+    def key(self, now: DrillMoment) -> int:
+        """Any key."""
+        return 1
+
+
+SERVERS = TabletServers()
