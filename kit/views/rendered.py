@@ -256,8 +256,8 @@ class RenderedTimeline:
         if scene.action is not None:
             question = views.asks(scene, [p for p in self.panels if is_shown(p, scene)], changed)
         text = None if question is None else self.store.add(question.draw())
-        told = self._with_flows(moment, scene)
-        return msgspec.structs.replace(told, root=root, question=text, start=start)
+        moved = self._with_flows(moment, scene)
+        return msgspec.structs.replace(moved, root=root, question=text, start=start)
 
     def _framed(self, scene: Scene, changed: Sequence[str] = ()) -> Frag:
         return frame(scene, self.panels, self.views.macros, self.views, changed, self.story)
