@@ -16,46 +16,43 @@ Value: TypeAlias = str
 Mark: TypeAlias = Accepted[Value] | None
 
 
-class Prepare(Struct, frozen=True, tag="prepare", cache_hash=True):
+class OfBallot(Struct, frozen=True, cache_hash=True):
+    """Something said in a ballot for an epoch."""
+
+    epoch: int
+    ballot: int
+
+
+class Prepare(OfBallot, frozen=True, tag="prepare", cache_hash=True):
     """Promise me to refuse lower ballots for this epoch, and tell me what you have accepted."""
 
     why: ClassVar = "A majority must refuse lower ballots and report what it has accepted."
-    epoch: int
-    ballot: int
 
 
-class Promise(Struct, frozen=True, tag="promise", cache_hash=True):
+class Promise(OfBallot, frozen=True, tag="promise", cache_hash=True):
     """I promise; this is what I have accepted so far."""
 
     why: ClassVar = "Every majority of promises names any value that might already be chosen."
-    epoch: int
-    ballot: int
     accepted: Mark
 
 
-class Accept(Struct, frozen=True, tag="accept", cache_hash=True):
+class Accept(OfBallot, frozen=True, tag="accept", cache_hash=True):
     """Accept this value for the epoch."""
 
     why: ClassVar = "A value is chosen once a majority has accepted it in one ballot."
-    epoch: int
-    ballot: int
     entry: Value
 
 
-class AcceptedReply(Struct, frozen=True, tag="accepted", cache_hash=True):
+class AcceptedReply(OfBallot, frozen=True, tag="accepted", cache_hash=True):
     """I have accepted it."""
 
     why: ClassVar = "The proposer counts acceptances: with a majority, the value is chosen."
-    epoch: int
-    ballot: int
 
 
-class RefusedReply(Struct, frozen=True, tag="refused", cache_hash=True):
+class RefusedReply(OfBallot, frozen=True, tag="refused", cache_hash=True):
     """I have promised a higher ballot."""
 
     why: ClassVar = "A higher ballot is in progress: the proposer's next one must be higher still."
-    epoch: int
-    ballot: int
     promised: int
 
 

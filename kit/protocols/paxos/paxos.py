@@ -150,9 +150,7 @@ class Paxos(MachineModel):
             raise BadInput("given_names", self.given_names, f"{self.members} different names")
         names = tuple(dict.fromkeys((*former, *self.becomes)))
         if len(names) > MOST_NODES or len({*self.becomes}) < len(self.becomes):
-            raise BadInput(
-                "becomes", self.becomes, (f"different names, at most {MOST_NODES} nodes")
-            )
+            raise BadInput("becomes", self.becomes, f"different names, at most {MOST_NODES} nodes")
         self.proposed: dict[str, str] = {}
         for text in self.values:
             value, _, name = text.rpartition(" at ")
@@ -461,8 +459,7 @@ class Paxos(MachineModel):
         more |= {"has": f" ({had})" * bool(had), "names": f" (accepted: {had})" * bool(had)}
         return SAID[type(message)][way].format_map(fields | ballots | more)
 
-    in_short, in_full = partialmethod(_said, 0), partialmethod(_said, 1)
-    in_verbs = partialmethod(_said, 2)
+    in_short, in_full, in_verbs = map(partial(partialmethod, _said), range(3))
 
     def words(self, before: Any, action: Any, after: Any) -> Words:
         """Who the members are, the ballot that is opened, what a message has brought about."""
