@@ -244,15 +244,15 @@ MOVES = """() => {
   const root = document.querySelector(".kp");
   const range = document.querySelector("[data-do=scrub]");
   const press = (key) => root.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
-  const move = Element.prototype.moveBefore;
+  const insert = Node.prototype.insertBefore;
   let moves = 0;
-  Element.prototype.moveBefore = function (...given) {
-    moves += 1;
-    return move.apply(this, given);
+  Node.prototype.insertBefore = function (node, next) {
+    moves += node.isConnected;
+    return insert.call(this, node, next);
   };
   press("Home");
   for (let i = 0; i < Number(range.max); i += 1) press("j");
-  Element.prototype.moveBefore = move;
+  Node.prototype.insertBefore = insert;
   return [Number(range.max), moves];
 }"""
 

@@ -59,6 +59,37 @@ MOVING = """() => {
 }"""
 
 
+# What has other colours or letters once the player is taken out of the page and put in again: a
+# browser that moved a part may have kept those of the step before.
+LEFT_OVER = """() => {
+  const names = ["color", "fill", "stroke", "strokeWidth", "backgroundColor", "fontSize",
+    "fontWeight", "opacity"];
+  const parts = [...document.querySelectorAll(".kp-board *")];
+  const looks = (one) => {
+    const style = getComputedStyle(one);
+    return names.map((name) => style[name]).join(" ");
+  };
+  const before = parts.map(looks);
+  const root = document.querySelector(".kp");
+  const { parentNode, nextSibling } = root;
+  root.remove();
+  parentNode.insertBefore(root, nextSibling);
+  return parts.filter((one, i) => looks(one) !== before[i])
+    .map((one) => `${one.tagName} ${one.getAttribute("class")}: ${one.textContent.slice(0, 40)}`);
+}"""
+
+
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize("name", FIRST)
+def test_no_part_keeps_the_look_of_the_step_before(reader: Page, pages: Pages, name: str) -> None:
+    """Whatever moves, comes or goes, each part looks as one that is drawn for the first time."""
+    reader.emulate_media(reduced_motion="reduce")
+    opened(reader, pages(name))
+    reader.set_viewport_size({"width": USUAL[0], "height": USUAL[1]})
+    assert reader.evaluate(WALK, [[LEFT_OVER], 1]) == []
+    reader.emulate_media(reduced_motion="no-preference")
+
+
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", FIRST)
 def test_colours_that_the_reader_chose_leave_nothing_invisible(

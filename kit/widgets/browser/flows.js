@@ -78,10 +78,6 @@ export class Flows {
     }
   }
 
-  get speed() {
-    return Number(this.root.querySelector("[data-do=speed]")?.value || 1);
-  }
-
   arrived() {
     if (this.animations.every(({ playState }) => playState === "finished")) this.clear();
   }
@@ -94,7 +90,8 @@ export class Flows {
     text.setAttribute("text-anchor", this.anchor(along(0.5)));
     text.setAttribute("y", BELOW);
     this.layer.append(marker);
-    const duration = LEGS[Math.min(legs.length, LEGS.length) - 1] / this.speed;
+    const speed = Number(this.root.querySelector("[data-do=speed]")?.value || 1);
+    const duration = LEGS[Math.min(legs.length, LEGS.length) - 1] / speed;
     this.move(marker, along, rank, duration);
   }
 

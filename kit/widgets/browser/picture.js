@@ -162,9 +162,9 @@ function isReaders(like, name) {
   return name.startsWith("data-my-");
 }
 
-// Put the children in order; moveBefore keeps focus and scroll positions where there is one. It
-// lays the page out each time, so few are moved: what is not wanted here any more is passed over,
-// and so is one that comes later now, rather than to move all others before it.
+// Put the children in order. A move has the page laid out anew, so few are moved: what is not wanted
+// here any more is passed over, and so is one that comes later now, rather than to move all others
+// before it. moveBefore is not used: parts that Chromium moves so keep colours of the step before.
 function arrange(element, wanted) {
   const after = (node) => {
     while (node && !wanted.has(node)) node = node.nextSibling;
@@ -174,8 +174,6 @@ function arrange(element, wanted) {
   for (const node of wanted) {
     if (node !== next && node === after(next?.nextSibling)) next = node;
     if (node === next) next = after(next.nextSibling);
-    else if (element.moveBefore && element.isConnected && node.isConnected)
-      element.moveBefore(node, next);
     else element.insertBefore(node, next);
   }
 }
