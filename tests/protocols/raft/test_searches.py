@@ -124,7 +124,7 @@ def test_servers_that_begin_alike_are_searched_once(
 @pytest.mark.parametrize(
     "guard",
     [
-        pytest.param(g, id=g.id, marks=[pytest.mark.deep] * (g.id in ("S-87", "S-89", "S-93")))
+        pytest.param(g, id=g.id, marks=[pytest.mark.deep] * (g.id in ("S-89", "S-93")))
         for g in entry_of("raft").safeguards
     ],
 )
