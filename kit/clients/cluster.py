@@ -183,7 +183,7 @@ class ServedCluster:
                 )
             if self.timeline.at != self.timeline.tip:
                 raise Refused("the history is shown at an earlier step: go to its end, or fork it")
-            model, number = rows.with_request(self.now(at), request)
+            model, number = rows.with_request(self.now(at), request, self._own)
             changed = self._with(model)
             refusal = rows.refusal(self.now(at, changed), number, self.held)
             if refusal is not None:

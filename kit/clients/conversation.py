@@ -8,6 +8,8 @@ import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from kit.clients import frames, statements
 from kit.clients.cluster import ServedCluster
 from kit.clients.frames import Column, Message, Parameters, Result
@@ -24,6 +26,16 @@ KINDS = {"select": "read", "write": "write", "delete": "delete"}
 Reply = tuple[int, bytes]
 Wait = Callable[[RowRequest, str | None], Awaitable[RowAnswer]]
 FORGOTTEN = "this statement is not prepared here: prepare it again"
+
+
+class Asked(Struct, frozen=True):
+    """What a statement asks of the row of a table: the request, and the value that it writes."""
+
+    statement: Statement
+    table: Table
+    request: RowRequest
+    value: str | None
+    given: Parameters
 
 
 class Conversation:
@@ -121,6 +133,14 @@ class Conversation:
         return table
 
     async def _execute(self, known: str | bytes, given: Parameters) -> Reply:
+        asked = self._understood(known, given)
+        return await self._answered(asked) if isinstance(asked, Asked) else asked
+
+    async def _answered(self, asked: Asked) -> Reply:
+        return self._reply_with(await self.wait(asked.request, asked.value), asked)
+
+    def _understood(self, known: str | bytes, given: Parameters) -> Asked | Reply:
+        """What a statement asks of the row; or else its answer."""
         result = self._text(known)
         if result is None:
             more = sized(known if isinstance(known, bytes) else b"", "H")
@@ -141,18 +161,25 @@ class Conversation:
                     raise BadInput("table", table.title, "a user table: this one is read-only")
                 return _selected(statement, table, given)
             request, value = self._request(statement, table, catalog, given.level)
-        answer = await self.wait(request, value)
-        return self._reply_with(answer, request, statement, table, given)
+        return Asked(statement, table, request, value, given)
 
     async def _batch(self, message: Message) -> Reply:
-        """One write of the row: of several statements the last one stays."""
-        last: tuple[str | bytes, Parameters] | None = None
+        """One write of the row. All statements of a batch have one timestamp, so a deletion stays,
+        or else the greatest value. Nothing is written where one of them is wrong.
+        """
+        writes = list[Asked]()
         for known, given in zip(message.statements, message.parameters, strict=True):
             result = self._text(known)
             if result is not None and statements.parsed(result[0]).verb not in ("write", "delete"):
                 raise BadInput("BATCH", result[0], "only statements that write")
-            last = known, given
-        return frames.void() if last is None else await self._execute(*last)
+            asked = self._understood(known, given)
+            if not isinstance(asked, Asked):
+                return asked
+            writes.append(asked)
+        if not writes:
+            return frames.void()
+        stays = max(writes, key=lambda each: (each.value is None, (each.value or "").encode()))
+        return await self._answered(stays)
 
     def _use(self, keyspace: str) -> Reply:
         with self.cluster.lock:
@@ -173,6 +200,8 @@ class Conversation:
             raise BadInput("table", table.title, f"a system table: {name} has no rows")
         given = {**statement.sets, **statement.where}
         key = rows.key(catalog.now)
+        if {*statement.sets} & {*statement.where}:
+            raise BadInput("SET", first, f"only {', '.join(others)}: the key of a row stays")
         if (statement.verb != "select" or given) and given.get(first) != key:
             raise BadInput(first, given.get(first), f"{key}: this model follows only that row")
         if {*statement.where} - {first}:
@@ -183,12 +212,10 @@ class Conversation:
         kind: Any = KINDS[statement.verb]
         return RowRequest(self.cluster.names[self.at], kind, level), value
 
-    def _reply_with(
-        self, answer: RowAnswer, request: RowRequest, statement: Statement, table: Table,
-        given: Parameters,
-    ) -> Reply:  # fmt: skip
+    def _reply_with(self, answer: RowAnswer, asked: Asked) -> Reply:
         """The answer of a coordinator as a frame."""
-        level = number("H", frames.LEVELS.index(request.level))
+        statement, table = asked.statement, asked.table
+        level = number("H", frames.LEVELS.index(asked.request.level))
         if answer.verdict == "unavailable":
             more = level + number("i", answer.needed) + number("i", answer.received)
             return frames.error(frames.UNAVAILABLE, answer.why, more)
@@ -204,7 +231,7 @@ class Conversation:
                     row |= {second: self.cluster.value_of(answer.writer)}
             result = [row] if answer.writer is not None else []
             wanted = statement.columns or tuple(table.columns)
-            return _page(table, wanted, result, given)
+            return _page(table, wanted, result, asked.given)
         more = level + number("i", answer.received) + number("i", answer.needed)
         failed, reads = answer.verdict == "failure", statement.verb == "select"
         more += number("i", answer.failures) if failed else b""
@@ -281,13 +308,21 @@ def _selected(statement: Statement, table: Table, given: Parameters) -> Reply:
     rows = [
         row
         for row in table.rows()
-        if all(_alike(row.get(name), value) for name, value in statement.where.items())
+        if all(
+            _alike(row.get(name), value, table.columns[name])
+            for name, value in statement.where.items()
+        )
     ]
     return _page(table, statement.columns or tuple(table.columns), rows[: statement.limit], given)
 
 
-def _alike(held: Any, wanted: Any) -> bool:
-    return held is not None and str(held).lower() == str(wanted).lower()
+def _alike(held: Any, wanted: Any, kind: str) -> bool:
+    """Whether a cell holds what is asked for: of texts the same letters."""
+    if held is None or wanted is None:
+        return False
+    if kind == "text":
+        return str(held) == str(wanted)
+    return str(held).lower() == str(wanted).lower()
 
 
 def _page(

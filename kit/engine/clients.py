@@ -5,7 +5,7 @@ what the client is told are the matter of the family (``RowServers``); a server 
 puts the answer into a frame.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -53,8 +53,11 @@ class RowServers(Servers):
         """Whether a node coordinates requests in the model."""
         raise NotImplementedError
 
-    def with_request(self, now: DrillMoment, request: RowRequest) -> tuple[Model[Any, Any], int]:
-        """The model in which a client asks for this, too, and the number of the request.
+    def with_request(
+        self, now: DrillMoment, request: RowRequest, taken: Collection[int]
+    ) -> tuple[Model[Any, Any], int]:
+        """The model in which a client asks for this, too, and the number of the request, which is
+        none of those that are ``taken``.
 
         Raises BadInput for a level that the model has not, or one request too many.
         """

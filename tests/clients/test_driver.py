@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from cassandra import (
+    ConsistencyLevel,
     InvalidRequest,
     OperationTimedOut,
     ReadTimeout,
@@ -16,6 +17,7 @@ from cassandra import (
 )
 from cassandra.cluster import NoHostAvailable
 from cassandra.metadata import BytesToken
+from cassandra.query import BatchStatement, SimpleStatement
 
 from kit import Player, build, serve
 from kit.clients.server import Served
@@ -117,8 +119,6 @@ def test_writes_are_read(served: Served, level: str) -> None:
 
 def test_prepared_statements_and_batches(served: Served) -> None:
     """A statement that is prepared takes values; of a batch one write comes."""
-    from cassandra.query import BatchStatement
-
     with program(served, "K1") as one:
         insert = one.session.prepare("INSERT INTO ks.items (key, value) VALUES (?, ?)")
         select = one.session.prepare("SELECT value FROM ks.items WHERE key = :k")
@@ -128,9 +128,9 @@ def test_prepared_statements_and_batches(served: Served) -> None:
         batch.add(insert, (150, "two"))
         batch.add("UPDATE ks.items SET value = 'three' WHERE key = 150")
         one.session.execute(batch)
-        assert one.session.execute(select, (150,)).one().value == "three"
+        assert one.session.execute(select, (150,)).one().value == "two"
         served.prepared.clear()
-        assert one.session.execute(select, (150,)).one().value == "three"
+        assert one.session.execute(select, (150,)).one().value == "two"
 
 
 def test_too_few_live_replicas_are_unavailable() -> None:
@@ -236,6 +236,51 @@ def test_a_tablet_moves_under_a_program() -> None:
         assert one.cluster.metadata.keyspaces["ks"].replication_strategy.name.startswith("Network")
 
 
+@pytest.mark.parametrize("name", ["dataplane", "vnodes", "tablet"])
+def test_no_request_takes_the_place_of_another(name: str) -> None:
+    """Three are open at a coordinator while its replicas are held: each is answered in the end."""
+    with serve(name) as served, program(served, "K1") as one:
+        key = served.cluster.tools.key(served.cluster.now(0))
+        served.hold(*served.cluster.model.history.replicas)
+        text = WRITE.replace("150", str(key))
+        writes = []
+        for number in range(3):
+            writes.append(one.begin(text.format(number)))
+            until(lambda n=number: len(served.cluster.waiting) == n + 1, "it is known")
+        served.release()
+        for write in writes:
+            write.result()
+
+
+def test_a_batch_is_one_write_or_none(served: Served) -> None:
+    """A wrong statement in it is refused, wherever it stands; the greatest value stays."""
+    with program(served, "K1") as one:
+        good, other = WRITE.format("a"), WRITE.format("z")
+        for wrong in (WRITE.replace("150", "7").format("x"), "INSERT INTO ks.nope (a) VALUES (1)"):
+            batch = BatchStatement(consistency_level=ConsistencyLevel.QUORUM)
+            for text in (wrong, good):
+                batch.add(SimpleStatement(text))
+            with pytest.raises(Exception, match=r"follows only that row|ks\.nope"):
+                one.session.execute(batch)
+        assert len(served.timeline.moments) == 1
+        for texts, stays in (
+            ((other, good), ["z"]),
+            ((good, "DELETE FROM ks.items WHERE key = 150", other), []),
+        ):
+            batch = BatchStatement(consistency_level=ConsistencyLevel.QUORUM)
+            for text in texts:
+                batch.add(SimpleStatement(text))
+            one.session.execute(batch)
+            assert [row.value for row in one.ask(READ)] == stays
+
+
+def test_texts_are_compared_letter_by_letter(served: Served) -> None:
+    """Names in capitals are other names."""
+    found = "SELECT keyspace_name FROM system_schema.keyspaces WHERE keyspace_name = '{}'"
+    with program(served, "K1") as one:
+        assert [len(one.ask(found.format(name))) for name in ("ks", "KS")] == [1, 0]
+
+
 def test_shards_are_no_servers() -> None:
     """A tablet that moves within its node has nobody that programs can connect to."""
     with pytest.raises(Refused, match="shards of one node"):
@@ -257,6 +302,7 @@ def test_replicas_send_programs_elsewhere(served: Served) -> None:
         ("INSERT INTO ks.items (key, value) VALUES (7, 'x')", "follows only that row"),
         ("INSERT INTO ks.items (key, value) VALUES (150, 7)", "a value of type text"),
         ("INSERT INTO ks.items (key) VALUES (150)", "a value"),
+        ("UPDATE ks.items SET key = 5, value = 'x' WHERE key = 150", "the key of a row stays"),
         ("UPDATE system.local SET rack = 'x' WHERE key = 'local'", "read-only"),
         ("CREATE TABLE ks.t (a int PRIMARY KEY)", "SELECT columns FROM table"),
         ("USE nope", "nope"),

@@ -1,13 +1,13 @@
 """What a program meets that writes and reads the row: its requests are those of the model.
 
-A request takes the place of the coordinator's first one that has not begun, else it is added to the
-workload. Messages arrive by themselves, in the order of replicas, and the coordinator answers when
-nothing more is to come; whatever is held waits for somebody's hand. An assumption: a coordinator
-knows at once who is down, and says *unavailable* before it sends anything. Source: native protocol
-v4, section 9; CEP-21, "Read/Write Path Integration".
+A request takes the place of the coordinator's first one that has not begun and is no program's, or
+it is added to the workload. Messages arrive by themselves, in the order of replicas, and the
+coordinator answers when nothing more is to come; whatever is held waits for somebody's hand. An
+assumption: a coordinator knows at once who is down, and says *unavailable* before it sends
+anything. Source: native protocol v4, section 9; CEP-21, "Read/Write Path Integration".
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -108,7 +108,9 @@ class StorageServers(RowServers):
 
     # -- requests ----------------------------------------------------------------------------------
 
-    def with_request(self, now: DrillMoment, request: RowRequest) -> tuple[Model[Any, Any], int]:
+    def with_request(
+        self, now: DrillMoment, request: RowRequest, taken: Collection[int]
+    ) -> tuple[Model[Any, Any], int]:
         """The same model with other requests."""
         m, s = now.model, now.state
         level = request.level
@@ -117,7 +119,7 @@ class StorageServers(RowServers):
         if level not in levels.LEVELS:
             raise BadInput("consistency level", request.level, f"one of {', '.join(levels.LEVELS)}")
         mine = [n for n, ask in enumerate(m.workload) if ask.coordinator == request.coordinator]
-        waiting = (n for n in mine if s.requests[n].phase == WAITING)
+        waiting = (n for n in mine if n not in taken and s.requests[n].phase == WAITING)
         number = next(waiting, len(m.workload))
         if number >= MOST_REQUESTS:
             raise Refused(f"at most {number} requests fit in one history: begin a new one")

@@ -592,10 +592,12 @@ def _why(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     base = opened.maps[table].base_table if table in opened.maps else ""
     target = TabletReplica(opened.host(name, "HOST:SHARD"), int(shard))
     answer = why(opened.input, base or table, int(tablet), target, edition=opened.edition)
+    verdict = "is in the next plan" if answer.moves else "is not in the next plan"
     move = _way(answer.source, answer.target, _short(opened))
-    verdict = "in the next plan" if answer.moves else "not in the next plan"
+    if answer.source == answer.target:
+        move, verdict = _place(str(target), _short(opened)), "holds this replica, or is to get it"
     reason = reason_said(answer.reason, opened.edition)
-    return Answer(answer, wrap(f"{move} is {verdict}: {reason}"), warnings=opened.warnings)
+    return Answer(answer, wrap(f"{move} {verdict}: {reason}"), warnings=opened.warnings)
 
 
 def _short(opened: OpenedTablets) -> Short:

@@ -28,6 +28,7 @@ from kit.operators.importers.ringfile import LARGEST_FILE
 from kit.operators.importers.schema import ClusterSchema, is_schema, is_schema_rows, read_schema
 from kit.operators.importers.snapshots import Snapshot, is_listing, is_snapshot, read_snapshot
 from kit.protocols.tablets.rules.balance import cluster
+from kit.protocols.tablets.rules.balance.reasons import bytes_said
 from kit.protocols.tablets.rules.maps import (
     RESIZE_TYPES,
     Tablet,
@@ -234,6 +235,9 @@ def _open(
     given = None
     if sizes is not None:
         given = sizes_of(system_tables.read_sizes(sizes), source_name(sizes), names, maps, known)
+    elif loads is not None:  # percents of known capacities look as if sizes were known
+        size = bytes_said(target_size)
+        known.warnings.append(f"no file gives the sizes of tablets: each counts as {size}")
     repairs = {
         names[lines.table_id]: {
             number: datetime.fromisoformat(row.repair_time)

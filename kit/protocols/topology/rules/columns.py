@@ -443,7 +443,7 @@ def _transition(
         allowed = f"with {who}: {words.removeprefix(' or ')}"
         other: machines.Edition = "documents" if edition == "server" else "server"
         if moving is not None and name in _states_with(moving, other):
-            allowed = f"{allowed} (only the {other} edition allows it)"
+            allowed = f"{allowed} (the {other} edition allows it: --edition {other})"
         yield Impossible("transition_state", "", given or None, allowed)
 
 

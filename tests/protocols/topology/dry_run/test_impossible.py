@@ -69,7 +69,7 @@ JOIN = {"transition_state": "join group0"}
         (
             [leaving("removing")],
             {"transition_state": "tablet draining"},
-            "transition_state | 'tablet_draining' | only the documents edition allows it",
+            "transition_state | 'tablet_draining' | the documents edition allows it: --edition documents",
         ),
         (
             [leaving("rebuilding")],

@@ -173,7 +173,8 @@ def why(
 
     ``source`` is the replica that would leave; without it the one that the plan moves there, else
     the one on the target's host, else one on a node that is drained, else the most loaded one of
-    the target's datacenter. BadInput for a tablet, a shard or a replica that is not there.
+    the target's rack, or else of its datacenter. BadInput for a tablet, a shard or a replica that
+    is not there.
     """
     before, after = Loads(given, edition), Loads(given, edition)
     row = _row(given, table, tablet)
@@ -224,10 +225,12 @@ def _column(loads: Loads, row: int, place: int, source: TabletReplica | None) ->
         return held[source]
     taker, load = int(loads.node_of[place]), loads.shard_load
 
-    def nearness(column: int) -> tuple[bool, bool, bool, float]:
+    def nearness(column: int) -> tuple[bool, bool, bool, bool, float]:
         node = int(loads.node_of[places[column]])
-        drains, near = loads.given.nodes[node].role in DRAINED, loads.dc[node] == loads.dc[taker]
-        return node == taker, drains, bool(near), load[places[column]]
+        gives, takes = loads.given.nodes[node], loads.given.nodes[taker]
+        near = gives.datacenter == takes.datacenter
+        same = near and gives.rack == takes.rack
+        return node == taker, gives.role in DRAINED, near, same, load[places[column]]
 
     return max(places, key=nearness)
 
