@@ -25,7 +25,7 @@ MOST_LETTERS = 32_000
 """How long a link may be; longer ones are for files."""
 MOST_BYTES = 1_000_000
 """What may come of it."""
-ALLOWED = "a run in the form that links to this page use"
+ALLOWED = "a whole link, as it was copied: this one was cut or changed"
 
 
 class LinkedRun(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -58,7 +58,7 @@ def run_of(text: str, story: Model[Any, Any]) -> Timeline:
 
     Raises BadInput for what is no link, and Refused for a step that the model refuses.
     """
-    shown = text if len(text) <= 40 else f"{text[:40]}…"
+    shown = text if len(text) <= 40 else f"{text[:40]}..."
     if len(text) > MOST_LETTERS:
         raise BadInput("run", f"{len(text):,} letters", f"at most {MOST_LETTERS:,} in an address")
     inflate = zlib.decompressobj(-zlib.MAX_WBITS)
@@ -73,6 +73,10 @@ def run_of(text: str, story: Model[Any, Any]) -> Timeline:
     if len(run.actions) > LONGEST_RUN:
         raise BadInput("run", f"{len(run.actions):,} steps", f"at most {LONGEST_RUN:,} steps")
     parameters = plainly(story.parameters) if run.parameters is None else run.parameters
-    model = build(story.name, parameters, run.off)
-    steps = enumerate(run.actions, 1)
-    return Timeline.along(model, [action_from(model, each, f"run: step {n}") for n, each in steps])
+    try:
+        model = build(story.name, parameters, run.off)
+        steps = [action_from(model, each, f"step {n}") for n, each in enumerate(run.actions, 1)]
+    except BadInput:
+        allowed = f"a run of the model {story.name}: this link may belong to another story"
+        raise BadInput("run", shown, allowed) from None
+    return Timeline.along(model, steps)

@@ -169,6 +169,7 @@ def story_page(name: str, title: str, rendered: RenderedTimeline) -> str:
         "pack": f"../../packs/{name}.pack",
         "engine": "../../engine/",
         "live": say("Live: every button works."),
+        "opening": say("The run of this link is being opened."),
         "failed": say(
             "This browser cannot start the engine. You can read the story, but not change it."
         ),

@@ -297,6 +297,37 @@ def test_a_link_leads_to_a_run(page: Page, site: str) -> None:
     assert len(sent.actions()) == 2
 
 
+def test_a_run_stays_when_the_page_is_loaded_again(page: Page, site: str) -> None:
+    """A link's run, and what one does oneself: its address carries it, also before one asks."""
+    story = whole_story(STORY).model
+    first = Timeline(story)
+    first.do(next(action for action, why in first.here.options(first.state) if why is None))
+    page.goto(f"{site}/stories/{STORY}.html#run={link_of(first, story)}")
+    page.wait_for_selector("#player[inert]")  # until the run is there nothing else is done
+    page.wait_for_selector("body[data-is=live] #player:not([inert])", timeout=60_000)
+    assert page.input_value("[data-do=scrub]") == "1"
+    page.click("[data-do=step]")
+    page.wait_for_selector("input[aria-valuetext^='step 2 of']")
+    page.wait_for_function("(was) => location.hash !== was", arg=f"#run={link_of(first, story)}")
+    run = run_of(page.evaluate("location.hash").removeprefix("#run="), story)
+    assert len(run.actions()) == 2
+    page.reload()
+    page.wait_for_selector("input[aria-valuetext^='step 2 of 2']", timeout=60_000)
+
+
+@pytest.mark.parametrize(("cut", "said"), [(slice(0, -3), "was cut or changed"), (slice(0, 0), "")])
+def test_a_link_that_is_cut_says_so(page: Page, site: str, cut: slice, said: str) -> None:
+    """The story stays as it is stored, and can be used."""
+    story = whole_story(STORY).model
+    first = Timeline(story)
+    first.do(next(action for action, why in first.here.options(first.state) if why is None))
+    page.goto(f"{site}/stories/{STORY}.html#run={link_of(first, story)[cut]}")
+    page.wait_for_selector("body[data-is=live] #player:not([inert])", timeout=60_000)
+    if said:
+        page.locator(".kp-note").get_by_text(said).wait_for()
+    assert page.input_value("[data-do=scrub]") == "0"
+
+
 def test_what_an_engine_reads_is_compiled(site: str, page: Page) -> None:
     """Modules are byte code, and text as well only where something reads it; the rest of the
     library stays text.

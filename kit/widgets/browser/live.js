@@ -18,6 +18,10 @@ const fetched = (name) => {
   return fetch(held ? `data:;base64,${held.textContent}` : beside());
 };
 const ask = (said) => engine.ask("said", JSON.stringify(said));
+// What the page has of itself: the history as it was stored, and whether the run of a link is under
+// way, before which nothing else is done.
+let stored;
+let isOpening = false;
 const seat = new Seat(box, { pack, shell: box.innerHTML, story: false }, fetched, place, (said) => {
   ask(said);
   if (said.position) keepPlace();
@@ -25,22 +29,37 @@ const seat = new Seat(box, { pack, shell: box.innerHTML, story: false }, fetched
 const { player } = seat;
 seat.linked = keepRun;
 hearKeys(player);
-player.wire.then(() => go(given));
+player.wire.then(() => {
+  stored = nowHeld();
+  go(given);
+});
 
 const engine = new Engine(fetched, heard, failed);
 engine.ask("open", { name: place.story, pack });
 
+// The drawer is drawn again once it has done what it was asked.
 function heard(said) {
-  if (said === "live") arrived();
-  else seat.hear(said);
+  if (said === "live") {
+    arrived();
+    return;
+  }
+  seat.hear(said);
+  const isDone = typeof said === "string" && JSON.parse(said).drawer !== undefined;
+  if (isOpening && isDone && place.is === "live") player.wire.then(opened);
 }
 
-// The address says where one is. One that carries a run stays until one goes elsewhere: a player
-// says its position once more when it has come to rest.
+function nowHeld() {
+  return `${player.wire.session} ${player.store.moments.length}`;
+}
+
+// The address says where one is, and carries the run where the page does not have it stored, so that
+// it comes again when the page is loaded again. One that carries a run stays until one goes
+// elsewhere: a player says its position once more when it has come to rest.
 function keepPlace() {
-  if (String(placeOf(player)) === place.linked) return;
+  if (isOpening || String(placeOf(player)) === place.linked) return;
   delete place.linked;
-  history.replaceState(null, "", `#${placeOf(player)}`);
+  if (nowHeld() === stored) history.replaceState(null, "", `#${placeOf(player)}`);
+  else ask({ setup: "link", quiet: true });
 }
 
 function keepRun(link) {
@@ -50,12 +69,19 @@ function keepRun(link) {
 
 function arrived() {
   place.is = "live";
-  part("engine").textContent = place.live;
+  if (!isOpening) part("engine").textContent = place.live;
   seat.arrived();
+}
+
+function opened() {
+  isOpening = box.inert = false;
+  place.linked = placeOf(player);
+  part("engine").textContent = place.live;
 }
 
 function failed(why) {
   place.is = "failed";
+  isOpening = box.inert = false;
   part("engine").textContent = place.failed;
   seat.failed(place.failed);
   console.error(why);
@@ -64,8 +90,12 @@ function failed(why) {
 // A number names a branch of the story; what is none carries a run.
 function go(named) {
   const run = named.get("run");
-  if (run && !/^\d+$/.test(run)) ask({ setup: "linked", run });
-  else follow(player, named);
+  if (!run || /^\d+$/.test(run)) follow(player, named);
+  else {
+    isOpening = box.inert = true;
+    part("engine").textContent = place.opening;
+    ask({ setup: "linked", run });
+  }
 }
 
 addEventListener("hashchange", () => go(new URLSearchParams(location.hash.slice(1))));
