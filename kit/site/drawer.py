@@ -173,7 +173,8 @@ class Drawer:
 
     def show(self) -> None:
         """Send the page the drawer as it is now."""
-        self.tell({"drawer": "".join(part.html() for part in self._parts()) + self.verdict})
+        begin, search, *rest = (part.html() for part in self._parts())
+        self.tell({"drawer": "".join((begin, search, self.verdict, *rest))})  # where one looks
 
     def _parts(self) -> list[Frag]:
         switches = [

@@ -52,9 +52,9 @@ function nowHeld() {
   return `${player.wire.session} ${player.store.moments.length}`;
 }
 
-// The address says where one is, and carries the run where the page does not have it stored, so that
-// it comes again when the page is loaded again. One that carries a run stays until one goes
-// elsewhere: a player says its position once more when it has come to rest.
+// The address says where one is, and carries the run where the page does not have it stored: so it
+// comes again when the page is loaded again. One that carries a run stays until one goes elsewhere:
+// a player says its position once more when it has come to rest.
 function keepPlace() {
   if (isOpening || String(placeOf(player)) === place.linked) return;
   delete place.linked;
