@@ -80,11 +80,14 @@ def of_snapshots(
     """
     moments = opened_moments(files, edition, anonymize)
     rows: dict[tuple[str, int], list[TabletLine]] = {}
-    left_out: dict[str, None] = {}
+    left_out: dict[str, str] = {}
     for table in dict.fromkeys(name for moment in moments for name in moment.rows):
         each_time = [moment.rows[table] for moment in moments if table in moment.rows]
+        if len(each_time) < len(moments):
+            left_out[table] = "not every moment has it"
+            continue
         if any(each.keys() != each_time[0].keys() for each in each_time):
-            left_out[table] = None
+            left_out[table] = "it was split or merged in between"
             continue
         for at, last in enumerate(sorted(each_time[0])):
             rows[table, at] = [each[last] for each in each_time]
@@ -102,7 +105,7 @@ def of_snapshots(
         f"{held}, of which {len(moving):,} changed or are in transition",
         "assumed: no node dies or comes back unless a moment shows it",
         "assumed: no tablet passes through a place that no moment shows, or moves without need",
-        *(f"left out because it was split or merged in between: {name}" for name in left_out),
+        *(f"left out because {why}: {name}" for name, why in left_out.items()),
         *dict.fromkeys(line for moment in moments for line in moment.opened.warnings),
     ]
     questions = tuple(

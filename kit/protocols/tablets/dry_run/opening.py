@@ -419,7 +419,10 @@ def _add_loads(known: KnownNodes, loads: PathLike) -> None:
     listed = bool(known.nodes)
     gone = known.topology.table.rows if known.topology else ()
     left = {row.host_id for row in gone} - known.nodes.keys()
-    for load in system_tables.read_loads(loads):
+    given = system_tables.read_loads(loads)
+    if not known.instant and all(load.up is None for load in given):
+        known.warnings.append(f"{source_name(loads)} does not say who is up: each counts as up")
+    for load in given:
         if load.host in left:
             continue
         place = (load.datacenter, load.rack)

@@ -32,7 +32,7 @@ OPERATIONS = {
     "lock": "lock",
 }
 """What is asked for, by the machine whose states follow; the tablets' track nobody asks for."""
-TRACK = "tablets"
+TRACK, RESIZE = "tablets", "tablet_resize_finalization"
 SIGHT = Sight(
     lambda m, s: {"state": s.topology.transition},
     hides=lambda before, after: after["state"] in ("", before["state"]),
@@ -118,5 +118,6 @@ def _models(stays: Sequence[Passage], edition: Edition) -> Iterator[Topology]:
                 for each in wanted
             ),
             tablets=row.count(TRACK) and 1,
+            resizes=sum(stay.state == RESIZE for stay in stays),
             failures=min(1, backs),
         )

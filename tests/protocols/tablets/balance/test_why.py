@@ -226,6 +226,19 @@ def test_what_is_not_there_is_refused(
         why(one.input, table, tablet, TabletReplica(*target))
 
 
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_the_source_is_a_replica_of_the_targets_rack(edition: Edition) -> None:
+    """With a replica in each rack, not the one on the fullest node of another rack would move."""
+    nodes = tuple(BalancerNode(name, "dc1", rack, 1) for name, rack in ("Ax", "Bx", "Cy"))
+    a, c = (TabletReplica(name, 0) for name in "AC")
+    one = DrawnCluster(
+        nodes, {"t": made("t", (a, c), (a, c)), "u": made("u", (c,), (c,))},
+        {"t": (1, 1), "u": (1, 1)},
+    )  # fmt: skip
+    answer = why(one.input, "t", 0, TabletReplica("B", 0), edition=edition)
+    assert answer.source == a
+
+
 def test_a_move_from_a_place_without_the_tablet_is_refused() -> None:
     """The place that is named as its source holds no replica of it."""
     nodes = (BalancerNode("A", "dc1", "r1", 1), BalancerNode("B", "dc1", "r1", 1))

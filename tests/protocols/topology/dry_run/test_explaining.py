@@ -43,6 +43,8 @@ def test_the_journals_of_two_coordinators_are_explained() -> None:
         ("join group0", "left token ring"),
         ("join group0", "write both read old", "write both read new"),
         ("tablet migration",),
+        ("tablet migration", "tablet resize finalization"),
+        ("tablet resize finalization",),
         (*JOIN[:3], JOIN[2], JOIN[3]),
     ],
 )  # fmt: skip

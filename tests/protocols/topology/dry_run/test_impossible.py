@@ -69,7 +69,7 @@ JOIN = {"transition_state": "join group0"}
         (
             [leaving("removing")],
             {"transition_state": "tablet draining"},
-            "transition_state | 'tablet_draining' | the documents edition allows it: --edition documents",
+            "transition_state | 'tablet_draining' | allows it: --edition documents",
         ),
         (
             [leaving("rebuilding")],

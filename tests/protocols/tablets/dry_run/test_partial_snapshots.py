@@ -1,0 +1,39 @@
+"""Snapshots that lack a file, a column or a table: what is assumed in its place is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import kit
+from kit.protocols.tablets.dry_run.opening import open_tablets
+from tests.operators.test_snapshots import FIRST, SECOND, copied, text_of
+
+
+def test_tablets_without_sizes_count_alike(tmp_path: Path) -> None:
+    """Where capacities are known and sizes are not, a warning says how large each is taken to be."""
+    folder = copied(FIRST, tmp_path / "snap")
+    (folder / "system_tablet_sizes.csv").unlink()
+    told = [each for each in open_tablets(folder).warnings if "sizes" in each]
+    assert told == ["no file gives the sizes of tablets: each counts as 5.0 GiB"]
+    assert not any("counts as" in each for each in open_tablets(FIRST).warnings)
+
+
+def test_loads_that_do_not_say_who_is_up(tmp_path: Path) -> None:
+    """A column of another name is none of theirs, so nobody is known to be down."""
+    loads = text_of(FIRST, "loads")
+    head, rows = loads.split("\n", 1)
+    other = copied(FIRST, tmp_path / "snap", loads=f"{head.removesuffix('up')}upp\n{rows}")
+    told = [each for each in open_tablets(other).warnings if "who is up" in each]
+    assert len(told) == 1
+    assert told[0].endswith("does not say who is up: each counts as up")
+
+
+def test_a_table_that_only_one_moment_has_is_named(tmp_path: Path) -> None:
+    """It is left out, and the others are explained."""
+    dump = text_of(SECOND, "dump")
+    kept = "\n".join(line for line in dump.split("\n") if "cakes" not in line)
+    assert kept != dump
+    fewer = copied(SECOND, tmp_path / SECOND.name, dump=kept)
+    (fewer / "system_tablet_sizes.csv").unlink()
+    said = kit.explain([FIRST, fewer])
+    assert any("not every moment has it" in line and "cakes" in line for line in said.about)
