@@ -10,7 +10,7 @@ from tests.operators.test_snapshots import FIRST, SECOND, copied, text_of
 
 
 def test_tablets_without_sizes_count_alike(tmp_path: Path) -> None:
-    """Where capacities are known and sizes are not, a warning says how large each is taken to be."""
+    """Where capacities are known and sizes are not, a warning says how large each counts."""
     folder = copied(FIRST, tmp_path / "snap")
     (folder / "system_tablet_sizes.csv").unlink()
     told = [each for each in open_tablets(folder).warnings if "sizes" in each]
