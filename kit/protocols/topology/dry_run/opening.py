@@ -4,6 +4,7 @@ The tables come from dumps, who is up from the text of ``nodetool status`` or fr
 that are down. What cannot be so is refused with the node and the column that says it.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
@@ -13,7 +14,7 @@ from msgspec.structs import replace
 from kit.edge.paths import Readable, source_name
 from kit.edge.reading import read_text
 from kit.engine.registry import edition_of, one_of
-from kit.errors import BadInput
+from kit.errors import BadInput, counted
 from kit.operators.importers import system_tables as dumps
 from kit.operators.importers.anonymous import hidden
 from kit.operators.importers.nodetool import parse_status_text
@@ -43,7 +44,7 @@ class OpenedTopology(Struct, frozen=True):
     last whose id nothing tells (an empty one); without a dump of theirs they are those that
     ``table`` names. ``down`` is None where nothing
     tells who is up. ``unknown`` holds columns that this kit does not know: a value for all nodes,
-    or one by host.
+    or one by host. ``tablets`` says how many replicas of tablets a host has; None: nothing tells.
     ``warnings`` are lines to show.
     """
 
@@ -53,6 +54,7 @@ class OpenedTopology(Struct, frozen=True):
     down: frozenset[str] | None = None
     unknown: Mapping[str, object] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    tablets: Mapping[str, int] | None = None
 
 
 def open_topology(
@@ -82,7 +84,14 @@ def open_topology(
         snapshot = read_snapshot(dump, anonymize=anonymize)
         topology, loads = snapshot.file("topology"), snapshot.files.get("loads")
         opened = _open(topology, requests, status, loads, tuple(down), edition)
-        return replace(opened, warnings=(*snapshot.warnings, *opened.warnings))
+        lines = dumps.read_tablets(snapshot.file("dump")).tables.values()
+        tablets = [each for table in lines for each in table.tablets]
+        held = Counter(host for each in tablets for host, _ in each.replicas)
+        warnings = (*snapshot.warnings, *opened.warnings)
+        if moving := sum(bool(each.transition) for each in tablets):
+            said = f"in transition: {counted(moving, 'tablet')}"
+            warnings += (f"{said}; `kit tablets` says what they wait for",)
+        return replace(opened, warnings=warnings, tablets=held)
 
 
 def check_anonymous(dump: PathLike, other: PathLike | None, anonymize: bool) -> None:

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kit.edge.arguments import checked
-from kit.errors import BadInput
+from kit.errors import BadInput, counted
 from kit.masks import nodes_in, where
 from kit.protocols.topology.dry_run.opening import UNTOLD, OpenedTopology, PathLike, open_topology
 from kit.protocols.topology.rules import machines
@@ -69,10 +69,12 @@ def untold(opened: OpenedTopology, setting: Setting, rf: int) -> Iterator[str]:
         )
     for row in begins:
         if row.topology_request in ("leave", "remove"):
-            yield (
-                f"the dump does not say whether {row.host_id} has tablets: while it has any, its "
-                f"{row.topology_request} is paused"
-            )
+            held = None if opened.tablets is None else opened.tablets.get(row.host_id, 0)
+            told = f"the dump does not say whether {row.host_id} has tablets"
+            if held:
+                told = f"{row.host_id} has {counted(held, 'replica')} of tablets"
+            if held != 0:
+                yield f"{told}: while it has any, its {row.topology_request} is paused"
 
 
 MOST_REPLICAS = 1000  # of a datacenter
