@@ -500,7 +500,8 @@ class LaterRound(Struct, frozen=True):
     """A resize that waits: for others of this round, for shards, or its turn.
 
     With *turn* there are shards enough, but one with larger tablets waits, and none overtakes it.
-    ``taken`` of ``limit`` were in use when its turn came; it needs ``needs`` of them.
+    When its turn came, the resizes of the round had ``taken`` replicas, for ``limit`` shards; its
+    own table has ``needs`` (of requests: so many began, of at most ``limit``).
     """
 
     waits_for: Literal["requests", "shards", "turn"]

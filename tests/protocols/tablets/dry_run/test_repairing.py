@@ -79,6 +79,6 @@ def test_resizes_that_wait_for_a_later_round(tmp_path: Path) -> None:
     assert waits is not None
     assert (waits.waits_for, waits.taken, waits.needs, waits.limit) == ("shards", 12, 4, 10)
     answer = call("tablets", str(dump), "resize", *TOPOLOGY, *SIZES)
-    said = "begins in a later round: 12 of 10 shards are in use, and it needs 4"
-    assert said in " ".join(answer.out.split())
+    said = "begins in a later round: this round already resizes 12 replicas, this table has 4, and "
+    assert f"{said}there are 10 shards" in " ".join(answer.out.split())
     assert all(line.later is None for line in resizes(opened(tablets=dump, edition="documents")))
