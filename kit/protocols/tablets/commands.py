@@ -437,8 +437,8 @@ def _reasons(row: ResizeLine) -> Iterator[str]:
         why_later = {
             "requests": f"{taken} begin in this one, the most that can",
             "turn": "a table with larger tablets waits ahead of it",
-            "shards": f"this round already resizes {taken} replicas, this table has {needs}, and there "
-            f"are {limit} shards",
+            "shards": f"this round already resizes {taken} replicas, this table has {needs}, and "
+            f"there are {limit} shards",
         }
         yield f"begins in a later round: {why_later[row.later.waits_for]}"
     alone = ""
