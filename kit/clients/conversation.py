@@ -28,7 +28,7 @@ Wait = Callable[[RowRequest, str | None], Awaitable[RowAnswer]]
 FORGOTTEN = "this statement is not prepared here: prepare it again"
 
 
-class Asked(Struct, frozen=True):
+class RowStatement(Struct, frozen=True):
     """What a statement asks of the row of a table: the request, and the value that it writes."""
 
     statement: Statement
@@ -133,13 +133,13 @@ class Conversation:
         return table
 
     async def _execute(self, known: str | bytes, given: Parameters) -> Reply:
-        asked = self._understood(known, given)
-        return await self._answered(asked) if isinstance(asked, Asked) else asked
+        planned = self._understood(known, given)
+        return await self._answered(planned) if isinstance(planned, RowStatement) else planned
 
-    async def _answered(self, asked: Asked) -> Reply:
-        return self._reply_with(await self.wait(asked.request, asked.value), asked)
+    async def _answered(self, planned: RowStatement) -> Reply:
+        return self._reply_with(await self.wait(planned.request, planned.value), planned)
 
-    def _understood(self, known: str | bytes, given: Parameters) -> Asked | Reply:
+    def _understood(self, known: str | bytes, given: Parameters) -> RowStatement | Reply:
         """What a statement asks of the row; or else its answer."""
         result = self._text(known)
         if result is None:
@@ -161,21 +161,21 @@ class Conversation:
                     raise BadInput("table", table.title, "a user table: this one is read-only")
                 return _selected(statement, table, given)
             request, value = self._request(statement, table, catalog, given.level)
-        return Asked(statement, table, request, value, given)
+        return RowStatement(statement, table, request, value, given)
 
     async def _batch(self, message: Message) -> Reply:
         """One write of the row. All statements of a batch have one timestamp, so a deletion stays,
         or else the greatest value. Nothing is written where one of them is wrong.
         """
-        writes = list[Asked]()
+        writes = list[RowStatement]()
         for known, given in zip(message.statements, message.parameters, strict=True):
             result = self._text(known)
             if result is not None and statements.parsed(result[0]).verb not in ("write", "delete"):
                 raise BadInput("BATCH", result[0], "only statements that write")
-            asked = self._understood(known, given)
-            if not isinstance(asked, Asked):
-                return asked
-            writes.append(asked)
+            planned = self._understood(known, given)
+            if not isinstance(planned, RowStatement):
+                return planned
+            writes.append(planned)
         if not writes:
             return frames.void()
         stays = max(writes, key=lambda each: (each.value is None, (each.value or "").encode()))
@@ -212,10 +212,10 @@ class Conversation:
         kind: Any = KINDS[statement.verb]
         return RowRequest(self.cluster.names[self.at], kind, level), value
 
-    def _reply_with(self, answer: RowAnswer, asked: Asked) -> Reply:
+    def _reply_with(self, answer: RowAnswer, planned: RowStatement) -> Reply:
         """The answer of a coordinator as a frame."""
-        statement, table = asked.statement, asked.table
-        level = number("H", frames.LEVELS.index(asked.request.level))
+        statement, table = planned.statement, planned.table
+        level = number("H", frames.LEVELS.index(planned.request.level))
         if answer.verdict == "unavailable":
             more = level + number("i", answer.needed) + number("i", answer.received)
             return frames.error(frames.UNAVAILABLE, answer.why, more)
@@ -231,7 +231,7 @@ class Conversation:
                     row |= {second: self.cluster.value_of(answer.writer)}
             result = [row] if answer.writer is not None else []
             wanted = statement.columns or tuple(table.columns)
-            return _page(table, wanted, result, asked.given)
+            return _page(table, wanted, result, planned.given)
         more = level + number("i", answer.received) + number("i", answer.needed)
         failed, reads = answer.verdict == "failure", statement.verb == "select"
         more += number("i", answer.failures) if failed else b""
@@ -317,7 +317,7 @@ def _selected(statement: Statement, table: Table, given: Parameters) -> Reply:
 
 
 def _alike(held: Any, wanted: Any, kind: str) -> bool:
-    """Whether a cell holds what is asked for: of texts the same letters."""
+    """Whether a cell holds what a statement wants: of texts the same letters."""
     if held is None or wanted is None:
         return False
     if kind == "text":

@@ -162,7 +162,7 @@ function isReaders(like, name) {
   return name.startsWith("data-my-");
 }
 
-// Put the children in order. A move has the page laid out anew, so few are moved: what is not
+// Put the children in order. A move has the page laid out again, so few are moved: what is not
 // wanted here any more is passed over, and so is one that comes later now, rather than to move all
 // others before it. Not by moveBefore: what Chromium moves so keeps colours of the step before.
 function arrange(element, wanted) {

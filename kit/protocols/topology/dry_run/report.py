@@ -70,11 +70,11 @@ def untold(opened: OpenedTopology, setting: Setting, rf: int) -> Iterator[str]:
     for row in begins:
         if row.topology_request in ("leave", "remove"):
             held = None if opened.tablets is None else opened.tablets.get(row.host_id, 0)
-            told = f"the dump does not say whether {row.host_id} has tablets"
+            words = f"the dump does not say whether {row.host_id} has tablets"
             if held:
-                told = f"{row.host_id} has {counted(held, 'replica')} of tablets"
+                words = f"{row.host_id} has {counted(held, 'replica')} of tablets"
             if held != 0:
-                yield f"{told}: while it has any, its {row.topology_request} is paused"
+                yield f"{words}: while it has any, its {row.topology_request} is paused"
 
 
 MOST_REPLICAS = 1000  # of a datacenter
