@@ -75,7 +75,7 @@ def run_of(text: str, story: Model[Any, Any]) -> Timeline:
     parameters = plainly(story.parameters) if run.parameters is None else run.parameters
     try:
         model = build(story.name, parameters, run.off)
-        steps = [action_from(model, each, f"step {n}") for n, each in enumerate(run.actions, 1)]
+        steps = [action_from(model, each, "run") for each in run.actions]
     except BadInput:
         allowed = f"a run of the model {story.name}: this link may belong to another story"
         raise BadInput("run", shown, allowed) from None

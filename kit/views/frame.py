@@ -140,14 +140,6 @@ def frame(
     )
 
 
-def picture_in(drawn: Frag) -> Frag | None:
-    """What is drawn in the picture's slot of a frame, without its title and legend."""
-    for kid in drawn.kids:
-        if isinstance(kid, Frag) and kid.key == "picture":
-            return next(part for part in kid.kids[::-1] if isinstance(part, Frag))
-    return None
-
-
 def readable_frame(scene: Scene, panels: Sequence[Panel], slots: Slots = PLAIN) -> Frag:
     """Draw a frame for readers without JavaScript: every panel in full, nothing to press."""
     picture, tabs = _filled(scene, panels, slots)
@@ -209,7 +201,7 @@ def _picture(scene: Scene, panel: Panel, declared: Declared) -> Frag:
     ]
     edition = edition_in(scene.model.parameters, " · {}")
     title = [say(panel.title), h("span", edition, class_="edition") if edition else None]
-    drawn = panel.draw(scene)
+    drawn = scene.kept["picture"] = panel.draw(scene)  # for the question about the next step
     former, above = scene.former(), None
     if not panel.gates:
         then = gates_of(former, declared) if former and gates else ()

@@ -87,7 +87,7 @@ def receivers(scene: Scene, picture: Panel | None) -> Question | None:
     if right & {*_WORD.findall(verb)}:
         return None
     sender = flows[0].from_key.rpartition(":")[2]
-    seen = former.once("standing", lambda: standing(picture.draw(former)))
+    seen = _standing(former.once("picture", lambda: picture.draw(former)))
     things = {name: thing for name, thing in seen.items() if name != sender}
     if not right <= things.keys() or not len(right) < len(things) <= MOST:
         return None
@@ -101,7 +101,7 @@ def receivers(scene: Scene, picture: Panel | None) -> Question | None:
     )
 
 
-def standing(drawn: Frag) -> dict[str, str]:
+def _standing(drawn: Frag) -> dict[str, str]:
     """The nodes of a picture by name, with what in it stands for each (``data_of``, or the key)."""
     return {
         part.key.rpartition(":")[2]: next(

@@ -11,10 +11,8 @@ from kit.engine.causes import Inquiry, smallest_cause
 from kit.engine.model import Model
 from kit.engine.timeline import Timeline
 from kit.views.cover import Story
-from kit.views.fragment import Frag
-from kit.views.frame import draw_flows, frame, picture_in
+from kit.views.frame import draw_flows, frame
 from kit.views.panel import Panel, Scene, at_rest, is_shown, scene_at, scene_of
-from kit.views.question import standing
 from kit.views.registry import Views, for_model
 from kit.views.store import FragmentStore
 from kit.views.wire import DrawnMoment, Pack, Position, Update
@@ -247,20 +245,20 @@ class RenderedTimeline:
         """Draw a moment into the store: its frame, its question and what travels."""
         scene, views = self.scene(moment, moment), self.views
         changed = self._changed(moment, scene)
-        drawn = self._framed(scene, changed)
-        root, question, start = self.store.add(drawn), None, None
-        if picture := picture_in(drawn):  # the question about the next step chooses from it
-            self._resting(moment).kept["standing"] = standing(picture)
+        root, question, start = self._framed(scene, changed), None, None
+        if "picture" in scene.kept:  # the next step can be asked about what stands in it
+            self._resting(moment).kept["picture"] = scene.kept["picture"]
         if self.moments[moment].parent == 0 and scene.model is not self.model:
-            start = self.store.add(self._framed(self.scene(0, moment)))
+            start = self._framed(self.scene(0, moment))
         if scene.action is not None:
             question = views.asks(scene, [p for p in self.panels if is_shown(p, scene)], changed)
         text = None if question is None else self.store.add(question.draw())
-        moved = self._with_flows(moment, scene)
-        return msgspec.structs.replace(moved, root=root, question=text, start=start)
+        drawn = self._with_flows(moment, scene)
+        return msgspec.structs.replace(drawn, root=root, question=text, start=start)
 
-    def _framed(self, scene: Scene, changed: Sequence[str] = ()) -> Frag:
-        return frame(scene, self.panels, self.views.macros, self.views, changed, self.story)
+    def _framed(self, scene: Scene, changed: Sequence[str] = ()) -> int:
+        views = self.views
+        return self.store.add(frame(scene, self.panels, views.macros, views, changed, self.story))
 
     def _with_flows(self, moment: int, scene: Scene) -> DrawnMoment:
         flows = scene.flows()

@@ -8,7 +8,7 @@ same store serves the live widget (new texts only) and the exported page (all of
 import re
 from collections import Counter, OrderedDict
 
-from kit.views.fragment import Frag, closing, keys, opening, written
+from kit.views.fragment import Frag, closing, opening, written
 
 MOST_SEEN = 1024
 PLACEHOLDER = re.compile(r"<!--(\d+)-->")
@@ -66,6 +66,7 @@ class FragmentStore:
         if stored is not None:  # it was stored before, with its keys
             used += stored[2]
             return stored[1]
+        before = len(used)
         if frag.key is not None:
             used.append(frag.key)
         parts: list[str] = []
@@ -81,7 +82,7 @@ class FragmentStore:
         if frag.get("data-kept") is not None:
             if len(self._seen) >= MOST_SEEN:
                 self._seen.popitem(last=False)
-            self._seen[id(frag)] = (frag, known, frozenset(keys(frag)))
+            self._seen[id(frag)] = (frag, known, frozenset(used[before:]))
         return known
 
     def _write(self, frag: Frag, parts: list[str], used: list[str]) -> None:

@@ -25,6 +25,7 @@ SHARES = [
     for share in (i / STEPS for i in range(STEPS + 1))
     for back in (1 - share,)
 ]
+"""How much each of the four points of a curve counts there: ``on``, for all of them at once."""
 AIR, SHORTEST = 2.0, 24.0
 """How far a wire keeps from others, and how long it is at least, if it can be."""
 BENDS = (

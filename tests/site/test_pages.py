@@ -297,14 +297,20 @@ def test_a_link_leads_to_a_run(page: Page, site: str) -> None:
     assert len(sent.actions()) == 2
 
 
+WAS_INERT = """new MutationObserver((seen) => {
+  window.wasInert ||= seen.some(({ target }) => target.id === "player" && target.inert);
+}).observe(document, { subtree: true, attributes: true, attributeFilter: ["inert"] })"""
+
+
 def test_a_run_stays_when_the_page_is_loaded_again(page: Page, site: str) -> None:
     """A link's run, and what one does oneself: its address carries it, also before one asks."""
     story = whole_story(STORY).model
     first = Timeline(story)
     first.do(next(action for action, why in first.here.options(first.state) if why is None))
+    page.add_init_script(WAS_INERT)
     page.goto(f"{site}/stories/{STORY}.html#run={link_of(first, story)}")
-    page.wait_for_selector("#player[inert]")  # until the run is there nothing else is done
     page.wait_for_selector("body[data-is=live] #player:not([inert])", timeout=60_000)
+    assert page.evaluate("window.wasInert")  # until the run is there nothing else is done
     assert page.input_value("[data-do=scrub]") == "1"
     page.click("[data-do=step]")
     page.wait_for_selector("input[aria-valuetext^='step 2 of']")

@@ -18,7 +18,7 @@ from kit.engine.drill import DrillMoment
 from kit.engine.flows import ServerHost, address_of, host_id
 from kit.engine.model import Model
 from kit.engine.registry import build
-from kit.engine.server import UserTable
+from kit.engine.server import Servers, UserTable
 from kit.errors import BadInput, Refused
 from kit.protocols.storage.coordinating import Finish, Start, TimeOut
 from kit.protocols.storage.rules import levels
@@ -59,6 +59,12 @@ def key_of(space: TokenSpace, left: int, right: int) -> int:
 
 class StorageServers(RowServers):
     """The servers of a model on the storage model: replicas and coordinators are nodes."""
+
+    lacks: Mapping[str, str] = {
+        **Servers.lacks,
+        "nodetool describecluster": "there is no schema version",
+        "nodetool ring": "only programs can read the ring",
+    }
 
     def space(self, now: DrillMoment) -> TokenSpace:
         """The line of tokens."""

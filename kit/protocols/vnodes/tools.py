@@ -1,9 +1,7 @@
 """What tools and programs are answered while a node operation moves a range."""
 
-from collections.abc import Mapping
-
 from kit.engine.drill import DrillMoment
-from kit.engine.server import KnownRing, Servers
+from kit.engine.server import KnownRing
 from kit.protocols.storage.clients import KEYSPACE, StorageServers
 from kit.ring.replication import Keyspace, SimpleStrategy
 from kit.ring.tokens import TokenSpace
@@ -12,12 +10,6 @@ from kit.ring.topology import Ring
 
 class VnodesServers(StorageServers):
     """Replicas of one range, nodes without a replica of it, and the coordinators of requests."""
-
-    lacks: Mapping[str, str] = {
-        **Servers.lacks,
-        "nodetool describecluster": "there is no schema version",
-        "nodetool ring": "only programs can read the ring",
-    }
 
     def space(self, now: DrillMoment) -> TokenSpace:
         """The line of tokens of the ring."""

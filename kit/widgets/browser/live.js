@@ -44,8 +44,8 @@ function heard(said) {
     return;
   }
   seat.hear(said);
-  const isDone = typeof said === "string" && JSON.parse(said).drawer !== undefined;
-  if (isOpening && isDone && place.is === "live") player.wire.then(opened);
+  if (!isOpening || place.is !== "live" || typeof said !== "string") return;
+  if (JSON.parse(said).drawer !== undefined) player.wire.then(opened);
 }
 
 function nowHeld() {

@@ -4,10 +4,8 @@ Its table has this one tablet, so every key is in it. Source: Topology over Raft
 transitions"; "Sharding with tablets".
 """
 
-from collections.abc import Mapping
-
 from kit.engine.drill import DrillMoment
-from kit.engine.server import NOT_MODELLED, KnownRing, Servers
+from kit.engine.server import NOT_MODELLED, KnownRing
 from kit.errors import Refused
 from kit.protocols.storage.clients import KEYSPACE, StorageServers
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy
@@ -16,12 +14,6 @@ from kit.ring.tokens import MURMUR3, TokenSpace
 
 class TabletServers(StorageServers):
     """Nodes with a replica of the tablet, or without, and the coordinators of requests."""
-
-    lacks: Mapping[str, str] = {
-        **Servers.lacks,
-        "nodetool describecluster": "there is no schema version",
-        "nodetool ring": "only programs can read the ring",
-    }
 
     def space(self, now: DrillMoment) -> TokenSpace:
         """Tokens are hashes of keys."""
