@@ -121,12 +121,12 @@ def submit(
     The client of ``request`` has its answer once the entry is committed or applied here.
     """
     turn = _Turn(server, options)
-    if not server.leader:
+    if not (leader := server.leader):
         return Refusal(f"{server.id} knows no leader")
     if isinstance(server.role, Leader) and server.role.transfer:
         return HANDING_OVER
     turn.wait(Waiting(request, until))
-    turn.send(server.leader, say.Forward(request, command))
+    turn.send(leader, say.Forward(request, command))
     return turn.done()
 
 
@@ -415,7 +415,10 @@ class _Turn:
     def progress(self, name: str) -> Progress | None:
         """How far it knows a member to be, if it leads and that is one."""
         held = self.role.progress if isinstance(self.role, Leader) else ()
-        return next((each for each in held if each.id == name), None)
+        for each in held:
+            if each.id == name:
+                return each
+        return None
 
     def know(self, changed: Progress) -> None:
         every = (changed if p.id == changed.id else p for p in self.role.progress)
@@ -444,8 +447,9 @@ class _Turn:
         matched[self.server.id] = self.server.log.last_index
         was, known = self.server.commit, self.server.configuration
         index = reached(known, matched, was, by_majority=self.safeguards.majority)
-        of_term = self.server.log.term(index) == self.server.term or not self.safeguards.own_term
-        if index == was or not of_term:
+        if index == was:
+            return
+        if self.safeguards.own_term and self.server.log.term(index) != self.server.term:
             return
         self.store(commit=index)
         is_changed = was < self.server.log.configured_at <= index

@@ -209,10 +209,10 @@ class Output(Struct, frozen=True):
         votes = (now.term, now.vote) if (now.term, now.vote) != (was.term, was.vote) else None
         snapshot = now.log.snapshot if now.log.snapshot != was.log.snapshot else None
         commit = now.commit if now.commit != was.commit else None
-        agreed = min(now.log.last_index, was.log.last_index)
-        while now.log.entry(agreed) and was.log.entry(agreed) != now.log.entry(agreed):
+        agreed = min(now.log.last_index, last := was.log.last_index)
+        while (held := now.log.entry(agreed)) and was.log.entry(agreed) != held:
             agreed -= 1
-        cut = agreed + 1 if agreed < was.log.last_index else 0
+        cut = agreed + 1 if agreed < last else 0
         return Written(votes, snapshot, cut, now.log.part(agreed + 1), commit)
 
     @property

@@ -98,7 +98,7 @@ MISTAKES = (
     Mistake(
         "commit counted by index, whatever the term",
         "Figure 8 of the paper: a majority is not enough for an entry of an older term.",
-        Turn.commit_more, "self.server.log.term(index) == self.server.term", "index",
+        Turn.commit_more, "self.server.log.term(index) != self.server.term", "not index",
         {"begins": ("1 2 4, leads", "1, term 4", "1 3, term 4"), "terms": 5,
          "most_in_flight": 3, "drops": 1},
         "leader-has-all", states=25_000, steps=17,

@@ -88,7 +88,7 @@ def reached(
     """
     least = []
     for group in of.groups:
-        sure = sorted((numbers.get(each, 0) for each in group), reverse=True)
+        sure = sorted([numbers.get(each, 0) for each in group], reverse=True)
         needed = majority(len(group)) if by_majority else 1
         least.append(sure[needed - 1] if sure else former)
     return max(former, min(least))
