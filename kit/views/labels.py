@@ -39,6 +39,15 @@ class Box(Struct, frozen=True):
         out, up = self.width / 2, self.height / 2
         return self.x - out, self.x + out, self.y - up, self.y + up
 
+    def widened(self, air: float) -> Box:
+        """The box with so much air at each side."""
+        return Box(self.x, self.y, self.width + 2 * air, self.height + 2 * air)
+
+    def covers(self, point: complex) -> bool:
+        """Whether a point lies in it or at its edge."""
+        out, up = abs(point.real - self.x) * 2, abs(point.imag - self.y) * 2
+        return out <= self.width and up <= self.height
+
     def holds(self, other: Box) -> bool:
         """Whether all of another is inside."""
         left, right, top, bottom = self.edges

@@ -182,12 +182,7 @@ def travelled(scene: Scene, there: Standing, known: str = "", air: float = 0) ->
     """
     labels = Labels(there.ground.inside, there.ground.taken())
     if air:
-        labels.wires.cover(
-            *(
-                replace(box, width=box.width + 2 * air, height=box.height + 2 * air)
-                for box in there.ground.taken()
-            )
-        )
+        labels.wires.cover(*(box.widened(air) for box in there.ground.taken()))
     labels.lines.cover(*there.lines)
 
     def route(flow: Flow) -> Way | None:

@@ -11,7 +11,6 @@ from functools import cached_property, lru_cache
 from itertools import chain, product
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from kit.views.labels import CELL, Box, cells_of
 
@@ -26,6 +25,8 @@ SHARES = [
     for back in (1 - share,)
 ]
 """How much each of the four points of a curve counts there: ``on``, for all of them at once."""
+MIDDLE = SHARES[12:29:2]
+"""Some of them, where most curves that cross somebody do so."""
 AIR, SHORTEST = 2.0, 24.0
 """How far a wire keeps from others, and how long it is at least, if it can be."""
 BENDS = (
@@ -132,7 +133,7 @@ class Ground:
         the last.
         """
         own = [body for body, _ in self.bodies if body in (start, end)]
-        ends = (start, start.around), (end, end.around)
+        ends = (start, start.around.widened(AIR)), (end, end.around.widened(AIR))
         least = 3 * STEPS
         for curve in self._curves(start.at, end.at):
             if not least and not _is_short(curve):
@@ -158,16 +159,25 @@ class Ground:
         """The bodies by the cells of a grid, each with the air around it."""
         cells: dict[tuple[float, float], list[Body]] = defaultdict(list)
         for body, box in self.bodies:
-            for cell in cells_of(
-                replace(box, width=box.width + 2 * AIR, height=box.height + 2 * AIR)
-            ):
+            for cell in cells_of(box.widened(AIR)):
                 cells[cell].append(body)
         return cells
 
+    def _crossed(self, points: Iterable[Place], own: list[Body], least: int) -> int:
+        """How many points lie on others, or outside; no more are counted than the ``least``."""
+        crossed = 0
+        for at in points:
+            crossed += self._is_taken(at, own) + (not self.inside.covers(at))
+            if crossed >= least:
+                break
+        return crossed
+
     def _is_taken(self, at: Place, own: list[Body]) -> bool:
         """Whether a point lies on a body that is not one of its ``own``."""
-        near = self._cells.get((at.real // CELL, at.imag // CELL), ())
-        return any(body.covers(at) and body not in own for body in near)
+        for body in self._cells.get((at.real // CELL, at.imag // CELL), ()):
+            if body.covers(at) and body not in own:
+                return True
+        return False
 
     def _curves(self, start: Place, end: Place) -> Iterator[Way]:
         """Curves from the middle of a body to that of another: more and more bent, then angular."""
@@ -212,29 +222,31 @@ class Ground:
         No more are counted than the ``least`` of other curves: this one is not taken then.
         """
         a, b, c, d = curve
+        some = (p * a + q * b + r * c + s * d for p, q, r, s in MIDDLE)
+        between = (at for at in some if not (start[1].covers(at) or end[1].covers(at)))
+        if self._crossed(between, own, least) >= least:
+            return least, 0, 1
         points = [p * a + q * b + r * c + s * d for p, q, r, s in SHARES]
-        covered = (i for i in _within(points, start[1]) if start[0].covers(points[i]))
-        first = max(covered, default=0)
-        covered = (i for i in _within(points, end[1]) if end[0].covers(points[i]))
-        last = next((i for i in covered if i > first), STEPS)
+        first = next(_covered(points, start, range(STEPS, 0, -1)), 0)
+        last = next(_covered(points, end, range(first + 1, STEPS)), STEPS)
         seen = points[first + 1 : last]
         if not seen:
             return STEPS, first / STEPS, last / STEPS
         is_short = abs(seen[-1] - seen[0]) < min(SHORTEST, abs(points[-1] - points[0]) / 3)
-        crossed = int(is_short)
-        for at in seen:
-            crossed += self._is_taken(at, own) + (not _holds(self.inside, at))
-            if crossed >= least:
-                return crossed, 0, 1
+        crossed = is_short + self._crossed(seen, own, least - is_short)
+        if crossed >= least:
+            return crossed, 0, 1
         begins = _edge(curve, start[0], first, first + 1)
         return crossed, begins, _edge(curve, end[0], last, last - 1)
 
 
-def _within(points: list[Place], box: Box) -> Iterator[int]:
-    """The numbers of the points that are in a box or at it: no others can be on what it holds."""
-    out, up = box.width / 2 + AIR, box.height / 2 + AIR
-    x, y = box.x, box.y
-    return (i for i, at in enumerate(points) if abs(at.real - x) < out and abs(at.imag - y) < up)
+def _covered(points: list[Place], by: Bounded, order: Iterable[int]) -> Iterator[int]:
+    """Which of the points a body covers, asked in this order: most lie far outside of its box."""
+    body, (left, right, top, bottom) = by[0], by[1].edges
+    for i in order:
+        at = points[i]
+        if left < at.real < right and top < at.imag < bottom and body.covers(at):
+            yield i
 
 
 def _is_short(curve: Way) -> bool:
@@ -260,10 +272,6 @@ def _edge(curve: Way, body: Body, within: float, beside: float) -> float:
 def ground(bodies: tuple[Body, ...], inside: Box) -> Ground:
     """The same ground for the same bodies, with the ways that were found on it."""
     return Ground(bodies, inside)
-
-
-def _holds(box: Box, at: Place) -> bool:
-    return abs(at.real - box.x) <= box.width / 2 and abs(at.imag - box.y) <= box.height / 2
 
 
 def on(way: Way, share: float) -> Place:
