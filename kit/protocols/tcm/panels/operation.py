@@ -342,12 +342,16 @@ def _merged(pair: Neighbours) -> str:
 
 def all_streams(scene: Scene) -> list[tuple[str, facts.StreamRow]]:
     """Every stream of the operations under way, with its node; done ones by who was up then."""
-    rows = [(each.node, row) for each in scene.of(facts.operations) for row in each.streams]
-    then = scene.once("sources", lambda: _sources_then(scene)) if rows else {}
-    return [
-        (node, replace(row, sources=then.get((node, *_of(row)), row.sources)) if row.done else row)
-        for node, row in rows
-    ]
+
+    def work() -> list[tuple[str, facts.StreamRow]]:
+        rows = [(each.node, row) for each in scene.of(facts.operations) for row in each.streams]
+        then = _sources_then(scene) if rows else {}
+        for at, (node, row) in enumerate(rows if then else ()):
+            if row.done and (sources := then.get((node, *_of(row)))):
+                rows[at] = node, replace(row, sources=sources)
+        return rows
+
+    return scene.once("streams", work)
 
 
 def _of(row: facts.StreamRow) -> tuple[str, int, str]:
