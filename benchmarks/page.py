@@ -1,15 +1,15 @@
 """Searches in the Python of a page, here in node, against the same ones in this Python.
 
 Each model of the kit is searched as it is built by its name, up to a bound. Both count processor
-time, and take turns, so that a busy machine slows down neither.
+time, so that a busy machine slows down neither.
 """
 
 from __future__ import annotations
 
 import json
-import statistics
 import time
 from collections.abc import Callable, Iterator
+from statistics import median
 
 from benchmarks.figures import Figure, show, spoken, unmeasured
 from kit.engine.check import check
@@ -17,7 +17,6 @@ from kit.engine.registry import build, model_names
 from tests.house.source import ROOT
 from tools.core import fetched, ran
 
-ROUNDS = 2
 MOST, LEAST = 2_000, 200
 """States of a search; of fewer than that, a clock says little."""
 USUAL, WORST = 5.0, 8.0
@@ -51,18 +50,15 @@ def figures() -> Iterator[Figure]:
     if fetched() is None:
         yield unmeasured("searches in a page", "no Python for browsers: `make programs`")
         return
-    here, there = [], []
-    for _ in range(ROUNDS):
-        here.append(timed(time.process_time))
-        there.append(json.loads(ran(PROGRAM, ROOT).splitlines()[-1]))
+    here, there = timed(time.process_time), json.loads(ran(PROGRAM, ROOT).splitlines()[-1])
     rows = {}
-    for name, (states, _) in here[0].items():
-        assert all(each[name][0] == states for each in (*here, *there)), name
+    for name, (states, own) in here.items():
+        alike, page = there[name]
+        assert alike == states, name
         if states >= LEAST:
-            own, page = (statistics.median(e[name][1] for e in each) for each in (here, there))
             rows[name] = Figure(f"{name}: {states:,} states", spoken(page), spoken(own), page / own)
     ratios = {name: row.ratio or 0 for name, row in rows.items()}
-    usual, slowest = statistics.median(ratios.values()), max(ratios, key=ratios.__getitem__)
+    usual, slowest = median(ratios.values()), max(ratios, key=ratios.__getitem__)
     for about, ratio, most in (
         (f"searches in a page: the median of {len(rows)} models", usual, USUAL),
         (f"searches in a page: the slowest, {slowest}", ratios[slowest], WORST),

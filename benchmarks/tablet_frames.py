@@ -22,7 +22,7 @@ from kit.views.rendered import RenderedTimeline
 CLUSTERS = ((1_000, 30), (100_000, 300))
 """Tablets and nodes; a table has at most 10,000 of them."""
 TABLE, SHARDS = 10_000, 16
-STEPS = 2
+STEPS = 1
 
 
 def dump_of(tablets: int, nodes: int) -> Tablets.Parameters:
