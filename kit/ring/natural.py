@@ -37,28 +37,19 @@ FEW = 8  # up to so many replicas are found slot by slot also when all nodes are
 
 
 class ReplicaQuota(Struct, frozen=True):
-    """What one walk looks for: ``factor`` replicas among ``nodes`` nodes on ``racks`` racks.
+    """What one walk looks for: ``wanted`` replicas on ``racks`` racks, ``repeats`` of which share
+    one with an earlier one.
 
     Only nodes with tokens count. ``rack_of`` gives rack numbers and ``members`` a mask, by node
     code. ``dc`` is the datacenter, or empty for a walk over all of them.
     """
 
     dc: str
-    factor: int
-    nodes: int
+    wanted: int
+    repeats: int
     racks: int
     rack_of: Codes
     members: NDArray[np.bool_]
-
-    @property
-    def wanted(self) -> int:
-        """Replicas that the walk can find."""
-        return min(self.factor, self.nodes)
-
-    @property
-    def repeats(self) -> int:
-        """How many replicas may share a rack with an earlier one."""
-        return max(self.factor - self.racks, 0)
 
 
 def quotas(ring: Ring, replication: Replication) -> tuple[ReplicaQuota, ...]:
@@ -78,16 +69,22 @@ def quotas(ring: Ring, replication: Replication) -> tuple[ReplicaQuota, ...]:
 def _anywhere(ring: Ring, factor: int) -> ReplicaQuota:
     """Racks do not matter: all nodes are on one."""
     in_ring = ring.geography.in_ring
-    return ReplicaQuota(
-        "", factor, int(in_ring.sum()), 1, np.zeros(len(in_ring), np.int32), in_ring
-    )
+    return _quota("", factor, 1, np.zeros(len(in_ring), np.int32), in_ring)
 
 
 def _datacenter(ring: Ring, dc: str, factor: int) -> ReplicaQuota:
     places = ring.geography
     members = places.in_ring & (places.dc_of == places.dcs.get(dc, -1))
     racks = int(np.count_nonzero(np.bincount(places.rack_of[members])))
-    return ReplicaQuota(dc, factor, int(members.sum()), racks, places.rack_of, members)
+    return _quota(dc, factor, racks, places.rack_of, members)
+
+
+def _quota(
+    dc: str, factor: int, racks: int, rack_of: Codes, members: NDArray[np.bool_]
+) -> ReplicaQuota:
+    """A walk for ``factor`` replicas finds no more than there are members."""
+    wanted, repeats = min(factor, int(np.count_nonzero(members))), max(factor - racks, 0)
+    return ReplicaQuota(dc, wanted, repeats, racks, rack_of, members)
 
 
 def replicas(ring: Ring, replication: Replication, at: Tokens | None = None) -> Codes:
@@ -231,7 +228,7 @@ def walk(owners: Codes, starts: Index, quota: ReplicaQuota) -> tuple[Codes, Inde
     for the beginning of the second round. The last place is where a row's walk ends. Slot by slot,
     all rows go one place on, and those that may not take what they meet go on alone.
     """
-    if quota.racks == 1 and quota.wanted == quota.nodes > FEW:
+    if quota.racks == 1 and np.count_nonzero(quota.members) == quota.wanted > FEW:
         return _everybody(owners, starts)
     line = np.concatenate((owners, owners))
     rack_line = quota.rack_of[line]
