@@ -274,9 +274,10 @@ def fits(value: Any, hint: Any) -> bool:
     if isinstance(value, range):  # all its items are alike, and it may have any number of them
         value = value[:1]
     if kind in (tuple, list, Sequence, Iterable) and inside and isinstance(value, HELD):
-        return all(fits(item, inside[0]) for item in value)
+        return inside[0] is Any or all(fits(item, inside[0]) for item in value)
     if isinstance(value, Mapping) and len(inside) == 2:
-        return all(fits(key, inside[0]) and fits(value[key], inside[1]) for key in value)
+        of_key, held = inside  # of anything there may be a million
+        return {*inside} == {Any} or all(fits(k, of_key) and fits(value[k], held) for k in value)
     return True
 
 
