@@ -155,15 +155,17 @@ def columns(reader: Snapshot, writer: Snapshot, group: int) -> AlignedGroups | N
     reads, writes = reader.placements[group].reads, writer.placements[group].writes
     if not (reads.partitions and writes.partitions and _ends(reads) == _ends(writes)):
         return None
-    rights = reads.rights
+    rights, alone = reads.rights, np.empty(0, np.int64)
     if rights is not writes.rights and not np.array_equal(rights, writes.rights):
         # Sorted and short of few, so sorting again is quicker than a set of a million.
         both = np.sort(np.concatenate((rights, writes.rights)), kind="stable")
-        rights = both[np.append(both[1:] != both[:-1], np.True_)]
+        differ = both[1:] != both[:-1]
+        last = np.append(differ, np.True_)
+        rights, alone = both[last], both[last & np.append(np.True_, differ)]
     elif reader is writer:  # several promises ask for them
         rows = reader.placements[group].apart
         return rights[rows], reads.groups[rows], writes.groups[rows]
-    ours, theirs = _groups_at(reads, rights), _groups_at(writes, rights)
+    ours, theirs = _groups_at(reads, alone), _groups_at(writes, alone)
     differ = np.flatnonzero(~same_sets(ours, theirs))
     return rights[differ], ours[differ], theirs[differ]
 
@@ -172,11 +174,13 @@ def _ends(table: Table) -> tuple[int, int] | None:
     return (int(table.lefts[0]), int(table.rights[-1])) if len(table) else None
 
 
-def _groups_at(table: Table, rights: Tokens) -> Codes:
-    """The group of each elementary range; ``rights`` are the table's own bounds and others."""
-    if len(rights) == len(table):
+def _groups_at(table: Table, alone: Tokens) -> Codes:
+    """The group of each elementary range; ``alone`` are bounds that this table has, or another."""
+    at = np.searchsorted(table.rights, alone)
+    at = at[table.rights[at] != alone]
+    if not len(at):
         return table.groups
-    return table.groups.take(np.searchsorted(table.rights, rights), axis=0)
+    return table.groups.take(np.insert(np.arange(len(table)), at, at), axis=0)
 
 
 def aligned(reader: Snapshot, writer: Snapshot, group: int) -> Iterator[tuple[int, Group, Group]]:
