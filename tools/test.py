@@ -75,7 +75,7 @@ class Outcome:
 
 STAGES = (
     Stage("tests", (*QUICK, *PARALLEL, "--durations=15")),
-    Stage("browser", ("-m", "browser and not deep", *QUICK, *PARALLEL)),
+    Stage("browser", ("-m", "browser and not deep", *QUICK, *PARALLEL, "--durations=15")),
     # What is stored is one run, compared with this one; the deep tests add another.
     Stage("notebooks", (*NOTEBOOKS, *PARALLEL)),
 )
