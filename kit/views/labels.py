@@ -170,9 +170,13 @@ class Sheet:
         self.cells: dict[tuple[int, int], list[Box]] = defaultdict(list)
         self.cover(*boxes)
 
-    def is_free(self, box: Box) -> bool:
-        """Whether a box meets none of these."""
-        return not any(box.meets(other) for at in cells_of(box) for other in self.cells[at])
+    def is_free(self, box: Box, *but: Box) -> bool:
+        """Whether a box meets none of these, ``but`` perhaps some that do not count."""
+        return not any(
+            box.meets(other) and other not in but
+            for at in cells_of(box)
+            for other in self.cells[at]
+        )
 
     def cover(self, *boxes: Box) -> None:
         """Cover these, too."""

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import product
-from math import ceil, tau
+from math import ceil, hypot, tau
 from typing import Any
 
 from msgspec import Struct
@@ -24,13 +24,11 @@ from kit.views.replicas import envelope_path
 from kit.views.wires import Body, Place, Way, ground, on, path, tip
 
 MOST_TRAILS = 12
-LONGEST, SHORT = 104.0, 56.0
-"""How wide a label may be, and one for which there is little room."""
+LONGEST, SHORT, LOW = 104.0, 56.0, 160.0
+"""How wide a label may be, and one for which there is little room across, or down."""
 AROUND = (
     *((1, 0), (-1, 0), (1, -0.5), (-1, -0.5), (1, 0.5), (-1, 0.5)),
     *((0, -1), (0, 1), (0.7, -1), (-0.7, -1), (0.7, 1), (-0.7, 1)),
-    *((0, -2), (0, 2), (1, -2), (-1, -2), (1, 2), (-1, 2), (0.4, -2), (-0.4, -2)),
-    *((0.4, 2), (-0.4, 2), (0, -3), (0, 3), (1, -3), (-1, -3), (1, 3), (-1, 3)),
 )
 """Where a label may stand: so far to the right, and so far down."""
 AT_ENVELOPE = (
@@ -39,28 +37,30 @@ AT_ENVELOPE = (
     *((0.35, -1), (-0.35, -1), (0.35, 1), (-0.35, 1)),
 )
 """Where words touch an envelope: the parts of what both reach to the right and down."""
-FURTHER = sorted(
-    ((x / 4, y / 2) for x in range(-12, 13) for y in range(-14, 15)),
-    key=lambda at: at[0] ** 2 + at[1] ** 2,
-)
-"""Where else, nearer ones first."""
+FURTHER = tuple(product((x / 4 for x in range(-12, 13)), (y / 2 for y in range(-14, 15))))
+"""Where else, beginning with the nearest: see ``_offsets``."""
 NEARER, SAME_LINE = 4.0, 6.0
 """How much nearer to another thing a label may be than to its own, where there is no other room;
 and how near two points are that are on one line.
 """
 AWAY, EDGE = 18.0, 12.0
 """How far from what they are about words have a line that leads there, and where it ends."""
+CLOSE, FAR, LEFT = (0.0, 36.0), (36.0, 90.0), (0.0, 0.0)
+"""From where to where words may stand away: in lines of either width rather close than far; and
+those that are left over. Far words without a line seem to be about something else: they are left
+out.
+"""
 ROUNDS = (
-    *((LONGEST, AROUND), (SHORT, AROUND)),
-    *((LONGEST, FURTHER), (SHORT, FURTHER)),
-    *((LONGEST, ()), (SHORT, ())),
+    *((LONGEST, None), (SHORT, None)),
+    *((LONGEST, CLOSE), (SHORT, CLOSE), (LONGEST, FAR), (SHORT, FAR)),
+    *((LONGEST, LEFT), (SHORT, LEFT)),
 )
-"""How wide a label may be, and where it may stand, in this order: at last where it is ``NEARER`` to
-another thing.
+"""How wide a label may be, and how far away from ``AROUND`` its thing, in this order: at last where
+it is ``NEARER`` to another thing, or no line leads to its own.
 """
 PARKED = (0.4, 0.58, 0.24, 0.74, 0.5, 0.32, 0.66, 0.16, 0.84)
 FINER = (0.45, 0.54, 0.36, 0.62, 0.28, 0.7, 0.2, 0.79)
-ENDING = (0.85, 0.7, 0.55, 0.4)
+ENDING = (0.85, 0.7, 0.55, 0.4, 0.78, 0.62, 0.47, 0.3, 0.2)
 """Where on its wire an envelope stands."""
 SAID = (0.5, 0.7, 0.3, 0.6, 0.4, 0.8, 0.2)
 """Where beside a wire its words stand."""
@@ -262,20 +262,26 @@ class Labels:
         """The first of these places on a wire, or beside it, that nothing covers; it is covered
         from then on.
         """
-        for place, box in self._open(way, shares, beside):
-            self.pinned.cover(box)
-            return place
+        for astray in (False, True):
+            for place, box in self._open(way, shares, beside, astray=astray):
+                self.pinned.cover(box)
+                return place
         return None
 
     def _open(
-        self, way: Way, shares: Sequence[float], beside: Sequence[float]
+        self, way: Way, shares: Sequence[float], beside: Sequence[float], *, astray: bool
     ) -> Iterator[tuple[Place, Box]]:
-        """The places on a wire, or beside it, at which an envelope covers nothing, and that."""
+        """The places on a wire, or beside it, at which an envelope covers nothing, and that: those
+        that do not, or do, lie on another wire, so that it seems to come from somebody else.
+        """
         out = 1j * (way[3] - way[0]) / (abs(way[3] - way[0]) or 1)
-        for place in (on(way, share) + far * out for far in beside for share in shares):
+        for far, share in product(beside, shares):
+            place = on(way, share) + far * out
             box = envelope_box(place)
             if self.inside.holds(box) and self.pinned.is_free(box):
-                yield place, box
+                is_other = far and not (self.wires.is_free(box) and self.lines.is_free(box))
+                if bool(is_other) is astray:
+                    yield place, box
 
     def with_words(
         self,
@@ -289,12 +295,14 @@ class Labels:
         no wire or, where there is no such, on none of what travels; None: there is no room.
         """
         best = None
-        for place, box, text, seat in self._with_seats(words, way, shares, beside):
-            is_off = self.wires.is_free(seat)
-            if (is_off or best is None) and self._belongs(words, seat, place, way):
-                best = place, box, text, seat
-                if is_off:
-                    break
+        for astray in (False, True):
+            seats = self._with_seats(words, way, shares, beside, astray=astray)
+            for place, box, text, seat in () if best else seats:
+                is_off = self.wires.is_free(seat)
+                if (is_off or best is None) and self._belongs(words, seat, place, way):
+                    best = place, box, text, seat
+                    if is_off:
+                        break
         if best is None:
             return None
         place, box, text, seat = best
@@ -304,11 +312,17 @@ class Labels:
         return place
 
     def _with_seats(
-        self, words: str, way: Way, shares: Sequence[float], beside: Sequence[float]
+        self,
+        words: str,
+        way: Way,
+        shares: Sequence[float],
+        beside: Sequence[float],
+        *,
+        astray: bool,
     ) -> Iterator[tuple[Place, Box, tuple[str, ...], Box]]:
         """Free places of an envelope, what it covers there, words in lines, what these cover."""
-        texts = dict.fromkeys(_in_lines(words, longest) for longest in (LONGEST, SHORT))
-        for place, box in self._open(way, shares, beside):
+        texts = dict.fromkeys(_in_lines(words, longest) for longest in (LONGEST, SHORT, LOW))
+        for place, box in self._open(way, shares, beside, astray=astray):
             for text in texts:
                 for seat in _touching(box, text):
                     is_free = self.pinned.is_free(seat) and self.lines.is_free(seat)
@@ -337,9 +351,9 @@ class Labels:
         left = {key: each for key, each in self.asked.items() if key not in self.placed}
         perhaps = defaultdict[Any, list[Box]](list)
         placed = {**self.placed}
-        for longest, around in ROUNDS:
+        for longest, within in ROUNDS:
             texts = {key: _in_lines(each.words, longest) for key, each in left.items()}
-            is_near = around is AROUND or len(self.asked) <= MOST_FAR
+            is_near = within is None or len(self.asked) <= MOST_FAR
             if not is_near:  # the step's sentence says what came
                 texts = {key: lines for key, lines in texts.items() if key[:6] != "trail:"}
             if longest == SHORT:  # what is in the same lines had no room in the round before
@@ -348,11 +362,11 @@ class Labels:
             if not texts:
                 continue
             wishes = [
-                (key, self._seats(key, lines, around, perhaps[key, lines]) if around
-                 else perhaps[key, lines])
+                (key, perhaps[key, lines] if within is LEFT
+                 else self._led(key, lines, within, perhaps[key, lines]))
                 for key, lines in texts.items()
             ]  # fmt: skip
-            wires = self.wires.boxes if around is AROUND else ()
+            wires = self.wires.boxes if within is None else ()
             seats = seated(wishes, [*self.pinned.boxes, *self.lines.boxes, *wires])
             self.pinned.cover(*seats.values())
             left = {key: each for key, each in left.items() if key not in seats}
@@ -382,31 +396,41 @@ class Labels:
         if far <= AWAY:
             return ""
         end = at + EDGE * (start - at) / far
-        between = [start + (end - start) * i / 20 for i in range(1, 21)]
-        own = envelope_box(at)
-        if any(
-            box.meets(Box(p.real, p.imag, 2, 2))
-            for box in self.pinned.boxes
-            if box not in (seat, own)
-            for p in between
-        ):
+        dots = (start + (end - start) * i / 20 for i in range(1, 21))
+        own = seat, envelope_box(at)
+        if not all(self.pinned.is_free(Box(dot.real, dot.imag, 2, 2), *own) for dot in dots):
             return ""
         return f"M{start.real:.0f} {start.imag:.0f}L{end.real:.0f} {end.imag:.0f}"
 
-    def _seats(
+    def _led(
         self,
         key: str,
         lines: Sequence[str],
-        around: Sequence[tuple[float, float]],
+        within: tuple[float, float] | None,
         perhaps: list[Box],
     ) -> Iterator[Box]:
-        """Where a label stands nearer to what it is for than to others; ``perhaps`` learns where it
-        is a little nearer to these.
+        """Where a label stands nearer to what it is for than to others, and has a line to it if it
+        is away; ``perhaps`` learns where it is a little nearer to these, or has none.
+        """
+        points = self.asked[key].points
+        for seat, reach, is_nearest in self._seats(key, lines, within):
+            if not self.pinned.is_free(seat):
+                continue
+            if is_nearest and (reach <= AWAY or self._lead(seat, points)):
+                yield seat
+            elif reach <= CLOSE[1]:
+                perhaps.append(seat)
+
+    def _seats(
+        self, key: str, lines: Sequence[str], within: tuple[float, float] | None
+    ) -> Iterator[tuple[Box, float, bool]]:
+        """Where a label may stand, how far that is from what it is for, and whether it is nearer to
+        this than to others.
 
         Thousands of places are tried for a label: so this is plain numbers, and who was in the way
         last is asked first.
         """
-        own, near = self.asked[key], around is AROUND
+        own, near = self.asked[key], within is None
         theirs = [
             (at.real, at.imag)
             for at in {
@@ -422,13 +446,16 @@ class Labels:
         out, up = wide / 2, high / 2
         aside, below = own.gap + 1 + out, own.gap + 1 + (high - LINE) / 2
         left, right, top, bottom = self.inside.edges
-        for at, (i, j) in product(own.points if near else own.about, around):
-            x, y = at.real + i * aside, at.imag + j * below
+        offsets = _offsets(within, aside, below, out, up)
+        for at, (right_by, down_by) in product(own.points if near else own.about, offsets):
+            x, y = at.real + right_by, at.imag + down_by
             if x - out < left or x + out > right or y - up < top or y + up > bottom:
                 continue
             reach = max(abs(first - x) - out, abs(second - y) - up, 0.0)
             for p, q in more:
                 reach = min(reach, max(abs(p - x) - out, abs(q - y) - up, 0.0))
+            if reach > FAR[1]:
+                continue
             is_beside = reach <= own.gap + 2
             least = reach * 0.8 if is_beside else reach
             across, along = out + least, up + least
@@ -437,13 +464,13 @@ class Labels:
                     theirs.insert(0, theirs.pop(who))
                     break
             else:
-                yield Box(x, y, wide, high)
+                yield Box(x, y, wide, high), reach, True
                 continue
             across, along = across - NEARER, along - NEARER
             if near or is_beside or (abs(p - x) < across and abs(q - y) < along):
                 continue
             if not any(abs(p - x) < across and abs(q - y) < along for p, q in theirs):
-                perhaps.append(Box(x, y, wide, high))
+                yield Box(x, y, wide, high), reach, False
 
 
 @lru_cache(1 << 10)
@@ -453,6 +480,22 @@ def _in_lines(words: str, width: float) -> tuple[str, ...]:
     lines = wrapped(words, max(width, least), len(words))
     narrower = (wrapped(words, least + 4 * i, len(words)) for i in range(ceil(width / 4)))
     return next((each for each in narrower if len(each) == len(lines)), lines)
+
+
+@lru_cache(1 << 9)
+def _offsets(
+    within: tuple[float, float] | None, aside: float, below: float, out: float, up: float
+) -> list[tuple[float, float]]:
+    """Where words may stand, as pixels to the right and down, if they reach so far ``out`` and
+    ``up`` from their middle: ``AROUND``, or ``FURTHER`` where their edge is ``within`` a distance.
+    """
+    if within is None:
+        return [(x * aside, y * below) for x, y in AROUND]
+    places = ((x * aside, y * below) for x, y in FURTHER)
+    far = {(x, y): hypot(max(abs(x) - out, 0), max(abs(y) - up, 0)) for x, y in places}
+    least, most = within
+    seen = (at for at, edge in far.items() if least <= edge < most)
+    return sorted(seen, key=lambda at: (far[at], abs(at[0]) + abs(at[1])))
 
 
 def _touching(box: Box, text: Sequence[str]) -> Iterator[Box]:

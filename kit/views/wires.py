@@ -36,6 +36,10 @@ BENDS = (
 """How far a wire is bent, in this order: first to the right, as seen from its start (a short one:
 towards the middle of the picture); then finer bends, and none, where these cross somebody.
 """
+LANES = (22, 60, -60, *BENDS[1:])
+"""The same of one that is not short: where it has to bend to its left, the way back is there, too,
+so it goes further out.
+"""
 TWO_LANES = 150.0
 """From how far apart each direction keeps to its right; nearer ones share a wire, and the room at
 its outer side is for words.
@@ -75,8 +79,10 @@ class Body(Struct, frozen=True):
         return False
 
     def ends(self, point: Place) -> bool:
-        """Whether a wire that ends at a point is seen to end at its head, if it has one."""
-        return self.reach < HEADLESS or abs(point - self.at) < self.reach + 2 * AIR
+        """Whether a wire that ends at a point is seen to end at its head or its crown."""
+        away = point - self.at
+        is_crown = abs(away.real) < self.reach * 0.8 and 0 < -away.imag < 2 * self.reach + AIR
+        return self.reach < HEADLESS or is_crown or abs(away) < self.reach + 2 * AIR
 
     @property
     def around(self) -> Box:
@@ -194,7 +200,7 @@ class Ground:
         to_middle = Place(self.inside.x, self.inside.y) - (start + end) / 2
         if abs(across) < TWO_LANES and (to_middle * side.conjugate()).real < 0:
             side = -side
-        for bend, shape in product(BENDS, shapes):
+        for bend, shape in product(LANES if abs(across) >= TWO_LANES else BENDS, shapes):
             out = bend * side * 2 / 3
             near_start, near_end = (start + p.real * across + p.imag * out for p in shape)
             yield start, near_start, near_end, end
