@@ -3,7 +3,7 @@
 Time runs down the page, a row per step; each node has a vertical lifeline. A message is an arrow
 from the step in which it was sent to the one in which it was received. One that is on its way ends
 in the open, below the last step; one that is held is dashed and ends in two bars, one that is lost
-ends in a cross. A copy is dotted and begins between the lifelines, in the step that made it. Equal
+ends in a cross. A copy is a double line from between the lifelines, in the step that made it. Equal
 arrows are one arrow with their number. A lifeline has a gap while its node is down, and signs where
 it crashes, starts again, writes, or hears a timer or a client. A press on a name folds its lane.
 Beside a run that is longer than the window there is all of it, small. ``MESSAGES`` draws any model
@@ -358,7 +358,7 @@ def draw_spacetime(run: Spacetime) -> Frag:
         data_known=json.dumps(run.known, separators=(",", ":")) if run.known else None,
     )
     marks = (
-        *(say("open end: in flight"), say("dashed ‖: held"), say("✗ lost"), say("dotted: a copy")),
+        *(say("open end: in flight"), say("dashed ‖: held"), say("✗ lost"), say("double: a copy")),
         say("×2: two alike"),
     )
     legend = h("p", " · ".join(marks), class_="soft legend")
@@ -387,7 +387,7 @@ def _arrow(run: Spacetime, drawn: DrawnArrow, seen: Mapping[str, Box]) -> Frag:
     guilty = " guilty" if came and arrow.ended_at in run.alarms else ""
     return h(
         "g",
-        h("path", d=out + path, class_=kind),
+        copied_line(path, kind) if copied else h("path", d=out + path, class_=kind),
         ENDS[arrow.fate](x2, y2) if arrow.fate in ENDS else None,
         _label(drawn.label, seen.get(drawn.key)),
         h("title", _story(arrow)),
@@ -462,6 +462,11 @@ def arrow_path(x1: float, y1: float, x2: float, y2: float) -> str:
         f"M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}"
         f"M{left[0]:.1f} {left[1]:.1f}L{x2:.1f} {y2:.1f}L{right[0]:.1f} {right[1]:.1f}"
     )
+
+
+def copied_line(course: str, kind: str = "copy") -> list[Frag]:
+    """The double line of a copy: dashes are for what is not yet so."""
+    return [h("path", d=course, class_=look) for look in (kind, f"{kind} core")]
 
 
 def tag(words: str, at: float, y: float, kind: str = "tag", anchor: str = "middle") -> Frag:

@@ -99,6 +99,11 @@ class Character(Struct, frozen=True):
     asks: str = ""
 
     @property
+    def failed(self) -> bool:
+        """Whether its tag says that something failed."""
+        return self.tag.startswith("!")
+
+    @property
     def requests(self) -> str:
         """What requests ask of it, in words."""
         known = self.reads is not None and self.writes is not None
@@ -699,7 +704,7 @@ def _character(
         _eye_and_pencil(each, was, looks.hand) if looks.tag and each.requests else None,
         [*_draw_guests(each, looks, *(_guests(at, each.name) for at in (laid.stage, before)))],
         _words(tag, *looks.tag_at(side, held[2] if held else 0), "strong", anchor,
-               is_new=each.tag != was.tag) if tag else None,
+               is_new=each.tag != was.tag, failed=each.failed) if tag else None,
         disk(held[3], held[4], each.fill or 0, held[0], held[1],
              news={*held[0]} - stored, refilled=each.fill != was.fill or {*held[0]} < stored)
         if held else None,
@@ -727,13 +732,24 @@ def _eye_and_pencil(each: Character, was: Character, aside: float) -> Frag:
 
 
 def _words(
-    words: str, x: float, y: float, kind: str, anchor: str | None = "middle", *, is_new: bool
+    words: str,
+    x: float,
+    y: float,
+    kind: str,
+    anchor: str | None = "middle",
+    *,
+    is_new: bool,
+    failed: bool = False,
 ) -> list[Frag | None]:
-    """Words at a character, on a plate where they are new."""
+    """Words at a character, on a plate where they are new, and on one where something failed."""
     wide = measured(words, bold=kind == "strong")
     middle = x + {None: 1, "end": -1}.get(anchor, 0) * wide / 2
-    plate = fresh(middle, y - 5, wide + 4) if is_new else None
-    return [plate, h("text", words, x=x or None, y=y, text_anchor=anchor, class_=kind)]
+    text = h("text", words, x=x or None, y=y, text_anchor=anchor, class_=kind)
+    if not failed:
+        return [fresh(middle, y - 5, wide + 4) if is_new else None, text]
+    plate = h("rect", x=middle - wide / 2 - 2, y=y - 12, width=wide + 4, height=15, rx=3,
+              class_="failed")  # fmt: skip
+    return [fresh(middle, y - 4.5, wide + 10, 17) if is_new else None, plate, text]
 
 
 def _side_words(
@@ -768,7 +784,8 @@ def _side(laid: _Set, each: Character, was: Character | None, *, acts: bool) -> 
         head_of(each.kind, reach),
         letter_of(tags([each.name])[each.name][:2], HEAD),
         [_words(line, SPOKEN, top + LINE * i, "soft" if i >= len(tag) else "strong", None,
-                is_new=changed[i]) for i, line in enumerate((*tag, *what))],
+                is_new=changed[i], failed=each.failed and i < len(tag))
+         for i, line in enumerate((*tag, *what))],
         k=each.key,
         class_=f"character {each.health} aside",
         transform=_at(laid.at[each.name]),

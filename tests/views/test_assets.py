@@ -45,6 +45,11 @@ def test_the_style_is_small() -> None:
     assert len("".join(page_styles()).encode()) < len(widget_style().encode()) <= MOST_STYLE
 
 
+def test_there_is_one_kind_of_dashes() -> None:
+    """They are for what is planned or not yet so: no other line is broken."""
+    assert {*re.findall(r"stroke-dasharray:\s*([^;}]+)", widget_style())} == {"4 3"}
+
+
 def test_a_page_has_the_style_of_its_own_model() -> None:
     """The sheets of a family go with its models, and with those of a family that composes it."""
     (whole, played), (own, _), (bare, _) = map(page_styles, (None, "tcm", "somebody's own"))

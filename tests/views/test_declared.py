@@ -87,6 +87,13 @@ def test_what_the_step_changed_is_marked() -> None:
     assert row(drawn(TABLE, (("X", 2),)), "X").get("class") is None
 
 
+def test_a_cell_in_which_nothing_is_said_is_not_marked() -> None:
+    """The row is: its name says that something changed."""
+    table = drawn(TABLE, (("X", 0),), (("X", 1),))
+    assert looks(row(table, "X")) == ["changed", "soft", None]
+    assert row(table, "X").get("class") == "moved"
+
+
 def test_a_table_without_rows_says_so() -> None:
     """In the picture and in words."""
     assert drawn(TABLE, ()).lines() == ["Nobody lends."]

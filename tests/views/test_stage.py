@@ -1045,6 +1045,19 @@ def test_a_client_has_a_frame_at_which_wires_begin() -> None:
     assert len(classed(draw_stage(scene, stage, None, "said", before), "moved")) == 1
 
 
+def test_what_failed_has_a_plate() -> None:
+    """All lines of a tag that begins so, at whoever stands aside and at nodes, new or not."""
+    for tag, plates in (("! lost to epoch 3", 2), ("! replaced", 1), ("done", 0)):
+        client = Character("c1", "op:0", tag=tag, holds=("make t",), kind="client")
+        stage = replace(QUIET, sides=(client,))
+        assert len(classed(keyed(staged(stage), "op:0"), "failed")) == plates
+        before = replace(QUIET, sides=(replace(client, tag="asks"),))
+        drawn = draw_stage(scene_of(Timeline(build("group0")), 0), stage, None, "said", before)
+        assert marked(drawn) == {"op:0"}
+    node = replace(QUIET, characters=(replace(CAST[0], tag="! no room"), *CAST[1:]))
+    assert len(classed(staged(node), "failed")) == 1
+
+
 @pytest.mark.parametrize(("model", "step"), [("schema", 1), ("commit", 3), ("group0", 3)])
 def test_clients_say_whom_a_request_is_with(model: str, step: int) -> None:
     """At the start nobody has asked; then its square is at a node."""

@@ -73,10 +73,10 @@ def _stage(scene: Scene) -> Stage:
 
 
 AT_WORK = (
-    *("lock", "read barrier", "newest id", "greater id"),
-    *("validate", "submit", "apply", "look up"),
+    *("took lock", "barrier", "read id", "new id"),
+    *("validated", "submitted", "applied", "looked up"),
 )
-"""The steps of a change (``STEPS``), in as many letters as a disk has room for."""
+"""What is done of a change (``STEPS``), in as many letters as a disk has room for."""
 
 
 def _at_work(guard: GuardRow) -> str:
@@ -91,7 +91,7 @@ def _member(row: MemberRow, term: int, length: int, guard: GuardRow | None) -> C
     applied = f"applied {row.applied}" + (f" of {row.stored}" if row.stored > row.applied else "")
     holds = (applied, f"knows {row.commit}") if row.commit < row.stored else (applied,)
     if guard is not None:
-        holds = (f"{len(guard.results)} {_at_work(guard)}", applied)
+        holds = (f"{len(guard.results)}/{len(STEPS)} {_at_work(guard)}", applied)
     words = (
         f"{row.name} ({role(row)}): stores {row.stored}, knows {row.commit} committed, "
         f"applied {row.applied}"
@@ -333,7 +333,7 @@ VIEWS = Views(
             "Log of group 0",
             _stage,
             meanings={
-                "on a disk": "which step of 8 its change is at",
+                "on a disk": "how many of the 8 steps of its change are done",
                 "lock": "holds the guard",
                 "blue": "applied",
             },

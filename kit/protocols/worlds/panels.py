@@ -118,6 +118,8 @@ def in_world(drawn: Frag, scene: Scene, world: str) -> Frag:
         attrs, key = dict(part.attrs), part.key
         if part.tag == "svg" and not acts:
             attrs["opacity"] = IDLE
+        if part.tag == "b" and not acts:  # the name of a gate, and its count
+            attrs["class"] = "soft"
         if "data-act" in attrs:
             attrs["data-act"] = marks.get(attrs["data-act"], attrs["data-act"])
         if (thing := thing_of(part)) is not None:

@@ -122,7 +122,7 @@ def test_the_history_says_how_far_a_change_is() -> None:
     """The node, its change, the step of eight that it has done last, and what that found."""
     driven = Driven(operations=ONE).submitted(ONE[0])
     rows = [part for part in driven.drawn("history").walk() if (part.key or "")[:5] == "held:"]
-    assert [row.text() for row in rows] == ["A create table ks.t 6 submit 1 → 4"]
+    assert [row.text() for row in rows] == ["A create table ks.t 6 submitted 1 → 4"]
 
 
 @pytest.mark.spec("C-029")

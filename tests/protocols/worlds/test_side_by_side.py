@@ -303,16 +303,19 @@ def test_the_board_shows_both_and_no_key_twice(pair: Pair) -> None:
 
 def test_the_picture_of_a_world_that_does_not_act_is_pale() -> None:
     """So one sees which of the two a step is of; at the start both are as they are."""
-    timeline = runs("bootstrap")
+    timeline, gates = runs("bootstrap"), 0
     for at in timeline.path()[:24:6]:
         scene = scene_at(timeline, at)
         acts = scene.action and scene.model.part_of(scene.action)[0]
         for panel in for_model(timeline.model).panels:
             if panel.name in WORLDS:
-                pale = {
-                    part.get("opacity") for part in panel.draw(scene).walk() if part.tag == "svg"
-                }
+                drawn = panel.draw(scene)
+                pale = {part.get("opacity") for part in drawn.walk() if part.tag == "svg"}
                 assert pale == {None if acts in (None, panel.name) else IDLE}
+                names = [part.get("class") for part in drawn.walk() if part.tag == "b"]
+                assert {*names} <= {None if acts in (None, panel.name) else "soft"}
+                gates += len(names)
+    assert gates
 
 
 def test_what_corresponds_is_one_thing() -> None:

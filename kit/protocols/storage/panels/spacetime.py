@@ -2,7 +2,7 @@
 
 Lifelines of coordinators, then of replicas; time runs to the right. Solid arrows are messages with
 the sender's epoch, thin ones answers with the replica's; errors end in a cross;
-dotted ones are copies. An upward arrow beside a number is a node that catches up.
+double ones are copies. An upward arrow beside a number is a node that catches up.
 """
 
 import re
@@ -28,6 +28,7 @@ from kit.views.parts import fresh
 from kit.views.promises import step_key
 from kit.views.replicas import envelope, legend
 from kit.views.spacetime import arrow_path as _arrow
+from kit.views.spacetime import copied_line
 from kit.views.spacetime import cross as _cross
 from kit.views.spacetime import dot as _dot
 from kit.views.spacetime import tag as _text
@@ -369,8 +370,8 @@ def _legend(scene: Scene, drawing: Layout, words: str) -> Iterator[str]:
         yield from ("key: session",) * bool(facts.session(scene.model, scene.state))
     yield f"@: {scene.model.history.unit} that the sender works with"
     yield from ("✗: error",) * ("✗" in words)
-    yield from ("black dots: copy",) * any(drawing.there(way.landed) for way in drawing.ways)
-    yield from ("↑: catches up; dotted: from which node",) * ("↑" in words)
+    yield from ("double line: copy",) * any(drawing.there(way.landed) for way in drawing.ways)
+    yield from ("↑: catches up; thin line: from which node",) * ("↑" in words)
     yield from ("yellow: acts or is new in this step",) * bool(scene.action)
     yield from ("w1: write 1",) * bool(re.search(r"\bw\d", words))
     yield from ("d2: delete 2",) * bool(re.search(r"\bd\d", words))
@@ -520,6 +521,7 @@ def _span(drawing: Layout, first: Placed, last: Placed | None, wrong: AbstractSe
 def _way(drawing: Layout, way: Way, placed: Mapping[str, Box]) -> Frag:
     read, on_its_way = way.read.event, None
     x1, y1, x2, y2 = _copied(drawing, way)
+    course = _course(x1, y1, x2, y2)
     if way.landed is None:
         end = f"copy:{read.source}:{read.target}" + f":{way.read.step}" * way.older
         on_its_way = _open_end(end, x2, y2, _dot(0, 0))
@@ -527,7 +529,7 @@ def _way(drawing: Layout, way: Way, placed: Mapping[str, Box]) -> Frag:
     return h(
         "g",
         h("title", f"copy from {read.source} to {read.target}: {way.copied}"),
-        h("path", d=_course(x1, y1, x2, y2), class_="answer error" if refused else "copy"),
+        h("path", d=course, class_="answer error") if refused else copied_line(course),
         on_its_way,
         _label(way.copied, placed.get(way.key)),
         k=way.key,
@@ -571,7 +573,7 @@ def _message(
         parts.append(h("path", d=back, class_="answer error" if met.error else "answer"))
     if met.adopted is not None:
         asks = _arrow(x2 + STEP * AFTER, y1 + 6, x2 + STEP * 0.9, y2)
-        parts.append(h("path", d=asks, k=f"{key}:catch-up", class_="answer away"))
+        parts.append(h("path", d=asks, k=f"{key}:catch-up", class_="answer"))
     return h("g", parts, k=key, class_=kind, data_of=thing)
 
 
