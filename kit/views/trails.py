@@ -447,7 +447,7 @@ class Labels:
         aside, below = own.gap + 1 + out, own.gap + 1 + (high - LINE) / 2
         left, right, top, bottom = self.inside.edges
         offsets = _offsets(within, aside, below, out, up)
-        for at, (right_by, down_by) in product(own.points if near else own.about, offsets):
+        for at, (right_by, down_by) in product(own.points, offsets):
             x, y = at.real + right_by, at.imag + down_by
             if x - out < left or x + out > right or y - up < top or y + up > bottom:
                 continue

@@ -6,7 +6,7 @@ in a picture seldom moves, so each way is found once.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain, product
 
@@ -36,7 +36,7 @@ BENDS = (
 """How far a wire is bent, in this order: first to the right, as seen from its start (a short one:
 towards the middle of the picture); then finer bends, and none, where these cross somebody.
 """
-LANES = (22, 60, -60, *BENDS[1:])
+LANES = (22, -60, *BENDS[1:])
 """The same of one that is not short: where it has to bend to its left, the way back is there, too,
 so it goes further out.
 """
@@ -141,7 +141,8 @@ class Ground:
         own = [body for body, _ in self.bodies if body in (start, end)]
         ends = (start, start.around.widened(AIR)), (end, end.around.widened(AIR))
         least = 3 * STEPS
-        for curve in self._curves(start.at, end.at):
+        has_lanes = min(start.reach, end.reach) >= HEADLESS  # what comes from the log goes one way
+        for curve in self._curves(start.at, end.at, LANES if has_lanes else BENDS):
             if not least and not _is_short(curve):
                 continue
             crossed, first, last = self._seen(curve, *ends, own, max(least, 1))
@@ -185,22 +186,27 @@ class Ground:
                 return True
         return False
 
-    def _curves(self, start: Place, end: Place) -> Iterator[Way]:
+    def _curves(self, start: Place, end: Place, bends: Sequence[float]) -> Iterator[Way]:
         """Curves from the middle of a body to that of another: more and more bent, then angular."""
-        yield from self._bent(start, end, SHAPES)
+        yield from self._bent(start, end, SHAPES, bends)
         for corner in (Place(start.real, end.imag), Place(end.real, start.imag)):
             yield start, corner, corner, end
 
     def _bent(
-        self, start: Place, end: Place, shapes: Iterable[tuple[Place, Place]]
+        self,
+        start: Place,
+        end: Place,
+        shapes: Iterable[tuple[Place, Place]],
+        bends: Sequence[float] = BENDS,
     ) -> Iterator[Way]:
         """Curves of such shapes, more and more bent."""
         across = end - start
         side = 1j * across / abs(across)
         to_middle = Place(self.inside.x, self.inside.y) - (start + end) / 2
-        if abs(across) < TWO_LANES and (to_middle * side.conjugate()).real < 0:
-            side = -side
-        for bend, shape in product(LANES if abs(across) >= TWO_LANES else BENDS, shapes):
+        if abs(across) < TWO_LANES:
+            bends = BENDS
+            side = -side if (to_middle * side.conjugate()).real < 0 else side
+        for bend, shape in product(bends, shapes):
             out = bend * side * 2 / 3
             near_start, near_end = (start + p.real * across + p.imag * out for p in shape)
             yield start, near_start, near_end, end
