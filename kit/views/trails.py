@@ -450,7 +450,10 @@ class Labels:
         for at, (right_by, down_by) in product(own.points, offsets):
             x, y = at.real + right_by, at.imag + down_by
             if x - out < left or x + out > right or y - up < top or y + up > bottom:
-                continue
+                inner = min(max(y, top + up), bottom - up)  # at the edge there may be room
+                if near or x - out < left or x + out > right or abs(inner - y) > LINE / 2:
+                    continue
+                y = inner
             reach = max(abs(first - x) - out, abs(second - y) - up, 0.0)
             for p, q in more:
                 reach = min(reach, max(abs(p - x) - out, abs(q - y) - up, 0.0))
