@@ -261,7 +261,7 @@ class Table(Struct, frozen=True):
                 name = filled(column.key, row) or None
                 drawn.append(h("th", cell, scope="row", k=name, class_=came))
                 continue
-            changed = was is not None and was[at] != cell and cell != column.none
+            changed = was is not None and was[at] != cell and cell != NONE
             kind = "changed" if changed and not column.draws else None
             grey = "soft" if cell == column.none else None
             drawn.append(h("td", cell, k=filled(column.key, row) or None, class_=kind or grey))

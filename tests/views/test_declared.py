@@ -88,10 +88,12 @@ def test_what_the_step_changed_is_marked() -> None:
 
 
 def test_a_cell_in_which_nothing_is_said_is_not_marked() -> None:
-    """The row is: its name says that something changed."""
-    table = drawn(TABLE, (("X", 0),), (("X", 1),))
-    assert looks(row(table, "X")) == ["changed", "soft", None]
-    assert row(table, "X").get("class") == "moved"
+    """The row is: its name says that something changed. A word for nothing says something."""
+    for none, look in (("–", "soft"), ("nobody", "changed")):
+        columns = (COLUMNS[0], Column("to", "to", none=none))
+        table = drawn(replace(TABLE, columns=columns), (("X", 0),), (("X", 1),))
+        assert looks(row(table, "X")) == [look]
+        assert row(table, "X").get("class") == "moved"
 
 
 def test_a_table_without_rows_says_so() -> None:
