@@ -195,7 +195,7 @@ class ServedCluster:
             self.waiting[number] = tell
             self._shown = changed
             if isinstance(self.source, Session):
-                self.source.put(changed)
+                self.source.put(changed, ahead=False)  # at the same cost, however long it is
             else:
                 self.source = changed
             self.look()

@@ -6,6 +6,7 @@ What a model does not tell is null. A server's own table has text columns, but f
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -94,7 +95,8 @@ PEER = (
 DESCRIBED = {"keyspace_name": "text", "type": "text", "name": "text", "create_statement": "text"}
 
 
-def declared(text: str) -> dict[str, str]:
+@lru_cache(64)
+def declared(text: str) -> Mapping[str, str]:
     """Columns as they are declared, with their types."""
     text = text.replace("map<text, text>", "map<text;text>")
     pairs = (each.strip().split(" ", 1) for each in text.split(","))
