@@ -242,7 +242,7 @@ class Catalog:
             "tokens": self.tokens(at),
         }
 
-    def _peer_columns(self, port: str, native: str) -> dict[str, str]:
+    def _peer_columns(self, port: str, native: str) -> Mapping[str, str]:
         columns = declared(PEER.format(port, native))
         return columns if self.ring() is None else {**columns, "tokens": "set<text>"}
 
