@@ -211,10 +211,12 @@ class Conversation:
         key = rows.key(catalog.now)
         if {*statement.sets} & {*statement.where}:
             raise BadInput("SET", first, f"only {', '.join(others)}: the key of a row stays")
-        if (statement.verb != "select" or given) and given.get(first) != key:
-            raise BadInput(first, given.get(first), f"{key}: this model follows only that row")
         if {*statement.where} - {first}:
             raise BadInput("WHERE", ", ".join(statement.where), f"only {first} = {key}")
+        if first not in given and statement.verb != "select":
+            raise KitError(f"column {first}: a key is needed, and this model follows only {key}")
+        if given.get(first, key) != key:
+            raise BadInput(first, given[first], f"{key}: this model follows only that row")
         value = next((given[name] for name in others if name in statement.sets), None)
         if statement.verb == "write" and value is None:
             raise KitError(

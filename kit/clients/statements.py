@@ -68,11 +68,13 @@ def parsed(text: str) -> Statement:
     try:
         parts = [*statements(f"{text}\n;", "statement")]
     except BadInput as error:  # it begins with what no word does
-        raise SyntaxFault(_unread(str(error.value).removesuffix("\n;"))) from None
+        raise SyntaxFault(_unread(text, str(error.value).removesuffix("\n;"))) from None
     if parts and parts[0][0].says("BEGIN"):
         raise SyntaxFault("BEGIN: send a batch as such, not as a text (drivers know how)")
-    if len(parts) != 1:
-        raise SyntaxFault(f"{counted(len(parts), 'statement')}: send one at a time")
+    if not parts:
+        raise SyntaxFault("the statement is empty")
+    if len(parts) > 1:
+        raise SyntaxFault(f"{len(parts)} statements: send one at a time")
     return _Parser(text, parts[0]).statement()
 
 
@@ -87,11 +89,9 @@ def _end(text: str) -> str:
     return text if len(text) <= LONGEST_VALUE else f"...{text[3 - LONGEST_VALUE :]}"
 
 
-def _unread(rest: str) -> str:
-    for begins, what in OPENING.items():
-        if rest.startswith(begins):
-            return f"{what}: {_begin(rest)}"
-    return f"not CQL: {_begin(rest)}"
+def _unread(text: str, rest: str) -> str:
+    what = next((what for begins, what in OPENING.items() if rest.startswith(begins)), "not CQL")
+    return f"{what}: {_end(text[: text.rfind(rest) + len(rest)])}"
 
 
 class _Parser:
