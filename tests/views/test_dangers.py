@@ -20,8 +20,8 @@ from kit.views.cover import Story, draw_cover
 from kit.views.dangers import CLAUSES, PLACE, configuration, searched, worst
 from kit.views.panel import scene_of
 
-MOST, MOST_OFF = 2_000, 20_000
-"""States that are searched for each danger; where safeguards are off anyhow, there are few."""
+MOST, MOST_OFF = 2_000, 100_000
+"""States of a search for a danger. Where safeguards are off anyhow, there are fewer searches."""
 
 
 def opened(name: str) -> Iterator[Model[Any, Any]]:
