@@ -277,10 +277,11 @@ def _on_shards(node: TabletNode) -> str:
 
 
 def _known(node: TabletNode) -> str:
+    of = "" if node.capacity is None else f" of {bytes_said(node.capacity)}"
     if node.bytes is None:
-        return "size unknown"
+        return f"size unknown{of}"
     used = "" if node.utilisation is None else load_said(node.utilisation, "server", 1)
-    return ", ".join(filter(None, (bytes_said(node.bytes), used)))
+    return ", ".join(filter(None, (bytes_said(node.bytes) + of, used)))
 
 
 def _standing(node: TabletNode) -> str:

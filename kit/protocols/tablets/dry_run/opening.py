@@ -333,7 +333,7 @@ def known_nodes(
         text = read_text(status, "--status", LARGEST_FILE)
         _add_status(known, parse_status_text(text, source_name(status)).nodes, source_name(status))
     if loads is not None:
-        _add_loads(known, loads)
+        _add_loads(known, loads, edition)
     if not known.nodes:
         known.warnings.append(
             "no file describes the nodes (--topology, --status): racks are unknown"
@@ -414,7 +414,7 @@ def _add_status(known: KnownNodes, listed: Iterable[Seen], source: str) -> None:
             known.stands(host, node.health == "excluded")
 
 
-def _add_loads(known: KnownNodes, loads: PathLike) -> None:
+def _add_loads(known: KnownNodes, loads: PathLike, edition: Edition) -> None:
     """Capacities, and where nothing else tells of nodes, these as well."""
     listed = bool(known.nodes)
     gone = known.topology.table.rows if known.topology else ()
@@ -449,7 +449,24 @@ def _add_loads(known: KnownNodes, loads: PathLike) -> None:
                 f"{load.host} is {is_} in {source_name(loads)} but {other} in the topology: the "
                 "two dumps were read at different times"
             )
-        known.nodes[load.host] = replace(node, capacity=load.capacity or 0)
+        known.nodes[load.host] = replace(node, capacity=load.effective or load.capacity or 0)
+    counted_by = [load for load in given if load.host in known.nodes]
+    gross = [load.host for load in counted_by if load.capacity and not load.effective]
+    if edition == "server" and len(gross) < sum(bool(load.capacity) for load in counted_by):
+        known.warnings += _capacities(source_name(loads), gross)
+
+
+def _capacities(source: str, gross: Sequence[str]) -> Iterator[str]:
+    """Lines on what is full at 100%. Source: published ``load_per_node``, what its columns hold."""
+    yield (
+        "a node's capacity is its effective_capacity (free space and tablets), as in balancing by "
+        "size; no file says whether this cluster is set to balance by storage_capacity instead"
+    )
+    if gross:
+        yield (
+            f"{source} does not give the effective_capacity of {few(gross)}, so storage_capacity "
+            "is used there: these loads look lower than they are"
+        )
 
 
 # -- maps ------------------------------------------------------------------------------------------

@@ -39,6 +39,7 @@ class TabletNode(Struct, frozen=True):
     most_on_a_shard: int
     least_on_a_shard: int
     bytes: int | None
+    capacity: int | None
     utilisation: float | None
 
 
@@ -163,7 +164,7 @@ def _nodes(opened: OpenedTablets) -> Iterator[TabletNode]:
             node.role,
             node.host not in gone,
             *(int(shards.sum()), int(shards.max()), int(shards.min())),
-            size,
+            *(size, node.capacity or None),
             size / node.capacity if size is not None and node.capacity else None,
         )
 

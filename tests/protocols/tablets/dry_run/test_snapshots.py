@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from random import Random
@@ -85,6 +86,23 @@ def test_an_address_of_the_loads_is_a_name() -> None:
     assert call("tablets", FIRST, "drain", "172.20.0.14").out.startswith("d94f3d71 has 1 replica")
 
 
+def test_a_node_is_full_by_its_effective_capacity(tmp_path: Path) -> None:
+    """Balancing by size takes free space and tablets; what no file says of that is told."""
+    opened = open_tablets(FIRST)
+    assert {node.capacity for node in opened.nodes} == {900_000_000_000}
+    assert "is set to balance by storage_capacity instead" in words_of(FIRST)
+    assert "1.0 GiB of 838.2 GiB, 0.1%" in call("tablets", FIRST, "--anonymize").out
+    old = edited(FIRST, tmp_path / "old", LOADS, ("effective_capacity", "another"))
+    assert {node.capacity for node in open_tablets(old).nodes} == {1_000_000_000_000}
+    assert "effective" not in words_of(old)
+    some = edited(FIRST, tmp_path / "some", LOADS, ("03;oslo;False;900000000000", "03;oslo;False;"))
+    assert sorted(node.capacity for node in open_tablets(some).nodes)[-1] == 1_000_000_000_000
+    assert "does not give the effective_capacity of c83e2c60-" in words_of(some)
+    bad_one = edited(FIRST, tmp_path / "b", LOADS, ("03;oslo;False;9", "03;oslo;False;-9"))
+    assert "effective_capacity: got -900000000000; allowed: bytes" in bad("tablets", bad_one)
+    assert "effective" not in call("tablets", FIRST, "--edition", "documents").out
+
+
 def test_the_topology_answers_who_is_down() -> None:
     """The loads of the snapshot tell, and what they do not tell is said."""
     answer = call("topology", SECOND)
@@ -127,6 +145,55 @@ def test_a_snapshot_is_rehearsed(path: str) -> None:
     said = hidden.text() + hidden.static()
     assert MARK.split(":")[0] in said.replace("&#x27;", "'")
     assert not [name for name in (*HOSTS, "bakery", "172.20", "oslo") if name in said]
+
+
+def test_a_rehearsal_begins_at_the_version_of_the_dump() -> None:
+    """With its fence; nodes have applied it."""
+    player = kit.rehearse(THIRD)
+    start = player.timeline.moments[0].state.control
+    assert (start.topology.version, start.topology.fence_version) == (52, 51)
+    assert "version 52, fence 51" in player.text()
+    alone = kit.rehearse(f"{THIRD}/{TABLETS}", "balance").timeline.state.control
+    assert alone.topology.version == 1
+
+
+def test_a_rehearsal_names_the_table_of_a_tablet() -> None:
+    """Several tables have a tablet 1: wherever one is named, so is its table."""
+    player = kit.rehearse(SECOND, "lose 7a2d")
+    timeline = player.timeline
+    said = [player.text(), player.static()]
+    for _ in range(12):
+        action = timeline.suggest()
+        if action is None:
+            break
+        timeline.do(action)
+        said += [player.text(), player.static()]
+    alone = {each[0] for text in said for each in re.finditer(r"[Tt]ablet \d+\b(?! of\b)", text)}
+    assert not alone
+    model, state = timeline.model, timeline.state
+    labels = [model.label(state, action) for action, _ in model.options(state)]
+    assert not [each for each in labels if re.search(r"work on \d|disk for \d", each)]
+
+
+def test_an_operation_that_is_under_way_is_followed(tmp_path: Path) -> None:
+    """It is not asked for twice: the line says that the files have it, and what to do."""
+    for line in ("decommission d94f", "removenode d94f", "lose d94f"):
+        with pytest.raises(BadInput, match="already have decommission of this one under way"):
+            kit.rehearse(THIRD, line)
+    first = kit.rehearse(THIRD).timeline.moments[1]
+    assert "leave" in kit.rehearse(THIRD).timeline.model.verb(first.action)
+    moved = edited(
+        THIRD, tmp_path / "s", "system_topology.csv", (";leave;", ";;"),
+        ("tablet migration", "write both read old"),
+    )  # fmt: skip
+    topology = Path(moved, "system_topology.csv")
+    rows = topology.read_text("utf-8").splitlines()
+    text = "\n".join(
+        row.replace(";normal;", ";decommissioning;") if "d94f" in row else row for row in rows
+    )
+    topology.write_text(text + "\n", "utf-8")
+    with pytest.raises(BadInput, match="python -m kit topology s says what comes next"):
+        kit.rehearse(moved, "balance")
 
 
 @pytest.mark.parametrize(
