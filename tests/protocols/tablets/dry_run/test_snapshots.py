@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import tarfile
 from pathlib import Path
 from random import Random
 
@@ -90,7 +91,7 @@ def test_a_node_is_full_by_its_effective_capacity(tmp_path: Path) -> None:
     """Balancing by size takes free space and tablets; what no file says of that is told."""
     opened = open_tablets(FIRST)
     assert {node.capacity for node in opened.nodes} == {900_000_000_000}
-    assert "is set to balance by storage_capacity instead" in words_of(FIRST)
+    assert "is set to use storage_capacity" in words_of(FIRST)
     assert "1.0 GiB of 838.2 GiB, 0.1%" in call("tablets", FIRST, "--anonymize").out
     old = edited(FIRST, tmp_path / "old", LOADS, ("effective_capacity", "another"))
     assert {node.capacity for node in open_tablets(old).nodes} == {1_000_000_000_000}
@@ -101,6 +102,46 @@ def test_a_node_is_full_by_its_effective_capacity(tmp_path: Path) -> None:
     bad_one = edited(FIRST, tmp_path / "b", LOADS, ("03;oslo;False;9", "03;oslo;False;-9"))
     assert "effective_capacity: got -900000000000; allowed: bytes" in bad("tablets", bad_one)
     assert "effective" not in call("tablets", FIRST, "--edition", "documents").out
+
+
+def test_what_is_not_known_of_sizes_is_said() -> None:
+    """Bytes are those of the tablets whose size a file gives; the others are counted."""
+    said = words_of(FIRST)
+    assert "1.0 GiB of 838.2 GiB, 0.1%, 3 of unknown size" in said
+    assert "0 to 1 per shard size unknown of 838.2 GiB" in said
+
+
+def test_one_file_tells_the_place_that_another_leaves_open(tmp_path: Path) -> None:
+    """A topology without datacenters takes those of the loads; nowhere is said so."""
+    topology = "system_topology.csv"
+    without = edited(FIRST, tmp_path / "s", topology, (";datacenter;", ";elsewhere;"))
+    assert {node.datacenter for node in open_tablets(without).nodes} == {"oslo"}
+    Path(without, LOADS).unlink()
+    assert "no file gives the datacenter and rack of 5f1c0a4e-" in words_of(without)
+
+
+def test_who_keeps_a_transition_waiting_is_said() -> None:
+    """With the dump itself, to which the topology's answer points."""
+    assert "ea504e82: down, not excluded. Barriers wait for it" in words_of(FIRST)
+    assert "not excluded" not in words_of(SECOND)
+    answer = " ".join(call("tablets", FIRST, "drain", "ea50").out.split())
+    assert "it is down, so this is a removenode" in answer
+
+
+def test_a_resize_that_is_decided_is_a_change(tmp_path: Path) -> None:
+    """Also before the count of tablets is another one."""
+    later = tmp_path / "tablet_snap_260301_101600"
+    begun = edited(FIRST, later, TABLETS, (";0;;none", ";1;;split"))
+    assert "resize none, number 0 → split, number 1" in call("tablets", FIRST, begun).out
+
+
+def test_the_name_of_an_archive_is_not_shown(tmp_path: Path) -> None:
+    """Under pseudonyms an archive that is refused is named by its place."""
+    path = tmp_path / "customer.tar"
+    with tarfile.open(path, "w") as archive:
+        archive.add(f"{FIRST}/{TABLETS}", f"../{TABLETS}")
+    assert "customer" in bad("tablets", str(path))
+    assert "snapshot snapshot-1: got" in bad("tablets", str(path), "--anonymize")
 
 
 def test_the_topology_answers_who_is_down() -> None:
