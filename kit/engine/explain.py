@@ -20,9 +20,10 @@ from msgspec.structs import replace
 
 from kit.edge.arguments import checked
 from kit.edge.bundles import beginning
+from kit.edge.words import later
 from kit.engine.family import families
 from kit.engine.model import Model
-from kit.engine.progress import QUESTIONS, Progress, shown
+from kit.engine.progress import Progress, shown
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, Refusal, counted, one_line
 
@@ -31,6 +32,7 @@ BOUND = 20_000
 """States that may be visited for one question, where nobody says."""
 MOST_BOUND = 10_000_000
 WITHOUT = 200  # pairs from which it is looked what a missing safeguard would allow
+WORDS = later("{done:,} states searched, {now:,} questions answered")
 TURN = 500  # pairs that a search visits before another one continues
 
 
@@ -486,7 +488,7 @@ def explain(
     family, kind = fitting[0]
     questions, about = family.load(kind.explainer)(given, edition, anonymize)
     answers = dict[str, Explanation]()
-    with shown(progress, QUESTIONS) as report:
+    with shown(progress, WORDS) as report:
         states = 0
 
         def visited(more: int) -> None:

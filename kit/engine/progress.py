@@ -12,14 +12,12 @@ from importlib import import_module
 from time import monotonic
 from typing import Any, Protocol
 
-from kit.edge.words import later, say
+from kit.edge.words import say
 
 Progress = Callable[[int, int], None]
 PATIENCE = 0.5  # seconds before anything is shown
 PAUSE = 0.1  # seconds between two pictures
 WIDTH = 30
-QUESTIONS = later("{done:,} states searched, {now:,} questions answered")
-"""What is counted where several questions are searched one after the other."""
 
 
 def seldom(tell: Progress) -> Progress:
