@@ -128,7 +128,8 @@ class ServedCluster:
             return self.source.now
 
     def hold(self, *nodes: str) -> None:
-        """Nothing reaches these nodes by itself, and they hear of no newer epoch.
+        """No request reaches these nodes by itself; coordinators plan by the epoch they know now,
+        or by the oldest one that a barrier has left them since.
 
         Raises BadInput for a name of no node.
         """
@@ -195,7 +196,7 @@ class ServedCluster:
             self.waiting[number] = tell
             self._shown = changed
             if isinstance(self.source, Session):
-                self.source.put(changed)
+                self.source.put(changed, ahead=False)  # at the same cost, however long it is
             else:
                 self.source = changed
             self.look()

@@ -24,7 +24,11 @@ from kit.operators.importers.cql import cql_type
 MOST_PREPARED = 1000
 KINDS = {"select": "read", "write": "write", "delete": "delete"}
 Reply = tuple[int, bytes]
+Prepared = tuple[Statement, str]
+"""A statement, and the keyspace that its client used."""
 Wait = Callable[[RowRequest, str | None], Awaitable[RowAnswer]]
+NO_COUNTERS = "no table here has counters, so send a logged or an unlogged batch"
+NULL = "Invalid null value in condition for column {column}"
 FORGOTTEN = "this statement is not prepared here: prepare it again"
 
 
@@ -45,7 +49,7 @@ class Conversation:
     """
 
     def __init__(
-        self, cluster: ServedCluster, at: int, prepared: dict[bytes, tuple[str, str]], wait: Wait
+        self, cluster: ServedCluster, at: int, prepared: dict[bytes, Prepared], wait: Wait
     ) -> None:
         self.cluster, self.at, self.prepared, self.wait = cluster, at, prepared, wait
         self.started, self.events, self.used = False, set[str](), ""
@@ -85,9 +89,10 @@ class Conversation:
             return await self._batch(message)
         return await self._execute(message.statements[0], message.parameters[0])
 
-    def _text(self, statement: str | bytes) -> tuple[str, str] | None:
+    def _parsed(self, statement: str | bytes) -> Prepared | None:
+        """A statement, by its text or its id; None for an id that is not known here."""
         if isinstance(statement, str):
-            return statement, self.used
+            return statements.parsed(statement), self.used
         return self.prepared.get(statement)
 
     def _prepare(self, text: str) -> Reply:
@@ -95,7 +100,7 @@ class Conversation:
         known = hashlib.md5(f"{self.used} {text}".encode(), usedforsecurity=False).digest()
         with self.cluster.lock:
             bound, key, result = self._shape(statement, self.used)
-        self.prepared[known] = (text, self.used)
+        self.prepared[known] = (statement, self.used)
         while len(self.prepared) > MOST_PREPARED:
             del self.prepared[next(iter(self.prepared))]
         return frames.prepared(known, bound, key, result)
@@ -133,20 +138,20 @@ class Conversation:
         return table
 
     async def _execute(self, known: str | bytes, given: Parameters) -> Reply:
-        planned = self._understood(known, given)
+        planned = self._understood(known, self._parsed(known), given)
         return await self._answered(planned) if isinstance(planned, RowStatement) else planned
 
     async def _answered(self, planned: RowStatement) -> Reply:
         return self._reply_with(await self.wait(planned.request, planned.value), planned)
 
-    def _understood(self, known: str | bytes, given: Parameters) -> RowStatement | Reply:
+    def _understood(
+        self, known: str | bytes, parsed: Prepared | None, given: Parameters
+    ) -> RowStatement | Reply:
         """What a statement asks of the row; or else its answer."""
-        result = self._text(known)
-        if result is None:
+        if parsed is None:
             more = sized(known if isinstance(known, bytes) else b"", "H")
             return frames.error(frames.UNPREPARED, FORGOTTEN, more)
-        text, used = result
-        statement = statements.parsed(text)
+        statement, used = parsed
         if statement.verb == "use":
             return self._use(statement.keyspace)
         with self.cluster.lock:
@@ -167,12 +172,14 @@ class Conversation:
         """One write of the row. All statements of a batch have one timestamp, so a deletion stays,
         or else the greatest value. Nothing is written where one of them is wrong.
         """
+        if message.counters:
+            raise KitError(f"BATCH: {NO_COUNTERS}")
         writes = list[RowStatement]()
         for known, given in zip(message.statements, message.parameters, strict=True):
-            result = self._text(known)
-            if result is not None and statements.parsed(result[0]).verb not in ("write", "delete"):
-                raise BadInput("BATCH", result[0], "only statements that write")
-            planned = self._understood(known, given)
+            parsed = self._parsed(known)
+            if parsed is not None and parsed[0].verb not in ("write", "delete"):
+                raise BadInput("BATCH", parsed[0].verb.upper(), "only statements that write")
+            planned = self._understood(known, parsed, given)
             if not isinstance(planned, RowStatement):
                 return planned
             writes.append(planned)
@@ -199,16 +206,23 @@ class Conversation:
             name = self.cluster.model.name
             raise BadInput("table", table.title, f"a system table: {name} has no rows")
         given = {**statement.sets, **statement.where}
+        if first in given and given[first] is None:  # an INSERT has no WHERE
+            raise KitError(NULL.format(column=first))
         key = rows.key(catalog.now)
         if {*statement.sets} & {*statement.where}:
             raise BadInput("SET", first, f"only {', '.join(others)}: the key of a row stays")
-        if (statement.verb != "select" or given) and given.get(first) != key:
-            raise BadInput(first, given.get(first), f"{key}: this model follows only that row")
         if {*statement.where} - {first}:
             raise BadInput("WHERE", ", ".join(statement.where), f"only {first} = {key}")
+        if first not in given and statement.verb != "select":
+            raise KitError(f"column {first}: a key is needed, and this model follows only {key}")
+        if given.get(first, key) != key:
+            raise BadInput(first, given[first], f"{key}: this model follows only that row")
         value = next((given[name] for name in others if name in statement.sets), None)
         if statement.verb == "write" and value is None:
-            raise BadInput(others[0], value, "a value")
+            raise KitError(
+                f"column {others[0]}: a row of this model always has a value, so give one or "
+                "DELETE the row (in CQL, null deletes a single column)"
+            )
         kind: Any = KINDS[statement.verb]
         return RowRequest(self.cluster.names[self.at], kind, level), value
 
@@ -286,15 +300,19 @@ def _bound(statement: Statement, table: Table, given: Parameters) -> Statement:
         }
 
     limit = values.get(statement.limit, statement.limit) if statement.limit is not None else None
-    if limit is not None and (type(limit) is not int or limit < 1):
+    if statement.limit is not None and (type(limit) is not int or limit < 1):
         raise BadInput("LIMIT", limit, "a number of at least 1")
+    sets, where = filled(statement.sets), filled(statement.where)
+    for name, value in where.items():
+        if value is None:
+            raise KitError(NULL.format(column=name))
     return Statement(
         statement.verb,
         statement.keyspace,
         statement.table,
         statement.columns,
-        filled(statement.sets),
-        filled(statement.where),
+        sets,
+        where,
         limit,
     )
 
@@ -318,7 +336,7 @@ def _selected(statement: Statement, table: Table, given: Parameters) -> Reply:
 
 def _alike(held: Any, wanted: Any, kind: str) -> bool:
     """Whether a cell holds what a statement wants: of texts the same letters."""
-    if held is None or wanted is None:
+    if held is None:
         return False
     if kind == "text":
         return str(held) == str(wanted)

@@ -29,6 +29,8 @@ LEVELS = (
 VALUES, SKIP, PAGE, PAGING, SERIAL, TIMESTAMP, NAMED = 1, 2, 4, 8, 16, 32, 64
 COMPRESSED, TRACING, PAYLOAD, WARNING = 1, 2, 4, 8
 MOST_IN_BATCH = 100
+COUNTERS = 2
+"""The type of a batch that changes counters."""
 
 
 class Header(Struct, frozen=True):
@@ -89,7 +91,7 @@ class Parameters(Struct, frozen=True):
 class Message(Struct, frozen=True):
     """What a client sends: ``options`` of STARTUP, ``events`` of REGISTER, else statements.
 
-    A statement is a text, or the id of one that was prepared.
+    A statement is a text, or the id of one that was prepared. ``counters``: a batch changes some.
     """
 
     opcode: int
@@ -97,6 +99,7 @@ class Message(Struct, frozen=True):
     events: tuple[str, ...] = ()
     statements: tuple[str | bytes, ...] = ()
     parameters: tuple[Parameters, ...] = ()
+    counters: bool = False
 
 
 def message_of(head: Header, body: bytes) -> Message:
@@ -167,7 +170,7 @@ def _start(state: bytes) -> int:
 
 def _batch(read: Reader) -> Message:
     kind = read.number("B", "batch type")
-    if kind > 2:
+    if kind > COUNTERS:
         raise MalformedError(f"batch type {kind}: must be 0 to 2")
     statements: list[str | bytes] = []
     values: list[tuple[Any, ...]] = []
@@ -188,7 +191,7 @@ def _batch(read: Reader) -> Message:
     if flags & TIMESTAMP:
         read.number("q", "timestamp")
     given = tuple(Parameters(level, each) for each in values)
-    return Message(BATCH, statements=tuple(statements), parameters=given)
+    return Message(BATCH, {}, (), tuple(statements), given, kind == COUNTERS)
 
 
 # -- what it is told -------------------------------------------------------------------------------

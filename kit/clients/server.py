@@ -19,7 +19,7 @@ from typing import Any
 
 from kit.clients import frames
 from kit.clients.cluster import ServedCluster
-from kit.clients.conversation import Conversation, awaited
+from kit.clients.conversation import Conversation, Prepared, awaited
 from kit.clients.events import Change
 from kit.clients.notation import MalformedError
 from kit.clients.tables import Addresses
@@ -121,7 +121,7 @@ class Served:
         if sys.platform != "linux":
             raise KitError(ELSEWHERE.format(system=sys.platform))
         self.cluster = ServedCluster(source)
-        self.prepared: dict[bytes, tuple[str, str]] = {}
+        self.prepared: dict[bytes, Prepared] = {}
         names = self.cluster.names
         if len(names) > MOST_NODES:
             raise BadInput("nodes", len(names), f"at most {MOST_NODES}")
@@ -199,7 +199,11 @@ class Served:
         return self.cluster.act(action)
 
     def hold(self, *nodes: str) -> None:
-        """Let nothing reach these nodes by itself, nor let them hear of a newer epoch.
+        """Let no request reach these nodes by itself; coordinators plan by the epoch they know now.
+
+        What you do yourself still happens: ``step`` lets a held replica apply an epoch. And where a
+        barrier waits for all nodes (``vnodes``, ``tablet``), it also reaches a coordinator that is
+        held: after the barrier that one plans by no older version.
 
         Raises BadInput for a name of no node.
         """

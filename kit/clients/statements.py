@@ -8,7 +8,8 @@ from typing import Any, Literal, NoReturn
 
 from msgspec import Struct
 
-from kit.errors import BadInput, KitError, shorten
+from kit.engine.server import NOT_MODELLED
+from kit.errors import LONGEST_VALUE, BadInput, KitError, counted
 from kit.operators.importers.cql import Statement as Words
 from kit.operators.importers.cql import statements
 
@@ -19,7 +20,17 @@ UNDERSTOOD = (
 )
 LONGEST = 20_000
 """Characters of a statement."""
-DEFINES = ("CREATE", "ALTER", "DROP", "TRUNCATE", "GRANT", "REVOKE", "LIST", "BEGIN")
+DEFINES = ("CREATE", "ALTER", "DROP", "TRUNCATE", "GRANT", "REVOKE", "LIST")
+OPENING = {
+    "'": "a text has no closing quote (write a quote inside a text twice: 'it''s')",
+    '"': 'a name has no closing quote (write a quote inside a name twice: "a""b")',
+    "$$": "a text has no closing $$",
+    "/*": "a comment has no closing */",
+}
+MISSING = {
+    "IF": "conditional statements (lightweight transactions)",
+    "USING": "timestamps and a time to live that clients choose",
+}
 Verb = Literal["select", "write", "delete", "use", "describe"]
 
 
@@ -56,11 +67,31 @@ def parsed(text: str) -> Statement:
         raise SyntaxFault(f"a statement of {len(text)} characters: at most {LONGEST} are allowed")
     try:
         parts = [*statements(f"{text}\n;", "statement")]
-    except BadInput as error:
-        raise SyntaxFault(str(error)) from None
-    if len(parts) != 1:
+    except BadInput as error:  # it begins with what no word does
+        raise SyntaxFault(_unread(text, str(error.value).removesuffix("\n;"))) from None
+    if parts and parts[0][0].says("BEGIN"):
+        raise SyntaxFault("BEGIN: send a batch as such, not as a text (drivers know how)")
+    if not parts:
+        raise SyntaxFault("the statement is empty")
+    if len(parts) > 1:
         raise SyntaxFault(f"{len(parts)} statements: send one at a time")
     return _Parser(text, parts[0]).statement()
+
+
+def _begin(text: str) -> str:
+    """As the client wrote it, on one line: quotes of quotes are hard to read."""
+    text = " ".join(text.split())
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 3]}..."
+
+
+def _end(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= LONGEST_VALUE else f"...{text[3 - LONGEST_VALUE :]}"
+
+
+def _unread(text: str, rest: str) -> str:
+    what = next((what for begins, what in OPENING.items() if rest.startswith(begins)), "not CQL")
+    return f"{what}: {_end(text[: text.rfind(rest) + len(rest)])}"
 
 
 class _Parser:
@@ -69,10 +100,16 @@ class _Parser:
         self.markers: list[Marker] = []
 
     def wrong(self) -> NoReturn:
-        here = self.words[self.at].written if self.at < len(self.words) else "the end"
-        raise SyntaxFault(
-            f"{shorten(self.text)}: not understood at {shorten(here)} (supported: {UNDERSTOOD})"
-        )
+        if self.at == len(self.words):
+            said = f"the statement ends too early: {_end(self.text)}"
+        else:
+            word = self.words[self.at]
+            before = _end(self.text[: word.start])
+            said = f"{_begin(word.written)} is not understood" + f" after: {before}" * bool(before)
+            for each, why in MISSING.items():
+                if word.says(each):
+                    raise KitError(f"{each}: {NOT_MODELLED}{why}")
+        raise SyntaxFault(f"{said} (supported: {UNDERSTOOD})")
 
     def says(self, *words: str) -> bool:
         """Whether the next word is one of these; it is passed over if so."""
@@ -134,7 +171,7 @@ class _Parser:
             name = self.name()
             self.need("=")
             if name in parts:
-                self.wrong()
+                raise SyntaxFault(f"column {name} is in the statement twice")
             parts[name] = self.value()
             if not self.says(between):
                 return parts
@@ -157,7 +194,8 @@ class _Parser:
                 words = tuple(each.called for each in rest if each.kind in ("word", "name"))
                 made = Statement("describe", columns=words)
             elif self.says(*DEFINES):
-                raise BadInput("statement", shorten(self.text), f"one of these: {UNDERSTOOD}")
+                verb = self.words[0].written.upper()
+                raise BadInput("statement", verb, f"one of these: {UNDERSTOOD}")
             else:
                 self.wrong()
         if self.at < len(self.words):
@@ -184,8 +222,11 @@ class _Parser:
         while self.says(","):
             values.append(self.value())
         self.need(")")
-        if len(names) != len(values) or len({*names}) != len(names):
-            self.wrong()
+        if len(names) != len(values):
+            many = counted(len(names), "column"), counted(len(values), "value")
+            raise SyntaxFault(f"{' and '.join(many)}: each column needs one value")
+        if len({*names}) != len(names):
+            raise SyntaxFault("a column is in the statement twice")
         given = dict(zip(names, values, strict=True))
         return Statement("write", keyspace, table, sets=given, markers=tuple(self.markers))
 

@@ -6,6 +6,7 @@ What a model does not tell is null. A server's own table has text columns, but f
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -94,7 +95,8 @@ PEER = (
 DESCRIBED = {"keyspace_name": "text", "type": "text", "name": "text", "create_statement": "text"}
 
 
-def declared(text: str) -> dict[str, str]:
+@lru_cache(64)
+def declared(text: str) -> Mapping[str, str]:
     """Columns as they are declared, with their types."""
     text = text.replace("map<text, text>", "map<text;text>")
     pairs = (each.strip().split(" ", 1) for each in text.split(","))
@@ -240,7 +242,7 @@ class Catalog:
             "tokens": self.tokens(at),
         }
 
-    def _peer_columns(self, port: str, native: str) -> dict[str, str]:
+    def _peer_columns(self, port: str, native: str) -> Mapping[str, str]:
         columns = declared(PEER.format(port, native))
         return columns if self.ring() is None else {**columns, "tokens": "set<text>"}
 

@@ -43,7 +43,7 @@ def _explain(given: Namespace) -> Answer:
     if given.save is not None and given.html is not None:
         check_apart(given.save, given.html, "--save")
     options = {"bound": given.bound, "edition": given.edition}
-    answers = explain(given.files, **options, anonymize=given.anonymize)
+    answers = explain(given.files, **options, anonymize=given.anonymize, progress=True)
     if given.save is not None:
         trace.write(answers.timeline().save(), given.save)
     if given.html is not None:
@@ -76,7 +76,7 @@ WORDS = (
     Word(
         "--bound",
         "N",
-        f"the most states that each search visits (default: {BOUND:,})",
+        f"the most states to visit for each journal, table or tablet (default: {BOUND:,})",
         BOUND,
         read=int,
     ),

@@ -97,7 +97,11 @@ def read_bundle(given: object, field: str, wanted: Collection[str], source: str 
     called = source or source_name(path)
     try:
         members = [
-            *(_in_folder(path, field, wanted) if path.is_dir() else _in_archive(path, field))
+            *(
+                _in_folder(path, field, wanted, called)
+                if path.is_dir()
+                else _in_archive(path, field, called)
+            )
         ]
     except OSError as error:
         raise BadInput(field, str(given), f"{ALLOWED} ({reason_of(error)})") from None
@@ -119,25 +123,26 @@ Member = tuple[str, bytes | None]
 """A base name, and the content where it is wanted."""
 
 
-def _in_folder(path: Path, field: str, wanted: Collection[str]) -> Iterator[Member]:
+def _in_folder(path: Path, field: str, wanted: Collection[str], called: str) -> Iterator[Member]:
     for number, each in enumerate(sorted(path.iterdir()), 1):
         if number > MOST_MEMBERS:
             raise BadInput(field, str(path), f"at most {MOST_MEMBERS} files in a folder")
         mode = each.lstat().st_mode
         if each.name in wanted and not S_ISREG(mode):
-            raise BadInput(f"{field} {path.name}", each.name, f"a file (this is a {kind_of(mode)})")
+            raise BadInput(f"{field} {called}", each.name, f"a file (this is a {kind_of(mode)})")
         yield each.name, read_bytes(each, field, MOST_PACKED) if each.name in wanted else None
 
 
-def _in_archive(path: Path, field: str) -> Iterator[Member]:
+def _in_archive(path: Path, field: str, called: str) -> Iterator[Member]:
     packed = read_bytes(path, field, MOST_PACKED)
     data = _unpacked(packed, field, str(path))
     if not _is_tar(data):
-        raise BadInput(field, str(path), f"{ALLOWED} (this file holds no tar archive)")
-    for name, content in _members(data, f"{field} {source_name(path)}"):
+        why = "this file holds no tar archive; unpack one that is compressed alone"
+        raise BadInput(field, str(path), f"{ALLOWED} ({why})")
+    for name, content in _members(data, f"{field} {called}"):
         if content.startswith(tuple(_PACKED)) or _is_tar(content):
             allowed = "files that are not archives themselves"
-            raise BadInput(f"{field} {source_name(path)}", name, allowed)
+            raise BadInput(f"{field} {called}", name, allowed)
         yield name, content
 
 

@@ -73,7 +73,8 @@ class RowServers(Servers):
         """What happens next by itself for a request: an action; None where somebody is waited for.
 
         Nothing reaches those that are ``held``, each since the epoch that it knew; a coordinator
-        that is held plans by that one. A request that does not begin yet is left alone.
+        that is held plans by that one, or by the oldest that it may still plan by. A request that
+        does not begin yet is left alone.
         """
         raise NotImplementedError
 

@@ -20,16 +20,20 @@ from msgspec.structs import replace
 
 from kit.edge.arguments import checked
 from kit.edge.bundles import beginning
+from kit.edge.words import later
 from kit.engine.family import families
 from kit.engine.model import Model
+from kit.engine.progress import Progress, shown
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, Refusal, counted, one_line
 
 Values = Mapping[str, Any]
 BOUND = 20_000
-"""States that one search may visit, where nobody says."""
+"""States that may be visited for one question, where nobody says."""
 MOST_BOUND = 10_000_000
 WITHOUT = 200  # pairs from which it is looked what a missing safeguard would allow
+WORDS = later("{done:,} states searched, {now:,} questions answered")
+TURN = 500  # pairs that a search visits before another one continues
 
 
 class Seen(Struct, frozen=True):
@@ -95,7 +99,8 @@ class Explanation(Struct, frozen=True):
                 run = counted(steps, "step")
                 return f"explained: {run} of {self.model.name}{off} can lead to what was seen"
             case "unknown":
-                return f"unknown: no run to {self.where} was found within {self.states:,} states"
+                within = f"no run to {self.where} was found within {self.states:,} states"
+                return f"unknown: {within}, the bound of this search; a larger one may lead further"
         nearest = self.refusal or "no refusal of the model comes close"
         if self.refused:
             nearest = f'the nearest refusal is "{self.refused}: {self.refusal}"'
@@ -169,9 +174,13 @@ class _Search:
             order = (-pair[0], self.distance(pair), next(self.number))
             heappush(self.todo, (*order, pair))
 
-    def goes_on(self, most: int) -> Pair | None:
-        """The first pair that explains all; None where there is none, or none within so many."""
-        while self.todo and len(self.parents) <= most:
+    def goes_on(self, more: int) -> Pair | None:
+        """The first pair that explains all; None where there is none, or none within so many more.
+
+        It continues where it stopped.
+        """
+        most = len(self.parents) + more
+        while self.todo and len(self.parents) < most:
             pair = heappop(self.todo)[-1]
             explained, state = pair
             if explained == len(self.seen):
@@ -232,6 +241,31 @@ class _Search:
         return sorted(best, key=self.distance)
 
 
+Visited = Callable[[int], None]
+"""Is told how many more states were visited."""
+
+
+def _in_turns(
+    searches: Sequence[_Search], bound: int, visited: Visited
+) -> Iterator[tuple[_Search, Pair]]:
+    """Each search that explains all, with the pair that does; together they visit so many pairs.
+
+    They take turns, so that a large one does not keep the others from being done.
+    """
+    pending, left = [*searches], bound
+    while pending and left > 0:
+        turn, pending = pending, []
+        for search in turn:
+            before = len(search.parents)
+            whole = search.goes_on(min(TURN, left)) if left > 0 else None
+            left -= len(search.parents) - before
+            visited(len(search.parents) - before)
+            if whole is not None:
+                yield search, whole
+            elif search.todo:
+                pending.append(search)
+
+
 @checked
 def search_explanation(
     model: Model[Any, Any], sight: Sight, seen: Sequence[Seen], *, bound: int = BOUND
@@ -242,22 +276,26 @@ def search_explanation(
 
     Raises BadInput for no observation, or a bound that is none.
     """
-    if not 1 <= bound <= MOST_BOUND:
-        raise BadInput("bound", bound, f"states to visit, a number from 1 to {MOST_BOUND}")
-    if not seen:
-        raise BadInput("observations", "none", "one or more")
-    search = _Search(model, sight, seen, [(0, model.start())])
-    whole = search.goes_on(bound)
+    return Question("", tuple(seen), ((model, sight),)).answer(bound)
+
+
+def _answered(
+    search: _Search, whole: Pair | None, states: int, bound: int, visited: Visited
+) -> Explanation:
+    """What became of a search, after so many states of it and of others."""
     pair = whole or search.nearest()[0]
-    counts = len(seen), pair[0], search.run_to(pair)[1], len(search.parents)
+    model = search.model
+    counts = len(search.seen), pair[0], search.run_to(pair)[1], states
     if whole is not None:
         return Explanation("explained", model, *counts)
-    where = seen[search.best].where
+    where = search.seen[search.best].where
     if search.todo:
         return Explanation("unknown", model, *counts, where=where)
-    find = _nearest_refusal if sight.refuses is None else _own_refusal
-    refused, refusal, without = find(search, bound)
-    return Explanation("refuted", model, *counts, where, refused, refusal, without)
+    if search.sight.refuses is None:
+        refused = _nearest_refusal(search, bound, visited)
+    else:
+        refused = _own_refusal(search)
+    return Explanation("refuted", model, *counts, where, *refused)
 
 
 def _without(model: Model[Any, Any]) -> Iterator[tuple[str, Model[Any, Any]]]:
@@ -269,7 +307,7 @@ def _without(model: Model[Any, Any]) -> Iterator[tuple[str, Model[Any, Any]]]:
             yield f"{safeguard.id} {safeguard.name}", weak(model.parameters, off)
 
 
-def _own_refusal(search: _Search, bound: int) -> tuple[str, str, str]:
+def _own_refusal(search: _Search) -> tuple[str, str, str]:
     """As ``_nearest_refusal``, where the sight knows what the next observation shows."""
     model, (explained, state) = search.model, search.nearest()[-1]
     assert search.sight.refuses is not None
@@ -280,7 +318,7 @@ def _own_refusal(search: _Search, bound: int) -> tuple[str, str, str]:
     return model.verb(action), said, next(allows, "")
 
 
-def _nearest_refusal(search: _Search, bound: int) -> tuple[str, str, str]:
+def _nearest_refusal(search: _Search, bound: int, visited: Visited) -> tuple[str, str, str]:
     """The action, the model's reason to refuse it, and the safeguard that does so.
 
     Without one of its safeguards the model may have a run to what was seen next: the first step of
@@ -292,25 +330,21 @@ def _nearest_refusal(search: _Search, bound: int) -> tuple[str, str, str]:
     begins = [*islice(nearest, WITHOUT)]
     seen = search.seen[: search.best + 1]
     refusals: list[tuple[int, str, str, str]] = []
-    for name, weak in _without(model):
-        further = _Search(weak, search.sight, seen, begins)
-        end = further.goes_on(bound)
-        if end is None:
-            continue
+    names = {_Search(weak, search.sight, seen, begins): name for name, weak in _without(model)}
+    for further, end in _in_turns([*names], bound, visited):
         (_, state), run = further.run_to(end)
         for at, action in enumerate(run):
             refusal = model.refusal(state, action)
             if refusal is not None:
-                refusals.append((at, model.verb(action), reason_of(refusal), name))
+                refusals.append((at, model.verb(action), reason_of(refusal), names[further]))
                 break
             state = model.apply(state, action)
     if refusals:
         return min(refusals)[1:]
     if search.sight.hides is not None:
         passing = (*seen[:-1], replace(seen[-1], after_gap=True))
-        further = _Search(model, search.sight, passing, begins)
-        end = further.goes_on(bound)
-        if end is not None:
+        through = _Search(model, search.sight, passing, begins)
+        for further, end in _in_turns([through], bound, visited):
             return "", _passed(further, end), ""
     return _near(search, nearest)
 
@@ -369,15 +403,26 @@ class Question(Struct, frozen=True):
     seen: tuple[Seen, ...]
     ways: tuple[tuple[Model[Any, Any], Sight], ...]
 
-    def answer(self, bound: int) -> Explanation:
-        """The first explanation; else what is unknown, else the one that explains the most."""
-        answers: list[Explanation] = []
-        for model, sight in self.ways:
-            answers.append(search_explanation(model, sight, self.seen, bound=bound))
-            if answers[-1].verdict == "explained":
-                return answers[-1]
-        order = ("unknown", "refuted")
-        return min(answers, key=lambda each: (order.index(each.verdict), -each.explained))
+    def answer(self, bound: int, visited: Visited = lambda more: None) -> Explanation:
+        """The first explanation; else what is unknown, else the one that explains the most.
+
+        All ways together visit ``bound`` states. Only of the one that is answered with it is
+        looked for what refuses it: that takes longer than to see that it explains nothing.
+
+        Raises BadInput for no observation, or a bound that is none.
+        """
+        if not 1 <= bound <= MOST_BOUND:
+            raise BadInput("bound", bound, f"states to visit, a number from 1 to {MOST_BOUND}")
+        if not self.seen:
+            raise BadInput("observations", "none", "one or more")
+        searches = [
+            _Search(model, sight, self.seen, [(0, model.start())]) for model, sight in self.ways
+        ]
+        search, whole = next(_in_turns(searches, bound, visited), (None, None))
+        states = sum(len(each.parents) for each in searches)
+        if search is None:
+            search = min(searches, key=lambda each: (not each.todo, -each.best))
+        return _answered(search, whole, states, bound, visited)
 
 
 class Answers(Struct, frozen=True):
@@ -421,12 +466,14 @@ def explain(
     bound: int = BOUND,
     edition: Literal["server", "documents"] = "server",
     anonymize: bool = False,
+    progress: Progress | bool | None = None,
 ) -> Answers:
     """Say whether a cluster's own journals, dumps or snapshots obey the model.
 
     ``files`` are of one kind; what is in the first of them says which family explains them.
-    ``bound`` is how many states each search visits at most. ``anonymize`` gives pseudonyms to the
-    names in snapshots.
+    ``bound`` is how many states are visited at most for each question, such as that of a tablet.
+    ``anonymize`` gives pseudonyms to the names in snapshots. ``progress`` is called with the states
+    visited and the questions answered so far; True shows a bar.
 
     Raises BadInput for files that nobody can explain, or that are not well formed.
     """
@@ -440,4 +487,16 @@ def explain(
         raise BadInput("files", str(given[0]) if given else "nothing", allowed)
     family, kind = fitting[0]
     questions, about = family.load(kind.explainer)(given, edition, anonymize)
-    return Answers({each.name: each.answer(bound) for each in questions}, about)
+    answers = dict[str, Explanation]()
+    with shown(progress, WORDS) as report:
+        states = 0
+
+        def visited(more: int) -> None:
+            nonlocal states
+            states += more
+            if report is not None:
+                report(states, len(answers))
+
+        for each in questions:
+            answers[each.name] = each.answer(bound, visited)
+    return Answers(answers, about)

@@ -258,13 +258,20 @@ class Session:
         self.origin = timeline
 
     @checked
-    def put(self, timeline: Timeline) -> None:
-        """Show a timeline of another configuration. ``reset`` undoes that."""
+    def put(self, timeline: Timeline, *, ahead: bool = True) -> None:
+        """Show a timeline of another configuration. ``reset`` undoes that.
+
+        Unless one draws ``ahead``, moments that are not shown wait until a page asks for them.
+        """
         with self.lock:
             self.breaks.work.stop()
             panels, former = panels_named(timeline.model, self._names), self.rendered
             rendered = RenderedTimeline(  # what cannot be drawn leaves all as it was
-                timeline, panels=panels, session=former.number + 1, sequence=former.sequence + 1
+                timeline,
+                panels=panels,
+                session=former.number + 1,
+                sequence=former.sequence + 1,
+                ahead=ahead,
             )
             self._longest = max(self._longest, len(former.moments))
             self.timeline, self.rendered = timeline, rendered

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -10,6 +9,7 @@ import msgspec
 from kit.edge.words import say
 from kit.engine.check import Result
 from kit.engine.model import Model
+from kit.views.dangers import written
 from kit.views.fragment import Frag, h
 
 MOST_STATES = 500_000
@@ -99,7 +99,7 @@ def elsewhere(model: Model[Any, Any], result: Result) -> str:
         say(
             "{id} is needed in another scenario: {which}.",
             id=each.id,
-            which=_written(each.smallest),
+            which=written(_plain(each.smallest)) or say("its own"),
         )
         for each in off
         if each.protects
@@ -112,15 +112,6 @@ def _plain(values: object) -> dict[str, Any]:
     """Parameters as a file would have them."""
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(values))
     return plain
-
-
-def _written(values: Mapping[str, Any]) -> str:
-    """Parameters as one would set them: ``nodes 4; operations bootstrap X --tokens 150``."""
-    words = []
-    for name, value in _plain(values).items():
-        several = value if isinstance(value, list) else [value]
-        words.append(f"{name} {', '.join(map(str, several))}")
-    return "; ".join(words) or say("its own")
 
 
 def _title(model: Model[Any, Any], name: str) -> str:

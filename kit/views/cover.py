@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from kit.edge.words import say
-from kit.engine.model import Safeguard
-from kit.views.dangers import worst
+from kit.views.dangers import Danger, worst
 from kit.views.fragment import Frag, h
 from kit.views.panel import Scene
 from kit.views.parts import soft
@@ -52,7 +51,7 @@ def draw_cover(story: Story, scene: Scene, picture: Frag | None) -> Frag:
             h("button", say("Step by hand"), type="button", class_="act", data_do="myself"),
             class_="kp-begin",
         ),
-        soft(f"{guarded[0].id}: {guarded[0].title}." if guarded else ""),
+        soft(f"{guarded.safeguard.id}: {guarded.safeguard.title}." if guarded else ""),
         h("h4", say("Who is who")) if known else None,
         h("ul", known, h("li", say("and {n} more", n=rest)) if rest else None) if known else None,
         k="cover",
@@ -63,7 +62,7 @@ def draw_cover(story: Story, scene: Scene, picture: Frag | None) -> Frag:
     )
 
 
-def _stake(story: Story, scene: Scene, danger: tuple[Safeguard, str] | None) -> Iterator[Frag]:
+def _stake(story: Story, scene: Scene, danger: Danger | None) -> Iterator[Frag]:
     """What could go wrong; where a safeguard is off, whether it does in this run."""
     model = scene.model
     gone = ", ".join(each.id for each in model.safeguards if each.name in model.off)
@@ -71,15 +70,18 @@ def _stake(story: Story, scene: Scene, danger: tuple[Safeguard, str] | None) -> 
     if danger is None:
         words = say("What must always hold: {title}.", title=promise) if promise else ""
     elif gone:
-        words = say("With {ids} off, {danger}.", ids=gone, danger=danger[1])
+        words = say("With {ids} off, {danger}.", ids=gone, danger=danger.clause)
     else:
-        words = say("Without {id}, {danger}.", id=danger[0].id, danger=danger[1])
+        words = say("Without {id}, {danger}.", id=danger.safeguard.id, danger=danger.clause)
+    needs = danger.needs if danger else ""
     if words:
         yield h("p", h("strong", words))
+    if needs:
+        yield h("p", say("A search finds this in another configuration: {which}.", which=needs))
     if gone and story.breaks:
         yield h("p", say("Watch what happens."))
     elif gone:
-        more = "" if scene.closed else say("Choose other actions until a promise breaks.")
+        more = "" if scene.closed or needs else say("Choose other actions until a promise breaks.")
         yield h("p", say("This story breaks no promise."), f" {more}" if more else "")
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache, partial
-from itertools import zip_longest
+from functools import cache, lru_cache, partial
+from itertools import accumulate, zip_longest
 from typing import Any, TypeVar
 
 import msgspec
@@ -139,7 +139,7 @@ def scene_at(
         timeline.why(moment),
         partial(timeline.passed, moment),
         partial(timeline.breaches, moment),
-        partial(counted, timeline, moment),
+        counting(timeline, moment),
         lambda: timeline.path(moment)[1:],
         lambda state: next((each.id for each in timeline.moments if each.state == state), None),
         timeline.inquiries.get(moment),
@@ -162,11 +162,16 @@ def scene_of(
     return msgspec.structs.replace(scene_at(timeline, moment, closed, suggested), model=model)
 
 
-def counted(timeline: Timeline, moment: int, step: int) -> int:
+def counting(timeline: Timeline, moment: int) -> Callable[[int], int]:
     """The Player's number for a step (from 0) on the way to a moment; a folded run is one step."""
-    folds = [timeline.moments[at].fold for at in timeline.path(moment)[1:]]
-    ends = [fold == 0 or fold != after for fold, after in zip_longest(folds, folds[1:])]
-    return ends[:step].count(True) + 1
+
+    @cache
+    def numbers() -> tuple[int, ...]:
+        folds = [timeline.moments[at].fold for at in timeline.path(moment)[1:]]
+        ends = (fold == 0 or fold != after for fold, after in zip_longest(folds, folds[1:]))
+        return tuple(accumulate(ends, initial=1))
+
+    return lambda step: numbers()[step]
 
 
 def at_rest(scene: Scene) -> Scene:

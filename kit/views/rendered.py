@@ -53,10 +53,12 @@ class RenderedTimeline:
         session: int = 0,
         sequence: int = 0,
         drawn: Pack | None = None,
+        ahead: bool = True,
     ) -> None:
         """Draw what the timeline holds; ``panels`` replaces the model's own choice.
 
-        ``drawn`` is a pack of the same moments: what it holds is not drawn again.
+        ``drawn`` is a pack of the same moments: what it holds is not drawn again. Unless one draws
+        ``ahead``, only the moment that is shown is drawn, and a page asks for others.
         """
         self.timeline = timeline
         self.views: Views = for_model(timeline.model)
@@ -76,7 +78,7 @@ class RenderedTimeline:
             self._folds.update(moment.fold for moment in timeline.moments)
             self.moments = [*drawn.moments]
             self.store.take(drawn.texts)
-        self.draw_new()
+        self.draw_new(ahead=ahead)
 
     @property
     def model(self) -> Model[Any, Any]:
@@ -184,18 +186,19 @@ class RenderedTimeline:
 
     # How moments are drawn.
 
-    def draw_new(self) -> int:
+    def draw_new(self, *, ahead: bool = True) -> int:
         """Take in the moments that are new; return the first one that is new or changed.
 
         The one that is shown is drawn first. A page can ask for others, an exported one cannot.
         """
         first, size = len(self.moments), self.store.size
+        most = MOST_AT_ONCE if ahead else 1
         for moment in self.timeline.moments[first:]:
             self._folds[moment.fold] += 1
         new = range(first, len(self.timeline.moments))
         self.moments += map(self._blank, new)
         for number in sorted(new, key=lambda each: each != self.timeline.at):
-            if self.closed is not None or self.store.size - size < MOST_AT_ONCE:
+            if self.closed is not None or self.store.size - size < most:
                 self.moments[number] = self._drawn(number)
         for number in range(max(0, first - 1), len(self.moments)):
             inner = self._inner(number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,7 +18,7 @@ from cassandra import (
 )
 from cassandra.cluster import NoHostAvailable
 from cassandra.metadata import BytesToken
-from cassandra.query import BatchStatement, SimpleStatement
+from cassandra.query import BatchStatement, BatchType, SimpleStatement
 
 from kit import Player, build, serve
 from kit.clients.server import Served
@@ -26,6 +27,7 @@ from kit.engine.family import server_places
 from kit.engine.timeline import played_out
 from kit.errors import KitError, Refused
 from kit.protocols.tcm.facts import moment
+from kit.views.rendered import RenderedTimeline
 from tests.clients.programs import Program, program
 from tests.waiting import until
 
@@ -189,6 +191,25 @@ def test_a_stale_coordinator_without_its_safeguard() -> None:
         assert "Every acknowledged write is seen by every later read" in {x.title for x in broken}
 
 
+@pytest.mark.parametrize("name", ["vnodes", "tablet"])
+def test_a_barrier_reaches_a_held_coordinator(name: str) -> None:
+    """It plans by the version that it knew, until a barrier that waits for all nodes is over."""
+    with serve(name) as served, program(served, "K1") as one:
+        text = WRITE.replace("150", str(served.cluster.tools.key(served.cluster.now(0))))
+        while "write 1 is done" not in served.timeline.now.say:
+            served.step()
+        served.hold("K1")
+        while "Version 11" not in served.timeline.now.say:
+            served.step()
+        one.ask(text.format("a"))
+        while "Version 12" not in served.timeline.now.say:
+            served.step()
+        one.ask(text.format("b"))
+    run = [each.say for each in served.timeline.moments]
+    stale = [say for say in run if "has not heard of" in say]
+    assert [re.findall(r"version (\d+)", say) for say in stale] == [["10", "11"], ["11", "12"]]
+
+
 OWN = ("write", "read", "apply", "copy", "land", "time", "K")
 """How verbs begin that are no event of the operation."""
 
@@ -274,6 +295,59 @@ def test_a_batch_is_one_write_or_none(served: Served) -> None:
             assert [row.value for row in one.ask(READ)] == stays
 
 
+def test_a_bound_null_is_no_condition(served: Served) -> None:
+    """Of any table, as servers say it; what writes a null column is told what this model has."""
+    with program(served, "K1") as one:
+        for table, name in (("ks.items", "key"), ("system.local", "key")):
+            select = one.session.prepare(f"SELECT * FROM {table} WHERE {name} = ?")
+            with pytest.raises(InvalidRequest, match="null value in condition for column key"):
+                one.session.execute(select, (None,))
+        insert = one.session.prepare("INSERT INTO ks.items (key, value) VALUES (?, ?)")
+        with pytest.raises(InvalidRequest, match="column value: a row of this model always has"):
+            one.session.execute(insert, (150, None))
+        with pytest.raises(InvalidRequest, match="LIMIT"):
+            one.session.execute(one.session.prepare("SELECT * FROM ks.items LIMIT ?"), (None,))
+        assert len(served.timeline.moments) == 1
+
+
+def test_a_batch_of_counters_is_refused(served: Served) -> None:
+    """No table has any, which one error says; nothing is written."""
+    with program(served, "K1") as one:
+        batch = BatchStatement(batch_type=BatchType.COUNTER)
+        batch.add(SimpleStatement(WRITE.format("x")))
+        with pytest.raises(InvalidRequest, match="BATCH: no table here has counters"):
+            one.session.execute(batch)
+        reads = BatchStatement()
+        reads.add(SimpleStatement(READ))
+        with pytest.raises(InvalidRequest, match="BATCH: got 'SELECT'; allowed: only statements"):
+            one.session.execute(reads)
+        assert len(served.timeline.moments) == 1
+
+
+def test_a_request_costs_the_same_however_long_the_history_is() -> None:
+    """Only moments that it makes are drawn, and the one that is shown; others when a page asks."""
+    player = Player("dataplane")
+    drawn = list[int]()
+    draw = RenderedTimeline.draw
+
+    def counting(self: RenderedTimeline, moment: int) -> Any:
+        drawn.append(moment)
+        return draw(self, moment)
+
+    with pytest.MonkeyPatch.context() as patch, serve(player) as served:
+        with program(served, "K1") as one:
+            patch.setattr(RenderedTimeline, "draw", counting)
+            costs = []
+            for number in range(8):
+                drawn.clear()
+                one.ask(WRITE.format(number))
+                costs.append(len(drawn))
+        assert {*costs[1:]} == {6}
+        assert player.rendered.undrawn > 0
+        player.rendered.need(1)
+        assert player.rendered.moments[1].root is not None
+
+
 def test_texts_are_compared_letter_by_letter(served: Served) -> None:
     """Names in capitals are other names."""
     found = "SELECT keyspace_name FROM system_schema.keyspaces WHERE keyspace_name = '{}'"
@@ -301,7 +375,32 @@ def test_replicas_send_programs_elsewhere(served: Served) -> None:
         ("SELECT * FROM items", "a keyspace first"),
         ("INSERT INTO ks.items (key, value) VALUES (7, 'x')", "follows only that row"),
         ("INSERT INTO ks.items (key, value) VALUES (150, 7)", "a value of type text"),
-        ("INSERT INTO ks.items (key) VALUES (150)", "a value"),
+        ("INSERT INTO ks.items (key) VALUES (150)", "column value: a row of this model"),
+        ("UPDATE ks.items SET value = null WHERE key = 150", "column value: a row of this model"),
+        ("INSERT INTO ks.items (key, value) VALUES (null, 'x')", "null value .* for column key"),
+        (
+            "SELECT * FROM ks.items WHERE key = null",
+            "Invalid null value in condition for column key",
+        ),
+        ("INSERT INTO ks.items (key, value) VALUES (150)", "2 columns and 1 value: each column"),
+        ("INSERT INTO ks.items (key, key) VALUES (150, 150)", "a column is in the statement twice"),
+        (
+            "SELECT * FROM ks.items WHERE key = 150 AND key = 7",
+            "column key is in the statement twice",
+        ),
+        (
+            f"{WRITE} IF NOT EXISTS",
+            r"\[Invalid query\] message=\"IF: not modelled here: conditional",
+        ),
+        (f"{WRITE} USING TTL 5", "USING: not modelled here: timestamps and a time to live"),
+        (f"BEGIN BATCH {WRITE}; APPLY BATCH", "BEGIN: send a batch as such"),
+        ("SELECT * FROM t WHERE k = 'it''s' x", r"x is not understood after: SELECT .* 'it''s' \("),
+        ("SELECT * FROM t WHERE k = 'it's'", "no closing quote .*: SELECT .* k = 'it's'\""),
+        ("SELECT * FROM ks.items WHERE value = 'x' ALLOW FILTERING", "WHERE: got 'value'; allowed"),
+        ("INSERT INTO ks.items (value) VALUES ('x')", "column key: a key is needed"),
+        ("--", "the statement is empty"),
+        ('SELECT * FROM "t', 'a name has no closing quote .*: SELECT .* "t"'),
+        ("SELECT * FROM", "the statement ends too early: SELECT \\* FROM"),
         ("UPDATE ks.items SET key = 5, value = 'x' WHERE key = 150", "the key of a row stays"),
         ("UPDATE system.local SET rack = 'x' WHERE key = 'local'", "read-only"),
         ("CREATE TABLE ks.t (a int PRIMARY KEY)", "SELECT columns FROM table"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -165,3 +166,35 @@ def test_nothing_seen_is_nothing_to_explain() -> None:
         search_explanation(TWOPHASE, SIGHT, ())
     with pytest.raises(BadInput, match="a coordinator's journal"):
         explain([])
+
+
+def test_several_ways_share_the_bound() -> None:
+    """All of them get their turns; together they visit no more than one alone would."""
+    big = build("twophase", {"rms": 4})
+    never = rows([{"tm": 0}, {"tm": 9}])
+    ways = tuple((big, SIGHT) for _ in range(5))
+    found = Question("q", never, ways).answer(1_000)
+    assert found.verdict == "unknown"
+    assert 1_000 <= found.states < 1_000 + 50
+    assert "a larger one may lead further" in found.sentence
+    late = (*ways, (TWOPHASE, SIGHT))
+    assert Question("q", rows([{"committed": 3}]), late).answer(5_000).model is TWOPHASE
+
+
+def test_the_states_visited_are_counted() -> None:
+    """As they are visited, also those in which a reason is looked for."""
+    counts: list[int] = []
+    model = build("tablets", {"moves": 2})
+    ways = Sight(lambda m, s: {"ways": len(s.tablets[0].transitions)})
+    found = Question("q", rows([{"ways": 2}]), ((model, ways),)).answer(50_000, counts.append)
+    assert found.verdict == "refuted"
+    assert sum(counts) > found.states
+
+
+def test_progress_is_seen() -> None:
+    """It hears how many states were visited, and how many questions are answered."""
+    heard: list[tuple[int, int]] = []
+    folder = Path(__file__).parents[1] / "fixtures" / "snapshots"
+    explain([*map(str, sorted(folder.iterdir()))], progress=lambda *each: heard.append(each))
+    assert heard == sorted(heard)
+    assert {answered for _, answered in heard} == {0, 1, 2}

@@ -57,6 +57,7 @@ LOOKS = {
 # What a search reports is plain text, as is the graph of its states; a chart names its program.
 NOT_SAID = {
     *("kit/engine/check.py", "kit/engine/fuzz.py", "kit/views/states.py", "kit/views/chart.py"),
+    "kit/engine/explain.py",
 }
 # Handed to an error, looked for in notebooks, kept with a name by others, or words of other tools.
 NO_WORDS = {

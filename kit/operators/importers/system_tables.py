@@ -311,8 +311,8 @@ TABLETS = cql.cql_columns(
 )
 SIZES = cql.cql_columns("table_id uuid, last_token bigint, replicas map<uuid, bigint>")
 LOADS = cql.cql_columns(
-    "node uuid, dc text, rack text, up boolean, storage_capacity bigint, draining boolean, "
-    "excluded boolean, ip text"
+    "node uuid, dc text, rack text, up boolean, storage_capacity bigint, "
+    "effective_capacity bigint, draining boolean, excluded boolean, ip text"
 )
 STATIC = tuple(name for name, column in TABLETS.items() if column.static)
 OF_TABLETS = tuple(name for name in TABLETS if name not in (*STATIC, "table_id"))
@@ -320,7 +320,7 @@ OWN = (*STATIC, "new_replicas", "stage", "transition")
 """Columns that are in no other table that has last tokens."""
 is_tablets = _with_words("last_token", some=OWN)
 is_sizes = _with_words("last_token", "missing_replicas")
-is_loads = _with_words(some=("tablets_allocated", "storage_capacity"))
+is_loads = _with_words(some=("tablets_allocated", "storage_capacity", "effective_capacity"))
 BYTES = {"csv": 5, "json": 12}
 """What Python takes for each character of a dump, measured on one of 200,000 tablets."""
 Values = Mapping[str, Any]
@@ -375,13 +375,17 @@ class TabletsTable(Struct, frozen=True):
 
 
 class NodeLoad(Struct, frozen=True):
-    """A row of ``system.load_per_node``; None for what it does not say. ``ip`` is its address."""
+    """A row of ``system.load_per_node``; None for what it does not say. ``ip`` is its address.
+
+    ``capacity`` is that of the disk; ``effective`` what is free of it, and what tablets take.
+    """
 
     host: str
     datacenter: str | None = None
     rack: str | None = None
     up: bool | None = None
     capacity: int | None = None
+    effective: int | None = None
     draining: bool | None = None
     excluded: bool | None = None
     ip: str | None = None
@@ -470,14 +474,17 @@ def read_loads(path: Readable) -> tuple[NodeLoad, ...]:
     text, source = read_text(path, "--loads", LARGEST_FILE), source_name(path)
     loads: dict[str, NodeLoad] = {}
     for where, row in _known_rows(text, source, LOADS_TABLE):
-        host, capacity = _needed(row, "node", where), row.get("storage_capacity")
-        if capacity is not None and capacity < 0:
-            raise BadInput(f"{where} storage_capacity", capacity, "bytes, a number from 0 up")
+        host = _needed(row, "node", where)
+        capacities = {name: row.get(name) for name in ("storage_capacity", "effective_capacity")}
+        for name, capacity in capacities.items():
+            if capacity is not None and capacity < 0:
+                raise BadInput(f"{where} {name}", capacity, "bytes, a number from 0 up")
         if host in loads:
             raise BadInput(f"{where} node", host, "each node once")
-        place = host, row.get("dc"), row.get("rack"), row.get("up"), capacity
+        place = host, row.get("dc"), row.get("rack"), row.get("up")
         standing = row.get("draining"), row.get("excluded"), row.get("ip")
-        loads[host] = NodeLoad(*place, *standing)
+        both = capacities["storage_capacity"], capacities["effective_capacity"]
+        loads[host] = NodeLoad(*place, *both, *standing)
     if not loads:
         raise BadInput(source, "no row", f"rows of {LOADS_TABLE.name}, one for each node")
     return tuple(loads.values())

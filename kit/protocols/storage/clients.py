@@ -119,11 +119,11 @@ class StorageServers(RowServers):
     ) -> tuple[Model[Any, Any], int]:
         """The same model with other requests."""
         m, s = now.model, now.state
-        level = request.level
-        if len(m.datacenters) == 1:
-            level = ALIKE.get(level, level)
+        alike = ALIKE if len(m.datacenters) == 1 else {}
+        level = alike.get(request.level, request.level)
         if level not in levels.LEVELS:
-            raise BadInput("consistency level", request.level, f"one of {', '.join(levels.LEVELS)}")
+            allowed = f"one of {', '.join([*levels.LEVELS, *alike])}"
+            raise BadInput("consistency level", request.level, allowed)
         mine = [n for n, ask in enumerate(m.workload) if ask.coordinator == request.coordinator]
         waiting = (n for n in mine if n not in taken and s.requests[n].phase == WAITING)
         number = next(waiting, len(m.workload))
@@ -174,6 +174,8 @@ class StorageServers(RowServers):
         request = s.requests[number]
         if request.phase == WAITING:
             return self._plan(now, number, held) if begins else None
+        if request.phase not in AT_WORK and not request.in_flight:
+            return None
         able = [action for action, refusal in m.options(s) if refusal is None]
         own = [each for each in able if getattr(each, "request", None) == number]
         for each in own:

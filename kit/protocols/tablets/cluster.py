@@ -449,14 +449,19 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     def start(self) -> TabletsState:
         """The first state; with a dump's transitions on their track, in stages just begun."""
         control, rows = self.control.start(), [*self.rows]
+        versions = {name: getattr(self.layout, name) for name in ("version", "fence_version")}
         for given in self.layout.transitions:
             old, new = rows[given.tablet].replicas, replica_sets.replicas_in(given.new)
             way = TabletTransition(given.kind, given.stage, old, new, given.session)
             whole, some = holders(self.table(way), given.stage, way.sets)
             rows[given.tablet] = TabletRow(old, (way,), tuple(sorted(whole)), tuple(sorted(some)))
         if self.layout.transitions:
-            topology = replace(control.topology, transition="tablet_migration", tablets="moving")
-            control = control.but(topology=topology, views=(cluster.local_view(topology),))
+            versions |= {"transition": "tablet_migration", "tablets": "moving"}
+        topology = replace(control.topology, **versions)
+        if topology != control.topology:
+            views = (cluster.local_view(topology),)
+            fence = topology.fence_version
+            control = control.but(topology=topology, views=views, fence_before=fence)
         counted = TabletsState(control=control, tablets=tuple(rows), moves=self.moves)
         return counted.but(lates=self.late, failures=self.failures, full=self.full)
 

@@ -224,6 +224,8 @@ def _show(opened: OpenedTablets, _words: Sequence[str]) -> Answer:
     held = f"{tablets} of {counted(len(report.tables), 'table')}"
     heading = [f"{report.source}: {held}; {moving} (edition {report.edition})"]
     heading += [] if report.balancing else ["balancing is disabled"]
+    if report.transitions:
+        heading += _waiting(what_if.stalled_by(opened), {}, _short(opened))
     return Answer(report, heading, _show_parts(report), report.warnings)
 
 
@@ -277,10 +279,12 @@ def _on_shards(node: TabletNode) -> str:
 
 
 def _known(node: TabletNode) -> str:
-    if node.bytes is None:
-        return "size unknown"
+    of = "" if node.capacity is None else f" of {bytes_said(node.capacity)}"
+    if node.bytes is None or node.unsized == node.tablets > 0:
+        return f"size unknown{of}"
     used = "" if node.utilisation is None else load_said(node.utilisation, "server", 1)
-    return ", ".join(filter(None, (bytes_said(node.bytes), used)))
+    unsized = f"{node.unsized:,} of unknown size" if node.unsized else ""
+    return ", ".join(filter(None, (bytes_said(node.bytes) + of, used, unsized)))
 
 
 def _standing(node: TabletNode) -> str:
@@ -362,6 +366,8 @@ def _drain(opened: OpenedTablets, words: Sequence[str]) -> Answer:
     if report.in_transition:
         moving = counted(report.in_transition, "tablet")
         heading.append(f"{GAP}{moving} in transition, judged as if the transition were over")
+    if report.host in opened.down and report.replicas:
+        heading.append(f"{GAP}it is down, so this is a removenode: others rebuild what it has")
     heading += [f"{GAP}the request would be refused: {report.refused}"] * bool(report.refused)
     waits = report.stalled_by if report.replicas else ()
     heading += _waiting(waits, report.targets, short)

@@ -51,7 +51,8 @@ class TabletDump(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     ``shards`` and ``capacities`` (bytes, 0: not known) are those of each member. Tablets are
     counted through all ``tables`` in their order. ``sizes`` has, for each tablet, the bytes of each
     of its replicas, -1 where they are not known; it may be empty. ``rack_lists`` are the tables and
-    datacenters of which the schema names the racks that have a replica.
+    datacenters of which the schema names the racks that have a replica. ``version`` and
+    ``fence_version`` are those of the topology.
     """
 
     shards: tuple[int, ...]
@@ -61,6 +62,8 @@ class TabletDump(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     transitions: tuple[DumpedTransition, ...] = ()
     target_size: int = TARGET_SIZE
     rack_lists: tuple[tuple[str, str], ...] = ()
+    version: int = 1
+    fence_version: int = 1
 
     @cached_property
     def firsts(self) -> tuple[int, ...]:
@@ -95,6 +98,9 @@ class TabletDump(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
             if not 0 <= transition.tablet < tablets:
                 allowed = f"a tablet from 0 to {tablets - 1}"
                 raise BadInput("dump.transitions tablet", transition.tablet, allowed)
+        if not 0 <= self.fence_version <= self.version:
+            allowed = f"a number from 0 to the version, {self.version}"
+            raise BadInput("dump.fence_version", self.fence_version, allowed)
         if min(self.shards, default=1) < 1:
             raise BadInput("dump.shards", min(self.shards), "a number from 1 up")
 

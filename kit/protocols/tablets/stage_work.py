@@ -46,7 +46,6 @@ from kit.protocols.topology.rules.machines import BOUNDARY, NODE_STATE_OF, EdgeR
 
 MOST_SHOWN = 60  # ways that are shown of a step in which very much travels
 NO_SOURCE = refused("no replica is left to stream from")
-LATE_SAID = "coordinator → network: {after.late.work} of tablet {after.late.tablet}"
 
 
 class Piece(Struct, frozen=True):
@@ -167,14 +166,18 @@ class Stages(TabletCluster):
     def work_words(self, s: TabletsState, tablet: int, what: str) -> str:
         """A sentence on the next piece of data work on a tablet; ``what`` names it ``{}``."""
         piece = self.piece_of(s, tablet)
-        where = f"Tablet {tablet} in {piece.transition.stage}{self.of_table(piece)}"
+        words = self.tablet_words(tablet)
+        where = f"T{words[1:]} in {piece.transition.stage}{self.of_table(piece)}"
         return f"{where}: {what.format(piece.work.name)}."
 
     def work_label(self, s: TabletsState, action: Any) -> str:
         """The button of what is done with the next piece of data work on a tablet."""
         pieces = [each for each in self.data_pieces(s) if each.tablet == action.tablet]
         names = (f": {piece.work.name}{self.of_table(piece)}" for piece in pieces[:1])
-        return "".join((self.verb(action), *names))
+        verb = self.verb(action)
+        if self.dump is not None:  # the number alone counts through all tables
+            verb = f"{verb.rpartition(' ')[0]} {self.tablet_words(action.tablet)}"
+        return "".join((verb, *names))
 
     def leader_spot(self, s: TabletsState) -> str:
         """The row of the coordinator's node."""
@@ -565,7 +568,7 @@ class Stages(TabletCluster):
             Travel(
                 *("message", m.leader_spot(before), NETWORK),
                 after.late.work + permit(after.late.session)[0],
-                LATE_SAID + permit(after.late.session)[1],
+                m.late_sent(after.late),
             )
         ],
     )
@@ -581,11 +584,17 @@ class Stages(TabletCluster):
             return refused("no RPC is sent")
         return s.but(late=LateRpc(tablet, work, written, way.stage, way.session))
 
+    def late_sent(self, late: LateRpc) -> str:
+        """What is on its way, for which tablet, with its permit."""
+        words = f"{late.work} of {self.tablet_words(late.tablet)}{permit(late.session)[1]}"
+        return f"coordinator → network: {words}"
+
     def late_words(self, before: TabletsState, action: Any, after: TabletsState) -> str:
         """What became of what came late."""
         late = before.late
         assert late is not None
-        what = f"The late RPC ({late.work} of tablet {late.tablet}, sent in {late.stage})"
+        of = self.tablet_words(late.tablet)
+        what = f"The late RPC ({late.work} of {of}, sent in {late.stage})"
         if late.runs:
             return f"{what} has finished."
         if after.late is None:

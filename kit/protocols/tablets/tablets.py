@@ -199,7 +199,7 @@ class Tablets(Plans, Stages):
         """
         if not self.free(s.tablets[tablet]):
             way = s.tablets[tablet].transitions[0]
-            return refused(f"tablet {tablet} is in transition: {way.kind}, {way.stage}")
+            return refused(f"{self.tablet_words(tablet)} is in transition: {way.kind}, {way.stage}")
         begin = (tablet, kind, source, target)
         end = self.with_begun(s, begin)
         if end is None or isinstance(end, Refusal):
@@ -259,7 +259,9 @@ class Tablets(Plans, Stages):
             numbers = [each.tablet for each in command.changes]
             tablets = dict.fromkeys((*numbers, *(tablet for tablet, _ in command.begins)))
             label = f"tablet {', '.join(map(str, tablets))}"
-            if len(tablets) > MOST_NAMED:
+            if len(tablets) == 1:
+                label = self.tablet_words(*tablets)
+            elif len(tablets) > MOST_NAMED or self.dump is not None:
                 label = f"{len(tablets):,} tablets"
             effect = "" if after.tablets is not before.tablets else " (no effect)"
             text = f"coordinator → group 0: {self.said(before, command)}{effect}"
@@ -403,9 +405,10 @@ class Tablets(Plans, Stages):
 
         With S-25 off its harm is judged, not that it is off.
         """
+        name = self.tablet_words
         for tablet, row in enumerate(s.tablets):
             if len(row.transitions) > 1:
-                return f"tablet {tablet} is in {len(row.transitions)} transitions at once"
+                return f"{name(tablet)} is in {len(row.transitions)} transitions at once"
         return None
 
     @always("INV-EXCL")
@@ -432,6 +435,7 @@ class Tablets(Plans, Stages):
 
         They change along its edges, and ends leave the replicas that it says.
         """
+        name = self.tablet_words
         for tablet, (old, new) in enumerate(zip(before.tablets, after.tablets, strict=True)):
             ended = self.one_transition and not new.transitions
             if len(old.transitions) != 1 or (len(new.transitions) != 1 and not ended):
@@ -442,9 +446,9 @@ class Tablets(Plans, Stages):
             due = was.new if ended and taken and REPLACES in taken[0].effects else old.replicas
             if not taken and was.stage != now:
                 how = f"lost its transition in {was.stage}"
-                return f"tablet {tablet} {how if ended else f'went from {was.stage} to {now}'}"
+                return f"{name(tablet)} {how if ended else f'went from {was.stage} to {now}'}"
             if ended and new.replicas != due:
-                return f"tablet {tablet} has {words(new.replicas)}, not {words(due)}"
+                return f"{name(tablet)} has {words(new.replicas)}, not {words(due)}"
         return None
 
     @step("INV-STAGE", on=COMMITS)
@@ -456,6 +460,7 @@ class Tablets(Plans, Stages):
         Whoever reads its row learns what becomes of the tablet. Source: Topology over Raft, "Tablet
         transitions", the precondition of ``allow_write_both_read_old``.
         """
+        name = self.tablet_words
         for tablet, (old, new) in enumerate(zip(before.tablets, after.tablets, strict=True)):
             for each in new.transitions[len(old.transitions) :]:
                 moves = each.kind != "repair"
@@ -467,31 +472,33 @@ class Tablets(Plans, Stages):
                 }
                 lacking = ", ".join(name for name, is_there in columns.items() if not is_there)
                 if lacking:
-                    return f"tablet {tablet} enters {each.stage or 'no stage'} without {lacking}"
+                    return f"{name(tablet)} enters {each.stage or 'no stage'} without {lacking}"
         return None
 
     @always("INV-STREAM")
     def replicas_complete(self, s: TabletsState) -> str | None:
         """Every replica that is read has all the data."""
+        name = self.tablet_words
         for tablet, row in enumerate(s.tablets):
             read = row.replicas
             for way in row.transitions[-1:]:
                 read = way.sets.chosen(self.table(way).state(way.stage).reads)
             lacking = tuple(each for each in read if each not in row.whole)
             if lacking:
-                return f"{words(lacking)} is read but lacks data of tablet {tablet}"
+                return f"{words(lacking)} is read but lacks data of {name(tablet)}"
         return None
 
     @always("INV-TABL-1")
     def data_owned(self, s: TabletsState) -> str | None:
         """Outside a transition, only replicas have data."""
+        name = self.tablet_words
         lost = self.excluded(s) | self.hosts(self.everybody & ~s.control.up)
         for tablet, row in enumerate(s.tablets):
             if row.transitions or row.some == row.whole == tuple(sorted(row.replicas)):
                 continue
             stray = tuple(r for r in row.some if r not in row.replicas and r.host not in lost)
             if stray:
-                return f"{words(stray)} has data of tablet {tablet} but is not a replica"
+                return f"{words(stray)} has data of {name(tablet)} but is not a replica"
         return None
 
     @always("INV-AVAIL")
@@ -500,41 +507,45 @@ class Tablets(Plans, Stages):
 
         Who is replaced was dead before: its successor gets its replicas once it is normal.
         """
+        name = self.tablet_words
         gone = self.hosts(gone_nodes(s.control.topology))
         for tablet, row in enumerate(s.tablets if gone else ()):
             lost = tuple(each for each in row.replicas if each.host in gone)
             if 2 * len(lost) >= len(row.replicas):
-                return f"tablet {tablet} has no quorum: {words(lost)} has left with its node"
+                return f"{name(tablet)} has no quorum: {words(lost)} has left with its node"
         return None
 
     @always("INV-RF")
     def replicas_on_members(self, s: TabletsState) -> str | None:
         """No replica is on a node that has left."""
+        name = self.tablet_words
         gone = self.hosts(gone_nodes(s.control.topology))
         for tablet, row in enumerate(s.tablets if gone else ()):
             for replica in row.replicas:
                 if replica.host in gone:
-                    return f"tablet {tablet} has a replica on {replica.host}, which has left"
+                    return f"{name(tablet)} has a replica on {replica.host}, which has left"
         return None
 
     @always()
     def replicas_on_owners(self, s: TabletsState) -> str | None:
         """No replica is on a node without tokens."""
+        name = self.tablet_words
         nodes = s.control.topology.nodes
         zero = any(entry.zero_token for entry in nodes)
         for tablet, row in enumerate(s.tablets) if zero else ():
             for replica in (*row.replicas, *(r for t in row.transitions for r in t.new)):
                 if nodes[self.number(replica.host)].zero_token:
-                    return f"tablet {tablet} has a replica on {replica.host}, which has no tokens"
+                    return f"{name(tablet)} has a replica on {replica.host}, which has no tokens"
         return None
 
     @always()
     def one_replica(self, s: TabletsState) -> str | None:
         """A tablet gains and loses at most one replica at a time."""
+        name = self.tablet_words
         for tablet, row in enumerate(s.tablets):
             for each in row.transitions:
                 if len(each.sets.pending) > 1 or len(each.sets.leaving) > 1:
-                    return f"tablet {tablet} goes from {words(each.old)} to {words(each.new)}"
+                    return f"{name(tablet)} goes from {words(each.old)} to {words(each.new)}"
         return None
 
     @step("INV-RF", on=(Topology.move_tablets,))
@@ -542,8 +553,9 @@ class Tablets(Plans, Stages):
         self, before: TabletsState, action: Any, after: TabletsState
     ) -> str | None:
         """An RF change ends with all replicas for which there is a place."""
+        name = self.tablet_words
         left = next(self.completions(after), None)
-        return None if left is None else f"the track ends, but tablet {left[0]} lacks replicas"
+        return None if left is None else f"the track ends, but {name(left[0])} lacks replicas"
 
     @always("INV-ONESTAGE", when=lambda m: m.answering)
     def one_stage(self, s: TabletsState) -> str | None:
@@ -551,6 +563,7 @@ class Tablets(Plans, Stages):
 
         No two nodes differ both in the replicas that they read of a tablet and that they write.
         """
+        name = self.tablet_words
         topology = s.control.topology
         live = s.control.reachable & topology.members & ~excluded_nodes(topology)
         views = {s.views[s.applied[i]]: self.names[i] for i in nodes_in(live)}
@@ -561,7 +574,7 @@ class Tablets(Plans, Stages):
                         f"{name} reads {words(reads, ' ')} and writes {words(writes, ' ')}"
                         for name, (reads, writes) in ((first, a), (second, b))
                     )
-                    return f"tablet {tablet}: {reader}, but {other}"
+                    return f"{name(tablet)}: {reader}, but {other}"
         return None
 
     @always("INV-SESSION")
@@ -570,19 +583,20 @@ class Tablets(Plans, Stages):
 
         What was sent in a stage does not run once a barrier has passed since its end.
         """
+        name = self.tablet_words
         late = s.late
         if late is not None and late.runs and late.sealed:
-            return (
-                f"{late.work} of tablet {late.tablet}, sent in {late.stage}, runs after that stage"
-            )
+            what = f"{late.work} of {name(late.tablet)}"
+            return f"{what}, sent in {late.stage}, runs after that stage"
         return None
 
     @always()
     def one_per_host(self, s: TabletsState) -> str | None:
         """A tablet has at most one replica on a node."""
+        name = self.tablet_words
         for tablet, row in enumerate(s.tablets):
             if len({each.host for each in row.replicas}) < len(row.replicas):
-                return f"tablet {tablet} has two replicas on one node: {words(row.replicas)}"
+                return f"{name(tablet)} has two replicas on one node: {words(row.replicas)}"
         return None
 
     @sometimes()
@@ -665,7 +679,7 @@ class Tablets(Plans, Stages):
         """The state as a person reads it: every tablet, what is in hand, the cluster."""
         late = s.late
         return {
-            **{f"tablet {i}": row_said(row) for i, row in enumerate(s.tablets)},
+            **{self.tablet_words(i): row_said(row) for i, row in enumerate(s.tablets)},
             "decided of tablets": "nothing" if s.command is None else self.said(s, s.command),
             "late RPC": "none" if late is None else f"{late.work} sent in {late.stage}",
             **self.control.readable(s.control),

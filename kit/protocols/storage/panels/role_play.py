@@ -162,7 +162,7 @@ def answers_text(scene: Scene) -> str:
 def draw_sends(scene: Scene) -> Frag:
     """Draw the real replica, the last messages with its answers, and what you may send to it."""
     row = facts.real(scene.model, scene.state)
-    talk = list(events(scene))
+    talk = events(scene)
     earlier = len(talk) - MOST_SAID
     may = facts.sends(scene.model, scene.state)
     return h(
@@ -220,7 +220,7 @@ def sends_text(scene: Scene) -> str:
     """Write the real replica, the last messages with its answers, and what may be sent to it."""
     row = facts.real(scene.model, scene.state)
     lines = [f"  {_real_line(row)} {row.cell}"]
-    for _, event in list(events(scene))[-MOST_SAID:]:
+    for _, event in events(scene)[-MOST_SAID:]:
         if isinstance(event, Applied):
             lines.append(f"  {event.node} applies epoch {event.epoch} on its own")
         elif isinstance(event, Delivered):

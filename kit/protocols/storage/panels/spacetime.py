@@ -34,11 +34,17 @@ from kit.views.spacetime import dot as _dot
 from kit.views.spacetime import tag as _text
 
 
-def events(scene: Scene) -> Iterator[tuple[int, what.Happened]]:
-    """Yield every step on the way with its number (from 0), and what it was."""
-    for i, step in enumerate(scene.way()):
-        for event in scene.model.happened(step.before, step.action, step.after):
-            yield i, event
+def events(scene: Scene) -> Sequence[tuple[int, what.Happened]]:
+    """Every step on the way with its number (from 0), and what it was."""
+    happened = scene.model.happened
+    return scene.once(
+        "events",
+        lambda: [
+            (i, event)
+            for i, step in enumerate(scene.way())
+            for event in happened(step.before, step.action, step.after)
+        ],
+    )
 
 
 def wrong_answers(scene: Scene) -> dict[int, Breach]:
@@ -240,6 +246,10 @@ def _course(x1: float, y1: float, x2: float, y2: float, *, came: bool = True) ->
 
 def layout(scene: Scene) -> Layout:
     """Place all that happened on the way to a moment."""
+    return scene.once("layout", lambda: _laid_out(scene))
+
+
+def _laid_out(scene: Scene) -> Layout:
     m, placed = scene.model, _columns(scene)
     last = placed[-1].column if placed else -1
     nodes = ("you", m.replica) if isinstance(m, Replica) else (*m.coordinators, *m.history.replicas)

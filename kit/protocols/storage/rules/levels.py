@@ -25,6 +25,7 @@ repair nothing); for what ``answered`` loses, scylladb/scylladb, issue 20458; M.
 on one order of all requests, H. Attiya, A. Bar-Noy and D. Dolev (1995) on reads that write back.
 """
 
+from functools import lru_cache
 from typing import Literal, get_args
 
 from msgspec import Struct
@@ -103,6 +104,7 @@ def enough(wanted: Quotas, answered: int) -> bool:
     return all((quota.replicas & answered).bit_count() >= quota.needed for quota in wanted)
 
 
+@lru_cache(1024)
 def promised(write: Level, read: Level, same_datacenter: bool, factors: tuple[int, ...]) -> bool:
     """Whether a read at one level always sees a write at the other, whatever moves.
 

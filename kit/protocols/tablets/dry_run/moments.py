@@ -113,13 +113,24 @@ def changes(before: Moment, after: Moment, names: Mapping[str, str]) -> Iterator
         if old is None or new is None:
             count = counted(len(new or old or ()), "tablet")
             yield Change(table, f"{'is new' if old is None else 'is gone'}, with {count}")
-        elif len(old) != len(new):
-            how = "split" if len(new) > len(old) else "merged"
-            yield Change(table, f"{how}: {len(old):,} tablets → {len(new):,}")
-        else:
-            for at, last in enumerate(sorted(new)):
-                if last in old:
-                    yield from _of_tablet(f"{table} {at}", old[last], new[last], names)
+            continue
+        said = [
+            f"{'split' if len(new) > len(old) else 'merged'}: {len(old):,} tablets → {len(new):,}"
+        ]
+        said = [*said * (len(old) != len(new)), *_of_resize(table, before, after)]
+        if said:
+            yield Change(table, "; ".join(said))
+        for at, last in enumerate(sorted(new) if len(old) == len(new) else ()):
+            if last in old:
+                yield from _of_tablet(f"{table} {at}", old[last], new[last], names)
+
+
+def _of_resize(table: str, before: Moment, after: Moment) -> Iterator[str]:
+    """Another decision on a table's resize, in words."""
+    old, new = (each.opened.maps[table] for each in (before, after))
+    was, now = ((each.resize_type, each.resize_seq_number) for each in (old, new))
+    if was != now:
+        yield f"resize {was[0]}, number {was[1]} → {now[0]}, number {now[1]}"
 
 
 def _of_nodes(before: Moment, after: Moment, names: Mapping[str, str]) -> Iterator[Change]:

@@ -296,8 +296,9 @@ class KnownNodes(Struct):
         self.nodes[host] = replace(node, role=role)
 
     def check(self, field: str, host: str, place: Place) -> None:
-        """Check that a file speaks of a node as the others do. BadInput for another host, or
-        another place of one.
+        """Check that a file speaks of a node as the others do, and add what these do not know.
+
+        BadInput for another host, or another place of one.
         """
         node = self.nodes.get(host)
         if node is None:
@@ -307,6 +308,8 @@ class KnownNodes(Struct):
             if said_ and SOMEWHERE not in (said_, others) and said_ != others:
                 allowed = f"{others}, as in the other files; are all files from one cluster?"
                 raise BadInput(f"{field} {host} {what}", said_, allowed)
+        dc, rack = (own if own != SOMEWHERE else said_ or SOMEWHERE for _, said_, own in said)
+        self.nodes[host] = replace(node, datacenter=dc, rack=rack)
 
 
 def known_nodes(
@@ -333,7 +336,7 @@ def known_nodes(
         text = read_text(status, "--status", LARGEST_FILE)
         _add_status(known, parse_status_text(text, source_name(status)).nodes, source_name(status))
     if loads is not None:
-        _add_loads(known, loads)
+        _add_loads(known, loads, edition)
     if not known.nodes:
         known.warnings.append(
             "no file describes the nodes (--topology, --status): racks are unknown"
@@ -344,6 +347,13 @@ def known_nodes(
         known.warnings.append(
             "no --topology: each node is given as many shards as its replicas show"
         )
+    placeless = [
+        host
+        for host, node in sorted(known.nodes.items())
+        if known.nodes and SOMEWHERE in (node.datacenter, node.rack)
+    ]
+    if placeless and (topology, status, loads) != (None, None, None):
+        known.warnings.append(f"no file gives the datacenter and rack of {few(placeless)}")
     total = sum(node.shards for node in known.nodes.values())
     check_room(table.source, f"{total} shards", total * BYTES_A_SHARD)
     without = [host for host, node in sorted(known.nodes.items()) if not node.capacity]
@@ -414,7 +424,7 @@ def _add_status(known: KnownNodes, listed: Iterable[Seen], source: str) -> None:
             known.stands(host, node.health == "excluded")
 
 
-def _add_loads(known: KnownNodes, loads: PathLike) -> None:
+def _add_loads(known: KnownNodes, loads: PathLike, edition: Edition) -> None:
     """Capacities, and where nothing else tells of nodes, these as well."""
     listed = bool(known.nodes)
     gone = known.topology.table.rows if known.topology else ()
@@ -449,7 +459,25 @@ def _add_loads(known: KnownNodes, loads: PathLike) -> None:
                 f"{load.host} is {is_} in {source_name(loads)} but {other} in the topology: the "
                 "two dumps were read at different times"
             )
-        known.nodes[load.host] = replace(node, capacity=load.capacity or 0)
+        known.nodes[load.host] = replace(node, capacity=load.effective or load.capacity or 0)
+    heard = [load for load in given if load.host in known.nodes]
+    if edition == "server" and any(load.effective for load in heard):
+        gross = [load.host for load in heard if load.capacity and not load.effective]
+        known.warnings += _capacities(source_name(loads), gross)
+
+
+def _capacities(source: str, gross: Sequence[str]) -> Iterator[str]:
+    """Lines on what is full at 100%.
+
+    Source: published ``load_per_node`` (what is free, and what tablets take, is what is balanced by
+    size), and the option ``force_capacity_based_balancing``.
+    """
+    yield "100% is effective_capacity; no file says if the cluster is set to use storage_capacity"
+    if gross:
+        yield (
+            f"{source} does not give the effective_capacity of {few(gross)}, so storage_capacity "
+            "is used there: these loads look lower than they are"
+        )
 
 
 # -- maps ------------------------------------------------------------------------------------------

@@ -105,19 +105,26 @@ def _wanted(
     if not isinstance(operations, Iterable):
         raise BadInput("operations", operations, f"lines: {FORM}")
     lines = operations.splitlines() if isinstance(operations, str) else operations
-    requests = [
-        (REQUESTS[node.role != "leaving"], node.host)
+    own = {
+        node.host: REQUESTS[node.role != "leaving"]
         for node in opened.nodes
         if node.role in TO_DRAIN
-    ]
+    }
+    requests = [(word, host) for host, word in own.items()]
     lost: list[str] = []
     balance = False
     for line in lines:
         word, host = _parsed(opened, line)
         if word == "balance":
             balance = True
+        elif host in own:
+            allowed = (
+                f"another node; the files already have {own[host]} of this one under way, and "
+                "kit.rehearse follows it without this line"
+            )
+            raise BadInput("operation", line, allowed)
         elif word != RF_CHANGE and host in (*lost, *(each for _, each in requests)):
-            raise BadInput("operation", line, "each node once, counting the dump's own requests")
+            raise BadInput("operation", line, "each node once")
         elif word == "lose":
             lost.append(host)
         else:
@@ -162,8 +169,9 @@ def check_under_way(opened: OpenedTablets) -> None:
     for row in given.table.rows:
         draining = row.node_state in DRAINED and state == "tablet_draining"
         if row.node_state in IN_TRANSITION and not draining:
-            allowed = "normal, none or left, or a node whose tablets are draining; a rehearsal of "
-            allowed += "tablets starts only when no other node operation is under way"
+            allowed = "normal, none or left, or a node whose tablets are draining. This operation "
+            allowed += "is under way and moves no more tablets: python -m kit topology "
+            allowed += f"{given.source.rpartition('/')[0] or given.source} says what comes next"
             raise BadInput(f"{given.source} node_state of {row.host_id}", row.node_state, allowed)
     if state not in ("", "tablet_migration", "tablet_draining"):
         allowed = "null, tablet_migration or tablet_draining for a rehearsal of tablets"
@@ -286,6 +294,10 @@ def _dump(
         for number, tablet in enumerate(tablets)
         if tablet.transition and tablet.transition != "restore"
     )
+    table = None if opened.topology is None else opened.topology.table
+    versions = (1, 1)
+    if table is not None and table.version is not None:
+        versions = (table.version, table.fence_version or 0)
     return TabletDump(
         shards=tuple(node.shards for node in nodes),
         tables=tuple(tables),
@@ -302,4 +314,6 @@ def _dump(
         transitions=tuple(transitions),
         target_size=opened.target_size,
         rack_lists=tuple(sorted(opened.rack_lists())),
+        version=versions[0],
+        fence_version=versions[1],
     )

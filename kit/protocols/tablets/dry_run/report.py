@@ -27,6 +27,7 @@ class TabletNode(Struct, frozen=True):
     """A node: its tablets, their bytes as far as known, and the part of its capacity they take.
 
     ``up`` is true where nothing tells. A tablet in transition counts as if that had succeeded.
+    ``unsized`` are the tablets whose bytes no file gives.
     """
 
     host: str
@@ -39,6 +40,8 @@ class TabletNode(Struct, frozen=True):
     most_on_a_shard: int
     least_on_a_shard: int
     bytes: int | None
+    unsized: int
+    capacity: int | None
     utilisation: float | None
 
 
@@ -155,6 +158,9 @@ def _nodes(opened: OpenedTablets) -> Iterator[TabletNode]:
     # The balancer counts small replicas, and those that are not known, for more.
     held = np.zeros(len(given.nodes), np.int64)
     np.add.at(held, given.rows.nodes[known], given.rows.sizes[known])
+    # Where a tablet has fewer replicas than others there is nobody, of no size.
+    without = given.rows.nodes[~known & (given.rows.nodes >= 0)]
+    unsized = np.bincount(without, minlength=len(given.nodes))
     for code, node in enumerate(opened.nodes):
         shards = counts.held[counts.first[code] : counts.first[code + 1]]
         size = None if opened.sizes is None else int(held[code])
@@ -163,7 +169,7 @@ def _nodes(opened: OpenedTablets) -> Iterator[TabletNode]:
             node.role,
             node.host not in gone,
             *(int(shards.sum()), int(shards.max()), int(shards.min())),
-            size,
+            *(size, int(unsized[code]), node.capacity or None),
             size / node.capacity if size is not None and node.capacity else None,
         )
 

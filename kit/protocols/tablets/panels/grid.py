@@ -472,9 +472,9 @@ def draw_grid(
         list(_over(above, lies, room.strip, grid.led_by, news)),
         list(_shard_heads(lies, grid)),
         [_row(prefix, host, lies, held[host.name], left, news) for host in grid.hosts],
-        list(_client(tablet, lies, room.strip + CLIENT, above=above)) if tablet else None,
+        list(_client(grid, tablet, lies, room.strip + CLIENT, above=above)) if tablet else None,
         [
-            _arrow(prefix, tablet, each, lies, each.key in marks)
+            _arrow(prefix, grid.called(tablet), each, lies, each.key in marks)
             for tablet in grid.moving
             for each in _comes(grid, tablet)
             if replica_spot(each.key) not in lit
@@ -555,10 +555,12 @@ def asked_lines(grid: TabletGrid) -> Iterator[str]:
         held = [each.place for each in held_replicas(tablet)]
         for does, write in (("reads", False), ("writes", True)):
             names = [str(place) for place in held if tablet.is_used(place, write=write)]
-            yield f"a client {does} tablet {tablet.number} at {', '.join(names) or 'no shard'}"
+            yield f"a client {does} {grid.called(tablet)} at {', '.join(names) or 'no shard'}"
 
 
-def _client(tablet: PlacedTablet, lies: GridLayout, high: float, *, above: Above) -> Iterator[Frag]:
+def _client(
+    grid: TabletGrid, tablet: PlacedTablet, lies: GridLayout, high: float, *, above: Above
+) -> Iterator[Frag]:
     """A client of a tablet, below what stands over the grid, with lines to the eyes and the pencils
     that it goes by: straight, or past the chips that are before.
     """
@@ -585,7 +587,7 @@ def _client(tablet: PlacedTablet, lies: GridLayout, high: float, *, above: Above
     x = lies.left - 6
     yield h(
         "g",
-        h("title", f"a client of tablet {tablet.number}"),
+        h("title", f"a client of {grid.called(tablet)}"),
         box(-11, -11, 22, 22, "head", 5),
         h("text", "cl", y=5, text_anchor="middle", class_="letter-of small"),
         k="client",
@@ -846,10 +848,9 @@ def _comes(grid: TabletGrid, tablet: PlacedTablet) -> Iterator[HeldReplica]:
                 yield each
 
 
-def _arrow(
-    prefix: str, tablet: PlacedTablet, held: HeldReplica, lies: GridLayout, marks: bool
-) -> Frag | None:
+def _arrow(prefix: str, name: str, held: HeldReplica, lies: GridLayout, marks: bool) -> Frag | None:
     """From the half that leaves to the half that comes, bent so that it passes beside others."""
+    tablet = held.tablet
     source = f"{tablet.table}:{tablet.number}:{held.slot}"
     if source not in lies.chips or held.key not in lies.chips:
         return None
@@ -859,7 +860,7 @@ def _arrow(
         return None
     return h(
         "g",
-        h("title", f"tablet {tablet.number}: {way.kind}, {way.stage}"),
+        h("title", f"{name}: {way.kind}, {way.stage}"),
         list(_drawn_way(lies, lies.chips[source], lies.chips[held.key], marks, bool(share))),
         k=f"{prefix}way:{held.key}",
         class_="taken" if share or not marks else "planned",
@@ -962,13 +963,14 @@ def grid_text(grid: TabletGrid) -> str:
     """Write the grid: a line for each shard that has tablets, then one for each transition."""
     lines = grid_lines(grid)
     for tablet in grid.moving:
+        name = grid.called(tablet)
         for way in tablet.ways:
             ends = [" ".join(map(str, each)) for each in (way.sets.leaving, way.sets.pending)]
             places = " → ".join(filter(None, ends))
-            lines.append(f"tablet {tablet.number}: {way.kind} in {way.stage} {places}".rstrip())
+            lines.append(f"{name}: {way.kind} in {way.stage} {places}".rstrip())
             used = (" ".join(map(str, each)) for each in (way.reads, way.writes))
             if way.reads != way.writes:
-                lines.append("tablet {}: reads {}; writes {}".format(tablet.number, *used))
+                lines.append("{}: reads {}; writes {}".format(name, *used))
     lines += asked_lines(grid)
     return "\n".join(f"  {line}" for line in lines)
 
@@ -1124,11 +1126,10 @@ def _search(grid: TabletGrid) -> Frag:
 
 def _where(grid: TabletGrid, tablet: PlacedTablet) -> str:
     """Where a tablet is: its replicas, and where a transition brings it."""
-    name = f"tablet {tablet.number}" + (f" of {tablet.table}" if len(grid.tables) > 1 else "")
     ways = "".join(
         f"; {way.kind} in {way.stage} to {', '.join(map(str, way.sets.new))}" for way in tablet.ways
     )
-    return f"{name}: {', '.join(map(str, tablet.replicas))}{ways}"
+    return f"{grid.called(tablet)}: {', '.join(map(str, tablet.replicas))}{ways}"
 
 
 def summary(grid: TabletGrid) -> str:

@@ -312,7 +312,8 @@ def _columns(scene: Scene) -> list[Column]:
     names = (*COLUMNS[:2], "endpoints", *COLUMNS[2:]) if differ else COLUMNS
     heads = CALLED if differ else {}
     columns = (Column(heads.get(name, name), name, none=NULL) for name in names)
-    return [Column("tablet", "number"), *columns]
+    table = [Column("table", "table")] if len(scene.model.layout.tables) > 1 else []
+    return [*table, Column("tablet", "number"), *columns]
 
 
 def _caption(scene: Scene) -> str:
@@ -323,11 +324,12 @@ def _caption(scene: Scene) -> str:
 
 def _table(scene: Scene) -> Iterator[str]:
     """The cells that are not null, a line for each row."""
-    columns = _columns(scene)[1:]
+    columns = [each for each in _columns(scene) if each.head not in ("table", "tablet")]
+    several = len(scene.model.layout.tables) > 1
     for row in _rows(scene):
         cells = ((column.head, column.cell(row)) for column in columns)
         said = "; ".join(f"{name} {text}" for name, text in cells if text != NULL)
-        yield f"tablet {row.number}: {said}"
+        yield f"tablet {row.number}{f' of {row.table}' * several}: {said}"
 
 
 def _references(scene: Scene) -> list[str]:
@@ -358,14 +360,16 @@ def _sessions(scene: Scene) -> Iterator[tuple[str, str, str]]:
     """A key, a sign and words for each open session, and for a late RPC, whose may be closed."""
     for each in scene.of(facts.stages):
         if each.session:
-            words = f"session {each.session}: tablet {each.tablet} in {each.stage}{_guards_here(0)}"
+            name = scene.model.tablet_words(each.tablet)
+            words = f"session {each.session}: {name} in {each.stage}{_guards_here(0)}"
             yield f"{each.tablet}:{each.session}", "✓", words
     late = scene.state.late
     if late is not None:
         permit = f"session {late.session}" if late.session else f"stage {late.stage}"
         how = "runs" if late.runs else "is on its way"
         over = ", which has ended on every node" if late.sealed else ""
-        words = f"{late.work} of tablet {late.tablet} {how}; its frozen_topology_guard is from "
+        name = scene.model.tablet_words(late.tablet)
+        words = f"{late.work} of {name} {how}; its frozen_topology_guard is from "
         yield "late", "!" if late.sealed else "…", f"{words}{permit}{over}"
         for host in dict.fromkeys(each.host for each in late.targets) if late.runs else ():
             waits = ": a barrier waits" * scene.state.is_over(late)
@@ -391,7 +395,7 @@ def _draw_barrier(scene: Scene) -> Frag:
         return h("p", "No tablet waits for a barrier.", k="no-barrier", class_="soft")
     refusal = scene.refusal(Tablets.pass_barrier())
     rest = len(runs.tablets) - MOST_ROWS
-    tablets = ", ".join(map(str, runs.tablets[:MOST_ROWS]))
+    tablets = ", ".join(map(scene.model.tablet_words, runs.tablets[:MOST_ROWS]))
     tablets += f" and {counted(rest, 'other')}" if rest > 0 else ""
     nodes = [
         h(
@@ -408,7 +412,7 @@ def _draw_barrier(scene: Scene) -> Frag:
     ]
     return h(
         "div",
-        h("p", f"Awaited by tablet{'s' * (len(runs.tablets) > 1)} {tablets}."),
+        h("p", f"Awaited by {tablets}."),
         h("p", f"The barrier cannot pass: {refusal.reason}.") if refusal else None,
         h("ul", nodes),
     )

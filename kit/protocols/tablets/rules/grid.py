@@ -154,6 +154,11 @@ class TabletGrid(Struct, frozen=True, dict=True):
                 by_place.setdefault(each.place, []).append(each)
         return {place: tuple(all_held) for place, all_held in by_place.items()}
 
+    def called(self, tablet: PlacedTablet) -> str:
+        """What a tablet is called: its number, and its table where there are several."""
+        of = f" of {tablet.table}" if len(self.tables) > 1 else ""
+        return f"tablet {tablet.number}{of}"
+
     @cached_property
     def tables(self) -> tuple[str, ...]:
         """The tables, in their order."""

@@ -17,7 +17,12 @@ from kit.engine.explain import Question, Seen, Sight, Values
 from kit.errors import BadInput, counted
 from kit.operators.importers.system_tables import beginnings
 from kit.protocols.topology.control import MOST_FAULTS
-from kit.protocols.topology.dry_run.explaining import MOST_OPERATIONS, MOST_WAYS, STAY
+from kit.protocols.topology.dry_run.explaining import (
+    MOST_OPERATIONS,
+    MOST_WAYS,
+    STAY,
+    in_one_order,
+)
 from kit.protocols.topology.dry_run.opening import OpenedTopology, asked_by, open_topology
 from kit.protocols.topology.rules.cluster import NO_ROW
 from kit.protocols.topology.rules.columns import JOINING, MEMBERS, SystemTopologyRow
@@ -89,7 +94,7 @@ def of_dumps(
         return (), tuple(about)
     states = [str(each.values["state"]) for each in seen]
     models = [*_models(opened, played, states, names, edition)]
-    ways = tuple((model, Sight(_reads)) for model in models)
+    ways = tuple((model, Sight(_reads, steps=in_one_order)) for model in models)
     return (Question("tables", seen, ways),), tuple(about)
 
 

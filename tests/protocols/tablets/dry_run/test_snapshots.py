@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+import tarfile
 from pathlib import Path
 from random import Random
 
@@ -85,6 +87,63 @@ def test_an_address_of_the_loads_is_a_name() -> None:
     assert call("tablets", FIRST, "drain", "172.20.0.14").out.startswith("d94f3d71 has 1 replica")
 
 
+def test_a_node_is_full_by_its_effective_capacity(tmp_path: Path) -> None:
+    """Balancing by size takes free space and tablets; what no file says of that is told."""
+    opened = open_tablets(FIRST)
+    assert {node.capacity for node in opened.nodes} == {900_000_000_000}
+    assert "is set to use storage_capacity" in words_of(FIRST)
+    assert "1.0 GiB of 838.2 GiB, 0.1%" in call("tablets", FIRST, "--anonymize").out
+    old = edited(FIRST, tmp_path / "old", LOADS, ("effective_capacity", "another"))
+    assert {node.capacity for node in open_tablets(old).nodes} == {1_000_000_000_000}
+    assert "effective" not in words_of(old)
+    some = edited(FIRST, tmp_path / "some", LOADS, ("03;oslo;False;900000000000", "03;oslo;False;"))
+    assert sorted(node.capacity for node in open_tablets(some).nodes)[-1] == 1_000_000_000_000
+    assert "does not give the effective_capacity of c83e2c60-" in words_of(some)
+    bad_one = edited(FIRST, tmp_path / "b", LOADS, ("03;oslo;False;9", "03;oslo;False;-9"))
+    assert "effective_capacity: got -900000000000; allowed: bytes" in bad("tablets", bad_one)
+    assert "effective" not in call("tablets", FIRST, "--edition", "documents").out
+
+
+def test_what_is_not_known_of_sizes_is_said() -> None:
+    """Bytes are those of the tablets whose size a file gives; the others are counted."""
+    said = words_of(FIRST)
+    assert "1.0 GiB of 838.2 GiB, 0.1%, 3 of unknown size" in said
+    assert "0 to 1 per shard size unknown of 838.2 GiB" in said
+
+
+def test_one_file_tells_the_place_that_another_leaves_open(tmp_path: Path) -> None:
+    """A topology without datacenters takes those of the loads; nowhere is said so."""
+    topology = "system_topology.csv"
+    without = edited(FIRST, tmp_path / "s", topology, (";datacenter;", ";elsewhere;"))
+    assert {node.datacenter for node in open_tablets(without).nodes} == {"oslo"}
+    Path(without, LOADS).unlink()
+    assert "no file gives the datacenter and rack of 5f1c0a4e-" in words_of(without)
+
+
+def test_who_keeps_a_transition_waiting_is_said() -> None:
+    """With the dump itself, to which the topology's answer points."""
+    assert "ea504e82: down, not excluded. Barriers wait for it" in words_of(FIRST)
+    assert "not excluded" not in words_of(SECOND)
+    answer = " ".join(call("tablets", FIRST, "drain", "ea50").out.split())
+    assert "it is down, so this is a removenode" in answer
+
+
+def test_a_resize_that_is_decided_is_a_change(tmp_path: Path) -> None:
+    """Also before the count of tablets is another one."""
+    later = tmp_path / "tablet_snap_260301_101600"
+    begun = edited(FIRST, later, TABLETS, (";0;;none", ";1;;split"))
+    assert "resize none, number 0 → split, number 1" in call("tablets", FIRST, begun).out
+
+
+def test_the_name_of_an_archive_is_not_shown(tmp_path: Path) -> None:
+    """Under pseudonyms an archive that is refused is named by its place."""
+    path = tmp_path / "customer.tar"
+    with tarfile.open(path, "w") as archive:
+        archive.add(f"{FIRST}/{TABLETS}", f"../{TABLETS}")
+    assert "customer" in bad("tablets", str(path))
+    assert "snapshot snapshot-1: got" in bad("tablets", str(path), "--anonymize")
+
+
 def test_the_topology_answers_who_is_down() -> None:
     """The loads of the snapshot tell, and what they do not tell is said."""
     answer = call("topology", SECOND)
@@ -127,6 +186,55 @@ def test_a_snapshot_is_rehearsed(path: str) -> None:
     said = hidden.text() + hidden.static()
     assert MARK.split(":")[0] in said.replace("&#x27;", "'")
     assert not [name for name in (*HOSTS, "bakery", "172.20", "oslo") if name in said]
+
+
+def test_a_rehearsal_begins_at_the_version_of_the_dump() -> None:
+    """With its fence; nodes have applied it."""
+    player = kit.rehearse(THIRD)
+    start = player.timeline.moments[0].state.control
+    assert (start.topology.version, start.topology.fence_version) == (52, 51)
+    assert "version 52, fence 51" in player.text()
+    alone = kit.rehearse(f"{THIRD}/{TABLETS}", "balance").timeline.state.control
+    assert alone.topology.version == 1
+
+
+def test_a_rehearsal_names_the_table_of_a_tablet() -> None:
+    """Several tables have a tablet 1: wherever one is named, so is its table."""
+    player = kit.rehearse(SECOND, "lose 7a2d")
+    timeline = player.timeline
+    said = [player.text(), player.static()]
+    for _ in range(12):
+        action = timeline.suggest()
+        if action is None:
+            break
+        timeline.do(action)
+        said += [player.text(), player.static()]
+    alone = {each[0] for text in said for each in re.finditer(r"[Tt]ablet \d+\b(?! of\b)", text)}
+    assert not alone
+    model, state = timeline.model, timeline.state
+    labels = [model.label(state, action) for action, _ in model.options(state)]
+    assert not [each for each in labels if re.search(r"work on \d|disk for \d", each)]
+
+
+def test_an_operation_that_is_under_way_is_followed(tmp_path: Path) -> None:
+    """It is not asked for twice: the line says that the files have it, and what to do."""
+    for line in ("decommission d94f", "removenode d94f", "lose d94f"):
+        with pytest.raises(BadInput, match="already have decommission of this one under way"):
+            kit.rehearse(THIRD, line)
+    first = kit.rehearse(THIRD).timeline.moments[1]
+    assert "leave" in kit.rehearse(THIRD).timeline.model.verb(first.action)
+    moved = edited(
+        THIRD, tmp_path / "s", "system_topology.csv", (";leave;", ";;"),
+        ("tablet migration", "write both read old"),
+    )  # fmt: skip
+    topology = Path(moved, "system_topology.csv")
+    rows = topology.read_text("utf-8").splitlines()
+    text = "\n".join(
+        row.replace(";normal;", ";decommissioning;") if "d94f" in row else row for row in rows
+    )
+    topology.write_text(text + "\n", "utf-8")
+    with pytest.raises(BadInput, match="python -m kit topology s says what comes next"):
+        kit.rehearse(moved, "balance")
 
 
 @pytest.mark.parametrize(

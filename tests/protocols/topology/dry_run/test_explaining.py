@@ -17,6 +17,7 @@ LINE = (
     "entered `{}` transition state\n"
 )
 JOIN = ("join group0", "commit cdc generation", "write both read old", "write both read new")
+MOVES = ("tablet migration",) * 5
 LEAVE = ("write both read old", "write both read new", "left token ring")
 
 
@@ -46,6 +47,7 @@ def test_the_journals_of_two_coordinators_are_explained() -> None:
         ("tablet migration", "tablet resize finalization"),
         ("tablet resize finalization",),
         (*JOIN[:3], JOIN[2], JOIN[3]),
+        (*JOIN[:3], LEAVE[2], *JOIN[:3], LEAVE[2]),
     ],
 )  # fmt: skip
 def test_what_the_published_coordinator_does_is_explained(
@@ -56,8 +58,32 @@ def test_what_the_published_coordinator_does_is_explained(
 
 
 @pytest.mark.parametrize(
+    "states",
+    [
+        (*MOVES, *LEAVE, "tablet migration"),
+        (*MOVES, *LEAVE, *MOVES, *JOIN, *MOVES, *LEAVE, *JOIN),
+        (*LEAVE, *MOVES) * 3,
+    ],
+)
+def test_a_node_with_many_tablets_leaves(states: tuple[str, ...], tmp_path: Path) -> None:
+    """Requests come one after another and nodes answer in one order, so that few states do."""
+    answer = call("explain", journal(tmp_path, *states), "--json")
+    (part,) = answer.json["parts"].values()
+    assert (answer.status, part["explained"]) == (0, len(states))
+    assert part["states"] < 5_000
+
+
+def test_a_state_of_the_other_edition_is_said_so(tmp_path: Path) -> None:
+    """With the edition that has it."""
+    path = journal(tmp_path, "tablet draining", *LEAVE)
+    assert "this one is in edition documents" in bad("explain", path)
+    assert call("explain", path, "--edition", "documents").status == 0
+
+
+@pytest.mark.parametrize(
     ("states", "line", "through"),
     [
+        (("tablet migration", "write both read new"), 2, "write_both_read_old"),
         (("join group0", "commit cdc generation", "write both read new"), 3, "write_both_read_old"),
         (("write both read old", "left token ring", "write both read new"), 3, ""),
         (("join group0", "write both read new"), 2, "write_both_read_old"),
