@@ -66,8 +66,10 @@ SAID = (0.5, 0.7, 0.3, 0.6, 0.4, 0.8, 0.2)
 """Where beside a wire its words stand."""
 
 
-MOST_FAR = 3
-"""Labels up to which words of what came stand away from it, if they must."""
+MOST_FAR, ALIKE = 3, 6.0
+"""Labels up to which words of what came stand away from it, if they must; and how near two places
+are, of which one is tried.
+"""
 BACK: tuple[FlowKind, ...] = ("answer", "refusal")
 """What comes back in the step in which it was asked for."""
 MOST_HIGH = 40.0
@@ -447,8 +449,13 @@ class Labels:
         aside, below = own.gap + 1 + out, own.gap + 1 + (high - LINE) / 2
         left, right, top, bottom = self.inside.edges
         offsets = _offsets(within, aside, below, out, up)
+        tried = set[tuple[int, int]]()
         for at, (right_by, down_by) in product(own.points, offsets):
             x, y = at.real + right_by, at.imag + down_by
+            if not near:  # around the points of a wire are many places that are hardly others
+                if (cell := (int(x / ALIKE), int(y / ALIKE))) in tried:
+                    continue
+                tried.add(cell)
             if x - out < left or x + out > right or y - up < top or y + up > bottom:
                 inner = min(max(y, top + up), bottom - up)  # at the edge there may be room
                 if near or x - out < left or x + out > right or abs(inner - y) > LINE / 2:
@@ -469,9 +476,9 @@ class Labels:
             else:
                 yield Box(x, y, wide, high), reach, True
                 continue
-            across, along = across - NEARER, along - NEARER
-            if near or is_beside or (abs(p - x) < across and abs(q - y) < along):
+            if near or is_beside or reach > CLOSE[1]:
                 continue
+            across, along = across - NEARER, along - NEARER
             if not any(abs(p - x) < across and abs(q - y) < along for p, q in theirs):
                 yield Box(x, y, wide, high), reach, False
 
