@@ -15,7 +15,9 @@ MOST_LINES = 200
 
 
 def terminal_shell(drill: Drill) -> Frag:
-    """The terminal before anything was typed; the module fills its parts."""
+    """The terminal before anything was typed; the module fills its parts, and then one can type:
+    a line that nobody hears would be lost.
+    """
     return h(
         "div",
         h("p", h("b", drill.kind.title), ". ", drill.kind.task, class_="kit-task", tabindex=0),
@@ -37,6 +39,7 @@ def terminal_shell(drill: Drill) -> Frag:
                 type="text",
                 autocomplete="off",
                 spellcheck="false",
+                disabled=True,
                 aria_label=say("command: Tab completes, arrow keys recall, Escape then Tab leaves"),
                 data_part="line",
             ),

@@ -34,7 +34,7 @@ from tools import core
 from tools import site as builder
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 pytestmark = pytest.mark.browser
 
@@ -215,9 +215,18 @@ def test_an_exercise_is_judged_on_its_page(page: Page, site: str) -> None:
 
 
 def test_a_drill_is_passed_by_typing(page: Page, site: str) -> None:
-    """Lines that are typed before the engine is there wait for it; Tab completes one."""
+    """Nobody can type what nobody hears. Lines that are typed before the engine is there wait for
+    it; Tab completes one.
+    """
+    line, closed = page.locator("[data-part=line]"), list[bool]()
+
+    def fetched(route: Route) -> None:
+        """The module is there, and waits for the pack before it listens."""
+        closed.append(line.is_disabled())
+        route.continue_()
+
+    page.route("**/*.pack", fetched)
     page.goto(f"{site}/drills/{LAGS}.html")
-    line = page.locator("[data-part=line]")
     first, *others = PASSING[LAGS]
     line.fill(first)
     line.press("Enter")
@@ -231,6 +240,7 @@ def test_a_drill_is_passed_by_typing(page: Page, site: str) -> None:
         line.press("Enter")
     page.locator(".kit-passed").get_by_text("✓ Passed").wait_for()
     assert page.locator(".kit-command").count() == len(PASSING[LAGS])
+    assert closed == [True]
 
 
 def test_a_search_is_stopped_and_keeps_nobody_waiting(page: Page, site: str) -> None:

@@ -14,6 +14,7 @@ class Terminal {
     el.innerHTML = model.get("shell");
     const part = (name) => el.querySelector(`[data-part=${name}]`);
     Object.assign(this, { output: part("output"), line: part("line"), options: part("options") });
+    this.line.disabled = false;
     this.parts = {};
     for (const name of ["prompt", "banner", "buttons", "side"]) this.parts[name] = part(name);
     this.shown = -1;
