@@ -264,26 +264,28 @@ class Labels:
         """The first of these places on a wire, or beside it, that nothing covers; it is covered
         from then on.
         """
-        for astray in (False, True):
-            for place, box in self._open(way, shares, beside, astray=astray):
-                self.pinned.cover(box)
-                return place
+        for place, box, _ in self._open(way, shares, beside):
+            self.pinned.cover(box)
+            return place
         return None
 
     def _open(
-        self, way: Way, shares: Sequence[float], beside: Sequence[float], *, astray: bool
-    ) -> Iterator[tuple[Place, Box]]:
-        """The places on a wire, or beside it, at which an envelope covers nothing, and that: those
-        that do not, or do, lie on another wire, so that it seems to come from somebody else.
+        self, way: Way, shares: Sequence[float], beside: Sequence[float]
+    ) -> Iterator[tuple[Place, Box, bool]]:
+        """The places on a wire, or beside it, at which an envelope covers nothing, and that; last
+        those astray: on another wire, so that it seems to come from somebody else.
         """
+        astray = list[tuple[Place, Box, bool]]()
         out = 1j * (way[3] - way[0]) / (abs(way[3] - way[0]) or 1)
         for far, share in product(beside, shares):
             place = on(way, share) + far * out
             box = envelope_box(place)
             if self.inside.holds(box) and self.pinned.is_free(box):
-                is_other = far and not (self.wires.is_free(box) and self.lines.is_free(box))
-                if bool(is_other) is astray:
-                    yield place, box
+                if far and not (self.wires.is_free(box) and self.lines.is_free(box)):
+                    astray.append((place, box, True))
+                else:
+                    yield place, box, False
+        yield from astray
 
     def with_words(
         self,
@@ -297,14 +299,14 @@ class Labels:
         no wire or, where there is no such, on none of what travels; None: there is no room.
         """
         best = None
-        for astray in (False, True):
-            seats = self._with_seats(words, way, shares, beside, astray=astray)
-            for place, box, text, seat in () if best else seats:
-                is_off = self.wires.is_free(seat)
-                if (is_off or best is None) and self._belongs(words, seat, place, way):
-                    best = place, box, text, seat
-                    if is_off:
-                        break
+        for place, box, text, seat, astray in self._with_seats(words, way, shares, beside):
+            if best and astray:
+                break
+            is_off = self.wires.is_free(seat)
+            if (is_off or best is None) and self._belongs(words, seat, place, way):
+                best = place, box, text, seat
+                if is_off:
+                    break
         if best is None:
             return None
         place, box, text, seat = best
@@ -314,22 +316,18 @@ class Labels:
         return place
 
     def _with_seats(
-        self,
-        words: str,
-        way: Way,
-        shares: Sequence[float],
-        beside: Sequence[float],
-        *,
-        astray: bool,
-    ) -> Iterator[tuple[Place, Box, tuple[str, ...], Box]]:
-        """Free places of an envelope, what it covers there, words in lines, what these cover."""
+        self, words: str, way: Way, shares: Sequence[float], beside: Sequence[float]
+    ) -> Iterator[tuple[Place, Box, tuple[str, ...], Box, bool]]:
+        """Free places of an envelope, what it covers there, words in lines, what these cover, and
+        whether it is astray.
+        """
         texts = dict.fromkeys(_in_lines(words, longest) for longest in (LONGEST, SHORT, LOW))
-        for place, box in self._open(way, shares, beside, astray=astray):
+        for place, box, astray in self._open(way, shares, beside):
             for text in texts:
                 for seat in _touching(box, text):
                     is_free = self.pinned.is_free(seat) and self.lines.is_free(seat)
                     if self.inside.holds(seat) and is_free:
-                        yield place, box, text, seat
+                        yield place, box, text, seat, astray
 
     def _belongs(self, said: str, seat: Box, place: Place, way: Way) -> bool:
         """Whether words are nearer to their own envelope than to others, whose words stay nearer to
