@@ -398,15 +398,28 @@ class Timeline:
             for action in actions:
                 self.do(action, fold=fold)
         except BaseException:
-            for moment in reversed(self.moments[count:]):
-                self.children[moment.parent].pop()
-            self._breaches = {0: ()}
-            for kept in (self.moments, self.children, self._places, self._memories):
-                del kept[count:]
-            self.at, self.tip, self._folds = former
-            self._branch()
+            self._take_back(count, *former)
             raise
         return self.now
+
+    @contextmanager
+    def foreseen(self) -> Iterator[Moment | None]:
+        """Stand one step on, as ``forward`` goes; afterwards nothing has happened."""
+        count, former = len(self.moments), (self.at, self.tip, self._folds)
+        try:
+            yield self.forward()
+        finally:
+            self._take_back(count, *former)
+
+    def _take_back(self, count: int, at: int, tip: int, folds: int) -> None:
+        """Undo what made the moments from ``count`` on."""
+        for moment in reversed(self.moments[count:]):
+            self.children[moment.parent].pop()
+            self._breaches.pop(moment.id, None)
+        for kept in (self.moments, self.children, self._places, self._memories):
+            del kept[count:]
+        self.at, self.tip, self._folds = at, tip, folds
+        self._branch()
 
     def fork(self) -> Moment:
         """Stay here and make this the tip: what is done next begins a branch of its own.

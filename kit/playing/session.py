@@ -22,7 +22,7 @@ from kit.engine import trace as traces
 from kit.engine.causes import MOST_STATES, Cause, Possible, Restored
 from kit.engine.check import Progress, Result, check
 from kit.engine.model import Model
-from kit.engine.purity import asking, error_line, uncollected
+from kit.engine.purity import asking, error_line, is_own, uncollected
 from kit.engine.timeline import LONGEST_RUN, Moment, Timeline, held
 from kit.errors import BadInput, BadType, KitError, Refusal, Refused
 from kit.playing.breaking import Breaks
@@ -367,6 +367,16 @@ class Session:
             raise
         except BaseException as error:  # of the model's own code, which may call exit(): shown here
             self.tell_refused(error_line(error))
+
+    def foresee(self) -> None:
+        """Draw what comes next while nobody waits, and send what it is made of."""
+        if not is_own(self.model):
+            return  # a student's code is called when they ask for it
+        with self.lock, uncollected():
+            base = len(self.rendered.store)
+            self.rendered.foresee()
+            if len(self.rendered.store) > base:
+                self._tell(self.rendered.update(base, len(self.rendered.moments)))
 
     # A page looks and asks for frames by itself, perhaps before it has heard of another history.
 

@@ -71,6 +71,7 @@ class RenderedTimeline:
         self._folds: Counter[int] = Counter()
         self._rest: OrderedDict[tuple[str, int], str] = OrderedDict()
         self._still: dict[int, Scene] = {}
+        self._foreseen: tuple[tuple[Any, ...], DrawnMoment] | None = None
         self.story = self._story_told()
         if closed is not None:
             self._find_causes()
@@ -197,7 +198,12 @@ class RenderedTimeline:
             self._folds[moment.fold] += 1
         new = range(first, len(self.timeline.moments))
         self.moments += map(self._blank, new)
-        for number in sorted(new, key=lambda each: each != self.timeline.at):
+        if self._foreseen is not None and new and self._is_foreseen(first):
+            self.moments[first], self._foreseen = self._foreseen[1], None
+        elif new:
+            self._forget_foreseen()
+        undrawn = [number for number in new if self.moments[number].root is None]
+        for number in sorted(undrawn, key=lambda each: each != self.timeline.at):
             if self.closed is not None or self.store.size - size < most:
                 self.moments[number] = self._drawn(number)
         for number in range(max(0, first - 1), len(self.moments)):
@@ -207,6 +213,41 @@ class RenderedTimeline:
                 first = min(first, number)
         return first
 
+    def foresee(self) -> None:
+        """Draw the next step while nobody waits: who takes it finds it drawn."""
+        number = len(self.moments)
+        if number < len(self.timeline.moments):
+            return
+        with self.timeline.foreseen() as moment:
+            if moment is None or moment.id < number or self._is_foreseen(number):
+                return
+            self._forget_foreseen()
+            origin, blank = self._origin(number), self._blank(number)
+            self._foreseen = origin, blank
+            self.moments.append(blank)
+            try:
+                self._foreseen = origin, self.draw(number)
+            finally:
+                self.moments.pop()
+
+    def _is_foreseen(self, number: int) -> bool:
+        return self._foreseen is not None and self._foreseen[0] == self._origin(number)
+
+    def _forget_foreseen(self) -> None:
+        """Another step was taken: nothing that was worked out for the one foreseen is of it."""
+        if self._foreseen is not None:
+            number, self._foreseen = self._foreseen[0][0], None
+            self._still.pop(number, None)
+            for key in [key for key in self._rest if key[1] == number]:
+                del self._rest[key]
+
+    def _origin(self, number: int) -> tuple[Any, ...]:
+        """What a moment's picture follows from, by pure rules: where it began, what was done."""
+        moment = self.timeline.moments[number]
+        scene = scene_of(self.timeline, number, self.closed, number)
+        said = scene.say, scene.why, scene.milestone, scene.suggested
+        return number, moment.parent, moment.action, moment.fold, id(scene.model), *said
+
     def full(self) -> bool:
         """Whether the store has grown past its limits."""
         return len(self.store) > MOST_TEXTS or self.store.size > MOST_CHARACTERS
@@ -214,6 +255,7 @@ class RenderedTimeline:
     def renew(self, kept: int = KEPT) -> None:
         """Begin a new store and session with the latest frames; older ones are drawn on demand."""
         self.number += 1
+        self._forget_foreseen()
         self.store = FragmentStore()
         every = range(len(self.moments))
         self.moments = list(map(self._blank, every))

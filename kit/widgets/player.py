@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from typing import Any
 
 import anywidget
@@ -115,6 +117,8 @@ class Player(Session, ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ship
 
     def _hear(self, _widget: Any, content: object, _buffers: object) -> None:
         self.hear(content)
+        with contextlib.suppress(RuntimeError):  # no loop: nobody comes back to it
+            asyncio.get_running_loop().call_soon(self.foresee)
 
     def _follow(self) -> None:
         """Let the drawer show the switches of the branch, too."""

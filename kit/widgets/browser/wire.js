@@ -47,7 +47,7 @@ export class Wire {
     if (update.position) {
       this.sequence = update.position.sequence;
       this.player.moveTo(update.position);
-    } else if (update.progress === undefined) this.player.frames.came();
+    } else if (update.moments.length) this.player.frames.came();
     if (update.progress !== undefined) this.player.breaks.told(update.progress);
     if (update.copied) this.player.breaks.copied(update.copied);
     if (update.error) this.player.refused(update.error);
