@@ -55,6 +55,7 @@ def states_of(model: Any) -> set[Any]:
     return seen
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("given", SMALL)
 def test_all_that_properties_read_is_reached(given: dict[str, Any]) -> None:
     """Fewer states, the same verdict, and each of them shows what a state of the model does."""

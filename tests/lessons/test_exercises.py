@@ -46,6 +46,7 @@ def test_a_right_answer_passes(name: str) -> None:
     assert_passed(name)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.spec("H-011")
 @pytest.mark.parametrize("name", sorted(first_of_each_form()))
 def test_so_it_does_in_a_fresh_process(name: str) -> None:

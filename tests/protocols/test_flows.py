@@ -82,7 +82,7 @@ def absent(scene: Scene) -> set[str]:
     return {f"strip:{name}" for name in scene.model.names if name not in present}
 
 
-@pytest.mark.sweep(6)
+@pytest.mark.sweep(12)
 @pytest.mark.parametrize("history", list(histories()))
 def test_flows_go_between_parts_that_are_there(history: Callable[[], Timeline]) -> None:
     """Every frame of every scenario can be drawn: no two parts of one share a key, or the store

@@ -134,6 +134,7 @@ def bare(frag: Frag) -> Frag | None:
     return Frag(frag.tag, attrs, tuple(kid for kid in kids if kid is not None), frag.key)
 
 
+@pytest.mark.sweep(2)
 @SOME_AND_OTHERS
 @pytest.mark.parametrize("model", sorted(entries()))
 def test_a_step_changes_the_picture(model: str, others: bool) -> None:

@@ -82,7 +82,7 @@ BROKEN_OFF = """() => {
 }"""
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize(
     "name", [*FIRST, "tcm/two-datacenters", "topology/coordinator-dies", "gossip/both-sides"]
 )

@@ -47,7 +47,7 @@ def small(page: Page, least: float) -> set[str]:
     return found
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", [*FIRST, *PAIRS])
 def test_letters_are_large_enough(reader: Page, pages: Pages, name: str) -> None:
     """At least 13 pixels on the smallest board; in the projector at least 22, and its picture has

@@ -91,6 +91,7 @@ def check_board(seen: dict[str, Any]) -> None:
     assert seen["over"] <= 0
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", LANDING)
 def test_every_step_is_legible_and_moves_no_slot(reader: Page, pages: Pages, name: str) -> None:
     """From the first step of a scenario to the last every slot keeps its place and its size, and no
@@ -99,14 +100,14 @@ def test_every_step_is_legible_and_moves_no_slot(reader: Page, pages: Pages, nam
     check_board(seen_on(reader, pages(name), SMALL, tabs=True))
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", LANDING)
 def test_so_it_is_in_a_usual_window(reader: Page, pages: Pages, name: str) -> None:
     """The same where pictures have more room."""
     check_board(seen_on(reader, pages(name), USUAL, tabs=False))
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", FIRST)
 def test_so_it_is_in_a_narrow_window(reader: Page, pages: Pages, name: str) -> None:
     """The same on half a screen, where the badges have a line of their own, in the dark theme."""
@@ -115,7 +116,7 @@ def test_so_it_is_in_a_narrow_window(reader: Page, pages: Pages, name: str) -> N
     reader.emulate_media(color_scheme="light")
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", FIRST)
 def test_letters_are_as_large_and_clear_in_one_column(
     reader: Page, pages: Pages, name: str
@@ -144,7 +145,7 @@ WIDE_TABLES = """() => {
 }"""
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", FIRST)
 def test_tables_fit_one_column(reader: Page, pages: Pages, name: str) -> None:
     """No table scrolls sideways there: long names are broken at their joints."""
@@ -156,7 +157,7 @@ def test_tables_fit_one_column(reader: Page, pages: Pages, name: str) -> None:
 WIDER = "(all, least) => all.forEach(({ style }) => { style.minWidth = least; })"
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", FIRST)
 def test_axe_finds_nothing_serious(reader: Page, pages: Pages, name: str) -> None:
     """Names, roles, scopes and contrast hold on every tab of every model's page, and on the whole
@@ -188,7 +189,7 @@ HOSTS = "page-has-heading-one"
 """What the page around a Player has to have, not the Player."""
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", FIRST)
 def test_axe_finds_nothing_on_a_live_player(desk: MakeDesk, name: str) -> None:
     """Not even what is minor, in the light and in the dark, also with the sheet of what waits and
@@ -230,7 +231,7 @@ MISSED = """() => [...document.querySelectorAll(".kp-picture svg [data-of]:has(>
   }).map((one) => one.dataset.of)"""
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", FIRST)
 def test_a_box_is_hit_in_its_middle(reader: Page, pages: Pages, name: str) -> None:
     """A press on a drawn box of a thing is a press on that thing, also where the box is empty."""

@@ -79,7 +79,7 @@ LEFT_OVER = """() => {
 }"""
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", FIRST)
 def test_no_part_keeps_the_look_of_the_step_before(reader: Page, pages: Pages, name: str) -> None:
     """Whatever moves, comes or goes, each part looks as one that is drawn for the first time."""
@@ -90,7 +90,7 @@ def test_no_part_keeps_the_look_of_the_step_before(reader: Page, pages: Pages, n
     reader.emulate_media(reduced_motion="no-preference")
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", FIRST)
 def test_colours_that_the_reader_chose_leave_nothing_invisible(
     reader: Page, pages: Pages, name: str
@@ -112,7 +112,7 @@ def test_colours_that_the_reader_chose_leave_nothing_invisible(
     reader.emulate_media(forced_colors="none")
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", FIRST)
 def test_twice_as_large_nothing_is_cut(reader: Page, pages: Pages, name: str) -> None:
     """At 200 % no word is cut, small, or over another, and nothing has to be scrolled sideways."""
@@ -126,7 +126,7 @@ def test_twice_as_large_nothing_is_cut(reader: Page, pages: Pages, name: str) ->
     assert [flaw for flaw in found if not flaw.endswith(free)] == []
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", FIRST)
 def test_nothing_moves_on_request(reader: Page, pages: Pages, name: str) -> None:
     """With reduced motion no step of any family starts an animation; without it some do."""

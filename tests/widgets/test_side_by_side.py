@@ -50,6 +50,7 @@ def here(page: Page) -> str:
     return page.locator(".kp-where").inner_text()
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", [pair.name for pair in PAIRS])
 def test_keys_lead_to_each_row_of_a_page_without_a_kernel(
     reader: Page, written: dict[str, Path], name: str

@@ -207,6 +207,7 @@ def test_the_worked_bootstrap_leaves_data_on_c() -> None:
         assert all(state.cells[code] == last.state.cells[code] for state in todo)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.spec("B-026")
 @pytest.mark.parametrize(("written", "read"), [(103, 101), (100, 102)])
 @pytest.mark.parametrize("delay", [1, 4])

@@ -88,6 +88,7 @@ def searched(name: str) -> Result:
     return check(build("raft", SEARCHES[name][0]))
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[pytest.mark.deep] * (n in LONG)) for n in SEARCHES]
 )

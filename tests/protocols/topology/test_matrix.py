@@ -41,6 +41,7 @@ def ended(model: Any, state: ControlState, seeds: range, where: str) -> Iterator
         yield end
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     ("edition", "seeds"),
     [("server", FEW), *(pytest.param(edition, MANY, marks=DEEP) for edition in EDITIONS)],

@@ -68,6 +68,7 @@ def after(timeline: Timeline, kinds: Iterable[type]) -> Timeline:
     return timeline
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("number", range(len(RUNS)), ids=NAMES)
 def test_every_frame_is_sound(number: int) -> None:
     """Keys are unique, every panel has words as well as a picture, every drawing a label."""

@@ -173,6 +173,7 @@ LOSES = (
 )
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(("spoiled", "rf"), LOSES)
 @pytest.mark.parametrize("operation", ["bootstrap", "decommission"])
 @pytest.mark.parametrize("edition", EDITIONS)

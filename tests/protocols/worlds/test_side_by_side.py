@@ -159,6 +159,7 @@ def test_one_steps_on_along_the_stories() -> None:
     assert other.model.verb(other.timeline.now.action).startswith("epochs ")
 
 
+@pytest.mark.sweep(3)
 @every_pair
 def test_a_run_is_saved_linked_and_opened_again_like_any_other(pair: Pair, tmp_path: Path) -> None:
     """As a trace, as a link to any story of the model, and as what a notebook keeps."""
