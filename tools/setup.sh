@@ -27,57 +27,23 @@ begun=$(date +%s)
 
 # --- 1. a Python ---------------------------------------------------------------------------------
 # A name on PATH may be a shim that does not run, or a Debian Python without venv: so each is tried.
-# Of those that fit the first is taken, unless another is half as fast again: one that a version
-# manager has compiled without profiling takes twice as long for everything as a distribution's.
-probe='
-import sys
-print("%d.%d" % sys.version_info[:2], end=" ")
-import venv, ensurepip
-from time import perf_counter
-def taken():
-    begun, total = perf_counter(), 0
-    for number in range(1000000):
-        total += number
-    return perf_counter() - begun
-print(int(1000 * min(taken() for _ in range(5))) + 1)
-'
-on_path() {
-    for name in python3.11 python3.12 python3.13 python3 python; do
-        IFS=:
-        for folder in $PATH; do
-            [ -x "$folder/$name" ] && printf '%s\n' "$folder/$name"
-        done
-        unset IFS
-    done
-}
-# The milliseconds at the end of what the probe says; none for who does not tell.
-speed_of() { case $1 in *' '*) printf %s "${1##* }" ;; esac; }
-is_slower() { [ -n "$1" ] && [ -n "$2" ] && [ $((2 * $1)) -gt $((3 * $2)) ]; }
-python='' version='' speed='' without_venv='' unsupported='' slower=''
-IFS='
-'
-for candidate in ${wanted:-$(on_path)}; do
-    unset IFS
+probe='import sys; print("%d.%d" % sys.version_info[:2]); import venv, ensurepip'
+python='' version='' without_venv='' unsupported=''
+for candidate in ${wanted:-python3.11 python3.12 python3.13 python3 python}; do
     command -v "$candidate" >/dev/null 2>&1 || continue
-    said=$("$candidate" -c "$probe" 2>/dev/null)
-    status=$? found=${said%% *}
+    found=$("$candidate" -c "$probe" 2>/dev/null)
+    status=$?
     case $found in
     3.11 | 3.12 | 3.13)
-        if [ $status -ne 0 ]; then
-            without_venv=${without_venv:-$found}
-        elif [ -z "$python" ] || is_slower "$speed" "$(speed_of "$said")"; then
-            slower=$python
-            python=$candidate version=$found speed=$(speed_of "$said")
+        if [ $status -eq 0 ]; then
+            python=$candidate version=$found
+            break
         fi
+        without_venv=${without_venv:-$found}
         ;;
-    ?*)
-        name=$candidate
-        [ -n "$wanted" ] || name=${candidate##*/}
-        case $unsupported in *" $name is $found;"*) ;; *) unsupported="$unsupported $name is $found;" ;; esac
-        ;;
+    ?*) unsupported="$unsupported $candidate is $found;" ;;
     esac
 done
-unset IFS
 if [ -z "$python" ]; then
     [ -n "$without_venv" ] && fail "Python $without_venv here has no venv module:" \
         "install it (Debian, Ubuntu: sudo apt-get install python$without_venv-venv)," \
@@ -87,7 +53,7 @@ if [ -z "$python" ]; then
     fail "no supported Python:${unsupported:- none found on PATH;} needed is 3.11, 3.12 or 3.13;" \
         "install one, or name it: make PYTHON=/path/to/python3.12"
 fi
-say "[1/4] Python $version ($(command -v "$python")${slower:+, faster than $slower})"
+say "[1/4] Python $version ($(command -v "$python"))"
 
 # --- 2. the environment --------------------------------------------------------------------------
 here=$("$venv/bin/python" -c 'import sys, pip; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
@@ -97,8 +63,6 @@ case $here in
 esac
 if [ -n "$here" ]; then
     say "[2/4] virtual environment $venv is there (Python $here)"
-    is_slower "$(speed_of "$("$venv/bin/python" -c "$probe" 2>/dev/null)")" "$speed" &&
-        say "      its Python is slower than $python: to use that one, \`rm -r $venv\` and set up again"
 else
     say "[2/4] making the virtual environment $venv"
     "$python" -m venv --clear "$venv" || fail "could not make $venv with $python (see above)"

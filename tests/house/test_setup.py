@@ -130,38 +130,6 @@ def test_a_shim_that_runs_nothing_is_passed_over(machine: Machine) -> None:
     assert "[1/4] Python 3.12 (" in result.stdout
 
 
-def fast(milliseconds: int) -> str:
-    """A good Python that takes so long for the work by which they are compared."""
-    return GOOD.replace("ensurepip*) echo 3.12", f"ensurepip*) echo 3.12 {milliseconds}")
-
-
-@pytest.mark.parametrize(("first", "second", "taken"), [(90, 59, 2), (90, 61, 1), (40, 90, 1)])
-def test_a_python_that_is_half_as_fast_again_is_taken(
-    machine: Machine, first: int, second: int, taken: int
-) -> None:
-    """What a version manager compiled may take twice as long; a small difference is only chance."""
-    one, two = machine.python("python3.11", fast(first)), machine.python("python3", fast(second))
-    result = machine.set_up()
-    assert result.returncode == 0, result.stderr
-    words = f"[1/4] Python 3.12 ({one})"
-    if taken == 2:
-        words = f"[1/4] Python 3.12 ({two}, faster than {one})"
-    assert words in result.stdout
-
-
-def test_an_environment_with_a_slow_python_says_so(machine: Machine) -> None:
-    """It is kept, for a network may be missing, and one line says how to change it."""
-    slow = machine.python("python3.11", fast(90))
-    assert machine.set_up().returncode == 0
-    slow.unlink()
-    quick = machine.python("python3", fast(30))
-    (machine.folder / "pyproject.toml").write_text("[project]\nname = 'kit'\n")
-    result = machine.set_up()
-    assert result.returncode == 0, result.stderr
-    assert "[2/4] virtual environment .venv is there" in result.stdout
-    assert f"its Python is slower than {quick}: to use that one, `rm -r .venv`" in result.stdout
-
-
 def test_no_network_is_one_line(machine: Machine) -> None:
     """When pip cannot reach its index, the line says so and that the command can be repeated."""
     machine.python("python3", GOOD)
