@@ -27,6 +27,8 @@ def left_to_deep(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
     """
     tests = defaultdict[str, list[pytest.Item]](list)
     for item in items:
+        if any(item.iter_markers("deep")):
+            continue  # of these no landing takes any
         tests[item.nodeid.partition("[")[0]].append(item)
     for test, cases in tests.items():
         for mark in cases[0].iter_markers("sweep"):

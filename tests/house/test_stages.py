@@ -117,10 +117,13 @@ def test_a_landing_takes_an_even_share_of_a_sweep(cases: int, share: int) -> Non
 
 
 def test_what_no_landing_takes_of_a_sweep_is_left_to_the_deep_tests() -> None:
-    """All other cases, of each test apart; a test that is no sweep is run whole."""
+    """All other cases, of each test apart; a test that is no sweep is run whole. Cases that are
+    deep anyhow are no part of what is shared.
+    """
 
-    def item(name: str, *marks: object) -> Any:
-        return SimpleNamespace(nodeid=name, iter_markers=lambda kind: [*marks])
+    def item(name: str, *marks: object, deep: bool = False) -> Any:
+        of = {"sweep": marks, "deep": (pytest.mark.deep,) * deep}
+        return SimpleNamespace(nodeid=name, iter_markers=lambda kind: iter(of[kind]))
 
     half = SimpleNamespace(args=(2,))
     cases = [item(f"a::{name}[{i}]", half) for i in range(6) for name in ("b", "c")]
@@ -128,6 +131,9 @@ def test_what_no_landing_takes_of_a_sweep_is_left_to_the_deep_tests() -> None:
     here = {f"a::{name}[{i}]" for name in ("b", "c") for i in taken(f"a::{name}", 6, 2)}
     assert {*left} | here == {one.nodeid for one in cases}
     assert len(left) == len(here) == 6
+    both = [item(f"a::b[{i}]", half, deep=i % 2 == 1) for i in range(12)]
+    landing = {one.nodeid for one in both} - {one.nodeid for one in left_to_deep(both)}
+    assert len(landing - {f"a::b[{i}]" for i in range(1, 12, 2)}) == 3
     for wrong in ((), (1,), ("3",), (2, 3)):
         with pytest.raises(pytest.UsageError, match="sweep"):
             [*left_to_deep([item("a::b", SimpleNamespace(args=wrong))])]
