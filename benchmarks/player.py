@@ -87,7 +87,7 @@ MEASURE = """async ([act, box, count]) => {
     const watch = new MutationObserver(() => { watch.disconnect(); done(); });
     watch.observe(node, { subtree: true, childList: true, characterData: true, attributes: true });
   });
-  const sleep = () => new Promise((done) => setTimeout(done, 30));
+  const sleep = () => new Promise((done) => setTimeout(done, act.rest));
   const pause = async () => {
     do await sleep(); while (document.querySelector(`${box} [aria-busy=true]`));
   };
@@ -109,10 +109,12 @@ MEASURE = """async ([act, box, count]) => {
 }"""
 
 # The counter changes with what is seen; pages that nobody sees follow, and are waited for.
-PLAYER_CLICK = {"of": "[data-do=step]", "watch": ".kp-where"}
-PLAYER_SCRUB = {"of": "[data-do=scrub]", "watch": ".kp-where", "scrub": True}
-BARE_CLICK = {"of": "button", "watch": "div:last-child"}
-BARE_SCRUB = {"of": "input", "watch": "div:last-child", "scrub": True}
+# After a click both rest for a tenth of a second: nobody presses sooner, and the next step is drawn
+# by then, or not. A slider goes on at once.
+PLAYER_CLICK = {"of": "[data-do=step]", "watch": ".kp-where", "rest": 100}
+PLAYER_SCRUB = {"of": "[data-do=scrub]", "watch": ".kp-where", "rest": 30, "scrub": True}
+BARE_CLICK = {"of": "button", "watch": "div:last-child", "rest": 100}
+BARE_SCRUB = {"of": "input", "watch": "div:last-child", "rest": 30, "scrub": True}
 
 
 def at(times: list[float], share: float) -> float:
