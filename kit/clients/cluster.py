@@ -82,12 +82,13 @@ class ServedCluster:
 
         Raises Refused where another cluster is shown meanwhile.
         """
-        t = timeline or self.timeline
-        here: Any = t.here
-        if tuple(here.names) != self.names:
-            raise Refused("a different cluster is now shown: serve that one")
-        run = tuple(t.moments[each] for each in t.path(t.at))
-        return DrillMoment(t.here, run, self.names[at])
+        with self.lock:  # a step that is only drawn ahead has not happened
+            t = timeline or self.timeline
+            here: Any = t.here
+            if tuple(here.names) != self.names:
+                raise Refused("a different cluster is now shown: serve that one")
+            run = tuple(t.moments[each] for each in t.path(t.at))
+            return DrillMoment(t.here, run, self.names[at])
 
     def catalog(self, at: int) -> Catalog:
         """The tables of a node."""

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from kit.clients.cluster import ServedCluster
 from kit.engine.model import fingerprint
 from kit.engine.registry import build, model_names
+from kit.errors import Refused
 from kit.playing.session import Line, Session
 from tests.views.test_store import flat
 
@@ -114,3 +116,39 @@ def test_at_the_end_nothing_is_foreseen() -> None:
     session.goto(0)
     session.foresee()
     assert len(page.texts) == known
+
+
+def test_programs_wait_while_a_step_is_drawn_ahead() -> None:
+    """What they read of a node is read under the lock that is held meanwhile: it has happened."""
+    session, _ = opened("tcm")
+    cluster = ServedCluster(session)
+    assert cluster.lock is session.lock
+    inside: list[bool] = []
+
+    class Watched:
+        """The lock, which tells when somebody is inside."""
+
+        def __enter__(self) -> None:
+            inside.append(True)
+
+        def __exit__(self, *raised: object) -> None:
+            inside.append(False)
+
+    cluster.lock = Watched()  # type: ignore[assignment]
+    run = cluster.catalog(0).now.run
+    assert inside == [True, False]
+    assert len(run) == 1
+
+
+def test_who_cannot_go_on_is_told_when_they_press(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step that is refused is not drawn ahead, and nothing is said of it before."""
+    session, page = opened("tcm")
+
+    def refused() -> None:
+        raise Refused("not now")
+
+    monkeypatch.setattr(session.timeline, "forward", refused)
+    session.foresee()
+    assert len(page.roots) == 1
+    with pytest.raises(Refused, match="not now"):
+        session.step()
