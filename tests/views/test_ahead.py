@@ -134,7 +134,7 @@ def test_programs_wait_while_a_step_is_drawn_ahead() -> None:
         def __exit__(self, *raised: object) -> None:
             inside.append(False)
 
-    cluster.lock = Watched()  # type: ignore[assignment]
+    cluster.lock = Watched()  # type: ignore[assignment]  # a stand-in
     run = cluster.catalog(0).now.run
     assert inside == [True, False]
     assert len(run) == 1
