@@ -356,6 +356,7 @@ class Session:
             with self.lock, uncollected():  # a page waits: what is garbage goes afterwards
                 if isinstance(message, Act):
                     self.perform(message)
+                    self._rest()
                 elif isinstance(message, Look):
                     self._look(message)
                 elif isinstance(message, Need):
@@ -368,6 +369,9 @@ class Session:
             raise
         except BaseException as error:  # of the model's own code, which may call exit(): shown here
             self.tell_refused(error_line(error))
+
+    def _rest(self) -> None:
+        """A control was used, and who used it looks at what came of it: nothing else is to do."""
 
     def foresee(self) -> None:
         """Draw what comes next while nobody waits, and send what it is made of."""

@@ -117,6 +117,9 @@ class Player(Session, ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ship
 
     def _hear(self, _widget: Any, content: object, _buffers: object) -> None:
         self.hear(content)
+
+    def _rest(self) -> None:
+        """Draw the next step as soon as the kernel has answered."""
         with contextlib.suppress(RuntimeError):  # no loop: nobody comes back to it
             asyncio.get_running_loop().call_soon(self.foresee)
 

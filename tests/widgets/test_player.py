@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gc
 import gzip
@@ -55,6 +56,30 @@ def test_buttons_and_methods_make_the_same_trace() -> None:
     plain.do(found[plain.model])
     saved = [traces.dumps(one.save()) for one in (by_hand.timeline, by_call.timeline, plain)]
     assert saved[0] == saved[1] == saved[2]
+
+
+def test_after_a_control_was_used_the_next_step_is_drawn() -> None:
+    """On the kernel's loop, once the press is answered; a page that only opens costs nothing."""
+    player, said = quiet()
+    texts = len(player.rendered.store)
+
+    async def used() -> None:
+        page = {"message": "sync", "texts": texts, "moments": 1, "session": "0"}
+        player._hear(None, page, None)
+        await asyncio.sleep(0)
+        assert len(player.rendered.store) == texts
+        press(player, "step")
+        await asyncio.sleep(0)
+
+    asyncio.run(used())
+    moved, ahead = said[-2:]
+    assert moved["position"] is not None
+    assert not ahead.get("position")
+    assert ahead["texts"]
+    assert not ahead["moments"]
+    known = len(player.rendered.store)
+    player.step()
+    assert len(player.rendered.store) == known
 
 
 @pytest.mark.spec("H-005")
