@@ -36,7 +36,7 @@ NOT_INSIDE = (
     "test_trace_files.py::test_writing_replaces_the_old_file_at_once",
 )
 ALL = sorted(path for path in FOLDER.glob("test_*.py") if path.stem not in ELSEWHERE)
-SOME = ("test_check", "test_declared")
+SOME = ("test_actors",)
 PROGRAM = """
 import json, os
 import pytest
@@ -89,8 +89,8 @@ def passed(folder: Path, files: list[Path]) -> int:
 
 
 def test_some_tests_of_the_engine_pass_inside(folder: Path) -> None:
-    """Searches and declared models."""
-    assert passed(folder, [FOLDER / f"{name}.py" for name in SOME]) > 40
+    """Searches of a model over every network."""
+    assert passed(folder, [FOLDER / f"{name}.py" for name in SOME]) > 60
 
 
 @pytest.mark.deep

@@ -58,7 +58,7 @@ def test_nodes_must_send_messages() -> None:
         Room("tcm")
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("source", MODELS)
 def test_what_others_do_changes_nothing_that_a_node_knows(source: str) -> None:
     """In a random run a step changes the row and the past of the node whose turn it is alone."""

@@ -449,6 +449,7 @@ def test_a_history_has_a_last_request(served: Served) -> None:
     assert requests.MOST_REQUESTS > 3
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", server_places())
 def test_every_cluster_with_tools_can_be_connected_to(name: str) -> None:
     """All its tables are read as their columns say, at the start and at the end."""

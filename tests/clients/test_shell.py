@@ -54,6 +54,7 @@ def test_it_writes_and_reads(served: Served) -> None:
     assert "by hand" in shell(served, "K2", "USE ks; SELECT * FROM items")
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [

@@ -125,6 +125,7 @@ def test_check_bounded() -> None:
     )
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("word", [*SAFEGUARDS, *SAFEGUARDS.values()])
 def test_check_without_a_safeguard(word: str) -> None:
     """Each safeguard off, by id or by name, is found out in its smallest configuration."""
@@ -144,6 +145,7 @@ def entry_properties() -> Any:
     return build("tcm").properties
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("word", list(SAFEGUARDS))
 def test_smallest_configurations_are_clean_otherwise(word: str) -> None:
     """With the safeguard on, the same configuration is searched whole without violation."""

@@ -246,7 +246,7 @@ def words_of(case: Sequence[Word], folder: Path, random: Random | None) -> list[
     return words
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
 @examples(8)

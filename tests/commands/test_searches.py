@@ -205,6 +205,7 @@ MODELS = ("tcm", "dataplane", "coordinator", "replica")
 GUARDS = [(name, guard.id) for name in MODELS for guard in entry_of(name).safeguards]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(("model", "guard"), GUARDS)
 def test_a_safeguard_off_is_found_at_once(model: str, guard: str) -> None:
     """Without parameters the safeguard's smallest configuration is searched: few states."""

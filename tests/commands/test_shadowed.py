@@ -46,6 +46,7 @@ def told(start: tuple[str, ...], words: tuple[str, ...], folder: Path) -> tuple[
     return done.returncode, done.stdout, done.stderr.replace(str(folder), "")
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize("start", SAFE)
 def test_the_command_kit_takes_no_module_from_the_folder(

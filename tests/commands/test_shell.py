@@ -93,6 +93,7 @@ def test_nowhere_to_write() -> None:
     assert answer.stderr == b"kit: output: Bad file descriptor\n"
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252", "utf-8", "utf-16"])
 def test_encodings(tmp_path: Path, encoding: str) -> None:
     """Whatever stdout can encode: texts and JSON come out; plain signs stand for ours."""

@@ -55,7 +55,7 @@ def states_of(model: Any) -> set[Any]:
     return seen
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("given", SMALL)
 def test_all_that_properties_read_is_reached(given: dict[str, Any]) -> None:
     """Fewer states, the same verdict, and each of them shows what a state of the model does."""
@@ -87,6 +87,7 @@ def test_an_election_is_a_hundred_times_smaller(record_property: Any) -> None:
     assert (alone.violation, both.violation, both.unreached) == (None, None, ())
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("guard", [g for g in entry_of("raft").safeguards if g.id in SEARCHED])
 def test_what_breaks_without_a_safeguard_breaks_in_larger_steps(guard: Any) -> None:
     """Both searches find the harm, and the run of the larger steps is one of the model."""

@@ -28,7 +28,7 @@ def test_some_models_have_goals() -> None:
     assert "tcm" in WITH_GOALS
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", WITH_GOALS)
 def test_every_fair_schedule_comes_to_its_end(name: str) -> None:
     """From wherever walks ended, in the configuration they start from: within 1,000 steps."""

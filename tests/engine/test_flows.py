@@ -102,6 +102,7 @@ def moved(name: str) -> Iterator[tuple[Model[Any, Any], type]]:
                 state = after
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", [name for name in entries() if name != "worlds"])
 def test_what_is_said_to_move_does_somewhere(name: str) -> None:
     """Random walks meet, for each type said to move something, a step that does.

@@ -47,6 +47,7 @@ def replayed(saved: Trace) -> None:
     assert again.save() == timeline.save()
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("path", WHOLE, ids=lambda path: path.stem)
 def test_a_saved_trace_is_replayed_to_its_end(path: Path) -> None:
     """By its actions alone, whatever the model has learnt since."""

@@ -91,7 +91,7 @@ LESS = {
 }
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", LESS)
 def test_less_than_complete_never_reads_so(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither in words nor by a tick: what was left out is named instead."""

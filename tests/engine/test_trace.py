@@ -29,7 +29,7 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 @given(st.lists(st.tuples(st.integers(0, 100), st.integers(0, 100)), max_size=25))
 @examples(8)

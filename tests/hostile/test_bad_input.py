@@ -404,6 +404,7 @@ NAMED = [
 ]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(("slot", "habit"), [*STOPPED, *NAMED])
 def test_a_students_fault_is_named(slot: str, habit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The function that does not come back, its signature or its answer, with its line."""

@@ -52,7 +52,7 @@ HARNESSES = (
 )
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("harness", HARNESSES, ids=lambda harness: harness.name)
 def test_some_hostile_cases(harness: Harness, tmp_path: Path) -> None:
     """Whatever comes, the answer is success or one line; the seeds are in the message."""

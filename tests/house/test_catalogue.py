@@ -25,6 +25,7 @@ def test_what_holds_a_row_is_judged(shown: Shown) -> None:
     assert shown.judge.title
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("shown", "guard"), PAIRS, ids=[f"{one.model}-{one.name}-{guard}" for one, guard in PAIRS]
 )

@@ -170,6 +170,7 @@ def test_what_is_no_notebook_is_told(tmp_path: Path) -> None:
         read_lesson(path)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     "name",
     [

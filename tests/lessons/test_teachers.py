@@ -56,7 +56,7 @@ def test_answers_of_each_kind() -> None:
 FUNCTIONS = [name for name, task in tasks().items() if task.wants == "function"]
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_function_is_answered_in_python_alone(name: str) -> None:
     """The code that is filled in defines the function by itself, and the judge has passed it."""

@@ -24,7 +24,7 @@ def is_character(part: Frag) -> bool:
     return (part.get("class") or "").startswith("character")
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", entries())
 def test_the_moments_of_a_walk_are_drawn(name: str) -> None:
     """No key is used twice in a frame, whatever happened before; a node has one kind of key."""

@@ -40,7 +40,7 @@ def harmed(model: Any, most: int) -> None:
     assert found.complete or found.states == most
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(("name", "guard"), GUARDS)
 def test_a_model_goes_on_behind_the_harm(name: str, guard: Safeguard) -> None:
     """No state that can be reached without a safeguard is one that rules or judges fail on."""

@@ -116,6 +116,7 @@ def test_lamps_go_out_only_without_a_safeguard(path: Path) -> None:
     )
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("path", files().values(), ids=lambda path: path.stem)
 def test_a_scenario_opens_in_the_player(path: Path) -> None:
     """A file gives a history to walk through, at its start, that can be saved and loaded."""

@@ -76,6 +76,7 @@ def wanted(line: str, block: tuple[str, ...]) -> tuple[str, ...]:
     return (*names, *(name for name in block if name == "multi_step_operation"))
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", STORIES)
 def test_what_is_printed_is_what_is_published(name: str) -> None:
     """At each moment, on each machine in turn: labels, fields and columns in the published order.

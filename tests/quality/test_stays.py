@@ -30,6 +30,7 @@ def steps(model: Model[Any, Any], seed: int) -> Iterator[tuple[Any, Any]]:
         state = after
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", sorted(entries()))
 def test_a_step_that_leaves_its_part_breaks_no_promise(name: str) -> None:
     """In the default configuration, and with each safeguard off."""

@@ -42,7 +42,7 @@ def players(one: Lesson) -> list[str]:
     return [text for text in shown if PLAYER.match(text)]
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @each
 def test_every_player_that_is_stored_opens_again(
     one: Lesson, monkeypatch: pytest.MonkeyPatch

@@ -208,7 +208,7 @@ WAITING = re.compile(r"[^.;\n]*\b(?:waits|wait for|must wait|awaited|stuck)\b[^.
 """What a picture, its table or its badges may not say while nothing waits."""
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("model", sorted(entries()))
 def test_all_who_are_missing_stand_before_a_gate(model: str) -> None:
     """At every step of every run those whom a refusal names stand before closed gates, no others

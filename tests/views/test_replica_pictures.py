@@ -55,7 +55,7 @@ def scenarios() -> list[str]:
     return [f"{name}/{each.name}" for name in FAMILIES for each in known[name].scenarios]
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("source", scenarios())
 def test_a_step_changes_the_picture(source: str) -> None:
     """At least 85 of 100 steps do, and never two one after the other do not: of these all do."""

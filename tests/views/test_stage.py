@@ -134,7 +134,7 @@ def bare(frag: Frag) -> Frag | None:
     return Frag(frag.tag, attrs, tuple(kid for kid in kids if kid is not None), frag.key)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @SOME_AND_OTHERS
 @pytest.mark.parametrize("model", sorted(entries()))
 def test_a_step_changes_the_picture(model: str, others: bool) -> None:
@@ -502,6 +502,7 @@ def crossed(frag: Frag) -> Iterator[str]:
                             if covers(each, at))  # fmt: skip
 
 
+@pytest.mark.sweep(3)
 @SOME_AND_OTHERS
 @pytest.mark.parametrize("model", PORTED)
 def test_no_wire_runs_behind_anybody(model: str, others: bool) -> None:
@@ -618,6 +619,7 @@ MOST_AWAY = 40.0
 """How far words are from their envelope at most, without a line to it."""
 
 
+@pytest.mark.sweep(3)
 @SOME_AND_OTHERS
 @pytest.mark.parametrize("model", PORTED)
 def test_words_far_from_their_envelope_have_a_line_to_it(model: str, others: bool) -> None:

@@ -50,7 +50,7 @@ def homeless(scene: Scene) -> Iterator[str]:
                 yield button.text()
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", [n for n in FIRST if n.partition("/")[0] not in IN_TIME])
 def test_each_action_has_a_thing_to_press(name: str) -> None:
     """By its name, or as what the leader does, or who stands aside."""

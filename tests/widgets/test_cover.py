@@ -73,6 +73,7 @@ def test_the_end_is_told_kindly() -> None:
     )
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", [*entries()])
 def test_a_cover_says_what_is_at_stake(name: str) -> None:
     """What could go wrong, by a safeguard against it; else what must hold."""

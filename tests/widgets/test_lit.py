@@ -216,7 +216,7 @@ WALKED = (
 )
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", WALKED)
 def test_every_part_is_lit_to_be_seen_and_kept_by_enter(desk: MakeDesk, name: str) -> None:
     """Brackets light each part of a picture, whatever it is about, so that it looks otherwise;

@@ -205,6 +205,7 @@ LOGS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
 """What may go wrong in a log by messages, and a run in which each of it happens."""
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", LOGS)
 def test_every_fault_of_a_log_by_press_key_and_line(desk: MakeDesk, name: str) -> None:
     """Buttons and keys in turn, and again the other way round: the traces are the scenario's."""

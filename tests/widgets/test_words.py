@@ -224,7 +224,7 @@ PLAYED = (
 )
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", PLAYED)
 def test_longer_words_fit(

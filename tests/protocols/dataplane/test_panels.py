@@ -84,7 +84,7 @@ def words(drawn: Frag) -> list[str]:
     return [one.text() for one in drawn.walk() if one.tag == "text"]
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_every_frame_of_every_scenario_is_sound(path: Path) -> None:
     """Keys are unique, every panel has words as well as a picture, every drawing a label."""

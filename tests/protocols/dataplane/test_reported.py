@@ -64,6 +64,7 @@ def test_every_judge_has_a_broken_variant() -> None:
     assert judges(whole) == {*BROKEN, *UNREACHED}
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_search_reports_what_is_broken(name: str) -> None:
     """With all judges looking, the one that the variant breaks is the one that is reported."""

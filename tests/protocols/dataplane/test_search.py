@@ -28,7 +28,7 @@ from tests.protocols.storage.proofs import assert_holds, assert_needed
 MOST_STATES = 1_000_000
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.spec("B-025", "B-039", "A-020", "A-043")
 @pytest.mark.parametrize("name", CLEAN)
 def test_no_run_breaks_a_promise(name: str) -> None:

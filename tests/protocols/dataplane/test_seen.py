@@ -207,7 +207,7 @@ def test_the_worked_bootstrap_leaves_data_on_c() -> None:
         assert all(state.cells[code] == last.state.cells[code] for state in todo)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.spec("B-026")
 @pytest.mark.parametrize(("written", "read"), [(103, 101), (100, 102)])
 @pytest.mark.parametrize("delay", [1, 4])
@@ -290,6 +290,7 @@ def test_the_same_request_side_by_side() -> None:
     assert any("write 1 is done." in text.split("|")[-1] for text in lines)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.spec("B-039")
 @pytest.mark.parametrize("lag", range(5))
 def test_no_lag_of_a_coordinator_breaks_a_promise(lag: int) -> None:

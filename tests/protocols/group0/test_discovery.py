@@ -41,7 +41,7 @@ def test_there_are_54_graphs_and_three_of_them_make_two_groups() -> None:
     assert [shown(graph) for graph in TWO_GROUPS] == ["A: B: C:AB", "A: B:AC C:", "A:BC B: C:"]
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.spec("C-024")
 @pytest.mark.parametrize("graph", [g for g in THREE if g not in TWO_GROUPS], ids=shown)
 def test_three_nodes_make_one_group_whatever_the_order(graph: dict[str, Names]) -> None:

@@ -54,6 +54,7 @@ CONFIGURATIONS: dict[str, tuple[dict[str, Any], int, int, tuple[str, ...]]] = {
 }
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_all_holds_in_every_reachable_state(name: str) -> None:
     """The search is complete, all promises hold, every client can still be answered."""

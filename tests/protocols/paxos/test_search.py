@@ -38,6 +38,7 @@ STATES = [
 ]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(("given", "states"), STATES)
 def test_nothing_breaks(given: dict[str, Any], states: int) -> None:
     """Every state is seen, and so many there are; one value an epoch, and none is lost."""

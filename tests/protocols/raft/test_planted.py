@@ -408,7 +408,7 @@ def test_there_are_twenty() -> None:
     assert len({(each.where, each.wrong) for each in MISTAKES}) == len(MISTAKES)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("mistake", MISTAKES, ids=name_of)
 def test_a_mistake_is_found_and_shrunk(mistake: Mistake) -> None:
     """Within its budget, by the promise that it breaks, and in few steps."""

@@ -88,7 +88,7 @@ def searched(name: str) -> Result:
     return check(build("raft", SEARCHES[name][0]))
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[pytest.mark.deep] * (n in LONG)) for n in SEARCHES]
 )
@@ -106,7 +106,7 @@ def test_elections_of_three_terms_elect_one_leader_each() -> None:
     assert (result.complete, result.violation, result.states) == (True, None, 64_991)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(("name", "states"), ALIKE.items())
 def test_servers_that_begin_alike_are_searched_once(
     name: str, states: int, record_property: Any
@@ -121,7 +121,7 @@ def test_servers_that_begin_alike_are_searched_once(
     assert factor > 1.9
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     "guard",
     [

@@ -115,6 +115,7 @@ def test_a_promise_breaks_without_a_refusal(name: str, rule: str, promise: str) 
     assert violation.property == promise
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(("name", "rule"), [(n, r) for n in HARMLESS for r in sorted(HARMLESS[n])])
 def test_a_harmless_refusal_is_shown_to_be_so(name: str, rule: str) -> None:
     """It refuses something, and a complete search without it breaks no promise."""

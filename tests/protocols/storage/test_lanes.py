@@ -55,6 +55,7 @@ def struck(drawn: Frag) -> list[str]:
     ]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("story", STORIES)
 def test_no_arrow_strikes_a_word(story: str) -> None:
     """In no step: each message has a column of its own, and those on their way are side by side."""

@@ -34,7 +34,7 @@ SCENARIOS = ["bootstrap", "decommission", "rf3", "move", "replace", "removenode"
              "two-bootstraps", "cancel", "crash-and-resume", "gap", "two-datacenters"]  # fmt: skip
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_every_frame_of_every_scenario_is_sound(name: str) -> None:
     """Keys are unique, and every panel has words as well as a picture."""

@@ -47,7 +47,7 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_the_text_refines_the_implementation(name: str) -> None:
     """Every reachable step of edition documents is its image in the other edition, if only a

@@ -47,6 +47,7 @@ CONFIGURATIONS: dict[str, tuple[dict[str, Any], int, int]] = {
 SMALL = [name for name, (_, states, _) in CONFIGURATIONS.items() if states < 2000]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.spec("A-009")
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_all_holds_in_every_reachable_state(name: str) -> None:

@@ -21,6 +21,7 @@ EPOCH = """(epoch) => [...document.querySelectorAll(".kp-stage .badges *")]
 
 
 @pytest.mark.browser
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.spec("A-017", "A-022", "A-023", "A-024", "A-025", "A-026", "A-028", "A-034", "H-006")
 @pytest.mark.spec("A-030", "A-031", "A-032", "A-033")

@@ -56,7 +56,7 @@ def test_those_who_can_be_reached_hear_the_address() -> None:
         ]
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.spec("G-043")
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize(

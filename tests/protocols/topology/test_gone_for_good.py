@@ -29,7 +29,7 @@ def judged(edition: str, nodes: int, asks: str, *, helped: bool = True) -> Any:
     return check(model, goals, monitors=())
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(("edition", "nodes", "asks"), CASES)
 def test_an_operation_ends_without_a_restart(edition: str, nodes: int, asks: str) -> None:
     """Whoever dies, whenever: once it is ignored the operation succeeds, or is rolled back."""
@@ -46,7 +46,7 @@ HELD_UP = [
 ]
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(("edition", "nodes", "asks"), CASES)
 def test_where_only_a_restart_would_help_progress_is_red(
     edition: str, nodes: int, asks: str

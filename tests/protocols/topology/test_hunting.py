@@ -23,7 +23,7 @@ def variant_of(model: str, id_: str) -> Variant:
     return Variant(model, {**guard.smallest, **hunts()[model].budgets}, guard)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(("model", "id_"), EVERY)
 def test_every_variant_is_broken_and_every_wrong_name_is_refuted(model: str, id_: str) -> None:
     """A search finds what is broken; the right name passes, and any other of the hunt is refuted by

@@ -41,7 +41,7 @@ def ended(model: Any, state: ControlState, seeds: range, where: str) -> Iterator
         yield end
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("edition", "seeds"),
     [("server", FEW), *(pytest.param(edition, MANY, marks=DEEP) for edition in EDITIONS)],
@@ -74,6 +74,7 @@ NOWHERE = {
 }
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.spec("D-047", "D-048")
 @pytest.mark.parametrize("seeds", [FEW, pytest.param(MANY, marks=DEEP)], ids=str)
 @pytest.mark.parametrize("edition", EDITIONS)

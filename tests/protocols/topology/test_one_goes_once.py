@@ -34,6 +34,7 @@ def complete(model: str, edition: Edition, pair: tuple[str, str], **given: Any) 
     assert result.complete
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("pair", PAIRS, ids=" then ".join)

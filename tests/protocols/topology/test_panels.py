@@ -68,7 +68,7 @@ def after(timeline: Timeline, kinds: Iterable[type]) -> Timeline:
     return timeline
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("number", range(len(RUNS)), ids=NAMES)
 def test_every_frame_is_sound(number: int) -> None:
     """Keys are unique, every panel has words as well as a picture, every drawing a label."""
@@ -76,6 +76,7 @@ def test_every_frame_is_sound(number: int) -> None:
         check_frame(scene)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("number", range(len(RUNS)), ids=NAMES)
 def test_what_travels_has_its_ends_in_the_frame(number: int) -> None:
     """Whatever moves goes from one keyed part of the frame to another."""

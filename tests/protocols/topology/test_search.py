@@ -28,7 +28,7 @@ def searched(edition: Edition, words: str, **given: Any) -> Any:
     return result
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.spec("D-033", "D-049")
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("words", [*OPERATIONS, *SMALL])
@@ -57,6 +57,7 @@ def test_each_operation_with_a_crash_and_a_new_coordinator(words: str, edition: 
     searched(edition, words, crashes=1, changes=1)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.spec("D-048", "D-049")
 @pytest.mark.parametrize(("words", "edition"), LONG)
 def test_the_longest_operations_with_a_crash(words: str, edition: Edition) -> None:
@@ -72,7 +73,7 @@ def test_a_crash_a_failure_and_a_new_coordinator_at_once(edition: Edition, words
     searched(edition, words, crashes=1, changes=1, failures=1)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.spec("D-024", "D-025", "D-045", "F-008")
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("words", OPERATIONS)
@@ -83,7 +84,7 @@ def test_each_operation_with_a_late_stream_and_a_client(edition: Edition, words:
     searched(edition, words, late=1, clients=1)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("words", OPERATIONS)
 @pytest.mark.parametrize("given", [{"late": 1}, {"clients": 1}], ids=str)
 def test_a_failure_in_edition_documents_keeps_versions_and_sessions(
@@ -93,6 +94,7 @@ def test_a_failure_in_edition_documents_keeps_versions_and_sessions(
     searched("documents", words, failures=1, **given)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("given", [{"tablets": 1}, {"tablets": 1, "on_tablets": ("C",)}], ids=str)
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("words", ["join D", "leave C", "remove C"])

@@ -33,6 +33,7 @@ def test_each_edition_counts_its_way() -> None:
         assert [(quota.replicas, quota.needed) for quota in quotas] == wanted
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("operation", "edition"),
     [

@@ -173,7 +173,7 @@ LOSES = (
 )
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(("spoiled", "rf"), LOSES)
 @pytest.mark.parametrize("operation", ["bootstrap", "decommission"])
 @pytest.mark.parametrize("edition", EDITIONS)

@@ -48,6 +48,7 @@ REPORTED: dict[str, Broken] = {
 }
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", REPORTED)
 def test_a_search_reports_it(name: str) -> None:
     """Judged alone, each promise is broken by what was broken for it."""

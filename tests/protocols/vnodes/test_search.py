@@ -28,7 +28,7 @@ MOST_STATES = 300_000
 RARELY = {"commit": 0.1, "crash": 0.02, "lose": 0.05}
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.spec("D-013", "D-019", "D-020", "D-021", "D-024", "D-025")
 @pytest.mark.parametrize("name", CLEAN)
 def test_no_run_breaks_a_promise(name: str) -> None:

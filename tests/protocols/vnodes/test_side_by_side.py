@@ -52,6 +52,7 @@ def test_both_are_the_same_model() -> None:
     assert SHARED == ["S-05", "S-06", "S-07", "S-08", "S-57"]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_with_its_safeguards_either_keeps_every_write(operation: str) -> None:
     """The same operation on the same ring, searched whole under both."""
@@ -59,6 +60,7 @@ def test_with_its_safeguards_either_keeps_every_write(operation: str) -> None:
     assert verdict("dataplane", epochs) is verdict("vnodes", versions) is None
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("id_", SHARED)
 def test_without_one_either_breaks_the_same_promise(id_: str) -> None:
     """The safeguard off, each on its smallest configuration: the same property is broken first."""

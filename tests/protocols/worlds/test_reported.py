@@ -32,6 +32,7 @@ def still(model: Model[Any, Any]) -> Model[Any, Any]:
     return model
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", PROMISES)
 def test_a_search_reports_it(name: str) -> None:
     """A world breaks its promise while the other one stands still; where both do, no story ends."""

@@ -233,6 +233,7 @@ def test_a_promise_that_breaks_is_named_by_its_world() -> None:
     assert all(title.startswith("Epochs (CEP-21): ") for title in broken)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("pair", "word", "broken"),
     [

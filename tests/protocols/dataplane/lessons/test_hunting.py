@@ -35,7 +35,7 @@ def variant_of(model: str, id_: str) -> Variant:
     return Variant(model, {**guard.smallest, **hunts()[model].budgets}, guard)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("model", "id_"),
     [pytest.param(*one, marks=[pytest.mark.deep] * (one in LONG)) for one in EVERY],

@@ -70,6 +70,7 @@ def steps_of(desk: DrillDesk) -> list[str]:
 
 
 @pytest.mark.spec("G-026")
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("edition", WHOLE)
 def test_the_whole_procedure_is_walked_by_keyboard(drilling: MakeDrill, edition: str) -> None:
     """Typed line by line; picture, checklist and grade follow."""

@@ -237,6 +237,7 @@ def test_an_operation_that_is_under_way_is_followed(tmp_path: Path) -> None:
         kit.rehearse(moved, "balance")
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     "words",
     [("tablets", FIRST), ("tablets", SECOND, "balance"), ("tablets", FIRST, SECOND, THIRD),

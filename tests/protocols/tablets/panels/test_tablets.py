@@ -39,7 +39,7 @@ def stage(name: str) -> Callable[[Any], bool]:
     return lambda s: any(each.stage == name for each in s.tablets[0].transitions)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_every_step_is_drawn_whole(name: str) -> None:
     """In every step of every scenario keys are unique and each panel has words and a label."""

@@ -30,6 +30,7 @@ SMALL: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("name", SMALL)
 def test_a_table_is_resized(edition: Edition, name: str) -> None:

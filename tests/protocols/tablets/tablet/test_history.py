@@ -156,7 +156,7 @@ SPOILED: dict[str, tuple[Spoils, bool, str]] = {
 }
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", SPOILED)
 def test_a_spoiled_table_is_found_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another selector, a stage or a barrier less: a promise breaks, and mostly a write is lost."""

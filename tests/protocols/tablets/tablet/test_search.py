@@ -36,7 +36,7 @@ LEFT_BEHIND = (
 """B's old data is on its way to A as both learn of the deletion and the repair is given up."""
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", CLEAN)
 def test_no_run_breaks_a_promise(name: str) -> None:
     """The search is complete, ways back included, and finds no harm from any schedule."""

@@ -247,6 +247,7 @@ REPAIRED: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", REPAIRED)
 def test_a_repair_afterwards_harms_nothing(name: str) -> None:
     """Complete with all guards on: a tablet that moves, or does not, and is repaired in the end."""

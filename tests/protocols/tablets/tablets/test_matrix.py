@@ -31,7 +31,7 @@ FEW, MANY = range(2), range(20)
 DEEP = pytest.mark.deep
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.spec("E-019", "E-021")
 @pytest.mark.parametrize(
     ("edition", "seeds"),

@@ -31,7 +31,7 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_the_tracks_refine_the_opaque_one(edition: Edition, name: str) -> None:

@@ -95,6 +95,7 @@ def test_one_command_has_the_schema_and_a_transition_of_every_tablet(edition: Ed
     assert shown("tablets").count("D:0") == 1
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.spec("F-020")
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_its_rpcs_need_the_nodes_with_replicas_alone(edition: Edition) -> None:
         assert [each.error for each in state.control.topology.requests] == [ends_in_error]
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.spec("F-013")
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize(

@@ -120,6 +120,7 @@ def _shown(desk: Desk) -> int:
     return path[int(desk.page.input_value("[data-do=scrub]"))]
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_is_accessible_and_fits(browser: Browser, exported: Path, scheme: Any) -> None:
     """At 1280 by 720 and on a telephone nothing is cut off; axe finds nothing in either theme."""

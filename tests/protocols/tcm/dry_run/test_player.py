@@ -281,6 +281,7 @@ def ring_of(rows: list[dict[str, Any]]) -> str:
     return json.dumps({"partitioner": {"low": 0, "high": 200_000}, "nodes": rows, "keyspaces": []})
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", ["{0}", "{x}", "a{", "}b", "{0.__class__}", "{name!r}", "%s"])
 def test_a_name_is_no_pattern(name: str) -> None:
     """Braces in the names of keyspaces, nodes and places stay what they are."""

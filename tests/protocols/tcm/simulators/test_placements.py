@@ -64,6 +64,7 @@ def test_nodes_come_and_go(nodes: int, rf: int, at_once: int) -> None:
     assert last.rows < 15
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.spec("B-078", "B-079")
 @pytest.mark.parametrize(
     "sizes",
