@@ -75,6 +75,7 @@ def test_all_that_properties_read_is_reached(given: dict[str, Any]) -> None:
     assert less.ordered
 
 
+@pytest.mark.deep
 def test_an_election_is_a_hundred_times_smaller(record_property: Any) -> None:
     """Three voters, four messages under way: 34,198 states, 256 together with symmetry."""
     model = build("raft", {**ELECTION, "most_in_flight": 4})

@@ -18,7 +18,7 @@ from kit.engine.recorded import RecordedRun, itf_of
 from kit.engine.registry import build, entries
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from tests.examples import TIMES, examples
+from tests.examples import examples, share_of
 from tests.saying import like
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "itf"
@@ -200,7 +200,7 @@ def test_values_are_written_in_the_words_of_the_format() -> None:
 def test_a_run_of_any_model_comes_back(name: str) -> None:
     """Out and in: the same states and names; and once more out, the same text."""
     model = build(name)
-    for seed in range(2 * TIMES):
+    for seed in range(share_of(2)):
         timeline = Timeline(model)
         timeline.run(Walker(model, steps=12, properties=(), monitors=()).walk(seed).actions)
         text = itf_of(timeline)

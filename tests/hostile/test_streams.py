@@ -38,6 +38,7 @@ def test_a_drill_without_stdin_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
     assert bad("drill", "recovery").startswith("stdin: got 'a closed one'; allowed: a terminal")
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("line", ["x", "", "nodetool status"], ids=["wrong", "empty", "right"])
 def test_a_drill_reads_so_many_lines_and_no_more(line: str) -> None:
     """Whatever they hold, an end comes, and the drill is graded."""

@@ -97,7 +97,6 @@ def test_there_is_a_recipe_for_what_is_added_most() -> None:
     assert named == {"model", "safeguard", "stage", "panel", "drill", "lesson"}
 
 
-@pytest.mark.sweep(3)
 @pytest.mark.parametrize("recipe", list(recipes()), ids=lambda recipe: recipe.title)
 def test_a_recipe_works_and_touches_few_files(recipe: Recipe, kitchen: Kitchen) -> None:
     """Done as it says, its commands end as they say, and it touches as many files as it says.

@@ -10,7 +10,7 @@ from kit.engine.timeline import Timeline
 from kit.views.fragment import Frag
 from kit.views.frame import frame
 from kit.views.registry import for_model
-from tests.examples import TIMES
+from tests.examples import share_of
 from tests.keyed import check_keys
 from tests.views.frames import scene_of
 
@@ -30,7 +30,7 @@ def test_the_moments_of_a_walk_are_drawn(name: str) -> None:
     """No key is used twice in a frame, whatever happened before; a node has one kind of key."""
     model = build(name)
     views = for_model(model)
-    for seed in range(WALKS * TIMES):
+    for seed in range(share_of(WALKS)):
         walk = Walker(model, steps=STEPS, properties=(), monitors=()).walk(seed)
         timeline = Timeline(model)
         timeline.run(walk.actions)

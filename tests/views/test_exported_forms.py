@@ -20,7 +20,7 @@ from kit.errors import BadInput
 from kit.views.lanes import escaped, export_run, seen, seen_by
 from kit.views.panel import scene_at
 from tests.engine.test_actors import ping_pong
-from tests.examples import TIMES
+from tests.examples import share_of
 from tests.saying import like
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "itf"
@@ -134,7 +134,7 @@ def events(text: str) -> Iterator[tuple[str, str, dict[str, int]]]:
 @pytest.mark.parametrize("name", entries())
 def test_the_clocks_of_a_log_are_those_of_lamport_and_fidge(name: str) -> None:
     """Each host counts its own events by one; it knows of others no more than they have done."""
-    for seed in range(int(4 * TIMES)):
+    for seed in range(share_of(4)):
         timeline = walked(name, seed)
         known: dict[str, dict[str, int]] = {}
         told = set()

@@ -69,6 +69,7 @@ def test_at_rest_each_repair_keeps_one_order(kind: str) -> None:
     )
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("kind", WEAKER)
 def test_a_weaker_repair_lets_a_read_go_back_in_time(kind: str) -> None:
     """The search finds it, in the very run that the scenario file tells."""

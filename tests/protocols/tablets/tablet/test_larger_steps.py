@@ -138,6 +138,7 @@ def test_replicas_wait_for_slow_writes_of_a_coordinator_that_is_excluded() -> No
     assert (found.violation, found.verdict) == (None, "up to order")
 
 
+@pytest.mark.deep
 def test_a_write_and_a_crash_among_three_replicas() -> None:
     """The smaller search of the kind that takes minutes: it is complete up to names and order."""
     found = larger({**SERVER, **CRASH, "requests": USUAL_REQUESTS[:1]})
