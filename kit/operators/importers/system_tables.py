@@ -239,6 +239,8 @@ def _check_header(text: str, source: str, table: cql.SystemTable) -> None:
     if not set(table.needed) & dumps.header_names(text):
         allowed = f"rows of {table.name}: as printed by SELECT JSON, or CSV WITH HEADER = TRUE"
         raise bad_line(source, text.count("\n", 0, text.find(lines[0])) + 1, lines[0], allowed)
+    where, names = next(dumps.csv_records(text, source))
+    _check_names(names, where, table)
 
 
 def _statics(rows: list[tuple[str, Cells]]) -> Cells:

@@ -107,6 +107,14 @@ def test_bad_questions(asking: dict[str, Any], words: str) -> None:
         coordinator(DUMP, **asking)
 
 
+def test_a_column_that_is_missing_is_missed_in_the_header(tmp_path: Path) -> None:
+    """The line that is named is the one to look at: the first."""
+    path = tmp_path / "topology.csv"
+    path.write_text(DUMP.read_text(encoding="utf-8").replace("node_state", "state"), "utf-8")
+    with pytest.raises(BadInput, match=like("topology.csv line 1 | node_state")):
+        coordinator(path)
+
+
 def test_status_of_another_cluster(tmp_path: Path) -> None:
     """A node that the dump does not have is no node of this cluster."""
     with pytest.raises(BadInput, match=like("host id of 10.0.0.8 | a host id from the dump")):
