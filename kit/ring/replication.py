@@ -93,6 +93,17 @@ def total(replication: Replication, ring: Ring) -> int:
             return 0
 
 
+def by_datacenter(replication: Replication, ring: Ring) -> dict[str, int]:
+    """The factor of each datacenter, or that of all of them together (``""``)."""
+    match replication:
+        case NetworkTopologyStrategy(factors=factors):
+            return dict(factors)
+        case LocalStrategy():
+            return {}
+        case _:
+            return {"": total(replication, ring)}
+
+
 def parse_replication(options: object, field: str = "replication") -> Replication:
     """Read a map with ``class`` and factors, as Cassandra writes it; BadInput names a field."""
     if not isinstance(options, Mapping):

@@ -104,7 +104,9 @@ def lost(
     count = width = 0
     for line in lines:
         group = [name for name in line[side] if name in among]
-        needed = 1 if one else len(group) // 2 + 1
+        reads = [name for name in line[2] if name in among]
+        pending = {*group} - {*reads}
+        needed = 1 if one else len(reads) // 2 + 1 + len(pending)
         if group and sum(unit_of[name] != unit for name in group) < needed:
             count += 1
             width += line[1] - line[0]

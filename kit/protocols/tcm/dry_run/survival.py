@@ -48,7 +48,8 @@ class Survival(Struct, frozen=True):
         now = f"{', '.join(self.down) or 'no node'} down"
         lost = f"{counted(self.broken, 'range')} without a quorum; " if self.broken else ""
         if not self.must_stay_up:
-            return f"{now}: {lost}any one node can die next"
+            last = "one more death takes no other quorum" if lost else "any one node can die next"
+            return f"{now}: {lost}{last}"
         who = counted(len(self.must_stay_up), "node")
         return f"{now}: {lost}{who} must stay up: {', '.join(self.must_stay_up)}"
 

@@ -30,7 +30,7 @@ from kit.protocols.tcm.tcm import planned_tokens
 from kit.ring.columns import np
 from kit.ring.placements import Table
 from kit.ring.ranges import Range
-from kit.ring.replication import NetworkTopologyStrategy
+from kit.ring.replication import NetworkTopologyStrategy, by_datacenter
 from kit.ring.sizes import Sizes, sizes_of
 from kit.ring.tokens import TokenSpace
 from kit.ring.topology import Ring
@@ -639,12 +639,16 @@ def losses_of(snapshot: rules.Snapshot, down: Collection[str]) -> tuple[Loss, ..
     dead = np.array([name in down for name in ring.names], np.bool_)
     lost: list[Loss] = []
     for group, placement in enumerate(snapshot.placements):
-        local = _datacenters(snapshot, group)
+        asked = (
+            _datacenters(snapshot, group),
+            dead,
+            by_datacenter(snapshot.metadata.groups[group], ring),
+        )
         names = snapshot.metadata.keyspaces_of(group)
-        reads = _of_table(ring, placement.reads, local, dead, names, "reads")
+        reads = _of_table(ring, placement.reads, asked, names, "reads")
         writes = reads
         if placement.reads != placement.writes:
-            writes = _of_table(ring, placement.writes, local, dead, names, "writes")
+            writes = _of_table(ring, placement.writes, asked, names, "writes")
         for of_reads, of_writes in zip(reads, writes, strict=True):
             same = replace(of_writes, side="reads") == of_reads
             lost += [replace(of_reads, side="reads and writes")] if same else [of_reads, of_writes]
@@ -661,13 +665,17 @@ def _datacenters(snapshot: rules.Snapshot, group: int) -> dict[str, Mask]:
 
 
 def _of_table(
-    ring: Ring, table: Table, local: dict[str, Mask], dead: Mask, names: tuple[str, ...], side: Side
+    ring: Ring,
+    table: Table,
+    asked: tuple[dict[str, Mask], Mask, dict[str, int]],
+    names: tuple[str, ...],
+    side: Side,
 ) -> list[Loss]:
     def label(row: int) -> str:
         return table.range_of(row).label(ring.space)
 
     lost = []
-    for level in levels(np.ascontiguousarray(table.groups.T), local, dead):
+    for level in levels(np.ascontiguousarray(table.groups.T), *asked):
         if level.name == "ONE":
             continue
         nodes, rows = level.lost_with_one()

@@ -99,24 +99,35 @@ def picked(slots: Codes, wanted: Mask) -> tuple[Codes, NDArray[np.intp]]:
     return np.concatenate(values), np.concatenate(rows)
 
 
-def levels(slots: Codes, local: Mapping[str, Mask], dead: Mask) -> Iterator[Level]:
+def levels(
+    slots: Codes, local: Mapping[str, Mask], dead: Mask, factors: Mapping[str, int] | None = None
+) -> Iterator[Level]:
     """ONE, QUORUM and, from each datacenter, LOCAL_QUORUM, for groups slot by slot: (k, n).
 
     ``local`` masks the nodes (by code) of each datacenter, by its name; ``dead`` those that answer
-    nobody, though they count as replicas.
+    nobody, though they count as replicas. A level asks for a majority of the replication factor,
+    whether there are as many nodes or not, and for one answer more from each replica beyond it,
+    which is pending (``ConsistencyLevel.blockForWrite``). ``factors`` are those of datacenters, or
+    one for all (``""``); where there is none, a group is as large as was asked.
     """
     present = slots >= 0
-    size = _counted(present)
+    size, asked = _counted(present), dict(factors or {})
     needs = [("ONE", present, size, np.minimum(size, 1))]
-    needs.append(("QUORUM", present, size, majorities(size)))
     numbers = np.full(len(dead) + 1, -1, np.int16)  # the last is for the slots without a node
     for number, mask in enumerate(local.values()):
         numbers[:-1][mask] = number
-    places = numbers[slots]
+    places, pending = numbers[slots], np.zeros_like(size)
     for number, dc in enumerate(local):
         here = places == number
         there = _counted(here)
-        needs.append((f"LOCAL_QUORUM {dc}", here, there, majorities(there)))
+        needed, beyond = _asked(there, asked.get(dc))
+        pending += beyond
+        needs.append((f"LOCAL_QUORUM {dc}", here, there, needed))
+    every = asked.pop("", None)
+    needed, beyond = _asked(size, sum(asked.values()) if asked else every)
+    if asked:
+        needed += pending - beyond
+    needs.insert(1, ("QUORUM", present, size, needed))
     up = ~dead[slots] if dead.any() else None
     for name, members, count, needed in needs:
         answering = members if up is None else members & up
@@ -131,6 +142,14 @@ def _counted(members: Mask) -> Counts:
     for slot in members:  # each is looked at in a row, however they lie in memory
         np.add(counts, slot, out=counts)
     return counts.astype(np.int32)
+
+
+def _asked(counts: Counts, factor: int | None) -> tuple[Counts, Counts]:
+    """How many must answer, and how many of these since replicas are pending."""
+    if factor is None:
+        return majorities(counts), np.zeros_like(counts)
+    beyond = np.maximum(counts - factor, 0)
+    return np.asarray((majority(factor) if factor else 0) + beyond, np.int32), beyond
 
 
 def majorities(counts: Counts) -> Counts:

@@ -26,6 +26,7 @@ from kit.protocols.tcm.spark.histories import History
 from kit.protocols.tcm.spark.parts import Mask, Rows, Words, widths
 from kit.protocols.tcm.spark.tables import MEASURES, SUMS
 from kit.ring.natural import sorted_columns
+from kit.ring.replication import by_datacenter
 from kit.ring.topology import Codes
 
 PLAIN = ("all", "changed", "locked", "moving", "extra")
@@ -44,19 +45,21 @@ class Frame(Struct, frozen=True, eq=False):
 
     ``units`` are the nodes' unit codes by kind of loss, ``wanted`` the replicas a range can have,
     ``local`` masks of the nodes (by code) of each datacenter that has replicas, by its name;
-    ``dead`` is the mask of the nodes that an operation takes to be dead.
+    ``dead`` is the mask of the nodes that an operation takes to be dead, ``factors`` are what the
+    keyspaces ask for.
     """
 
     units: dict[str, Codes]
     wanted: int
     local: dict[str, Mask]
     dead: Mask
+    factors: dict[str, int]
 
     def like(self, other: Frame) -> bool:
         """Whether ranges measure the same against both."""
         ours, theirs = ({**f.units, **f.local, "dead ": f.dead} for f in (self, other))
         return (
-            self.wanted == other.wanted
+            (self.wanted, self.factors) == (other.wanted, other.factors)
             and ours.keys() == theirs.keys()
             and all(np.array_equal(ours[name], theirs[name]) for name in ours)
         )
@@ -64,14 +67,16 @@ class Frame(Struct, frozen=True, eq=False):
 
 def frame(history: History, group: int, step: int) -> Frame:
     """The frame of a group at a step."""
-    places = history.rings[history.stages[step].ring].geography
+    ring = history.rings[history.stages[step].ring]
+    places = ring.geography
     nodes = np.arange(len(places.dc_of), dtype=np.int32)
     local = {dc: places.dc_of == code for dc, code in places.dcs.items()}
     kept = {dc: mask for dc, mask in local.items() if (mask & places.in_ring).any()}
     units = {"node": nodes, "rack": places.rack_of, "dc": places.dc_of}
     # A node is dead before the operation that removes it begins.
     dead = frozenset[int]().union(*(stage.dead for stage in history.stages[: step + 2]))
-    return Frame(units, history.wanted(group, step), kept, np.isin(nodes, sorted(dead)))
+    factors = by_datacenter(history.groups[group], ring)
+    return Frame(units, history.wanted(group, step), kept, np.isin(nodes, sorted(dead)), factors)
 
 
 class Alike(Struct, frozen=True, eq=False):
@@ -208,7 +213,7 @@ def _of_side(groups: Codes, at: Index, width: Width, given: Frame) -> Iterator[t
     yield "{side}", _served(members, part, len(given.dead))
     first, pattern = _patterns(members, given)
     counts = _by_unit(pattern, part, len(first))
-    by_level = tuple(levels(members[:, first], given.local, given.dead))
+    by_level = tuple(levels(members[:, first], given.local, given.dead, given.factors))
     for level in by_level:
         missing = level.spare < 0
         if missing.any():
@@ -219,7 +224,7 @@ def _of_side(groups: Codes, at: Index, width: Width, given: Frame) -> Iterator[t
     rows = np.flatnonzero(narrow[pattern])
     if len(rows):
         counts = np.stack([np.ones(len(rows), np.int64), *(word[rows] for word in part)])
-        of_rows = tuple(levels(members[:, rows], given.local, given.dead))
+        of_rows = tuple(levels(members[:, rows], given.local, given.dead, given.factors))
         yield from _losses(of_rows, counts, given, "node")
 
 

@@ -34,7 +34,9 @@ def plain_losses(timeline: Timeline, moment: int) -> Found:
             broken = 0
             for row in facts.rows(m, s):
                 group = [name for name in getattr(row, side) if not dc or dc_of[name] == dc]
-                needed = len(group) // 2 + 1 if group else 0
+                pending = {*group} - {*row.reads}
+                asked = sum(not dc or dc_of[name] == dc for name in row.reads)
+                needed = asked // 2 + 1 + len(pending) if group else 0
                 alive = [name for name in group if name not in s.tcm.down]
                 broken += len(alive) < needed
                 if alive and len(alive) == needed:

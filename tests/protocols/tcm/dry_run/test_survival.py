@@ -21,6 +21,7 @@ from kit.ring.replication import (
     NetworkTopologyStrategy,
     Replication,
     SimpleStrategy,
+    total,
 )
 from kit.ring.tokens import small
 from kit.ring.topology import Node, Ring
@@ -33,14 +34,15 @@ Members = tuple[str, ...]
 def quorums(ring: Ring, replication: Replication) -> Iterator[tuple[Members, int]]:
     """Who is asked, and how many of them must answer: of each range, at each level."""
     where = {node.name: node.dc for node in ring.nodes}
+    every = total(replication, ring)
     factors = replication.factors if isinstance(replication, NetworkTopologyStrategy) else ()
     tokens = ring.tokens.tolist()
     if tokens[-1] == ring.space.high:  # then nothing lies between it and the start of the line
         tokens = [token for token in tokens if token != ring.space.low]
     for token in tokens:
         group = replicas_reference(ring.nodes, replication, token, ring.space)
-        parts = [group, *(tuple(n for n in group if where[n] == dc) for dc, f in factors if f)]
-        yield from ((part, len(part) // 2 + 1) for part in parts if part)
+        parts = [(tuple(n for n in group if where[n] == dc), factor) for dc, factor in factors]
+        yield from ((part, f // 2 + 1) for part, f in [(group, every), *parts] if f)
 
 
 def breaks(ring: Ring, replication: Replication, down: set[str]) -> set[str]:
