@@ -340,8 +340,8 @@ class TcmCluster(Product):
         return replace(unmet, evidence=(f"at {level}: {LEVELS[level]}", *unmet.evidence))
 
     def _unmet(self, barriers: tuple[Barrier, ...], applied: Several[int]) -> Refusal | None:
-        least = min(applied)  # what everybody knows was waited for
-        unmet = [b for b in barriers if b.epoch > least and not b.met(applied)]
+        least = min(applied)  # what everybody knows was waited for; of nobody, nobody answers
+        unmet = [b for b in barriers if (b.epoch > least or not b.replicas) and not b.met(applied)]
         if not unmet:
             return None
         missing = dict.fromkeys(
@@ -355,6 +355,7 @@ class TcmCluster(Product):
             has = [name for code, name in names.items() if applied[code] >= b.epoch]
             lacks = ", ".join(name for code, name in names.items() if applied[code] < b.epoch)
             known = f"applied by {', '.join(has) or 'nobody'}; missing {lacks}"
+            known = known if names else "no replica is there to answer"
             evidence.append(f"{where}: needs {b.needed}; {known}")
             awaited.append(Awaited(where, b.needed, len(has), tuple(names.values())))
         first = unmet[0]

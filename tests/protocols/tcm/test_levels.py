@@ -22,6 +22,7 @@ from kit.ring.replication import Keyspace, NetworkTopologyStrategy
 from kit.ring.topology import Node
 from kit.views.panel import scene_at
 from kit.views.registry import for_model
+from tests.commands.calling import ABC, SIMPLE_3, call
 from tests.protocols.tcm.driving import Drive
 
 JOIN = "bootstrap X --tokens 110 --dc dc1"
@@ -151,7 +152,7 @@ def test_a_barrier_that_fell_back_lets_the_step_go() -> None:
     assert "stream X" in " ".join(drive.verbs())
     assert drive.operation().asks == (
         "Barrier at LOCAL_QUORUM: a majority of the old and new replicas in the datacenter of the "
-        "operation's node."
+        "node that drives it: its own, or for a dead node the first other one."
     )
 
 
@@ -239,3 +240,36 @@ def test_the_command_takes_a_level(
     assert "wait until" not in capsys.readouterr().out
     with pytest.raises(BadInput, match="--barrier"):
         plan([*words, "--barrier", "SOME"])
+
+
+ACROSS = {
+    "epoch": 0,
+    "nodes": [
+        {"name": "n0", "tokens": [100], "dc": "dc0", "rack": "r0"},
+        {"name": "n1", "tokens": [200], "dc": "dc1", "rack": "r0"},
+    ],
+    "keyspaces": [{"name": "ks", "replication": {**SIMPLE_3, "replication_factor": 1}}],
+}
+
+
+@pytest.mark.parametrize("edition", ["documents", "server"])
+def test_a_plan_at_a_level_that_nobody_can_meet_ends(edition: str, tmp_path: Path) -> None:
+    """Where the datacenter that is asked has no replica, the range is named; who removes a dead
+    node is in another one.
+    """
+    ring = tmp_path / "ring.json"
+    ring.write_text(json.dumps(ACROSS), encoding="utf-8")
+    level = ("--barrier", "LOCAL_QUORUM", "--edition", edition)
+    said = call("plan", str(ring), "decommission", "n1", *level)
+    assert (said.status, said.out) == (2, "")
+    assert "(200, max] in dc1: needs 1; no replica is there to answer" in said.err
+    assert call("plan", str(ring), "removenode", "n1", *level).status == 0
+
+
+def test_the_server_always_forces_assassinate(tmp_path: Path) -> None:
+    """It asks for no nodes that would hold the replicas; other departures do."""
+    ring = tmp_path / "ring.json"
+    keyspaces = [{"name": "ks", "replication": SIMPLE_3}]
+    ring.write_text(json.dumps({"epoch": 0, "nodes": ABC, "keyspaces": keyspaces}))
+    assert call("plan", str(ring), "assassinate", "C").status == 0
+    assert "keeps 3 replicas" in call("plan", str(ring), "removenode", "C").out

@@ -62,6 +62,7 @@ def ended(timeline: Timeline) -> tuple[list[tuple[bool, bool]], list[str]]:
         (("dc1/r1", "dc1/r2", "dc2/r1"), 2, 0, 0b010, ""),
         (("dc1/r1", "dc1/r2", "dc2/r1", "dc1/r3"), 3, 0b1000, 0, ""),
         (("", "", ""), 2, 0, 0, ""),
+        (("dc1/r1", "dc1/r2", "dc1/r2", "dc2/r1"), 2, 0b1000, 0, ""),  # no keyspace names dc2 yet
     ],
 )
 def test_each_datacenter_has_a_rack_for_each_replica(

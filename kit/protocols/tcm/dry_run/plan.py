@@ -14,6 +14,7 @@ from kit.edge.json_text import to_json
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, Refusal, counted
 from kit.operators.importers.ringfile import RingFile
+from kit.protocols.tcm import cluster as schedule
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.dry_run.history import begin_in_flight, model_for, turn
 from kit.protocols.tcm.facts import moment as facts
@@ -135,8 +136,21 @@ def dry_run(
         return _refused(m, opening, operation, refusal)
     timeline.do(begin)
     while m.tcm.sequence(timeline.state.tcm, operation.node) is not None:
+        before = timeline.at
         turn(timeline, operation.node)
+        if timeline.at == before:
+            raise _stuck(m, timeline.state, operation.node)
     return _accepted(timeline, operation, len(in_flight), sizes)
+
+
+def _stuck(m: TcmCluster, s: Any, node: str) -> BadInput:
+    """A barrier that nobody can meet, though everybody has answered."""
+    actions = (*schedule.stream(m, s, node), *schedule.commit(m, s, node))
+    refused = filter(None, (m.refusal(s, action) for action in actions))
+    told = [line for refusal in refused for line in (refusal.reason, *refusal.evidence)]
+    why = next((line for line in told if "no replica" in line), told[0])
+    allowed = f"a level that each range can meet ({why})"
+    return BadInput("barrier", m.tcm.switches.first_level, allowed)
 
 
 def _accepted(

@@ -70,7 +70,9 @@ def barriers(
             if counted
         )
     dcs = [node.dc for node in snapshot.metadata.ring.nodes]
-    home = dcs[sequence.plan.resolved.node]
+    resolved = sequence.plan.resolved
+    drives = resolved.node if resolved.node != resolved.dead else int(resolved.node == 0)
+    home = dcs[drives]
     return tuple(
         Barrier(group, locked, dc, codes, needed, epoch)
         for group, locked, counted in concerned

@@ -263,7 +263,8 @@ LEVELS: dict[Level, str] = {
     "EACH_QUORUM": "a majority of the old and new replicas in each datacenter",
     "QUORUM": "a majority of the old and new replicas, over all datacenters",
     "LOCAL_QUORUM": (
-        "a majority of the old and new replicas in the datacenter of the operation's node"
+        "a majority of the old and new replicas in the datacenter of the node that drives it: its "
+        "own, or for a dead node the first other one"
     ),
     "ONE": "any one of the old and new replicas",
     "NODE_LOCAL": "no other node: the step does not wait",

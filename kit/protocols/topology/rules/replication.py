@@ -104,14 +104,16 @@ def invalid_racks(topology: ClusterTopology, *, joins: int = 0, leaves: int = 0)
     """The first datacenter or rack that would no longer fit a keyspace, and why; empty: none.
 
     ``joins`` and ``leaves`` are masks of nodes that become, and that are no more, owners of tokens.
-    A keyspace that is RF-rack-invalid already may stay so. One that names its racks needs a node in
-    each. Sources: published ``check_rf_rack_validity_with_topology_change``,
-    ``validate_removing_node``; the manual on rack lists.
+    A keyspace that is RF-rack-invalid already may stay so, and none has replicas in a datacenter
+    that was without nodes. One that names its racks needs a node in each. Sources: published
+    ``check_rf_rack_validity_with_topology_change``, ``validate_removing_node``; the manual on rack
+    lists.
     """
     now = owners(topology)
     racks, then = (_racks(topology, mask) for mask in (now, (now | joins) & ~leaves))
     if topology.rf > 1 and not _uneven(racks, topology.rf):
-        for datacenter, count in _uneven(then, topology.rf):
+        known = {datacenter for datacenter, _ in racks}  # no keyspace names one without nodes
+        for datacenter, count in _uneven({each for each in then if each[0] in known}, topology.rf):
             return f"{datacenter} would have {count} racks for {topology.rf} replicas"
     for keyspace, replication in topology.keyspaces:
         lists = ((dc, each) for dc, each in replication if isinstance(each, tuple))
