@@ -36,8 +36,8 @@ or a dump of system.topology, with options for the dead nodes, the commit indexe
 replication factors.
 
 In a description, the status is up, lost, or down if the node can be restarted. Only the nodes and
-their names are needed. A node that is joining or leaving has a "state" as in system.topology.
-"votes": true or false on each node says which nodes vote.
+their names are needed. A node that is joining or leaving has a "state" as in system.topology, and
+a zero-token node has "tokens": false. "votes": true or false on each node says which nodes vote.
 
 The answer depends on which nodes vote, and no release lets you work that out from outside. Ask a
 live node:

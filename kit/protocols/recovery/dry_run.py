@@ -39,13 +39,15 @@ from kit.protocols.recovery.rules.procedure import (
 from kit.protocols.recovery.rules.quorum import Place, Quorum, extremes
 from kit.protocols.topology.dry_run.opening import PathLike, open_topology
 from kit.protocols.topology.rules.columns import JOINING, without_vote
-from kit.protocols.topology.rules.machines import Edition
+from kit.protocols.topology.rules.machines import NODE_STATES, Edition
 
 Status = Literal["up", "down", "lost"]
 Name = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^[!-~]+$")]
 Index = Annotated[int, Meta(ge=0, le=2**62)]
 Factor = Annotated[int, Meta(ge=0, le=1000)]
 SETTLED = ("normal", "rebuilding")
+NO_MEMBERS = ("none", "left")
+"""States of nodes that are not there yet, or no more: they have neither a vote nor data."""
 UNTOLD = (
     "no option says which nodes are dead (--status, --down, --lost): all nodes are "
     "assumed to be alive"
@@ -61,7 +63,8 @@ class ClusterNode(Struct, frozen=True, forbid_unknown_fields=True):
     """A member: where it stands, whether it lives, how far it knows the log to be committed.
 
     ``state`` is its state in ``system.topology``: a node may vote, and has data, once it has
-    joined. ``votes`` is whether it votes, as ``system.raft_state`` says; None: nothing tells.
+    joined, unless it owns no ``tokens``. ``votes`` is whether it votes, as ``system.raft_state``
+    says; None: nothing tells.
     """
 
     name: Name
@@ -71,6 +74,12 @@ class ClusterNode(Struct, frozen=True, forbid_unknown_fields=True):
     commit_index: Index | None = None
     state: Name = "normal"
     votes: bool | None = None
+    tokens: bool = True
+
+    @property
+    def has_data(self) -> bool:
+        """Whether it is a replica of anything: it is there, and no zero-token node."""
+        return self.tokens and not self.joins
 
     @property
     def joins(self) -> bool:
@@ -129,8 +138,8 @@ class ClusterDescription(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def replicas(self) -> ClusterDescription:
-        """The nodes that have data: all but those that join."""
-        return replace(self, nodes=tuple(node for node in self.nodes if not node.joins))
+        """The nodes that have data."""
+        return replace(self, nodes=tuple(node for node in self.nodes if node.has_data))
 
     @property
     def places(self) -> tuple[Place, ...]:
@@ -174,7 +183,7 @@ def open_cluster(
                 )
         return parse_cluster(text), ()
     opened = open_topology(path, status=status, down=may_return)
-    rows = [row for row in opened.table.rows if row.node_state not in (None, "none", "left")]
+    rows = [row for row in opened.table.rows if row.node_state not in (None, *NO_MEMBERS)]
     hosts = [row.host_id for row in rows]
     for_good = {node_named(name, hosts, "--lost") for name in gone}
     for name in may_return:
@@ -200,6 +209,7 @@ def open_cluster(
             known.get(row.host_id),
             row.node_state or "none",
             False if row.host_id in going else None,
+            bool(row.tokens),
         )
         for row in rows
     )
@@ -234,6 +244,8 @@ def _checked(given: ClusterDescription) -> ClusterDescription:
     if len(set(names)) < len(names):
         again = next(name for at, name in enumerate(names) if name in names[:at])
         raise BadInput("nodes", again, "each name once")
+    if all(node.votes is False for node in given.nodes):
+        raise BadInput("nodes", "no votes", "one node or more that votes")
     if given.told_to_vote:
         _check_votes(given.nodes)
     dcs = list(dict.fromkeys(node.dc for node in given.nodes))
@@ -254,7 +266,20 @@ def _checked(given: ClusterDescription) -> ClusterDescription:
                 raise BadInput(f"deaths[{at}]", name, "each node once")
             seen.add(name)
     spaces = {name: dict(sorted(of.items())) for name, of in sorted(given.keyspaces.items())}
-    return replace(given, nodes=by_name(given.nodes), keyspaces=spaces)
+    return _members(replace(given, keyspaces=spaces))
+
+
+def _members(given: ClusterDescription) -> ClusterDescription:
+    """Without nodes that are not there yet, or no more; refuse a state that no node has."""
+    for at, node in enumerate(given.nodes):
+        if node.state not in NODE_STATES:
+            raise BadInput(f"nodes[{at}].state", node.state, one_of(node.state, list(NODE_STATES)))
+    members = [node for node in given.nodes if node.state not in NO_MEMBERS]
+    if not members:
+        raise BadInput("nodes", "none or left", "a node that is a member")
+    there = {node.name for node in members}
+    deaths = tuple(tuple(name for name in group if name in there) for group in given.deaths)
+    return replace(given, nodes=by_name(members), deaths=deaths)
 
 
 def _check_votes(nodes: Iterable[ClusterNode]) -> None:
@@ -407,7 +432,10 @@ def advise(
         for name, factors in cluster.keyspaces.items()
     )
     lines = tuple(_line(cluster, case, strangers) for case in cases)
-    tables = [choices(case.quorum, down, case.lost, stuck, edition) for case in (worst, best)]
+    knows = edition == "documents" or VoterRules(release).knows_recovery_leader
+    tables = [
+        choices(case.quorum, down, case.lost, stuck, edition, knows) for case in (worst, best)
+    ]
     if_worst, if_best = (f"{', '.join(line.voters)} vote" for line in (lines[0], lines[-1]))
     return RecoveryAdvice(
         source=source,
@@ -447,13 +475,12 @@ def _cases(
     strangers = tuple(sorted(voting - {*names}))
     at = {name: place for place, name in enumerate((*names, *strangers))}
     gone = lost | mask_of(at[name] for name in strangers)
-    up = ~(down | gone)
+    up, by_leader = ~(down | gone), edition == "documents" or rules.knows_recovery_leader
 
     def case(told_by: str, voters: int) -> _Case:
-        procedure, reason = which_procedure(
-            Quorum(voters, voters & up), down, gone, cluster.upgrade == "stuck"
-        )
-        return _Case(told_by, Quorum(voters, voters & up), gone, procedure, reason)
+        quorum, stuck = Quorum(voters, voters & up), cluster.upgrade == "stuck"
+        procedure, reason = which_procedure(quorum, down, gone, stuck, by_leader)
+        return _Case(told_by, quorum, gone, procedure, reason)
 
     def rank(each: _Case) -> tuple[bool, bool, int, str]:
         back = Quorum(each.quorum.voters, each.quorum.voters & ~gone).holds
@@ -612,7 +639,7 @@ def first_of(names: Sequence[str]) -> str:
 def _replicas(cluster: ClusterDescription, by_hand: bool) -> Iterable[str]:
     """Where a keyspace wants more replicas than there are nodes, or than a removal would leave."""
     nodes = Counter(node.dc for node in cluster.replicas.nodes)
-    left = Counter(n.dc for n in cluster.nodes if n.status != "lost" and n.settled)
+    left = Counter(n.dc for n in cluster.replicas.nodes if n.status != "lost" and n.settled)
     gone = {node.dc for node in cluster.nodes if node.status == "lost"}
     for name, factors in cluster.keyspaces.items():
         for dc, factor in factors.items():

@@ -39,6 +39,11 @@ class VoterRules(Struct, frozen=True):
             raise BadInput("limit of voters", self.limit, "1 or more")
 
     @property
+    def knows_recovery_leader(self) -> bool:
+        """Whether the server has the option of that name: it came with 2025.2."""
+        return self.release != RELEASES[0]
+
+    @property
     def limits(self) -> bool:
         """Whether it limits voters at all: releases before 2025.2 do not."""
         return self.release != "2025.1"

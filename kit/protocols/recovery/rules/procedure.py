@@ -39,11 +39,12 @@ BY_HAND: tuple[Procedure, ...] = ("recovery leader", "recovery mode")
 
 
 def which_procedure(
-    quorum: Quorum, down: int, lost: int, stuck: bool = False
+    quorum: Quorum, down: int, lost: int, stuck: bool = False, by_leader: bool = True
 ) -> tuple[Procedure, str]:
     """The procedure, and why; nodes (masks) that are ``down`` may be restarted, ``lost`` may not.
 
-    ``stuck`` is the upgrade into Raft.
+    ``stuck`` is the upgrade into Raft. ``by_leader`` says that the server has ``recovery_leader``;
+    before, a lost majority was recovered by RECOVERY mode.
     """
     if stuck and lost:
         return "recovery mode", "the Raft upgrade is stuck because it needs nodes that are lost"
@@ -54,7 +55,8 @@ def which_procedure(
     if not quorum.holds and Quorum(quorum.voters, quorum.voters & ~lost).holds:
         return "restart", "group 0 has no quorum, but enough voters can come back"
     if not quorum.holds:
-        return "recovery leader", "a majority of group 0's voters cannot come back"
+        way: Procedure = "recovery leader" if by_leader else "recovery mode"
+        return way, "a majority of group 0's voters cannot come back"
     if lost:
         return "replace", "group 0 has a quorum, but nodes are lost"
     return "restart", "group 0 has a quorum"
@@ -73,10 +75,10 @@ class ProcedureChoice(Struct, frozen=True):
 
 
 def choices(
-    quorum: Quorum, down: int, lost: int, stuck: bool, edition: Edition
+    quorum: Quorum, down: int, lost: int, stuck: bool, edition: Edition, by_leader: bool = True
 ) -> tuple[ProcedureChoice, ...]:
     """Every procedure, and why it is offered or is not; the arguments are ``which_procedure``'s."""
-    best, reason = which_procedure(quorum, down, lost, stuck)
+    best, reason = which_procedure(quorum, down, lost, stuck, by_leader)
     whys: dict[Procedure, tuple[tuple[str, object], ...]] = {
         "restart": (
             ("no node that can come back is down", not down),
@@ -89,12 +91,13 @@ def choices(
             ("group 0 has no quorum", True),
         ),
         "recovery leader": (
+            ("recovery_leader came with release 2025.2", not by_leader),
             ("the Raft upgrade has not ended", stuck),
             ("group 0 has a quorum", quorum.holds),
             ("enough voters can come back", True),
         ),
         "recovery mode": (
-            ("the published server has no RECOVERY mode", edition == "server"),
+            ("the published server has no RECOVERY mode", edition == "server" and by_leader),
             ("no node is lost: the upgrade continues once all nodes are up", stuck),
             (ONLY_FOR, lost or quorum.holds),
             ("enough voters can come back", True),
@@ -119,7 +122,8 @@ def choices_between(
     rows = []
     for pair in zip(worst, best, strict=True):
         offered = [choice.offered for choice in pair]
-        why = pair[1].why if offered[0] == offered[1] else f"only if {ifs[offered.index(True)]}"
+        whys = ", or ".join(dict.fromkeys(choice.why for choice in pair))
+        why = whys if offered[0] == offered[1] else f"only if {ifs[offered.index(True)]}"
         rows.append(ProcedureChoice(pair[0].procedure, all(offered), why))
     return tuple(rows)
 

@@ -164,3 +164,55 @@ def test_a_lost_node_that_answers_is_warned_of(tmp_path: Path) -> None:
     assert warnings == (
         f"{host(2)} is --lost but up in nodetool status: make sure that it is dead",
     )
+
+
+def described(**states: str) -> str:
+    """A description of nodes by their status and state."""
+    nodes = [
+        {"name": name, "status": status, **({"state": state} if state else {})}
+        for name, words in states.items()
+        for status, _, state in [words.partition(" ")]
+    ]
+    return json.dumps({"nodes": nodes, "keyspaces": {"ks": {"dc1": 2}}})
+
+
+@pytest.mark.parametrize("state", ["left", "none"])
+def test_who_has_left_or_was_never_there_is_no_member(state: str) -> None:
+    """Such nodes have neither a vote nor data, lost or not."""
+    gone = dict.fromkeys("CDE", f"lost {state}")
+    advice = advise(parse_cluster(described(A="up", B="up", **gone)), "x")
+    assert (advice.procedure, advice.lost) == ("nothing", ())
+    assert {each.standing for each in advice.keyspaces[0].levels if each.level == "ALL"} == {
+        "available"
+    }
+
+
+@pytest.mark.parametrize("state", ["foo", "NORMAL", "joining", "left_token_ring"])
+def test_a_state_that_no_node_has_is_named(state: str) -> None:
+    """The states are those of ``system.topology``."""
+    with pytest.raises(BadInput, match=rf"nodes\[1\]\.state: got '{state}'; allowed: one of"):
+        parse_cluster(described(A="up", B=f"up {state}"))
+
+
+def test_a_cluster_needs_a_member_and_a_voter() -> None:
+    """Nobody else could be recovered from."""
+    with pytest.raises(BadInput, match="nodes"):
+        parse_cluster(described(A="up left"))
+    silent = {"nodes": [{"name": "A", "votes": False}, {"name": "B", "votes": False}]}
+    with pytest.raises(BadInput, match="one node or more that votes"):
+        parse_cluster(json.dumps(silent))
+
+
+def test_a_zero_token_node_votes_but_has_no_data(tmp_path: Path) -> None:
+    """Of five nodes two own no tokens: with two others lost, one replica of three is left."""
+    path = Path(dumped(tmp_path, *["normal"] * 5, transition=""))
+    text = path.read_text(encoding="utf-8")
+    for number in (4, 5):
+        text = text.replace(f"\"{{'{number}'}}\"", "")
+    path.write_text(text, encoding="utf-8")
+    advice = advised(str(path), "server", "12")
+    assert (*voting(advice), advice.procedure) == (5, 3, "replace")
+    levels = {each.level: each.standing for each in advice.keyspaces[0].levels}
+    assert (levels["ONE"], levels["TWO"], levels["QUORUM"]) == (
+        *("available", "unavailable", "unavailable"),
+    )

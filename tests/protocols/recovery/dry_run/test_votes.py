@@ -51,20 +51,20 @@ def lines(advice: RecoveryAdvice) -> list[str]:
     return [f"{''.join(each.voters)} {each.live} {each.procedure}" for each in advice.group0]
 
 
-LEADS = "recovery leader"
+LEADS, MODE = "recovery leader", "recovery mode"
 # nodes -> before 2025.2, 2025.2 and 2025.3, from 2025.4 on
 BY_RELEASE = [
-    ("1a 1b 1cx 1ax", (LEADS, LEADS, "not known")),
+    ("1a 1b 1cx 1ax", (MODE, LEADS, "not known")),
     ("1a 1b 1c- 1a-", ("restart", "restart", "restart")),
-    ("1a 1bx", (LEADS, LEADS, "not known")),
+    ("1a 1bx", (MODE, LEADS, "not known")),
     ("1a 1b 1cx", ("replace",) * 3),
-    ("1a 1bx 1cx", (LEADS,) * 3),
+    ("1a 1bx 1cx", (MODE, LEADS, LEADS)),
     ("1a 1a 1a 1ax", ("replace",) * 3),
-    ("1a 1a 2ax 2ax", (LEADS, "not known", "not known")),
-    ("1a 1a 1a 1ax 1ax 1ax", (LEADS, "not known", "not known")),
-    ("1a 1a 1a 1a 1ax 1ax 1ax 1ax", (LEADS, "not known", "not known")),
+    ("1a 1a 2ax 2ax", (MODE, "not known", "not known")),
+    ("1a 1a 1a 1ax 1ax 1ax", (MODE, "not known", "not known")),
+    ("1a 1a 1a 1a 1ax 1ax 1ax 1ax", (MODE, "not known", "not known")),
     ("1a 1a 1a 1a 1a 1a 1ax 1ax", ("replace",) * 3),
-    ("1a 1a 1ax 1ax 1ax 1ax 1ax", (LEADS,) * 3),
+    ("1a 1a 1ax 1ax 1ax 1ax 1ax", (MODE, LEADS, LEADS)),
     ("1a 1b 1c 2a 2b 2c 3ax 3bx 3cx", ("replace",) * 3),
     ("1a 1b 1cx 1c-", ("restart", "restart", "replace")),
 ]
