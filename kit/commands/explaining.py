@@ -4,7 +4,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 
 from kit.commands.answer import GAP, Answer, wrap
-from kit.commands.parsing import Command, Word
+from kit.commands.parsing import Command, Word, whole
 from kit.edge.writing import check_apart, check_place
 from kit.engine import trace
 from kit.engine.explain import BOUND, Answers, explain
@@ -78,7 +78,7 @@ WORDS = (
         "N",
         f"the most states to visit for each journal, table or tablet (default: {BOUND:,})",
         BOUND,
-        read=int,
+        read=whole,
     ),
     Word(
         "--edition",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -108,10 +109,23 @@ class Parser(argparse.ArgumentParser):
         names = (error.argument_name or "arguments").split("/")
         said, _, given = error.message.partition(" '")
         if given:
-            allowed = "a whole number" if said == "invalid int value:" else "no value"
+            allowed = "a whole number" if said == f"invalid {whole.__name__} value:" else "no value"
             return BadInput(names[-1], given.removesuffix("'"), allowed)
         value = self._option_string_actions[names[0]].metavar or "a value"
         return BadInput(names[-1], NOTHING, f"{value} ({names[-1]}=… if it begins with -)")
+
+
+WHOLE = re.compile("-?[0-9]{1,18}")
+
+
+def whole(text: str) -> int:
+    """A whole number in plain digits, for ``Word.read``: int() also takes ``+3``, ``0_3``, ``٣``.
+
+    Raises ValueError for anything else.
+    """
+    if not WHOLE.fullmatch(text):
+        raise ValueError(text)
+    return int(text)
 
 
 class Word(Struct, frozen=True):

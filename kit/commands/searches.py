@@ -294,7 +294,7 @@ def _watching(
     judges = (*model.properties, *model.signs)
     properties = tuple(each for each in judges if invariant in (each.invariant, each.name))
     monitors = tuple(m for m in model.monitors if invariant in (m.invariant, m.name))
-    if not (properties or monitors):
+    if not invariant or not (properties or monitors):
         known = {name for each in judges for name in (each.invariant, each.name)}
         known |= {name for each in model.monitors for name in (each.invariant, each.name)}
         raise BadInput("--breaks", invariant, registry.one_of(invariant, sorted(known - {""})))

@@ -10,6 +10,8 @@ Source: published ``CMSAdmin``, ``CMSOperations`` and the transformations' own t
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from email.utils import format_datetime, parsedate_to_datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -319,10 +321,23 @@ def _entry(epoch: int, row: Mapping[str, Any], where: str) -> LogEntry:
         raise BadInput(f"{where} kind", kind, "a kind in capitals, such as PREPARE_JOIN")
     if not ENTRY_ID.fullmatch(entry_id):
         raise BadInput(f"{where} entry_id", entry_id, "a number")
-    if not _DATE.fullmatch(time):
+    if not _DATE.fullmatch(time) or not _exists(time):
         allowed = "a time as Java or CQL writes it, such as Mon Nov 23 10:00:00 UTC 2026"
         raise BadInput(f"{where} entry_time", time, allowed)
     return LogEntry(epoch, kind, text, entry_id, time, **_parts(kind, text, where), where=where)
+
+
+def _exists(time: str) -> bool:
+    """Whether there is such a day, of that name, and such a time of it."""
+    try:
+        if time[0].isdigit():
+            datetime.fromisoformat(f"{time[:10]}T{time[11:19]}")
+            return True
+        name, month, day, clock, _, year = time.split()
+        moment = parsedate_to_datetime(f"{day} {month} {year} {clock}")
+    except ValueError:
+        return False
+    return format_datetime(moment)[:3] == name
 
 
 def _parts(kind: str, text: str, where: str) -> dict[str, Any]:

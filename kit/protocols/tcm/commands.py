@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from msgspec.structs import replace
 
 from kit.commands.answer import GAP, UNBROKEN, WIDTH, Answer, Part, Rows, fits, listed, put, wrap
-from kit.commands.parsing import RING_WORDS, Command, Word
+from kit.commands.parsing import RING_WORDS, Command, Word, whole
 from kit.commands.rings import replicated
 from kit.edge.paths import source_name
 from kit.edge.writing import check_place
@@ -461,7 +461,7 @@ def _compared(
 
 LOG_WORDS = (
     Word("files", "FILE", "a log, a directory, or views", number="+"),
-    Word("--at", "EPOCH", "show the nodes and operations at that epoch", read=int),
+    Word("--at", "EPOCH", "show the nodes and operations at that epoch", read=whole),
     Word("--html", "OUT", "also write an HTML page to step through"),
 )
 METADATA = Command("metadata", _metadata, LOG_WORDS, METADATA_ABOUT, METADATA_AFTER)

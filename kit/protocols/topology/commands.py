@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from kit.commands.answer import GAP, Answer, Part, Rows, listed, wrap
-from kit.commands.parsing import Command, Word
+from kit.commands.parsing import Command, Word, whole
 from kit.edge.reading import read_text
 from kit.edge.writing import check_place
 from kit.engine.registry import edition_today
@@ -252,7 +252,7 @@ WORDS = (
         "N",
         "replicas in each datacenter of a keyspace that must stay RF-rack-valid",
         0,
-        read=int,
+        read=whole,
     ),
     EDITION,
     ANONYMIZE,
