@@ -147,8 +147,8 @@ def _stuck(m: TcmCluster, s: Any, node: str) -> BadInput:
     """A barrier that nobody can meet, though everybody has answered."""
     actions = (*schedule.stream(m, s, node), *schedule.commit(m, s, node))
     refused = filter(None, (m.refusal(s, action) for action in actions))
-    told = [line for refusal in refused for line in (refusal.reason, *refusal.evidence)]
-    why = next((line for line in told if "no replica" in line), told[0])
+    lines = [line for refusal in refused for line in (refusal.reason, *refusal.evidence)]
+    why = next((line for line in lines if "no replica" in line), lines[0])
     allowed = f"a level that each range can meet ({why})"
     return BadInput("barrier", m.tcm.switches.first_level, allowed)
 

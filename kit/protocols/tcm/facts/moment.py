@@ -639,16 +639,16 @@ def losses_of(snapshot: rules.Snapshot, down: Collection[str]) -> tuple[Loss, ..
     dead = np.array([name in down for name in ring.names], np.bool_)
     lost: list[Loss] = []
     for group, placement in enumerate(snapshot.placements):
-        asked = (
+        counting = (
             _datacenters(snapshot, group),
             dead,
             by_datacenter(snapshot.metadata.groups[group], ring),
         )
         names = snapshot.metadata.keyspaces_of(group)
-        reads = _of_table(ring, placement.reads, asked, names, "reads")
+        reads = _of_table(ring, placement.reads, counting, names, "reads")
         writes = reads
         if placement.reads != placement.writes:
-            writes = _of_table(ring, placement.writes, asked, names, "writes")
+            writes = _of_table(ring, placement.writes, counting, names, "writes")
         for of_reads, of_writes in zip(reads, writes, strict=True):
             same = replace(of_writes, side="reads") == of_reads
             lost += [replace(of_reads, side="reads and writes")] if same else [of_reads, of_writes]
@@ -667,7 +667,7 @@ def _datacenters(snapshot: rules.Snapshot, group: int) -> dict[str, Mask]:
 def _of_table(
     ring: Ring,
     table: Table,
-    asked: tuple[dict[str, Mask], Mask, dict[str, int]],
+    counting: tuple[dict[str, Mask], Mask, dict[str, int]],
     names: tuple[str, ...],
     side: Side,
 ) -> list[Loss]:
@@ -675,7 +675,7 @@ def _of_table(
         return table.range_of(row).label(ring.space)
 
     lost = []
-    for level in levels(np.ascontiguousarray(table.groups.T), *asked):
+    for level in levels(np.ascontiguousarray(table.groups.T), *counting):
         if level.name == "ONE":
             continue
         nodes, rows = level.lost_with_one()

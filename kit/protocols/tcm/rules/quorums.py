@@ -111,7 +111,7 @@ def levels(
     one for all (``""``); where there is none, a group is as large as was asked.
     """
     present = slots >= 0
-    size, asked = _counted(present), dict(factors or {})
+    size, rf = _counted(present), dict(factors or {})
     needs = [("ONE", present, size, np.minimum(size, 1))]
     numbers = np.full(len(dead) + 1, -1, np.int16)  # the last is for the slots without a node
     for number, mask in enumerate(local.values()):
@@ -120,12 +120,12 @@ def levels(
     for number, dc in enumerate(local):
         here = places == number
         there = _counted(here)
-        needed, beyond = _asked(there, asked.get(dc))
+        needed, beyond = _answers(there, rf.get(dc))
         pending += beyond
         needs.append((f"LOCAL_QUORUM {dc}", here, there, needed))
-    every = asked.pop("", None)
-    needed, beyond = _asked(size, sum(asked.values()) if asked else every)
-    if asked:
+    every = rf.pop("", None)
+    needed, beyond = _answers(size, sum(rf.values()) if rf else every)
+    if rf:
         needed += pending - beyond
     needs.insert(1, ("QUORUM", present, size, needed))
     up = ~dead[slots] if dead.any() else None
@@ -144,7 +144,7 @@ def _counted(members: Mask) -> Counts:
     return counts.astype(np.int32)
 
 
-def _asked(counts: Counts, factor: int | None) -> tuple[Counts, Counts]:
+def _answers(counts: Counts, factor: int | None) -> tuple[Counts, Counts]:
     """How many must answer, and how many of these since replicas are pending."""
     if factor is None:
         return majorities(counts), np.zeros_like(counts)
