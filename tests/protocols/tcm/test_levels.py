@@ -22,7 +22,7 @@ from kit.ring.replication import Keyspace, NetworkTopologyStrategy
 from kit.ring.topology import Node
 from kit.views.panel import scene_at
 from kit.views.registry import for_model
-from tests.commands.calling import ABC, SIMPLE_3, call
+from tests.commands.calling import SIMPLE_3, call
 from tests.protocols.tcm.driving import Drive
 
 JOIN = "bootstrap X --tokens 110 --dc dc1"
@@ -264,12 +264,3 @@ def test_a_plan_at_a_level_that_nobody_can_meet_ends(edition: str, tmp_path: Pat
     assert (said.status, said.out) == (2, "")
     assert "(200, max] in dc1: needs 1; no replica is there to answer" in said.err
     assert call("plan", str(ring), "removenode", "n1", *level).status == 0
-
-
-def test_the_server_always_forces_assassinate(tmp_path: Path) -> None:
-    """It asks for no nodes that would hold the replicas; other departures do."""
-    ring = tmp_path / "ring.json"
-    keyspaces = [{"name": "ks", "replication": SIMPLE_3}]
-    ring.write_text(json.dumps({"epoch": 0, "nodes": ABC, "keyspaces": keyspaces}))
-    assert call("plan", str(ring), "assassinate", "C").status == 0
-    assert "keeps 3 replicas" in call("plan", str(ring), "removenode", "C").out

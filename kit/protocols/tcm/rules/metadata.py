@@ -521,12 +521,8 @@ def _last_node(metadata: Metadata, given: ops.ResolvedOperation) -> Refusal | No
 def _too_few_left(
     metadata: Metadata, given: ops.ResolvedOperation, switches: ops.ProtocolSwitches
 ) -> Refusal | None:
-    """The safeguard *replication-check*: what stays must be able to hold every replica.
-
-    The published server always forces ``assassinate`` (``Assassinate.java``).
-    """
-    forced = switches.edition == "server" and given.operation.kind == "assassinate"
-    if forced or given.operation.force or not switches.safeguards.replication_check:
+    """The safeguard *replication-check*: what stays must be able to hold every replica."""
+    if given.operation.force or not switches.safeguards.replication_check:
         return None
     code = _going(metadata.ring, given)
     if code is None:
