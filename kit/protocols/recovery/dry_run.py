@@ -410,7 +410,8 @@ def advise(
     down, stuck = cluster.mask("down"), cluster.upgrade == "stuck"
     if stuck and edition == "server":
         raise BadInput("upgrade", "stuck", NO_UPGRADE)
-    cases, strangers = _cases(cluster, edition, VoterRules(release), views)
+    rules = VoterRules(release)
+    cases, strangers = _cases(cluster, edition, rules, views)
     worst, best = cases[0], cases[-1]
     voters_known = views or cluster.told_to_vote or edition == "documents"
     known = len({case.procedure for case in cases}) == 1
@@ -432,9 +433,9 @@ def advise(
         for name, factors in cluster.keyspaces.items()
     )
     lines = tuple(_line(cluster, case, strangers) for case in cases)
-    knows = edition == "documents" or VoterRules(release).knows_recovery_leader
+    leading = _by_leader(edition, rules)
     tables = [
-        choices(case.quorum, down, case.lost, stuck, edition, knows) for case in (worst, best)
+        choices(case.quorum, down, case.lost, stuck, edition, leading) for case in (worst, best)
     ]
     if_worst, if_best = (f"{', '.join(line.voters)} vote" for line in (lines[0], lines[-1]))
     return RecoveryAdvice(
@@ -460,6 +461,11 @@ def advise(
     )
 
 
+def _by_leader(edition: Edition, rules: VoterRules) -> bool:
+    """Whether a lost majority is recovered by a recovery leader."""
+    return edition == "documents" or rules.knows_recovery_leader
+
+
 def _cases(
     cluster: ClusterDescription, edition: Edition, rules: VoterRules, views: Sequence[RaftView]
 ) -> tuple[tuple[_Case, ...], tuple[str, ...]]:
@@ -475,7 +481,7 @@ def _cases(
     strangers = tuple(sorted(voting - {*names}))
     at = {name: place for place, name in enumerate((*names, *strangers))}
     gone = lost | mask_of(at[name] for name in strangers)
-    up, by_leader = ~(down | gone), edition == "documents" or rules.knows_recovery_leader
+    up, by_leader = ~(down | gone), _by_leader(edition, rules)
 
     def case(told_by: str, voters: int) -> _Case:
         quorum, stuck = Quorum(voters, voters & up), cluster.upgrade == "stuck"

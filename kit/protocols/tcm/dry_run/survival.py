@@ -1,6 +1,7 @@
 """Who must stay up: a ring as it stands, with nothing planned, and what one more death would break.
 
-Source: CEP-21, "Consistency Guarantees": an answer needs a quorum of the range's replicas.
+Source: CEP-21, "Consistency Guarantees": an answer needs a quorum of the replicas; published
+``blockForWrite``: of as many as the keyspace asks for, and one answer more for each pending one.
 """
 
 from collections.abc import Iterable

@@ -111,8 +111,8 @@ def levels(
     one for all (``""``); where there is none, a group is as large as was asked.
     """
     present = slots >= 0
-    size, rf = _counted(present), dict(factors or {})
-    needs = [("ONE", present, size, np.minimum(size, 1))]
+    size, rf = _counted(present), factors or {}
+    locally = []
     numbers = np.full(len(dead) + 1, -1, np.int16)  # the last is for the slots without a node
     for number, mask in enumerate(local.values()):
         numbers[:-1][mask] = number
@@ -122,12 +122,16 @@ def levels(
         there = _counted(here)
         needed, beyond = _answers(there, rf.get(dc))
         pending += beyond
-        needs.append((f"LOCAL_QUORUM {dc}", here, there, needed))
-    every = rf.pop("", None)
-    needed, beyond = _answers(size, sum(rf.values()) if rf else every)
-    if rf:
-        needed += pending - beyond
-    needs.insert(1, ("QUORUM", present, size, needed))
+        locally.append((f"LOCAL_QUORUM {dc}", here, there, needed))
+    if "" in rf or not rf:
+        needed, _ = _answers(size, rf.get(""))
+    else:
+        needed = _least(sum(rf.values())) + pending
+    needs = [
+        ("ONE", present, size, np.minimum(size, 1)),
+        ("QUORUM", present, size, needed),
+        *locally,
+    ]
     up = ~dead[slots] if dead.any() else None
     for name, members, count, needed in needs:
         answering = members if up is None else members & up
@@ -149,7 +153,12 @@ def _answers(counts: Counts, factor: int | None) -> tuple[Counts, Counts]:
     if factor is None:
         return majorities(counts), np.zeros_like(counts)
     beyond = np.maximum(counts - factor, 0)
-    return np.asarray((majority(factor) if factor else 0) + beyond, np.int32), beyond
+    return _least(factor) + beyond, beyond
+
+
+def _least(factor: int) -> np.int32:
+    """A majority of a factor, and nobody of 0."""
+    return np.int32(majority(factor) if factor else 0)
 
 
 def majorities(counts: Counts) -> Counts:
