@@ -18,6 +18,7 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.edge import reading
 from kit.edge.arguments import checked
 from kit.edge.bundles import beginning
 from kit.edge.words import later
@@ -483,6 +484,8 @@ def explain(
     text = beginning(given[0]) if given else ""
     fitting = [(f, kind) for f, kind in kinds if kind.explainer and text and kind.is_one(text)]
     if not fitting:
+        if given and not text:
+            reading.read_bytes(given[0], "files", reading.MOST_KEPT)  # says why it cannot be read
         allowed = " or ".join(explained)
         raise BadInput("files", str(given[0]) if given else "nothing", allowed)
     family, kind = fitting[0]

@@ -81,17 +81,21 @@ def rehearse(source: Any, *arguments: Any, **options: Any) -> Any:
         raise BadInput("source", str(first), f"{titles}; this looks like {fitting[0][1].title}")
     # What is no file of a known kind may be a ring given in another way, or is refused where the
     # arguments say that it should be read.
+    refused = []
     for family, kind in fitting[:1] or rehearsed:
         opens = family.load(kind.rehearsal)
-        if _takes(opens, source, *arguments, **options):
+        why_not = _misfit(opens, source, *arguments, **options)
+        if not why_not:
             return opens(source, *arguments, **options)
+        refused.append(f"{kind.title} ({why_not})")
     given = ", ".join(["source", *map(repr, arguments), *options])
-    raise BadInput("rehearse", given, f"what a rehearsal of {titles} accepts")
+    raise BadInput("rehearse", given, " or ".join(refused))
 
 
-def _takes(opens: Callable[..., Any], *arguments: Any, **options: Any) -> bool:
+def _misfit(opens: Callable[..., Any], *arguments: Any, **options: Any) -> str:
+    """Why a function cannot be called so, in Python's own words; empty: it can."""
     try:
         signature(opens).bind(*arguments, **options)
-    except TypeError:
-        return False
-    return True
+    except TypeError as error:
+        return str(error)
+    return ""

@@ -64,7 +64,8 @@ and why, and what would happen if you changed something.
                  which were not repaired within gc_grace_seconds, now or at 2026-01-31T10:00:00Z
   rf KEYSPACE DC=N...
                  a change of a keyspace's replication, to a number or to racks (DC=RACK,RACK): which
-                 nodes get replicas and which lose some, step by step, or why it is refused
+                 nodes get replicas and which lose some, step by step, or why it is refused;
+                 of nodes in a rack that hold as little, the server takes any
   lose HOST...   which tablets lose their quorum without these nodes (and those that are down)
   shard TOKEN    which nodes serve a token, on which shards, and where static sharding would put it
   why TABLE TABLET HOST:SHARD
@@ -527,7 +528,9 @@ def _rf(opened: OpenedTablets, words: Sequence[str]) -> Answer:
         Rows(rows, "tablets", "one replica at a time"),
     )
     lacks = int(any(tablet.lacks for tablet in report.tablets))
-    return Answer(report, heading, parts, opened.warnings, lacks)
+    enforced = f"{report.invalid}: refused where rf_rack_valid_keyspaces is on"
+    warnings = (*opened.warnings, *([enforced] if report.invalid else ()))
+    return Answer(report, heading, parts, warnings, lacks)
 
 
 def _lose(opened: OpenedTablets, words: Sequence[str]) -> Answer:

@@ -228,7 +228,7 @@ class Plans(cluster.TabletCluster):
         for keyspace, wanted in s.control.topology.keyspaces:
             for tablet, row in self.free_of(s, keyspace):
                 held = tuple(each.host for each in row.replicas)
-                coming, going = self.rf_steps(held, wanted, able)
+                coming, going = self.rf_steps(tablet, held, wanted, able)
                 yield from self.added(tablet, coming)
                 for each in row.replicas:
                     if each.host in going:
@@ -259,11 +259,11 @@ class Plans(cluster.TabletCluster):
         able = cluster.targets(s)
         planner = RfPlanner(
             {name: self.shards_of(name) for name in self.names},
-            lambda held: self.rf_steps(held, wanted, able),
+            lambda tablet, held: self.rf_steps(tablet, held, wanted, able),
             (replica for row in s.tablets for replica in row.replicas),
         )
         for tablet, row in self.free_of(s, keyspace):
-            if (change := planner.next(row.replicas)) is not None:
+            if (change := planner.next(tablet, row.replicas)) is not None:
                 yield tablet, change
 
     def free_of(
@@ -274,9 +274,13 @@ class Plans(cluster.TabletCluster):
             if self.free(s.tablets[tablet]):
                 yield tablet, s.tablets[tablet]
 
-    def _rf_steps(self, held: tuple[str, ...], wanted: Replication, able: int) -> Steps:
+    def _rf_steps(
+        self, tablet: int, held: tuple[str, ...], wanted: Replication, able: int
+    ) -> Steps:
         """The hosts for the next step of a tablet; ``able`` is a mask."""
-        return steps(held, dict(wanted), self.places, [self.names[node] for node in nodes_in(able)])
+        names = [self.names[node] for node in nodes_in(able)]
+        number = self.place(tablet)[1]
+        return steps(number, held, dict(wanted), self.places, names, self.edition)
 
 
 def replaced(row: cluster.TabletRow, source: str, target: str) -> Replicas:

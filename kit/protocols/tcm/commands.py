@@ -23,7 +23,7 @@ from kit.operators.importers.opening import Imported
 from kit.operators.importers.ringfile import read_sizes, sizes_of_nodes
 from kit.operators.workload import DRY_RUN_AS_JSON, DRY_RUN_IN_WORDS, check_work
 from kit.protocols.tcm.dry_run import plan as planning
-from kit.protocols.tcm.dry_run.history import operations_of
+from kit.protocols.tcm.dry_run.history import forced, operations_of
 from kit.protocols.tcm.dry_run.metadata_log import MetadataHistory, history_of
 from kit.protocols.tcm.parameters import OPTIONS, operation_of, parse_operation, read_words
 from kit.protocols.tcm.rules.operations import EDITIONS, LEVELS, Operation
@@ -119,7 +119,7 @@ def plan(argv: list[str]) -> int:
         raise BadInput("--barrier", level, one_of(level, list(LEVELS)))
     given_too: Any = {"in_flight": in_flight, "edition": edition, "sizes": sizes, "level": level}
     report = planning.dry_run(ring, operation, **given_too)
-    report = replace(report, warnings=(*ring.warnings, *report.warnings))
+    report = replace(report, warnings=(*ring.warnings, *forced(ring), *report.warnings))
     conflicts = ((c.keyspace, label(c.range), f"held by {c.operation}") for c in report.conflicts)
     answer = Answer(
         planning.json_parts(report),

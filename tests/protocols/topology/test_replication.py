@@ -74,7 +74,7 @@ CHANGES: tuple[Change, ...] = (
     ("dc1=1", "dc1=0", "server", 0, "no replica would be left"),
     ("dc1=1 dc2=1", "dc1=0", "server", 0, ""),
     ("", "dc1=1", "server", 0, "there is no keyspace ks"),
-    ("dc1=1", "dc9=1", "server", 0, "dc9 has 0 nodes for 1 replicas"),
+    ("dc1=1", "dc9=1", "server", 0, "dc9 has 0 nodes for 1 replica"),
     ("dc1=1", "dc2=r1", "documents", 0, "the documents edition does not know rack names"),
     ("dc1=1", "dc2=r1", "server", 0, ""),
     ("dc1=1", "dc1=r1", "server", 0, "a list of racks is a separate conversion, not modelled"),

@@ -423,7 +423,8 @@ class ChangedTablet(Struct, frozen=True):
 class RfReport(Struct, frozen=True):
     """A change of a keyspace's replication.
 
-    ``refused`` says why the coordinator turns it away; then there are no changes. ``gains`` and
+    ``refused`` says why the coordinator turns it away; then there are no changes. ``invalid`` says
+    why the keyspace would be RF-rack-valid no more: refused where that is enforced. ``gains`` and
     ``losses`` are replicas by host, ``bytes`` what is copied (None: sizes are not known).
     """
 
@@ -431,6 +432,7 @@ class RfReport(Struct, frozen=True):
     before: Mapping[str, cluster.Factor]
     after: Mapping[str, cluster.Factor]
     refused: str
+    invalid: str
     gains: Mapping[str, int]
     losses: Mapping[str, int]
     bytes: int | None
@@ -479,9 +481,11 @@ def rf_change(opened: OpenedTablets, keyspace: str, words: Sequence[str]) -> RfR
         topology, request, cluster.Setting(opened.edition), tables=bool(tablets)
     )
     changed = () if refused else tuple(_changed(opened, tablets, dict(after)))
+    unfit = not refused and opened.edition == "server"
+    invalid = replication.newly_invalid(topology, dict(before), dict(after)) if unfit else ""
     moved = Counter(step.rpartition(":")[0] for each in changed for step in each.steps)
     return RfReport(
-        *(keyspace, dict(before), dict(after), refused),
+        *(keyspace, dict(before), dict(after), refused, invalid),
         {host[1:]: count for host, count in sorted(moved.items()) if host[0] == COMES},
         {host[1:]: count for host, count in sorted(moved.items()) if host[0] == GOES},
         None if opened.sizes is None else sum(_bytes(opened, each) for each in changed),
@@ -500,7 +504,7 @@ def _changed(
     every = (tablet for table in opened.maps.values() for tablet in table.tablets)
     planner = RfPlanner(
         {node.host: node.shards for node in opened.nodes},
-        partial(steps, replication=wanted, places=places, able=able),
+        partial(steps, replication=wanted, places=places, able=able, edition=opened.edition),
         (each for tablet in every for each in tablet.sets.new),
     )
     now = dict(tablets)
@@ -509,7 +513,7 @@ def _changed(
     while going:
         left = []
         for place in going:
-            change = planner.next(now[place])
+            change = planner.next(place[1], now[place])
             if change is not None:
                 now[place] = change.on(now[place])
                 step = f"{COMES}{change.added}" if change.added else f"{GOES}{change.removed}"

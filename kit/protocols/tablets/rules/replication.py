@@ -1,10 +1,14 @@
 """What a keyspace's replication asks of each tablet, and how it comes there: one replica at a time.
 
-It asks for replicas by datacenter, or for racks by name. A replica comes to a rack that has the
-fewest of the tablet's, or goes from one that has the most; with a rack list, to a rack of it that
-has none, from one that has too many. Sources: Topology over Raft, ``keyspace_rf_change``; the
-published server's manual on CREATE KEYSPACE, whose rack lists say which racks have one replica each
-(edition ``server``); published coordinator, its handler of that request.
+It asks for replicas by datacenter, or for racks by name. The documents leave open which replica
+comes or goes: here it comes to a rack that has the fewest of the tablet's, and goes from one that
+has the most. The server takes the racks that have none in turn, by the tablet's number, then the
+others, and drops the last replica of the datacenter in the order of the row, so that base tables
+and views go on in pairs. With a rack list it comes to a rack of it that has none, and goes from one
+that has too many. Sources: Topology over Raft, ``keyspace_rf_change``; the published server's
+manual on CREATE KEYSPACE, whose rack lists say which racks have one replica each (edition
+``server``); published ``network_topology_strategy``, ``add_tablets_in_dc`` and
+``drop_tablets_in_dc``.
 """
 
 from collections import Counter
@@ -14,6 +18,7 @@ from msgspec import Struct
 
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
 from kit.protocols.topology.rules.cluster import Factor
+from kit.protocols.topology.rules.machines import Edition
 
 Replication = Mapping[str, Factor]  # by datacenter; one that is not named has no replica
 
@@ -62,22 +67,35 @@ class ReplicaChange(Struct, frozen=True):
 
 
 def steps(
-    held: Sequence[str], replication: Replication, places: Mapping[str, Place], able: Sequence[str]
+    tablet: int,
+    held: Sequence[str],
+    replication: Replication,
+    places: Mapping[str, Place],
+    able: Sequence[str],
+    edition: Edition,
 ) -> Steps:
-    """The hosts for the next step of a tablet that some hosts hold; ``able`` may get replicas."""
+    """The hosts for the next step of a tablet that some hosts hold, in the order of its row;
+    ``able`` may get replicas.
+    """
     coming, going = list[str](), list[str]()
     in_rack = Counter(places[host] for host in held)
     for each in misfits([places[host] for host in held], replication):
         inside = {p for p in places.values() if p == (each.datacenter, each.rack or p[1])}
         if each.has < each.wants:
-            # Of the racks with the fewest of the tablet's replicas, hosts that have none.
             free = [host for host in able if host not in held and places[host] in inside]
-            fewest = min((in_rack[places[host]] for host in free), default=0)
-            coming += (host for host in free if in_rack[places[host]] == fewest)
+            racks = sorted({places[host] for host in free})
+            if edition == "server":
+                racks = [rack for rack in racks if not in_rack[rack]] or racks
+                racks = [racks[tablet % len(racks)]] if racks else []
+            else:
+                fewest = min((in_rack[rack] for rack in racks), default=0)
+                racks = [rack for rack in racks if in_rack[rack] == fewest]
+            coming += (host for host in free if places[host] in racks)
         else:
             here = [host for host in held if places[host] in inside]
             most = max(in_rack[places[host]] for host in here)
-            going += (host for host in here if in_rack[places[host]] == most)
+            heavy = [host for host in here if in_rack[places[host]] == most]
+            going += here[-1:] if edition == "server" else heavy
     return tuple(coming), tuple(going)
 
 
@@ -85,13 +103,13 @@ class RfPlanner:
     """Chooses among the steps of tablets: the emptiest shard gets, the fullest one loses.
 
     ``shards`` says how many each host has, ``steps_for`` which hosts may get or lose a replica of a
-    tablet that some hosts hold, ``replicas`` are all that there are.
+    tablet (its number) that some hosts hold, ``replicas`` are all that there are.
     """
 
     def __init__(
         self,
         shards: Mapping[str, int],
-        steps_for: Callable[[tuple[str, ...]], Steps],
+        steps_for: Callable[[int, tuple[str, ...]], Steps],
         replicas: Iterable[TabletReplica],
     ) -> None:
         """Count the replicas that shards have."""
@@ -100,9 +118,9 @@ class RfPlanner:
         for each in replicas:
             self._held[each.host][each.shard] += 1
 
-    def next(self, replicas: Replicas) -> ReplicaChange | None:
+    def next(self, tablet: int, replicas: Replicas) -> ReplicaChange | None:
         """The next step of a tablet, counted as done; None: it has all, or no host may get more."""
-        coming, going = self._steps_for(tuple(each.host for each in replicas))
+        coming, going = self._steps_for(tablet, tuple(each.host for each in replicas))
         if coming:
             host = min(coming, key=lambda each: min(self._held[each]))
             shard = self._held[host].index(min(self._held[host]))

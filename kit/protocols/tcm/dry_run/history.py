@@ -7,6 +7,7 @@ begin as soon as they may.
 """
 
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from typing import Any
 
 from msgspec import Struct
@@ -19,7 +20,7 @@ from kit.protocols.tcm import cluster as schedule
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.parameters import TcmParameters
-from kit.protocols.tcm.rules.metadata import Advance, Begin
+from kit.protocols.tcm.rules.metadata import SHRINKS, Advance, Begin, too_few_left
 from kit.protocols.tcm.rules.operations import Edition, Level, Operation
 from kit.protocols.tcm.tcm import Crash
 from kit.ring.sizes import Stored
@@ -27,12 +28,27 @@ from kit.ring.tokens import MURMUR3
 
 
 def operations_of(given: Imported) -> tuple[Operation, ...]:
-    """Those of an import that can be rehearsed, since their tokens are known, in its order."""
-    return tuple(
-        Operation(seen.kind, seen.node, seen.tokens, dc=seen.dc, rack=seen.rack)
-        for seen in given.in_flight
-        if seen.complete
-    )
+    """Those of an import that can be rehearsed, since their tokens are known, in its order.
+
+    A node that leaves, though a keyspace then wants more replicas than there are nodes, was forced.
+    """
+    operations, leaving = list[Operation](), set[int]()
+    for seen in filter(attrgetter("complete"), given.in_flight):
+        force = False
+        if seen.kind in SHRINKS:
+            code = given.ring.names.index(seen.node)
+            force = bool(too_few_left(given.ring, given.keyspaces, leaving, code))
+            leaving.add(code)
+        place = {"dc": seen.dc, "rack": seen.rack}
+        operations.append(Operation(seen.kind, seen.node, seen.tokens, **place, force=force))
+    return tuple(operations)
+
+
+def forced(given: Imported) -> Iterator[str]:
+    """A line for each operation in flight that only ``--force`` could begin."""
+    for operation in operations_of(given):
+        if operation.force:
+            yield f"{operation.title} is in flight: it was forced past the replication check"
 
 
 def check_begins(operation: Operation, refusal: Refusal | None) -> None:

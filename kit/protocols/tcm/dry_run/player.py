@@ -52,7 +52,8 @@ class DryRun(Rehearsal):
         self._opening = m, history.opening_state(timeline)
         last = timeline.moments[timeline.tip].state
         self.loads: tuple[facts.Load, ...] = facts.traffic(m, last)
-        warnings = (*ring.warnings, *_down(ring), *history.standstill(timeline))
+        told = (*ring.warnings, *history.forced(ring), *_down(ring))
+        warnings = (*told, *history.standstill(timeline))
         super().__init__(timeline, warnings, controls=controls)
 
     @property

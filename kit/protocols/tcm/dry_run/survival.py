@@ -14,7 +14,7 @@ from kit.engine.registry import one_of
 from kit.errors import BadInput, counted
 from kit.operators.importers.opening import Imported
 from kit.operators.workload import PLACEMENTS, check_work
-from kit.protocols.tcm.dry_run.history import check_begins, operations_of
+from kit.protocols.tcm.dry_run.history import check_begins, forced, operations_of
 from kit.protocols.tcm.dry_run.player import RingSource, opened
 from kit.protocols.tcm.facts.moment import Loss, losses_of
 from kit.protocols.tcm.parameters import enter
@@ -107,7 +107,7 @@ def survival(given: Imported, down: Iterable[str]) -> Survival:
     lost = losses_of(snapshot, dead)
     breaking = {name for loss in lost for name, _ in loss.nodes}
     must_stay_up = tuple(name for name in snapshot.metadata.ring.names if name in breaking)
-    return Survival(dead, must_stay_up, lost, tuple(given.warnings))
+    return Survival(dead, must_stay_up, lost, (*given.warnings, *forced(given)))
 
 
 def as_it_stands(given: Imported) -> Snapshot:

@@ -527,19 +527,30 @@ def _too_few_left(
     code = _going(metadata.ring, given)
     if code is None:
         return None
-    going = metadata.ring.nodes[code]
-    for keyspace in metadata.keyspaces:
+    shrinks = given.operation.kind in SHRINKS
+    why = too_few_left(metadata.ring, metadata.keyspaces, _leaving(metadata), code, shrinks=shrinks)
+    return Refusal(f"{why} (force overrides this)") if why else None
+
+
+def too_few_left(
+    ring: Ring, keyspaces: Iterable[Keyspace], leaving: Set[int], code: int, *, shrinks: bool = True
+) -> str:
+    """Whether a keyspace would want more replicas than there are nodes without one of them (code)
+    and those that are ``leaving``; empty: none. With ``shrinks`` the ring has a node less, too.
+    """
+    going = ring.nodes[code]
+    for keyspace in keyspaces:
         for dc, factor in _demands(keyspace.replication):
-            if dc != going.dc and (dc is not None or given.operation.kind not in SHRINKS):
+            if dc != going.dc and (dc is not None or not shrinks):
                 continue
-            left = _members(metadata.ring, dc, _leaving(metadata) | {code})
+            left = _members(ring, dc, leaving | {code})
             if left < factor:
                 where = f" in {dc}" if dc else ""
-                return Refusal(
+                return (
                     f"without {going.name} only {counted(left, 'node')} {are(left)} left{where}, "
-                    f"but keyspace {keyspace.name} keeps {factor} replicas (force overrides this)"
+                    f"but keyspace {keyspace.name} keeps {factor} replicas"
                 )
-    return None
+    return ""
 
 
 def _going(ring: Ring, given: ops.ResolvedOperation) -> int | None:

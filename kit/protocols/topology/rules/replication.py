@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from kit.errors import BadInput
+from kit.errors import BadInput, counted
 from kit.masks import nodes_in
 from kit.protocols.topology.rules.cluster import (
     ClusterTopology,
@@ -114,7 +114,7 @@ def invalid_racks(topology: ClusterTopology, *, joins: int = 0, leaves: int = 0)
     if topology.rf > 1 and not _uneven(racks, topology.rf):
         known = {datacenter for datacenter, _ in racks}  # no keyspace names one without nodes
         for datacenter, count in _uneven({each for each in then if each[0] in known}, topology.rf):
-            return f"{datacenter} would have {count} racks for {topology.rf} replicas"
+            return f"{datacenter} would have {counted(count, 'rack')} for {topology.rf} replicas"
     for keyspace, replication in topology.keyspaces:
         lists = ((dc, each) for dc, each in replication if isinstance(each, tuple))
         named = {(dc, rack) for dc, each in lists for rack in each}
@@ -168,7 +168,9 @@ def refused_change(
             return f"a tablet gains or loses one replica at a time: {said}"
     held = dict(before or ())
     reasons = (_without_place(topology, dc, held.get(dc, 0), each) for dc, each in after.items())
-    return next(filter(None, reasons), "") or _newly_invalid(topology, before, after, setting)
+    enforced = topology.rf and setting.edition == "server"
+    invalid = newly_invalid(topology, held, after) if enforced else ""
+    return next(filter(None, reasons), invalid)
 
 
 def _conversion(old: Factor, new: Factor, *, tables: bool) -> str:
@@ -191,27 +193,21 @@ def _steps(old: Factor, new: Factor) -> int:
     return abs(number_of(new) - number_of(old))
 
 
-def _newly_invalid(
-    topology: ClusterTopology,
-    before: Replication | None,
-    after: Mapping[str, Factor],
-    setting: Setting,
+def newly_invalid(
+    topology: ClusterTopology, before: Mapping[str, Factor], after: Mapping[str, Factor]
 ) -> str:
     """The first datacenter that would have other racks than replicas; empty: none, or the keyspace
     is RF-rack-invalid already, and may stay so.
     """
-    if not topology.rf or setting.edition == "documents":
-        return ""
     counts = Counter(datacenter for datacenter, _ in _racks(topology, owners(topology)))
 
     def invalid(replication: Mapping[str, Factor]) -> list[str]:
         numbers = {dc: each for dc, each in replication.items() if isinstance(each, int)}
         return [dc for dc, number in numbers.items() if number > 1 and counts[dc] != number]
 
-    if invalid(dict(before or ())):
-        return ""
-    wrong = next(iter(invalid(after)), "")
-    return f"{wrong} has {counts[wrong]} racks for {after[wrong]} replicas" if wrong else ""
+    wrong = "" if invalid(before) else next(iter(invalid(after)), "")
+    racks = counted(counts[wrong], "rack")
+    return f"{wrong} has {racks} for {after[wrong]} replicas" if wrong else ""
 
 
 def _without_place(topology: ClusterTopology, datacenter: str, old: Factor, factor: Factor) -> str:
@@ -223,5 +219,5 @@ def _without_place(topology: ClusterTopology, datacenter: str, old: Factor, fact
         missing = [rack for rack in factor if rack not in racks and rack not in had]
         return f"{datacenter} has no node in rack {missing[0]}" if missing else ""
     if factor > number_of(old) and len(racks) < factor:
-        return f"{datacenter} has {len(racks)} nodes for {factor} replicas"
+        return f"{datacenter} has {counted(len(racks), 'node')} for {counted(factor, 'replica')}"
     return ""

@@ -194,7 +194,10 @@ def test_a_file_that_shows_no_kind_is_read_as_the_arguments_say(tmp_path: Path) 
         assert says(caught.value, said), caught.value
     with pytest.raises(BadInput) as caught:
         kit.rehearse(DUMP, topolgy=FILES["topology"])
-    assert says(caught.value, "rehearse | topolgy | a dump of system.tablets accepts")
+    assert says(
+        caught.value,
+        "rehearse | topolgy | a dump of system.tablets | an unexpected keyword argument 'topolgy'",
+    )
 
 
 def test_files_of_one_cluster_are_sorted_out(tmp_path: Path) -> None:

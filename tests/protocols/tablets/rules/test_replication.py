@@ -1,4 +1,4 @@
-"""Where the replicas of a tablet are not those that its keyspace asks for."""
+"""Where a tablet's replicas are not those that its keyspace asks for; who gets one, or loses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections import Counter
 
 import pytest
 
-from kit.protocols.tablets.rules.replication import Misfit, Place, Replication, misfits
+from kit.protocols.tablets.rules.replication import Misfit, Place, Replication, misfits, steps
+from kit.protocols.topology.rules.replication import number_of
 
 PLACES: tuple[tuple[Place, ...], ...] = (
     (),
@@ -42,3 +43,52 @@ def test_a_misfit_is_a_difference_in_number(places: tuple[Place, ...], asked: Re
             found = [("", here.total(), factor or 0)]
         expected += [Misfit(datacenter, *each) for each in found if each[1] != each[2]]
     assert list(misfits(places, asked)) == expected
+
+
+HOSTS: dict[str, Place] = {
+    "a": ("dc1", "r1"),
+    "b": ("dc1", "r1"),
+    "c": ("dc1", "r2"),
+    "d": ("dc1", "r3"),
+    "e": ("dc1", "r3"),
+    "x": ("dc2", "r1"),
+}
+ABLE = ("a", "b", "c", "d", "e")  # x is on its way out
+
+
+@pytest.mark.parametrize(
+    ("held", "asked", "by_tablet"),
+    [
+        # The last of the row goes, whichever rack has two.
+        ("abc", {"dc1": 2}, ("c", "c", "c")),
+        ("cab", {"dc1": 2}, ("b", "b", "b")),
+        ("caxb", {"dc1": 2, "dc2": 1}, ("b", "b", "b")),
+        ("cabx", {"dc1": 3, "dc2": 0}, ("x", "x", "x")),
+        # Racks that have none take turns, by the tablet's number.
+        ("a", {"dc1": 2}, ("c", "de", "c")),
+        ("ac", {"dc1": 3}, ("de", "de", "de")),
+        ("", {"dc1": 1}, ("ab", "c", "de")),
+        # Where each has one: the racks that still have a node.
+        ("acd", {"dc1": 4}, ("b", "e", "b")),
+        ("acde", {"dc1": 5}, ("b", "b", "b")),
+        ("abcde", {"dc1": 6}, ("", "", "")),
+        # Racks by name.
+        ("ac", {"dc1": ("r1", "r2", "r3")}, ("de", "de", "de")),
+        ("acd", {"dc1": ("r2", "r3")}, ("a", "a", "a")),
+    ],
+)
+def test_who_is_next_on_the_published_server(
+    held: str, asked: Replication, by_tablet: tuple[str, ...]
+) -> None:
+    """``add_tablets_in_dc`` and ``drop_tablets_in_dc``, for three tablets of a table."""
+    made = [steps(number, held, asked, HOSTS, ABLE, "server") for number in range(3)]
+    assert tuple("".join(coming + going) for coming, going in made) == by_tablet
+    count = dict.fromkeys(asked, 0) | Counter(HOSTS[host][0] for host in held)
+    comes = any(number_of(factor) > count[dc] for dc, factor in asked.items())
+    assert not any(going if comes else coming for coming, going in made)
+
+
+def test_the_documents_leave_open_which_replica_goes() -> None:
+    """Any of the rack that has the most; a new one comes to any rack that has the fewest."""
+    assert steps(1, "cab", {"dc1": 2}, HOSTS, ABLE, "documents") == ((), ("a", "b"))
+    assert steps(1, "a", {"dc1": 2}, HOSTS, ABLE, "documents") == (("c", "d", "e"), ())

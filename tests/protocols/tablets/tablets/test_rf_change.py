@@ -137,14 +137,15 @@ def test_a_tablet_whose_new_replica_is_lost_gets_another_one(edition: Edition) -
     assert [each.host for each in state.tablets[0].replicas] == ["A", "B", "D"]
 
 
-def test_a_replica_comes_to_the_rack_with_the_fewest_and_goes_from_the_fullest() -> None:
-    """Nodes A and B share a rack: the third replica does not come to it, and the first to go does
-    from it. Another datacenter has a number of its own.
+@pytest.mark.parametrize(("edition", "left"), [("documents", "C"), ("server", "B")])
+def test_a_replica_comes_to_the_rack_with_the_fewest(edition: Edition, left: str) -> None:
+    """Nodes A and B share a rack: the third replica does not come to it. The first to go is one of
+    them, but on the server the last of the row. Another datacenter has a number of its own.
     """
-    given = {"nodes": 5, "tablets": ("A C",), "racks": THREE_RACKS}
+    given = {"edition": edition, "nodes": 5, "tablets": ("A C",), "racks": THREE_RACKS}
     assert ended(**given).tablets[0].replicas[-1].host == "D"
     to_two = {**given, "tablets": ("A B C",), "words": "keyspace_rf_change ks dc1=2"}
-    assert ended(**to_two).tablets[0].replicas[-1].host == "C"
+    assert ended(**to_two).tablets[0].replicas[-1].host == left
     elsewhere = ended(**given, words="keyspace_rf_change ks dc2=1")
     assert [each.host for each in elsewhere.tablets[0].replicas] == ["A", "C", "E"]
 

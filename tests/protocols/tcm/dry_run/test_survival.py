@@ -109,27 +109,53 @@ def test_a_notebook_says_it(tmp_path: Path) -> None:
     assert "n3, n4, n6, n7" in report._repr_html_()
 
 
+def ring_text(*nodes: tuple[str, str]) -> str:
+    """What ``nodetool ring`` prints for nodes of one rack, by status and state."""
+    lines = (
+        f"10.0.0.{i}  r1  {status} {state}  1 KiB  ?  {100 * i}\n"
+        for i, (status, state) in enumerate(nodes, 1)
+    )
+    heads = "Address  Rack  Status State   Load  Owns  Token\n"
+    return f"Datacenter: dc1\n==========\n{heads}{''.join(lines)}"
+
+
+UP, LEAVES, JOINS = ("Up", "Normal"), ("Up", "Leaving"), ("Down", "Joining")
+
+
+def rf(number: int) -> str:
+    """A keyspace with so many replicas."""
+    return f'ks={{"class": "SimpleStrategy", "replication_factor": {number}}}'
+
+
 def test_operations_in_flight_count_with_both_groups() -> None:
     """What the tools show in flight has pending replicas: writes may lack a quorum, reads not."""
-    joining = "Address  Rack  Status State   Load  Owns  Token\n"
-    report = kit.survive(
-        "Datacenter: dc1\n==========\n"
-        + joining
-        + "".join(
-            f"10.0.0.{i}  r1  {status} {state}  1 KiB  ?  {100 * i}\n"
-            for i, status, state in (
-                (1, "Up", "Normal"),
-                (2, "Up", "Normal"),
-                (3, "Up", "Normal"),
-                (4, "Down", "Joining"),
-            )
-        ),
-        keyspaces='ks={"class": "SimpleStrategy", "replication_factor": 3}',
-    )
+    report = kit.survive(ring_text(UP, UP, UP, JOINS), keyspaces=rf(3))
     assert report.down == ("10.0.0.4",)
     assert {loss.side for loss in report.losses if not loss.ok} == {"writes"}
     assert report.must_stay_up == ("10.0.0.1", "10.0.0.2", "10.0.0.3")
     assert report.broken == 0
+
+
+@pytest.mark.parametrize(
+    ("states", "factor", "forced"),
+    [
+        ((UP, UP, UP, LEAVES), 3, ()),
+        ((UP, UP, LEAVES), 2, ()),
+        ((UP, UP, LEAVES), 3, ("10.0.0.3",)),
+        ((UP, ("Down", "Leaving"), UP), 3, ("10.0.0.2",)),
+    ],
+)
+def test_who_leaves_though_too_few_remain_was_forced(
+    states: tuple[tuple[str, str], ...], factor: int, forced: tuple[str, ...]
+) -> None:
+    """It is under way, so somebody began it: the answers say how, and go on from there."""
+    ring, keyspaces = ring_text(*states), rf(factor)
+    rehearsed = kit.rehearse(
+        ring, "bootstrap n9 --tokens 50 --dc dc1 --rack r1", keyspaces=keyspaces
+    )
+    for made in (kit.survive(ring, keyspaces=keyspaces), rehearsed):
+        said = [line for line in made.warnings if "forced past" in line]
+        assert [next(name for name in forced if name in line) for line in said] == [*forced]
 
 
 @pytest.mark.parametrize("down", ["N5", "nobody", ""])

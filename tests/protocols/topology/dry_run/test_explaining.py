@@ -125,5 +125,8 @@ def test_what_cannot_be_explained_is_refused(tmp_path: Path) -> None:
     assert "at most 8 operations" in bad("explain", many)
     assert "only snapshots" in bad("explain", str(A), "--anonymize")
     assert "states to visit" in bad("explain", str(A), "--bound", "0")
-    with pytest.raises(BadInput, match="files: got 'no-file'"):
+    with pytest.raises(BadInput, match=r"files: got 'no-file'; .*No such file"):
         kit.explain("no-file")
+    (empty := tmp_path / "empty").touch()
+    with pytest.raises(BadInput, match=r"files: got .*; allowed: a metadata log"):
+        kit.explain(str(empty))
