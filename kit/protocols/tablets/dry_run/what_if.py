@@ -279,10 +279,12 @@ def lose(opened: OpenedTablets, hosts: Sequence[str]) -> LossReport:
     places = {node.host: node.datacenter for node in opened.nodes}
     lost = []
     for name, table in opened.maps.items():
+        told = opened.replication(keyspace_of(name))
+        factors = {dc: replication.number_of(factor) for dc, factor in told.items()} or None
         for number, tablet in enumerate(table.tablets):
             if down.isdisjoint(replica.host for replica in tablet.sets.both):
                 continue
-            left = availability.served(tablet, opened.edition, down, places)
+            left = availability.served(tablet, opened.edition, down, places, factors)
             if left.without_quorum or left.datacenters:
                 counts = len(left.hosts), len(left.alive)
                 refused = left.without_quorum, left.datacenters

@@ -23,7 +23,14 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.protocols.storage.rules.levels import AnswerQuota, Level, enough, read_quotas, write_quotas
+from kit.protocols.storage.rules.levels import (
+    AnswerQuota,
+    Level,
+    enough,
+    majority,
+    read_quotas,
+    write_quotas,
+)
 from kit.protocols.storage.rules.view import AnyAcknowledgement, View
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, shard_on
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
@@ -127,10 +134,17 @@ class ServedTablet(Struct, frozen=True):
 
 
 def served(
-    tablet: Tablet, edition: Edition, down: Collection[str], datacenters: Mapping[str, str]
+    tablet: Tablet,
+    edition: Edition,
+    down: Collection[str],
+    datacenters: Mapping[str, str],
+    factors: Mapping[str, int] | None = None,
 ) -> ServedTablet:
     """What is left of a tablet; ``datacenters`` are by host. KeyError for a replica on a host
     without a datacenter.
+
+    ``factors`` are the keyspace's, by datacenter: a quorum is of them, also where the tablet has
+    other replicas (published ``quorum_for``). None: a quorum of the replicas that there are.
     """
     hosts = tuple(dict.fromkeys(replica.host for replica in tablet.sets.both))
     sets, (reads, writes) = tablet.sets, selectors(tablet, edition)
@@ -144,17 +158,27 @@ def served(
     dcs = tuple(_mask(hosts, [h for h in hosts if datacenters[h] == dc]) for dc in places)
     up = _mask(hosts, [host for host in hosts if host not in down])
 
+    # On the server a majority of the old replicas, and one answer more from each pending replica.
+    had = view.old_replicas
+    pending = edition == "server" and view.writes == had | view.new_replicas != had
+    natural: dict[RequestKind, int] = {"reads": view.reads, "writes": had if pending else -1}
+
     def refused(level: Level, home: int = 0) -> tuple[RequestKind, ...]:
         wanted: Mapping[RequestKind, tuple[AnswerQuota, ...]] = {
             "reads": read_quotas(level, view, dcs, home),
             "writes": write_quotas(level, view, dcs, home, ACKNOWLEDGEMENT[edition]),
         }
         # Nothing is asked of a datacenter without replicas.
-        return tuple(
-            kind
-            for kind, quotas in wanted.items()
-            if not enough(tuple(quota for quota in quotas if quota.replicas), up)
-        )
+        asked = {kind: [quota for quota in wanted[kind] if quota.replicas] for kind in wanted}
+        if factors is not None:
+            factor = sum(factors.values()) if level == "QUORUM" else factors.get(places[home], 0)
+            asked = {
+                kind: [
+                    _of_factor(factor, quota, quota.replicas & natural[kind]) for quota in quotas
+                ]
+                for kind, quotas in asked.items()
+            }
+        return tuple(kind for kind, quotas in asked.items() if not enough(tuple(quotas), up))
 
     return ServedTablet(
         tuple(used),
@@ -162,6 +186,12 @@ def served(
         refused("QUORUM"),
         tuple(sorted(dc for home, dc in enumerate(places) if refused("LOCAL_QUORUM", home))),
     )
+
+
+def _of_factor(factor: int, quota: AnswerQuota, counted: int) -> AnswerQuota:
+    """A quota with the majority of a factor in the place of that of some ``counted`` replicas."""
+    more = quota.needed - majority(counted)
+    return AnswerQuota(quota.replicas, (factor // 2 + 1 if factor else 0) + more)
 
 
 def _mask(hosts: Sequence[str], some: Collection[str]) -> int:

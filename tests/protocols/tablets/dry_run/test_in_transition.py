@@ -11,7 +11,7 @@ from kit.protocols.tablets.dry_run.report import tablets_report
 from kit.protocols.tablets.dry_run.what_if import drain, lose
 from tests.commands.calling import call
 from tests.protocols.tablets.dry_run.test_command import SIZES, TOPOLOGY, host
-from tests.protocols.tablets.dry_run.test_opening import edited, opened
+from tests.protocols.tablets.dry_run.test_opening import described, edited, opened
 
 
 def at_stage(folder: Path, stage: str) -> OpenedTablets:
@@ -59,6 +59,18 @@ def test_a_loss_is_judged_by_the_stage(tmp_path: Path) -> None:
     assert (first["streaming"].replicas, first["streaming"].alive) == (4, 2)
     assert first["streaming"].without_quorum == ("reads", "writes")
     assert first["use_new"] is None
+
+
+@pytest.mark.parametrize(("factor", "lost"), [(None, 0), (2, 0), (3, 0), (4, 3)])
+def test_a_loss_is_judged_by_what_the_keyspace_asks_for(
+    factor: int | None, lost: int, tmp_path: Path
+) -> None:
+    """Of 4 replicas asked for, 3 are needed: with 3 there and host 3 down that is too few."""
+    schema = {} if factor is None else {"schema": described(tmp_path, f"'dc1': {factor}")}
+    tablets = lose(opened(**schema), [host(3)]).lost
+    orders = {each.tablet for each in tablets if each.table == "shop.orders"}
+    assert len(orders) == lost
+    assert all(each.without_quorum == ("reads", "writes") for each in tablets if lost)
 
 
 def test_the_command_says_what_is_under_way(tmp_path: Path) -> None:

@@ -23,22 +23,30 @@ def tablet(old: str, new: str, kind: TransitionKind, stage: str) -> Tablet:
     return Tablet(INT64_HIGH, *places, stage, kind)
 
 
-def most(group: set[str], up: set[str]) -> bool:
-    """Whether more than half of a group are up."""
-    return 2 * len(group & up) > len(group)
-
-
-def counted(row: Tablet, edition: Edition, up: set[str]) -> tuple[bool, bool]:
-    """Whether reads and writes have a QUORUM, counted from the words of the documents."""
+def counted(
+    row: Tablet, edition: Edition, up: set[str], factor: int | None = None, inside: str = "ABCDX"
+) -> tuple[bool, bool]:
+    """Whether reads and writes have a quorum among some hosts, counted from the words of the
+    documents; of a ``factor``, or (None) of the replicas that there are.
+    """
     state = TRANSITIONS[edition][row.transition or "repair"].state(row.stage)
-    old, new = ({place.host for place in places} for places in (row.replicas, row.new_replicas))
+    every = (row.replicas, row.new_replicas)
+    old, new = ({place.host for place in places if place.host in inside} for places in every)
     sets = {"old": old, "new": new}
-    reads = most(sets[state.reads], up)
+
+    def needed(group: set[str]) -> int:
+        size = len(group) if factor is None else factor
+        return size // 2 + 1 if size else 0
+
+    def most(group: set[str]) -> bool:
+        return len(group & up) >= needed(group)
+
+    reads = most(sets[state.reads])
     if state.writes != "both":
-        return reads, most(sets[state.writes], up)
+        return reads, most(sets[state.writes])
     if edition == "documents":
-        return reads, most(old, up) and most(new, up)
-    return reads, len((old | new) & up) >= len(old) // 2 + 1 + len(new - old)
+        return reads, most(old) and (new < old or most(new))  # nobody new: the old ones suffice
+    return reads, len((old | new) & up) >= needed(old) + len(new - old)
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
@@ -54,6 +62,38 @@ def test_each_stage_counts_who_it_selects(edition: Edition, kind: TransitionKind
                 fine = tuple(kind not in left.without_quorum for kind in ("reads", "writes"))
                 assert fine == counted(row, edition, set("ABCDX") - {*down}), (state.name, down)
                 assert ("dc2" in left.datacenters) == ("X" in down)
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize(
+    ("old", "new", "kind"),
+    [
+        ("ABCX", "ABDX", "migration"),
+        ("ABX", "ABDX", "rebuild"),  # a replica more
+        ("ABCX", "ABX", "rebuild"),  # one less
+        ("A", "AB", "rebuild_v2"),
+    ],
+)
+def test_a_quorum_is_of_the_keyspaces_replicas(
+    edition: Edition, old: str, new: str, kind: TransitionKind
+) -> None:
+    """Of those that it asks for, however many the tablet has: everywhere, and in a datacenter.
+
+    While a replica comes or goes the keyspace asks for as many as there will be, at most.
+    """
+    everybody = set("ABCDX")
+    factors = range(5 if kind == "migration" else len({*new} - {"X"}) + 1)
+    for state in TRANSITIONS[edition][kind].states:
+        row = tablet(old, new, kind, state.name)
+        sizes = range(len(old) + 1)
+        for size, first, second in ((s, f, g) for s in sizes for f in factors for g in range(2)):
+            for down in map(set, combinations(sorted({*old, *new}), size)):
+                left = served(row, edition, down, PLACES, {"dc1": first, "dc2": second})
+                fine = tuple(kind not in left.without_quorum for kind in ("reads", "writes"))
+                up = everybody - down
+                assert fine == counted(row, edition, up, first + second), (state.name, down)
+                local = all(counted(row, edition, up, first, "ABCD"))
+                assert ("dc1" in left.datacenters) == (not local), (state.name, down, first)
 
 
 def test_who_leaves_is_missed_by_nobody_in_the_end() -> None:
