@@ -162,6 +162,7 @@ REFUSED: list[tuple[Callable[[Path], Path], Callable[[Path], Any], str]] = [
     (spoil("storage_capacity", "STORAGE_CAPACITY", TABLETS / "loads.csv"), read_loads, "line 1"),
     (text("table_id,last_token\r1,2\r"), read_tablets, "line 1"),
     (text(f"Jan 01 10:00:00 {LOG}"), lambda p: read_journals([p, p]), "each journal once"),
+    (text(""), lambda p: read_journals([]), "journal: got 'no file'"),
 ]
 
 

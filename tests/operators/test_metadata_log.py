@@ -6,6 +6,7 @@ The fixtures are written by hand after the layout of the published command.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from random import Random
 
@@ -288,6 +289,10 @@ def test_two_logs_are_two_times() -> None:
         (DIRECTORY.replace("JOINED", "HAPPY", 1), "state | HAPPY | REGISTERED"),
         (DIRECTORY.replace("6d194555", "6d19455", 1), "host_id | a UUID"),
         (DIRECTORY.replace("/10.0.0.1\n", "/10.0.0.\n", 1), "an IPv4 or IPv6 address"),
+        (
+            re.sub(r"(?m)^  tokens .*", "  tokens                [-3, 5]", DIRECTORY),
+            "tokens | -3 | a token of its own; NodeId 1 owns this one",
+        ),
         (VIEW.replace("Epoch: 42\n", ""), "describe Epoch | None | cut short"),
         (VIEW.replace("Epoch: 42", "Epoch: ٤٢"), "describe Epoch | a number"),
         (VIEW.replace("Epoch: 42", f"Epoch: {'9' * 20}"), "describe Epoch | a number"),

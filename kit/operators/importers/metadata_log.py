@@ -190,7 +190,14 @@ def parse_metadata(text: str, source: str) -> DumpedMetadata:
     if form == "blocks":
         # Nodetool prints an operation only while one runs; older tables have no column of it.
         rows = [(at, {"multi_step_operation": None, **row}, where) for at, row, where in rows]
-    return Directory(tuple(_node(number, row, where) for number, row, where in rows))
+    nodes, owners = list[DirectoryNode](), dict[int, int]()
+    for number, row, where in rows:
+        nodes.append(node := _node(number, row, where))
+        for token in node.tokens or ():
+            if owners.setdefault(token, number) != number:
+                allowed = f"a token of its own; NodeId {owners[token]} owns this one"
+                raise BadInput(f"{where} tokens", token, allowed)
+    return Directory(tuple(nodes))
 
 
 def _form(text: str) -> str | None:

@@ -89,10 +89,12 @@ class _Timed(Struct, frozen=True):
 def read_journals(paths: Iterable[str | Path]) -> tuple[JournalEntry, ...]:
     """The entries of the journals of one or more hosts, in the order of time.
 
-    Raises BadInput for a file that cannot be read, a journal without any such line, one with a time
-    that is none, journals whose times cannot be compared, the same journal twice.
+    Raises BadInput for no file, one that cannot be read, a journal without any such line, one with
+    a time that is none, journals whose times cannot be compared, the same journal twice.
     """
     given = [Path(path) for path in paths]
+    if not given:
+        raise BadInput("journal", "no file", ALLOWED)
     names = [source_name(path) for path in given]
     sources = names if len(set(names)) == len(names) else list(map(str, given))
     texts = [read_text(path, "journal", LARGEST_FILE) for path in given]

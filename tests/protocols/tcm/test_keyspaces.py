@@ -221,9 +221,20 @@ def test_too_few_left() -> None:
     assert "without B only 2 nodes are left" in drive.refusal("decommission B").reason
 
 
-def test_force_overrides_the_check_and_the_lamp_says_so() -> None:
-    """Forced, the node goes; that ranges have fewer replicas than they had stays visible."""
-    drive = Drive(rf=3, operations=("decommission C --force",)).complete("decommission C --force")
+@pytest.mark.parametrize(
+    ("operation", "edition"),
+    [
+        ("decommission C --force", "documents"),
+        ("removenode C --force", "server"),
+        ("assassinate C", "server"),
+        ("assassinate C --force", "documents"),
+    ],
+)
+def test_force_overrides_the_check_and_the_lamp_says_so(operation: str, edition: str) -> None:
+    """Forced, the node goes; that ranges have fewer replicas than they had stays visible. The
+    server always forces an assassination.
+    """
+    drive = Drive(rf=3, operations=(operation,), edition=edition).complete(operation)
     assert drive.stable()
     assert [witness.split(":")[0] for witness in drive.dark()] == ["replicas"]
 

@@ -14,7 +14,7 @@ from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.examples import refinement
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.parameters import TcmParameters
-from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel
+from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel, too_few_left
 from kit.protocols.tcm.rules.operations import Operation
 from kit.protocols.tcm.tcm import Stream
 from kit.ring.replication import (
@@ -163,11 +163,22 @@ def test_tables_are_those_of_the_plain_model(
 @examples(30)
 @given(configurations(), CHOICES)
 def test_lamps_stay_lit(parameters: dict[str, Any], choices: list[tuple[int, int]]) -> None:
-    """With all safeguards on no run puts out a lamp, and each ends in a stable ring."""
+    """With all safeguards on no run puts out a lamp, and each ends in a stable ring.
+
+    But the server assassinates whatever remains, and with fewer nodes there are fewer replicas.
+    """
     drive = Drive(**parameters)
-    for _, state in walked(drive.model, drive.state, choices):
+    excused: set[str] = set()
+    for action, state in walked(drive.model, drive.state, choices):
+        begun = action.action.operation if isinstance(action.action, Begin) else None
+        if begun and begun.kind == "assassinate" and parameters["edition"] == "server":
+            metadata = drive.metadata
+            leaving = {sequence.plan.resolved.node for sequence in metadata.sequences}
+            code = metadata.ring.names.index(begun.node)
+            if too_few_left(metadata.ring, metadata.keyspaces, leaving, code):
+                excused = {"replicas"}
         drive.states.append(state)
-        assert drive.dark() == []
+        assert {witness.split(":")[0] for witness in drive.dark()} <= excused
     assert not drive.metadata.sequences
     assert drive.stable()
     assert (

@@ -167,7 +167,7 @@ def _accepted(
         for moment in timeline.moments[opening + 1 :]
         if moment.milestone is not None
     )
-    warnings = _warnings(metadata, planned.resolved) + tuple(
+    warnings = _warnings(metadata, planned.resolved, m.tcm.switches) + tuple(
         f"no live node holds {copy.keyspace} {label(copy.range)}: its data is lost"
         for step in steps
         for copy in step.streams
@@ -280,7 +280,9 @@ def _assumed_place(metadata: Metadata, given: operations.ResolvedOperation) -> l
     return [f"{operation.node} is assumed to be in {' and '.join(assumed)}"] if assumed else []
 
 
-def _warnings(metadata: Metadata, given: operations.ResolvedOperation) -> tuple[str, ...]:
+def _warnings(
+    metadata: Metadata, given: operations.ResolvedOperation, switches: operations.ProtocolSwitches
+) -> tuple[str, ...]:
     operation = given.operation
     after = operations.ring_after(operations.placed(metadata.ring, given), given)
     warnings = []
@@ -297,7 +299,7 @@ def _warnings(metadata: Metadata, given: operations.ResolvedOperation) -> tuple[
     warnings += _assumed_place(metadata, given)
     if operation.kind == "assassinate":
         warnings.append("assassinate streams nothing: run a repair afterwards")
-    if operation.force:
+    if switches.forces(operation):
         warnings.append("forced: the replication check was skipped")
     return tuple(warnings)
 

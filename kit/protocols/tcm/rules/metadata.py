@@ -522,7 +522,7 @@ def _too_few_left(
     metadata: Metadata, given: ops.ResolvedOperation, switches: ops.ProtocolSwitches
 ) -> Refusal | None:
     """The safeguard *replication-check*: what stays must be able to hold every replica."""
-    if given.operation.force or not switches.safeguards.replication_check:
+    if switches.forces(given.operation) or not switches.safeguards.replication_check:
         return None
     code = _going(metadata.ring, given)
     if code is None:

@@ -298,6 +298,12 @@ class ProtocolSwitches(Struct, frozen=True):
         """The level at which each barrier begins."""
         return self.level or OWN_LEVEL[self.edition]
 
+    def forces(self, operation: Operation) -> bool:
+        """Whether an operation is begun whatever remains: by an option, or as the server always
+        assassinates (published ``Assassinate``).
+        """
+        return operation.force or (operation.kind == "assassinate" and self.edition == "server")
+
 
 ALL_ON = ProtocolSwitches()
 
