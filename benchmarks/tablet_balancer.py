@@ -41,7 +41,7 @@ def cluster(nodes: int, shards: int, tablets: int, *, racks: int, fresh: int) ->
         np.zeros(tablets, np.bool_),
         held,
         chance.integers(0, shards, (tablets, RF)).astype(np.int32),
-        sizes,
+        *(sizes, sizes),
         np.ones((tablets, RF), np.int32),
     )
     members = (

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tests.commands.calling import bad, call
 from tests.saying import says
@@ -93,3 +96,97 @@ def test_an_epoch_without_room_for_more_is_refused(tmp_path: Path) -> None:
     nodes = [{"name": "n1", "tokens": [1]}]
     path.write_text(json.dumps({"epoch": 2**63 - 1, "nodes": nodes, "keyspaces": []}), "utf-8")
     assert says(bad("ring", str(path)), "epoch | 9223372036854775807")
+
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "example"
+DOWN = "10.0.0.3"  # by its status.txt
+
+
+def planned(operation: str, *options: str, rf: int = 3) -> Any:
+    """The plan of an operation on the example, of which one node is down."""
+    keyspace = f'ks={{"class": "SimpleStrategy", "replication_factor": {rf}}}'
+    files = (str(EXAMPLE / "ring.txt"), *operation.split())
+    told = ("--with", str(EXAMPLE / "status.txt"), "--keyspace", keyspace, "--json")
+    return call("plan", *files, *told, *options)
+
+
+@pytest.mark.parametrize(
+    ("operation", "edition", "why"),
+    [
+        ("removenode 10.0.0.1", "server", "10.0.0.1 is up: decommission it"),
+        ("removenode 10.0.0.1", "documents", None),
+        ("replace 10.0.0.1 x", "server", "10.0.0.1 is up: stop it first"),
+        (
+            "decommission 10.0.0.3",
+            "server",
+            "10.0.0.3 is down, and a decommission runs on the node",
+        ),
+        ("decommission 10.0.0.3", "documents", "10.0.0.3 is down, and a decommission runs on the"),
+        (
+            "move 10.0.0.3 --tokens 7",
+            "server",
+            "10.0.0.3 is down, and a move runs on the node itself",
+        ),
+        ("removenode 10.0.0.3", "server", None),
+        ("replace 10.0.0.3 x", "server", None),
+        ("assassinate 10.0.0.3", "server", None),
+    ],
+)
+def test_who_is_up_decides_what_may_begin(operation: str, edition: str, why: str | None) -> None:
+    """The server removes and replaces only the dead; who leaves or moves does so itself."""
+    answer = planned(operation, "--edition", edition)
+    assert answer.json["accepted"] == (why is None)
+    assert answer.status == bool(answer.json["reason"])
+    assert (answer.json["reason"] or "").startswith(why or "")
+
+
+@pytest.mark.parametrize("operation", ["removenode 10.0.0.3", "bootstrap x --tokens 5"])
+def test_who_is_down_sends_nothing(operation: str) -> None:
+    """Not in any step; a server's join ends there, and a quorum streams as in the documents."""
+    streams = [s for step in planned(operation).json["steps"] for s in step["streams"]]
+    assert streams
+    assert not any(DOWN in stream["from"] for stream in streams)
+    said = " ".join(planned(operation).json["warnings"])
+    assert ("rangemovement" in said) == operation.startswith("bootstrap")
+    assert "the server copies from one live replica" in said
+    of_documents = planned(operation, "--edition", "documents").json["warnings"]
+    assert not any("server" in line for line in of_documents)
+
+
+def test_who_is_down_receives_nothing() -> None:
+    """Node 3 would take a range over: the plan comes to a halt before the switch, and says why."""
+    answer = planned("decommission 10.0.0.1")
+    assert answer.status == 1
+    assert answer.json["accepted"]
+    assert "10.0.0.3 is down and cannot receive data" in answer.json["reason"]
+    assert [step["name"] for step in answer.json["steps"]] == ["prepare", "start"]
+
+
+def test_a_range_that_nobody_holds_any_more_keeps_a_removal() -> None:
+    """With one replica: the server tries for ever, where the documents lose the data."""
+    said, of_documents = (
+        [
+            line
+            for line in planned("removenode 10.0.0.3", *options, rf=1).json["warnings"]
+            if "lost" in line
+        ]
+        for options in ((), ("--edition", "documents"))
+    )
+    assert said
+    assert all(line.endswith("tries again for ever (assassinate copies nothing)") for line in said)
+    assert of_documents
+    assert all(line.endswith("its data is lost") for line in of_documents)
+
+
+def test_a_node_with_several_tokens_is_not_moved_by_the_server(tmp_path: Path) -> None:
+    """The documents give it as many new ones."""
+    nodes = [{"name": f"n{at}", "tokens": [at, at + 500]} for at in (1, 2, 3)]
+    keyspaces = [
+        {"name": "ks", "replication": {"class": "SimpleStrategy", "replication_factor": 2}}
+    ]
+    path = tmp_path / "vnodes.json"
+    path.write_text(json.dumps({"nodes": nodes, "keyspaces": keyspaces}), "utf-8")
+    words = ("plan", str(path), "move", "n1", "--tokens", "150,650", "--json")
+    refused = call(*words)
+    assert (refused.status, refused.json["reason"][:15]) == (1, "n1 has 2 tokens")
+    assert call(*words, "--edition", "documents").status == 0

@@ -316,11 +316,13 @@ class Imported(ringfile.RingFile, frozen=True):
 
     The ring holds the nodes that own tokens now: a joining node is not in it, but in ``in_flight``
     with its tokens; leaving and moving nodes still own theirs. ``loads`` are bytes and ``host_ids``
-    UUIDs by node; ``down`` are nodes that are down or excluded; ``warnings`` are lines to show.
+    UUIDs by node; ``up`` are nodes that are known to be up, ``down`` those that are down or
+    excluded; ``warnings`` are lines to show.
     """
 
     loads: dict[str, int] = field(default_factory=dict)
     host_ids: dict[str, str] = field(default_factory=dict)
+    up: tuple[str, ...] = ()
     down: tuple[str, ...] = ()
     in_flight: tuple[InFlight, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -367,6 +369,7 @@ def import_texts(
         known,
         {node.name: node.load for node in everyone if node.load is not None},
         {node.name: node.host_id for node in everyone if node.host_id is not None},
+        tuple(node.name for node in everyone if node.health == "up"),
         tuple(node.name for node in everyone if node.health in ("down", "excluded")),
         in_flight,
         tuple(warnings),

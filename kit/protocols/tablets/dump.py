@@ -50,7 +50,8 @@ class TabletDump(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
 
     ``shards`` and ``capacities`` (bytes, 0: not known) are those of each member. Tablets are
     counted through all ``tables`` in their order. ``sizes`` has, for each tablet, the bytes of each
-    of its replicas, -1 where they are not known; it may be empty. ``rack_lists`` are the tables and
+    of its replicas, -1 where they are not known; it may be empty. So has ``weights`` what each
+    counts for the load, where sizes are of several tables. ``rack_lists`` are the tables and
     datacenters of which the schema names the racks that have a replica. ``version`` and
     ``fence_version`` are those of the topology.
     """
@@ -59,6 +60,7 @@ class TabletDump(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     tables: tuple[DumpedTable, ...]
     capacities: tuple[int, ...] = ()
     sizes: tuple[tuple[int, ...], ...] = ()
+    weights: tuple[tuple[int, ...], ...] = ()
     transitions: tuple[DumpedTransition, ...] = ()
     target_size: int = TARGET_SIZE
     rack_lists: tuple[tuple[str, str], ...] = ()
@@ -90,6 +92,7 @@ class TabletDump(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
             *(("shards", self.shards, nodes), ("tables", range(self.firsts[-1]), tablets), *lasts),
             ("capacities", self.capacities, nodes if self.capacities else 0),
             ("sizes", self.sizes, tablets if self.sizes else 0),
+            ("weights", self.weights, tablets if self.weights else 0),
         ]
         for name, given, wanted in lengths:
             if len(given) != wanted:

@@ -16,7 +16,12 @@ from msgspec import Struct
 from kit.masks import nodes_in
 from kit.protocols.tablets import cluster
 from kit.protocols.tablets.dump import TabletDump
-from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole, gathered
+from kit.protocols.tablets.rules.balance.cluster import (
+    BalancerNode,
+    NodeRole,
+    TabletSizes,
+    gathered,
+)
 from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
 from kit.protocols.tablets.rules.balance.planner import BalancePlan, planned
 from kit.protocols.tablets.rules.balance.reasons import Drains
@@ -300,16 +305,27 @@ class DumpPlanner:
         self._model, self._dump = model, dump
         pairs = zip(dump.tables, dump.firsts, strict=False)
         self._spans = {each.name: slice(first, first + each.tablets) for each, first in pairs}
-        # For each tablet the bytes of its replicas by host, as far as they are known.
-        self._sizes: list[Mapping[str, int]] = [
-            {
-                place.host: size
-                for place, size in zip(row.replicas, sizes, strict=False)
-                if size >= 0
-            }
-            for row, sizes in zip(model.rows, dump.sizes, strict=False)
-        ]
+        self._sizes, self._weights = map(self._by_host, (dump.sizes, dump.weights))
         self._plan = lru_cache(4)(self._planned)
+
+    def _by_host(self, columns: tuple[tuple[int, ...], ...]) -> list[Mapping[str, int]]:
+        """For each tablet the bytes of its replicas by host, as far as they are known."""
+        return [
+            {place.host: b for place, b in zip(row.replicas, known, strict=False) if b >= 0}
+            for row, known in zip(self._model.rows, columns, strict=False)
+        ]
+
+    def _today(
+        self, columns: list[Mapping[str, int]], rows: tuple[cluster.TabletRow, ...]
+    ) -> TabletSizes | None:
+        """The same by table; a replica that came has as much as the largest of its tablet."""
+        now = [
+            known
+            if row is first or not known
+            else {r.host: known.get(r.host, max(known.values())) for r in row.replicas}
+            for known, row, first in zip(columns, rows, self._model.rows, strict=False)
+        ]
+        return {name: now[span] for name, span in self._spans.items()} if now else None
 
     def plan(self, s: cluster.TabletsState) -> StatePlan:
         """The next plan; it evens out loads while balancing is on and moves are left."""
@@ -334,17 +350,11 @@ class DumpPlanner:
         enabled: bool,
         rack_lists: frozenset[tuple[str, str]],
     ) -> StatePlan:
-        # A replica that came is as large as the largest of its tablet.
-        sizes = [
-            known
-            if row is first or not known
-            else {r.host: known.get(r.host, max(known.values())) for r in row.replicas}
-            for known, row, first in zip(self._sizes, rows, self._model.rows, strict=False)
-        ]
         given = gathered(
             tuple(self._model.balancer_nodes(roles)),
             self._model.maps(rows),
-            {name: sizes[span] for name, span in self._spans.items()} if sizes else None,
+            self._today(self._sizes, rows),
+            weights=self._today(self._weights, rows),
             target_size=self._dump.target_size,
             enabled=enabled,
             rack_lists=rack_lists,

@@ -118,7 +118,7 @@ def plan(argv: list[str]) -> int:
     if level not in (None, *LEVELS):
         raise BadInput("--barrier", level, one_of(level, list(LEVELS)))
     given_too: Any = {"in_flight": in_flight, "edition": edition, "sizes": sizes, "level": level}
-    report = planning.dry_run(ring, operation, **given_too)
+    report = planning.dry_run(ring, operation, up=ring.up, down=ring.down, **given_too)
     report = replace(report, warnings=(*ring.warnings, *forced(ring), *report.warnings))
     conflicts = ((c.keyspace, label(c.range), f"held by {c.operation}") for c in report.conflicts)
     answer = Answer(
@@ -129,7 +129,7 @@ def plan(argv: list[str]) -> int:
         ],
         _step_parts(report) if report.accepted else [_once(conflicts, "ranges")],
         report.warnings,
-        ACCEPTED if report.accepted else REFUSED,
+        REFUSED if report.reason else ACCEPTED,
     )
     return answer.put(as_json="--json" in given)
 
@@ -161,7 +161,8 @@ def _verdict(report: planning.PlanReport) -> str:
         return f"{report.operation}: refused"
     first, last = report.steps[0].epoch, report.steps[-1].epoch
     epochs = f"epoch {first}" if first == last else f"epochs {first} to {last}"
-    return f"{report.operation}: accepted, {counted(len(report.steps), 'event')}, {epochs}"
+    halts = " and a halt" if report.reason else ""
+    return f"{report.operation}: accepted, {counted(len(report.steps), 'event')}, {epochs}{halts}"
 
 
 def _once(rows: Iterable[Sequence[str]], what: str, indent: str = GAP) -> Rows:

@@ -379,7 +379,13 @@ def _add_topology(known: KnownNodes, opened: OpenedTopology) -> None:
     for row in opened.table.rows:
         if row.node_state == "left" and row.host_id not in known.shards:
             continue
-        role = _role(row, row.host_id in known.down, row.host_id in opened.table.ignore_nodes)
+        own, excluded = _role(row), row.host_id in opened.table.ignore_nodes
+        role = _standing(own, row.host_id in known.down, excluded)
+        if excluded and own == "leaving":
+            known.warnings.append(
+                f"{row.host_id} is excluded, so its tablets stay there and the server cancels its "
+                "request to leave: it can only be removed"
+            )
         known.add(row.host_id, (row.datacenter, row.rack), role, row.shard_count)
         untold += [row.host_id] if row.shard_count is None else []
         if row.ignore_msb is not None:
@@ -389,19 +395,17 @@ def _add_topology(known: KnownNodes, opened: OpenedTopology) -> None:
         known.warnings.append(f"{opened.source} does not give the {which}")
 
 
-def _role(row: SystemTopologyRow, down: bool, ignored: bool) -> cluster.NodeRole:
-    """What a node is to the balancer."""
+def _role(row: SystemTopologyRow) -> cluster.NodeRole:
+    """What a node is to the balancer by its state and its request."""
     role = _ROLES.get(row.node_state or "", "joining")
     if role == "normal":
         role = _DRAINED_BY.get(row.topology_request, role)
-    if role == "normal" and not row.tokens:
-        return "zero-token"
-    return _standing(role, down, ignored)
+    return "zero-token" if role == "normal" and not row.tokens else role
 
 
 def _standing(role: cluster.NodeRole, down: bool, excluded: bool) -> cluster.NodeRole:
     """The role of a node that is down or excluded, whichever tells; others keep theirs."""
-    if excluded and role in ("normal", "down"):
+    if excluded and role in ("normal", "down", "leaving"):
         return "excluded"
     return "down" if down and role == "normal" else role
 
@@ -629,6 +633,18 @@ def sizes_of(
                 raise BadInput(f"{source} last_token {last} replicas", stranger, STRANGE)
             of_none += len(row.keys() - {place.host for place in places[last]})
         sizes[names[table]] = [tablets.get(last, {}) for last in base.last_tokens]
+    unknown = Counter(
+        place.host
+        for name, rows in sizes.items()
+        for tablet, row in zip(complete(name, maps).tablets, rows, strict=True)
+        for place in tablet.replicas
+        if place.host not in row
+    )
+    if unknown:
+        known.warnings.append(
+            f"{source} lacks sizes of replicas on {few(sorted(unknown))}: the server leaves such "
+            "nodes out of its plans until it knows them, here each counts as the target size"
+        )
     if of_none:
         known.warnings.append(
             f"{source} has sizes for replicas that the dump does not have: {of_none:,}"

@@ -1,6 +1,6 @@
 """A cluster's tablets in a notebook: a Player whose first state is the dump."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kit.edge.arguments import checked
@@ -12,7 +12,13 @@ from kit.operators.importers.system_tables import beginnings
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, PathLike, open_tablets, sorted_out
 from kit.protocols.tablets.dump import DumpedTable, DumpedTransition, TabletDump
 from kit.protocols.tablets.rules.balance.cluster import DRAINED as TO_DRAIN
-from kit.protocols.tablets.rules.balance.cluster import BalancerNode, added_up, group_rows
+from kit.protocols.tablets.rules.balance.cluster import (
+    UNKNOWN,
+    BalancerNode,
+    added_up,
+    counted_bytes,
+    group_rows,
+)
 from kit.protocols.tablets.rules.maps import TabletMap, group, keyspace_of, last_tokens
 from kit.protocols.tablets.rules.replica_sets import Replicas
 from kit.protocols.tablets.rules.resize import TARGET_SIZE
@@ -268,6 +274,21 @@ def _text(replicas: Replicas, names: Mapping[str, str]) -> str:
     return " ".join(f"{names[each.host]}:{each.shard}" for each in replicas)
 
 
+def _replicas(
+    opened: OpenedTablets,
+    bases: Mapping[str, TabletMap],
+    of: Callable[[Iterable[Mapping[str, int]], str], int],
+) -> tuple[tuple[int, ...], ...]:
+    """For each tablet a number of each of its replicas, from the bytes in each table of a group."""
+    return tuple(
+        tuple(of(rows, place.host) for place in tablet.replicas)
+        for name, table in bases.items()
+        for tablet, rows in zip(
+            table.tablets, group_rows(name, opened.maps, opened.sizes), strict=True
+        )
+    )
+
+
 def _dump(
     opened: OpenedTablets,
     nodes: Sequence[BalancerNode],
@@ -276,7 +297,7 @@ def _dump(
 ) -> TabletDump:
     capacities = tuple(node.capacity for node in nodes)
     tablets = (tablet for table in bases.values() for tablet in table.tablets)
-    tables = (
+    tables = tuple(
         DumpedTable(
             table.table,
             table.count,
@@ -296,21 +317,18 @@ def _dump(
     )
     table = None if opened.topology is None else opened.topology.table
     versions = (1, 1)
+
+    def weight(rows: Iterable[Mapping[str, int]], host: str) -> int:
+        return sum(counted_bytes(row.get(host, UNKNOWN), opened.target_size) for row in rows)
+
     if table is not None and table.version is not None:
         versions = (table.version, table.fence_version or 0)
     return TabletDump(
         shards=tuple(node.shards for node in nodes),
-        tables=tuple(tables),
+        tables=tables,
         capacities=capacities if all(capacities) else (),
-        sizes=()
-        if opened.sizes is None
-        else tuple(
-            tuple(added_up(rows, place.host) for place in tablet.replicas)
-            for name, table in bases.items()
-            for tablet, rows in zip(
-                table.tablets, group_rows(name, opened.maps, opened.sizes), strict=True
-            )
-        ),
+        sizes=() if opened.sizes is None else _replicas(opened, bases, added_up),
+        weights=_replicas(opened, bases, weight) if any(t.colocated for t in tables) else (),
         transitions=tuple(transitions),
         target_size=opened.target_size,
         rack_lists=tuple(sorted(opened.rack_lists())),

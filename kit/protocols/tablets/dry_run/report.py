@@ -14,7 +14,7 @@ from kit.operators.importers.schema import Factor
 from kit.protocols.tablets.dry_run.opening import SOMEWHERE, OpenedTablets
 from kit.protocols.tablets.rules import resize
 from kit.protocols.tablets.rules.availability import selectors
-from kit.protocols.tablets.rules.balance.cluster import UNKNOWN, group_rows
+from kit.protocols.tablets.rules.balance.cluster import STAYING, UNKNOWN, group_rows
 from kit.protocols.tablets.rules.balance.loads import Loads
 from kit.protocols.tablets.rules.maps import TabletMap, first_token, group, keyspace_of, last_tokens
 from kit.protocols.tablets.rules.replica_sets import Replicas
@@ -280,7 +280,7 @@ def _options(opened: OpenedTablets, name: str) -> resize.CountOptions:
         int(counts.get("min_tablet_count", 0)),
         int(counts.get("max_tablet_count", 0)),
         int(counts.get("expected_data_size_in_gb", 0)),
-        None if per_shard is None else Fraction(per_shard),
+        Fraction(per_shard or 0) or None,  # published: no option is set by 0
         bool(counts["pow2_count"]) if "pow2_count" in counts else None,
     )
 
@@ -288,15 +288,16 @@ def _options(opened: OpenedTablets, name: str) -> resize.CountOptions:
 def resizes(opened: OpenedTablets) -> tuple[ResizeLine, ...]:
     """The decision on each table, or group of co-located ones.
 
-    In edition ``server`` those are known, too, that do not begin in the next round, with the shards
-    of all normal nodes that are to stay, up or not.
+    In edition ``server`` those are known, too, that do not begin in the next round. What a table
+    should have follows from the shards of all normal nodes that are to stay, up or not; how much is
+    resized at once from those of all that own tokens (published ``make_resize_plan``).
     """
     limits = replace(resize.THRESHOLDS[opened.edition], target=opened.target_size)
     bases = opened.bases
     sizes = {name: table_size(opened, name) for name in bases}
     shards: dict[str, dict[str, int]] = {}  # of each rack
     for node in opened.nodes:
-        if node.role in ("normal", "down", "excluded"):
+        if node.role in STAYING:
             racks = shards.setdefault(node.datacenter, {})
             racks[node.rack] = racks.get(node.rack, 0) + node.shards
     targets: dict[str, resize.TargetCount] = {}
@@ -319,14 +320,15 @@ def resizes(opened: OpenedTablets) -> tuple[ResizeLine, ...]:
         wanted = [
             resize.WantedResize(
                 name,
-                line.average or 0,
+                (line.average or 0) // sizes[name].tables,
                 sum(len(tablet.replicas) for tablet in bases[name].tablets),
-                begun=line.decision == line.was,
+                begun=line.was != "none",
             )
             for name, line in lines.items()
-            if line.decision != "none"
+            if line.decision != "none" or line.was != "none"
         ]
-        waiting = resize.later(wanted, sum(sum(racks.values()) for racks in shards.values()))
+        owners = (*STAYING, "leaving", "removing")
+        waiting = resize.later(wanted, sum(n.shards for n in opened.nodes if n.role in owners))
     return tuple(replace(line, later=waiting.get(name)) for name, line in lines.items())
 
 

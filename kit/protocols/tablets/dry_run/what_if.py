@@ -17,7 +17,7 @@ from kit.operators.importers.ringfile import place_name
 from kit.protocols.tablets.cluster import replication_before
 from kit.protocols.tablets.dry_run.opening import SOMEWHERE, OpenedTablets
 from kit.protocols.tablets.rules import availability
-from kit.protocols.tablets.rules.balance.cluster import DRAINED, NodeRole
+from kit.protocols.tablets.rules.balance.cluster import DRAINED, STAYING, NodeRole
 from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
 from kit.protocols.tablets.rules.balance.planner import DrainFailure, drained, planned
 from kit.protocols.tablets.rules.balance.reasons import Misplaced
@@ -36,7 +36,6 @@ from kit.protocols.topology.rules import cluster, replication
 from kit.protocols.topology.rules.replication import invalid_racks, refused_change
 from kit.ring.columns import np
 
-STAYING = ("normal", "down", "excluded")  # of nodes that own tokens, and are not asked to go
 ANY_NUMBER = 2**30  # of streams: all moves of a drain at once
 IGNORE_MSB = 12  # of static sharding, where nothing tells
 

@@ -486,8 +486,9 @@ MOST_NEW = 10  # resizes that begin in one round
 
 
 class WantedResize(Struct, frozen=True):
-    """A table that is resized or is to be: its average tablet (bytes), the replicas of all its
-    tablets; ``begun`` says that its resize is under way.
+    """A table that is resized or is to be: its average tablet (bytes; of co-located ones that of
+    one table), the replicas of all its tablets; ``begun`` says that its resize is under way, though
+    it may be revoked in this round.
     """
 
     table: str

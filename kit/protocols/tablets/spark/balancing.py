@@ -16,7 +16,12 @@ from msgspec.structs import replace
 
 from kit.engine.registry import edition_of
 from kit.errors import BadInput
-from kit.protocols.tablets.rules.balance.cluster import BalancerInput, BalancerNode, TabletRows
+from kit.protocols.tablets.rules.balance.cluster import (
+    SMALLEST,
+    BalancerInput,
+    BalancerNode,
+    TabletRows,
+)
 from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
 from kit.protocols.tablets.rules.balance.planner import BalancePlan, plan
 from kit.protocols.tablets.spark.sizes import BALANCING, TabletsSize, placed_at_random, size_of
@@ -86,13 +91,14 @@ def drawn_input(seed: int, size: TabletsSize, *, equal: bool = False) -> Balance
         for code in range(size.nodes)
     )
     streams = np.zeros(size.nodes * size.shards, np.int32)
+    held = np.repeat(sizes.astype(np.int64), size.replicas, axis=1)
     rows = TabletRows(
         np.repeat(np.arange(size.tables, dtype=np.int32), size.tablets),
         np.tile(np.arange(size.tablets, dtype=np.int32), size.tables),
         np.zeros(count, np.bool_),
         places,
         shards,
-        np.repeat(sizes.astype(np.int64), size.replicas, axis=1),
+        *(held, np.maximum(held, size.target_size // SMALLEST)),
         np.ones(places.shape, np.int32),
     )
     names = tuple(f"ks.t{number}" for number in range(size.tables))

@@ -6,7 +6,7 @@ is up follows, data is streamed, each operation commits its next step, and those
 begin as soon as they may.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from operator import attrgetter
 from typing import Any
 
@@ -56,6 +56,25 @@ def check_begins(operation: Operation, refusal: Refusal | None) -> None:
     if refusal is not None:
         allowed = f"one that can begin ({refusal.reason})"
         raise BadInput("operation in flight", operation.text, allowed)
+
+
+def elsewhere(
+    operation: Operation,
+    edition: Edition,
+    up: Collection[str],
+    down: Collection[str],
+) -> Refusal | None:
+    """What stands against an operation where it would be run, or of whom it speaks.
+
+    Sources: published ``SingleNodeSequences``; its test of a host's replacement.
+    """
+    dead = operation.dead
+    if operation.kind in ("decommission", "move") and operation.node in down:
+        return Refusal(f"{operation.node} is down, and a {operation.kind} runs on the node itself")
+    if edition == "server" and operation.kind in ("removenode", "replace") and dead in up:
+        instead = "decommission it" if operation.kind == "removenode" else "stop it first"
+        return Refusal(f"{dead} is up: {instead}")
+    return None
 
 
 def model_for(

@@ -4,7 +4,7 @@ The dry run drives the same tcm model that the player shows: it begins the opera
 node catch up, streams, commits, and notes what it sees. Bounds at the ends of the line are None.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import msgspec
@@ -12,11 +12,11 @@ from msgspec import Struct
 
 from kit.edge.json_text import to_json
 from kit.engine.timeline import Timeline
-from kit.errors import BadInput, Refusal, counted
+from kit.errors import BadInput, Refusal, are, counted
 from kit.operators.importers.ringfile import RingFile
 from kit.protocols.tcm import cluster as schedule
 from kit.protocols.tcm.cluster import TcmCluster
-from kit.protocols.tcm.dry_run.history import begin_in_flight, model_for, turn
+from kit.protocols.tcm.dry_run.history import begin_in_flight, elsewhere, in_turn, model_for, turn
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.rules import operations
 from kit.protocols.tcm.rules.barrier import awaits_streams, sources
@@ -29,6 +29,7 @@ from kit.protocols.tcm.rules.metadata import (
     conflicts,
     under_replicated,
 )
+from kit.protocols.tcm.tcm import Crash
 from kit.ring.placements import NamedGroups, Table
 from kit.ring.ranges import Bounds, Line, bounds, label
 from kit.ring.replication import LocalStrategy
@@ -83,8 +84,9 @@ class HeldRange(Struct, frozen=True):
 class PlanReport(Struct, frozen=True):
     """What an operation would do, or why it may not begin.
 
-    ``locks`` are the ranges it holds until its end (it would hold, when it is refused);
-    ``before`` are the tables as they stand before its first step.
+    ``reason`` says why it is refused; of one that is accepted, why it comes to a halt. ``locks``
+    the ranges it holds until its end (it would hold, when it is refused); ``before`` are the tables
+    as they stand before its first step.
     """
 
     operation: str
@@ -105,20 +107,24 @@ def dry_run(
     edition: operations.Edition = "server",
     sizes: Sizes | None = None,
     level: operations.Level | None = None,
+    up: Collection[str] = (),
+    down: Collection[str] = (),
 ) -> PlanReport:
-    """Run an operation on a ring through all its steps, everybody following.
+    """Run an operation on a ring through all its steps, everybody who is not ``down`` following.
 
     ``in_flight`` are operations that are prepared already: their first event is committed, at an
     epoch up to the ring file's. ``level`` is that of the progress barriers; None: the edition's.
-    BadInput when an operation does not speak of this ring, or those in flight exclude each other.
+    ``up`` and ``down`` are nodes of which it is known. BadInput when an operation does not speak of
+    this ring, or those in flight exclude each other.
     """
     # The member that it speaks of; a bootstrap speaks of none.
     subject = {"bootstrap": None, "replace": operation.target}.get(operation.kind, operation.node)
     half_in = subject in {other.node for other in in_flight if other.kind in operations.BRINGS}
     every = in_flight if half_in else (*in_flight, operation)
-    m = model_for(ring_file, every, edition, level=level)
+    m = model_for(ring_file, every, edition, level=level, crashes=len(down))
     timeline = Timeline(m)
     begin_in_flight(timeline, in_flight)
+    in_turn(timeline, [m.wrap["tcm"](Crash(name)) for name in down])
     opening = timeline.state
     for other in in_flight:
         if m.tcm.sequence(opening.tcm, other.node) is None:
@@ -131,30 +137,43 @@ def dry_run(
         shown = tables(m, opening, {})
         return PlanReport(operation.text, False, engaged.reason, (), {}, (), (), shown)
     begin = m.wrap["tcm"](Begin(operation))
-    refusal = engaged or m.refusal(opening, begin)
+    refusal = engaged or elsewhere(operation, edition, up, down) or m.refusal(opening, begin)
     if refusal is not None:
         return _refused(m, opening, operation, refusal)
+    first = timeline.at
     timeline.do(begin)
+    halt = None
     while m.tcm.sequence(timeline.state.tcm, operation.node) is not None:
         before = timeline.at
         turn(timeline, operation.node)
         if timeline.at == before:
-            raise _stuck(m, timeline.state, operation.node)
-    return _accepted(timeline, operation, len(in_flight), sizes)
+            halt = _halt(m, timeline.state, operation.node)
+            break
+    return _accepted(timeline, operation, first, sizes, halt, down)
 
 
-def _stuck(m: TcmCluster, s: Any, node: str) -> BadInput:
-    """A barrier that nobody can meet, though everybody has answered."""
+def _halt(m: TcmCluster, s: Any, node: str) -> str:
+    """Why an operation does not go on, though everybody who is up has answered.
+
+    BadInput for a level that some barrier can never meet, whoever is up.
+    """
     actions = (*schedule.stream(m, s, node), *schedule.commit(m, s, node))
     refused = filter(None, (m.refusal(s, action) for action in actions))
     lines = [line for refusal in refused for line in (refusal.reason, *refusal.evidence)]
-    why = next((line for line in lines if "no replica" in line), lines[0])
-    allowed = f"a level that each range can meet ({why})"
-    return BadInput("barrier", m.tcm.switches.first_level, allowed)
+    why = next((line for line in lines if "no replica" in line), "")
+    if why or not s.tcm.down:
+        allowed = f"a level that each range can meet ({why or lines[0]})"
+        raise BadInput("barrier", m.tcm.switches.first_level, allowed)
+    return lines[0]
 
 
 def _accepted(
-    timeline: Timeline, operation: operations.Operation, opening: int, sizes: Sizes | None
+    timeline: Timeline,
+    operation: operations.Operation,
+    opening: int,
+    sizes: Sizes | None,
+    halt: str | None,
+    down: Collection[str],
 ) -> PlanReport:
     m: Any = timeline.model
     before = timeline.moments[opening].state
@@ -167,14 +186,43 @@ def _accepted(
         for moment in timeline.moments[opening + 1 :]
         if moment.milestone is not None
     )
-    warnings = _warnings(metadata, planned.resolved, m.tcm.switches) + tuple(
-        f"no live node holds {copy.keyspace} {label(copy.range)}: its data is lost"
-        for step in steps
-        for copy in step.streams
-        if not copy.sources
+    switches = m.tcm.switches
+    on_server = switches.edition == "server"
+    endless = on_server and operation.kind == "removenode"
+    again = ", and the server tries again for ever (assassinate copies nothing)" if endless else ""
+    warnings = (
+        *_warnings(metadata, planned.resolved, switches),
+        *(_streamed(m, planned, frozenset(map(m.names.index, down))) if on_server else ()),
+        *(
+            f"no live node holds {copy.keyspace} {label(copy.range)}: its data is lost{again}"
+            for step in steps
+            for copy in step.streams
+            if not copy.sources
+        ),
     )
     locks = _locks(m, metadata, planned)
-    return PlanReport(operation.text, True, None, warnings, locks, (), steps, shown)
+    return PlanReport(operation.text, True, halt, warnings, locks, (), steps, shown)
+
+
+def _streamed(m: TcmCluster, planned: Plan, down: frozenset[int]) -> Iterator[str]:
+    """What the published server streams otherwise than the documents, as it is shown.
+
+    Sources: published ``RangeStreamer``, whose source is strict or the first that is up, and
+    ``DataMovementVerbHandler``, which takes the nearest one.
+    """
+    resolved = planned.resolved
+    kind = resolved.operation.kind
+    absent = sorted({t.displaced for t in planned.transfers if t.displaced in down})
+    if absent and kind in ("bootstrap", "move"):
+        who = f"{' and '.join(m.names[code] for code in absent)} {are(len(absent))} down"
+        ends = f"the server ends a {kind} with an error that cannot copy from who hands ranges over"
+        yield f"{who}: {ends}, unless cassandra.consistent.rangemovement is off"
+    gone = down if resolved.dead is None else down | {resolved.dead}
+    if any(len(sources(t, gone)) > 1 for t in planned.transfers):
+        yield (
+            "a quorum streams where no live node hands its place over, as in the documents; the "
+            "server copies from one live replica, so repair afterwards"
+        )
 
 
 def _step(

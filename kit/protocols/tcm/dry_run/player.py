@@ -52,9 +52,18 @@ class DryRun(Rehearsal):
         self._opening = m, history.opening_state(timeline)
         last = timeline.moments[timeline.tip].state
         self.loads: tuple[facts.Load, ...] = facts.traffic(m, last)
-        told = (*ring.warnings, *history.forced(ring), *_down(ring))
+        told = (*ring.warnings, *history.forced(ring), *_down(ring), *self._elsewhere())
         warnings = (*told, *history.standstill(timeline))
         super().__init__(timeline, warnings, controls=controls)
+
+    def _elsewhere(self) -> Iterator[str]:
+        """What stands against operations as the files show their nodes; played they are anyway."""
+        edition = self._opening[0].parameters.edition
+        for planned in self.operations:
+            operation = planned.operation
+            why = history.elsewhere(operation, edition, self.ring.up, self.ring.down)
+            if why is not None:
+                yield f"{operation.title} cannot begin now: {why.reason}"
 
     @property
     def pairs(self) -> tuple[facts.OperationPair, ...]:

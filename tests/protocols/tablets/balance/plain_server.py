@@ -72,15 +72,17 @@ class PlainServerBalancer:
         total = sum(self.node_room(host) for host in hosts)
         self.ideal = {name: size / total for name, size in held.items()}
         target = min(hosts, key=self.node_load)
-        tried = {target}
+        tried, loads_then = {target}, dict[str, float]()
         while left := [host for host in hosts if host not in tried]:
             source = max(left, key=self.node_load)
             most, least = self.node_load(source), self.node_load(target)
-            if most <= least or self.is_even(most, least):
+            fullest_without = max((loads_then[host] for host in tried - {target}), default=0.0)
+            if most <= least or self.is_even(max(most, fullest_without), least):
                 break
             move = self.best(self.by_load(source)[::-1], self.by_load(target))
             if move is None:
                 tried.add(source)
+                loads_then[source] = most
             else:
                 yield move
         for host in hosts:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from benchmarks.plain_balancer import PlainBalancer
 from benchmarks.tablet_balancer import as_plain, plain_tablets
+from kit.protocols.tablets.rules.balance.cluster import BalancerNode
 from kit.protocols.tablets.rules.balance.loads import Loads, candidates
 from kit.protocols.tablets.rules.balance.planner import plan, why
 from kit.protocols.tablets.rules.balance.reasons import JoinsSibling, NoGain, NotEmptier
@@ -160,6 +161,22 @@ def test_a_move_is_worth_it_while_the_fullest_gets_emptier() -> None:
     assert answer.reason == NotEmptier(12 / 1024, 30 / 1024)
     answer = why(end.input, "ks.t", 3, here)
     assert answer.reason == NoGain(22 / 1024, 32 / 1024)
+
+
+def test_a_full_node_without_candidates_keeps_the_plan_going() -> None:
+    """A is full, and B has all that A has. C and B are near enough, but not A and B: so C gives."""
+    sizes = {"A": 1100, "B": 2060, "C": 2048, "D": 2048}
+    nodes = tuple(BalancerNode(h, "dc1", "r1", 1, gib * GIB) for h, gib in sizes.items())
+    a, b, c, d = (TabletReplica(host, 0) for host in "ABCD")
+    maps = {
+        "ks.x": table("ks.x", *[(a, b)] * 256),
+        "ks.y": table("ks.y", *[(c, d)] * 256),
+    }
+    one = DrawnCluster(nodes, maps, dict.fromkeys(maps, (4 * GIB,) * 256))
+    [move] = plan(one.input, "server").moves
+    assert (move.table, move.source.host, move.target.host) == ("ks.y", "C", "B")
+    even = replace(one, nodes=(replace(nodes[0], capacity=2060 * GIB), *nodes[1:]))
+    assert not plan(even.input, "server").moves
 
 
 @pytest.mark.spec("E-031")

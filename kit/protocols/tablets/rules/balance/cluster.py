@@ -27,10 +27,14 @@ which never takes a tablet. One that is *down* may come back (``NodePlaces``). T
 tablets: one not yet, one never.
 """
 
+STAYING: tuple[NodeRole, ...] = ("normal", "down", "excluded")
+"""Of nodes that own tokens, and are not asked to go."""
+
 Codes = NDArray[np.int32]
 Bytes = NDArray[np.int64]
 NOBODY = -1
 UNKNOWN = -1
+SMALLEST = 100  # a tablet counts for at least this part of the target size
 STREAMING_STAGES = frozenset(
     ("allow_write_both_read_old", "write_both_read_old", "rebuild_repair", "streaming", "repair")
 )
@@ -54,9 +58,10 @@ class BalancerNode(Struct, frozen=True):
 class TabletRows(Struct, frozen=True, eq=False):
     """The replicas of all tablets: a row for each tablet, by table and number.
 
-    ``nodes``, ``shards``, ``sizes`` and ``together`` have a column for each replica, with
-    ``NOBODY`` where a tablet has fewer. A size is in bytes, or ``UNKNOWN``. ``together`` is how
-    many tablets move with a replica: one, two where the odd sibling is with it, none for that one.
+    All from ``nodes`` on have a column for each replica, with ``NOBODY`` where a tablet has fewer.
+    A size is in bytes, or ``UNKNOWN``; a weight is what edition ``server`` counts of all tables of
+    a group (``counted_bytes``). ``together`` is how many tablets move with a replica: one, two
+    where the odd sibling is with it, none for that one.
     """
 
     table: Codes
@@ -65,6 +70,7 @@ class TabletRows(Struct, frozen=True, eq=False):
     nodes: Codes
     shards: Codes
     sizes: Bytes
+    weights: Bytes
     together: Codes
 
 
@@ -72,9 +78,8 @@ class BalancerInput(Struct, frozen=True, eq=False):
     """All that a plan depends on.
 
     ``reads`` and ``writes`` are the streams that each shard has now, in the order of nodes and
-    their shards. ``pairs`` are rows of siblings that a merge waits for: even, odd. ``target_size``
-    is what a tablet counts for whose size is not known; one below a hundredth of it counts as that.
-    ``rack_lists`` are the tables and datacenters in which racks are named that have a replica each.
+    their shards. ``pairs`` are rows of siblings that a merge waits for: even, odd. ``rack_lists``
+    are the tables and datacenters in which racks are named that have a replica each.
     """
 
     nodes: tuple[BalancerNode, ...]
@@ -95,12 +100,13 @@ def gathered(
     maps: Mapping[str, TabletMap],
     sizes: TabletSizes | None = None,
     *,
+    weights: TabletSizes | None = None,
     target_size: int = TARGET_SIZE,
     enabled: bool = True,
     rack_lists: frozenset[tuple[str, str]] = frozenset(),
 ) -> BalancerInput:
-    """The balancer's view of tablet maps. BadInput for a replica on a host that is no node, or on a
-    shard that its node lacks.
+    """The balancer's view of tablet maps; ``weights`` are counted from ``sizes`` where they are not
+    given. BadInput for a replica on a host that is no node, or on a shard that its node lacks.
     """
     bases = {name: table for name, table in maps.items() if not table.base_table}
     codes = {node.host: code for code, node in enumerate(nodes)}
@@ -122,13 +128,15 @@ def gathered(
         return table
 
     counts = [table.count for table in bases.values()]
+    measured = list(_measured(bases, maps, sizes, weights or {}, target_size))
     rows = TabletRows(
         np.repeat(np.arange(len(bases), dtype=np.int32), counts),
         np.array([number for count in counts for number in range(count)], np.int32),
         np.array([bool(tablet.transition) for tablet in tablets], np.bool_),
         spread([codes[place.host] for place in places], np.int32),
         spread([place.shard for place in places], np.int32),
-        spread(list(_known(bases, maps, sizes)), np.int64),
+        spread([size for size, _ in measured], np.int64),
+        spread([weight for _, weight in measured], np.int64),
         spread(list(_together(bases)), np.int32),
     )
     reads, writes = _streams(nodes, codes, tablets)
@@ -155,18 +163,38 @@ def added_up(rows: Iterable[Mapping[str, int]], host: str) -> int:
     return UNKNOWN if UNKNOWN in parts else sum(parts)
 
 
-def _known(
-    bases: Mapping[str, TabletMap], maps: Mapping[str, TabletMap], sizes: TabletSizes | None
-) -> Iterator[int]:
-    """The bytes of each replica; one that a transition adds will be as large as the others."""
+def counted_bytes(size: int, target_size: int) -> int:
+    """What a tablet of one table counts for the load of who holds it, in bytes.
+
+    That is the target size where its size is not known, and a hundredth of it at least (published
+    ``minimal_tablet_size_for_balancing``).
+    """
+    return max(target_size if size == UNKNOWN else size, target_size // SMALLEST)
+
+
+def _measured(
+    bases: Mapping[str, TabletMap],
+    maps: Mapping[str, TabletMap],
+    sizes: TabletSizes | None,
+    weights: TabletSizes,
+    target_size: int,
+) -> Iterator[tuple[int, int]]:
+    """The size and the weight of each replica; one that a transition adds will be as large as the
+    others.
+    """
     for base, table in bases.items():
-        for tablet, rows in zip(table.tablets, group_rows(base, maps, sizes), strict=True):
-            usual = UNKNOWN
-            if tablet.transition and all(rows):
-                usual = sum(max(row.values()) for row in rows)
+        weighed = weights.get(base, ({},) * table.count)
+        every = zip(table.tablets, group_rows(base, maps, sizes), weighed, strict=True)
+        for tablet, rows, weighs in every:
+            largest = [max(row.values(), default=UNKNOWN) for row in rows]
             for place in tablet.sets.new:
-                known = added_up(rows, place.host)
-                yield usual if known == UNKNOWN else known
+                parts = [row.get(place.host, UNKNOWN) for row in rows]
+                if tablet.transition and UNKNOWN in parts and UNKNOWN not in largest:
+                    parts = largest
+                size = UNKNOWN if UNKNOWN in parts else sum(parts)
+                own = weighs.get(place.host, UNKNOWN)
+                of_parts = sum(counted_bytes(part, target_size) for part in parts)
+                yield size, of_parts if own == UNKNOWN else own
 
 
 def _together(bases: Mapping[str, TabletMap]) -> Iterator[int]:

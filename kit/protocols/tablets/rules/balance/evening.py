@@ -253,15 +253,18 @@ def _between_nodes(
     target = int(np.where(inside, load, np.inf).argmin())
     closed = np.zeros(len(load), np.bool_)
     closed[target] = True
+    stuck = 0.0  # how full the fullest node is that has nothing to give
     while not closed.all():
         now = loads.node_load
         source = int(np.where(inside & ~closed, now, -np.inf).argmax())
         most, least = float(now[source]), float(now[target])
-        if not inside[source] or closed[source] or most <= least or is_even(most, least):
+        if not inside[source] or closed[source] or most <= least:
+            return
+        if is_even(max(most, stuck), least):  # published ``max_off_candidate_load``
             return
         move = _best(loads, spread, loads.by_load(source)[::-1], loads.by_load(target))
         if move is None:
-            closed[source] = True
+            closed[source], stuck = True, max(stuck, most)
         else:
             yield move
 

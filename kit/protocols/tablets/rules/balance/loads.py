@@ -22,8 +22,6 @@ Shards = NDArray[np.intp]
 KINDS: dict[bool, TransitionKind] = {True: "intranode_migration", False: "migration"}
 """A move's kind, by whether it stays in its node; off a node that is removed it is a rebuild."""
 
-SMALLEST = 100  # a tablet counts for at least this part of the target size
-
 
 class TabletMove(Struct, frozen=True):
     """A transition of a plan: the tablets (two siblings, where they move together), and why.
@@ -63,8 +61,7 @@ class Loads:
         self._copied = self._of_both(sizes)
         self.room: Numbers = np.ones(self.count)
         if edition == "server":
-            least = np.maximum(sizes, given.target_size // SMALLEST)
-            counts = np.where(rows.together > 0, self._of_both(least), 0)
+            counts = np.where(rows.together > 0, self._of_both(rows.weights), 0)
             # With a capacity unknown, all shards count alike.
             self.room *= float(given.target_size)
             if all(node.capacity for node in nodes):

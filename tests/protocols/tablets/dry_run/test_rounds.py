@@ -1,0 +1,199 @@
+"""Which resizes begin next, and whom a plan looks at: small clusters, worked out by hand."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import Struct
+
+from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets
+from kit.protocols.tablets.dry_run.player import rehearse
+from kit.protocols.tablets.dry_run.report import resizes
+from kit.protocols.tablets.dry_run.what_if import balance
+from kit.protocols.tablets.rules.maps import last_tokens
+
+GIB = 2**30
+MIB = 2**20
+NODE, TABLE = "{:08}-0000-4000-8000-{:012}", "{:08}-0000-11f0-8000-000000000001"
+
+
+class SmallTable(Struct, frozen=True):
+    """Where each tablet has its replica (the number of a node), and how large it is in bytes."""
+
+    name: str
+    places: tuple[int, ...]
+    size: int
+    base: int = 0
+    resize: str = "none"
+
+
+def written(
+    folder: Path,
+    tables: tuple[SmallTable, ...],
+    shards: tuple[int, ...],
+    leaving: int = 0,
+    ignored: int = 0,
+    unknown: int = 0,
+    options: str = "'min_tablet_count': '1'",
+) -> dict[str, Any]:
+    """The files of a cluster; replicas are on first shards. Sizes on node ``unknown`` are not."""
+    rows: list[dict[str, object]] = []
+    sizes: list[dict[str, object]] = []
+    for number, table in enumerate(tables, 1):
+        statics = {
+            "table_id": TABLE.format(number),
+            "keyspace_name": "ks",
+            "table_name": table.name,
+            "base_table": TABLE.format(table.base) if table.base else "",
+        }
+        places = tables[table.base - 1].places if table.base else table.places
+        if table.base:
+            rows.append(statics)
+        for last, place in zip(last_tokens(len(places)), places, strict=True):
+            host = NODE.format(place, place)
+            if not table.base:
+                own = {"last_token": last, "replicas": f"[({host}, 0)]", "stage": ""}
+                counted = {"tablet_count": len(places), "resize_type": table.resize}
+                rows.append({**statics, **own, **counted, "resize_seq_number": 1})
+            known = f"{{{host}: {table.size}}}" if place != unknown else "{}"
+            sizes.append({"table_id": statics["table_id"], "last_token": last, "replicas": known})
+    hosts = [NODE.format(number, number) for number in range(1, len(shards) + 1)]
+    gone = f"{{{hosts[ignored - 1]}}}" if ignored else ""
+    topology = [
+        {
+            "host_id": host,
+            "datacenter": "dc1",
+            "rack": "r1",
+            "node_state": "normal",
+            "shard_count": count,
+            "tokens": f"{{'{number}'}}",
+            "ignore_nodes": gone,
+            "topology_request": "leave" if number == leaving else "",
+            "version": 5,
+            "fence_version": 5,
+            "transition_state": "",
+        }
+        for number, (host, count) in enumerate(zip(hosts, shards, strict=True), 1)
+    ]
+    replication = "{'class': 'NetworkTopologyStrategy', 'dc1': 1}"
+    tablets = "tablets = {'enabled': true}"
+    schema = [f"CREATE KEYSPACE ks WITH replication = {replication} AND {tablets};"]
+    schema += [
+        f"CREATE TABLE ks.{table.name} (id int PRIMARY KEY) WITH id = {TABLE.format(number)} "
+        f"AND tablets = {{{options}}};"
+        for number, table in enumerate(tables, 1)
+    ]
+    (folder / "schema.cql").write_text("\n".join(schema), "utf-8")
+    for name, content in (("tablets", rows), ("sizes", sizes), ("topology", topology)):
+        columns = dict.fromkeys(column for row in content for column in row)
+        with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, list(columns))
+            writer.writeheader()
+            writer.writerows(content)
+    given = {name: folder / f"{name}.csv" for name in ("topology", "sizes")}
+    return {"dump": folder / "tablets.csv", **given, "schema": folder / "schema.cql"}
+
+
+def opened(folder: Path, *tables: SmallTable, **given: Any) -> OpenedTablets:
+    """The same, opened as the server has it."""
+    return open_tablets(**written(folder, tables, **given))
+
+
+def beginning(cluster: OpenedTablets) -> set[str]:
+    """The tables whose resize begins in this round."""
+    return {
+        line.table
+        for line in resizes(cluster)
+        if line.decision not in ("none", line.was) and line.later is None
+    }
+
+
+def test_the_largest_tablet_of_one_table_is_the_most_urgent(tmp_path: Path) -> None:
+    """Two co-located tables of 11 GiB each wait for one of 12, though theirs are 22 together."""
+    group = SmallTable("g", (1, 2), 11 * GIB), SmallTable("ga", (), 11 * GIB, base=1)
+    cluster = opened(tmp_path, *group, SmallTable("z", (1, 2), 12 * GIB), shards=(1, 1))
+    assert beginning(cluster) == {"ks.z"}
+
+
+def test_a_resize_that_is_revoked_still_takes_shards(tmp_path: Path) -> None:
+    """Of four shards its two replicas leave two: for the larger of two others."""
+    tables = (
+        SmallTable("a", (1, 2), 4 * GIB, resize="split"),
+        SmallTable("y", (1, 2), 11 * GIB),
+        SmallTable("z", (1, 2), 12 * GIB),
+    )
+    cluster = opened(tmp_path, *tables, shards=(2, 2))
+    assert {line.table for line in resizes(cluster) if line.decision != line.was} == {
+        *("ks.a", "ks.y", "ks.z")
+    }
+    assert beginning(cluster) == {"ks.z"}
+
+
+@pytest.mark.parametrize(("leaving", "begins"), [(0, {"ks.y", "ks.z"}), (3, {"ks.y", "ks.z"})])
+def test_shards_of_who_leaves_count_for_what_is_resized_at_once(
+    leaving: int, begins: set[str], tmp_path: Path
+) -> None:
+    """Node 3 owns tokens until it has left; without its eight shards one of them would wait."""
+    tables = SmallTable("y", (1, 2), 11 * GIB), SmallTable("z", (1, 2), 12 * GIB)
+    cluster = opened(tmp_path, *tables, shards=(1, 1, 8), leaving=leaving)
+    assert beginning(cluster) == begins
+
+
+@pytest.mark.parametrize(
+    ("options", "decision"),
+    [
+        ("'min_per_shard_tablet_count': '0'", "split"),
+        ("'min_per_shard_tablet_count': '10'", "split"),
+        ("'min_per_shard_tablet_count': '0.25'", "none"),
+        ("'min_tablet_count': '1'", "merge"),
+    ],
+)
+def test_an_option_of_0_is_none(options: str, decision: str, tmp_path: Path) -> None:
+    """Ten tablets a shard, the default, are then asked for."""
+    cluster = opened(tmp_path, SmallTable("x", (1, 2), GIB), shards=(4, 4), options=options)
+    assert [line.decision for line in resizes(cluster)] == [decision]
+
+
+def test_each_table_of_a_group_counts_for_the_least(tmp_path: Path) -> None:
+    """Eight tablets of four tables of 1 MiB count like 32 of one: some are moved to node 2."""
+    group = (
+        SmallTable("g", (1,) * 8, MIB),
+        *(SmallTable(f"g{n}", (), MIB, base=1) for n in range(3)),
+    )
+    tables = (*group, SmallTable("z", (2,) * 16, MIB))
+    files = written(tmp_path, tables, (1, 1))
+    cluster = open_tablets(**files)
+    moves = balance(cluster).moves
+    assert {(move.table, move.source.host[:8], move.target.host[:8]) for move in moves} == {
+        ("ks.g", "00000001", "00000002")
+    }
+    made = rehearse(files.pop("dump"), "balance", **files)
+    first = next(iter(made.timeline.model.plan(made.timeline.state)))
+    assert (first[0], first[2:]) == (moves[0].tablets[0], ("00000001:0", "00000002:0"))
+
+
+def test_sizes_that_are_missing_are_told(tmp_path: Path) -> None:
+    """The server waits for them; who has no replica lacks none."""
+    tables = (SmallTable("x", (1, 2, 1, 2), GIB),)
+    assert not [
+        line for line in opened(tmp_path, *tables, shards=(1, 1, 1)).warnings if "lacks" in line
+    ]
+    [said] = [
+        line
+        for line in opened(tmp_path, *tables, shards=(1, 1, 1), unknown=2).warnings
+        if "lacks" in line
+    ]
+    assert f"on {NODE.format(2, 2)}: the server leaves such nodes out" in said
+
+
+@pytest.mark.parametrize(("ignored", "leaves"), [(0, {1}), (2, {1}), (1, set())])
+def test_who_is_excluded_is_not_drained(ignored: int, leaves: set[int], tmp_path: Path) -> None:
+    """Its request to leave is cancelled: nothing may lose data where a node was to hand it over."""
+    tables = (SmallTable("x", (1, 2, 1, 2), GIB),)
+    cluster = opened(tmp_path, *tables, shards=(1, 1, 1), leaving=1, ignored=ignored)
+    sources = {int(move.source.host[:8]) for move in balance(cluster).moves}
+    assert sources & {1} == leaves
+    assert any("cancels its request" in line for line in cluster.warnings) == (ignored == 1)
