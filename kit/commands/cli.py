@@ -1,7 +1,7 @@
 """``python -m kit``: models, show, editions, check, fuzz, play, export and more.
 
 Status 0: fine. 1: refused by the protocol, or a violation was found. 2: bad input (one line on
-stderr, nothing on stdout) or a bounded search.
+stderr, nothing on stdout) or a bounded search. 3: a whole search that judged only a part.
 """
 
 import os
@@ -93,8 +93,9 @@ SESSIONS = {
     "lab": ("open JupyterLab on the start notebook", "lab:main"),
 }
 EXAMPLES = """\
-Exits with 0 if all is well, 1 if the protocol refuses or a violation is found, and 2 on bad input
-(or after a bounded search). Any file can come through a pipe: - is standard input.
+Exits with 0 if all is well, 1 if the protocol refuses or a violation is found, 2 on bad input (or
+after a bounded search), and 3 if a search judged only a part. Any file can come through a pipe: -
+is standard input.
 
 examples
   python -m kit show bootstrap

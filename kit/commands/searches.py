@@ -506,21 +506,25 @@ OF_FUZZ = (
 )
 
 
+DIGITS = 18
+
+
 def _count(option: str, text: str) -> int:
     if not _is_number(text) or int(text) < 1:
-        raise BadInput(option, text, "a whole number from 1 up")
+        raise BadInput(option, text, f"a whole number from 1 up, of at most {DIGITS} digits")
     return int(text)
 
 
 def _seeds(text: str) -> range:
     first, colon, end = text.partition(":")
     if not colon or not _is_number(first) or not _is_number(end) or int(first) >= int(end):
-        raise BadInput("--seeds", text, "FIRST:END, whole numbers with FIRST below END, as 0:1000")
+        allowed = f"FIRST:END, whole numbers of at most {DIGITS} digits, FIRST below END, as 0:1000"
+        raise BadInput("--seeds", text, allowed)
     return range(int(first), int(end))
 
 
 def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) <= 18
+    return text.isascii() and text.isdecimal() and len(text) <= DIGITS
 
 
 CHECK = Command("check", _check, words=(*CONFIGURATION, *OF_CHECK, TRACE))

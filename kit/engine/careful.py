@@ -70,6 +70,9 @@ def truth_of(name: str, judge: Callable[..., Any], answer: Any) -> bool:
     if callable(answer) or isinstance(answer, Iterator | Awaitable) or answer is NotImplemented:
         allowed = "True or False (is a call, or any() or all() around it, missing?)"
         raise BadInput(place(f"property {name}", judge), answer, allowed)
+    if isinstance(answer, str):  # as a promise says what is wrong
+        allowed = "True or False: whether it is reached"
+        raise BadInput(place(f"property {name}", judge), answer, allowed)
     try:
         return bool(answer)
     except (TypeError, ValueError):  # a table of truth values has none of its own
@@ -156,7 +159,9 @@ def check_call(what: str, function: Callable[..., Any], *given: str) -> None:
 def place(what: str, function: Callable[..., Any]) -> str:
     """``outcome of up, line 12 of lift.py (def up(s, a):)``."""
     code = _code(function)
-    return what if code is None else f"{what}, {line_of(code.co_filename, code.co_firstlineno)}"
+    if code is None or code.co_filename.startswith(KIT):  # a line of the kit's helps nobody
+        return what
+    return f"{what}, {line_of(code.co_filename, code.co_firstlineno)}"
 
 
 def _numbers(value: Any) -> list[int | float] | None:

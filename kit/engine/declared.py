@@ -17,7 +17,16 @@ from inspect import cleandoc, get_annotations, signature
 from itertools import product
 from operator import attrgetter, or_
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, dataclass_transform, get_args
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Self,
+    SupportsIndex,
+    TypeVar,
+    dataclass_transform,
+    get_args,
+)
 
 from msgspec import NODEFAULT, Meta, Struct, defstruct, field
 from msgspec.structs import asdict, astuple, replace
@@ -98,6 +107,12 @@ class Each(Struct, frozen=True):
         values = self.values(model) if callable(self.values) else self.values
         if not isinstance(values, Sequence | Mapping):
             raise BadType("Each", values, "a sequence of values, such as a range or a tuple")
+        for value in () if isinstance(values, range) else values:
+            try:
+                hash(value)
+            except TypeError:
+                allowed = "values that never change, such as numbers or text"
+                raise BadType("Each", value, allowed) from None
         return values
 
 
@@ -148,9 +163,26 @@ def verbatim(text: str) -> str:
 
 
 METHOD = "a method, written with def"
+SCALARS: dict[Any, tuple[Any, str]] = {
+    int: (SupportsIndex, "a whole number"),
+    bool: (bool, "True or False"),
+    str: (str, "a string"),
+}
+"""What is allowed as a parameter of these types, and how that is said."""
 
 
-class action(Struct, frozen=True, kw_only=True):  # noqa: N801  # it is read as a decorator
+def _called(method: Any) -> Any:
+    """What a method is called; of what has no name, itself."""
+    return getattr(method, "__name__", method)
+
+
+class _Unfinished(Struct, frozen=True):
+    """What stands where parentheses are missing."""
+
+    method: None = None
+
+
+class action(_Unfinished, frozen=True, kw_only=True):  # noqa: N801  # it is read as a decorator
     """Declares that a method is an action.
 
     ``each(model, state)`` narrows the actions that one could think of: a bit mask over the values
@@ -189,6 +221,10 @@ class action(Struct, frozen=True, kw_only=True):  # noqa: N801  # it is read as 
     hand: Callable[[Any, Any, Any], Gesture | None] | None = None
     by: str | Callable[[Any, Any, Any], str] = ""
 
+    def __post_init__(self) -> None:
+        if self.method is not None:
+            raise BadType("@action", _called(self.method), "parentheses: @action()")
+
     def __call__(self, run: Callable[..., Any]) -> Any:
         """The action that a method declares."""
         if not isinstance(run, FunctionType):
@@ -223,8 +259,17 @@ class Act:
         self.why: str = vars(run).get("purpose", "")
         usual = not (said.fault or said.spends)
         self.relied = usual if said.relied is None else said.relied
+        self.fault: TypeError | None = None
 
     def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+        try:
+            self._declare(owner, name)
+        except TypeError as error:  # Python would put its own words in front of these
+            self.fault = error
+
+    def _declare(self, owner: type, name: str) -> None:
+        """What its name and parameters say of it. Raises TypeError where they cannot."""
         if hasattr(Model, name):
             raise TypeError(f"{owner.__name__}.{name}: every model already has such a method")
         given = [*signature(self.run).parameters.values()][2:]
@@ -235,7 +280,7 @@ class Act:
             next((each for each in get_args(hint)[1:] if isinstance(each, Each)), None)
             for hint in hints
         ]
-        self.name, self.struct = name, self.said.struct
+        self.struct = self.said.struct
         self.tag = self.said.tag or name.replace("_", "-")
         self.kind = self.said.kind or self.tag.replace("-", " ")
         self.verb = self.said.verb or " ".join([self.tag, *(f"{{{n}}}" for n in self.names)])
@@ -504,9 +549,11 @@ def judged(kind: Kind, invariant: str = "", **more: Any) -> Callable[[T], T]:
     whether a model has it at all. In a model of which ``sign(model)`` is true it is one of the
     ``signs``. ``name`` and ``title`` take the place of the method's own.
     """
+    if not isinstance(invariant, str):
+        raise BadType(f"@{kind}", _called(invariant), f"parentheses: @{kind}()")
 
     def mark(check: T) -> T:
-        if isinstance(check, type) or not hasattr(check, "__dict__"):
+        if isinstance(check, type | staticmethod | classmethod) or not hasattr(check, "__dict__"):
             raise BadType(f"@{kind}", check, METHOD)
         vars(check).setdefault("judged", []).append(Judged(kind, invariant, **more))
         return check
@@ -581,9 +628,19 @@ class Declared(Model[S, Any]):
         places = {name: place for place, name in enumerate(names)}
         declared = (name for name in places if isinstance(getattr(cls, name, None), Act))
         acts = sorted(declared, key=places.__getitem__)
+        for name in acts:
+            if fault := getattr(cls, name).fault:
+                raise fault
+        for name, each in own.items():
+            if isinstance(each, property) and hasattr(each.fget, "judged"):
+                raise BadType(f"{name} of {cls.__name__}", "@property", METHOD)
         cls.acts = {act.struct: act for act in _ordered((getattr(cls, n) for n in acts), cls.first)}
         annotated = _annotations(cls)
-        mine = {n: (annotated[n], each) for n, each in own.items() if isinstance(each, Given)}
+        mine = {n: (annotated.get(n), each) for n, each in own.items() if isinstance(each, Given)}
+        for name, (annotation, each) in mine.items():
+            if annotation is None and each.meta:
+                allowed = f"its type: {name}: int = …"
+                raise BadType(f"{name} of {cls.__name__}", "no annotation", allowed)
         theirs = (vars(base).get("_given", {}) for base in reversed(bases))
         cls._given = reduce(or_, (*theirs, mine), {})
         fields = [
@@ -611,11 +668,15 @@ class Declared(Model[S, Any]):
             faults = (act.kind for act in cls.acts.values() if act.said.fault)
             cls.faults = tuple(dict.fromkeys((*cls.faults, *faults)))
 
-    def __init__(self, parameters: Any = None, off: tuple[str, ...] = (), **given: Any) -> None:
+    def __init__(self, parameters: Any = None, off: Sequence[str] = (), **given: Any) -> None:
         """A model with the safeguards ``off`` switched off; parameters as one struct or by name.
 
         Raises BadInput for a parameter out of its limits, an unknown one, or an unknown safeguard.
         """
+        if not isinstance(parameters, Struct | None):
+            raise BadType("parameters", parameters, f"{type(self).__name__}(name=value, …)")
+        if isinstance(off, str) or not isinstance(off, Sequence):
+            raise BadType("off", off, 'a tuple of names, such as ("compares",)')
         for needed in ("name", "title", "State"):
             if not hasattr(self, needed):
                 allowed = "a name, a title and a State, as each model has them"
@@ -626,7 +687,8 @@ class Declared(Model[S, Any]):
         if unknown:
             allowed = ", ".join(self.Parameters.__struct_fields__) or "none: it takes none"
             raise BadInput("parameter", unknown, allowed)
-        self.parameters, self.off = parameters or self.Parameters(**given), off
+        self.parameters, self.off = parameters or self.Parameters(**given), tuple(off)
+        self._check_types()
         check_limits(self.parameters)
         for name, (_, each) in self._given.items():
             if each.meta:
@@ -648,6 +710,15 @@ class Declared(Model[S, Any]):
         judged = [*self._judges()]
         self.properties = (*self.properties, *(prop for prop, is_sign in judged if not is_sign))
         self.signs = (*self.signs, *(prop for prop, is_sign in judged if is_sign))
+
+    def _check_types(self) -> None:
+        """See that plain parameters are of their types. Raises BadInput naming one that is not."""
+        for name, (kind, each) in self._given.items():
+            if each.meta and isinstance(kind, type) and kind in SCALARS:
+                wanted, allowed = SCALARS[kind]
+                value = getattr(self.parameters, each.field or name)
+                if not isinstance(value, wanted) or (kind is int and isinstance(value, bool)):
+                    raise BadInput(each.field or name, value, allowed)
 
     def _judges(self) -> Iterator[tuple[Property, bool]]:
         """Its properties; whether each is a sign."""

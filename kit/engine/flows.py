@@ -40,6 +40,26 @@ def spot(name: str) -> str:
     return f"n:{name}"
 
 
+OF_NODES = ("n", "node", "host")
+"""What the keys of nodes begin with."""
+
+
+def whose(key: str, names: Sequence[str] = ()) -> str:
+    """Whom or what the key of a place in a picture belongs to: ``n:A:100`` is A's.
+
+    One of the ``names`` that a model has may hold colons, as addresses do, or be a number: then the
+    first of them that stands in the key between colons is meant, and of these the longest.
+    """
+    first, *rest = key.split(":")
+    is_node = len(rest) == 1 and first in OF_NODES
+    named = [part for part in rest if part and (is_node or not part.isdecimal())]
+    usual = named[-1] if named else first
+    if usual in names:
+        return usual
+    places = {name: place for name in names if (place := f"{key}:".find(f":{name}:")) >= 0}
+    return min(places, key=lambda name: (places[name], -len(name)), default=usual)
+
+
 MOST_FLOWS = 64
 """Things that travel in one step, as many as an eye can still follow."""
 

@@ -18,7 +18,7 @@ from kit.edge.reading import read_text
 from kit.edge.words import say
 from kit.engine.declared import NodeModel
 from kit.engine.itf import MAP, META, TUPLE, ItfTrace, members, order, parse, plain, words
-from kit.engine.model import Model
+from kit.engine.model import Model, content
 from kit.engine.record import ReadOn, Record, RecordState
 from kit.engine.timeline import Timeline
 from kit.engine.trace import MOST_BYTES
@@ -44,7 +44,9 @@ class RecordedRun(Record):
     def describe(self, before: RecordState, action: ReadOn, after: RecordState) -> str:
         """The name of the action, and which variables have changed."""
         former, now = self.trace.states[before.read], self.trace.states[after.read]
-        names = ", ".join(name for name in now if now[name] != former[name]) or "–"
+        # As they are written down: True is not 1 there.
+        changed = (name for name in now if content(now[name]) != content(former[name]))
+        names = ", ".join(changed) or "–"
         repeats = after.read == len(self.entries) and self.trace.loop is not None
         again = f" {self.ends}" if repeats else ""
         return f"{self.label(before, action)}. {say('Changed: {names}.', names=names)}{again}"

@@ -23,7 +23,7 @@ from kit.engine.patience import patient
 from kit.engine.purity import blaming, check_seen, check_start, check_told, is_own, suggested_by
 from kit.engine.registry import former_of
 from kit.engine.trace import MOST_STEPS, RecordedStep, Trace, action_from, model_of, trace_of
-from kit.errors import BadInput, Refused, shorten
+from kit.errors import BadInput, BadType, Refused, shorten
 
 
 class PassedStep(Struct, frozen=True):
@@ -243,8 +243,10 @@ class Timeline:
         The run is that of the branch; of a story that nobody has begun it is all of it. How many
         steps of how many could be done; where none could be, all stays as it was.
 
-        Raises BadInput for a model that does not begin as this one does.
+        Raises BadInput for no model, or one that does not begin as this one does.
         """
+        if not isinstance(model, Model):
+            raise BadType("model", model, "a model, such as kit.build(…)")
         at, is_new = self.at, len(self.moments) == 1 and (self.script or self.story)
         while is_new and len(self.moments) < LONGEST_RUN and self.forward() is not None:
             pass
@@ -313,7 +315,7 @@ class Timeline:
 
     def why(self, moment: int) -> str:
         """What was remarked of a step, else what such a step is for; of the start, the premise."""
-        each = self.moments[moment]
+        each = self.moments[self._known(moment)]
         if known := self._remarks.get((each.action, each.state)):
             return known
         if each.action is None:

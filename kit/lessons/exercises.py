@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from kit.edge.limits import ALONE
+from kit.edge.reading import read_text
 from kit.edge.words import later, say
 from kit.engine.registry import former_of
 from kit.engine.timeline import Timeline
@@ -28,6 +29,7 @@ from kit.lessons.progress import keep
 from kit.lessons.replays import verbs_to
 from kit.lessons.stills import Judgement, Still
 from kit.lessons.tasks import SEED, Marks, Task, task_named
+from kit.operators.importers.ringfile import LARGEST_FILE
 from kit.views.fragment import Frag, h
 from kit.views.parts import prose
 from kit.views.static import Shown
@@ -163,10 +165,7 @@ def _along(trace: Trace) -> list[str]:
 def ring_of(answer: Any) -> str:
     """A dictionary, text or file as the text of a ring file. Raises BadInput for anything else."""
     if isinstance(answer, Path):
-        try:
-            return answer.read_text(encoding="utf-8")
-        except (OSError, ValueError) as error:
-            raise BadInput("answer", str(answer), f"a readable ring file ({error})") from None
+        return read_text(answer, "answer", LARGEST_FILE)
     if isinstance(answer, str):
         return answer
     if isinstance(answer, dict):

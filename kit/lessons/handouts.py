@@ -8,8 +8,9 @@ import ast
 import io
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import chdir, redirect_stderr, redirect_stdout
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -164,8 +165,7 @@ def shown_by(lesson: LessonText, folder: str | Path) -> Iterator[tuple[int, Any]
         if EXERCISE_CHECK in source:
             continue
         try:
-            quiet = io.StringIO()
-            with chdir(os.fspath(folder)), redirect_stdout(quiet), redirect_stderr(quiet):
+            with chdir(os.fspath(folder)), _quiet(), _staying():
                 value = _run(source, names)
         except (Exception, SystemExit) as error:
             raise failed(number, error) from error
@@ -173,10 +173,29 @@ def shown_by(lesson: LessonText, folder: str | Path) -> Iterator[tuple[int, Any]
             yield number, value
 
 
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """What is printed goes nowhere."""
+    nowhere = io.StringIO()
+    with redirect_stdout(nowhere), redirect_stderr(nowhere):
+        yield
+
+
+@contextmanager
+def _staying() -> Iterator[None]:
+    """Nobody ends this process in silence: ``os._exit`` is an exit as others are."""
+    ends = os._exit
+    os._exit = sys.exit  # type: ignore[assignment]  # which takes more than a number
+    try:
+        yield
+    finally:
+        os._exit = ends
+
+
 def failed(number: int, error: BaseException) -> KitError:
     """The error that names a cell and what it failed with."""
     kind = type(error).__name__
-    said = f"{kind} {error}" if isinstance(error, SystemExit) else str(error) or kind
+    said = f"{kind} {error}" if isinstance(error, SystemExit) else f"{kind}: {error}"
     return KitError(f"code cell {number} fails: {said}")
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 SOLO = __file__
 MOST_MEMORY, MOST_WRITTEN = 1 << 30, 1 << 21  # bytes
+LONGEST = 20_000  # bytes of a result
 
 
 def main(calls_file: str, outcomes_file: str) -> None:
@@ -84,9 +85,18 @@ def _shut_in() -> None:
 def outcome(function: Any, arguments: list[Any]) -> str:
     """One line of JSON: the value, or the error in words."""
     try:
-        return json.dumps({"value": _plain(function(*arguments))})
+        value = _plain(function(*arguments))
+        line = json.dumps({"value": value})
+        exact = json.dumps({"value": value}, ensure_ascii=False, allow_nan=False).encode()
+    except UnicodeEncodeError:
+        return _error("it returned text with half a character")
     except Exception as error:
-        return json.dumps({"error": f"{type(error).__name__}: {error}"[:200]})
+        return _error(f"{type(error).__name__}: {error}")
+    return line if len(exact) <= LONGEST else _error(f"it returned more than {LONGEST} bytes")
+
+
+def _error(said: str) -> str:
+    return json.dumps({"error": said.encode("utf-8", "replace").decode()[:200]})
 
 
 def _plain(value: Any) -> Any:

@@ -9,7 +9,7 @@ from kit.edge.arguments import checked
 from kit.edge.words import say
 from kit.engine.actors import NetworkModel
 from kit.engine.declared import NodeModel
-from kit.engine.flows import Flow, flows
+from kit.engine.flows import Flow, flows, whose
 from kit.engine.itf import members, plain, words
 from kit.engine.recorded import RecordedRun, itf_of
 from kit.engine.timeline import Breach, PassedStep, Timeline
@@ -28,18 +28,12 @@ ARROWS: dict[str, str] = {"answer": "-->>", "data": "-)", "refusal": "-x"}
 ESCAPES = {"#": "#35;", ";": "#59;", "<": "#lt;", ">": "#gt;", '"': "#quot;", "%": "#37;"}
 
 
-def who(key: str) -> str:
-    """Whom or what the key of a place in a picture belongs to: ``n:A:100`` is A's."""
-    first, *rest = key.split(":")
-    named = [part for part in rest if part and not part.isdecimal()]
-    return named[-1] if named else first
-
-
 def ends(model: Any, step: PassedStep) -> list[tuple[Flow, str, str]]:
     """What travels in a step, from whom to whom."""
     moved = flows(model, step.before, step.action, step.after)
+    names = getattr(model, "names", ())
     return [
-        (flow, who(flow.from_key), who(flow.to_key))
+        (flow, whose(flow.from_key, names), whose(flow.to_key, names))
         for flow in moved
         if not flow.from_key.startswith(PICTORIAL) and not flow.to_key.startswith(PICTORIAL)
     ]
@@ -95,7 +89,7 @@ def known_parts(picture: Frag, name: str) -> list[str]:
         reached = (kid for kid in part.kids if isinstance(kid, Frag) and kid.key)
         cards = (kid for kid in reached if (kid.get("class") or "").startswith("reached "))
         is_own = part.get("data-of") == name or part.key == f"n:{name}"
-        if is_own or any(name in (kid.key or "").split(":") for kid in cards):
+        if is_own or any(f":{name}:" in f":{kid.key}:" for kid in cards):
             known.append(part.key)
     return known
 

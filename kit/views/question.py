@@ -1,11 +1,13 @@
 """Predict, then reveal: questions whose answers are computed from the step itself."""
 
 import re
+from collections.abc import Sequence
 from itertools import zip_longest
 
 from msgspec import Struct
 
 from kit.edge.words import later, say
+from kit.engine.flows import OF_NODES, whose
 from kit.views.default import compared
 from kit.views.fragment import Frag, h
 from kit.views.panel import Panel, Scene
@@ -16,7 +18,6 @@ VOTED = "1234"
 """The keys of the first choices: they tick, or in a class each press is a vote. Digits, because
 nodes have letters.
 """
-_NODE = re.compile(r"(?:n|node|host):[^:]+")
 _WORD = re.compile(r"\w+")
 _OF_NODE = re.compile(r"(?:^|\.)(?:nodes|views)\[(\d+)\]")
 
@@ -82,12 +83,13 @@ def receivers(scene: Scene, picture: Panel | None) -> Question | None:
         return None
     first = flows[0].kind, flows[0].from_key, flows[0].label
     sent = [each for each in flows if (each.kind, each.from_key, each.label) == first]
-    right = {each.to_key.rpartition(":")[2] for each in sent}
+    names = getattr(scene.model, "names", ())
+    right = {whose(each.to_key, names) for each in sent}
     verb = scene.model.verb(scene.action)
     if right & {*_WORD.findall(verb)}:
         return None
-    sender = flows[0].from_key.rpartition(":")[2]
-    seen = _standing(former.once("picture", lambda: picture.draw(former)))
+    sender = whose(flows[0].from_key, names)
+    seen = _standing(former.once("picture", lambda: picture.draw(former)), names)
     things = {name: thing for name, thing in seen.items() if name != sender}
     if not right <= things.keys() or not len(right) < len(things) <= MOST:
         return None
@@ -101,15 +103,15 @@ def receivers(scene: Scene, picture: Panel | None) -> Question | None:
     )
 
 
-def _standing(drawn: Frag) -> dict[str, str]:
+def _standing(drawn: Frag, names: Sequence[str]) -> dict[str, str]:
     """The nodes of a picture by name, with what in it stands for each (``data_of``, or the key)."""
-    return {
-        part.key.rpartition(":")[2]: next(
-            (of for inner in part.walk() if (of := inner.get("data-of"))), part.key
-        )
-        for part in drawn.walk()
-        if part.key and _NODE.fullmatch(part.key)
-    }
+    nodes = {}
+    for part in drawn.walk():
+        kind, _, rest = (part.key or "").partition(":")
+        if kind in OF_NODES and rest and rest == whose(part.key or "", names):
+            inner = (of for inside in part.walk() if (of := inside.get("data-of")))
+            nodes[rest] = next(inner, part.key or "")
+    return nodes
 
 
 def changed_parts(scene: Scene, tabs: dict[str, bool] | None = None) -> Question | None:

@@ -206,10 +206,14 @@ class Oracle:
         involved = {self.op.node, self.op.target} - {""}
         if any(involved & {other.node, other.target} for other in self.in_flight):
             return "busy"
+        own = next((node for node in self.nodes if node.name == self.op.node), None)
+        if self.edition == "server" and self.op.kind == "move" and own and len(own.tokens) > 1:
+            return "several"
         going = {o.node for o in (self.op, *self.in_flight) if o.kind in SHRINKS}
         if self.op.kind in SHRINKS and going == {node.name for node in self.nodes}:
             return "last"
-        if self.op.kind in SHRINKS and not self.op.force and self._too_few():
+        forced = self.op.force or (self.edition == "server" and self.op.kind == "assassinate")
+        if self.op.kind in SHRINKS and not forced and self._too_few():
             return "few"
         wanted = set(self.op.tokens) if self.op.kind in ("bootstrap", "move") else set()
         if any(wanted & set(o.tokens) for o in self.in_flight if o.kind in ("bootstrap", "move")):

@@ -86,6 +86,9 @@ def test_a_command_that_reads_the_file_says_nothing_of_others(tmp_path: Path) ->
     assert "looks like" not in bad("plan", ring)
     assert "looks like" not in bad("topology", str(tmp_path), "--status", ring)
     assert "looks like" not in bad("plan", str(tmp_path / "none"))
+    counted = tmp_path / "counted.json"
+    counted.write_text('{"parameters": {"nodes": 4}, "steps": []}', "utf-8")
+    assert "looks like" not in bad("play", str(counted))
 
 
 def test_a_notebook_is_no_dump_whatever_its_cells_say(tmp_path: Path) -> None:

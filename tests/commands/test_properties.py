@@ -64,6 +64,7 @@ WORDS = {
     "busy": "already takes part in an operation",
     "last": "is the last node",
     "few": " left",
+    "several": "has several tokens",
     "taken": "will belong to",
     "locked": "locked by an operation in flight",
 }

@@ -34,6 +34,17 @@ def opened(name: str) -> tuple[RecordedRun, Timeline]:
 # -- what others write -----------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("first", "then", "changed"), [("1", "true", "a"), ("[0]", "[false]", "a"), ("1", "1", "–")]
+)
+def test_a_truth_value_is_no_number(first: str, then: str, changed: str) -> None:
+    """Where a variable changes its kind, it changes."""
+    model = RecordedRun(parse(f'{{"vars":["a"],"states":[{{"a":{first}}},{{"a":{then}}}]}}'))
+    timeline = Timeline(model)
+    timeline.forward()
+    assert timeline.now.say == f"read on. Changed: {changed}."
+
+
 def test_a_trace_of_quint_is_read() -> None:
     """Names of actions with what was picked, numbers of any size, variants, nodes by their maps."""
     model, timeline = opened("quint.itf.json")

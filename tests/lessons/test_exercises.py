@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import textwrap
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import chain, pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -330,6 +331,12 @@ def replicas(tokens, token, rf):
         ("import numpy", "ModuleNotFoundError"),
         ("return [replicas]", "TypeError"),
         ("raise SystemExit", "it ended the process"),
+        ("import signal; signal.raise_signal(signal.SIGKILL)", "it ended the process"),
+        ("return float('inf')", "Out of range float values"),
+        ("return [float('nan')]", "Out of range float values"),
+        (r"return '\ud800'", "it returned text with half a character"),
+        (r"raise ValueError('\ud800')", "ValueError: ?"),
+        ("return 'x' * 10**7", "it returned more than 20000 bytes"),
     ],
 )
 def test_an_error_of_the_function_is_told_for_its_case(body: str, told: str) -> None:
@@ -337,6 +344,26 @@ def test_an_error_of_the_function_is_told_for_its_case(body: str, told: str) -> 
     answer = {"name": "replicas", "source": f"def replicas(tokens, token, rf):\n    {body}\n"}
     [found] = results_of(answer, [[WORKED, 130, 2]])
     assert told in (found.error or "")
+
+
+def test_who_needs_more_than_the_function_is_told_so() -> None:
+    """Only the function itself is sent, so an import beside it is missing."""
+
+    def replicas(tokens: Any, token: int, rf: int) -> Any:
+        return chain(tokens)
+
+    judgement = repr(exercise("replicas").check(replicas))
+    assert "put what it needs inside it" in judgement
+
+
+@pytest.mark.parametrize("place", ["fifo", "/dev/zero", "none.json"])
+def test_a_ring_that_cannot_be_read_is_one_line(place: str, tmp_path: Path) -> None:
+    """A pipe into which nobody writes, a device, no file."""
+    path = tmp_path / place
+    if place == "fifo":
+        os.mkfifo(path)
+    with pytest.raises(BadInput, match="answer"):
+        exercise("any-may-leave").check(path)
 
 
 def test_a_set_is_compared_as_a_sorted_list() -> None:

@@ -145,6 +145,7 @@ def test_a_notebook_or_all(words: list[str], capsys: pytest.CaptureFixture[str])
         ((("code", "1 / 0"),), "code cell 1 fails | division by zero"),
         ((("code", "x ="),), "code cell 1 fails | invalid syntax"),
         ((("code", "import sys\nsys.exit(0)"),), "code cell 1 fails | SystemExit 0"),
+        ((("code", "import os\nos._exit(0)"),), "code cell 1 fails | SystemExit 0"),
         ((("code", "1"), ("code", SHOWS)), "code cell 2 fails | no picture"),
     ],
 )

@@ -14,11 +14,12 @@ import pytest
 from kit.engine.actors import NetworkModel
 from kit.engine.causes import Inquiry, Possible, Restored, smallest_cause
 from kit.engine.check import check
+from kit.engine.flows import whose
 from kit.engine.registry import build, entries
 from kit.engine.scenario import file_named, files, open_file
 from kit.engine.timeline import Timeline
 from kit.views.breaks import break_lines, breaking, facts, possible_words, restored_words
-from kit.views.lanes import escaped, mermaid, seen, who
+from kit.views.lanes import escaped, mermaid, seen
 from kit.views.panel import Scene, scene_of
 from kit.views.promises import promises_badge
 from kit.views.rendered import RenderedTimeline
@@ -240,13 +241,24 @@ def test_names_mean_nothing_to_mermaid() -> None:
     assert escaped('a;b # "end" <x>\n%% b') == (
         "a#59;b #35; #quot;e#110;d#quot; #lt;x#gt; #37;#37; b"
     )
-    assert [who(key) for key in ("n:A:100", "log:101", "log", "message:0:B", "seat:K1")] == [
-        "A",
-        "log",
-        "log",
-        "B",
-        "K1",
-    ]
+
+
+@pytest.mark.parametrize(
+    ("key", "names", "owner"),
+    [
+        *(("n:A:100", "", "A"), ("log:101", "", "log"), ("log", "", "log")),
+        *(("message:0:B", "", "B"), ("seat:K1", "", "K1"), ("node:7", "", "7")),
+        ("n:2001:db8::1:100", "2001:db8::1 2001:db8::11", "2001:db8::1"),
+        ("n:2001:db8::11", "2001:db8::1 2001:db8::11", "2001:db8::11"),
+        ("n:dc2:n1:100", "dc1:n1 dc2:n1", "dc2:n1"),
+        ("n:1:100", "1 2 100", "1"),
+        ("message:3:n1:x", "n1:x n1", "n1:x"),
+        ("log:3", "1 2 3", "3"),
+    ],
+)
+def test_a_key_belongs_to_the_name_in_it(key: str, names: str, owner: str) -> None:
+    """A name may hold colons, or be a number; a token is none."""
+    assert whose(key, tuple(names.split())) == owner
 
 
 def test_on_a_network_a_node_has_seen_what_it_heard_of() -> None:

@@ -288,6 +288,8 @@ MOST_LINES = 5_000_000
 NODE_COLUMNS = {"peer", "broadcast_address", "data_center"}
 KNOWN_COLUMNS = {*NODE_COLUMNS, "keyspace_name"}
 COLUMN = re.compile(rf'"(?:{"|".join(sorted(KNOWN_COLUMNS))})"\s*:')
+LISTED = re.compile(r'"nodes"\s*:\s*\[')
+"""How the nodes of a ring file begin; elsewhere *nodes* is a number."""
 NAME = re.compile(r'"(\w+)"\s*:')  # of a member of a JSON object
 
 
@@ -390,7 +392,7 @@ def listing_of(text: str, source: str) -> Listing:
 def is_ring(text: str) -> bool:
     """Whether a text, or its beginning, looks like one of the forms that tell of a ring."""
     if text.lstrip().startswith(("[", "{")):
-        return is_rows(text) or '"nodes"' in text
+        return is_rows(text) or LISTED.search(text) is not None
     names = header_names(text)
     return _of_a_ring(names) if names & KNOWN_COLUMNS else _parser_of(text) is not None
 

@@ -25,6 +25,7 @@ from kit.protocols.tcm.rules.operations import Edition, Level, Operation
 from kit.protocols.tcm.tcm import Crash
 from kit.ring.sizes import Stored
 from kit.ring.tokens import MURMUR3
+from kit.ring.topology import Ring
 
 
 def operations_of(given: Imported) -> tuple[Operation, ...]:
@@ -61,14 +62,18 @@ def check_begins(operation: Operation, refusal: Refusal | None) -> None:
 def elsewhere(
     operation: Operation,
     edition: Edition,
+    ring: Ring,
     up: Collection[str],
     down: Collection[str],
 ) -> Refusal | None:
-    """What stands against an operation where it would be run, or of whom it speaks.
+    """What the node on which it would be run has against an operation, before anything is proposed.
 
     Sources: published ``SingleNodeSequences``; its test of a host's replacement.
     """
     dead = operation.dead
+    several = {node.name for node in ring.nodes if len(node.tokens) > 1}
+    if edition == "server" and operation.kind == "move" and operation.node in several:
+        return Refusal(f"{operation.node} has several tokens, and the server moves a node with one")
     if operation.kind in ("decommission", "move") and operation.node in down:
         return Refusal(f"{operation.node} is down, and a {operation.kind} runs on the node itself")
     if edition == "server" and operation.kind in ("removenode", "replace") and dead in up:

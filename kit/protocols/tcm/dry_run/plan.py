@@ -137,7 +137,8 @@ def dry_run(
         shown = tables(m, opening, {})
         return PlanReport(operation.text, False, engaged.reason, (), {}, (), (), shown)
     begin = m.wrap["tcm"](Begin(operation))
-    refusal = engaged or elsewhere(operation, edition, up, down) or m.refusal(opening, begin)
+    engaged = engaged or elsewhere(operation, edition, ring_file.ring, up, down)
+    refusal = engaged or m.refusal(opening, begin)
     if refusal is not None:
         return _refused(m, opening, operation, refusal)
     first = timeline.at

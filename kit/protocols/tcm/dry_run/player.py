@@ -61,7 +61,8 @@ class DryRun(Rehearsal):
         edition = self._opening[0].parameters.edition
         for planned in self.operations:
             operation = planned.operation
-            why = history.elsewhere(operation, edition, self.ring.up, self.ring.down)
+            known = self.ring.ring, self.ring.up, self.ring.down
+            why = history.elsewhere(operation, edition, *known)
             if why is not None:
                 yield f"{operation.title} cannot begin now: {why.reason}"
 

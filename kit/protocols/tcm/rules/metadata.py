@@ -479,7 +479,6 @@ def permit(metadata: Metadata, planned: Plan, switches: ops.ProtocolSwitches) ->
     return (
         busy(given.operation, others)
         or _claimed(given.operation, others)
-        or _several_tokens(metadata.ring, given, switches)
         or _last_node(metadata, given)
         or _too_few_left(metadata, given, switches)
         or _locked(metadata, planned, switches)
@@ -502,16 +501,6 @@ def _claimed(operation: ops.Operation, others: Iterable[ops.Operation]) -> Refus
         if both:
             return Refusal(f"token {both[0]} will belong to {other.node}: {other.title}")
     return None
-
-
-def _several_tokens(
-    ring: Ring, given: ops.ResolvedOperation, switches: ops.ProtocolSwitches
-) -> Refusal | None:
-    """The server moves no node that has several tokens (published ``SingleNodeSequences.move``)."""
-    count = len(ring.nodes[given.node].tokens)
-    if switches.edition == "documents" or given.operation.kind != "move" or count < 2:
-        return None
-    return Refusal(f"{given.operation.node} has {count} tokens: the server moves a node with one")
 
 
 def _leaving(metadata: Metadata) -> set[int]:
