@@ -36,6 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     if find_spec("jupyterlab") is None:
         raise KitError("JupyterLab is not installed here; run pip install kit-cluster-metadata")
+    first = START if options.lesson is None else START.with_name(lesson(options.lesson).file)
     wanted = FIRST_PORT if options.port is None else port_number(options.port)
     port = choose_port(wanted)
     if port != wanted:
@@ -46,7 +47,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say("open the address below in a browser")
     if _is_root():
         _say("running as root: JupyterLab has been told to allow this")
-    first = START if options.lesson is None else START.with_name(lesson(options.lesson).file)
     _say(f"opening {root / first} on port {port}; stop with Ctrl-C")
     command = lab_command(root, port, first, window=window, as_root=_is_root())
     try:

@@ -112,6 +112,8 @@ class Parser(argparse.ArgumentParser):
             allowed = "a whole number" if said == f"invalid {whole.__name__} value:" else "no value"
             return BadInput(names[-1], given.removesuffix("'"), allowed)
         value = self._option_string_actions[names[0]].metavar or "a value"
+        if isinstance(value, tuple):
+            return BadInput(names[-1], "too few words", " ".join(value))
         return BadInput(names[-1], NOTHING, f"{value} ({names[-1]}=… if it begins with -)")
 
 

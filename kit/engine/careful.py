@@ -53,7 +53,7 @@ def witness_of(name: str, judge: Callable[..., Any], witness: Any) -> Any:
 
     Raises BadInput naming the function when it says something else, such as False.
     """
-    if witness is None or isinstance(witness, str):
+    if witness is None or (isinstance(witness, str) and witness):
         return witness
     _close(witness)
     allowed = "a string that says what is wrong, or None if nothing is wrong"
@@ -101,6 +101,8 @@ def check_refusal(what: str, judge: Callable[..., Any], refusal: Any) -> None:
     except (TypeError, ValueError) as error:
         allowed = f"a reason as text, with lists of texts ({error})"
         raise BadInput(place(what, judge), refusal, allowed) from None
+    if not refusal.reason:
+        raise BadInput(place(what, judge), refusal, "a Refusal that gives a reason")
 
 
 def check_text(what: str, function: Callable[..., Any], answer: Any) -> None:
