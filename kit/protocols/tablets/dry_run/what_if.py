@@ -278,8 +278,8 @@ def lose(opened: OpenedTablets, hosts: Sequence[str]) -> LossReport:
     places = {node.host: node.datacenter for node in opened.nodes}
     lost = []
     for name, table in opened.maps.items():
-        told = opened.replication(keyspace_of(name))
-        factors = {dc: replication.number_of(factor) for dc, factor in told.items()} or None
+        named = opened.replication(keyspace_of(name)).items()
+        factors = {dc: replication.number_of(factor) for dc, factor in named} or None
         for number, tablet in enumerate(table.tablets):
             if down.isdisjoint(replica.host for replica in tablet.sets.both):
                 continue

@@ -169,16 +169,16 @@ def served(
             "writes": write_quotas(level, view, dcs, home, ACKNOWLEDGEMENT[edition]),
         }
         # Nothing is asked of a datacenter without replicas.
-        asked = {kind: [quota for quota in wanted[kind] if quota.replicas] for kind in wanted}
+        needed = {kind: [quota for quota in wanted[kind] if quota.replicas] for kind in wanted}
         if factors is not None:
             factor = sum(factors.values()) if level == "QUORUM" else factors.get(places[home], 0)
-            asked = {
+            needed = {
                 kind: [
                     _of_factor(factor, quota, quota.replicas & natural[kind]) for quota in quotas
                 ]
-                for kind, quotas in asked.items()
+                for kind, quotas in needed.items()
             }
-        return tuple(kind for kind, quotas in asked.items() if not enough(tuple(quotas), up))
+        return tuple(kind for kind, quotas in needed.items() if not enough(tuple(quotas), up))
 
     return ServedTablet(
         tuple(used),

@@ -52,8 +52,8 @@ class DryRun(Rehearsal):
         self._opening = m, history.opening_state(timeline)
         last = timeline.moments[timeline.tip].state
         self.loads: tuple[facts.Load, ...] = facts.traffic(m, last)
-        told = (*ring.warnings, *history.forced(ring), *_down(ring), *self._elsewhere())
-        warnings = (*told, *history.standstill(timeline))
+        of_files = (*ring.warnings, *history.forced(ring), *_down(ring), *self._elsewhere())
+        warnings = (*of_files, *history.standstill(timeline))
         super().__init__(timeline, warnings, controls=controls)
 
     def _elsewhere(self) -> Iterator[str]:
