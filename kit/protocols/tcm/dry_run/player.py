@@ -57,14 +57,14 @@ class DryRun(Rehearsal):
         super().__init__(timeline, warnings, controls=controls)
 
     def _elsewhere(self) -> Iterator[str]:
-        """What stands against operations as the files show their nodes; played they are anyway."""
+        """What stands against operations that are played, as the files show their nodes."""
         edition = self._opening[0].parameters.edition
         for planned in self.operations:
             operation = planned.operation
             known = self.ring.ring, self.ring.up, self.ring.down
             why = history.elsewhere(operation, edition, *known)
-            if why is not None:
-                yield f"{operation.title} cannot begin now: {why.reason}"
+            if why is not None and planned.status != "planned":  # else it stands still, and says so
+                yield f"{operation.title} cannot begin as things are: {why.reason}"
 
     @property
     def pairs(self) -> tuple[facts.OperationPair, ...]:

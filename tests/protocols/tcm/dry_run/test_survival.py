@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
@@ -170,3 +171,23 @@ def test_a_name_that_is_none_is_refused(tmp_path: Path, down: str) -> None:
 def test_a_ring_without_keyspaces_is_refused(tmp_path: Path) -> None:
     """Without replication nothing can be said."""
     assert "--keyspace" in bad("survive", file(tmp_path, keyspaces=[]))
+
+
+@pytest.mark.parametrize(
+    ("operation", "edition", "warns"),
+    [
+        ("removenode 10.0.0.2", "server", True),
+        ("removenode 10.0.0.2", "documents", False),
+        ("removenode 10.0.0.4", "server", False),
+        ("decommission 10.0.0.2", "server", False),
+    ],
+)
+def test_a_rehearsal_warns_of_what_the_server_would_turn_away(
+    operation: str, edition: Any, warns: bool
+) -> None:
+    """It is played all the same: a node that is up now may be dead when the time has come."""
+    ring = ring_text(UP, UP, UP, ("Down", "Normal"), UP)
+    made = kit.rehearse(ring, operation, keyspaces=rf(3), edition=edition)
+    said = [line for line in made.warnings if "cannot begin as things are" in line]
+    assert [line.rpartition(": ")[2] for line in said] == ["decommission it"] * warns
+    assert made.operations[0].status != "planned"
