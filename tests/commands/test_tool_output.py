@@ -190,3 +190,16 @@ def test_a_node_with_several_tokens_is_not_moved_by_the_server(tmp_path: Path) -
     refused = call(*words)
     assert (refused.status, refused.json["reason"][:21]) == (1, "n1 has several tokens")
     assert call(*words, "--edition", "documents").status == 0
+
+
+def test_who_is_down_and_no_part_of_the_plan_is_left_out(tmp_path: Path) -> None:
+    """A node that joins, whose tokens no file gives: it is only warned of."""
+    line = "DJ  10.0.0.9  1 KiB  1  0.0%  00000009-0000-4000-8000-000000000009  r1\n"
+    status = tmp_path / "status.txt"
+    status.write_text((EXAMPLE / "status.txt").read_text("utf-8") + line, "utf-8")
+    keyspace = ("--keyspace", 'ks={"class": "SimpleStrategy", "replication_factor": 2}')
+    for operation in ("bootstrap x --tokens 5", "removenode 10.0.0.3"):
+        words = (*operation.split(), "--with", str(status), *keyspace, "--json")
+        answer = call("plan", str(EXAMPLE / "ring.txt"), *words)
+        assert answer.json["accepted"]
+        assert any("10.0.0.9 is joining" in warning for warning in answer.json["warnings"])

@@ -124,6 +124,7 @@ def dry_run(
     m = model_for(ring_file, every, edition, level=level, crashes=len(down))
     timeline = Timeline(m)
     begin_in_flight(timeline, in_flight)
+    down = [name for name in down if name in m.names]  # who joins with unknown tokens is not there
     in_turn(timeline, [m.wrap["tcm"](Crash(name)) for name in down])
     opening = timeline.state
     for other in in_flight:
