@@ -53,7 +53,7 @@ def witness_of(name: str, judge: Callable[..., Any], witness: Any) -> Any:
 
     Raises BadInput naming the function when it says something else, such as False.
     """
-    if witness is None or (isinstance(witness, str) and witness):
+    if witness is None or isinstance(witness, str):
         return witness
     _close(witness)
     allowed = "a string that says what is wrong, or None if nothing is wrong"

@@ -10,7 +10,7 @@ CONTRIBUTING shows a small example, *Add a model*.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property, lru_cache, partial, reduce, update_wrapper
 from inspect import cleandoc, get_annotations, signature
@@ -171,9 +171,11 @@ SCALARS: dict[Any, tuple[Any, str]] = {
 """What is allowed as a parameter of these types, and how that is said."""
 
 
-def _called(method: Any) -> Any:
-    """What a method is called; of what has no name, itself."""
-    return getattr(method, "__name__", method)
+def bare(decorator: str, given: Any) -> BadType:
+    """The error for a decorator that was given a method, as it is without parentheses."""
+    if not callable(given):
+        return BadType(decorator, given, f"{decorator}(name=value, …)")
+    return BadType(decorator, getattr(given, "__name__", given), f"parentheses: {decorator}()")
 
 
 class _Unfinished(Struct, frozen=True):
@@ -223,7 +225,7 @@ class action(_Unfinished, frozen=True, kw_only=True):  # noqa: N801  # it is rea
 
     def __post_init__(self) -> None:
         if self.method is not None:
-            raise BadType("@action", _called(self.method), "parentheses: @action()")
+            raise bare("@action", self.method)
 
     def __call__(self, run: Callable[..., Any]) -> Any:
         """The action that a method declares."""
@@ -550,7 +552,7 @@ def judged(kind: Kind, invariant: str = "", **more: Any) -> Callable[[T], T]:
     ``signs``. ``name`` and ``title`` take the place of the method's own.
     """
     if not isinstance(invariant, str):
-        raise BadType(f"@{kind}", _called(invariant), f"parentheses: @{kind}()")
+        raise bare(f"@{kind}", invariant)
 
     def mark(check: T) -> T:
         if isinstance(check, type | staticmethod | classmethod) or not hasattr(check, "__dict__"):
@@ -632,8 +634,9 @@ class Declared(Model[S, Any]):
             if fault := getattr(cls, name).fault:
                 raise fault
         for name, each in own.items():
-            if isinstance(each, property) and hasattr(each.fget, "judged"):
-                raise BadType(f"{name} of {cls.__name__}", "@property", METHOD)
+            inside = getattr(each, "fget", getattr(each, "func", None))
+            if isinstance(each, property | cached_property) and hasattr(inside, "judged"):
+                raise BadType(f"{name} of {cls.__name__}", f"@{type(each).__name__}", METHOD)
         cls.acts = {act.struct: act for act in _ordered((getattr(cls, n) for n in acts), cls.first)}
         annotated = _annotations(cls)
         mine = {n: (annotated.get(n), each) for n, each in own.items() if isinstance(each, Given)}
@@ -668,14 +671,14 @@ class Declared(Model[S, Any]):
             faults = (act.kind for act in cls.acts.values() if act.said.fault)
             cls.faults = tuple(dict.fromkeys((*cls.faults, *faults)))
 
-    def __init__(self, parameters: Any = None, off: Sequence[str] = (), **given: Any) -> None:
+    def __init__(self, parameters: Any = None, off: Collection[str] = (), **given: Any) -> None:
         """A model with the safeguards ``off`` switched off; parameters as one struct or by name.
 
         Raises BadInput for a parameter out of its limits, an unknown one, or an unknown safeguard.
         """
-        if not isinstance(parameters, Struct | None):
+        if not isinstance(parameters, self.Parameters | None):
             raise BadType("parameters", parameters, f"{type(self).__name__}(name=value, …)")
-        if isinstance(off, str) or not isinstance(off, Sequence):
+        if isinstance(off, str) or not isinstance(off, Collection):
             raise BadType("off", off, 'a tuple of names, such as ("compares",)')
         for needed in ("name", "title", "State"):
             if not hasattr(self, needed):

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -183,9 +183,17 @@ def _quiet() -> Iterator[None]:
 
 @contextmanager
 def _staying() -> Iterator[None]:
-    """Nobody ends this process in silence: ``os._exit`` is an exit as others are."""
-    ends = os._exit
-    os._exit = sys.exit  # type: ignore[assignment]  # which takes more than a number
+    """Nobody ends this process in silence: ``os._exit`` is an exit as others are. Processes that it
+    forks end as they are used to.
+    """
+    ends, here = os._exit, os.getpid()
+
+    def leave(status: int) -> NoReturn:
+        if os.getpid() == here:
+            sys.exit(status)
+        ends(status)
+
+    os._exit = leave
     try:
         yield
     finally:

@@ -15,7 +15,7 @@ from typing import Any
 
 SOLO = __file__
 MOST_MEMORY, MOST_WRITTEN = 1 << 30, 1 << 21  # bytes
-LONGEST = 20_000  # bytes of a result
+LARGEST = 20_000  # bytes of a result
 
 
 def main(calls_file: str, outcomes_file: str) -> None:
@@ -87,12 +87,15 @@ def outcome(function: Any, arguments: list[Any]) -> str:
     try:
         value = _plain(function(*arguments))
         line = json.dumps({"value": value})
+    except Exception as error:
+        return _error(f"{type(error).__name__}: {error}")
+    try:
         exact = json.dumps({"value": value}, ensure_ascii=False, allow_nan=False).encode()
     except UnicodeEncodeError:
         return _error("it returned text with half a character")
-    except Exception as error:
-        return _error(f"{type(error).__name__}: {error}")
-    return line if len(exact) <= LONGEST else _error(f"it returned more than {LONGEST} bytes")
+    except ValueError:
+        return _error("it returned a number that is infinite, or none at all")
+    return line if len(exact) <= LARGEST else _error(f"it returned more than {LARGEST} bytes")
 
 
 def _error(said: str) -> str:

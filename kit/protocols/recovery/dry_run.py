@@ -23,9 +23,9 @@ from kit.protocols.recovery.rules import availability
 from kit.protocols.recovery.rules.procedure import (
     ASK,
     BY_HAND,
+    MODE_STEPS,
     NEW_STEPS,
     NOT_KNOWN,
-    OLD_STEPS,
     Procedure,
     ProcedureChoice,
     ProcedureStep,
@@ -571,7 +571,7 @@ def _steps(
         "order": (", ".join(order[1:]) or "none is left") if order else "all but the leader",
         "dead": ", ".join(cluster.named("lost")),
     }
-    steps = OLD_STEPS if procedure == "recovery mode" else NEW_STEPS[edition]
+    steps = (MODE_STEPS if procedure == "recovery mode" else NEW_STEPS)[edition]
     down = [node.name for node in cluster.nodes if node.status == "down" and node.settled]
     first = [ProcedureStep("restart", f"first restart {', '.join(down)}")] if down else []
     if stopped := cluster.able(False):

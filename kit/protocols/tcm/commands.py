@@ -81,7 +81,8 @@ or a ring file:
                                                             "replication_factor": 1}}]}
 A sizes file: {"nodes": {"n1": 5000}, "ranges": {"ks": [[null, 100, 2000]]}}, either or both
 
-Exits with 0 if the operation is accepted, 1 if the protocol refuses it, and 2 on bad input.
+Exits with 0 if the operation is accepted, 1 if the protocol refuses it or it halts on the way, and
+2 on bad input. If a file says who is up, that is taken into account.
 
 examples
   python -m kit plan ring.json bootstrap n5 --tokens 350
@@ -101,7 +102,7 @@ FORMER = re.compile("--(variant|shape)(?==|$)")
 
 
 def plan(argv: list[str]) -> int:
-    """Rehearse an operation on a ring file; 0 when it is accepted, 1 when it is refused."""
+    """Rehearse an operation on a ring file; 0 when it is accepted, 1 when refused or halted."""
     words, given = read_words((FORMER.sub("--edition", word) for word in argv), PLAN_OPTIONS)
     if "--help" in given or "-h" in words:
         put(PLAN_HELP.rstrip())
@@ -161,8 +162,10 @@ def _verdict(report: planning.PlanReport) -> str:
         return f"{report.operation}: refused"
     first, last = report.steps[0].epoch, report.steps[-1].epoch
     epochs = f"epoch {first}" if first == last else f"epochs {first} to {last}"
-    halts = " and a halt" if report.reason else ""
-    return f"{report.operation}: accepted, {counted(len(report.steps), 'event')}, {epochs}{halts}"
+    events = counted(len(report.steps), "event")
+    if report.reason:
+        return f"{report.operation}: accepted, halts after {events}, {epochs}"
+    return f"{report.operation}: accepted, {events}, {epochs}"
 
 
 def _once(rows: Iterable[Sequence[str]], what: str, indent: str = GAP) -> Rows:
@@ -188,8 +191,12 @@ def _step_parts(report: planning.PlanReport) -> Iterator[Part]:
         said = [*_waits(step, waits), *_copies(step), *_changes(tables, step.keyspaces)]
         yield from said or [f"{GAP}changes no range"]
         tables, waits = step.keyspaces, step.barriers
+    if report.pending:
+        yield from ("", "then it halts; before the next step this has to be copied")
+        yield from _copied(report.pending)
     yield ""
-    yield from _sum([copy for step in report.steps for copy in step.streams])
+    every = [*(copy for step in report.steps for copy in step.streams), *report.pending]
+    yield from _sum(every)
 
 
 def _more(number: int, gap: str = " ") -> str:
@@ -215,13 +222,16 @@ def _waits(step: planning.PlanStep, before: tuple[planning.Wait, ...]) -> Iterat
 
 
 def _copies(step: planning.PlanStep) -> Iterator[Part]:
-    if not step.streams:
-        return
+    if step.streams:
+        yield f"{GAP}copy"
+        yield from _copied(step.streams)
+
+
+def _copied(copies: tuple[planning.Copy, ...]) -> Iterator[Part]:
     rows = [
         (copy.keyspace, label(copy.range), *size, f"{listed(copy.sources)} → {copy.target}")
-        for copy, size in zip(step.streams, _sizes_of([[x] for x in step.streams]), strict=True)
+        for copy, size in zip(copies, _sizes_of([[copy] for copy in copies]), strict=True)
     ]
-    yield f"{GAP}copy"
     yield _once(rows, "copies", indent=GAP * 2)
 
 

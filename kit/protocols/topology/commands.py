@@ -96,7 +96,7 @@ def _passages(passages: Iterable[Passage]) -> Iterator[str]:
             coordinator = passage.host
         took = "" if passage.seconds is None else f", {passage.seconds:.1f} s"
         edge = f" ({passage.edge})" if passage.edge not in ("", "happy") else ""
-        yield from wrap(f"{passage.time}  {passage.state or 'before any state'}{edge}{took}", GAP)
+        yield from wrap(f"{passage.time}  {passage.place}{edge}{took}", GAP)
         for what in passage.said:
             yield from wrap(what, GAP * 3, GAP * 4)
 

@@ -210,3 +210,22 @@ KEPT_STEPS = _steps(
 """Where a majority of the voters lives: nothing is recovered."""
 OLD_STEPS = _steps(OLD, *OLD)
 """The manual on Raft, "manual Raft recovery"."""
+WITH_TOPOLOGY = {
+    "tablets": (
+        "make sure that no keyspace uses tablets: with tablets, these releases have no such "
+        "procedure, and their manual says to restore a backup"
+    ),
+    **OLD,
+    "truncate": (
+        "on each live node, truncate system.topology, system.discovery and "
+        "system.group0_history, and delete the value of raft_group0_id"
+    ),
+    "enable": "enable consistent topology changes again, as after an upgrade to these releases",
+}
+MODE_STEPS: Mapping[Edition, tuple[ProcedureStep, ...]] = {
+    "documents": OLD_STEPS,
+    "server": _steps(WITH_TOPOLOGY, *WITH_TOPOLOGY),
+}
+"""By RECOVERY mode; on the server group 0 has the topology, too: releases from 6.0 to 2025.1.
+Source: their manual on handling node failures.
+"""

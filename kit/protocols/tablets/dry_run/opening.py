@@ -381,7 +381,7 @@ def _add_topology(known: KnownNodes, opened: OpenedTopology) -> None:
             continue
         own, excluded = _role(row), row.host_id in opened.table.ignore_nodes
         role = _standing(own, row.host_id in known.down, excluded)
-        if excluded and own == "leaving":
+        if excluded and row.topology_request == "leave":
             known.warnings.append(
                 f"{row.host_id} is excluded, so its tablets stay there and the server cancels its "
                 "request to leave: it can only be removed"
@@ -635,15 +635,15 @@ def sizes_of(
         sizes[names[table]] = [tablets.get(last, {}) for last in base.last_tokens]
     unknown = Counter(
         place.host
-        for name, rows in sizes.items()
-        for tablet, row in zip(complete(name, maps).tablets, rows, strict=True)
+        for name in maps
+        for number, tablet in enumerate(complete(name, maps).tablets)
         for place in tablet.replicas
-        if place.host not in row
+        if place.host not in (sizes[name][number] if name in sizes else ())
     )
     if unknown:
         known.warnings.append(
-            f"{source} lacks sizes of replicas on {few(sorted(unknown))}: the server leaves such "
-            "nodes out of its plans until it knows them, here each counts as the target size"
+            f"no size is known of replicas on {few(sorted(unknown))}: the server leaves such nodes "
+            "out of its plans until it knows them; where sizes count, here each is the target size"
         )
     if of_none:
         known.warnings.append(

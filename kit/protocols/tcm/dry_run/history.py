@@ -46,10 +46,10 @@ def operations_of(given: Imported) -> tuple[Operation, ...]:
 
 
 def forced(given: Imported) -> Iterator[str]:
-    """A line for each operation in flight that only ``--force`` could begin."""
+    """A line for each operation in flight that only ``--force`` could begin now."""
     for operation in operations_of(given):
         if operation.force:
-            yield f"{operation.title} is in flight: it was forced past the replication check"
+            yield f"{operation.title} is in flight, though too few nodes remain for a keyspace"
 
 
 def check_begins(operation: Operation, refusal: Refusal | None) -> None:
@@ -64,7 +64,6 @@ def elsewhere(
     edition: Edition,
     ring: Ring,
     up: Collection[str],
-    down: Collection[str],
 ) -> Refusal | None:
     """What the node on which it would be run has against an operation, before anything is proposed.
 
@@ -74,8 +73,6 @@ def elsewhere(
     several = {node.name for node in ring.nodes if len(node.tokens) > 1}
     if edition == "server" and operation.kind == "move" and operation.node in several:
         return Refusal(f"{operation.node} has several tokens, and the server moves a node with one")
-    if operation.kind in ("decommission", "move") and operation.node in down:
-        return Refusal(f"{operation.node} is down, and a {operation.kind} runs on the node itself")
     if edition == "server" and operation.kind in ("removenode", "replace") and dead in up:
         instead = "decommission it" if operation.kind == "removenode" else "stop it first"
         return Refusal(f"{dead} is up: {instead}")

@@ -9,6 +9,7 @@ Source: published ``Transformation`` kinds, ``InProgressSequences`` and ``CMSAdm
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -151,6 +152,7 @@ class MetadataHistory:
         came = {entry.node for entry in self.entries if entry.kind == "REGISTER"}
         first: dict[int, metadata_log.LogEntry] = {}
         changed = set()
+        moved = {node for entry in self.entries for node, *_ in moved_racks(entry)}
         for entry in self.entries:
             for node in (entry.node, entry.replaced):
                 if node is not None:
@@ -166,7 +168,8 @@ class MetadataHistory:
             tokens = known.tokens if known and node not in changed else None
             member = Member(node, self.name(node, 0), state)
             members[node] = replace(member, tokens=() if state == "REGISTERED" else tokens)
-            if known:
+            # Of a node that is moved to another rack nothing tells where it was before.
+            if known and node not in moved:
                 members[node] = replace(members[node], dc=known.dc, rack=known.rack)
         return members
 
@@ -200,6 +203,16 @@ class MetadataHistory:
 BRINGING = ("_JOIN", "_REPLACE")
 
 
+_MOVED = re.compile(r"NodeId\{id=([0-9]{1,9})\}=([^/,{}]+)/([^/,{}]+)")
+
+
+def moved_racks(entry: metadata_log.LogEntry) -> tuple[tuple[int, str, str], ...]:
+    """The nodes that an entry moves to another datacenter or rack, with both of these."""
+    if entry.kind != "ALTER_TOPOLOGY":
+        return ()
+    return tuple((int(node), dc, rack) for node, dc, rack in _MOVED.findall(entry.text))
+
+
 class _Fold:
     """The members and the operations under way, as entries are taken one after the other."""
 
@@ -224,6 +237,8 @@ class _Fold:
             self.flights.clear()
             self.members = {n: replace(m, tokens=None) for n, m in self.members.items()}
             return self._epoch(entry, plain, "not known")
+        if entry.kind == "ALTER_TOPOLOGY":
+            return self._altered(entry, plain)
         if entry.kind not in metadata_log.KINDS:
             return self._epoch(entry, f"{entry.kind}: not known to this kit", "not known")
         if step in STEPS and what in SEQUENCES and entry.node is not None:
@@ -248,6 +263,15 @@ class _Fold:
         if entry.kind == "UNREGISTER":
             self.members.pop(entry.node, None)
         return self._epoch(entry, f"{plain}: {name}")
+
+    def _altered(self, entry: metadata_log.LogEntry, plain: str) -> Epoch:
+        """Nodes are moved to other racks, in words only (published ``AlterTopology``)."""
+        moves = []
+        for node, dc, rack in moved_racks(entry):
+            moves.append(f"{self.name(node)} to {dc}, {rack}")
+            if node in self.members:
+                self.members[node] = replace(self.members[node], dc=dc, rack=rack)
+        return self._epoch(entry, f"{plain}: {'; '.join(moves)}" if moves else plain)
 
     def name(self, node: int | None) -> str:
         """What a node is called at the epoch that was taken last."""

@@ -13,6 +13,7 @@ from msgspec import Struct
 from kit.edge.json_text import to_json
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, Refusal, are, counted
+from kit.masks import majority
 from kit.operators.importers.ringfile import RingFile
 from kit.protocols.tcm import cluster as schedule
 from kit.protocols.tcm.cluster import TcmCluster
@@ -85,8 +86,8 @@ class PlanReport(Struct, frozen=True):
     """What an operation would do, or why it may not begin.
 
     ``reason`` says why it is refused; of one that is accepted, why it comes to a halt. ``locks``
-    the ranges it holds until its end (it would hold, when it is refused); ``before`` are the tables
-    as they stand before its first step.
+    the ranges it holds until its end (it would hold, when it is
+    refused); ``before`` are the tables as they stand before its first step.
     """
 
     operation: str
@@ -97,6 +98,7 @@ class PlanReport(Struct, frozen=True):
     conflicts: tuple[HeldRange, ...]
     steps: tuple[PlanStep, ...]
     before: dict[str, Tables]
+    pending: tuple[Copy, ...] = ()
 
 
 def dry_run(
@@ -126,23 +128,23 @@ def dry_run(
     begin_in_flight(timeline, in_flight)
     down = [name for name in down if name in m.names]  # who joins with unknown tokens is not there
     in_turn(timeline, [m.wrap["tcm"](Crash(name)) for name in down])
-    opening = timeline.state
+    start = timeline.state
     for other in in_flight:
-        if m.tcm.sequence(opening.tcm, other.node) is None:
+        if m.tcm.sequence(start.tcm, other.node) is None:
             allowed = (
                 "an operation of several events (this one is a single event and never in flight)"
             )
             raise BadInput("operation in flight", other.text, allowed)
     engaged = busy(operation, in_flight)
     if half_in and engaged is not None:
-        shown = tables(m, opening, {})
+        shown = tables(m, start, {})
         return PlanReport(operation.text, False, engaged.reason, (), {}, (), (), shown)
     begin = m.wrap["tcm"](Begin(operation))
-    engaged = engaged or elsewhere(operation, edition, ring_file.ring, up, down)
-    refusal = engaged or m.refusal(opening, begin)
+    engaged = engaged or elsewhere(operation, edition, ring_file.ring, up)
+    refusal = engaged or m.refusal(start, begin)
     if refusal is not None:
-        return _refused(m, opening, operation, refusal)
-    first = timeline.at
+        return _refused(m, start, operation, refusal)
+    opening = timeline.at
     timeline.do(begin)
     halt = None
     while m.tcm.sequence(timeline.state.tcm, operation.node) is not None:
@@ -151,7 +153,7 @@ def dry_run(
         if timeline.at == before:
             halt = _halt(m, timeline.state, operation.node)
             break
-    return _accepted(timeline, operation, first, sizes, halt, down)
+    return _accepted(timeline, operation, opening, sizes, halt, down)
 
 
 def _halt(m: TcmCluster, s: Any, node: str) -> str:
@@ -188,43 +190,58 @@ def _accepted(
         for moment in timeline.moments[opening + 1 :]
         if moment.milestone is not None
     )
-    switches = m.tcm.switches
-    on_server = switches.edition == "server"
-    endless = on_server and operation.kind == "removenode"
-    again = ", and the server tries again for ever (assassinate copies nothing)" if endless else ""
-    warnings = (
-        *_warnings(metadata, planned.resolved, switches),
-        *(_streamed(m, planned, frozenset(map(m.names.index, down))) if on_server else ()),
-        *(
-            f"no live node holds {copy.keyspace} {label(copy.range)}: its data is lost{again}"
-            for step in steps
-            for copy in step.streams
-            if not copy.sources
-        ),
-    )
+    last = timeline.state
+    sequence = m.tcm.sequence(last.tcm, operation.node)
+    pending = _copies(m, last, sequence, sizes) if sequence else ()
+    switches, gone = m.tcm.switches, frozenset(map(m.names.index, down))
+    lines = [
+        f"no live node holds {copy.keyspace} {label(copy.range)}: its data is lost"
+        for copy in (*(each for step in steps for each in step.streams), *pending)
+        if not copy.sources
+    ]
+    said: tuple[str, ...] = ()
+    if switches.edition == "server":
+        said = _one_source(planned, gone, halt is not None)
+        ends = _ends(m, planned, gone, lines)
+        at = next((at for at, step in enumerate(steps) if step.streams), None)
+        if ends and at is not None:
+            halt, steps, pending = ends, steps[:at], steps[at].streams
+    warnings = (*_warnings(metadata, planned.resolved, switches), *said, *lines)
     locks = _locks(m, metadata, planned)
-    return PlanReport(operation.text, True, halt, warnings, locks, (), steps, shown)
+    return PlanReport(operation.text, True, halt, warnings, locks, (), steps, shown, pending)
 
 
-def _streamed(m: TcmCluster, planned: Plan, down: frozenset[int]) -> Iterator[str]:
-    """What the published server streams otherwise than the documents, as it is shown.
+def _one_source(planned: Plan, down: frozenset[int], halts: bool) -> tuple[str, ...]:
+    """What the published server streams otherwise than the documents, whose way is shown here.
 
     Sources: published ``RangeStreamer``, whose source is strict or the first that is up, and
     ``DataMovementVerbHandler``, which takes the nearest one.
     """
-    resolved = planned.resolved
-    kind = resolved.operation.kind
+    dead = planned.resolved.dead
+    gone = down if dead is None else down | {dead}
+    alone = [t for t in planned.transfers if t.displaced is None or t.displaced in gone]
+    if all(majority(len(t.old_replicas)) < 2 for t in alone):
+        return ()
+    on = " and does not halt for want of a quorum" if halts else ""
+    way = "a quorum streams where no live node hands its place over, as in the documents"
+    return (f"{way}; the server copies from one live replica{on}, so repair afterwards",)
+
+
+def _ends(m: TcmCluster, planned: Plan, down: frozenset[int], lost: list[str]) -> str:
+    """Why the published server never commits the step that data must precede; empty: it does.
+
+    Sources: published ``RangeStreamer`` (strict sources), ``UnbootstrapAndLeave``.
+    """
+    kind = planned.resolved.operation.kind
     absent = sorted({t.displaced for t in planned.transfers if t.displaced in down})
     if absent and kind in ("bootstrap", "move"):
-        who = f"{' and '.join(m.names[code] for code in absent)} {are(len(absent))} down"
-        ends = f"the server ends a {kind} with an error that cannot copy from who hands ranges over"
-        yield f"{who}: {ends}, unless cassandra.consistent.rangemovement is off"
-    gone = down if resolved.dead is None else down | {resolved.dead}
-    if any(len(sources(t, gone)) > 1 for t in planned.transfers):
-        yield (
-            "a quorum streams where no live node hands its place over, as in the documents; the "
-            "server copies from one live replica, so repair afterwards"
-        )
+        who = f"{', '.join(m.names[code] for code in absent)} {are(len(absent))} down"
+        ends = f"on the server the {kind} ends with an error"
+        unless = "unless cassandra.consistent.rangemovement is off"
+        return f"{who} and would hand over ranges: {ends}, {unless}"
+    if lost and kind == "removenode":
+        return f"{lost[0]}, and the server tries again for ever (assassinate copies nothing)"
+    return ""
 
 
 def _step(
@@ -357,7 +374,8 @@ def _warnings(
 def json_parts(report: PlanReport) -> Iterator[str]:
     """A dry run as JSON in ASCII, piece by piece: as one text it may take gigabytes."""
     plain: dict[str, Any] = msgspec.structs.asdict(report)
-    for name in ("steps", "before", *(("conflicts",) if report.accepted else ())):
+    left_out = ("conflicts",) if report.accepted else ()
+    for name in ("steps", "before", *left_out, *(() if report.pending else ("pending",))):
         del plain[name]
     yield to_json(plain)[:-1] + ',"steps":['
     for number, step in enumerate(report.steps):

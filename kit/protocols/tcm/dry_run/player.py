@@ -61,8 +61,7 @@ class DryRun(Rehearsal):
         edition = self._opening[0].parameters.edition
         for planned in self.operations:
             operation = planned.operation
-            known = self.ring.ring, self.ring.up, self.ring.down
-            why = history.elsewhere(operation, edition, *known)
+            why = history.elsewhere(operation, edition, self.ring.ring, self.ring.up)
             if why is not None and planned.status != "planned":  # else it stands still, and says so
                 yield f"{operation.title} cannot begin as things are: {why.reason}"
 

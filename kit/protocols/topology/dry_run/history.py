@@ -4,6 +4,7 @@ Each edge is looked up in the transition tables: a rollback in the journal is to
 that is entered once more, as after a change of the coordinator, is a passage of its own.
 """
 
+import re
 from collections.abc import Sequence
 from itertools import zip_longest
 from pathlib import Path
@@ -22,11 +23,11 @@ Way = EdgeKind | Literal["", "again", "begins", "not modelled", "unknown"]
 class Passage(Struct, frozen=True):
     """The stay in one transition state, as the journal of one coordinator tells it.
 
-    ``state`` is empty for what was said before any state was named. ``edge`` says how it was come
-    to: the kind of edge in the transition tables, *begins* where another operation does, *again*
-    where the state is the same, *unknown* where no table has such an edge; empty for the first.
-    ``said`` are the commands and the reasons of changes in their order. ``seconds`` is how long it
-    lasted; None for the last one.
+    ``state`` is empty for what was said before any was entered, and between operations. ``edge``
+    says how it was come to: the kind of edge in the transition tables, *begins* where another
+    operation does, *again* where the state is the same, *unknown* where no table has such an edge;
+    empty for the first. ``said`` are the commands and the reasons of changes in their order.
+    ``seconds`` is how long it lasted; None for the last one, unless it ended.
     """
 
     time: str
@@ -35,6 +36,11 @@ class Passage(Struct, frozen=True):
     edge: Way
     said: tuple[str, ...]
     seconds: float | None
+
+    @property
+    def place(self) -> str:
+        """The state, or that there is none."""
+        return self.state or "no transition state"
 
 
 @checked
@@ -50,11 +56,13 @@ def topology_history(
 
 
 def passages(entries: Sequence[JournalEntry], edition: Edition) -> tuple[Passage, ...]:
-    """The lines of journals put together: a passage begins where a state is entered."""
+    """The lines of journals put together: a passage begins where a state is entered, and where an
+    operation has ended.
+    """
     groups: list[list[JournalEntry]] = []
     for entry in entries:
-        other_host = groups and groups[-1][0].host != entry.host
-        if not groups or entry.kind == "entered" or other_host:
+        begins = not groups or groups[-1][0].host != entry.host or ends(groups[-1][-1])
+        if begins or entry.kind == "entered":
             groups.append([])
         groups[-1].append(entry)
     stays: list[Passage] = []
@@ -67,10 +75,23 @@ def passages(entries: Sequence[JournalEntry], edition: Edition) -> tuple[Passage
             to = "" if entry.kind == "updated" else f" to all nodes{without}"
             said += [] if entry.kind == "entered" else [f"{entry.words}{to}"]
         way = _way(before, state, edition)
-        seconds = round(then[0].seconds - first.seconds, 6) if then else None
+        end = group[-1] if ends(group[-1]) else then[0] if then else None
+        seconds = None if end is None else round(end.seconds - first.seconds, 6)
         stays.append(Passage(first.time, first.host, state, way, tuple(said), seconds))
         before = state or before
     return tuple(stays)
+
+
+ENDS = re.compile(
+    r"(?:bootstrap|replace|removenode|remove): read fence completed"
+    r"|finished decommissioning node.*|Finished tablet migration"
+)
+"""Reasons of changes that leave the last transition state. Source: published coordinator."""
+
+
+def ends(entry: JournalEntry) -> bool:
+    """Whether a line leaves the transition state for none."""
+    return entry.kind == "updated" and ENDS.fullmatch(entry.words) is not None
 
 
 def _way(before: str, state: str, edition: Edition) -> Way:

@@ -44,7 +44,7 @@ class Journal(Record):
         """When, where, and how the state was come to."""
         stay = self.entries[before.read]
         way = f" ({stay.edge})" if stay.edge not in ("", "happy") else ""
-        return f"{stay.time}, {stay.host}: {stay.state or 'before any state'}{way}"
+        return f"{stay.time}, {stay.host}: {stay.place}{way}"
 
 
 def way_of(model: Journal, read: int) -> tuple[Machine, tuple[str, ...]] | None:
@@ -87,7 +87,7 @@ def draw_lines(scene: Scene) -> Frag:
         h(
             "li",
             h("b", stay.host),
-            h("span", f"{stay.time} {stay.state or 'before any state'}"),
+            h("span", f"{stay.time} {stay.place}"),
             h("small", "" if stay.seconds is None else f"{stay.seconds:.1f} s"),
             [h("small", words) for words in stay.said],
             k=f"stay:{at}",
@@ -102,7 +102,7 @@ def lines_text(scene: Scene) -> str:
     """Write what was read, a line for each."""
     lines = []
     for stay in scene.model.entries[: scene.state.read]:
-        lines.append(f"  {stay.time} {stay.host}: {stay.state or 'before any state'}")
+        lines.append(f"  {stay.time} {stay.host}: {stay.place}")
         lines += [f"      {words}" for words in stay.said]
     return "\n".join(lines) or "  nothing has been read yet"
 

@@ -87,6 +87,14 @@ def test_the_procedure_by_release(
     assert advice.elsewhere == differs
 
 
+def test_recovery_mode_where_group_0_has_the_topology() -> None:
+    """The releases up to 2025.1 empty that table, too; with tablets they have no such way."""
+    steps = {step.name: step.what for step in advised("1a 1bx 1cx", "2025.1").steps}
+    assert next(iter(steps)) == "tablets"
+    assert "system.topology" in steps["truncate"]
+    assert [*steps][-2:] == ["upgrade", "enable"]
+
+
 def test_four_nodes_in_three_racks_of_which_two_die() -> None:
     """A, B, C, D in racks r1 r2 r3 r1; C dies, then D: it depends on who of A and D votes."""
     text, deaths = "1a 1b 1cx 1ax", [["C"], ["D"]]

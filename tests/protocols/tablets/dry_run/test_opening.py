@@ -204,7 +204,7 @@ def test_sizes_of_no_replica_are_counted(tmp_path: Path) -> None:
     """As where sizes and replicas were read at different times."""
     cluster = opened(sizes=edited(tmp_path, "sizes", 3, replicas=f"{{{host(5)}: 7}}"))
     missing, more = cluster.warnings
-    assert "lacks sizes of replicas" in missing
+    assert "no size is known of replicas" in missing
     assert more == "sizes.csv has sizes for replicas that the dump does not have: 1"
     assert table_size(cluster, "shop.orders").bytes is None
 

@@ -125,6 +125,25 @@ def metadata_history_of(texts: list[tuple[str, str]], first: int = 1) -> Metadat
     return history_of([("log", parse_metadata(json.dumps(rows), "log"))])
 
 
+def test_racks_are_those_of_their_epoch() -> None:
+    """A node is moved to another rack: where it was before, the log tells if it registered in it,
+    and else nobody.
+    """
+    texts = [
+        entry(line)
+        for line in ("REGISTER 1", "UNSAFE_JOIN 1 tokens=[100]", "UNSAFE_JOIN 2 tokens=[7]")
+    ]
+    updates = "NodeId{id=1}=dc1/r9, NodeId{id=2}=dc2/r3"
+    texts.append(("ALTER_TOPOLOGY", f"AlterTopology{{updates={{{updates}}}}}"))
+    history = metadata_history_of(texts)
+    places = {at: {m.node: (m.dc, m.rack) for m in history.at(at)[0]} for at in (3, 4)}
+    assert places == {
+        3: {1: ("dc1", "r1"), 2: (None, None)},
+        4: {1: ("dc1", "r9"), 2: ("dc2", "r3")},
+    }
+    assert history.epochs[-1].say.endswith("10.0.0.1 to dc1, r9; node 2 to dc2, r3")
+
+
 @pytest.mark.parametrize("name", ["tcm/bootstrap", "tcm/replace", "tcm/move"])
 def test_what_the_kit_dumps_itself_tells_nodes_and_tokens(name: str) -> None:
     """The log of a model of the kit is read as one of a real cluster: nothing is out of order."""

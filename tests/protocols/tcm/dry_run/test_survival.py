@@ -155,7 +155,7 @@ def test_who_leaves_though_too_few_remain_was_forced(
         ring, "bootstrap n9 --tokens 50 --dc dc1 --rack r1", keyspaces=keyspaces
     )
     for made in (kit.survive(ring, keyspaces=keyspaces), rehearsed):
-        said = [line for line in made.warnings if "forced past" in line]
+        said = [line for line in made.warnings if "too few nodes remain" in line]
         assert [next(name for name in forced if name in line) for line in said] == [*forced]
 
 

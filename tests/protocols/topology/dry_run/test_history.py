@@ -25,9 +25,40 @@ def test_two_coordinators_one_history() -> None:
         ("node-b", "write_both_read_new", "happy"),
     ]
     assert passages[1].seconds == 0.9
-    assert passages[-1].seconds is None
+    assert passages[-1].seconds == 0.9  # up to the end of the join
     assert "advance fence version to 14" in passages[3].said
     assert passages[2].said[0].startswith("barrier to all nodes without 00000001-")
+
+
+@pytest.mark.parametrize(
+    ("last", "state", "begins"),
+    [
+        ("bootstrap: read fence completed", "write both read new", True),
+        ("replace: read fence completed", "write both read new", True),
+        ("finished decommissioning node 00000001", "left token ring", True),
+        ("Finished tablet migration", "tablet migration", True),
+        ("decommission: read fence completed", "write both read new", False),
+    ],
+)
+def test_idle_time_belongs_to_no_state(last: str, state: str, begins: bool, tmp_path: Path) -> None:
+    """The line that ends an operation ends the stay; what comes hours later is another's."""
+    lines = (
+        f"10:00:00 n1 scylla[1]: raft_topology - entered `{state}` transition state",
+        f"10:00:02 n1 scylla[1]: raft_topology - updating topology state: {last}",
+        "13:00:00 n1 scylla[1]: raft_topology - updating topology state: start rebuilding",
+        "13:00:05 n1 scylla[1]: raft_topology - entered `join group0` transition state",
+    )
+    path = tmp_path / "journal.log"
+    path.write_text("".join(f"Feb 01 {line}\n" for line in lines), "utf-8")
+    told = [(p.place, p.seconds, p.said) for p in topology_history(path)]
+    name = state.replace(" ", "_")
+    if begins:
+        assert told[:2] == [
+            (name, 2.0, (last,)),
+            ("no transition state", 5.0, ("start rebuilding",)),
+        ]
+    else:
+        assert told[0] == (name, 10805.0, (last, "start rebuilding"))
 
 
 @pytest.mark.parametrize(
