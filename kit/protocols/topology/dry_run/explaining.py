@@ -31,6 +31,8 @@ OPERATIONS = {
     "replacing": "replace {new} {old}",
     "decommissioning": "decommission {old}",
     "removing": "removenode {old}",
+    "bootstrapping_zero_token": "join {new} --zero-token",
+    "truncate_table": "truncate_table ks.t",
     "new_cdc_generation": "new_cdc_generation",
     "lock": "lock",
 }

@@ -48,6 +48,10 @@ def test_the_journals_of_two_coordinators_are_explained() -> None:
         ("tablet resize finalization",),
         (*JOIN[:3], JOIN[2], JOIN[3]),
         (*JOIN[:3], LEAVE[2], *JOIN[:3], LEAVE[2]),
+        ("truncate table",),
+        ("tablet migration", "truncate table"),
+        ("join group0", "tablet migration"),
+        ("join group0", "truncate table", "join group0", "tablet migration"),
     ],
 )  # fmt: skip
 def test_what_the_published_coordinator_does_is_explained(
