@@ -227,5 +227,5 @@ MODE_STEPS: Mapping[Edition, tuple[ProcedureStep, ...]] = {
     "server": _steps(WITH_TOPOLOGY, *WITH_TOPOLOGY),
 }
 """By RECOVERY mode; on the server group 0 has the topology, too: releases from 6.0 to 2025.1.
-Source: published manual of those releases, "Handling Node Failures".
+Source: published manual of those releases, on handling node failures.
 """
