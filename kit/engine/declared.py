@@ -676,7 +676,8 @@ class Declared(Model[S, Any]):
 
         Raises BadInput for a parameter out of its limits, an unknown one, or an unknown safeguard.
         """
-        if not isinstance(parameters, self.Parameters | None):
+        fields = [each.field or name for name, (_, each) in self._given.items() if each.meta]
+        if parameters is not None and not all(hasattr(parameters, each) for each in fields):
             raise BadType("parameters", parameters, f"{type(self).__name__}(name=value, …)")
         if isinstance(off, str) or not isinstance(off, Collection):
             raise BadType("off", off, 'a tuple of names, such as ("compares",)')

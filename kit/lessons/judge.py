@@ -106,10 +106,8 @@ def results_of(
 
 def _computed() -> float:
     """Seconds that processes which have ended computed for this one."""
-    import resource  # noqa: PLC0415  # a page's Python has none, and no process either
-
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    used = os.times()
+    return used.children_user + used.children_system
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

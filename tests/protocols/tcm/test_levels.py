@@ -263,4 +263,6 @@ def test_a_plan_at_a_level_that_nobody_can_meet_ends(edition: str, tmp_path: Pat
     said = call("plan", str(ring), "decommission", "n1", *level)
     assert (said.status, said.out) == (2, "")
     assert "(200, max] in dc1: needs 1; no replica is there to answer" in said.err
-    assert call("plan", str(ring), "removenode", "n1", *level).status == 0
+    removal = call("plan", str(ring), "removenode", "n1", *level)
+    # With one replica its data is gone: the server never ends the removal.
+    assert (removal.status, removal.err) == (int(edition == "server"), "")
