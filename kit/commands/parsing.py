@@ -117,7 +117,8 @@ class Parser(argparse.ArgumentParser):
         return BadInput(names[-1], NOTHING, f"{value} ({names[-1]}=… if it begins with -)")
 
 
-WHOLE = re.compile("-?[0-9]{1,18}")
+DIGITS = 18  # of a number at most
+WHOLE = re.compile(f"-?[0-9]{{1,{DIGITS}}}")
 
 
 def whole(text: str) -> int:

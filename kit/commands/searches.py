@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.commands.answer import GAP, Answer, Part, Rows, listed, wrap
-from kit.commands.parsing import Command, Word
+from kit.commands.parsing import DIGITS, Command, Word, whole
 from kit.edge.json_text import parse_json
 from kit.edge.limits import spoken
 from kit.edge.writing import check_place
@@ -506,25 +506,26 @@ OF_FUZZ = (
 )
 
 
-DIGITS = 18
-
-
 def _count(option: str, text: str) -> int:
-    if not _is_number(text) or int(text) < 1:
+    try:
+        number = whole(text)
+    except ValueError:
+        number = 0
+    if number < 1:
         raise BadInput(option, text, f"a whole number from 1 up, of at most {DIGITS} digits")
-    return int(text)
+    return number
 
 
 def _seeds(text: str) -> range:
-    first, colon, end = text.partition(":")
-    if not colon or not _is_number(first) or not _is_number(end) or int(first) >= int(end):
+    first, _, end = text.partition(":")
+    try:
+        seeds = range(whole(first), whole(end))
+    except ValueError:
+        seeds = range(0)
+    if not seeds or seeds.start < 0:
         allowed = f"FIRST:END, whole numbers of at most {DIGITS} digits, FIRST below END, as 0:1000"
         raise BadInput("--seeds", text, allowed)
-    return range(int(first), int(end))
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) <= DIGITS
+    return seeds
 
 
 CHECK = Command("check", _check, words=(*CONFIGURATION, *OF_CHECK, TRACE))

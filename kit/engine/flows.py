@@ -47,8 +47,8 @@ OF_NODES = ("n", "node", "host")
 def whose(key: str, names: Sequence[str] = ()) -> str:
     """Whom or what the key of a place in a picture belongs to: ``n:A:100`` is A's.
 
-    One of the ``names`` that a model has may hold colons, as addresses do, or be a number: then the
-    first of them that stands in the key between colons is meant, and of these the longest.
+    One of the ``names`` that a model has may hold colons, as addresses do, or be a number: then it
+    is the first of them in the key, between colons, and of those that begin there the longest.
     """
     first, *rest = key.split(":")
     is_node = len(rest) == 1 and first in OF_NODES

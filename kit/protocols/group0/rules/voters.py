@@ -41,7 +41,7 @@ class VoterRules(Struct, frozen=True):
     @property
     def knows_recovery_leader(self) -> bool:
         """Whether the server has the option of that name: it came with 2025.2."""
-        return self.release != RELEASES[0]
+        return self.release != "2025.1"
 
     @property
     def limits(self) -> bool:

@@ -633,13 +633,13 @@ def sizes_of(
                 raise BadInput(f"{source} last_token {last} replicas", stranger, STRANGE)
             of_none += len(row.keys() - {place.host for place in places[last]})
         sizes[names[table]] = [tablets.get(last, {}) for last in base.last_tokens]
-    unknown = Counter(
+    unknown = {
         place.host
         for name in maps
         for number, tablet in enumerate(complete(name, maps).tablets)
         for place in tablet.replicas
         if place.host not in (sizes[name][number] if name in sizes else ())
-    )
+    }
     if unknown:
         known.warnings.append(
             f"no size is known of replicas on {few(sorted(unknown))}: the server leaves such nodes "

@@ -91,11 +91,13 @@ def steps(
                 fewest = min((in_rack[rack] for rack in racks), default=0)
                 racks = [rack for rack in racks if in_rack[rack] == fewest]
             coming += (host for host in free if places[host] in racks)
+            continue
+        here = [host for host in held if places[host] in inside]
+        if edition == "server":
+            going.append(here[-1])
         else:
-            here = [host for host in held if places[host] in inside]
             most = max(in_rack[places[host]] for host in here)
-            heavy = [host for host in here if in_rack[places[host]] == most]
-            going += here[-1:] if edition == "server" else heavy
+            going += (host for host in here if in_rack[places[host]] == most)
     return tuple(coming), tuple(going)
 
 

@@ -85,9 +85,9 @@ class HeldRange(Struct, frozen=True):
 class PlanReport(Struct, frozen=True):
     """What an operation would do, or why it may not begin.
 
-    ``reason`` says why it is refused; of one that is accepted, why it comes to a halt. ``locks``
-    the ranges it holds until its end (it would hold, when it is
-    refused); ``before`` are the tables as they stand before its first step.
+    ``reason`` says why it is refused; of one that is accepted, why it halts, with what is still to
+    be copied ``pending``. ``locks`` are the ranges it holds until its end (it would hold, when it
+    is refused); ``before`` are the tables as they stand before its first step.
     """
 
     operation: str
