@@ -87,6 +87,12 @@ def _leaves(frame: FrameType | None) -> bool:
     return frame is not None and frame.f_code.co_filename in _WAY_OUT
 
 
+def _is_entered(frame: FrameType | None) -> bool:
+    """Whether a frame is a context manager's, on the way into what happens inside."""
+    caller = frame.f_back if frame else None
+    return caller is not None and _leaves(caller) and caller.f_code.co_name == "__enter__"
+
+
 def _woken(_number: int, frame: FrameType | None) -> None:
     """Stop the main thread, also out of a sleep."""
     works = [work for work in _STOPPED if not work.ended]
@@ -228,7 +234,7 @@ def attended() -> Iterator[None]:
     used = _processor_time(threading.get_ident())
     asleep = _idle(used)
     base: FrameType | None = sys._getframe()
-    while _leaves(base):
+    while _leaves(base) or _is_entered(base):  # it leaves, while what happens inside goes on
         base = base.f_back if base else None
     call: FrameType | None = None
     began = 0.0
@@ -240,6 +246,8 @@ def attended() -> Iterator[None]:
             if not frame.f_code.co_filename.startswith(KIT):
                 outer = frame
             frame = frame.f_back
+        if frame is None:  # nothing of what happens inside is at work
+            outer = None
         if outer is not call:
             call, began = outer, used()
         return call is not None and (is_asleep or used() - began >= SECONDS)

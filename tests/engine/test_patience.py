@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from kit.engine import patience
 from kit.engine.check import check
+from kit.engine.fuzz import fuzz
 from kit.engine.model import Model, Monitor, always
 from kit.engine.pairs import paired
 from kit.engine.patience import patient, stoppable
@@ -126,6 +127,17 @@ def test_what_ends_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     begun = time.thread_time()
     while time.thread_time() < begun + 0.5:
         pass
+
+
+def test_a_long_search_of_short_functions_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each function comes back; all together compute for much longer than one of them may."""
+    monkeypatch.setattr(patience, "SECONDS", 0.1)
+    monkeypatch.setattr(patience, "_LOOK", 0.01)
+    begun = time.thread_time()
+    model = counting(candidates=lambda s: (Up(),) if s.count < 10_000 else ())
+    assert check(model).states == 10_001
+    assert fuzz(model, range(20), steps=200).walks == 20
+    assert time.thread_time() - begun > 5 * patience.SECONDS
 
 
 def test_one_thread_looks_at_all_work() -> None:
