@@ -87,6 +87,17 @@ class ServiceView(Struct, frozen=True):
     identifier: str = UNTOLD
 
 
+_CLASSES = {
+    "PRE_INITIALIZE_CMS": "PreInitialize",
+    "INITIALIZE_CMS": "Initialize",
+    "SCHEMA_CHANGE": "AlterSchema",
+    "CANCEL_SEQUENCE": "CancelInProgressSequence",
+    "PREPARE_SIMPLE_CMS_RECONFIGURATION": "PrepareCMSReconfiguration#Simple",
+    "PREPARE_COMPLEX_CMS_RECONFIGURATION": "PrepareCMSReconfiguration#Complex",
+}
+"""What the published transformations call themselves, where that is not their kind."""
+
+
 def rendered(
     kind: str,
     said: str,
@@ -99,7 +110,7 @@ def rendered(
 
     Fields of a kind that are not of its node are given as ``more``, by their published names.
     """
-    name = kind.title().replace("_", "")
+    name = _CLASSES.get(kind) or kind.title().replace("_", "").replace("Cms", "CMS")
     step, _, what = kind.partition("_")
     own = "nodeId" if step in ("CANCEL", "UNREGISTER", "STARTUP") else "id"
     own = "leaving" if kind in ("ASSASSINATE", "PREPARE_LEAVE") else own

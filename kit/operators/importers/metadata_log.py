@@ -82,7 +82,9 @@ _DATE = re.compile(
 )
 _NODE = r"(?:NodeId\{id=)?([0-9]{1,9})\}?(?![\w-])"
 _PARTS = {
-    "node": re.compile(rf"(?<!NodeId)[{{ ](?:id|nodeId|leaving|replacement)={_NODE}"),
+    "node": re.compile(
+        rf"(?:(?<!NodeId)[{{ ](?:id|nodeId|leaving|replacement|toReplace)=| current=\w+\(){_NODE}"
+    ),
     "replaced": re.compile(rf"[{{ ]replaced={_NODE}"),
     "tokens": re.compile(r"[{ ]tokens=\[([-0-9, ]*)\]"),
     "force": re.compile(r"[{ ]force=(true|false)"),

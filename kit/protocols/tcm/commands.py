@@ -448,8 +448,10 @@ def _at(history: MetadataHistory, epoch: int) -> Answer:
         for member in members
     ]
     rows = [(history.title(flight, epoch), f"last step: {flight.steps[-1]}") for flight in flights]
+    cms = history.reconfiguration(epoch)
+    rows += [("change of the CMS", cms)] * bool(cms)
     return Answer(
-        {"epoch": epoch, "members": members, "under_way": flights},
+        {"epoch": epoch, "members": members, "under_way": flights, "cms": cms or None},
         [f"epoch {epoch}"],
         [
             Rows(rows, title="under way" if rows else "nothing is under way"),

@@ -103,6 +103,19 @@ def submitted(
     return LoggedEvent(entry.epoch, kind, entry.event, number, entry.id, at, old)
 
 
+def _step_of_change(event: str, node: int | None) -> Mapping[str, str]:
+    """A step of a change of the members, by the published names; ``?``: no log here has it."""
+    one, what = node_id(node) if node is not None else "", rules.parsed(event)[0]
+    steps = {
+        rules.START_ADD: f"StartAddToCMS({one})",
+        rules.FINISH_ADD: "FinishCMSReconfiguration()",
+        rules.REMOVE: f"RemoveFromCMS({one})",
+    }
+    active = f"ActiveTransition{{nodeId={one}, streamCandidates=?}}"
+    active = active if what == rules.FINISH_ADD and one else "null" if what in steps else "?"
+    return {"current": steps.get(what, "?"), "diff": "?", "activeTransition": active}
+
+
 def no_quorum(silent: tuple[str, ...]) -> Refused:
     """Why the log cannot be read: who of the CMS does not answer."""
     who = f" (missing {', '.join(silent)})" if silent else ""
@@ -138,8 +151,7 @@ class LoggingServers(MetadataServers):
             if kind == SCHEMA_CHANGE:
                 node, more = None, {"schemaTransformation": each.event}
             elif kind == STEP:
-                active = "null" if node is None else node_id(node)
-                more = {"idx": str(idx), "current": "?", "diff": "?", "activeTransition": active}
+                more = {"idx": str(idx), **_step_of_change(each.event, node)}
                 node, idx = None, idx + 1
             elif kind.endswith("RECONFIGURATION"):
                 idx = 0

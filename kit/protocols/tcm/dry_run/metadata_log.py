@@ -37,6 +37,9 @@ PLAIN = {
     "FORCE_SNAPSHOT": "a state is forced on the cluster: earlier events no longer count",
     "TRIGGER_SNAPSHOT": "every node stores a snapshot",
     "SCHEMA_CHANGE": "the schema changes",
+    "PREPARE_SIMPLE_CMS_RECONFIGURATION": "another node is to take the place of a CMS member",
+    "PREPARE_COMPLEX_CMS_RECONFIGURATION": "the CMS is to have other members",
+    "CANCEL_CMS_RECONFIGURATION": "the change of the CMS is given up",
 }
 Standing = Literal["as expected", "out of order", "not known"]
 
@@ -140,6 +143,14 @@ class MetadataHistory:
             at = members, flights
         return at
 
+    def reconfiguration(self, epoch: int) -> str:
+        """The change of the CMS that was under way when an epoch was committed; empty: none."""
+        fold = _Fold(self)
+        for entry in self.entries:
+            if entry.epoch <= epoch:
+                fold.take(entry)
+        return fold.cms
+
     def walk(self) -> Iterator[tuple[metadata_log.LogEntry, Members, tuple[Flight, ...]]]:
         """Each entry with everybody and every operation under way after it."""
         fold = _Fold(self)
@@ -213,6 +224,20 @@ def moved_racks(entry: metadata_log.LogEntry) -> tuple[tuple[int, str, str], ...
     return tuple((int(node), dc, rack) for node, dc, rack in _MOVED.findall(entry.text))
 
 
+_CMS_STEP = re.compile(
+    r" current=(\w+)\(.* diff=Diff\{additions=\[([^]]*)\], removals=\[([^]]*)\]\}"
+)
+_OF_CMS = [kind for kind in metadata_log.KINDS if kind.endswith("_CMS_RECONFIGURATION")]
+_PREPARED = "prepared; which members change, if any, the log tells only at the next step"
+_NOT_KNOWN_WHERE = "where it stands is not known"
+CMS_STEPS = {
+    "StartAddToCMS": "{} joins the CMS: it is written to, and copies the log",
+    "FinishCMSReconfiguration": "{} is a member of the CMS",
+    "RemoveFromCMS": "{} leaves the CMS",
+    "FinishReconfiguration": "the change of the CMS is complete",
+}
+
+
 class _Fold:
     """The members and the operations under way, as entries are taken one after the other."""
 
@@ -220,6 +245,8 @@ class _Fold:
         self.history = history
         self.members = dict(history.base)
         self.flights: dict[int, Flight] = {}
+        self.cms = ""
+        """What is under way of a change of the CMS, in words."""
         self.last = 0
         self.unseen: set[int] = set()
         """Those whose operation may have gone on in epochs that are missing."""
@@ -228,17 +255,19 @@ class _Fold:
         """What an entry does, in words."""
         if self.last and entry.epoch != self.last + 1:
             self.unseen |= {*self.flights}
+            self.cms = self.cms and _NOT_KNOWN_WHERE
         self.last = entry.epoch
         step, _, what = entry.kind.partition("_")
         plain = PLAIN.get(entry.kind, entry.kind.replace("_", " ").lower())
-        if entry.kind == "REGISTER":
-            return self._registered(entry)
+        apart = {"REGISTER": self._registered, "ALTER_TOPOLOGY": self._altered}
+        apart |= dict.fromkeys(_OF_CMS, self._reconfigured)
+        if entry.kind in apart:
+            return apart[entry.kind](entry, plain)
         if entry.kind == "FORCE_SNAPSHOT":
             self.flights.clear()
+            self.cms = ""
             self.members = {n: replace(m, tokens=None) for n, m in self.members.items()}
             return self._epoch(entry, plain, "not known")
-        if entry.kind == "ALTER_TOPOLOGY":
-            return self._altered(entry, plain)
         if entry.kind not in metadata_log.KINDS:
             return self._epoch(entry, f"{entry.kind}: not known to this kit", "not known")
         if step in STEPS and what in SEQUENCES and entry.node is not None:
@@ -273,6 +302,31 @@ class _Fold:
                 self.members[node] = replace(self.members[node], dc=dc, rack=rack)
         return self._epoch(entry, f"{plain}: {'; '.join(moves)}" if moves else plain)
 
+    def _reconfigured(self, entry: metadata_log.LogEntry, plain: str) -> Epoch:
+        """A step of a change of the CMS; its text has what is left to do before it is taken.
+
+        Source: published ``ReconfigureCMS`` and ``AdvanceCMSReconfiguration``.
+        """
+        name = self.name(entry.node)
+        if not entry.kind.startswith("ADVANCE"):
+            self.cms = "" if entry.kind.startswith("CANCEL") else _PREPARED
+            return self._epoch(entry, plain if entry.node is None else f"{plain}: {name}")
+        told = _CMS_STEP.search(entry.text)
+        if told is None or told[1] not in CMS_STEPS:
+            self.cms = _NOT_KNOWN_WHERE
+            return self._epoch(entry, "the change of the CMS goes on", "not known")
+        step = told[1]
+        left = {"to add": told[2], "to remove": told[3]}
+        nodes = {what: [*map(int, re.findall("[0-9]+", text))] for what, text in left.items()}
+        if step == "StartAddToCMS":
+            nodes = {"adding": nodes["to add"][:1], **nodes, "to add": nodes["to add"][1:]}
+        elif step == "RemoveFromCMS":
+            nodes["to remove"] = nodes["to remove"][1:]
+        parts = [f"{w} {', '.join(map(self.name, those))}" for w, those in nodes.items() if those]
+        ended = step == "FinishReconfiguration"
+        self.cms = "" if ended else "; ".join(parts) or "nothing is left to do but to end it"
+        return self._epoch(entry, CMS_STEPS[step].format(name))
+
     def name(self, node: int | None) -> str:
         """What a node is called at the epoch that was taken last."""
         return self.history.name(node, self.last)
@@ -293,7 +347,7 @@ class _Fold:
         tokens = [member.tokens, *owns][-1]
         self.members[node] = replace(member, name=name, state=state, tokens=tokens)
 
-    def _registered(self, entry: metadata_log.LogEntry) -> Epoch:
+    def _registered(self, entry: metadata_log.LogEntry, _plain: str) -> Epoch:
         where = f" in {entry.dc}, {entry.rack}" if entry.dc else ""
         if entry.node is None:
             what = f"{entry.address or 'a node'} registers{where}; the log does not give its number"

@@ -87,6 +87,8 @@ def _flights(scene: Scene) -> Iterator[tuple[str, str, str]]:
         title = m.history.name(flight.replaced, epoch) if flight.replaced else ""
         what = f"{flight.kind} {title}".rstrip()
         yield m.history.name(flight.node, epoch), what, flight.steps[-1]
+    if cms := m.history.reconfiguration(epoch):
+        yield "the CMS", "change of its members", cms
 
 
 def _tokens(member: logs.Member) -> str:
@@ -96,7 +98,7 @@ def _tokens(member: logs.Member) -> str:
 def _badges(scene: Scene) -> Badges:
     yield "epoch", f"epoch {scene.model.epoch(scene.state)}", "plain"
     yield "read", f"{scene.state.read} of {len(scene.model.entries)} read", "plain"
-    flights = len(_at(scene)[1])
+    flights = len([*_flights(scene)])
     yield "flights", f"{counted(flights, 'operation')} under way", "busy" if flights else "plain"
 
 

@@ -161,7 +161,7 @@ def walked(random: Random, steps: int) -> Driver:
 
 def between(random: Random, events: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """The same with entries about something else in between."""
-    other = ("SCHEMA_CHANGE", "SchemaChange{ALTER TABLE a.b}")
+    other = ("SCHEMA_CHANGE", "AlterSchema{ALTER TABLE a.b}")
     return [each for one in events for each in [other] * (random.random() < 0.2) + [one]]
 
 

@@ -125,6 +125,88 @@ def metadata_history_of(texts: list[tuple[str, str]], first: int = 1) -> Metadat
     return history_of([("log", parse_metadata(json.dumps(rows), "log"))])
 
 
+def advance(current: str, additions: str, removals: str, active: str = "null") -> tuple[str, str]:
+    """A step of a change of the CMS, as published nodes print it."""
+    nodes = (", ".join(f"NodeId{{id={n}}}" for n in each.split()) for each in (additions, removals))
+    diff = "Diff{{additions=[{}], removals=[{}]}}".format(*nodes)
+    text = f"idx=0, current={current}, diff={diff}, activeTransition={active}"
+    return "ADVANCE_CMS_RECONFIGURATION", f"AdvanceCMSReconfiguration{{{text}}}"
+
+
+def test_a_change_of_the_cms_is_under_way_until_its_end() -> None:
+    """What each step does, and what is left after it, or that a text does not tell."""
+    prepared = "prepared; which members change, if any, the log tells only at the next step"
+    active = "ActiveTransition{nodeId=NodeId{id=2}, streamCandidates=[/10.0.0.1:7000]}"
+    steps = [
+        (("TRIGGER_SNAPSHOT", "x"), "every node stores a snapshot", ""),
+        (
+            ("PREPARE_COMPLEX_CMS_RECONFIGURATION", "PrepareCMSReconfiguration#Complex{}"),
+            "the CMS is to have other members",
+            prepared,
+        ),
+        (
+            advance("StartAddToCMS(NodeId{id=2})", "2 3", "1 4"),
+            "node 2 joins the CMS: it is written to, and copies the log",
+            "adding node 2; to add node 3; to remove node 1, node 4",
+        ),
+        (
+            advance("FinishCMSReconfiguration()", "3", "1 4", active),
+            "node 2 is a member of the CMS",
+            "to add node 3; to remove node 1, node 4",
+        ),
+        (
+            advance("RemoveFromCMS(NodeId{id=1})", "", "1 4"),
+            "node 1 leaves the CMS",
+            "to remove node 4",
+        ),
+        (
+            advance("RemoveFromCMS(NodeId{id=4})", "", "4"),
+            "node 4 leaves the CMS",
+            "nothing is left to do but to end it",
+        ),
+        (advance("FinishReconfiguration()", "", ""), "the change of the CMS is complete", ""),
+        (
+            (
+                "PREPARE_SIMPLE_CMS_RECONFIGURATION",
+                "X#Simple{toReplace=NodeId{id=2}, downNodes=[]}",
+            ),
+            "another node is to take the place of a CMS member: node 2",
+            prepared,
+        ),
+        (
+            ("ADVANCE_CMS_RECONFIGURATION", "of a later release"),
+            "the change of the CMS goes on",
+            "where it stands is not known",
+        ),
+        (
+            ("CANCEL_CMS_RECONFIGURATION", "CancelCMSReconfiguration{}"),
+            "the change of the CMS is given up",
+            "",
+        ),
+    ]
+    history = metadata_history_of([step for step, _, _ in steps], first=9)
+    assert [(e.say, history.reconfiguration(e.epoch)) for e in history.epochs] == [
+        (say, left) for _, say, left in steps
+    ]
+    assert history.reconfiguration(8) == ""
+
+
+def test_after_a_gap_nobody_knows_where_a_change_of_the_cms_stands() -> None:
+    """It may have ended in the epochs that are missing."""
+    rows = [
+        {
+            "epoch": epoch,
+            "kind": kind,
+            "transformation": "x",
+            "entry_id": 1,
+            "entry_time": "2026-11-23 10:00:00Z",
+        }
+        for epoch, kind in ((4, "PREPARE_COMPLEX_CMS_RECONFIGURATION"), (7, "TRIGGER_SNAPSHOT"))
+    ]
+    history = history_of([("log", parse_metadata(json.dumps(rows), "log"))])
+    assert history.reconfiguration(7) == "where it stands is not known"
+
+
 def test_racks_are_those_of_their_epoch() -> None:
     """A node is moved to another rack: where it was before, the log tells if it registered in it,
     and else nobody.
