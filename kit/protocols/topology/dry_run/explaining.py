@@ -3,12 +3,15 @@
 A journal names every state that is entered, and is silent where an operation ends. How many nodes
 the cluster has no line says: two stay, and others join or leave as the states require it. Which
 operation a stretch of states belongs to no line says either: each one that has them all is tried.
+Nor does one say when a node dies: whoever is removed or replaced does so just before.
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import islice, product
+from itertools import islice, pairwise, product
 from string import ascii_uppercase
 from typing import Any
+
+from msgspec.structs import replace
 
 from kit.edge.paths import Readable
 from kit.engine.explain import Question, Seen, Sight
@@ -26,6 +29,7 @@ STAY = 2
 MOST_WAYS = 16
 """Rows of operations that are tried for one journal."""
 MOST_OPERATIONS = 8
+"""Operations of one question; a longer journal is several."""
 OPERATIONS = {
     "bootstrapping": "bootstrap {new}",
     "replacing": "replace {new} {old}",
@@ -42,14 +46,28 @@ APPLY, ANSWER, REQUEST = (
     each.struct
     for each in (Topology.apply_topology, Topology.answer_barrier, Topology.make_request)
 )
+CRASH, RESTART = Topology.crash_member.struct, Topology.restart_member.struct
+
+
+def _dies(m: Topology, s: Any, node: str) -> bool:
+    """Whether the next request is about a node that is dead."""
+    dead = {"remove": "node", "replace": "replaced"}
+    following = m.plan.requests[s.made : s.made + 1]
+    return any(m.number(node) == getattr(a, dead.get(a.kind, ""), None) for a in following)
 
 
 def in_one_order(m: Topology, s: Any) -> Iterator[tuple[Any, Any]]:
     """What may happen, of the orders in which nodes apply and answer only one.
 
     Who has applied more can do no less, so that comes first. Answers change nothing for each other.
+    A node dies only where it is to be removed or replaced next, and then for good.
     """
-    ready = [*m.successors(s)]
+    ready = [
+        each
+        for each in m.successors(s)
+        if type(each[0]) is not RESTART
+        and (type(each[0]) is not CRASH or _dies(m, s, each[0].node))
+    ]
     applied = [each for each in ready if type(each[0]) is APPLY]
     answers = [each for each in ready if type(each[0]) is ANSWER]
     others = (each for each in ready if type(each[0]) not in (APPLY, ANSWER))
@@ -59,7 +77,7 @@ def in_one_order(m: Topology, s: Any) -> Iterator[tuple[Any, Any]]:
 def _one_by_one(m: Topology, s: Any) -> Iterator[tuple[Any, Any]]:
     """The same, where each request is made once those before it are done: no line shows a queue."""
     waits = s.topology.transition or pending(s.topology)
-    return (each for each in in_one_order(m, s) if not waits or type(each[0]) is not REQUEST)
+    return (e for e in in_one_order(m, s) if not waits or type(e[0]) not in (REQUEST, CRASH))
 
 
 SIGHT = Sight(
@@ -82,18 +100,32 @@ def of_journals(
             "anonymize", "journals", "only snapshots; lines of a journal stay as they are"
         )
     entries = read_journals([str(each) for each in files])
-    named = (each for each in entries if each.kind == "entered")
-    seen = tuple(_seen(each, at == 0, edition) for at, each in enumerate(named))
+    seen = [_seen(each, edition) for each in entries if each.kind == "entered"]
     if not seen:
         allowed = "journals with lines such as entered `write both read old` transition state"
         raise BadInput("journals", "no line with a state", allowed)
     stays = [stay for stay in passages(entries, edition) if stay.state]
-    models = tuple(_models(stays, edition))
-    about = (
+    operations = [*_operations(stays)]
+    about = [
         f"{len(seen):,} of {len(entries):,} lines name a state",
         f"no journal gives the number of nodes; in the model, {STAY} nodes do not change",
-    )
-    return (Question("journals", seen, tuple((model, SIGHT) for model in models)),), about
+    ]
+    questions = list[Question]()
+    for first in range(0, len(operations), MOST_OPERATIONS):
+        part = operations[first : first + MOST_OPERATIONS]
+        count = sum(map(len, part))
+        those, seen, stays = seen[:count], seen[count:], stays[count:]
+        those[0] = replace(those[0], after_gap=True)
+        whole = len(part) == len(operations)
+        name = "journals" if whole else f"operations {first + 1} to {first + len(part)}"
+        models = _models(part, edition)
+        questions.append(Question(name, tuple(those), tuple((model, SIGHT) for model in models)))
+    if len(questions) > 1:
+        about.append(
+            f"{len(operations)} operations are explained in parts of {MOST_OPERATIONS}, each in a "
+            "new cluster"
+        )
+    return tuple(questions), tuple(about)
 
 
 def _states(edition: Edition) -> set[str]:
@@ -101,7 +133,7 @@ def _states(edition: Edition) -> set[str]:
     return {state.name for machine in MACHINES[edition].values() for state in machine.states}
 
 
-def _seen(entry: JournalEntry, first: bool, edition: Edition) -> Seen:
+def _seen(entry: JournalEntry, edition: Edition) -> Seen:
     where = f"{entry.source} line {entry.line}"
     state = transition_state(entry.words)
     if state is None or not state.played:
@@ -110,27 +142,35 @@ def _seen(entry: JournalEntry, first: bool, edition: Edition) -> Seen:
     if edition not in having:
         allowed = f"a state of edition {edition}; this one is in edition {', '.join(having)}"
         raise BadInput(where, entry.words, allowed)
-    return Seen(where, {"state": state.name}, after_gap=first)
+    return Seen(where, {"state": state.name})
 
 
-def _stretches(stays: Sequence[Passage]) -> Iterator[set[tuple[str, str]]]:
-    """The states and edges of one operation after another, those of a state without a source.
+def _operations(stays: Sequence[Passage]) -> Iterator[list[Passage]]:
+    """The stays of one operation after another.
 
-    Where a journal begins and ends, no line says whether an operation does.
+    What no edge leads to is at best another operation: what was before it is explained.
     """
-    stretch: set[tuple[str, str]] = set()
-    before = ""
+    stretch: list[Passage] = []
     for stay in stays:
-        # What no edge leads to is at best another operation: what was before it is explained.
-        if before and stay.edge in ("begins", "unknown"):
-            yield stretch | {(before, BOUNDARY)}
-            stretch, before = set(), BOUNDARY
-        stretch |= {("", stay.state), (before, stay.state)} - {(stay.state, stay.state)}
-        before = stay.state
+        if stretch and stay.edge in ("begins", "unknown"):
+            yield stretch
+            stretch = []
+        stretch.append(stay)
     yield stretch
 
 
-def _models(stays: Sequence[Passage], edition: Edition) -> Iterator[Topology]:
+def _edges(operations: Sequence[list[Passage]]) -> Iterator[set[tuple[str, str]]]:
+    """The states and edges of each operation, those of a state without a source.
+
+    Where a journal begins and ends, no line says whether an operation does.
+    """
+    for at, stays in enumerate(operations):
+        states = [stay.state for stay in stays]
+        path = ([BOUNDARY] if at else []) + states + [BOUNDARY] * (at < len(operations) - 1)
+        yield {("", state) for state in states} | {(a, b) for a, b in pairwise(path) if a != b}
+
+
+def _models(operations: Sequence[list[Passage]], edition: Edition) -> Iterator[Topology]:
     """A model for each row of operations that may have the states, the likeliest first."""
     owned = {
         name: {
@@ -141,15 +181,12 @@ def _models(stays: Sequence[Passage], edition: Edition) -> Iterator[Topology]:
         for name in (TRACK, *OPERATIONS)
         if name in MACHINES[edition]
     }
-    stretches = [*_stretches(stays)]
-    if len(stretches) > MOST_OPERATIONS:
-        allowed = f"journals of at most {MOST_OPERATIONS} operations"
-        raise BadInput("journals", f"{len(stretches)} operations", allowed)
     # Where no machine has all of it, those that have the most are tried.
     fitting = []
-    for stretch in stretches:
+    for stretch in _edges(operations):
         most = max(len(stretch & own) for own in owned.values())
         fitting.append([name for name, own in owned.items() if len(stretch & own) == most])
+    stays = [stay for each in operations for stay in each]
     backs = sum(stay.edge in ("rollback", "rejected") for stay in stays)
     for row in islice(product(*fitting), MOST_WAYS):
         wanted = [OPERATIONS[name] for name in row if name in OPERATIONS]
@@ -169,4 +206,6 @@ def _models(stays: Sequence[Passage], edition: Edition) -> Iterator[Topology]:
             tablets=row.count(TRACK),
             resizes=min(MOST_FAULTS, sum(stay.state == RESIZE for stay in stays)),
             failures=min(MOST_FAULTS, backs),
+            down=(),
+            crashes=row.count("replacing") + row.count("removing"),
         )

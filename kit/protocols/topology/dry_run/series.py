@@ -46,6 +46,12 @@ class History(Struct, frozen=True):
         return [NO_ROW if row is None else row.node_state or NO_ROW for row in self.rows]
 
     @property
+    def owns_nothing(self) -> bool:
+        """Whether it is a zero-token node."""
+        rows = [row for row in self.rows if row is not None]
+        return all(row.num_tokens == 0 and not row.tokens_string for row in rows)
+
+    @property
     def begins(self) -> str:
         """Its state before all that was seen."""
         first = self.states[0]
@@ -150,8 +156,7 @@ def _ways(
     kinds = sorted(each.requests, key=each.requests.__getitem__)
     if each.begins == NO_ROW:
         replaced = {names[row.replaced_id or ""] for row in rows if row.replaced_id in names}
-        no_tokens = all(row.num_tokens == 0 and not row.tokens_string for row in rows)
-        zero = " --zero-token" if no_tokens and each.states[-1] == "normal" else ""
+        zero = " --zero-token" if each.owns_nothing and each.states[-1] == "normal" else ""
         joins = [(f"join {name}{zero}",)]
         replaces = [(f"replace {name} {old}{zero}",) for old in sorted(replaced) or gone]
         if "join" in kinds:
@@ -208,10 +213,13 @@ def _models(
                 edition=edition,
                 nodes=len(known),
                 names=known,
+                zero_tokens=tuple(names[each.host] for each in members if each.owns_nothing),
                 operations=(*wanted, *of_all, *(["lock"] if "lock" in states else [])),
                 ignored=tuple(sorted(ignored.intersection(known))),
                 tablets=min(MOST_FAULTS, states.count("tablet_migration")),
                 resizes=min(MOST_FAULTS, states.count("tablet_resize_finalization")),
                 on_tablets=tuple(gone) if "tablet_draining" in states else (),
                 failures=int(any(failed)),
+                down=(),
+                crashes=sum(each.startswith(("remove ", "replace ")) for each in wanted),
             )

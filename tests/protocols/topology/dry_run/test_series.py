@@ -14,7 +14,7 @@ import kit
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.protocols.topology.rules.columns import store
-from kit.protocols.topology.topology import Topology
+from kit.protocols.topology.topology import CrashMember, Topology
 from tests.commands.calling import bad, call
 from tests.operators.topology_printing import as_csv, node, table, uuid
 
@@ -27,6 +27,7 @@ RUNS: tuple[dict[str, Any], ...] = (
     {"edition": "server", "operations": ("replace D C",)},
     {"edition": "server", "operations": ("new_cdc_generation", "bootstrap D")},
     {"edition": "server", "operations": ("bootstrap D --zero-token",)},
+    {"edition": "server", "operations": ("replace D C --zero-token",), "zero_tokens": ("C",)},
     {"edition": "server", "operations": ("rebuild B",)},
     {"edition": "server", "operations": ("bootstrap D",), "failures": 1},
 )
@@ -70,6 +71,25 @@ def test_moments_of_a_run_are_explained(
     chosen = sorted(chance.sample(range(len(moments)), min(4, len(moments))))
     files = [dump(tmp_path, at, model, moments[at].state) for at in chosen]
     answers = kit.explain(files, edition=model.edition)
+    assert answers.verdict == "explained", answers
+
+
+@pytest.mark.parametrize("later", ["removenode C", "replace F C"])
+@pytest.mark.parametrize("first", ["bootstrap E", "decommission B"])
+def test_a_node_dies_after_other_operations(first: str, later: str, tmp_path: Path) -> None:
+    """Until then it has answered like the others."""
+    model = Topology(edition="server", nodes=4, operations=(first, later), down=(), crashes=1)
+    timeline = Timeline(model)
+    files = [dump(tmp_path, 0, model, timeline.state)]
+    while timeline.forward() is not None:
+        pass
+    files.append(dump(tmp_path, 1, model, timeline.state))
+    timeline.do(CrashMember("C"))
+    while timeline.forward() is not None:
+        if timeline.state.topology.transition:
+            files.append(dump(tmp_path, len(files), model, timeline.state))
+    files.append(dump(tmp_path, len(files), model, timeline.state))
+    answers = kit.explain(files, edition="server")
     assert answers.verdict == "explained", answers
 
 
