@@ -19,7 +19,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kit.edge.arguments import checked
-from kit.edge.limits import is_tight, limits
+from kit.edge.limits import is_tight, limits, usage
 from kit.edge.words import later, say
 from kit.engine.careful import raised_at
 from kit.engine.commuting import larger_steps
@@ -143,19 +143,25 @@ def _value(value: Any) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
-_HALF = 500  # nodes that are looked at, twice
+_HALF = 500  # nodes at most that are looked at, twice
+_MOST_LOOKED_AT = 200_000  # values in them
 
 
 @checked
-def kept(parents: Mapping[Any, Any], sources: Mapping[Any, list[Any]]) -> int:
+def kept(parents: dict[Any, Any], sources: Mapping[Any, list[Any]]) -> int:
     """The bytes of the visited nodes, the links between them and the lists of their sources.
 
-    Estimated from a thousand nodes spread over all: what the second half of them adds to the first
-    stands for every other one, so that what nodes share (a log, say) counts once.
+    Estimated from a thousand nodes spread over all (of large ones fewer): what the second half of
+    them adds to the first stands for every other one, so that what nodes share (a log, say) counts
+    once.
     """
-    nodes = list(islice(parents, 0, None, max(1, len(parents) // (2 * _HALF))))
-    halves = nodes[::2], nodes[1::2]
     known: set[int] = set()
+    for node in islice(reversed(parents), 1):
+        _size(node, known)
+    half = max(1, min(_HALF, _MOST_LOOKED_AT // (2 * len(known) + 1)))
+    nodes = list(islice(parents, 0, None, max(1, len(parents) // (2 * half))))[: 2 * half]
+    halves = nodes[::2], nodes[1::2]
+    known.clear()
     first, second = (sum(_size(node, known) for node in half) for half in halves)
     each = second / len(halves[1]) if halves[1] else 0
     total = sys.getsizeof(parents) + first + second + int((len(parents) - len(nodes)) * each)
@@ -393,6 +399,7 @@ def _timed(
 ) -> Result:
     model = search.model
     violation, interrupted, at_work = None, False, ""
+    visited, held = 0, 0
     began = perf_counter()
     with exploring(model, search.monitors, search.under_way):
         try:
@@ -408,6 +415,8 @@ def _timed(
             interrupted, at_work = True, "" if search.is_own else raised_at(error)
         except MemoryError:  # a table that doubled went past the limit at once
             search.complete, search.short = False, True
+            visited, held = len(search.parents), usage().resident
+            search.forget()
     seconds = perf_counter() - began
     if violation is not None:
         violation = replace(violation, actions=single_steps(violation.actions))
@@ -420,7 +429,7 @@ def _timed(
     scope = scope_of(model, search.judged, search.monitors).without(unjudged)
     return Result(
         model.name,
-        len(search.parents),
+        visited or len(search.parents),
         search.transitions,
         search.depth,
         complete,
@@ -428,7 +437,7 @@ def _timed(
         tuple(sorted(prop.name for prop in search.awaited)),
         seconds,
         unjudged,
-        kept(search.parents, search.sources),
+        held or kept(search.parents, search.sources),
         interrupted,
         0 if search.alike is None else search.alike.compared,
         search.alike is not None,

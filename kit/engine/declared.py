@@ -479,7 +479,13 @@ class Given(Struct, frozen=True):
 
 
 def limited(**given: Any) -> Meta:
-    """What is said of a parameter, and its limits. Raises BadType for no such limit."""
+    """What is said of a parameter, and its limits.
+
+    Raises BadType for no such limit; BadInput for one beyond 64 bits.
+    """
+    for name, value in given.items():
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise BadInput(f"{name} of a parameter", value, "a number from -2**63 to 2**63 - 1")
     try:
         return Meta(**given)
     except (TypeError, ValueError) as error:

@@ -7,6 +7,7 @@ that needs every one of its steps, and opens like any other run.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from html import escape
@@ -206,6 +207,35 @@ class Chance:
 WITHIN = 1000  # steps
 
 
+def _comes_to(
+    goal: Property,
+    state: Any,
+    ways_from: Callable[[Any], list[tuple[Any, Any]]],
+    chance: Chance,
+    within: int,
+) -> bool:
+    """Whether a goal is met on other ways: one by chance alone, then all of a bounded search.
+
+    A schedule that alternates may go round in a ring of steps that alternates in the same way.
+    """
+    at = state
+    for _ in range(within):
+        if goal.check(at):
+            return True
+        if not (ways := ways_from(at)):
+            break
+        _, at = ways[chance.below(len(ways))]
+    known, todo = {state}, deque([state])
+    while todo and len(known) < MOST_SEARCHED:
+        for _, after in ways_from(todo.popleft()):
+            if after not in known:
+                if goal.check(after):
+                    return True
+                known.add(after)
+                todo.append(after)
+    return False
+
+
 @checked
 def led_on(
     model: Model[Any, Any],
@@ -218,23 +248,31 @@ def led_on(
     """A fair schedule from a state; None when it comes to every goal within so many steps.
 
     It takes steps that progress may rely on, and, every other time at least, what has been enabled
-    longest: a search judges that some schedule comes to a goal, this that the usual one does. Else
-    what it did, the first goal that it did not come to, and why.
+    longest. Else what it did, the first goal that it did not come to, and why; not if a small
+    search from there comes to it.
     """
     chance = Chance(seed)
     missing = [goal for goal in goals if not goal.check(state)]
     actions: list[Any] = []
     beyond: int | None = None  # from here on a replay would go beyond a budget
     enabled_since: dict[Any, int] = {}
-    while missing:
-        ways = [w for rule in rules for w in rule.ready(state) if model.relied(state, w[0])]
+
+    def ways_from(state: Any) -> tuple[list[tuple[Any, Any]], dict[Any, Any]]:
+        ready = [w for rule in rules for w in rule.ready(state) if model.relied(state, w[0])]
         helped = dict(model.helped(state))
-        ways += helped.items()
-        if not ways or len(actions) >= within:
-            why = f"a fair schedule did not reach the goal within {within} steps"
-            if not ways:
-                why = "no step that is sure to happen is possible, and the goal does not hold"
+        return [*ready, *helped.items()], helped
+
+    while missing:
+        ways, helped = ways_from(state)
+        if not ways:
+            why = "no step that is sure to happen is possible, and the goal does not hold"
             return tuple(actions[:beyond]), missing[0].name, why
+        if len(actions) >= within:
+            for goal in missing:
+                if not _comes_to(goal, state, lambda s: ways_from(s)[0], chance, within):
+                    why = f"a fair schedule did not reach the goal within {within} steps"
+                    return tuple(actions[:beyond]), goal.name, why
+            return None
         enabled_since = {action: enabled_since.get(action, len(actions)) for action, _ in ways}
         if len(actions) % 2:
             action, state = min(ways, key=lambda way: enabled_since[way[0]])
@@ -248,6 +286,8 @@ def led_on(
     return None
 
 
+MOST_SEARCHED = 2_000
+"""States in which a goal is looked for that a fair schedule did not come to."""
 CLEAN = "clean"
 STEPS = 100
 MOST_STEPS = 100_000
@@ -519,8 +559,8 @@ def fuzz(
 ) -> Fuzzed:
     """Walk once for each seed, and shrink the first run that breaks each property.
 
-    From where a walk ended a fair schedule must come to each *goal* ``within`` so many steps (0:
-    goals are not judged); a run that shows that it does not is not shrunk.
+    From where a walk ended a fair schedule must come to each *goal* ``within`` so many steps, or a
+    small search must (0: goals are not judged); a run in which neither does is not shrunk.
 
     ``progress`` is called now and then with the walks done, and how many there will be; True
     shows a bar, in a notebook or a terminal. Interrupted from the keyboard, it tells what it has

@@ -257,13 +257,13 @@ def attended() -> Iterator[None]:
 
 
 @contextmanager
-def ended_after(seconds: float) -> Iterator[None]:
+def ended_after(seconds: float) -> Iterator[Callable[[], bool]]:
     """Interrupt what happens inside, as a keyboard would, after so many seconds of computing.
 
-    A search then tells what it has found.
+    A search then tells what it has found. What comes out says whether that has happened.
     """
     used = _processor_time(threading.get_ident())
-    most = used() + seconds
+    end = most = used() + seconds
 
     def due(_frame: FrameType | None) -> bool:
         nonlocal most
@@ -272,7 +272,7 @@ def ended_after(seconds: float) -> Iterator[None]:
         return late
 
     with _watched(due, KeyboardInterrupt):
-        yield
+        yield lambda: most > end
 
 
 @contextmanager

@@ -181,7 +181,7 @@ def blaming(
     """
     try:
         yield
-    except KitError:
+    except (KitError, MemoryError):
         raise
     except (Exception, SystemExit, GeneratorExit) as error:
         impure = blame(model, monitors, under_way(), error)

@@ -244,6 +244,43 @@ def entry_of(name: str) -> Entry:
 
 
 @checked
+def registered(model: Model[Any, Any]) -> Entry | None:
+    """The entry that a model is made by; None for another one, also where it has the same name."""
+    if model.name not in model_names():
+        return None
+    entry = entry_of(model.name)
+    return entry if isinstance(model.parameters, entry.parameters) else None
+
+
+@checked
+def entry_for(model: Model[Any, Any]) -> Entry | None:
+    """The same, or one as it would be registered, of a declared model; None for any other."""
+    own: Any = getattr(type(model), "Parameters", None)
+    if (known := registered(model)) or not (isinstance(own, type) and issubclass(own, Struct)):
+        return known
+    return Entry(
+        name=model.name,
+        title=model.title,
+        parameters=own,
+        build=type(model),
+        safeguards=model.safeguards,
+    )
+
+
+@checked
+def made_again(
+    model: Model[Any, Any], parameters: Mapping[str, Any], off: tuple[str, ...]
+) -> Model[Any, Any]:
+    """A model with other plain parameters, and with other safeguards off.
+
+    Raises BadInput for an unknown one, and for a model that nobody knows how to make.
+    """
+    if (entry := entry_for(model)) is None:
+        raise BadInput("model", model.name, "a model whose class declares its parameters")
+    return entry.build(convert(entry, dict(parameters)), safeguards_off(entry, off))
+
+
+@checked
 def build(
     name: str, parameters: Mapping[str, Any] | None = None, off: tuple[str, ...] = ()
 ) -> Model[Any, Any]:
@@ -357,26 +394,28 @@ def output_of(model: str) -> Mapping[str, Output]:
 @checked
 def rows_of(model: Model[Any, Any]) -> TransitionRows:
     """The transitions of a model's tables: as its entry tells them, else one per rule."""
-    entry = _entry_if_known(model.name)
+    entry = registered(model)
     return rule_rows(model) if entry is None or entry.rows is None else entry.rows(model)
 
 
 @checked
 def fuzzing_of(model: Model[Any, Any]) -> Fuzzing:
     """What random walks over a model start from, as its entry tells."""
-    entry = _entry_if_known(model.name)
+    entry = registered(model)
     return Fuzzing() if entry is None else entry.fuzzing
 
 
 @checked
 def former_of(name: str) -> Former:
     """The words that a model had in earlier versions; none for a model that is not known."""
-    entry = _entry_if_known(name)
+    return entry_of(name).former if name in model_names() else Former()
+
+
+@checked
+def former_for(model: Model[Any, Any]) -> Former:
+    """The same of a model that is at hand; none for one of the same name."""
+    entry = registered(model)
     return Former() if entry is None else entry.former
-
-
-def _entry_if_known(name: str) -> Entry | None:
-    return entry_of(name) if name in model_names() else None
 
 
 @checked

@@ -316,7 +316,7 @@ def all_lost(
 
 
 Mode = Literal["breadth", "depth"]
-REPORT_EVERY = 4096
+REPORT_EVERY = 4096  # nodes, and sooner of few: they may be large
 NO_LIMIT = 1 << 62
 DEADLOCK = "deadlock"
 """The name of the violation that is a rest where no goal holds; no property's."""
@@ -338,6 +338,10 @@ class Violation(Struct, frozen=True):
     property: str
     witness: str
     actions: tuple[Any, ...]
+
+
+def _due_after(nodes: int) -> int:
+    return nodes + min(REPORT_EVERY, max(16, nodes // 4))
 
 
 class _Open:
@@ -390,6 +394,7 @@ class Search:
         self.depth = 0
         self.complete = True
         self.short = False
+        self.due = _due_after(0)  # the number of nodes with which the progress is told next
         self.nodes = Nodes(model, self.monitors, symmetry=symmetry)
         self.successors, self.state_of = self.nodes.successors, self.nodes.state_of
         self.canonical, self.key_of = self.nodes.canonical, self.nodes.key_of
@@ -417,6 +422,11 @@ class Search:
         if violation is None and self.complete and self.goals:
             return self._lost_goal()
         return violation
+
+    def forget(self) -> None:
+        """Give back the memory of all that was visited."""
+        for kept in (self.parents, self.sources, self.frontier, self.keys, self.stack):
+            kept.clear()
 
     def under_way(self) -> list[Any]:
         """The nodes whose steps are being taken."""
@@ -477,7 +487,7 @@ class Search:
         looking = bool(self.steps or self.goals)
         ends = self.model.rests_at_goals
         room = len(parents) if closed else self.most
-        report = NO_LIMIT if progress is None else len(parents) + REPORT_EVERY
+        due = NO_LIMIT if progress is None else self.due
         taken = 0
         try:
             for node, own in zip(self.frontier, self.keys, strict=True):
@@ -507,9 +517,10 @@ class Search:
                     violation = self._deadlock(node, own)
                     if violation is not None:
                         return violation
-                if len(parents) >= report and progress is not None:
+                if len(parents) >= due and progress is not None:
                     progress(len(parents), len(self.frontier))
-                    report = len(parents) + REPORT_EVERY
+                    self.due = due = _due_after(len(parents))
+                    room = room if closed else self.most  # memory may have become short
         finally:
             self.transitions += taken
             self.stopped_at = own
@@ -526,7 +537,6 @@ class Search:
         beyond: dict[Any, list[tuple[Any, ...]]] = {}
         stack = self.stack
         stack += [_Open(self.frontier[0], start, self.successors(self.frontier[0]), False)]
-        report = NO_LIMIT if progress is None else REPORT_EVERY
         while stack:
             top = stack[-1]
             for action, after in top.steps:
@@ -559,9 +569,9 @@ class Search:
                 violation = self._deadlock(top.node, top.key) if top.ends else None
                 if violation is not None:
                     return violation
-            if progress is not None and len(self.parents) >= report:
+            if progress is not None and len(self.parents) >= self.due:
                 progress(len(self.parents), len(stack))
-                report = len(self.parents) + REPORT_EVERY
+                self.due = _due_after(len(self.parents))
         return self._come_nearer(beyond)
 
     def _come_nearer(self, beyond: dict[Any, list[tuple[Any, ...]]]) -> Violation | None:

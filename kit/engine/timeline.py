@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
-from msgspec.structs import replace
 
 from kit import __version__
 from kit.edge.arguments import checked, finite, whole_number
@@ -21,7 +20,7 @@ from kit.engine.model import Model, Monitor, Property, Verdict, fingerprint, ver
 from kit.engine.parameters import edition_in
 from kit.engine.patience import patient
 from kit.engine.purity import blaming, check_seen, check_start, check_told, is_own, suggested_by
-from kit.engine.registry import former_of
+from kit.engine.registry import former_for, made_again
 from kit.engine.trace import MOST_STEPS, RecordedStep, Trace, action_from, model_of, trace_of
 from kit.errors import BadInput, BadType, Refused, shorten
 
@@ -534,7 +533,7 @@ class Timeline:
             for number, recorded in enumerate(trace.steps):
                 off = trace.off if recorded.off is UNSET else recorded.off
                 if off not in models:
-                    models[off] = model_of(replace(trace, off=off))
+                    models[off] = made_again(timeline.model, trace.parameters, off)
                 timeline._replay(recorded, number, models[off])
         except BadInput as error:
             written = list(timeline.notes)
@@ -576,7 +575,7 @@ class Timeline:
         if replayed != recorded.fingerprint:
             raise BadInput(f"{field}.fingerprint", recorded.fingerprint, f"{replayed} by replay")
         verb = self.model.verb(action)
-        if former_of(self.model.name).command_today(recorded.verb) != verb:
+        if former_for(self.model).command_today(recorded.verb) != verb:
             raise BadInput(f"{field}.verb", recorded.verb, f"{verb}, as its action says")
 
     def _known(self, moment: int) -> int:

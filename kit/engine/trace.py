@@ -16,7 +16,7 @@ from kit.edge.json_text import located, parse_json
 from kit.edge.reading import read_bytes, text_of
 from kit.edge.writing import write_whole
 from kit.engine.model import Model
-from kit.engine.registry import build, former_of
+from kit.engine.registry import build, former_for, former_of
 from kit.errors import BadInput, BadType, misfit
 
 FORMAT = 2
@@ -82,7 +82,7 @@ def action_from(model: Model[Any, Any], plain: Any, field: str) -> Any:
     """An action from plain data, be it in former words. Raises BadInput for what is none."""
     kinds = getattr(model, "Action", "none")
     try:
-        today = former_of(model.name).action_today(plain)
+        today = former_for(model).action_today(plain)
         return msgspec.convert(today, kinds, strict=True)
     except (msgspec.ValidationError, UnicodeError) as error:
         raise misfit(field, plain, error, f"an action of {model.name}") from None

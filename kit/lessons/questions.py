@@ -14,7 +14,8 @@ from kit.edge.words import later, say
 from kit.engine.check import Result, check
 from kit.engine.model import Model
 from kit.engine.patience import ended_after
-from kit.engine.registry import build, entry_of, one_of
+from kit.engine.registry import entry_for, made_again, one_of
+from kit.engine.search import DEADLOCK
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.replays import broken_run, verbs_to
@@ -110,12 +111,13 @@ def breaks(timeline: Timeline, safeguard: str) -> PosedQuestion:
     Raises BadInput for a safeguard that the model does not have.
     Raises KitError when no run breaks anything.
     """
-    entry = entry_of(timeline.model.name)
-    known = {word: each for each in entry.safeguards for word in (each.name, each.id)}
+    model = timeline.model
+    safeguards = (entry_for(model) or model).safeguards
+    known = {word: each for each in safeguards for word in (each.name, each.id)}
     if safeguard not in known:
         raise BadInput("safeguard", safeguard, one_of(safeguard, list(known)))
     missing = known[safeguard]
-    if (run := broken_run(build(entry.name, missing.smallest, (missing.name,)))) is None:
+    if (run := broken_run(made_again(model, missing.smallest, (missing.name,)))) is None:
         raise KitError(f"predict: without {missing.id}, no run breaks any property")
     verdicts = run.verdicts()
     broken = [verdict for verdict in verdicts if not verdict.ok]
@@ -142,12 +144,20 @@ def fails(timeline: Timeline) -> PosedQuestion:
     Raises KitError when the model is too large to be searched here.
     """
     model = timeline.model
-    violation = _searched(model).violation
+    result = _searched(model)
+    violation = result.violation
     judged: list[Any] = [p for p in model.properties if p.kind in ("always", "step", "goal")]
     titles = {each.name: each.title for each in [*judged, *model.monitors]}
     text = say("{title}: every run is searched. Which of these breaks first?", title=model.title)
+    if model.rests_at_goals:
+        titles[DEADLOCK] = say("It comes to rest where no goal holds")
     if violation is None:
         none = say("The search is complete: no run breaks any of them.")
+        if result.bound:
+            none = say(
+                "No run within {bound} breaks any of them. Nothing beyond it was searched.",
+                bound=result.bound,
+            )
         return posed(text, titles.values(), (), none)
     run = Timeline.along(model, violation.actions)
     verbs = ", ".join(verbs_to(run)) or say("the start itself")
@@ -184,9 +194,16 @@ def shortest(timeline: Timeline) -> PosedQuestion:
 
 
 def how_many(timeline: Timeline) -> PosedQuestion:
-    """How many states can the model be in? Raises KitError when the model is too large."""
+    """How many states can the model be in, whatever they break?
+
+    Raises KitError when the model is too large, has a bound, or rests where no goal holds: then not
+    all of them are counted.
+    """
     model = timeline.model
-    result = _searched(model)
+    result = _searched(model, judged=())
+    if result.verdict in ("bounded", "violated"):
+        why = f"it is bounded by {result.bound}" if result.bound else "it rests where no goal holds"
+        raise KitError(f"predict: not all states of {model.name} are counted: {why}")
     choices = sorted({result.states, result.transitions, result.depth + 1, 2 * result.states})
     return posed(
         say("{title}: in how many different states can it be?", title=model.title),
@@ -207,9 +224,11 @@ def _picture(run: Timeline) -> Still:
     return still(run, *dict.fromkeys([*names, "lamps"]))
 
 
-def _searched(model: Model[Any, Any]) -> Result:
-    with ended_after(_SECONDS):
-        result = check(model, max_states=_MOST)
+def _searched(model: Model[Any, Any], judged: tuple[()] | None = None) -> Result:
+    with ended_after(_SECONDS) as is_over:
+        result = check(model, judged, monitors=judged, max_states=_MOST)
+    if result.interrupted and not is_over():  # by a keyboard
+        raise KeyboardInterrupt
     if result.violation is None and not result.complete:
         most = f"{_MOST:,} states, or more than can be searched in {_SECONDS:g} seconds"
         raise KitError(f"predict: {model.name} has more than {most}")

@@ -12,7 +12,7 @@ from kit.edge.words import later, say
 from kit.engine import causes
 from kit.engine.parameters import plainly
 from kit.engine.progress import Progress, seldom
-from kit.engine.registry import build, model_names
+from kit.engine.registry import made_again
 from kit.engine.timeline import Breach
 from kit.errors import BadInput, KitError, Refused
 from kit.playing.working import Background, on_this_loop
@@ -126,7 +126,7 @@ class Breaks:
         timeline = self.player.timeline
         model = timeline.model_at(moment)
         known = {each.id: each for each in model.safeguards if each.name in model.off}
-        if not known or model.name not in model_names():
+        if not known:
             raise Refused(say("No safeguard is off, so there is none to put back."))
         wanted = safeguard or next(iter(known))
         chosen = next((s for s in known.values() if wanted in (s.id, s.name)), None)
@@ -137,7 +137,7 @@ class Breaks:
             if again.safeguard == chosen.id:
                 return again
         off = tuple(name for name in model.off if name != chosen.name)
-        restored = build(model.name, plainly(model.parameters), off)
+        restored = made_again(model, plainly(model.parameters), off)
         if restored.start() != timeline.moments[0].state:
             words = say(
                 "With {name} on, the run starts differently: switch it on under Safeguards.",

@@ -24,6 +24,7 @@ from kit.engine.causes import MOST_STATES, Cause, Possible, Restored
 from kit.engine.check import Progress, Result, check
 from kit.engine.model import Model
 from kit.engine.purity import asking, error_line, is_own, uncollected
+from kit.engine.registry import made_again, registered
 from kit.engine.timeline import LONGEST_RUN, Moment, Timeline, held
 from kit.errors import BadInput, BadType, KitError, Refusal, Refused
 from kit.playing.breaking import Breaks
@@ -287,7 +288,12 @@ class Session:
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Show a trace file. Raises BadInput for what cannot be replayed; what is shown stays."""
-        self.show(Timeline.load(traces.read(path)))
+        trace, model = traces.read(path), self.model
+        if trace.model != model.name or registered(model):
+            self.show(Timeline.load(trace))
+        else:  # the registry does not know it
+            again = made_again(model, trace.parameters, trace.off)
+            self.show(Timeline.load(trace, again))
 
     @checked
     def export(self, path: str | os.PathLike[str], *, limit: int = LIMIT) -> Exported:

@@ -12,7 +12,7 @@ from msgspec.inspect import BoolType, IntType
 from kit.edge.words import later, say
 from kit.engine.model import Model, Safeguard
 from kit.engine.parameters import Parameter, parameters_of, plainly
-from kit.engine.registry import Entry, build, entry_of, model_names
+from kit.engine.registry import Entry, build, registered
 from kit.engine.timeline import Timeline
 from kit.playing.links import run_of
 from kit.playing.session import Session
@@ -61,8 +61,7 @@ class Setup:
     @property
     def entry(self) -> Entry | None:
         """The registry's entry of the model that is shown; None for a model of one's own."""
-        name = self.session.model.name
-        return entry_of(name) if name in model_names() else None
+        return registered(self.session.model)
 
     @property
     def safeguards(self) -> tuple[Safeguard, ...]:

@@ -14,7 +14,7 @@ from msgspec import UNSET, Struct, UnsetType
 from kit.engine import trace as traces
 from kit.engine.model import Model
 from kit.engine.parameters import plainly
-from kit.engine.registry import build, model_names
+from kit.engine.registry import build, registered
 from kit.engine.timeline import Timeline
 from kit.errors import misfit
 from kit.playing.opening import open_named
@@ -67,7 +67,7 @@ def stored_run(
 ) -> dict[str, Any]:
     """The metadata of the output that shows a history; empty where nobody may open it again."""
     model, trace = timeline.model, ""
-    if model.name in model_names():
+    if registered(model):
         again = build(model.name, plainly(model.parameters), tuple(model.off))
         if not _same(again, model):  # one whose safeguards are hidden
             return {}

@@ -15,9 +15,11 @@ import msgspec
 import pyarrow as pa
 from msgspec import Struct
 
+from kit.engine.family import model_places
 from kit.engine.fuzz import STEPS, Walk, Walker
-from kit.engine.registry import build
+from kit.engine.registry import build, one_of
 from kit.engine.timeline import Timeline
+from kit.errors import BadInput
 from kit.spark.schemas import table
 from kit.spark.sessions import Spark
 from kit.spark.storing import whole_folder, write_rows
@@ -71,6 +73,9 @@ def sweep(
     kinds = None if weights is None else dict(weights)
     wanted = Sweep(model, dict(parameters or {}), tuple(off), steps, kinds)
     wanted.walker()
+    if spark is not None and model not in model_places():
+        allowed = f"{one_of(model, list(model_places()))}; Spark's workers know no others"
+        raise BadInput("model", model, allowed)
     return seeded(spark, seeds, partial(_batches, wanted), SWEEP, tasks)
 
 

@@ -7,6 +7,7 @@ from kit.engine.actors import NetworkModel
 from kit.engine.family import families
 from kit.engine.model import Model
 from kit.engine.recorded import RecordedRun
+from kit.engine.registry import model_names, registered
 from kit.views.actions import Macro
 from kit.views.declared import Badges, status
 from kit.views.default import ACTORS, STATE
@@ -86,7 +87,8 @@ def register(family: str, views: Views) -> None:
 
 def for_model(model: Model[Any, Any]) -> Views:
     """Return the views of a model: those of its name, of its family, or the default ones."""
-    for name in (model.name, model.name.split("/", maxsplit=1)[0]):
+    stranger = model.name in model_names() and registered(model) is None
+    for name in () if stranger else (model.name, model.name.split("/", maxsplit=1)[0]):
         if name in _VIEWS:
             return _VIEWS[name]
         for family in families():

@@ -226,7 +226,7 @@ def test_progress_is_told_now_and_then(mode: Mode) -> None:
     )
     seen = [count for count, _ in heard]
     assert seen == sorted(set(seen))
-    assert 3 < len(heard) <= result.states // 4096 + result.depth
+    assert 3 < len(heard) <= result.states // 4096 + 50
     assert all(0 < level <= count <= result.states for count, level in heard)
 
 
