@@ -70,26 +70,34 @@ def columns(rows: Sequence[Sequence[str]], indent: str = GAP) -> list[str]:
     return [line for lines in _aligned(rows, indent) for line in lines]
 
 
-def _aligned(rows: Sequence[Sequence[str]], indent: str) -> Iterator[list[str]]:
+def _aligned(rows: Sequence[Sequence[str]], indent: str, direction: int = 1) -> Iterator[list[str]]:
     widths = [max(map(len, column), default=0) for column in zip(*rows, strict=True)][:-1]
-    for *cells, last in rows:
+    for *cells, last in rows[::direction]:
         padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)]
         lines = wrap(last, indent + "".join(cell + GAP for cell in padded))
         yield [line.rstrip() for line in lines]
 
 
-def limited_columns(rows: Sequence[Sequence[str]], what: str, indent: str = GAP) -> list[str]:
+def limited_columns(
+    rows: Sequence[Sequence[str]], what: str, indent: str = GAP, *, newest: bool = False
+) -> list[str]:
     """As ``columns``, or the first lines of it and how many rows more there are of ``what``.
 
-    What is not shown is not even wrapped: a cell may hold the names of a thousand nodes.
+    With ``newest`` it is the last lines. What is not shown is not even wrapped: a cell may hold the
+    names of a thousand nodes.
     """
     lines: list[str] = []
     whole = 0
-    for row in _aligned(rows, indent):
-        lines += row
+    for row in _aligned(rows, indent, -1 if newest else 1):
+        lines = [*row, *lines] if newest else [*lines, *row]
         if len(lines) > MOST_LINES:
-            more = f"{indent}… and {len(rows) - whole:,} more {what}; --json has all"
-            return [*lines[: MOST_LINES - 1], more]
+            left = f"{len(rows) - whole:,}"
+            if newest:
+                return [
+                    f"{indent}… {left} earlier {what}; --json has all",
+                    *lines[-MOST_LINES + 1 :],
+                ]
+            return [*lines[: MOST_LINES - 1], f"{indent}… and {left} more {what}; --json has all"]
         whole += len(lines) < MOST_LINES
     return lines
 
@@ -113,8 +121,9 @@ def listed(names: Iterable[str], empty: str = "nobody") -> str:
 class Rows(Struct, frozen=True):
     """A table: under its title, rows of cells in aligned columns.
 
-    In text it ends after ``MOST_LINES`` lines with how many more of ``what`` there are; without
-    ``what`` all are shown. A table with ``heads`` has a ``caption`` in HTML, in place of the title.
+    In text it ends after ``MOST_LINES`` lines with how many more of ``what`` there are; with
+    ``newest`` the last lines are shown, and without ``what`` all. A table with ``heads`` has a
+    ``caption`` in HTML, in place of the title.
     """
 
     rows: Sequence[Sequence[str]]
@@ -123,6 +132,7 @@ class Rows(Struct, frozen=True):
     indent: str = GAP
     heads: Sequence[str] = ()
     caption: str = ""
+    newest: bool = False
 
     def lines(self) -> Iterator[str]:
         """The table in text, after an empty line where it has a title."""
@@ -130,7 +140,7 @@ class Rows(Struct, frozen=True):
             yield from ("", self.title)
         rows = [self.heads, *self.rows] if self.heads else self.rows
         if self.what:
-            yield from limited_columns(rows, self.what, self.indent)
+            yield from limited_columns(rows, self.what, self.indent, newest=self.newest)
         else:
             yield from columns(rows, self.indent)
 

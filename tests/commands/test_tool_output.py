@@ -88,6 +88,8 @@ def test_a_join_that_names_no_place_says_where_it_is_taken_to_be(tmp_path: Path)
     words = ("plan", str(path), "bootstrap", "x", "--tokens", "150", "--json")
     assert call(*words).json["warnings"] == ["x is assumed to be in datacenter dc1 and rack r1"]
     assert call(*words, "--dc", "dc0", "--rack", "r2").json["warnings"] == []
+    first = "x is the first node of datacenter dc7, where no keyspace keeps replicas"
+    assert call(*words, "--dc", "dc7", "--rack", "r2").json["warnings"] == [first]
 
 
 def test_an_epoch_without_room_for_more_is_refused(tmp_path: Path) -> None:

@@ -136,7 +136,8 @@ def test_bad_rows(changes: dict[str, object], said: str) -> None:
     [
         (LOCAL.replace("(1 rows)", "(2 rows)"), "line 6 | '(2 rows)' | count"),
         (LOCAL.replace("}\n", "\n"), "line 4: got"),
-        (LOCAL.replace("}\n", "}\n---MORE---\n"), "line 5 | '---MORE---'"),
+        (LOCAL.replace("}\n", "}\n---MORE---\n").replace("(1", "("), "line 7 | '( rows)'"),
+        (LOCAL.partition("(1 rows)")[0] + "---MORE---\n", "line 6 | '---MORE---' | all pages"),
         (LOCAL.replace(" {", " x {"), "line 4 | 'x {"),
         ("[json]\n------\n\n(0 rows)\n", " | 'no row'"),
         ("[]", " | 'no row'"),

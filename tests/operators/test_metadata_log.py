@@ -231,11 +231,15 @@ def test_the_table_that_cqlsh_prints() -> None:
     assert list(differences(directory, parse_metadata(cqlsh(listed), "table"))) == []
     for broken, message in (
         (text.replace("(12 rows)", "(13 rows)"), "line 17 | (13 rows) | the count of rows"),
-        (text.replace("\n\n(12", "\n---MORE---\n(12"), "line 16 | ---MORE---"),
+        (text.partition("(12 rows)")[0] + "---MORE---\n", "line 17 | ---MORE--- | all pages"),
     ):
         with pytest.raises(BadInput) as raised:
             parse_metadata(broken, "log")
         assert says(str(raised.value), message)
+    for cut in range(1, len(rows)):
+        pages = "\n---MORE---\n".join(cqlsh(some)[1:-11] for some in (rows[:cut], rows[cut:]))
+        whole = log(f"{pages}\n({len(rows)} rows)\n").rows
+        assert [(e.epoch, e.text) for e in whole] == [(e.epoch, e.text) for e in entries]
 
 
 def test_lines_may_end_as_on_windows() -> None:

@@ -13,8 +13,14 @@ from kit.errors import BadInput
 from kit.operators.importers.cql import parse_keyspace
 from kit.operators.importers.nodetool import owned_tokens, parse_describering_text
 from kit.operators.importers.opening import import_texts
-from kit.ring.replication import EverywhereStrategy, Keyspace, Replication, SimpleStrategy
-from tests.operators.printing import Host, describering_text, ring_of, ring_text
+from kit.ring.replication import (
+    EverywhereStrategy,
+    Keyspace,
+    NetworkTopologyStrategy,
+    Replication,
+    SimpleStrategy,
+)
+from tests.operators.printing import Host, describering_text, ring_of, ring_text, status_text
 from tests.operators.samples import (
     CASSANDRA,
     NETWORK,
@@ -178,3 +184,19 @@ def test_cut_off_anywhere(length: int) -> None:
     with pytest.raises(BadInput) as caught:
         parse_describering_text(RANGES[:length], "d.txt")
     one_line(caught.value)
+
+
+def test_where_a_datacenter_has_no_replicas_status_is_no_help() -> None:
+    """Ranges do not say who owns a token there; ``nodetool ring`` does."""
+    hosts = [Host("10.0.0.1", (100, 300), "dc1"), Host("10.0.0.2", (200, 400), "dc2")]
+    hosts = [
+        replace(host, host_id=f"0000000{at}" + "-0000" * 3 + "-" + "0" * 12)
+        for at, host in enumerate(hosts, 1)
+    ]
+    only = NetworkTopologyStrategy((("dc1", 1),))
+    files = [("d.txt", describering_text(hosts, only)), ("s.txt", status_text(hosts))]
+    with pytest.raises(BadInput) as caught:
+        import_texts(files)
+    assert says(caught.value, "d.txt | no range with a replica in dc2 | nodetool ring, too")
+    given = import_texts([*files, ("r.txt", ring_text(hosts))])
+    assert given.ring == ring_of(hosts)

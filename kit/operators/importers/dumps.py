@@ -36,6 +36,11 @@ ALLOWED = (
 )
 
 
+MORE = "---MORE---"
+"""What cqlsh asks after each page."""
+ALL_PAGES = "all pages, down to the count of rows"
+
+
 def parse_json_rows(text: str, source: str) -> list[tuple[str, Row]]:
     """Rows of JSON, each with its name in messages. Raises BadInput for no JSON, a wrong count."""
     if text.lstrip()[:1] == "[" and not text.lstrip().startswith("[json]"):
@@ -43,14 +48,16 @@ def parse_json_rows(text: str, source: str) -> list[tuple[str, Row]]:
         assert isinstance(given, list)
         return [_row(row, f"{source} row {at}") for at, row in enumerate(given, 1)]
     rows: list[tuple[str, Row]] = []
-    framed = False
+    framed, page = False, ""
     for number, raw in enumerate(text.split("\n"), 1):
-        line = raw.strip()
-        where = f"{source} line {number}"
+        line, where = raw.strip(), f"{source} line {number}"
+        if line.startswith(MORE):
+            line, page = line.removeprefix(MORE).strip(), where
         count = re.fullmatch(r"\(([0-9]{1,9}) rows?\)", line)
         if count:
             if int(count[1]) != len(rows):
                 raise BadInput(where, line, f"the count of the rows above it, {len(rows)}")
+            page = ""
         elif line.startswith("{"):
             # In its tables cqlsh shows each backslash of a text as two.
             shown = line.replace("\\\\", "\\") if framed else line
@@ -59,6 +66,8 @@ def parse_json_rows(text: str, source: str) -> list[tuple[str, Row]]:
             framed = True
         elif line and not re.fullmatch("-+", line):
             raise bad_line(source, number, line, "a row as one JSON object per line")
+    if page:
+        raise BadInput(page, MORE, ALL_PAGES)
     return rows
 
 

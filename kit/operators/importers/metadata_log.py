@@ -23,6 +23,8 @@ from kit.edge.reading import read_text
 from kit.errors import BadInput
 from kit.operators.importers.cql import parse_map, parse_set
 from kit.operators.importers.dumps import (
+    ALL_PAGES,
+    MORE,
     PRINTED,
     header_names,
     parse_csv_rows,
@@ -293,22 +295,36 @@ def _rows(text: str, source: str, form: str) -> tuple[str, list[Row]]:
 
 
 def _table_rows(text: str, source: str) -> list[tuple[str, Mapping[str, Any]]]:
-    """The rows of cqlsh's table, cut where its rule has crosses: a text may have bars in it."""
-    head, rule, *lines = text.strip("\n").split("\n")
+    """The rows of cqlsh's table, each page of which has a header of its own."""
+    rows: list[tuple[str, Mapping[str, Any]]] = []
+    first, pages = 1, re.split(f"^{MORE}", text, flags=re.MULTILINE)
+    if len(pages) > 1 and not re.search(r"^ *\([0-9]+ rows?\)", pages[-1], re.MULTILINE):
+        where = f"{source} line {text[: text.rindex(MORE)].count(chr(10)) + 1}"
+        raise BadInput(where, MORE, ALL_PAGES)
+    for page in pages:
+        rows += _page_rows(page, source, first, len(rows))
+        first += page.count("\n")
+    return rows
+
+
+def _page_rows(
+    text: str, source: str, first: int, before: int
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The rows of a page, cut where its rule has crosses: a text may have bars in it."""
+    head, rule, *lines = [*text.strip("\n").split("\n"), "", ""]
     bars = [-1, *(at for at, each in enumerate(rule) if each == "+")]
     cuts = [slice(a + 1, b) for a, b in zip(bars, (*bars[1:], None), strict=True)]
     names = [head[cut].strip() for cut in cuts]
-    rows: list[tuple[str, Mapping[str, Any]]] = []
-    for number, line in enumerate(lines, text[: text.index(head)].count("\n") + 3):
+    for number, line in enumerate(lines, first + text[: text.index(head)].count("\n") + 2):
         count = re.fullmatch(r"\(([0-9]{1,9}) rows?\)", line.strip())
-        if not line.strip() or (count and int(count[1]) == len(rows)):
+        if not line.strip() or (count and int(count[1]) == before):
             continue
         if count or any(line[bar : bar + 1] != "|" for bar in bars[1:]):
             raise bad_line(source, number, line, "a row below its columns, then the count of rows")
         cells = [re.sub(r"\\(.)", _unescaped, line[cut].strip()) for cut in cuts]
         row = {n: None if cell == "null" else cell for n, cell in zip(names, cells, strict=True)}
-        rows.append((f"{source} line {number}", row))
-    return rows
+        before += 1
+        yield f"{source} line {number}", row
 
 
 READERS: Mapping[str, Callable[[str, str], list[tuple[str, Mapping[str, Any]]]]] = {

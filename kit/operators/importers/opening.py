@@ -207,7 +207,7 @@ def _with_listed_tokens(nodes: dict[str, Seen], listings: Sequence[Listing]) -> 
     listed = [(listing, owned_tokens(listing.ranges)) for listing in listings if listing.ranges]
     if not listed:
         return nodes
-    _, owners = max(listed, key=lambda listing: len(set(listing[1].values())))
+    chosen, owners = max(listed, key=lambda listing: len(set(listing[1].values())))
     members = [node for node in nodes.values() if node.state != "joining"]
     known = {token for node in members for token in node.tokens or ()}
     for listing, ends in listed:
@@ -218,6 +218,12 @@ def _with_listed_tokens(nodes: dict[str, Seen], listings: Sequence[Listing]) -> 
             raise BadInput(field, odd, f"ranges between the tokens of the ring{SAME}")
     if known:
         return nodes
+    reached = {nodes[name].dc for each in chosen.ranges for name in each.replicas}
+    for node in members:
+        if node.count != 0 and node.dc not in (None, *reached):
+            missing = f"no range with a replica in {node.dc}, where {node.name} is"
+            allowed = "the output of nodetool ring, too, which says who owns each token"
+            raise BadInput(chosen.source, missing, allowed)
     owned: dict[str, list[int]] = {}
     for token, name in sorted(owners.items()):
         owned.setdefault(name, []).append(token)
@@ -275,7 +281,8 @@ def _unseen(listings: Sequence[Listing]) -> Iterator[str]:
     if not dumps:
         for listing in listings:
             if listing.form == "describering":
-                what = "it has only nodes with replicas of the described keyspace"
+                what = "it has only nodes with replicas of the described keyspace, and the first "
+                what += "replica of a range is taken to own its token"
                 yield f"{listing.source}: {what}"
 
 

@@ -3,7 +3,8 @@
 A journal holds whatever a server says; only three kinds of line are read, in the server's wording:
 ``entered `…` transition state``, ``updating topology state: …`` and ``executing global topology
 command …, excluded nodes: …``. Times are those of journalctl (short, with or without fractions, or
-ISO) or of the server's own log. Only the coordinator writes such lines: their host is where it ran.
+ISO) or of the server's own log, also behind a container's time. Only the coordinator writes such
+lines: their host is where it ran.
 
 Times of journalctl's short form have no year. Within one journal January comes behind December; of
 several journals the years are those by which all of them together last the shortest time.
@@ -46,7 +47,7 @@ _SHORT = re.compile(
     r"(?P<time>[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?) (?P<host>\S{1,255}) "
 )
 _ISO = re.compile(
-    r"(?P<stamp>[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,6})?"
+    r"(?P<stamp>[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?"
     r"(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2})?) (?P<host>\S{1,255})? *"
 )
 _LEVEL = re.compile(r"(?:TRACE|DEBUG|INFO|WARN|ERROR) +")
@@ -236,6 +237,8 @@ def _time(head: str, source: str, number: int, line: str) -> tuple[Clock, dateti
         own = _LEVEL.match(head)
         iso = _ISO.match(head, own.end() if own else 0)
         if iso:
+            # A container's log has its own time before the server's line, and no host.
+            own = own or _LEVEL.match(head, iso.start("host"))
             host = "" if own else iso["host"] or ""
             at = datetime.fromisoformat(iso["stamp"].replace(",", "."))
             if iso["zone"] is None:

@@ -295,6 +295,13 @@ def _standing(node: TabletNode) -> str:
     return ", ".join(filter(None, (role, down)))
 
 
+def _beside(line: TabletKeyspace) -> Iterator[str]:
+    if line.views:
+        yield listed(f"{view} is a view of {base}" for view, base in line.views.items())
+    if line.without_tablets:
+        yield f"without tablets: {listed(line.without_tablets)}"
+
+
 def _keyspaces(keyspaces: Sequence[TabletKeyspace]) -> Iterator[Rows]:
     """What keyspaces ask for, and the tablets whose replicas differ from that."""
     rows = [
@@ -307,8 +314,7 @@ def _keyspaces(keyspaces: Sequence[TabletKeyspace]) -> Iterator[Rows]:
             else f"{len(line.differing):,} differ"
             if line.differing
             else "all match the schema",
-            listed((f"{view} is a view of {base}" for view, base in line.views.items()), ""),
-            f"without tablets: {listed(line.without_tablets)}" if line.without_tablets else "",
+            "; ".join(_beside(line)),
         )
         for line in keyspaces
     ]

@@ -428,11 +428,21 @@ def _metadata(given: Namespace) -> Answer:
 def _epochs(history: MetadataHistory) -> Answer:
     first, last = history.epochs[0].epoch, history.epochs[-1].epoch
     rows = [(str(epoch.epoch), epoch.time, epoch.say) for epoch in history.epochs]
+    under_way = _under_way(history, last)
     return Answer(
         {"epochs": history.epochs, "warnings": history.warnings},
         [f"{counted(len(rows), 'epoch')}, {first} to {last}"],
-        [Rows(rows, "epochs")],
+        [Rows(rows, "epochs", newest=True), *([under_way] if under_way.rows else [])],
     )
+
+
+def _under_way(history: MetadataHistory, epoch: int) -> Rows:
+    """The operations that were under way at an epoch."""
+    flights, cms = history.at(epoch)[1], history.reconfiguration(epoch)
+    rows = [(history.title(flight, epoch), f"last step: {flight.steps[-1]}") for flight in flights]
+    rows += [("change of the CMS", cms)] * bool(cms)
+    at = f" at epoch {epoch}"
+    return Rows(rows, title=f"under way{at}" if rows else f"nothing is under way{at}")
 
 
 def _at(history: MetadataHistory, epoch: int) -> Answer:
@@ -447,14 +457,12 @@ def _at(history: MetadataHistory, epoch: int) -> Answer:
         )
         for member in members
     ]
-    rows = [(history.title(flight, epoch), f"last step: {flight.steps[-1]}") for flight in flights]
-    cms = history.reconfiguration(epoch)
-    rows += [("change of the CMS", cms)] * bool(cms)
+    cms = history.reconfiguration(epoch) or None
     return Answer(
-        {"epoch": epoch, "members": members, "under_way": flights, "cms": cms or None},
+        {"epoch": epoch, "members": members, "under_way": flights, "cms": cms},
         [f"epoch {epoch}"],
         [
-            Rows(rows, title="under way" if rows else "nothing is under way"),
+            _under_way(history, epoch),
             Rows(nodes, "nodes", "nodes"),
         ],
     )

@@ -338,7 +338,7 @@ def _resolved(
                 for at, token in enumerate(operation.tokens):
                     ring.space.check(token, f"tokens[{at}]")
             else:
-                ops.validate(ring, keyspaces, resolved[operation])
+                ops.validate(ring, resolved[operation])
         except BadInput as error:
             raise error if len(operations) == 1 else about(operation.text, error) from None
     return resolved

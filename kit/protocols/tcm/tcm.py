@@ -305,7 +305,7 @@ class Tcm(Declared[TcmState]):
         for operation, resolved in self.cluster.resolved.items():
             if metadata.sequence(operation.node) is None:
                 with suppress(BadInput):
-                    ops.validate(metadata.ring, metadata.keyspaces, resolved)
+                    ops.validate(metadata.ring, resolved)
                     operations.append(operation)
         return tuple(operations)
 

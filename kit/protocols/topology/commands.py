@@ -3,6 +3,7 @@
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 
 from kit.commands.answer import GAP, Answer, Part, Rows, listed, wrap
 from kit.commands.parsing import Command, Word, whole
@@ -89,16 +90,27 @@ def _history(given: Namespace) -> Answer:
 
 def _passages(passages: Iterable[Passage]) -> Iterator[str]:
     coordinator = None
-    for passage in passages:
-        if passage.host != coordinator:
+    for (host, _, edge, _), same in groupby(passages, _alike):
+        first, *more = same
+        if host != coordinator:
             yield from [] if coordinator is None else [""]
-            yield f"{'another ' if coordinator else ''}coordinator: {passage.host}"
-            coordinator = passage.host
-        took = "" if passage.seconds is None else f", {passage.seconds:.1f} s"
-        edge = f" ({passage.edge})" if passage.edge not in ("", "happy") else ""
-        yield from wrap(f"{passage.time}  {passage.place}{edge}{took}", GAP)
-        for what in passage.said:
+            yield f"{'another ' if coordinator else ''}coordinator: {host}"
+            coordinator = host
+        lasted = [each.seconds for each in (first, *more) if each.seconds is not None]
+        took = f", {sum(lasted):.1f} s" if lasted else ""
+        way = f" ({edge})" if edge not in ("", "happy") else ""
+        times = f", {len(more) + 1:,} times until {more[-1].time}" if more else ""
+        yield from wrap(f"{first.time}  {first.place}{way}{times}{took}", GAP)
+        said = Counter(what for each in (first, *more) for what in each.said)
+        often = [f"{what} ({count:,} times)" for what, count in said.items()]
+        for what in often if more else first.said:
             yield from wrap(what, GAP * 3, GAP * 4)
+
+
+def _alike(passage: Passage) -> tuple[str, ...]:
+    """What stays have in common that are told as one: a state that is entered again and again."""
+    apart = "" if passage.edge == "again" else passage.time
+    return passage.host, passage.state, passage.edge, apart
 
 
 def short_names(hosts: Iterable[str]) -> dict[str, str]:
@@ -143,10 +155,12 @@ def _parts(report: TopologyReport, short: Mapping[str, str]) -> Iterator[Part]:
     yield from _cases(report, short)
     queue = [
         (
-            f"{entry.kind} {entry.parameters}".rstrip(),
+            entry.kind,
             short.get(entry.node or "", "all nodes"),
             entry.standing,
-            entry.reason + (f": {_hosts(entry.waits_for, short)}" if entry.waits_for else ""),
+            entry.reason
+            + (f": {_hosts(entry.waits_for, short)}" if entry.waits_for else "")
+            + (f" ({entry.parameters})" if entry.parameters else ""),
         )
         for entry in report.queue
     ]

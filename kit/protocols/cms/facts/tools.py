@@ -105,14 +105,14 @@ def submitted(
 
 def _step_of_change(event: str, node: int | None) -> Mapping[str, str]:
     """A step of a change of the members, by the published names; ``?``: no log here has it."""
-    one, what = node_id(node) if node is not None else "", rules.parsed(event)[0]
+    name, what = node_id(node) if node is not None else "", rules.parsed(event)[0]
     steps = {
-        rules.START_ADD: f"StartAddToCMS({one})",
+        rules.START_ADD: f"StartAddToCMS({name})",
         rules.FINISH_ADD: "FinishCMSReconfiguration()",
-        rules.REMOVE: f"RemoveFromCMS({one})",
+        rules.REMOVE: f"RemoveFromCMS({name})",
     }
-    active = f"ActiveTransition{{nodeId={one}, streamCandidates=?}}"
-    active = active if what == rules.FINISH_ADD and one else "null" if what in steps else "?"
+    active = f"ActiveTransition{{nodeId={name}, streamCandidates=?}}"
+    active = active if what == rules.FINISH_ADD and name else "null" if what in steps else "?"
     return {"current": steps.get(what, "?"), "diff": "?", "activeTransition": active}
 
 

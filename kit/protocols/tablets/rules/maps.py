@@ -164,9 +164,20 @@ def shard_on(replicas: Iterable[TabletReplica], host: str) -> int | None:
     return next((replica.shard for replica in replicas if replica.host == host), None)
 
 
+ALTERNATOR = "alternator_"
+"""How keyspaces of Alternator's tables begin. Source: published ``alternator/executor``."""
+
+
 def keyspace_of(table: str) -> str:
-    """The keyspace of a table that goes by ``keyspace.table``; else nothing."""
-    return table.rpartition(".")[0]
+    """The keyspace of a table that goes by ``keyspace.table``; else nothing.
+
+    Names of Alternator's tables may have dots; there the keyspace is called after the table.
+    """
+    dots = [at for at, each in enumerate(table) if each == "."]
+    own = len(ALTERNATOR)
+    if table.startswith(ALTERNATOR) and len(dots) > 1:
+        dots = [at for at in dots if table.startswith(table[own:at], at + 1)][-1:] or dots
+    return table[: dots[0]] if dots else ""
 
 
 def complete(table: str, maps: Mapping[str, TabletMap]) -> TabletMap:

@@ -10,10 +10,11 @@ Source: published ``Transformation`` kinds, ``InProgressSequences`` and ``CMSAdm
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -69,6 +70,10 @@ class Flight(Struct, frozen=True):
     force: bool = False
 
 
+Aftermath: TypeAlias = tuple[Members, tuple[Flight, ...], str]
+"""Everybody, every operation under way, and a change of the CMS in words."""
+
+
 class Epoch(Struct, frozen=True):
     """One epoch of the log in words.
 
@@ -108,7 +113,9 @@ class MetadataHistory:
             self.addresses.setdefault(node.node, [(0, node.address)])
         self.base = self._base()
         fold = _Fold(self)
-        self.epochs = tuple(fold.take(entry) for entry in self.entries)
+        taken = [(fold.take(entry), fold.standing()) for entry in self.entries]
+        self.epochs = tuple(epoch for epoch, _ in taken)
+        self._after = [standing for _, standing in taken]
         self.warnings = (*self._gaps(), *self._unlike(fold))
 
     def name(self, node: int | None, epoch: int) -> str:
@@ -134,29 +141,22 @@ class MetadataHistory:
             raise BadInput("epoch", epoch, f"an epoch of the log: {known[0]} to {known[-1]}")
         return epoch
 
-    def at(self, epoch: int) -> tuple[tuple[Member, ...], tuple[Flight, ...]]:
+    def at(self, epoch: int) -> tuple[Members, tuple[Flight, ...]]:
         """Everybody and every operation under way when an epoch was committed."""
-        at = ((*self.base.values(),), tuple[Flight, ...]())
-        for entry, members, flights in self.walk():
-            if entry.epoch > epoch:
-                break
-            at = members, flights
-        return at
+        return self._standing(epoch)[:2]
 
     def reconfiguration(self, epoch: int) -> str:
         """The change of the CMS that was under way when an epoch was committed; empty: none."""
-        fold = _Fold(self)
-        for entry in self.entries:
-            if entry.epoch <= epoch:
-                fold.take(entry)
-        return fold.cms
+        return self._standing(epoch)[2]
+
+    def _standing(self, epoch: int) -> Aftermath:
+        place = bisect_right(self.epochs, epoch, key=lambda each: each.epoch)
+        return self._after[place - 1] if place else ((*self.base.values(),), (), "")
 
     def walk(self) -> Iterator[tuple[metadata_log.LogEntry, Members, tuple[Flight, ...]]]:
         """Each entry with everybody and every operation under way after it."""
-        fold = _Fold(self)
-        for entry in self.entries:
-            fold.take(entry)
-            yield entry, (*fold.members.values(),), (*fold.flights.values(),)
+        for entry, (members, flights, _) in zip(self.entries, self._after, strict=True):
+            yield entry, members, flights
 
     def _base(self) -> dict[int, Member]:
         """Who was there before the first entry: everybody whose registration is no entry."""
@@ -250,6 +250,15 @@ class _Fold:
         self.last = 0
         self.unseen: set[int] = set()
         """Those whose operation may have gone on in epochs that are missing."""
+        self._known: tuple[Any, ...] = ()
+
+    def standing(self) -> Aftermath:
+        """Who is there and what is under way; what has not changed is the same tuple again."""
+        now = (self.members, self.flights, self.cms)
+        if not self._known or any(a is not b for a, b in zip(now, self._known[0], strict=True)):
+            self._known = now, ((*self.members.values(),), (*self.flights.values(),), self.cms)
+        after: Aftermath = self._known[1]
+        return after
 
     def take(self, entry: metadata_log.LogEntry) -> Epoch:
         """What an entry does, in words."""
@@ -264,7 +273,7 @@ class _Fold:
         if entry.kind in apart:
             return apart[entry.kind](entry, plain)
         if entry.kind == "FORCE_SNAPSHOT":
-            self.flights.clear()
+            self.flights = {}
             self.cms = ""
             self.members = {n: replace(m, tokens=None) for n, m in self.members.items()}
             return self._epoch(entry, plain, "not known")
@@ -286,11 +295,11 @@ class _Fold:
             self._become(entry.node, "JOINED", entry.tokens)
             return self._epoch(entry, f"{name} joins at once, without a plan")
         if entry.kind == "ASSASSINATE":
-            self.flights.pop(entry.node, None)
+            self._ends(entry.node)
             self._become(entry.node, "LEFT", ())
             return self._epoch(entry, f"assassinate {name}: {SENTENCES['assassinate']}")
         if entry.kind == "UNREGISTER":
-            self.members.pop(entry.node, None)
+            self._goes(entry.node)
         return self._epoch(entry, f"{plain}: {name}")
 
     def _altered(self, entry: metadata_log.LogEntry, plain: str) -> Epoch:
@@ -299,7 +308,8 @@ class _Fold:
         for node, dc, rack in moved_racks(entry):
             moves.append(f"{self.name(node)} to {dc}, {rack}")
             if node in self.members:
-                self.members[node] = replace(self.members[node], dc=dc, rack=rack)
+                moved = replace(self.members[node], dc=dc, rack=rack)
+                self.members = {**self.members, node: moved}
         return self._epoch(entry, f"{plain}: {'; '.join(moves)}" if moves else plain)
 
     def _reconfigured(self, entry: metadata_log.LogEntry, plain: str) -> Epoch:
@@ -311,20 +321,20 @@ class _Fold:
         if not entry.kind.startswith("ADVANCE"):
             self.cms = "" if entry.kind.startswith("CANCEL") else _PREPARED
             return self._epoch(entry, plain if entry.node is None else f"{plain}: {name}")
-        told = _CMS_STEP.search(entry.text)
-        if told is None or told[1] not in CMS_STEPS:
+        parts = _CMS_STEP.search(entry.text)
+        if parts is None or parts[1] not in CMS_STEPS:
             self.cms = _NOT_KNOWN_WHERE
             return self._epoch(entry, "the change of the CMS goes on", "not known")
-        step = told[1]
-        left = {"to add": told[2], "to remove": told[3]}
+        step = parts[1]
+        left = {"to add": parts[2], "to remove": parts[3]}
         nodes = {what: [*map(int, re.findall("[0-9]+", text))] for what, text in left.items()}
         if step == "StartAddToCMS":
             nodes = {"adding": nodes["to add"][:1], **nodes, "to add": nodes["to add"][1:]}
         elif step == "RemoveFromCMS":
             nodes["to remove"] = nodes["to remove"][1:]
-        parts = [f"{w} {', '.join(map(self.name, those))}" for w, those in nodes.items() if those]
+        said = [f"{w} {', '.join(map(self.name, those))}" for w, those in nodes.items() if those]
         ended = step == "FinishReconfiguration"
-        self.cms = "" if ended else "; ".join(parts) or "nothing is left to do but to end it"
+        self.cms = "" if ended else "; ".join(said) or "nothing is left to do but to end it"
         return self._epoch(entry, CMS_STEPS[step].format(name))
 
     def name(self, node: int | None) -> str:
@@ -345,7 +355,18 @@ class _Fold:
         name = self.name(node)
         member = self.members.get(node) or Member(node, name, state)
         tokens = [member.tokens, *owns][-1]
-        self.members[node] = replace(member, name=name, state=state, tokens=tokens)
+        news = replace(member, name=name, state=state, tokens=tokens)
+        self.members = {**self.members, node: news}
+
+    def _goes(self, node: int) -> Member | None:
+        gone = self.members.get(node)
+        self.members = {at: each for at, each in self.members.items() if at != node}
+        return gone
+
+    def _ends(self, node: int) -> Flight | None:
+        ended = self.flights.get(node)
+        self.flights = {at: each for at, each in self.flights.items() if at != node}
+        return ended
 
     def _registered(self, entry: metadata_log.LogEntry, _plain: str) -> Epoch:
         where = f" in {entry.dc}, {entry.rack}" if entry.dc else ""
@@ -354,12 +375,12 @@ class _Fold:
             return self._epoch(entry, what, "not known")
         name = self.name(entry.node)
         member = Member(entry.node, name, "REGISTERED", entry.dc, entry.rack, ())
-        self.members[entry.node] = member
+        self.members = {**self.members, entry.node: member}
         return self._epoch(entry, f"{name} registers{where} as node {entry.node}")
 
     def _cancelled(self, entry: metadata_log.LogEntry, name: str) -> Epoch:
         assert entry.node is not None
-        flight = self.flights.pop(entry.node, None)
+        flight = self._ends(entry.node)
         if flight is None:
             say = f"cancel of {name}, which has no operation under way"
             return self._epoch(entry, say, "not known")
@@ -383,9 +404,9 @@ class _Fold:
             tokens = entry.tokens or None
             flight = Flight(kind, node, (), tokens, entry.replaced, entry.force)
         flight = replace(flight, steps=usual[: usual.index(step) + 1])
-        self.flights[node] = flight
+        self.flights = {**self.flights, node: flight}
         if step == "finish":
-            del self.flights[node]
+            self._ends(node)
         self._moved_on(flight, step)
         say = f"{self.history.title(flight, entry.epoch)}, {SENTENCES[step]}"
         if not fits:
@@ -402,7 +423,7 @@ class _Fold:
             return
         tokens = flight.tokens
         if kind == "replace" and flight.replaced is not None:
-            gone = self.members.pop(flight.replaced, None)
+            gone = self._goes(flight.replaced)
             tokens = gone.tokens if gone else None
         if kind == "decommission":
             self._become(node, "LEFT", ())

@@ -33,7 +33,7 @@ from kit.protocols.tcm.rules.metadata import (
 from kit.protocols.tcm.tcm import Crash
 from kit.ring.placements import NamedGroups, Table
 from kit.ring.ranges import Bounds, Line, bounds, label
-from kit.ring.replication import LocalStrategy
+from kit.ring.replication import LocalStrategy, NetworkTopologyStrategy, SimpleStrategy
 from kit.ring.sizes import Sizes
 
 
@@ -347,6 +347,21 @@ def _assumed_place(metadata: Metadata, given: operations.ResolvedOperation) -> l
     return [f"{operation.node} is assumed to be in {' and '.join(assumed)}"] if assumed else []
 
 
+def _new_datacenter(metadata: Metadata, operation: operations.Operation) -> list[str]:
+    """That a newcomer is the first of its datacenter, and which keyspaces keep replicas there."""
+    if operation.dc is None or operation.dc in {n.dc for n in metadata.ring.nodes if n.tokens}:
+        return []
+    said = f"{operation.node} is the first node of datacenter {operation.dc}"
+    there = [
+        keyspace.name
+        for keyspace in metadata.keyspaces
+        if isinstance(keyspace.replication, NetworkTopologyStrategy)
+        and dict(keyspace.replication.factors).get(operation.dc)
+    ]
+    of_all = any(isinstance(each.replication, SimpleStrategy) for each in metadata.keyspaces)
+    return [said if there or of_all else f"{said}, where no keyspace keeps replicas"]
+
+
 def _warnings(
     metadata: Metadata, given: operations.ResolvedOperation, switches: operations.ProtocolSwitches
 ) -> tuple[str, ...]:
@@ -364,6 +379,7 @@ def _warnings(
             counts = f"{now.get(dc, 'enough')} now, {then.get(dc, 'enough')} afterwards"
             warnings.append(f"keyspace {keyspace.name} needs {wanted} replicas{where}: {counts}")
     warnings += _assumed_place(metadata, given)
+    warnings += _new_datacenter(metadata, operation)
     if operation.kind == "assassinate":
         warnings.append("assassinate streams nothing: run a repair afterwards")
     if switches.forces(operation):

@@ -115,7 +115,7 @@ def as_it_stands(given: Imported) -> Snapshot:
     ring, operations = enter(given.ring, operations_of(given))
     snapshot = initial(ring, given.keyspaces, given.epoch)
     for resolved in operations:
-        validate(snapshot.metadata.ring, given.keyspaces, resolved)
+        validate(snapshot.metadata.ring, resolved)
         planned = plan(snapshot.metadata, resolved, ALL_ON)
         operation = resolved.operation
         check_begins(operation, permit(snapshot.metadata, planned, ALL_ON))

@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from kit.errors import BadInput
 from kit.ring.columns import np
-from kit.ring.replication import Keyspace, NetworkTopologyStrategy
 from kit.ring.topology import Node, Ring
 
 Kind = Literal["bootstrap", "decommission", "move", "replace", "removenode", "assassinate"]
@@ -93,21 +92,14 @@ class ResolvedOperation(Struct, frozen=True):
         return self.node if self.target is None else self.target
 
 
-def validate(ring: Ring, keyspaces: tuple[Keyspace, ...], given: ResolvedOperation) -> None:
-    """BadInput names what makes no sense on this ring: a node, a datacenter or a token."""
+def validate(ring: Ring, given: ResolvedOperation) -> None:
+    """BadInput names what makes no sense on this ring: a node or a token."""
     operation, node = given.operation, ring.nodes[given.node]
     if operation.kind in BRINGS and node.tokens:
         raise BadInput("node", node.name, "a name that is not in the ring yet")
     present = node if given.target is None else ring.nodes[given.target]
     if operation.kind != "bootstrap" and not present.tokens:
         raise no_member(ring, present.name)
-    if operation.dc is not None:
-        known = {there.dc for there in ring.nodes if there.tokens}
-        for keyspace in keyspaces:  # one that keeps replicas there, or that a member is in
-            if isinstance(keyspace.replication, NetworkTopologyStrategy):
-                known |= {name for name, _ in keyspace.replication.factors}
-        if operation.dc not in known:
-            raise BadInput("dc", operation.dc, "one of " + _names(sorted(known)))
     earlier: set[int] = set()
     for at, token in enumerate(operation.tokens):
         ring.space.check(token, f"tokens[{at}]")

@@ -106,7 +106,7 @@ def history(
     # Nodes that come later are known from the start, so that a node keeps its code for ever.
     ring, entered = enter(ring, parsed)
     for operation in entered:
-        ops.validate(ring, given, operation)
+        ops.validate(ring, operation)
     metadata = rules.Metadata(epoch, ring, given)
     if not metadata.groups:
         raise BadInput("keyspaces", [k.name for k in given], "at least one that is replicated")
@@ -135,7 +135,7 @@ class _Planner:
         self.stages = [EpochStage(0, metadata.epoch, "before", "", nothing, 0, nowhere, nowhere)]
 
     def run(self, given: ops.ResolvedOperation) -> None:
-        ops.validate(self.metadata.ring, self.metadata.keyspaces, given)
+        ops.validate(self.metadata.ring, given)
         planned = rules.plan(self.metadata, given, self.switches)
         refusal = rules.permit(self.metadata, planned, self.switches)
         if refusal is not None:

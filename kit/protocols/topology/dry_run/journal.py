@@ -11,6 +11,7 @@ from pathlib import Path
 from kit.edge.arguments import checked
 from kit.engine.record import ReadOn, Record, RecordState
 from kit.engine.timeline import Timeline
+from kit.errors import counted
 from kit.protocols.topology.dry_run.history import Passage, topology_history
 from kit.protocols.topology.panels.states import UNDRAWN, diagram
 from kit.protocols.topology.rules.editions import MACHINES
@@ -22,6 +23,9 @@ from kit.views.panel import Panel, Scene
 from kit.views.parts import moved, scroll
 from kit.views.registry import Views
 from kit.widgets.player import Player
+
+MOST_STAYS = 40
+"""Stays that are listed, the last ones."""
 
 
 class Journal(Record):
@@ -83,6 +87,7 @@ def draw_lines(scene: Scene) -> Frag:
     stays = [*enumerate(scene.model.entries[:read])]
     if not stays:
         return h("p", "Nothing has been read yet.", k="no-lines", class_="soft")
+    left_out = len(stays) - MOST_STAYS
     entries = [
         h(
             "li",
@@ -93,15 +98,20 @@ def draw_lines(scene: Scene) -> Frag:
             k=f"stay:{at}",
             class_=f"entry {moved(at == read - 1) or ''}".rstrip(),
         )
-        for at, stay in reversed(stays)
+        for at, stay in reversed(stays[-MOST_STAYS:])
     ]
+    if left_out > 0:
+        words = f"and {counted(left_out, 'earlier stay')}"
+        entries.append(h("li", h("small", words), k="earlier", class_="entry"))
     return scroll("journal", h("ol", entries, class_="log"))
 
 
 def lines_text(scene: Scene) -> str:
     """Write what was read, a line for each."""
-    lines = []
-    for stay in scene.model.entries[: scene.state.read]:
+    read = scene.model.entries[: scene.state.read]
+    left_out = len(read) - MOST_STAYS
+    lines = [f"  {counted(left_out, 'stay')} before these"] if left_out > 0 else []
+    for stay in read[-MOST_STAYS:]:
         lines.append(f"  {stay.time} {stay.host}: {stay.place}")
         lines += [f"      {words}" for words in stay.said]
     return "\n".join(lines) or "  nothing has been read yet"

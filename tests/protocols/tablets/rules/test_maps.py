@@ -17,6 +17,7 @@ from kit.protocols.tablets.rules.maps import (
     first_token,
     group,
     has_replica,
+    keyspace_of,
     last_token,
     last_tokens,
     merged,
@@ -228,3 +229,23 @@ def test_new_replicas_fit_the_kind(
     """What a server writes of each kind is taken, in any order; what no kind does is a fault."""
     one = TabletMap("ks.t", (Tablet(INT64_HIGH, old, new, stage, kind),))
     assert [said in fault.allowed for fault in faults(one)] == [True] * bool(said)
+
+
+@pytest.mark.parametrize(
+    ("table", "keyspace"),
+    [
+        ("ks.t", "ks"),
+        ("t", ""),
+        ("alternator_t.t", "alternator_t"),
+        ("alternator_My-Orders.v2.My-Orders.v2", "alternator_My-Orders.v2"),
+        ("alternator_My-Orders.v2.My-Orders.v2:by.date", "alternator_My-Orders.v2"),
+        ("alternator_My-Orders.v2.My-Orders.v2!:by.date", "alternator_My-Orders.v2"),
+        ("alternator_a.a.a.a", "alternator_a.a"),
+        ("alternator_a.a.a.a:x", "alternator_a.a"),
+        ("alternator_usertable.usertable", "alternator_usertable"),
+        ("alternator_of_mine.t", "alternator_of_mine"),
+    ],
+)
+def test_the_keyspace_of_a_table(table: str, keyspace: str) -> None:
+    """Alternator's tables may have dots in their names, and have a keyspace called after each."""
+    assert keyspace_of(table) == keyspace

@@ -422,3 +422,14 @@ def test_files_that_do_not_tell_enough_get_one_line(tmp_path: Path) -> None:
     cut.write_text("\n".join(lines[lines.index("Epoch: 42") :]), "utf-8")
     assert "also give dumpdirectory --tokens" in bad("explain", str(cut))
     assert call("explain", str(cut), FILES[1]).status == 0
+
+
+def test_the_first_node_of_a_datacenter_joins(tmp_path: Path) -> None:
+    """Before any keyspace names it: so a datacenter is added."""
+    drive = Driver(cluster(3, ("bootstrap 10.0.0.11 --tokens 1500 --dc dc2 --rack r1",)))
+    [begin] = (action.action for action in drive.model.to_begin(drive.state))
+    for each in (begin, *[Advance("10.0.0.11")] * 3):
+        assert drive.bring_about(each)
+    m, s = drive.model, drive.state
+    answers = explained(tmp_path, rows(entries(m, s)), directory=listed(m, s))
+    assert answers.verdict == "explained"

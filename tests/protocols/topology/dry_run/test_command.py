@@ -64,6 +64,25 @@ def test_journals() -> None:
     assert [p["state"] for p in passages][-1] == "write_both_read_new"
 
 
+def test_a_state_that_is_entered_again_and_again_is_told_once(tmp_path: Path) -> None:
+    """How often, until when and how long in all; what else was said is counted."""
+    line = "2026-02-01T10:{:02}:{:02}Z n1 scylla[1]:  [shard 0: gms] raft_topology - {}\n"
+    said = ("entered `tablet migration` transition state", "updating topology state: a plan")
+    rows = [
+        line.format(at, 10 * part, words) for at in range(50) for part, words in enumerate(said)
+    ]
+    (log := tmp_path / "n1.log").write_text("".join(rows), "utf-8")
+    again = "tablet_migration (again)"
+    assert call("topology", str(log)).out.splitlines() == [
+        "coordinator: n1",
+        "  2026-02-01 10:00:00Z  tablet_migration, 60.0 s",
+        "      a plan",
+        f"  2026-02-01 10:01:00Z  {again}, 49 times until 2026-02-01 10:49:00Z, 2880.0 s",
+        "      a plan (49 times)",
+    ]
+    assert len(call("topology", str(log), "--json").json["passages"]) == 50
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
