@@ -286,7 +286,7 @@ def led_on(
     return None
 
 
-MOST_SEARCHED = 2_000
+MOST_SEARCHED = 500
 """States in which a goal is looked for that a fair schedule did not come to."""
 CLEAN = "clean"
 STEPS = 100

@@ -87,7 +87,7 @@ def test_what_does_not_come_to_its_goal_is_found(edges: Any, why: str) -> None:
     assert fuzz(model, range(5), steps=1, within=0).findings == ()
 
 
-@pytest.mark.parametrize(("rungs", "found"), [(30, False), (1_000, False), (3_000, True)])
+@pytest.mark.parametrize(("rungs", "found"), [(30, False), (400, False), (1_000, True)])
 def test_a_goal_that_takes_luck_is_not_broken(rungs: int, found: bool) -> None:
     """No schedule comes to it, but it stays in reach: a small search from there says so, too.
 
