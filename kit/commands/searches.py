@@ -476,9 +476,7 @@ def _run(model: Model[Any, Any], actions: Actions) -> Rows:
 
 
 SET = "set a parameter, such as nodes=4 (repeatable)"
-SWITCH = (
-    "switch a safeguard off, by name or id; without -p, in the smallest configuration that needs it"
-)
+SWITCH = "switch a safeguard off, by name or id; without -p, in a small configuration that needs it"
 CONFIGURATION = (
     MODEL,
     Word("-p --parameter", "NAME=VALUE", SET, several=True),

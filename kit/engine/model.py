@@ -68,7 +68,8 @@ class Safeguard(Struct, frozen=True):
     """A rule of the protocol that can be switched off, to see what it is for.
 
     ``protects`` names the invariants that break without it (``INV-QI``), ``smallest`` the
-    parameters of the smallest configuration in which one of them does. For others of them
+    parameters of the configuration in which one of them does: a small one, though some have a node
+    or a fault more than the break needs, for the story that a lesson tells. For others of them
     ``wider`` says what they need besides, and ``later`` are configurations in which something has
     happened before. What a search shows to hold without it is ``kept`` anyhow; a safeguard that
     protects nothing is redundant.

@@ -120,7 +120,7 @@ def side_by_side(first: str, second: str, *safeguards: str) -> Sheet:
     """Show what breaks first in two models with the same safeguards, with one safeguard off at a
     time.
 
-    ``safeguards`` are ids, such as ``S-05``. Each search uses the smallest configuration that the
+    ``safeguards`` are ids, such as ``S-05``. Each search uses the small configuration that the
     model names for the safeguard. The last row is that of the first safeguard, with every safeguard
     on.
 

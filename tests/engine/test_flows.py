@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kit.engine.compose import Product
-from kit.engine.flows import Flow, flow_table, flows
+from kit.engine.flows import Flow, flow_table, flows, whose
 from kit.engine.model import Model
 from kit.engine.network import DeliverMessage, DropMessage, NetworkOptions
 from kit.engine.registry import build, entries, fuzzing_of
@@ -117,3 +117,20 @@ def test_what_is_said_to_move_does_somewhere(name: str) -> None:
         if met >= wanted:
             break
     assert met >= wanted
+
+
+@pytest.mark.parametrize(
+    ("key", "names", "owner"),
+    [
+        ("n:A:100", ("A", "B"), "A"),
+        ("t:A:B", ("A", "B"), "B"),
+        ("t:B:A", ("A", "B"), "A"),
+        ("n:10:100", ("10",), "10"),
+        ("node:7", ("7",), "7"),
+        ("t:fe80::1:5", ("fe80::1",), "fe80::1"),
+        ("log", (), "log"),
+    ],
+)
+def test_whose_a_place_is(key: str, names: tuple[str, ...], owner: str) -> None:
+    """The last part that is a name, also if another node's stands before it."""
+    assert whose(key, names) == owner

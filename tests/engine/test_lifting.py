@@ -107,3 +107,17 @@ def test_what_bounds_the_inner_model_bounds_the_whole(monkeypatch: pytest.Monkey
     monkeypatch.setattr(Office, "set_up", bounded)
     assert Office().bounds == (CLOSED,)
     assert check(Office()).bound == CLOSED.reason
+
+
+class Annexe(Office):
+    """The same office elsewhere: what it says of its actions is what the first one says."""
+
+    name = "annexe"
+
+
+def test_a_model_that_goes_on_from_it_takes_nothing_over_again() -> None:
+    """Decisions are for office hours there, too."""
+    m = Annexe()
+    assert m.decide(m.start(), True) == CLOSED
+    assert Annexe.acts.keys() == Office.acts.keys()
+    assert check(m).states == check(Office()).states

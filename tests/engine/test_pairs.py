@@ -141,3 +141,20 @@ def test_what_is_no_function_is_refused(part: str) -> None:
     """Before anything is done with it."""
     with pytest.raises(BadType, match=f"^{part} of a Rule: got 7; allowed: a function"):
         old_rule(**{**PARTS, part: 7})
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        ("candidates", lambda s, more: ()),
+        ("condition", lambda s: None),
+        ("effect", lambda s, action, more: s),
+    ],
+)
+def test_a_function_that_takes_something_else_is_named_where_it_is_given(
+    name: str, function: Any
+) -> None:
+    """Before anybody calls it."""
+    three = {"candidates": candidates, "condition": lambda s, a: None, "effect": lambda s, a: s}
+    with pytest.raises(BadInput, match=f"{name} of up"):
+        old_rule(action=Up, kind="up", **{**three, name: function})

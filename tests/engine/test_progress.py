@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kit.engine.check import check
-from kit.engine.progress import Cell, ProgressBar, Terminal, shown
+from kit.engine.progress import Cell, ProgressBar, Terminal, seldom, shown
 from kit.protocols.twophase.twophase import TwoPhase
 
 WORDS = "{done:,} states, {now:,} now"
@@ -123,3 +123,15 @@ def test_a_callback_a_bar_or_nothing() -> None:
     with shown(True, WORDS) as told:
         assert isinstance(told, ProgressBar)
     assert check(TwoPhase(), progress=True).complete
+
+
+def test_who_counts_quickly_is_told_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first count, then one in each tenth of a second."""
+    clock, told = Clock(), list[int]()
+    clock.now = 5.0
+    monkeypatch.setattr("kit.engine.progress.monotonic", clock)
+    tell = seldom(lambda done, total: told.append(done))
+    for moment, done in ((5.0, 1), (5.05, 2), (5.0999, 3), (5.2, 4), (5.29, 5), (5.4, 6)):
+        clock.now = moment
+        tell(done, 9)
+    assert told == [1, 4, 6]
