@@ -32,7 +32,7 @@ def dumped(
     lines = [head]
     for at, row in enumerate(rows, 1):
         state, request, replaced = (*row.split(), "", "")[:3]
-        tokens = f"\"{{'{at}'}}\"" if state != "none" else ""
+        tokens = f"\"{{'{at}'}}\"" if state not in ("none", "left") else ""
         request_id = f"{at:08x}-0000-11f0-8000-000000000001" if request else ""
         of = host(int(replaced)) if replaced else ""
         lines.append(
@@ -216,3 +216,13 @@ def test_a_zero_token_node_votes_but_has_no_data(tmp_path: Path) -> None:
     assert (levels["ONE"], levels["TWO"], levels["QUORUM"]) == (
         *("available", "unavailable", "unavailable"),
     )
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_who_has_left_is_no_member(edition: Edition, tmp_path: Path) -> None:
+    """Nor can anybody lose it: its host id is not known."""
+    path = dumped(tmp_path, "normal", "normal", "normal", "left", transition="")
+    cluster, _ = open_cluster(path, lost=[host(1)], factors={"dc1": 3})
+    assert [node.name for node in cluster.nodes] == [host(number) for number in (1, 2, 3)]
+    with pytest.raises(BadInput, match="--lost: got"):
+        open_cluster(path, lost=[host(4)], factors={"dc1": 3})

@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kit.engine.registry import build
 from kit.protocols.tablets.resize import ResizeState
@@ -163,3 +164,18 @@ def test_the_default_schedule_splits_the_table(edition: Edition) -> None:
         state = model.act(state, action)
     assert state.map.count == {"documents": 4, "server": 2}[edition]
     assert {view.count for view in state.views} == {state.map.count}
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_another_decision_has_another_number(edition: Edition) -> None:
+    """A promise that every decision keeps: one that takes the number of another breaks it."""
+    model: Any = build("resize", {"edition": edition})
+    before, grown = model.start(), played(model, "grow")
+    decided = played(model, "grow", "resize")
+    assert (decided.map.resize_type, decided.map.resize_seq_number) == ("split", 1)
+    assert model.numbers(grown, None, decided) is None
+    same = decided.but(map=replace(decided.map, resize_seq_number=0))
+    assert model.numbers(grown, None, same) == "another decision has the same number"
+    assert model.numbers(before, None, grown) is None
+    jumps = decided.but(map=replace(decided.map, resize_seq_number=3))
+    assert model.numbers(grown, None, jumps) == "resize_seq_number went from 0 to 3"

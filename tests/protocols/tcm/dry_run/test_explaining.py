@@ -18,7 +18,8 @@ from kit.engine.explain import Answers, Question
 from kit.errors import BadInput
 from kit.operators.importers.data_placements import is_placements, parse_placements
 from kit.protocols.tcm.cluster import Driver, TcmCluster
-from kit.protocols.tcm.dry_run.explaining import of_log
+from kit.protocols.tcm.dry_run.explaining import _is_known, of_log
+from kit.protocols.tcm.dry_run.metadata_log import Flight, Member
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.tools import directory, kind_of
 from kit.protocols.tcm.parameters import TcmParameters
@@ -433,3 +434,21 @@ def test_the_first_node_of_a_datacenter_joins(tmp_path: Path) -> None:
     m, s = drive.model, drive.state
     answers = explained(tmp_path, rows(entries(m, s)), directory=listed(m, s))
     assert answers.verdict == "explained"
+
+
+@pytest.mark.parametrize(
+    ("kind", "tokens", "known"),
+    [
+        ("decommission", None, True),
+        ("replace", None, True),
+        ("bootstrap", None, False),
+        ("bootstrap", (7,), True),
+        ("move", None, False),
+    ],
+)
+def test_an_operation_is_known_by_the_tokens_that_it_brings(
+    kind: Any, tokens: tuple[int, ...] | None, known: bool
+) -> None:
+    """Who leaves, or takes a place over, brings none."""
+    members = (Member(1, "10.0.0.1", "JOINED", "dc1", "r1", (100,)),)
+    assert _is_known(members, [Flight(kind, 1, ("prepare",), tokens)]) is known
