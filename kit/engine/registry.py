@@ -245,11 +245,15 @@ def entry_of(name: str) -> Entry:
 
 @checked
 def registered(model: Model[Any, Any]) -> Entry | None:
-    """The entry that a model is made by; None for another one, also where it has the same name."""
+    """The entry that a model is made by, or the model that it goes on from.
+
+    None for another one, also where it has the same name.
+    """
     if model.name not in model_names():
         return None
     entry = entry_of(model.name)
-    return entry if isinstance(model.parameters, entry.parameters) else None
+    goes_on = isinstance(entry.build, type) and isinstance(model, entry.build)
+    return entry if goes_on or isinstance(model.parameters, entry.parameters) else None
 
 
 @checked

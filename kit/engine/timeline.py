@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from kit import __version__
 from kit.edge.arguments import checked, finite, whole_number
@@ -20,7 +21,7 @@ from kit.engine.model import Model, Monitor, Property, Verdict, fingerprint, ver
 from kit.engine.parameters import edition_in
 from kit.engine.patience import patient
 from kit.engine.purity import blaming, check_seen, check_start, check_told, is_own, suggested_by
-from kit.engine.registry import former_for, made_again
+from kit.engine.registry import former_for, made_again, registered
 from kit.engine.trace import MOST_STEPS, RecordedStep, Trace, action_from, model_of, trace_of
 from kit.errors import BadInput, BadType, Refused, shorten
 
@@ -533,7 +534,10 @@ class Timeline:
             for number, recorded in enumerate(trace.steps):
                 off = trace.off if recorded.off is UNSET else recorded.off
                 if off not in models:
-                    models[off] = made_again(timeline.model, trace.parameters, off)
+                    if model is None or registered(model):
+                        models[off] = model_of(replace(trace, off=off))
+                    else:
+                        models[off] = made_again(model, trace.parameters, off)
                 timeline._replay(recorded, number, models[off])
         except BadInput as error:
             written = list(timeline.notes)

@@ -177,8 +177,10 @@ def shortest(timeline: Timeline) -> PosedQuestion:
     Raises KitError when no run breaks anything, or the model is too large.
     """
     model = timeline.model
-    if (violation := _searched(model).violation) is None:
-        raise KitError(f"predict: no run of {model.name} breaks anything")
+    result = _searched(model)
+    if (violation := result.violation) is None:
+        within = f" within {result.bound}; nothing beyond it was searched" if result.bound else ""
+        raise KitError(f"predict: no run of {model.name} breaks anything{within}")
     run, steps = Timeline.along(model, violation.actions), len(violation.actions)
     first = max(1, steps - 2)
     return posed(
@@ -230,8 +232,11 @@ def _searched(model: Model[Any, Any], judged: tuple[()] | None = None) -> Result
     if result.interrupted and not is_over():  # by a keyboard
         raise KeyboardInterrupt
     if result.violation is None and not result.complete:
-        most = f"{_MOST:,} states, or more than can be searched in {_SECONDS:g} seconds"
-        raise KitError(f"predict: {model.name} has more than {most}")
+        most = (
+            f"has more than {_MOST:,} states, or more than can be searched in {_SECONDS:g} seconds"
+        )
+        most = "needs more memory than there is" if result.short else most
+        raise KitError(f"predict: {model.name} {most}")
     return result
 
 

@@ -90,6 +90,11 @@ def test_a_join_that_names_no_place_says_where_it_is_taken_to_be(tmp_path: Path)
     assert call(*words, "--dc", "dc0", "--rack", "r2").json["warnings"] == []
     first = "x is the first node of datacenter dc7, where no keyspace keeps replicas"
     assert call(*words, "--dc", "dc7", "--rack", "r2").json["warnings"] == [first]
+    beside = ("--while", "bootstrap y --tokens 450 --dc dc7 --rack r1")
+    assert call(*words, "--dc", "dc7", "--rack", "r2", *beside).json["warnings"] == []
+    everywhere = ("--keyspace", 'all={"class": "EverywhereStrategy"}')
+    said = call(*words, "--dc", "dc7", "--rack", "r2", *everywhere).json["warnings"]
+    assert "x is the first node of datacenter dc7" in said
 
 
 def test_an_epoch_without_room_for_more_is_refused(tmp_path: Path) -> None:

@@ -238,8 +238,13 @@ def test_the_table_that_cqlsh_prints() -> None:
         assert says(str(raised.value), message)
     for cut in range(1, len(rows)):
         pages = "\n---MORE---\n".join(cqlsh(some)[1:-11] for some in (rows[:cut], rows[cut:]))
-        whole = log(f"{pages}\n({len(rows)} rows)\n").rows
-        assert [(e.epoch, e.text) for e in whole] == [(e.epoch, e.text) for e in entries]
+        for last in ("\n", "\n---MORE---\n\n"):  # cqlsh prints no table for a page without rows
+            whole = log(f"{pages}{last}({len(rows)} rows)\n").rows
+            assert [(e.epoch, e.text) for e in whole] == [(e.epoch, e.text) for e in entries]
+    for last, message in (("(13 rows)\n", "(13 rows)"), ("foo\n\n(12 rows)\n", "foo")):
+        with pytest.raises(BadInput) as raised:
+            log(f"{cqlsh(rows)[:-10]}---MORE---\n\n{last}")
+        assert says(str(raised.value), f"log line 19 | {message}")
 
 
 def test_lines_may_end_as_on_windows() -> None:

@@ -312,14 +312,18 @@ def _page_rows(
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The rows of a page, cut where its rule has crosses: a text may have bars in it."""
     head, rule, *lines = [*text.strip("\n").split("\n"), "", ""]
+    first += len(text) - len(text.lstrip("\n"))
+    if not re.fullmatch(r"-+(\+-+)+ *", rule):  # a page without rows has no header
+        lines, head, rule = [head, rule, *lines], "", ""
+        first -= 2
     bars = [-1, *(at for at, each in enumerate(rule) if each == "+")]
     cuts = [slice(a + 1, b) for a, b in zip(bars, (*bars[1:], None), strict=True)]
     names = [head[cut].strip() for cut in cuts]
-    for number, line in enumerate(lines, first + text[: text.index(head)].count("\n") + 2):
+    for number, line in enumerate(lines, first + 2):
         count = re.fullmatch(r"\(([0-9]{1,9}) rows?\)", line.strip())
         if not line.strip() or (count and int(count[1]) == before):
             continue
-        if count or any(line[bar : bar + 1] != "|" for bar in bars[1:]):
+        if count or not head or any(line[bar : bar + 1] != "|" for bar in bars[1:]):
             raise bad_line(source, number, line, "a row below its columns, then the count of rows")
         cells = [re.sub(r"\\(.)", _unescaped, line[cut].strip()) for cut in cuts]
         row = {n: None if cell == "null" else cell for n, cell in zip(names, cells, strict=True)}

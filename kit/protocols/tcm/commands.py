@@ -24,7 +24,7 @@ from kit.operators.importers.ringfile import read_sizes, sizes_of_nodes
 from kit.operators.workload import DRY_RUN_AS_JSON, DRY_RUN_IN_WORDS, check_work
 from kit.protocols.tcm.dry_run import plan as planning
 from kit.protocols.tcm.dry_run.history import forced, operations_of
-from kit.protocols.tcm.dry_run.metadata_log import MetadataHistory, history_of
+from kit.protocols.tcm.dry_run.metadata_log import PREPARED, MetadataHistory, history_of
 from kit.protocols.tcm.parameters import OPTIONS, operation_of, parse_operation, read_words
 from kit.protocols.tcm.rules.operations import EDITIONS, LEVELS, Operation
 from kit.ring.ranges import Bounds, label
@@ -440,7 +440,7 @@ def _under_way(history: MetadataHistory, epoch: int) -> Rows:
     """The operations that were under way at an epoch."""
     flights, cms = history.at(epoch)[1], history.reconfiguration(epoch)
     rows = [(history.title(flight, epoch), f"last step: {flight.steps[-1]}") for flight in flights]
-    rows += [("change of the CMS", cms)] * bool(cms)
+    rows += [("perhaps " * (cms == PREPARED) + "a change of the CMS", cms)] * bool(cms)
     at = f" at epoch {epoch}"
     return Rows(rows, title=f"under way{at}" if rows else f"nothing is under way{at}")
 

@@ -102,7 +102,7 @@ def _passages(passages: Iterable[Passage]) -> Iterator[str]:
         times = f", {len(more) + 1:,} times until {more[-1].time}" if more else ""
         yield from wrap(f"{first.time}  {first.place}{way}{times}{took}", GAP)
         said = Counter(what for each in (first, *more) for what in each.said)
-        often = [f"{what} ({count:,} times)" for what, count in said.items()]
+        often = [f"{w} ({n:,} times)" if n > 1 else w for w, n in said.items()]
         for what in often if more else first.said:
             yield from wrap(what, GAP * 3, GAP * 4)
 

@@ -39,7 +39,7 @@ PLAIN = {
     "TRIGGER_SNAPSHOT": "every node stores a snapshot",
     "SCHEMA_CHANGE": "the schema changes",
     "PREPARE_SIMPLE_CMS_RECONFIGURATION": "another node is to take the place of a CMS member",
-    "PREPARE_COMPLEX_CMS_RECONFIGURATION": "the CMS is to have other members",
+    "PREPARE_COMPLEX_CMS_RECONFIGURATION": "a change of the CMS is prepared, if it needs one",
     "CANCEL_CMS_RECONFIGURATION": "the change of the CMS is given up",
 }
 Standing = Literal["as expected", "out of order", "not known"]
@@ -228,7 +228,8 @@ _CMS_STEP = re.compile(
     r" current=(\w+)\(.* diff=Diff\{additions=\[([^]]*)\], removals=\[([^]]*)\]\}"
 )
 _OF_CMS = [kind for kind in metadata_log.KINDS if kind.endswith("_CMS_RECONFIGURATION")]
-_PREPARED = "prepared; which members change, if any, the log tells only at the next step"
+PREPARED = "prepared; which members change, if any, the log tells only at the next step"
+"""Where no member has to change, nothing is under way then (``PrepareCMSReconfiguration``)."""
 _NOT_KNOWN_WHERE = "where it stands is not known"
 CMS_STEPS = {
     "StartAddToCMS": "{} joins the CMS: it is written to, and copies the log",
@@ -319,7 +320,7 @@ class _Fold:
         """
         name = self.name(entry.node)
         if not entry.kind.startswith("ADVANCE"):
-            self.cms = "" if entry.kind.startswith("CANCEL") else _PREPARED
+            self.cms = "" if entry.kind.startswith("CANCEL") else PREPARED
             return self._epoch(entry, plain if entry.node is None else f"{plain}: {name}")
         parts = _CMS_STEP.search(entry.text)
         if parts is None or parts[1] not in CMS_STEPS:

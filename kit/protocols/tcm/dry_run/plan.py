@@ -33,7 +33,7 @@ from kit.protocols.tcm.rules.metadata import (
 from kit.protocols.tcm.tcm import Crash
 from kit.ring.placements import NamedGroups, Table
 from kit.ring.ranges import Bounds, Line, bounds, label
-from kit.ring.replication import LocalStrategy, NetworkTopologyStrategy, SimpleStrategy
+from kit.ring.replication import LocalStrategy, NetworkTopologyStrategy
 from kit.ring.sizes import Sizes
 
 
@@ -349,7 +349,8 @@ def _assumed_place(metadata: Metadata, given: operations.ResolvedOperation) -> l
 
 def _new_datacenter(metadata: Metadata, operation: operations.Operation) -> list[str]:
     """That a newcomer is the first of its datacenter, and which keyspaces keep replicas there."""
-    if operation.dc is None or operation.dc in {n.dc for n in metadata.ring.nodes if n.tokens}:
+    others = (node.dc for node in metadata.ring.nodes if node.name != operation.node)
+    if operation.dc is None or operation.dc in others:
         return []
     said = f"{operation.node} is the first node of datacenter {operation.dc}"
     there = [
@@ -358,7 +359,8 @@ def _new_datacenter(metadata: Metadata, operation: operations.Operation) -> list
         if isinstance(keyspace.replication, NetworkTopologyStrategy)
         and dict(keyspace.replication.factors).get(operation.dc)
     ]
-    of_all = any(isinstance(each.replication, SimpleStrategy) for each in metadata.keyspaces)
+    by_place = NetworkTopologyStrategy, LocalStrategy
+    of_all = any(not isinstance(each.replication, by_place) for each in metadata.keyspaces)
     return [said if there or of_all else f"{said}, where no keyspace keeps replicas"]
 
 

@@ -88,7 +88,7 @@ def _flights(scene: Scene) -> Iterator[tuple[str, str, str]]:
         what = f"{flight.kind} {title}".rstrip()
         yield m.history.name(flight.node, epoch), what, flight.steps[-1]
     if cms := m.history.reconfiguration(epoch):
-        yield "the CMS", "change of its members", cms
+        yield "the CMS", "perhaps " * (cms == logs.PREPARED) + "a change of its members", cms
 
 
 def _tokens(member: logs.Member) -> str:
@@ -98,7 +98,7 @@ def _tokens(member: logs.Member) -> str:
 def _badges(scene: Scene) -> Badges:
     yield "epoch", f"epoch {scene.model.epoch(scene.state)}", "plain"
     yield "read", f"{scene.state.read} of {len(scene.model.entries)} read", "plain"
-    flights = len([*_flights(scene)])
+    flights = sum(last != logs.PREPARED for _, _, last in _flights(scene))
     yield "flights", f"{counted(flights, 'operation')} under way", "busy" if flights else "plain"
 
 

@@ -49,25 +49,30 @@ APPLY, ANSWER, REQUEST = (
 CRASH, RESTART = Topology.crash_member.struct, Topology.restart_member.struct
 
 
-def _dies(m: Topology, s: Any, node: str) -> bool:
-    """Whether the next request is about a node that is dead."""
+def _dies(m: Topology, s: Any) -> int:
+    """The node that the next request removes or replaces, which has to be dead for it (a mask)."""
     dead = {"remove": "node", "replace": "replaced"}
     following = m.plan.requests[s.made : s.made + 1]
-    return any(m.number(node) == getattr(a, dead.get(a.kind, ""), None) for a in following)
+    return sum(1 << getattr(each, dead[each.kind]) for each in following if each.kind in dead)
 
 
 def in_one_order(m: Topology, s: Any) -> Iterator[tuple[Any, Any]]:
     """What may happen, of the orders in which nodes apply and answer only one.
 
     Who has applied more can do no less, so that comes first. Answers change nothing for each other.
-    A node dies only where it is to be removed or replaced next, and then for good.
+    A node dies only where it is to be removed or replaced next, which is then asked for at once,
+    and for good.
     """
+    gone = _dies(m, s)
     ready = [
         each
         for each in m.successors(s)
         if type(each[0]) is not RESTART
-        and (type(each[0]) is not CRASH or _dies(m, s, each[0].node))
+        and (type(each[0]) is not CRASH or gone >> m.number(each[0].node) & 1)
     ]
+    if gone & ~s.up & ~m.start_down:
+        asked = [each for each in ready if type(each[0]) is REQUEST]
+        ready = asked or ready
     applied = [each for each in ready if type(each[0]) is APPLY]
     answers = [each for each in ready if type(each[0]) is ANSWER]
     others = (each for each in ready if type(each[0]) not in (APPLY, ANSWER))
@@ -90,10 +95,9 @@ SIGHT = Sight(
 def of_journals(
     files: Sequence[Readable], edition: Edition, anonymize: bool
 ) -> tuple[tuple[Question, ...], tuple[str, ...]]:
-    """The question whether the states of journals follow one another, and lines to read first.
+    """The questions whether the states of journals follow one another, and lines to read first.
 
-    Raises BadInput for a file that is no journal, a state that is not modelled, or too many
-    operations.
+    Raises BadInput for a file that is no journal, or a state that is not modelled.
     """
     if anonymize:
         raise BadInput(
@@ -109,16 +113,21 @@ def of_journals(
     about = [
         f"{len(seen):,} of {len(entries):,} lines name a state",
         f"no journal gives the number of nodes; in the model, {STAY} nodes do not change",
+        "assumed: no node dies except those that others remove or replace",
     ]
+    edges = [*_edges(operations)]
+    seen[0] = replace(seen[0], after_gap=True)
     questions = list[Question]()
     for first in range(0, len(operations), MOST_OPERATIONS):
         part = operations[first : first + MOST_OPERATIONS]
         count = sum(map(len, part))
-        those, seen, stays = seen[:count], seen[count:], stays[count:]
-        those[0] = replace(those[0], after_gap=True)
-        whole = len(part) == len(operations)
-        name = "journals" if whole else f"operations {first + 1} to {first + len(part)}"
-        models = _models(part, edition)
+        those, seen = seen[:count], seen[count:]
+        if seen:  # all of them have come to an end before the next one begins
+            those.append(replace(seen[0], values={"state": ""}))
+        last = first + len(part)
+        name = f"operation {last}" if len(part) == 1 else f"operations {first + 1} to {last}"
+        name = "journals" if len(part) == len(operations) else name
+        models = _models(part, edges[first:last], edition)
         questions.append(Question(name, tuple(those), tuple((model, SIGHT) for model in models)))
     if len(questions) > 1:
         about.append(
@@ -170,7 +179,9 @@ def _edges(operations: Sequence[list[Passage]]) -> Iterator[set[tuple[str, str]]
         yield {("", state) for state in states} | {(a, b) for a, b in pairwise(path) if a != b}
 
 
-def _models(operations: Sequence[list[Passage]], edition: Edition) -> Iterator[Topology]:
+def _models(
+    operations: Sequence[list[Passage]], edges: Sequence[set[tuple[str, str]]], edition: Edition
+) -> Iterator[Topology]:
     """A model for each row of operations that may have the states, the likeliest first."""
     owned = {
         name: {
@@ -181,14 +192,17 @@ def _models(operations: Sequence[list[Passage]], edition: Edition) -> Iterator[T
         for name in (TRACK, *OPERATIONS)
         if name in MACHINES[edition]
     }
-    # Where no machine has all of it, those that have the most are tried.
+    # Where no machine has all of it, those that have the most are tried; of equal machines one is.
+    alike = {frozenset(own): name for name, own in reversed(owned.items())}
     fitting = []
-    for stretch in _edges(operations):
-        most = max(len(stretch & own) for own in owned.values())
-        fitting.append([name for name, own in owned.items() if len(stretch & own) == most])
+    for stretch in edges:
+        most = max(len(stretch & own) for own in alike)
+        fitting.append([n for own, n in reversed(alike.items()) if len(stretch & own) == most])
     stays = [stay for each in operations for stay in each]
     backs = sum(stay.edge in ("rollback", "rejected") for stay in stays)
-    for row in islice(product(*fitting), MOST_WAYS):
+    rows = [*islice(product(*fitting), MOST_WAYS)]
+    deaths = max(row.count("replacing") + row.count("removing") for row in rows)
+    for row in rows:
         wanted = [OPERATIONS[name] for name in row if name in OPERATIONS]
         leaving = sum("{old}" in each for each in wanted)
         names = iter(ascii_uppercase[STAY + leaving :])
@@ -207,5 +221,5 @@ def _models(operations: Sequence[list[Passage]], edition: Edition) -> Iterator[T
             resizes=min(MOST_FAULTS, sum(stay.state == RESIZE for stay in stays)),
             failures=min(MOST_FAULTS, backs),
             down=(),
-            crashes=row.count("replacing") + row.count("removing"),
+            crashes=deaths,
         )

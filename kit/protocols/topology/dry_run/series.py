@@ -87,7 +87,11 @@ def of_dumps(
     still, moving = list[History](), list[History]()
     for each in every:
         (still if each.stands_still and each.host not in replaced else moving).append(each)
-    names, played = beginnings(hosts), [*still[:STAY], *moving]
+    # Who is ignored is dead: for each that is played one more lives, so that there is a majority.
+    ignored = {*opened[0].table.ignore_nodes}
+    living = [each for each in still if each.host not in ignored]
+    dead = sum(each.host in ignored for each in moving)
+    names, played = beginnings(hosts), [*living[: STAY + dead], *moving]
     seen = tuple(_seen(each, played, at, names) for at, each in enumerate(opened))
     held = f"{counted(len(opened), 'dump')}: {counted(len(every), 'node')}"
     about = [
@@ -206,6 +210,7 @@ def _models(
     of_all = tuple(_of_all(opened))
     known = tuple(names[each.host] for each in members)
     ignored = {names.get(host) for host in opened[0].table.ignore_nodes}
+    down = tuple(sorted(ignored.intersection(known)))
     for row in islice(product(*(_ways(each, gone, names) for each in moving)), MOST_WAYS):
         wanted = [request for way in row for request in way]
         if all(any(name in request.split() for request in wanted) for name in gone):
@@ -215,11 +220,11 @@ def _models(
                 names=known,
                 zero_tokens=tuple(names[each.host] for each in members if each.owns_nothing),
                 operations=(*wanted, *of_all, *(["lock"] if "lock" in states else [])),
-                ignored=tuple(sorted(ignored.intersection(known))),
+                ignored=down,
                 tablets=min(MOST_FAULTS, states.count("tablet_migration")),
                 resizes=min(MOST_FAULTS, states.count("tablet_resize_finalization")),
                 on_tablets=tuple(gone) if "tablet_draining" in states else (),
                 failures=int(any(failed)),
-                down=(),
+                down=down,
                 crashes=sum(each.startswith(("remove ", "replace ")) for each in wanted),
             )

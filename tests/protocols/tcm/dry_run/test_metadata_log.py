@@ -141,7 +141,7 @@ def test_a_change_of_the_cms_is_under_way_until_its_end() -> None:
         (("TRIGGER_SNAPSHOT", "x"), "every node stores a snapshot", ""),
         (
             ("PREPARE_COMPLEX_CMS_RECONFIGURATION", "PrepareCMSReconfiguration#Complex{}"),
-            "the CMS is to have other members",
+            "a change of the CMS is prepared, if it needs one",
             prepared,
         ),
         (

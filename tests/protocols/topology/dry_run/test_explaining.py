@@ -86,12 +86,39 @@ def test_a_long_journal_is_explained_in_parts(tmp_path: Path) -> None:
     parts = answer.json["parts"]
     assert [*parts] == ["operations 1 to 8", "operations 9 to 10"]
     assert [part["verdict"] for part in parts.values()] == ["explained"] * 2
-    assert [part["observations"] for part in parts.values()] == [28, 7]
+    assert [part["observations"] for part in parts.values()] == [29, 7]
     answer = call("explain", journal(tmp_path, *(*JOIN, *LEAVE) * 4, *JOIN, *LEAVE[::2]))
     assert answer.status == 1
     assert "operations 9 to 10: no rule explains node-a.log line 34;" in " ".join(
         answer.out.split()
     )
+
+
+@pytest.mark.parametrize(
+    ("states", "line"),
+    [
+        ((*(*JOIN, *LEAVE) * 3, *JOIN, LEAVE[0], *JOIN), 27),
+        ((*(*JOIN, *LEAVE) * 3, *JOIN, *JOIN[:2], *JOIN), 28),
+        ((*(*JOIN, *LEAVE) * 4, *LEAVE[1:]), 29),
+    ],
+)
+def test_between_two_parts_nothing_is_under_way(
+    states: tuple[str, ...], line: int, tmp_path: Path
+) -> None:
+    """The last operation of a part has come to its end, and the first one of the next begins."""
+    answer = call("explain", journal(tmp_path, *states))
+    assert answer.status == 1
+    assert f"no rule explains node-a.log line {line}" in " ".join(answer.out.split())
+
+
+@pytest.mark.parametrize(
+    "states", [(*LEAVE * 3, *LEAVE[::2]), (*REPLACE * 3, *REPLACE[::2]), (*JOIN * 3, *LEAVE[::2])]
+)
+def test_short_journals_are_judged_within_the_usual_bound(
+    states: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Machines that are alike are tried once, and a node dies at one moment."""
+    assert kit.explain(journal(tmp_path, *states)).verdict == "refuted"
 
 
 def test_a_state_of_the_other_edition_is_said_so(tmp_path: Path) -> None:

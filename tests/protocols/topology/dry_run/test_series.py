@@ -93,6 +93,34 @@ def test_a_node_dies_after_other_operations(first: str, later: str, tmp_path: Pa
     assert answers.verdict == "explained", answers
 
 
+@pytest.mark.parametrize(
+    ("operations", "ignored"),
+    [
+        (("removenode C", "removenode D"), ("D",)),
+        (("removenode C", "removenode D"), ("C", "D")),
+        (("replace F C", "replace G D"), ("D",)),
+        (("removenode D",), ("A",)),
+        (("replace F D",), ("A",)),
+    ],
+)
+def test_who_is_ignored_is_down_from_the_beginning(
+    operations: tuple[str, ...], ignored: tuple[str, ...], tmp_path: Path
+) -> None:
+    """So it is with ``--ignore-dead-nodes``."""
+    down = {*ignored, *(each.split()[-1] for each in operations)}
+    given: Any = {"operations": operations, "ignored": ignored, "down": tuple(sorted(down))}
+    model = Topology(edition="server", nodes=5, **given)
+    timeline = Timeline(model)
+    files = [dump(tmp_path, 0, model, timeline.state)]
+    while timeline.forward() is not None:
+        if timeline.state.topology.transition:
+            files.append(dump(tmp_path, len(files), model, timeline.state))
+    files.append(dump(tmp_path, len(files), model, timeline.state))
+    assert timeline.state.made == len(operations)
+    answers = kit.explain(files, edition="server")
+    assert answers.verdict == "explained", answers
+
+
 def series(folder: Path, *tables: tuple[list[dict[str, Any]], dict[str, Any]]) -> list[str]:
     """Dumps with these nodes beside three normal ones, and these static columns."""
     files = []
