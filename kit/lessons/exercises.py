@@ -178,7 +178,7 @@ def ring_of(answer: Any) -> str:
 
 def source_of(answer: Any) -> dict[str, str]:
     """A function's own text and name. Raises BadInput for no ``def``, or where it has no text."""
-    form = "your own function, written with def"
+    form = "your own function, written with def and without a decorator"
     if not inspect.isfunction(answer):
         raise BadInput("answer", answer, form)
     try:

@@ -135,7 +135,8 @@ def _read(answers: Path) -> list[CallOutcome]:
     return done
 
 
-HIDDEN = 8
+HIDDEN, FURTHER = 8, 120
+"""Cases that are drawn and counted, and others for who has all of these right."""
 LONGEST = 160  # characters of a case in a message
 Arguments = list[Any]
 
@@ -143,7 +144,8 @@ Arguments = list[Any]
 class FunctionJudge(Struct, frozen=True):
     """Compares a learner's function with the engine's own, case by case.
 
-    ``public`` are the cases that are told, ``draw`` makes those that are only counted.
+    ``public`` are the cases that are told, ``draw`` makes those that are only counted. Whoever has
+    all of them right is asked many more; if one of these is wrong, the last one counts as wrong.
     """
 
     name: str
@@ -154,11 +156,14 @@ class FunctionJudge(Struct, frozen=True):
     def __call__(self, answer: dict[str, str]) -> Marks:
         """Judge a function, given as its own text and name."""
         chance = random.Random(SEED)
-        cases = [*self.public, *(self.draw(chance) for _ in range(HIDDEN))]
+        cases = [*self.public, *(self.draw(chance) for _ in range(HIDDEN + FURTHER))]
         outcomes = zip(cases, results_of(answer, cases), strict=True)
         marks = [self._mark(case, outcome) for case, outcome in outcomes]
         count = len(self.public)
-        return Marks(tuple(marks[:count]), tuple(mark.passed for mark in marks[count:]))
+        *hidden, last = (mark.passed for mark in marks[count : count + HIDDEN])
+        further = all(mark.passed for mark in marks)
+        first = all(mark.passed for mark in marks[: count + HIDDEN])
+        return Marks(tuple(marks[:count]), (*hidden, last and (further or not first)))
 
     def _mark(self, case: Arguments, outcome: CallOutcome) -> Case:
         """Right where it is equal as data, and of equal kind: True is not 1 here."""

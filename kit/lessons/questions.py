@@ -232,11 +232,10 @@ def _searched(model: Model[Any, Any], judged: tuple[()] | None = None) -> Result
     if result.interrupted and not is_over():  # by a keyboard
         raise KeyboardInterrupt
     if result.violation is None and not result.complete:
-        most = (
-            f"has more than {_MOST:,} states, or more than can be searched in {_SECONDS:g} seconds"
-        )
-        most = "needs more memory than there is" if result.short else most
-        raise KitError(f"predict: {model.name} {most}")
+        if result.short:
+            raise KitError(f"predict: {model.name} needs more memory than there is")
+        most = f"{_MOST:,} states, or more than can be searched in {_SECONDS:g} seconds"
+        raise KitError(f"predict: {model.name} has more than {most}")
     return result
 
 

@@ -35,8 +35,10 @@ class Ground(Struct, frozen=True):
 
 
 def broken(timeline: Timeline) -> set[str]:
-    """The promises that the run has broken."""
-    return {verdict.name for verdict in timeline.verdicts() if not verdict.ok}
+    """The promises that the run has broken, at its end or on the way."""
+    return {breach.name for breach in timeline.breaches(timeline.at)} | {
+        verdict.name for verdict in timeline.verdicts() if not verdict.ok
+    }
 
 
 def after_its_steps(timeline: Timeline) -> str:

@@ -329,8 +329,8 @@ TASKS = (
         "Two clients create ks.t, one at A and one at C, and the network is whole. "
         "Give a run, as verbs or as a Player, in which both changes are made, one of them is "
         "overwritten, and all nodes end with one version.",
-        "both clients must make their changes before any node gossips. Then gossip and "
-        "pull until all nodes agree.",
+        "each client must make its change at a node that has not heard of the other change. Then "
+        "gossip and pull until all nodes agree.",
         Ground("gossip", {"changes": ("create table ks.t at A", "create table ks.t at C")}),
         breaking("lost-update", "no change was overwritten."),
         ends(agreed, "At the end of your run, the nodes have different versions."),

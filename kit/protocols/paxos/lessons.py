@@ -88,12 +88,15 @@ def possible_values(timeline: Timeline, epoch: int = 1) -> PosedQuestion:
         pending += fresh
         if len(seen) > MOST:
             raise BadInput("possible_values", len(seen), f"at most {MOST} states from here on")
+    why = f"In the {counted(len(seen), 'state')} that can follow, "
+    why += f"epoch {epoch} is {listed(sorted(reached))} or free."
+    if len(seen) == 1:
+        why = f"Epoch {epoch} is {listed(sorted(reached))} already."
     return posed(
         f"Messages can take any time, or never arrive. Which values can epoch {epoch} still get?",
         tuple(model.proposed),
         [value for value in model.proposed if value in reached],
-        f"In the {counted(len(seen), 'state')} that can follow, "
-        f"epoch {epoch} is {listed(sorted(reached))} or free.",
+        why,
         still(timeline, "acceptors"),
     )
 

@@ -27,13 +27,17 @@ FIGURE_8 = ("1 2, term 4, leads", *["1 2, term 4", "1, term 4", "1, term 4"], "1
 def voters(timeline: Timeline, server: str) -> PosedQuestion:
     """Who would vote for a server that begins an election now, if it reached everybody?
 
-    Raises BadInput where the model is not Raft, or for a server that there is not.
+    Raises BadInput where the model is not Raft, or for a server that there is not or that does not
+    vote: it begins no election.
     """
     model = model_of(timeline, Raft)
     servers = {n.server.id: n.server for n in timeline.state.nodes}
     if server not in servers:
         raise BadInput("server", server, f"one of {', '.join(servers)}")
     me = servers[server]
+    if server not in me.configuration.voters:
+        able = [each for each in servers if each in servers[each].configuration.voters]
+        raise BadInput("server", server, f"one that votes: {', '.join(able)}")
     asks = VoteRequest(me.term + 1, me.log.last_index, me.log.last_term)
     able = [name for name in me.configuration.voters if name != server]
     granted = [name for name in able if _grants(servers[name], server, asks, model.raft)]
@@ -91,7 +95,11 @@ def known_to_commit(timeline: Timeline) -> PosedQuestion:
     own = leader.log.term(majority) == leader.term
     end = majority if own else leader.commit
     why = f"A majority stores the log of {leader.id} up to index {majority}."
-    if not own:
+    if not majority:
+        why = f"No entry of {leader.id} is stored by a majority yet."
+    elif majority == leader.commit:
+        why += f" {leader.id} knows already that this is committed."
+    elif not own:
         why += f" That entry is from a term older than {leader.term}, so it does not count."
     return posed(
         f"From now on, only answers to {leader.id} are sent. Up to which index is the log "

@@ -9,7 +9,7 @@ from kit.engine.timeline import PassedStep, Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons.judge import function_task
 from kit.lessons.questions import PosedQuestion, listed, model_of, posed
-from kit.lessons.replays import Ground, ends, run_task, takes
+from kit.lessons.replays import Ground, breaking, ends, run_task, takes
 from kit.lessons.stills import scene_of, still, timeline_of
 from kit.protocols.upgrade import facts
 from kit.protocols.upgrade.raft_upgrade import LOG, Cut, RaftUpgrade
@@ -174,7 +174,7 @@ TASKS = (
         "table that C uses.",
         "start with POST, and do not build all the rows.",
         Ground("topology_upgrade", {"nodes": 2, "joiners": 1}, ("requests-after-done",)),
-        _breaks("in-table"),
+        breaking("in-table", "no member is missing from the table that C uses."),
     ),
     function_task(
         "state-at-start",

@@ -103,12 +103,15 @@ def still_able(timeline: Timeline) -> PosedQuestion:
         "read and write rows at QUORUM": model.serving(s),
     }
     answering = (newest.readers & up).bit_count()
+    behind = ""
+    if model.has_quorum(s) and not model.commits(s):
+        behind = " No member with a quorum knows the newest epoch, so one has to catch up first."
     return posed(
         "What can you still do with this cluster?",
         able,
         [what for what, holds in able.items() if holds],
         f"{answering} of {newest.readers.bit_count()} members answer. The log needs a majority of "
-        "them, even to be read. Rows need a majority of their own replicas.",
+        f"them, even to be read.{behind} Rows need a majority of their own replicas.",
         still(timeline, "members"),
     )
 

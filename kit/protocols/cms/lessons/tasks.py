@@ -35,8 +35,11 @@ def _both_told(timeline: Timeline) -> str | None:
 
 
 def _began(timeline: Timeline) -> str | None:
-    """The goal that A has opened a ballot before B has."""
-    steps = (each.action for each in timeline.passed())
+    """The goal that A has opened a ballot before B has, each for its own event."""
+    steps = [each.action for each in timeline.passed()]
+    nodes = {each.request: each.node for each in steps if isinstance(each, Commit.submit)}
+    if {0: "A", 1: "B", **nodes} != {0: "A", 1: "B"}:
+        return "r1 has to be submitted to A, and r2 to B."
     opened = [each.node for each in steps if isinstance(each, Commit.open_ballot)]
     is_first = opened[:1] == ["A"] and "B" in opened
     return None if is_first else "A has to open a ballot first, and then B."

@@ -18,7 +18,14 @@ from kit.masks import majority, where
 from kit.protocols.recovery import facts
 from kit.protocols.recovery.drill.recovery import DRILL, procedure_lines
 from kit.protocols.recovery.facts import LevelLine
-from kit.protocols.recovery.failures import Alter, Failures, FailuresState, StartNode
+from kit.protocols.recovery.failures import (
+    Alter,
+    Failures,
+    FailuresState,
+    Lose,
+    StartAll,
+    StartNode,
+)
 from kit.protocols.recovery.lost_majority import NO_GROUP
 from kit.protocols.recovery.recovering_cluster import RecoveryState
 from kit.protocols.recovery.recovery import Die, Recovery, Restart
@@ -329,11 +336,15 @@ def _replicas(chance: random.Random) -> Arguments:
 
 
 def altered(timeline: Timeline) -> str | None:
-    """The goal that the schema was changed once more."""
-    last: Any = timeline.moments[timeline.path()[-1]].action
-    if isinstance(last, Alter) and timeline.state.entries > 1:
-        return None
-    return "Your run does not end with a second schema change."
+    """The goal that the schema was changed at A, dc2 was lost, and the schema was changed again."""
+    actions = [timeline.moments[at].action for at in timeline.path()]
+    wanted = iter((Alter("A"), Lose("dc2"), Alter))
+    following = next(wanted)
+    for action in actions:
+        if action == following or (following is Alter and isinstance(action, Alter)):
+            following = next(wanted, None)
+    missing = "Your run does not alter the schema at A, then lose dc2, and then alter it again."
+    return None if following is None else missing
 
 
 def all_serve(s: FailuresState) -> bool:
@@ -345,6 +356,8 @@ def few_started(timeline: Timeline) -> str | None:
     """The goal that no node was started that the majority does not need."""
     actions = [timeline.moments[at].action for at in timeline.path()]
     starts = sum(isinstance(action, StartNode) for action in actions)
+    if any(isinstance(action, StartAll) for action in actions):
+        return "Your run starts a whole datacenter, but one node is enough."
     return None if starts <= 1 else f"Your run starts {starts} nodes, but one is enough."
 
 
@@ -422,6 +435,7 @@ TASKS = (
         altered,
         ends(all_serve, "At the end of your run, a running node has not caught up."),
         few_started,
+        known=("alter A", "lose dc2", "start D", "alter A", "catch up D"),
     ),
     Task(
         "typed-recovery",

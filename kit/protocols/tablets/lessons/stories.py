@@ -16,19 +16,24 @@ from kit.protocols.topology.rules.replication import refused_change
 DONE, FAILS, WAITS = "it is done", "it ends with an error", "it waits forever"
 
 
+def _topology(state: Any) -> Any:
+    """The tables, of tablets or of a topology alone; None in other models."""
+    return getattr(getattr(state, "control", state), "topology", None)
+
+
 def how_it_ends(timeline: Timeline) -> PosedQuestion:
     """How does the last request end, when nothing more goes wrong?
 
     Raises KitError when the model has no requests.
     """
+    if not hasattr(_topology(timeline.state), "requests"):
+        raise KitError("predict: no request is made in this model")
     ahead = copied(timeline)
     while ahead.forward() is not None:
         pass
-    control = getattr(ahead.state, "control", ahead.state)  # of tablets, or of a topology alone
-    topology: cluster.ClusterTopology | None = getattr(control, "topology", None)
-    if topology is None or not topology.requests:
+    requests = _topology(ahead.state).requests
+    if not requests:
         raise KitError("predict: no request is made here")
-    requests = topology.requests
     last = requests[-1]
     right = FAILS if last.error else DONE if last.done else WAITS
     path = [ahead.moments[at] for at in ahead.path()]

@@ -139,12 +139,17 @@ def busiest(timeline: Timeline) -> PosedQuestion:
         raise KitError("predict: nothing is copied here")
     most = max((load.sends_bytes or 0, load.sends) for load in loads)
     right = tuple(load.node for load in loads if ((load.sends_bytes or 0), load.sends) == most)
+    measured = all(load.sends_bytes is not None for load in loads)
     sent = (
-        f"{load.node} sends {volume(load.sends_bytes)} in {counted(load.sends, 'stream')}"
+        f"{load.node} sends {f'{volume(load.sends_bytes)} in ' if measured else ''}"
+        f"{counted(load.sends, 'stream')}"
         for load in loads[:6]
     )
+    of_data = "Which node sends the most of the data that has to be copied?"
     return posed(
-        "Which node sends the most of the data that has to be copied?",
+        of_data
+        if measured
+        else "Which node sends the most streams? (How large they are is unknown.)",
         tuple(node.name for node in facts.nodes(m, s)),
         right,
         f"{'; '.join(sent)}.",

@@ -99,7 +99,7 @@ def _two_logs(chance: random.Random) -> Arguments:
     before = [[epoch, chance.randrange(100)] for epoch in range(first, first + 8)]
     after = [row.copy() for row in before[chance.randrange(4) :]]
     after += [[first + 8 + more, chance.randrange(100)] for more in range(chance.randrange(3))]
-    if chance.random() < 0.6:
+    for _ in range(chance.randrange(3)):
         after[chance.randrange(len(after))][1] += 100
     return [before, after]
 

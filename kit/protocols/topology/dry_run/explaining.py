@@ -71,8 +71,8 @@ def in_one_order(m: Topology, s: Any) -> Iterator[tuple[Any, Any]]:
         and (type(each[0]) is not CRASH or gone >> m.number(each[0].node) & 1)
     ]
     if gone & ~s.up & ~m.start_down:
-        asked = [each for each in ready if type(each[0]) is REQUEST]
-        ready = asked or ready
+        requests = [each for each in ready if type(each[0]) is REQUEST]
+        ready = requests or ready
     applied = [each for each in ready if type(each[0]) is APPLY]
     answers = [each for each in ready if type(each[0]) is ANSWER]
     others = (each for each in ready if type(each[0]) not in (APPLY, ANSWER))

@@ -210,7 +210,7 @@ def _models(
     of_all = tuple(_of_all(opened))
     known = tuple(names[each.host] for each in members)
     ignored = {names.get(host) for host in opened[0].table.ignore_nodes}
-    down = tuple(sorted(ignored.intersection(known)))
+    down = tuple(name for name in known if name in ignored)
     for row in islice(product(*(_ways(each, gone, names) for each in moving)), MOST_WAYS):
         wanted = [request for way in row for request in way]
         if all(any(name in request.split() for request in wanted) for name in gone):

@@ -32,11 +32,13 @@ AGAIN = "it retries"
 def next_transition(timeline: Timeline) -> PosedQuestion:
     """Which transition state comes next, when nothing fails?
 
-    Raises KitError when no operation is under way.
+    Raises KitError when no operation is under way that has transition states.
     """
     m, operation = _under_way(timeline)
     ahead = copied(timeline)
     state = timeline.state.topology.transition
+    if not state:
+        raise KitError(f"predict: {operation_title(m, operation)} has no transition states")
     while ahead.state.topology.transition == state and ahead.forward() is not None:
         pass
     after = ahead.state.topology.transition or NULL

@@ -19,10 +19,11 @@ NOBODY_NEXT = "none: they all wait"
 
 
 def next_request(timeline: Timeline) -> PosedQuestion:
-    """Which request in the queue is next? KitError when none is pending."""
+    """Which request in the queue is next? KitError when none waits."""
     m = model_of(timeline, Topology, "topology, the coordinator")
     s = timeline.state
-    entries = {entry.number: entry for entry in queue(s.topology, s.reachable, m.setting)}
+    rows = queue(s.topology, s.reachable, m.setting)
+    entries = {entry.number: entry for entry in rows if entry.standing != "running"}
     if not entries:
         raise KitError("predict: no request waits here")
     named = {number: _named(s.topology.requests[number - 1], m.names) for number in sorted(entries)}
