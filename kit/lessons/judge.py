@@ -237,10 +237,14 @@ MOST_TOLD = 3
 
 
 class TypedJudge(Struct, frozen=True):
-    """Types lines in this drill and asks for its grade; ``solved`` gives some that pass."""
+    """Types lines in this drill and asks for its grade; ``solved`` gives some that pass.
+
+    Where the ``procedure`` is asked for, each step of the checklist has to be ticked, too.
+    """
 
     drill: str
     solved: Callable[[], tuple[str, ...]]
+    procedure: bool = False
 
     def __call__(self, lines: list[str]) -> Marks:
         """Judge lines that were typed; each judged row of the grade is a case."""
@@ -248,7 +252,10 @@ class TypedJudge(Struct, frozen=True):
         refused = [f"{e.typed}: {e.error}" for e in map(under_way.enter, lines) if e.error]
         refusals = "".join(f" {say('Refused: {what}.', what=each)}" for each in refused[:MOST_TOLD])
         rows = (row for row in under_way.grade().rows if row.holds is not None)
-        whys = ((row.holds, f"{row.name}: {row.why}.{refusals}") for row in rows)
+        whys = [(row.holds, f"{row.name}: {row.why}.{refusals}") for row in rows]
+        if self.procedure:
+            left = "; ".join(step.what for step in under_way.checklist() if not step.done)
+            whys.append((not left, say("Left out: {what}.", what=left) + refusals))
         return Marks(tuple(Case(True) if holds else Case(False, why) for holds, why in whys))
 
     def answers(self) -> tuple[str, ...]:

@@ -159,3 +159,15 @@ def test_what_is_decided_is_not_free() -> None:
     bootstraps = open_named("two-bootstraps").timeline
     bootstraps.forward()
     assert "most streams" in busiest(bootstraps).question.text
+
+
+@pytest.mark.sweep(2)
+@pytest.mark.parametrize("name", ["typed-recovery", "typed-recovery-mode"])
+def test_a_typed_procedure_needs_each_of_its_lines(name: str) -> None:
+    """Without any of them a step is left out, though the cluster may be whole at the end."""
+    judge: Any = task_named(name).judge
+    lines = list(judge.solved())
+    assert judge(lines).passed
+    for at, line in enumerate(lines):
+        needed = not line.startswith("on ")  # one may be there already
+        assert judge([*lines[:at], *lines[at + 1 :]]).passed is not needed or not needed

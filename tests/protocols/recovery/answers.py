@@ -37,10 +37,16 @@ def one_more_dies() -> list[str]:
     return list(verbs_to(timeline))
 
 
+def typed_recovery() -> list[str]:
+    """Every line of the manual: also the restarts before anything is deleted."""
+    firewall, *rest = WHOLE["server"]
+    return [firewall, "restart A", "restart B", *rest]
+
+
 RIGHT: dict[str, Callable[[], Any]] = {
     "typed-recovery-mode": lambda: list(MODE_WALK),
     "one-more-dies": one_more_dies,
     "one-start-is-enough": one_start,
-    "typed-recovery": lambda: list(WHOLE["server"]),
+    "typed-recovery": typed_recovery,
     "lead-after-the-leader": twice_led,
 }

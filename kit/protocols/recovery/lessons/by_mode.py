@@ -110,7 +110,7 @@ TASKS = (
         "each live node restarts twice: into RECOVERY mode and out of it. In between, "
         "remove the dead nodes, delete the old group's state and compare the schemas. help "
         "lists the commands.",
-        TypedJudge(TYPED, solved),
+        TypedJudge(TYPED, solved, procedure=True),
     ),
     run_task(
         "one-more-dies",

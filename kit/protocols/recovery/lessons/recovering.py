@@ -392,8 +392,11 @@ def _drawn(chance: random.Random) -> Arguments:
 
 
 def _solved() -> tuple[str, ...]:
+    """The model's procedure, and the restarts before it, which change nothing in the model."""
     entry, scenario = scenario_of(TYPED)
-    return procedure_lines(DRILL, build(entry.name, scenario.parameters))
+    model: Any = build(entry.name, scenario.parameters)
+    firewall, *rest = procedure_lines(DRILL, model)
+    return (firewall, *(f"restart {name}" for name in model.named(model.start().live)), *rest)
 
 
 TASKS = (
@@ -444,10 +447,10 @@ TASKS = (
         "manual. Give the lines you typed as a list, or board.typed from a DrillBoard on this "
         "drill.",
         "verbs",
-        "cut the dead nodes off. Read every commit index before you delete an id. "
-        "Restart the leader first. Remove recovery_leader before Raft's old rows. help lists "
-        "the commands.",
-        TypedJudge(TYPED, _solved),
+        "cut the dead nodes off, and restart every live node once. Read every commit index before "
+        "you delete an id. Then restart the leader first. Remove recovery_leader before Raft's "
+        "old rows. help lists the commands.",
+        TypedJudge(TYPED, _solved, procedure=True),
     ),
     run_task(
         "lead-after-the-leader",

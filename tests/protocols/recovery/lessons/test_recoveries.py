@@ -19,6 +19,7 @@ from kit.protocols.recovery.lessons.recovering import (
     walks_graded,
 )
 from kit.protocols.recovery.recovery import Recovery
+from tests.protocols.recovery.answers import typed_recovery
 from tests.protocols.recovery.drill.walks import DELETE, ISOLATE, READ, WHOLE, lead
 from tests.protocols.recovery.runs import SEED_STEPS, after
 
@@ -95,10 +96,11 @@ def test_questions_are_about_recoveries() -> None:
 def test_the_typed_recovery_is_graded_by_its_run() -> None:
     """Lines that pass, lines that leave the option set, lines that are refused."""
     task = exercise("typed-recovery")
-    assert task.check(list(WHOLE["server"])).passed
-    verdict = task.check(
-        [line for line in WHOLE["server"] if not line.endswith("recovery_leader:")]
-    )
+    lines = typed_recovery()
+    assert task.check(lines).passed
+    left_out = " ".join(task.check([lines[0], *lines[2:]]).lines)
+    assert "Left out: restart the live nodes one by one; each must be normal again." in left_out
+    verdict = task.check([line for line in lines if not line.endswith("recovery_leader:")])
     assert "recovery_leader is still set: A, B" in " ".join(verdict.lines)
     assert "Refused: rm -rf /: command: got 'rm'" in " ".join(task.check(["rm -rf /"]).lines)
 
