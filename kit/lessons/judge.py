@@ -254,7 +254,7 @@ class TypedJudge(Struct, frozen=True):
         rows = (row for row in under_way.grade().rows if row.holds is not None)
         whys = [(row.holds, f"{row.name}: {row.why}.{refusals}") for row in rows]
         if self.procedure:
-            left = "; ".join(step.what for step in under_way.checklist() if not step.done)
+            left = next((step.what for step in under_way.checklist() if not step.done), "")
             whys.append((not left, say("Left out: {what}.", what=left) + refusals))
         return Marks(tuple(Case(True) if holds else Case(False, why) for holds, why in whys))
 
