@@ -119,3 +119,12 @@ def test_equal_groups_are_held_once() -> None:
     assert (first, third) == (("A", "B"), ("C",))
     assert first is second
     assert next(table.named(("A", "B", "C"), known)) is first
+
+
+@pytest.mark.parametrize("first", [0, 100])
+def test_slots_of_groups_that_are_wider_than_most(first: int) -> None:
+    """Also of nodes whose codes are beyond all that are in the group, or before them."""
+    groups = np.arange(first, first + 40, dtype=np.int32)[None, ::-1].copy()
+    codes = np.array([[first, first + 39, first + 40, first + 500, 5, -1]], np.int32)
+    inside = 34 if first == 0 else -1
+    assert slots_of(codes, groups).tolist() == [[39, 0, -1, -1, inside, -1]]

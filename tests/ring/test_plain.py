@@ -150,6 +150,10 @@ OF_ONE: dict[str, Act] = {
     "wraps": lambda np, a: a.astype(np.uint64) - (a + 5).astype(np.uint64),
     "reaches": lambda np, a: np.maximum.accumulate(a) if len(a) else a,
     "order": lambda np, a: np.lexsort((a, a % 2)),
+    "from the left": lambda np, a: (
+        *(10 - a, 3 * a, 2 + a, 7 // (a * a + 1), 7 % (a * a + 1), 4 / (a * a + 1)),
+        *(6 & a, 1 | a, 3 ^ a, 1 << (a * a % 5), 99 >> (a * a % 5)),
+    ),
 }
 OF_TABLE: dict[str, Act] = {
     "axes": lambda np, t: (t.sum(axis=0), t.sum(axis=1), (t > 1).any(axis=1), (t > 1).all(axis=0)),
