@@ -155,7 +155,8 @@ def fails(timeline: Timeline) -> PosedQuestion:
         none = say("The search is complete: no run breaks any of them.")
         if result.bound:
             none = say(
-                "No run within {bound} breaks any of them. Nothing beyond it was searched.",
+                "No run breaks any of them. Nothing was searched beyond a bound of the model "
+                "({bound}).",
                 bound=result.bound,
             )
         return posed(text, titles.values(), (), none)
@@ -179,8 +180,9 @@ def shortest(timeline: Timeline) -> PosedQuestion:
     model = timeline.model
     result = _searched(model)
     if (violation := result.violation) is None:
-        within = f" within {result.bound}; nothing beyond it was searched" if result.bound else ""
-        raise KitError(f"predict: no run of {model.name} breaks anything{within}")
+        beyond = f"; nothing was searched beyond a bound of it ({result.bound})"
+        more = beyond if result.bound else ""
+        raise KitError(f"predict: no run of {model.name} breaks anything{more}")
     run, steps = Timeline.along(model, violation.actions), len(violation.actions)
     first = max(1, steps - 2)
     return posed(
