@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -171,3 +172,45 @@ def test_a_typed_procedure_needs_each_of_its_lines(name: str) -> None:
     for at, line in enumerate(lines):
         needed = not line.startswith("on ")  # one may be there already
         assert judge([*lines[:at], *lines[at + 1 :]]).passed is not needed or not needed
+
+
+def test_what_can_never_be_chosen_is_not_chosen_already() -> None:
+    """All messages that could have brought a value are lost."""
+    timeline = at(
+        build("paxos", {"losses": 5, "ballots": 1}),
+        "ballot B",
+        "deliver B>A prepare 1 1B",
+        "drop B>C prepare 1 1B",
+        "deliver A>B promise 1 1B",
+        "drop B>A accept 1 1B y",
+        "drop B>C accept 1 1B y",
+    )
+    question = possible_values(timeline).question
+    assert question.right == ()
+    assert question.because.endswith("that can follow, epoch 1 stays free.")
+
+
+def test_the_busiest_node_is_told_only_where_all_sizes_are_known() -> None:
+    """Else streams are counted; who sends as much is as busy."""
+    stored: Any = {"ranges": [["ks", [[100, 200, 1000]]]]}
+    operations: Any = ("bootstrap E --tokens 50,150,250",)
+    given = {"nodes": 3, "rf": 1, "operations": operations, "edition": "server", "stored": stored}
+    question = busiest(copying(build("tcm", given))).question
+    assert "most streams" in question.text
+    assert "bytes" not in question.because
+    stored = {"nodes": [["A", 1000], ["B", 1000], ["C", 1000]]}
+    operations = ("decommission A", "decommission C")
+    given |= {"nodes": 4, "operations": operations, "stored": stored}
+    question = busiest(copying(build("tcm", given))).question
+    assert "most of the data" in question.text
+    assert question.right
+
+
+def copying(model: Any) -> Timeline:
+    """The first moment at which something is copied."""
+    timeline = Timeline(model)
+    while timeline.forward() is not None:
+        with suppress(KitError):
+            busiest(timeline)
+            return timeline
+    raise AssertionError("nothing is copied")

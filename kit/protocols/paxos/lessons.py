@@ -90,7 +90,9 @@ def possible_values(timeline: Timeline, epoch: int = 1) -> PosedQuestion:
             raise BadInput("possible_values", len(seen), f"at most {MOST} states from here on")
     why = f"In the {counted(len(seen), 'state')} that can follow, "
     why += f"epoch {epoch} is {listed(sorted(reached))} or free."
-    if len(seen) == 1:
+    if not reached:
+        why = f"In the {counted(len(seen), 'state')} that can follow, epoch {epoch} stays free."
+    elif len(seen) == 1:
         why = f"Epoch {epoch} is {listed(sorted(reached))} already."
     return posed(
         f"Messages can take any time, or never arrive. Which values can epoch {epoch} still get?",

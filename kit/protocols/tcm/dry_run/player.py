@@ -84,7 +84,7 @@ class DryRun(Rehearsal):
         ]
         m, _ = self._opening
         total = sum(load.receives_bytes or 0 for load in self.loads)
-        known = any(load.receives_bytes is not None for load in self.loads)
+        known = all(load.receives_bytes is not None for load in self.loads)
         streams = sum(load.receives for load in self.loads)
         size = f"{volume(total)} in " if known else ""
         epochs = counted(len(self.steps), "epoch") + edition_in(m.parameters, " (edition {})")

@@ -607,9 +607,12 @@ def traffic(m: TcmCluster, s: Any) -> tuple[Load, ...]:
 
 
 def traffic_of(copies: Iterable[RangeCopy]) -> tuple[Load, ...]:
-    """What each node sends and receives of these copies, who sends the most first."""
+    """What each node sends and receives of these copies, who sends the most first.
+
+    The bytes of a node are not known where those of one of its copies are not.
+    """
     sums: dict[str, list[int]] = {}
-    known = False
+    known, untold = False, set[tuple[str, int]]()
     for source, copy in copies:
         known = known or copy.bytes is not None
         for name, at in ((source, 0), (copy.target, 3)):
@@ -617,8 +620,13 @@ def traffic_of(copies: Iterable[RangeCopy]) -> tuple[Load, ...]:
             node[at] += 1
             node[at + 1] += copy.done
             node[at + 2] += copy.bytes or 0
+            untold |= {(name, at)} if copy.bytes is None else set()
+
+    def known_of(name: str, at: int, size: int) -> int | None:
+        return size if known and (name, at) not in untold else None
+
     loads = [
-        Load(name, a, b, c if known else None, d, e, f if known else None)
+        Load(name, a, b, known_of(name, 0, c), d, e, known_of(name, 3, f))
         for name, (a, b, c, d, e, f) in sums.items()
     ]
     return tuple(sorted(loads, key=lambda x: (-(x.sends_bytes or 0), -x.sends, -x.receives)))

@@ -137,9 +137,9 @@ def busiest(timeline: Timeline) -> PosedQuestion:
     loads = [load for load in facts.traffic(m, s) if load.sends]
     if not loads:
         raise KitError("predict: nothing is copied here")
-    most = max((load.sends_bytes or 0, load.sends) for load in loads)
-    right = tuple(load.node for load in loads if ((load.sends_bytes or 0), load.sends) == most)
     measured = all(load.sends_bytes is not None for load in loads)
+    sizes = {load.node: (load.sends_bytes or 0) if measured else load.sends for load in loads}
+    right = tuple(node for node, size in sizes.items() if size == max(sizes.values()))
     sent = (
         f"{load.node} sends {f'{volume(load.sends_bytes)} in ' if measured else ''}"
         f"{counted(load.sends, 'stream')}"
