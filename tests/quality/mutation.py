@@ -38,7 +38,7 @@ SOURCES = ("kit/ring", "kit/engine", "kit/protocols")
 # Whatever else is in its folder, at any depth, is part of its models.
 SPOKEN = {
     *("family", "parameters", "scenario_output", "trace_rows", "panels", "lessons", "commands"),
-    *("drill", "spark", "solutions"),
+    *("drill", "spark"),
 }
 # What starts Java or a process for each answer is too slow to judge mutants, and so is what spoils
 # copies of the kit itself.
