@@ -7,7 +7,6 @@ that needs every one of its steps, and opens like any other run.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from html import escape
@@ -29,6 +28,7 @@ from kit.engine.progress import Progress, shown
 from kit.engine.purity import blaming, check_purity, check_start, exploring, rules_of
 from kit.engine.registry import fuzzing_of, one_of, rows_of
 from kit.engine.rule import Rule
+from kit.engine.search import look_further
 from kit.engine.timeline import Timeline
 from kit.engine.trace import Trace
 from kit.errors import BadInput, Refusal, one_line
@@ -225,15 +225,8 @@ def _comes_to(
         if not (ways := ways_from(at)):
             break
         _, at = ways[chance.below(len(ways))]
-    known, todo = {state}, deque([state])
-    while todo and len(known) < MOST_SEARCHED:
-        for _, after in ways_from(todo.popleft()):
-            if after not in known:
-                if goal.check(after):
-                    return True
-                known.add(after)
-                todo.append(after)
-    return False
+    new, _ = look_further([state], lambda s: iter(ways_from(s)), lambda s: s, (), {}, MOST_SEARCHED)
+    return any(map(goal.check, new))
 
 
 @checked

@@ -281,7 +281,7 @@ def made_again(
     """
     if (entry := entry_for(model)) is None:
         raise BadInput("model", model.name, "a model whose class declares its parameters")
-    return entry.build(convert(entry, dict(parameters)), safeguards_off(entry, off))
+    return _built(entry, parameters, off)
 
 
 @checked
@@ -289,8 +289,11 @@ def build(
     name: str, parameters: Mapping[str, Any] | None = None, off: tuple[str, ...] = ()
 ) -> Model[Any, Any]:
     """A model by name. Raises BadInput for an unknown name, or a value out of its limits."""
-    entry = entry_of(name)
-    return entry.build(convert(entry, dict(parameters or {})), safeguards_off(entry, off))
+    return _built(entry_of(name), parameters or {}, off)
+
+
+def _built(entry: Entry, parameters: Mapping[str, Any], off: tuple[str, ...]) -> Model[Any, Any]:
+    return entry.build(convert(entry, dict(parameters)), safeguards_off(entry, off))
 
 
 @checked

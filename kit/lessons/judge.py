@@ -136,7 +136,7 @@ def _read(answers: Path) -> list[CallOutcome]:
 
 
 HIDDEN, FURTHER = 8, 120
-"""Cases that are drawn and counted, and others for who has all of these right."""
+"""Cases that are drawn and counted, and more for whoever has all of these right."""
 LONGEST = 160  # characters of a case in a message
 Arguments = list[Any]
 
@@ -156,14 +156,15 @@ class FunctionJudge(Struct, frozen=True):
     def __call__(self, answer: dict[str, str]) -> Marks:
         """Judge a function, given as its own text and name."""
         chance = random.Random(SEED)
-        cases = [*self.public, *(self.draw(chance) for _ in range(HIDDEN + FURTHER))]
-        outcomes = zip(cases, results_of(answer, cases), strict=True)
-        marks = [self._mark(case, outcome) for case, outcome in outcomes]
-        count = len(self.public)
-        *hidden, last = (mark.passed for mark in marks[count : count + HIDDEN])
-        further = all(mark.passed for mark in marks)
-        first = all(mark.passed for mark in marks[: count + HIDDEN])
-        return Marks(tuple(marks[:count]), (*hidden, last and (further or not first)))
+        drawn = [self.draw(chance) for _ in range(HIDDEN + FURTHER)]
+        marks = self._marks(answer, [*self.public, *drawn[:HIDDEN]])
+        hidden = [mark.passed for mark in marks[len(self.public) :]]
+        if all(mark.passed for mark in marks):
+            hidden[-1] = all(mark.passed for mark in self._marks(answer, drawn[HIDDEN:]))
+        return Marks(tuple(marks[: len(self.public)]), tuple(hidden))
+
+    def _marks(self, answer: dict[str, str], cases: list[Arguments]) -> list[Case]:
+        return [*map(self._mark, cases, results_of(answer, cases))]
 
     def _mark(self, case: Arguments, outcome: CallOutcome) -> Case:
         """Right where it is equal as data, and of equal kind: True is not 1 here."""

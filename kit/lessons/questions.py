@@ -181,8 +181,8 @@ def shortest(timeline: Timeline) -> PosedQuestion:
     result = _searched(model)
     if (violation := result.violation) is None:
         beyond = f"; nothing was searched beyond a bound of it ({result.bound})"
-        more = beyond if result.bound else ""
-        raise KitError(f"predict: no run of {model.name} breaks anything{more}")
+        beyond = beyond if result.bound else ""
+        raise KitError(f"predict: no run of {model.name} breaks anything{beyond}")
     run, steps = Timeline.along(model, violation.actions), len(violation.actions)
     first = max(1, steps - 2)
     return posed(

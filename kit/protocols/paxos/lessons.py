@@ -88,12 +88,13 @@ def possible_values(timeline: Timeline, epoch: int = 1) -> PosedQuestion:
         pending += fresh
         if len(seen) > MOST:
             raise BadInput("possible_values", len(seen), f"at most {MOST} states from here on")
-    why = f"In the {counted(len(seen), 'state')} that can follow, "
-    why += f"epoch {epoch} is {listed(sorted(reached))} or free."
+    said, able = listed(sorted(reached)), f"In the {counted(len(seen), 'state')} that can follow"
     if not reached:
-        why = f"In the {counted(len(seen), 'state')} that can follow, epoch {epoch} stays free."
+        why = f"{able}, epoch {epoch} stays free."
     elif len(seen) == 1:
-        why = f"Epoch {epoch} is {listed(sorted(reached))} already."
+        why = f"Epoch {epoch} is {said} already."
+    else:
+        why = f"{able}, epoch {epoch} is {said} or free."
     return posed(
         f"Messages can take any time, or never arrive. Which values can epoch {epoch} still get?",
         tuple(model.proposed),

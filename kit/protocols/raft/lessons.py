@@ -36,8 +36,8 @@ def voters(timeline: Timeline, server: str) -> PosedQuestion:
         raise BadInput("server", server, f"one of {', '.join(servers)}")
     me = servers[server]
     if server not in me.configuration.voters:
-        able = [each for each in servers if each in servers[each].configuration.voters]
-        raise BadInput("server", server, f"one that votes: {', '.join(able)}")
+        voting = [each for each in servers if each in servers[each].configuration.voters]
+        raise BadInput("server", server, f"one that votes: {', '.join(voting)}")
     asks = VoteRequest(me.term + 1, me.log.last_index, me.log.last_term)
     able = [name for name in me.configuration.voters if name != server]
     granted = [name for name in able if _grants(servers[name], server, asks, model.raft)]

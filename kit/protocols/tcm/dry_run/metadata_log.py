@@ -14,7 +14,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -42,6 +42,7 @@ PLAIN = {
     "PREPARE_COMPLEX_CMS_RECONFIGURATION": "a change of the CMS is prepared, if it needs one",
     "CANCEL_CMS_RECONFIGURATION": "the change of the CMS is given up",
 }
+T = TypeVar("T")
 Standing = Literal["as expected", "out of order", "not known"]
 
 
@@ -239,6 +240,10 @@ CMS_STEPS = {
 }
 
 
+def _without(rows: dict[int, T], node: int) -> dict[int, T]:
+    return {at: row for at, row in rows.items() if at != node}
+
+
 class _Fold:
     """The members and the operations under way, as entries are taken one after the other."""
 
@@ -252,6 +257,11 @@ class _Fold:
         self.unseen: set[int] = set()
         """Those whose operation may have gone on in epochs that are missing."""
         self._known: tuple[Any, ...] = ()
+        self._apart = {
+            "REGISTER": self._registered,
+            "ALTER_TOPOLOGY": self._altered,
+            **dict.fromkeys(_OF_CMS, self._reconfigured),
+        }
 
     def standing(self) -> Aftermath:
         """Who is there and what is under way; what has not changed is the same tuple again."""
@@ -269,10 +279,8 @@ class _Fold:
         self.last = entry.epoch
         step, _, what = entry.kind.partition("_")
         plain = PLAIN.get(entry.kind, entry.kind.replace("_", " ").lower())
-        apart = {"REGISTER": self._registered, "ALTER_TOPOLOGY": self._altered}
-        apart |= dict.fromkeys(_OF_CMS, self._reconfigured)
-        if entry.kind in apart:
-            return apart[entry.kind](entry, plain)
+        if entry.kind in self._apart:
+            return self._apart[entry.kind](entry, plain)
         if entry.kind == "FORCE_SNAPSHOT":
             self.flights = {}
             self.cms = ""
@@ -296,11 +304,11 @@ class _Fold:
             self._become(entry.node, "JOINED", entry.tokens)
             return self._epoch(entry, f"{name} joins at once, without a plan")
         if entry.kind == "ASSASSINATE":
-            self._ends(entry.node)
+            self.flights = _without(self.flights, entry.node)
             self._become(entry.node, "LEFT", ())
             return self._epoch(entry, f"assassinate {name}: {SENTENCES['assassinate']}")
         if entry.kind == "UNREGISTER":
-            self._goes(entry.node)
+            self.members = _without(self.members, entry.node)
         return self._epoch(entry, f"{plain}: {name}")
 
     def _altered(self, entry: metadata_log.LogEntry, plain: str) -> Epoch:
@@ -359,16 +367,6 @@ class _Fold:
         news = replace(member, name=name, state=state, tokens=tokens)
         self.members = {**self.members, node: news}
 
-    def _goes(self, node: int) -> Member | None:
-        gone = self.members.get(node)
-        self.members = {at: each for at, each in self.members.items() if at != node}
-        return gone
-
-    def _ends(self, node: int) -> Flight | None:
-        ended = self.flights.get(node)
-        self.flights = {at: each for at, each in self.flights.items() if at != node}
-        return ended
-
     def _registered(self, entry: metadata_log.LogEntry, _plain: str) -> Epoch:
         where = f" in {entry.dc}, {entry.rack}" if entry.dc else ""
         if entry.node is None:
@@ -381,7 +379,8 @@ class _Fold:
 
     def _cancelled(self, entry: metadata_log.LogEntry, name: str) -> Epoch:
         assert entry.node is not None
-        flight = self._ends(entry.node)
+        flight = self.flights.get(entry.node)
+        self.flights = _without(self.flights, entry.node)
         if flight is None:
             say = f"cancel of {name}, which has no operation under way"
             return self._epoch(entry, say, "not known")
@@ -405,9 +404,8 @@ class _Fold:
             tokens = entry.tokens or None
             flight = Flight(kind, node, (), tokens, entry.replaced, entry.force)
         flight = replace(flight, steps=usual[: usual.index(step) + 1])
-        self.flights = {**self.flights, node: flight}
-        if step == "finish":
-            self._ends(node)
+        flights = {**self.flights, node: flight}
+        self.flights = _without(flights, node) if step == "finish" else flights
         self._moved_on(flight, step)
         say = f"{self.history.title(flight, entry.epoch)}, {SENTENCES[step]}"
         if not fits:
@@ -424,7 +422,8 @@ class _Fold:
             return
         tokens = flight.tokens
         if kind == "replace" and flight.replaced is not None:
-            gone = self._goes(flight.replaced)
+            gone = self.members.get(flight.replaced)
+            self.members = _without(self.members, flight.replaced)
             tokens = gone.tokens if gone else None
         if kind == "decommission":
             self._become(node, "LEFT", ())

@@ -348,20 +348,18 @@ def _assumed_place(metadata: Metadata, given: operations.ResolvedOperation) -> l
 
 
 def _new_datacenter(metadata: Metadata, operation: operations.Operation) -> list[str]:
-    """That a newcomer is the first of its datacenter, and which keyspaces keep replicas there."""
+    """That a newcomer is the first of its datacenter, and if so, that no keyspace is kept there."""
     others = (node.dc for node in metadata.ring.nodes if node.name != operation.node)
     if operation.dc is None or operation.dc in others:
         return []
     said = f"{operation.node} is the first node of datacenter {operation.dc}"
-    there = [
-        keyspace.name
-        for keyspace in metadata.keyspaces
-        if isinstance(keyspace.replication, NetworkTopologyStrategy)
-        and dict(keyspace.replication.factors).get(operation.dc)
-    ]
-    by_place = NetworkTopologyStrategy, LocalStrategy
-    of_all = any(not isinstance(each.replication, by_place) for each in metadata.keyspaces)
-    return [said if there or of_all else f"{said}, where no keyspace keeps replicas"]
+    for replication in (keyspace.replication for keyspace in metadata.keyspaces):
+        if isinstance(replication, NetworkTopologyStrategy):
+            if dict(replication.factors).get(operation.dc):
+                return [said]
+        elif not isinstance(replication, LocalStrategy):
+            return [said]
+    return [f"{said}, where no keyspace keeps replicas"]
 
 
 def _warnings(
