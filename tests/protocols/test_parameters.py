@@ -1,8 +1,9 @@
-"""What each parameter of each model may be, and is unless somebody says otherwise; and what random
-walks start from.
+"""What each model declares: what a parameter may be, and is unless somebody says otherwise; where a
+safeguard is seen to matter; how a scenario is set up; and what random walks start from.
 
 A trace leaves out what is usual, so a default that changes would change what old traces mean. A
-walk from a seed is told by its seed alone, so what it starts from is part of it.
+walk from a seed is told by its seed alone, so what it starts from is part of it. Whoever is told
+of a scenario, or of the harm without a safeguard, is told of this one configuration.
 KIT_REWRITE=1 writes the table.
 """
 
@@ -12,9 +13,10 @@ import os
 from collections.abc import Iterator
 from itertools import chain, takewhile
 from pathlib import Path
+from typing import Any
 
 import pytest
-from msgspec import to_builtins
+from msgspec import Struct, to_builtins
 
 from kit.engine.parameters import parameters_of
 from kit.engine.registry import Entry, build, entries
@@ -23,18 +25,33 @@ TABLE = Path(__file__).with_name("parameters.txt")
 
 
 def lines_of(entry: Entry) -> Iterator[str]:
-    """The model, a line for each of its parameters, and one for each that its walks give."""
+    """The model, a line for each of its parameters, and one for each that its walks give.
+
+    Then one for each safeguard and each scenario.
+    """
     usual = entry.parameters()
     yield entry.name
     for parameter in parameters_of(entry.parameters):
         value = to_builtins(parameter.value_in(usual))
-        yield f"  {parameter.name} = {value!r}; {parameter.allowed or 'what its type says'}"
+        told = "".join(f"; {flag}" for flag, is_so in parameter.flags.items() if is_so is True)
+        yield f"  {parameter.name} = {value!r}; {parameter.allowed or 'what its type says'}{told}"
     for name, given in to_builtins(entry.fuzzing.parameters).items():
         yield f"  walks have {name} = {given!r}"
     for name, given in to_builtins(entry.compared).items():
         yield f"  --refines has {name} = {given!r}"
     for kind, weight in entry.fuzzing.weights.items():
         yield f"  walks weigh {kind} by {weight}"
+    for guard in entry.safeguards:
+        held = _set(guard, "smallest", "wider", "later", "kept")
+        yield f"  {guard.id} {guard.name}{held}"
+    for scenario in entry.scenarios:
+        yield f"  scenario {scenario.name}{_set(scenario, 'parameters', 'off')}"
+
+
+def _set(owner: Any, *names: str) -> str:
+    """Those of its fields that have something, each behind a semicolon."""
+    plain = {name: to_builtins(getattr(owner, name)) for name in names}
+    return "".join(f"; {name} {value!r}" for name, value in plain.items() if value)
 
 
 @pytest.mark.parametrize("model", entries())
@@ -48,3 +65,13 @@ def test_limits_and_defaults_are_those_of_the_table(model: str) -> None:
     of_model = takewhile(lambda line: line.startswith(" "), lines[lines.index(model) + 1 :])
     assert [model, *of_model] == told[model]
     assert build(model, entries()[model].fuzzing.parameters).start()
+
+
+def test_a_switch_that_nobody_touches_is_on() -> None:
+    """What holds the safeguards of a model, and is made without a word, has all of them on."""
+    assert entries()  # loads every model
+    kinds = [kind for kind in Struct.__subclasses__() if kind.__name__.endswith("Safeguards")]
+    assert len(kinds) > 6
+    for kind in kinds:
+        usual = to_builtins(kind())
+        assert usual and False not in usual.values(), (kind, usual)

@@ -28,6 +28,8 @@ from tests.quality.judging import PYTEST, environment
 SLOW = 4.0  # seconds of computing, measured: two when nobody measures
 RECORDER, SLOWEST = "tests/recording/", 60.0
 """Walks every state of a model and compares it with what is on record: slow, and sees much."""
+DECLARED = "tests/protocols/test_parameters.py"
+"""Holds what models declare against a table, and runs no function of the module that declares."""
 SOON = 0.01  # seconds until another try, where it could not be stopped
 AGAIN = 1.0  # seconds until who swallowed the first error meets the next
 COMPUTED = "computed"  # the property of a test that has the seconds of each part
@@ -39,8 +41,8 @@ class Covered(Struct, frozen=True):
     """What a run of the tests told.
 
     ``lines`` gives, for each file and line, places in ``tests``; ``seconds`` has what they compute.
-    A line that runs when its module is loaded counts for every test of the module, and for all
-    tests where no function of the module ever runs, since it only declares.
+    A line that runs when its module is loaded counts for every test of the module and for those of
+    what is declared, and for all tests where no function of the module ever runs.
     """
 
     tests: list[str] = field(default_factory=list)
@@ -54,7 +56,8 @@ class Covered(Struct, frozen=True):
         inside = [known[line] for line in range(first, last + 1) if line in known]
         if any(not tests for tests in inside):  # loaded: whoever uses the module
             users = {test for tests in known.values() for test in tests}
-            return users or set(range(len(self.tests)))
+            tables = {at for at, test in enumerate(self.tests) if test.startswith(DECLARED)}
+            return users | tables if users else set(range(len(self.tests)))
         return {test for tests in inside for test in tests}
 
 

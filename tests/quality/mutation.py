@@ -50,8 +50,9 @@ TESTS = (
 )
 KNOWN = Path(__file__).with_name("mutants_known.txt")
 SEED, COUNT = 9, 400
-QUICK, THOROUGH = 3.0, 45.0  # seconds that the tests of the first and of the second trial took
-RECORDED = 90.0  # and those of the recorder, in the third
+# Seconds that the tests of a trial took: those nearest, more that are near, the quickest others.
+QUICK, NEAR, THOROUGH = 3.0, 20.0, 45.0
+RECORDED = 90.0  # and those of the recorder, at the end
 PATIENCE = 150.0  # seconds for a trial
 ENOUGH = 0.97
 
@@ -158,7 +159,7 @@ def sample(made: Mapping[str, Sequence[Mutant]], seed: int) -> Iterator[Mutant]:
 
 
 def trials(covered: Covered, mutant: Mutant) -> Iterator[list[tuple[str, float]]]:
-    """The tests to try: first a few near the source, then the quickest that fit, then recorders.
+    """The tests to try: first those near the source, then the quickest that fit, then recorders.
 
     Near are those in the folder that has the name of the source's folder, and in a file with the
     name of the source; those of the recorder, and whoever is run for a model of that name: its
@@ -179,7 +180,10 @@ def trials(covered: Covered, mutant: Mutant) -> Iterator[list[tuple[str, float]]
     every = [(name, taken) for *_, taken, name in sorted(ranked)]
     first = list(_within(every, QUICK))
     yield first
-    others = sorted(set(every) - set(first), key=lambda each: each[::-1])
+    more = [each for each in every if each not in first and each[1] < SLOW]
+    nearer = list(_within(more, NEAR))
+    yield nearer
+    others = sorted(set(every) - {*first, *nearer}, key=lambda each: each[::-1])
     quick = list(_within([each for each in others if each[1] < SLOW], THOROUGH))
     yield quick
     slow = [each for each in others if each[0].startswith(RECORDER)]
