@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kit import Player
 from kit.engine.registry import build
@@ -48,6 +49,17 @@ def test_a_role_is_drawn_and_named() -> None:
         picture = for_model(timeline.model).panels[1].draw(scene_of(timeline)).html()
         signs.append(("sign ballot" in picture, "crown" in picture))
     assert signs == [(False, False), (True, False), (False, True)]
+
+
+@pytest.mark.parametrize("dead", ["A", "B", "C"])
+def test_who_is_down_is_told_of_itself_alone(dead: str) -> None:
+    """Whichever of them it is, the others stay what they are."""
+    timeline = at("election", 5)
+    whole = {row.name: row.role for row in rows(timeline, facts.servers)}
+    places = {name: place for place, name in enumerate(whole)}
+    state = replace(timeline.state, down=1 << places[dead])
+    told = {row.name: row.role for row in facts.servers(timeline.model, state)}  # type: ignore[arg-type]
+    assert told == {**whole, dead: "down"}
 
 
 @pytest.mark.spec("C-012")

@@ -150,6 +150,22 @@ def test_a_cluster_with_nothing_to_fear_says_so() -> None:
     assert "survives any one death" in found.player.rendered.html(found.timeline.at)
 
 
+@pytest.mark.parametrize(
+    ("down", "said"),
+    [
+        (1, "n1 is down: no data"),
+        (MOST_NODES, "n11, n12 are down: no data"),
+        (MOST_NODES + 1, "n11, n12 and 1 more node are down: no data"),
+        (MOST_NODES + 3, "n11, n12 and 3 more nodes are down: no data"),
+    ],
+)
+def test_a_few_of_many_that_are_down_are_named(down: int, said: str) -> None:
+    """The others are counted."""
+    given = printed(hosts(30, **{f"n{i}": "Down" for i in range(1, down + 1)}))
+    [line] = [one for one in kit.rehearse(given, "decommission n30").warnings if "no data" in one]
+    assert said in line
+
+
 def cluster_of_nine() -> Any:
     """Nine nodes, three replicas."""
     return printed(hosts(9))

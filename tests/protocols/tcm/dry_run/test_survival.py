@@ -99,7 +99,10 @@ def test_the_command_says_it(tmp_path: Path) -> None:
     assert quorum["nodes"] == {"n4": 2, "n6": 2, "n3": 1, "n7": 1}
     two = call("survive", ring, "--down", "n5", "--down", "n6")
     assert "2 ranges without a quorum" in two.out
-    assert "n4 (1), n7 (1)" in two.out
+    row = "ks QUORUM 2 ranges, such as (300, 400] n3 (1), n4 (1), n7 (1), n8 (1)"
+    assert " ".join(two.out.splitlines()[-1].split()) == row
+    row = "ks QUORUM – n4 (2), n6 (2), n3 (1), n7 (1)"
+    assert " ".join(call("survive", ring, "--down", "n5").out.splitlines()[-1].split()) == row
 
 
 def test_a_notebook_says_it(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from kit.protocols.tcm.rules import metadata as rules_history
 from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel
 from kit.protocols.tcm.rules.operations import usual_steps
 from kit.protocols.tcm.simulators import plain
-from kit.protocols.tcm.simulators.columns import COLUMNS, Columns
+from kit.protocols.tcm.simulators.columns import COLUMNS, Columns, _differ
 from kit.protocols.tcm.simulators.placements import Simulation, Size, draw, simulate
 from kit.widgets import Player
 from tests.house.source import ROOT
@@ -217,6 +217,20 @@ def test_a_planted_bug_is_found(planted: str, monkeypatch: pytest.MonkeyPatch) -
             lambda line, places, factors, token: real_walk(line, places, factors, token + 1),
         )
     assert not simulate(1, nodes=10, rf=3).ok
+
+
+def test_a_row_that_differs_is_told_with_both_groups() -> None:
+    """Where it ends, who replicates it here and there, and that somewhere nobody does."""
+    theirs = {100: (frozenset({"A", "B"}), frozenset()), 200: (frozenset(), frozenset({"C"}))}
+    ours = ((0, 100, ("B", "A")), (100, 200, ("C",)))
+    said = "(100, 200]: C, but nobody in the simple model"
+    assert _differ(ours, theirs, 0) == said
+    said = "(0, 100]: nobody, but A, B in the simple model"
+    assert _differ(((0, 100, ()), (100, 200, ())), theirs, 0) == said
+    assert _differ(ours[:1], theirs, 0) == "only the simple model has a row that ends at 200"
+    assert (
+        _differ((*ours, (200, 300, ())), theirs, 0) == "only the engine has a row that ends at 300"
+    )
 
 
 @pytest.mark.spec("B-078")
