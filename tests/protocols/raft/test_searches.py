@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from random import Random
 from typing import Any
 
 import pytest
@@ -134,6 +135,25 @@ def test_with_a_safeguard_its_smallest_configuration_is_sound(guard: Any) -> Non
     smallest: Mapping[str, Any] = guard.smallest
     result = check(build("raft", smallest))
     assert (result.complete, result.violation) == (True, None)
+
+
+def test_the_state_that_stands_for_others_has_as_many_down() -> None:
+    """It stands for itself, too, and has each server's term under one of the names."""
+    model = build("raft", {"requests": (), "terms": 2, "crashes": 2})
+    assert model.symmetry is not None
+    chance, state, down = Random(1), model.start(), 0
+    for step in range(900):
+        actions = list(model.actions(state)) if step % 30 else []
+        state = model.act(state, chance.choice(actions)) if actions else model.start()
+        joined, _ = model.symmetry(state)
+        assert model.symmetry(joined)[0] == joined
+        was, now = (
+            sorted((n.server.term, bool(s.down >> i & 1)) for i, n in enumerate(s.nodes))
+            for s in (state, joined)
+        )
+        assert was == now
+        down += bool(joined.down)
+    assert down > 10
 
 
 def test_a_symmetric_search_finds_the_same_violation() -> None:

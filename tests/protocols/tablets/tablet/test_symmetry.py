@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
 from kit.engine.check import check
-from kit.protocols.tablets.tablet import StayingReplicas
+from kit.protocols.tablets.tablet import MASKS, StayingReplicas
 from tests.protocols.tablets.tablet.runs import SERVER, built
 
 WRITE: dict[str, Any] = {**SERVER, "rf": 3, "requests": ("K1 write QUORUM",)}
@@ -38,6 +40,36 @@ def test_states_that_differ_in_names_are_joined_and_no_others() -> None:
     assert (whole.states, half.states) == (every, joined)
     assert half.violation is None
     assert every * 0.5 < joined < every * 0.75
+
+
+def test_names_are_exchanged_in_all_that_holds_them() -> None:
+    """In what is known, stored and down, and in each set of replicas that a request has."""
+    model = built(WRITE)
+    symmetry = model.symmetry
+    assert isinstance(symmetry, StayingReplicas)
+    other = {symmetry.first: symmetry.second, symmetry.second: symmetry.first}
+
+    def mask(given: int) -> int:
+        return sum(1 << other.get(i, i) for i in range(given.bit_length()) if given >> i & 1)
+
+    chance, state, exchanged = Random(1), model.start(), 0
+    for _ in range(400):
+        actions = list(model.actions(state))
+        state = model.act(state, chance.choice(actions)) if actions else model.start()
+        joined, are_exchanged = symmetry(state)
+        assert symmetry(joined) == (joined, False)
+        if not are_exchanged:
+            continue
+        exchanged += 1
+        assert (joined.down, joined.cleaned) == (
+            mask(state.down),
+            mask(state.cleaned & ~state.down),
+        )
+        for now, then in zip(joined.requests, state.requests, strict=True):
+            for name in MASKS:
+                given = getattr(then, name)
+                assert getattr(now, name) == (given if given is UNSET else mask(given))
+    assert exchanged > 20
 
 
 @pytest.mark.parametrize(
