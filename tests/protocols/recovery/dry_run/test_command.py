@@ -57,6 +57,8 @@ def test_which_procedure(statuses: str, procedure: str, restart: int) -> None:
     advice = of(statuses)
     assert (advice.procedure, advice.restart) == (procedure, restart)
     assert bool(advice.steps) == (procedure == "recovery leader")
+    if procedure != "recovery leader":  # which has a leader, and whoever lives after it
+        assert advice.order == tuple(chr(65 + i) for i, s in enumerate(statuses) if s == "d")
 
 
 def test_a_stuck_upgrade_with_a_lost_node_needs_the_old_procedure() -> None:

@@ -40,6 +40,15 @@ def test_the_suggested_steps_end_with_a_whole_cluster() -> None:
     assert [node(timeline, name).columns.bit_count() for name in "AB"] == [11, 11]
 
 
+def test_who_removes_others_runs() -> None:
+    """A node in RECOVERY mode removes the lost ones, and none that is stopped does."""
+    timeline = after(FOUR, *ENTER)
+    assert timeline.state.remover == 0
+    timeline = after(FOUR, *ENTER, "stop A")
+    assert timeline.state.remover == 1
+    assert after(FOUR, *ENTER, "stop A", "stop B").state.remover is None
+
+
 def test_a_stuck_upgrade_is_recovered_as_well() -> None:
     """One of three died in it: the others wait for it, until it is removed in RECOVERY mode."""
     timeline = after({"commit_indexes": (1, 1, 1), "dead": "C", "stuck": True})
