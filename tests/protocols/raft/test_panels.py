@@ -58,7 +58,7 @@ def test_who_is_down_is_told_of_itself_alone(dead: str) -> None:
     whole = {row.name: row.role for row in rows(timeline, facts.servers)}
     places = {name: place for place, name in enumerate(whole)}
     state = replace(timeline.state, down=1 << places[dead])
-    told = {row.name: row.role for row in facts.servers(timeline.model, state)}  # type: ignore[arg-type]
+    told = {row.name: row.role for row in facts.servers(timeline.model, state)}
     assert told == {**whole, dead: "down"}
 
 
