@@ -30,6 +30,9 @@ MOST_WAYS = 16
 """Rows of operations that are tried for one journal."""
 MOST_OPERATIONS = 8
 """Operations of one question; a longer journal is several."""
+MOST_STAYS = 32
+"""Stays in states that are told apart into operations."""
+Steps = frozenset[tuple[str, str]]
 OPERATIONS = {
     "bootstrapping": "bootstrap {new}",
     "replacing": "replace {new} {old}",
@@ -109,7 +112,7 @@ def of_journals(
         allowed = "journals with lines such as entered `write both read old` transition state"
         raise BadInput("journals", "no line with a state", allowed)
     stays = [stay for stay in passages(entries, edition) if stay.state]
-    operations = [*_operations(stays)]
+    operations = [*_operations(stays, [*_machines(edition).values()])]
     about = [
         f"{len(seen):,} of {len(entries):,} lines name a state",
         f"no journal gives the number of nodes; in the model, {STAY} nodes do not change",
@@ -154,50 +157,79 @@ def _seen(entry: JournalEntry, edition: Edition) -> Seen:
     return Seen(where, {"state": state.name})
 
 
-def _operations(stays: Sequence[Passage]) -> Iterator[list[Passage]]:
+def _operations(stays: Sequence[Passage], machines: Sequence[Steps]) -> Iterator[list[Passage]]:
     """The stays of one operation after another.
 
     What no edge leads to is at best another operation: what was before it is explained.
     """
-    stretch: list[Passage] = []
-    for stay in stays:
-        if stretch and stay.edge in ("begins", "unknown"):
-            yield stretch
-            stretch = []
-        stretch.append(stay)
-    yield stretch
+    firsts = [at for at, stay in enumerate(stays) if stay.edge in ("begins", "unknown")]
+    for first, last in pairwise([0, *firsts, len(stays)]):
+        yield from _apart(stays[first:last], machines, first > 0, last < len(stays))
 
 
-def _edges(operations: Sequence[list[Passage]]) -> Iterator[set[tuple[str, str]]]:
-    """The states and edges of each operation, those of a state without a source.
+def _apart(
+    stays: Sequence[Passage], machines: Sequence[Steps], begins: bool, ends: bool
+) -> Iterator[list[Passage]]:
+    """The fewest operations that stays can be, each with a machine of all its steps, or one.
 
-    Where a journal begins and ends, no line says whether an operation does.
+    An edge may lead to where another operation begins: a generation of CDC streams is committed in
+    a join, or by itself before a node leaves.
     """
+    count = len(stays)
+
+    def fits(first: int, last: int) -> bool:
+        steps = _steps(stays[first:last], begins or first > 0, ends or last < count)
+        return any(steps <= own for own in machines)
+
+    fewest = {0: [0]}  # where an operation can end: where those up to there begin
+    if not fits(0, count) and count <= MOST_STAYS:
+        for last in range(1, count + 1):
+            ways = [[*fewest[first], last] for first in fewest if fits(first, last)]
+            if ways:
+                fewest[last] = min(ways, key=len)
+    for first, last in pairwise(fewest.get(count, [0, count])):
+        yield [*stays[first:last]]
+
+
+def _edges(operations: Sequence[list[Passage]]) -> Iterator[Steps]:
+    """The steps of each operation; where a journal begins and ends, none says if one does."""
     for at, stays in enumerate(operations):
-        states = [stay.state for stay in stays]
-        path = ([BOUNDARY] if at else []) + states + [BOUNDARY] * (at < len(operations) - 1)
-        yield {("", state) for state in states} | {(a, b) for a, b in pairwise(path) if a != b}
+        yield _steps(stays, at > 0, at < len(operations) - 1)
 
 
-def _models(
-    operations: Sequence[list[Passage]], edges: Sequence[set[tuple[str, str]]], edition: Edition
-) -> Iterator[Topology]:
-    """A model for each row of operations that may have the states, the likeliest first."""
+def _steps(stays: Sequence[Passage], begins: bool, ends: bool) -> Steps:
+    """The states and edges of stays, those of a state without a source."""
+    states = [stay.state for stay in stays]
+    path = [BOUNDARY] * begins + states + [BOUNDARY] * ends
+    return frozenset(
+        {("", state) for state in states} | {e for e in pairwise(path) if e[0] != e[1]}
+    )
+
+
+def _machines(edition: Edition) -> dict[str, Steps]:
+    """The steps that each kind of operation has; of equal ones the likeliest."""
     owned = {
-        name: {
+        name: frozenset(
             step
             for edge in MACHINES[edition][name].edges
             for step in (("", edge.source), ("", edge.target), (edge.source, edge.target))
-        }
+        )
         for name in (TRACK, *OPERATIONS)
         if name in MACHINES[edition]
     }
-    # Where no machine has all of it, those that have the most are tried; of equal machines one is.
-    alike = {frozenset(own): name for name, own in reversed(owned.items())}
+    alike = {own: name for name, own in reversed(owned.items())}
+    return {name: own for own, name in reversed(alike.items())}
+
+
+def _models(
+    operations: Sequence[list[Passage]], edges: Sequence[Steps], edition: Edition
+) -> Iterator[Topology]:
+    """A model for each row of operations that may have the states, the likeliest first."""
+    machines = _machines(edition)
     fitting = []
-    for stretch in edges:
-        most = max(len(stretch & own) for own in alike)
-        fitting.append([n for own, n in reversed(alike.items()) if len(stretch & own) == most])
+    for stretch in edges:  # where no machine has all of it, those that have the most are tried
+        most = max(len(stretch & own) for own in machines.values())
+        fitting.append([name for name, own in machines.items() if len(stretch & own) == most])
     stays = [stay for each in operations for stay in each]
     backs = sum(stay.edge in ("rollback", "rejected") for stay in stays)
     rows = [*islice(product(*fitting), MOST_WAYS)]

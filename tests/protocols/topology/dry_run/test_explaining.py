@@ -19,6 +19,8 @@ LINE = (
 JOIN = ("join group0", "commit cdc generation", "write both read old", "write both read new")
 MOVES = ("tablet migration",) * 5
 REPLACE = ("join group0", "write both read old", "write both read new")
+CDC = ("commit cdc generation",)
+BACK = ("write both read old", "rollback to normal")
 LEAVE = ("write both read old", "write both read new", "left token ring")
 
 
@@ -53,6 +55,9 @@ def test_the_journals_of_two_coordinators_are_explained() -> None:
         (*JOIN, *REPLACE, *LEAVE, *REPLACE),
         ("truncate table",),
         ("tablet migration", "truncate table"),
+        (*CDC, *LEAVE), (*LEAVE, *CDC, *LEAVE, *CDC), (*JOIN, *CDC, *LEAVE), (*CDC, *REPLACE),
+        (*CDC, *CDC, *JOIN, *CDC),
+        (*BACK, *MOVES, *JOIN), (*BACK, *MOVES, *LEAVE), (*JOIN, *BACK, *MOVES, *CDC, *LEAVE),
         ("join group0", "tablet migration"),
         ("join group0", "truncate table", "join group0", "tablet migration"),
     ],
@@ -98,7 +103,7 @@ def test_a_long_journal_is_explained_in_parts(tmp_path: Path) -> None:
     ("states", "line"),
     [
         ((*(*JOIN, *LEAVE) * 3, *JOIN, LEAVE[0], *JOIN), 27),
-        ((*(*JOIN, *LEAVE) * 3, *JOIN, *JOIN[:2], *JOIN), 28),
+        ((*(*JOIN, *LEAVE) * 3, *JOIN, *JOIN[:3], *JOIN), 29),
         ((*(*JOIN, *LEAVE) * 4, *LEAVE[1:]), 29),
     ],
 )
