@@ -145,10 +145,11 @@ def _seen(
     return Seen(opened.source, values)
 
 
-def _begun(each: History) -> int:
-    """The dump that first shows what happens to a node."""
-    states = enumerate(each.states)
-    return min([*each.requests.values(), *(at for at, state in states if state != each.begins)])
+def _begun(each: History) -> tuple[int, int]:
+    """The dumps that first show what happens to a node, and in another state; many for none."""
+    others = [at for at, state in enumerate(each.states) if state != each.begins]
+    changed = min(others, default=len(each.states))
+    return min([*each.requests.values(), changed]), changed
 
 
 def _ways(

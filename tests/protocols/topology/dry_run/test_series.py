@@ -14,7 +14,7 @@ import kit
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.protocols.topology.rules.columns import store
-from kit.protocols.topology.topology import CrashMember, Topology
+from kit.protocols.topology.topology import CrashMember, MakeRequest, Topology
 from tests.commands.calling import bad, call
 from tests.operators.topology_printing import as_csv, node, table, uuid
 
@@ -91,6 +91,29 @@ def test_a_node_dies_after_other_operations(first: str, later: str, tmp_path: Pa
     files.append(dump(tmp_path, len(files), model, timeline.state))
     answers = kit.explain(files, edition="server")
     assert answers.verdict == "explained", answers
+
+
+@pytest.mark.parametrize("down", [(), ("C", "D")], ids=["leave", "are removed"])
+@pytest.mark.parametrize("order", [("D", "C"), ("C", "D")])
+def test_two_wait_and_dumps_show_who_comes_first(
+    order: tuple[str, str], down: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Whatever the order of their names is."""
+    kind = "removenode" if down else "decommission"
+    operations = tuple(f"{kind} {name}" for name in order)
+    model = Topology(edition="server", nodes=6, operations=operations, down=down, ignored=down)
+    timeline = Timeline(model)
+    for _ in operations:
+        may = [action for action, _ in model.successors(timeline.state)]
+        timeline.do(next(each for each in may if type(each) is MakeRequest))
+    files = [dump(tmp_path, 0, model, timeline.state)]
+    while timeline.forward() is not None:
+        if timeline.state.topology.transition:
+            files.append(dump(tmp_path, len(files), model, timeline.state))
+    assert timeline.state.made == len(operations)
+    for taken in (files, [files[0], files[len(files) // 3]]):
+        answers = kit.explain(taken, edition="server")
+        assert answers.verdict == "explained", answers
 
 
 @pytest.mark.parametrize(
