@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import random
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 import kit
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.protocols.topology.rules.columns import store
 from kit.protocols.topology.topology import CrashMember, MakeRequest, Topology
 from tests.commands.calling import bad, call
 from tests.operators.topology_printing import as_csv, node, table, uuid
+from tests.protocols.topology.dry_run.moments import dump
 
 NORMAL = tuple(node(number) for number in (1, 2, 3))
 RUNS: tuple[dict[str, Any], ...] = (
@@ -31,30 +29,6 @@ RUNS: tuple[dict[str, Any], ...] = (
     {"edition": "server", "operations": ("rebuild B",)},
     {"edition": "server", "operations": ("bootstrap D",), "failures": 1},
 )
-
-
-def dump(folder: Path, at: int, model: Topology, state: Any) -> str:
-    """The tables of a state of the model, as JSON."""
-    hosts = tuple(uuid(number) for number in range(1, len(model.names) + 1))
-    cells = msgspec.to_builtins(store(state.topology, hosts)[0])
-    statics = {name: value for name, value in cells.items() if name != "rows"}
-    path = folder / f"{at:02}.json"
-    plain = ("session", "global_topology_request_id", "global_requests", "request_id")
-    generations = [name for name in cells if "generation" in name]
-    rows = [
-        {
-            **{
-                name: value
-                for name, value in {**statics, **row}.items()
-                if name not in (*plain, *generations)
-            },
-            "key": "topology",
-            "tokens": [str(number)] if row["tokens"] else None,
-        }
-        for number, row in enumerate(cells["rows"], 1)
-    ]
-    path.write_text(json.dumps(rows), "utf-8")
-    return str(path)
 
 
 @pytest.mark.parametrize("seed", range(3))
