@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -164,3 +164,14 @@ class Refusal(Struct, frozen=True):
     missing: tuple[str, ...] = ()
     awaited: tuple[Awaited, ...] = ()
     untold: int = 0
+
+    def counts(self) -> Iterator[tuple[Awaited, tuple[str, ...], tuple[str, ...]]]:
+        """Each group that is counted, with who is missing there, and who has come.
+
+        A group of which ``missing`` does not say who it lacks is left out.
+        """
+        for group in self.awaited:
+            lacking = tuple(name for name in group.nodes if name in self.missing)
+            there = tuple(name for name in group.nodes if name not in self.missing)
+            if len(there) == group.done:
+                yield group, lacking, there

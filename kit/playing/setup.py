@@ -51,6 +51,7 @@ class Setup:
         self.parameters: dict[str, Any] = {}
         self.off: tuple[str, ...] = ()
         self.kept: dict[tuple[str, bytes, tuple[str, ...]], Timeline] = {}
+        self.left: dict[str, tuple[Timeline, Timeline]] = {}  # stories: as opened, as left
         self.follow()
 
     def follow(self) -> None:
@@ -126,16 +127,25 @@ class Setup:
         self.session.put(other if known is None else known)
         if known is None:
             return ""
-        return say(
-            ("You are back in the history for these switches ({n} steps)."),
-            n=len(known.moments) - 1,
-        )
+        return say("You are back in the history for these switches ({n} steps).", n=_steps(known))
 
-    def open(self, timeline: Timeline) -> None:
-        """Show another history, to which a reset goes back from then on."""
+    def open(self, timeline: Timeline, former: str = "", name: str = "") -> str:
+        """Show another history, to which a reset goes back from then on, and say so if it is known.
+
+        ``former`` and ``name`` are the stories that it leaves and opens, where they have a name: of
+        a story that was left, all that was done is there again.
+        """
+        session = self.session
         self.keep()
-        self.session.show(timeline)
+        self.left[former] = session.origin, session.timeline
+        origin, known = self.left.get(name, (timeline, timeline)) if name else (timeline, timeline)
+        session.show(origin)
+        if known is not origin:
+            session.put(known)
         self.follow()
+        if known is timeline or not _steps(known):
+            return ""
+        return say("You are back in the history of this story ({n} steps).", n=_steps(known))
 
     def open_link(self, text: str) -> str:
         """Show the run that a link carries, as a branch where its configuration is shown; say so.
@@ -192,6 +202,10 @@ class Setup:
         if ring.get(touched) == "generated":
             given.pop("operations", None)
         return given
+
+
+def _steps(timeline: Timeline) -> int:
+    return len(timeline.moments) - 1
 
 
 def configuration(timeline: Timeline) -> tuple[str, bytes, tuple[str, ...]]:

@@ -76,7 +76,7 @@ def outcome_box(model: Model[Any, Any], result: Result) -> Frag:
     if broken is not None:
         parts += [
             h("p", f"{_title(model, broken.property)}: ", h("strong", broken.witness)),
-            h("p", say("The run is now a branch of the history. You see its last step:")),
+            h("p", say("The run is now a branch of the history, shown at its last step:")),
             h("ol", [h("li", model.verb(action)) for action in broken.actions[:MOST_VERBS]]),
         ]
         if len(broken.actions) > MOST_VERBS:

@@ -170,7 +170,7 @@ def _awaited(scene: Scene, closed: Sequence[Gate], wide: float) -> Frag:
         gate = closed[0]
         what, line, meter = gate.what, gate.why, None
         if gate.missing:
-            line = _waits_for(gate.missing, gate.needed - len(gate.there))
+            line = _waits_for(_groups(scene, gate))
             meter = h("progress", value=len(gate.there), max=gate.needed, aria_label=gate.count)
     elif first := first_waiting(scene):
         what = scene.model.label(scene.state, first[0])
@@ -249,21 +249,54 @@ def _faults(scene: Scene, options: Sequence[Option]) -> Frag | None:
     return h("div", buttons, class_="kp-faults", role="group", aria_label=say("what can go wrong"))
 
 
-def _waits_for(names: Sequence[str], needed: int) -> str:
-    """Say for whom something waits, and for how many of them, where some are enough."""
-    if needed < len(names):
-        return say("waits for {needed} of {names}", needed=needed, names=_named(names))
-    return say("waits for {names}", names=_named(names))
+Groups: TypeAlias = Sequence[tuple[Sequence[str], int]]
+"""Groups of whom somebody is missing: who, and how many of them are needed."""
+
+
+def _groups(scene: Scene, gate: Gate) -> Groups:
+    """All that an action waits for, if it is the one behind a gate; else those before the gate."""
+    for action, why in scene.options():
+        if why is not None and why.awaited and gate.what == scene.model.label(scene.state, action):
+            return _lacking(why)
+    return [(gate.missing, gate.needed - len(gate.there))]
+
+
+def _lacking(refusal: Refusal) -> Groups:
+    """For whom a refused action waits, one group after the other."""
+    counts = [(lacking, group.needed - group.done) for group, lacking, _ in refusal.counts()]
+    counted = {name for group in refusal.awaited for name in group.nodes}
+    rest = () if refusal.untold else tuple(n for n in refusal.missing if n not in counted)
+    if not (counts or rest):  # it is not said who is missing
+        return [(group.nodes, group.needed) for group in refusal.awaited[:1]]
+    return [*counts, (rest, len(rest))]
+
+
+def _waits_for(groups: Groups) -> str:
+    """Say for whom something waits: for all without whom it cannot be, and how many others."""
+    sure = {each: None for names, needed in groups if needed >= len(names) for each in names}
+    others: tuple[str, ...] = ()
+    number = 0
+    for names, needed in groups:
+        rest = tuple(each for each in names if each not in sure)
+        left = needed - (len(names) - len(rest))
+        if left > 0 and not number:
+            others, number = rest, left
+    values = {"names": _named([*sure]), "needed": number, "others": _named(others)}
+    if not number:
+        return say("waits for {names}", **values)
+    if not sure:
+        return say("waits for {needed} of {others}", **values)
+    return say("waits for {names}, and for {needed} of {others}", **values)
 
 
 def _line(refusal: Refusal) -> tuple[str, Frag | None]:
     if not refusal.awaited:
-        return _waits_for(refusal.missing, len(refusal.missing)), None
+        return _waits_for([(refusal.missing, len(refusal.missing))]), None
     first = refusal.awaited[0]  # the sheet has the others
     done, needed = min(first.done, first.needed), first.needed
     label = say("{done} of {needed}, {what}", done=done, needed=needed, what=first.what)
     meter = h("progress", value=done, max=needed, aria_label=label)
-    return _waits_for(first.nodes, needed), meter
+    return _waits_for(_lacking(refusal)), meter
 
 
 def _named(nodes: Sequence[str]) -> str:

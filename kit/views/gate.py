@@ -13,7 +13,7 @@ from typing import Any, get_args
 from msgspec import Struct
 
 from kit.edge.words import later, say
-from kit.errors import Awaited, Refusal
+from kit.errors import Refusal
 from kit.views.actions import first_waiting, mark, some_of
 from kit.views.busts import Health, head_of, letter_of
 from kit.views.fragment import Frag, h
@@ -152,7 +152,7 @@ def gates_of(scene: Scene, declared: Declared) -> tuple[Gate, ...]:
             if rest:
                 thing, what = mark(scene.model, action), scene.model.label(scene.state, action)
                 there, needed = next(
-                    ((come, group.needed) for group, lacking, come in _counted(refusal)
+                    ((come, group.needed) for group, lacking, come in refusal.counts()
                      if lacking == rest), ((), len(rest)),
                 )  # fmt: skip
                 gates[thing] = Gate(thing, what, "", there, rest, needed, refusal.reason)
@@ -179,17 +179,8 @@ def _refused(scene: Scene) -> Iterator[tuple[Any, Refusal]]:
 def awaited_gates(scene: Scene) -> Iterator[Gate]:
     """The gates that refusals tell of: whatever the model, where it counts nodes."""
     for refusal in filter(None, (refusal for _, refusal in scene.options())):
-        for group, lacking, there in _counted(refusal):
+        for group, lacking, there in refusal.counts():
             yield Gate(group.what, group.what, say("done it"), there, lacking, group.needed)
-
-
-def _counted(refusal: Refusal) -> Iterator[tuple[Awaited, tuple[str, ...], tuple[str, ...]]]:
-    """Each group that a refusal counts, with who is missing there, and who has come."""
-    for group in refusal.awaited:
-        lacking = tuple(name for name in group.nodes if name in refusal.missing)
-        there = tuple(name for name in group.nodes if name not in refusal.missing)
-        if len(there) == group.done:  # else it is not said who is missing here
-            yield group, lacking, there
 
 
 # -- drawing ---------------------------------------------------------------------------------------

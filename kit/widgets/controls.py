@@ -50,7 +50,7 @@ class SearchBoard:
         )
         self.count = ipywidgets.HTML()
         self.found = ipywidgets.HTML()
-        row = ipywidgets.HBox([self.button, self.halt, self.most, self.count])
+        row = _row([self.button, self.halt, self.most, self.count])
         self.box = ipywidgets.VBox([row, self.found])
 
     def stop(self) -> None:
@@ -125,7 +125,7 @@ class Controls:
         self.board = SearchBoard(player)
         self.source = self._source()
         self.openers: dict[str, ipywidgets.ToggleButton] = {}
-        self.row = ipywidgets.HBox([], layout=ipywidgets.Layout(flex_flow="row wrap"))
+        self.row = _row([])
         self.page = ipywidgets.VBox()
         self.box = ipywidgets.VBox([self.row, self.home, self.page])
         self.box.add_class("kit-drawer")
@@ -171,7 +171,7 @@ class Controls:
         pages = {
             say("Ring and model"): _grid(fields, 280),
             say("Safeguards") if safeguards else say("Search"): search,
-            say("Files"): ipywidgets.HBox(files),
+            say("Files"): _row(files),
         }
         self.pages = {title: page for title, page in pages.items() if page.children}
         former = next((title for title, opener in self.openers.items() if opener.value), None)
@@ -202,8 +202,8 @@ class Controls:
             return
         with self._reporting(change):
             opened = open_named(name)
+            self._say(self._open_on(opened.timeline, opened.name or ""))
             self.name = opened.name
-            self._open_on(opened.timeline)
 
     def _rebuild(self, change: Mapping[str, Any]) -> None:
         if self._quiet:
@@ -225,10 +225,11 @@ class Controls:
             self.board.forget()
             self._follow()
 
-    def _open_on(self, timeline: Timeline) -> None:
+    def _open_on(self, timeline: Timeline, name: str = "") -> str:
         self.board.forget()
-        self.setup.open(timeline)
+        said = self.setup.open(timeline, self.name or "", name)
         self._settle()
+        return said
 
     def _follow(self) -> None:
         self.setup.follow()
@@ -336,6 +337,11 @@ def button(word: str, tooltip: str, act: Any, width: str = "auto") -> ipywidgets
 def _opener(title: str, pressed: bool) -> ipywidgets.ToggleButton:
     layout = ipywidgets.Layout(width="auto")
     return ipywidgets.ToggleButton(value=pressed, description=title, layout=layout)
+
+
+def _row(widgets: list[Any]) -> ipywidgets.HBox:
+    """As many side by side as there is room for: none is squeezed."""
+    return ipywidgets.HBox(widgets, layout=ipywidgets.Layout(flex_flow="row wrap"))
 
 
 def _grid(widgets: list[Any], least: int) -> ipywidgets.GridBox:

@@ -33,7 +33,7 @@ from kit.views.gate import (
     heads_for,
 )
 from kit.views.labels import measured, tags
-from kit.views.panel import Scene, is_shown
+from kit.views.panel import Scene, is_shown, scene_of
 from kit.views.registry import for_model
 from tests.keyed import check_keys
 from tests.views.frames import classed, part, scenes, walk
@@ -355,3 +355,49 @@ def test_the_name_of_what_waits_is_cut_by_the_room_there_is(repeated: int) -> No
     assert name.get("title") == (long if is_cut else None)
     assert any(part.tag == "progress" for part in name.walk()) is not is_cut
     assert measured(said) <= (WITH_NEXT - NEXT[0]) * (LINES - 1)
+
+
+@pytest.mark.parametrize(
+    ("groups", "missing", "said"),
+    [
+        ((("X", 1), ("BCX", 2)), "XBC", "X, and for 1 of B, C"),
+        ((("X", 1), ("BCX", 1)), "XBC", "X"),
+        ((("BX", 1), ("BC", 2)), "XBC", "B, C"),
+        ((("BC", 1), ("CX", 1)), "XBC", "1 of B, C"),
+        ((("BC", 1),), "BCX", "X, and for 1 of B, C"),
+        ((("BC", 1),), "BC", "1 of B, C"),
+        ((("BC", 2),), "BC", "B, C"),
+    ],
+)
+def test_the_line_names_all_without_whom_it_cannot_be(
+    groups: tuple[tuple[str, int], ...], missing: str, said: str
+) -> None:
+    """Of several groups, and of one who drives the operation, too; then who else is waited for."""
+    counts = [Awaited(names, needed, 0, tuple(names)) for names, needed in groups]
+    assert waited_for(*counts, missing=tuple(missing)) == said
+
+
+def waited_for(*awaited: Awaited, missing: tuple[str, ...]) -> str:
+    """Whom the line beside the next action names."""
+    model = build("gossip")
+    scene = Scene(model, model.start())
+    why = Refusal("too few", missing=missing, awaited=awaited)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Scene, "options", lambda _scene: [("go", why)])
+        patch.setattr(type(model), "label", lambda *given: "go")
+        [line] = [part for part in draw_actions(scene) if part.get("class") == "kp-awaited"]
+    return line.text().partition("waits for ")[2]
+
+
+def test_who_drives_an_operation_is_waited_for_whatever_the_counts_are() -> None:
+    """X has to know its own step: of two who would be enough for a range, both are needed."""
+    timeline, said = walk("tcm/bootstrap"), []
+    timeline.forward()
+    for name in ("A", "B", "C"):
+        successors = timeline.model.successors(timeline.state)
+        timeline.do(next(a for a, _ in successors if timeline.model.verb(a) == f"apply {name}"))
+        scene = scene_of(timeline, timeline.at)
+        parts = draw_actions(scene, (), gates_of(scene, tcm_gates))
+        said += [part.text() for part in parts if part.get("class") == "kp-awaited"]
+    wanted = ["X, B, C", "X, C", "X"]
+    assert said == [f"add write replicas waits for {names}" for names in wanted]

@@ -77,6 +77,27 @@ def test_the_drop_down_opens_scenarios_and_models() -> None:
     assert player.model.parameters.rf == 3
 
 
+def test_a_story_that_was_left_is_there_again() -> None:
+    """As it was left, with other parameters too; a reset begins it as it is opened."""
+    player, _ = quiet()
+    controls = player.controls
+    assert controls is not None
+    controls.source.value = "tcm/bootstrap"
+    controls.fields["rf"].value = 1
+    for _ in range(3):
+        player.step()
+    for other in ("twophase", "tcm/rf3"):
+        controls.source.value = other
+        assert player.timeline.at == 0
+    controls.source.value = "tcm/bootstrap"
+    assert (player.timeline.at, player.model.parameters.rf) == (3, 1)
+    assert "You are back in the history of this story (3 steps)." in controls.message.value
+    player.reset()
+    assert (player.timeline.at, player.model.parameters.rf) == (0, 2)
+    controls.source.value = "twophase"
+    assert controls.message.value == ""
+
+
 def test_files_and_reset_work_from_the_controls(tmp_path: Path) -> None:
     """Save, load, export and reset do what the methods do, and errors are told in place."""
     player, _ = quiet()

@@ -215,6 +215,26 @@ def test_two_branches_are_compared_by_keys(desk: MakeDesk) -> None:
     expect(page.locator(".kp-side")).to_be_hidden()
 
 
+def test_closing_a_comparison_leaves_the_focus_at_the_branch(desk: MakeDesk) -> None:
+    """Keys go on; until then the words of where they part lie over no picture."""
+    table = desk(forked("tcm/bootstrap", 8, 2, "apply C", "apply B"))
+    page = table.page
+    page.keyboard.press("Escape")
+    page.click(f"{LINES} {COMPARE}")
+    heads = page.locator(".kp-picture .kp-top:visible")
+    expect(heads).to_have_count(2)
+    box = page.locator(".kp-diff").bounding_box()
+    tops = [head.bounding_box() for head in heads.all()]
+    assert box is not None
+    assert all(top is not None and top["y"] >= box["y"] + box["height"] for top in tops)
+    page.focus("[data-do=alone]")
+    page.keyboard.press("Enter")
+    expect(page.locator(".kp-side")).to_be_hidden()
+    assert page.evaluate("document.activeElement.dataset.do") == "compare"
+    page.keyboard.press("ArrowLeft")
+    table.wait_where("3 / 4")
+
+
 def test_the_film_shows_each_milestone_and_leads_there(reader: Page, pages: Pages) -> None:
     """A key opens it; its cards are the start, what the time bar marks, and the end."""
     opened(reader, pages("gossip/both-sides"))
@@ -228,6 +248,11 @@ def test_the_film_shows_each_milestone_and_leads_there(reader: Page, pages: Page
     assert [one for one in said if "a promise broke" in one]
     assert cards.locator("svg").count() >= len(said)
     assert reader.evaluate("document.activeElement.parentNode.parentNode.className") == "kp-small"
+    for _ in range(2):  # time goes on behind it, and keys are heard as before
+        reader.keyboard.press("ArrowRight")
+    expect(reader.locator(".kp-where")).to_have_text(re.compile("^2 / "))
+    assert reader.evaluate("document.activeElement.dataset.do") == "frame"
+    reader.keyboard.press("Home")
     reader.keyboard.press("Tab")
     step = said[1].removeprefix("Step ").split(",")[0]
     reader.keyboard.press("Enter")

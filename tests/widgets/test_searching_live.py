@@ -41,6 +41,7 @@ def test_a_student_breaks_it_and_steps_the_run(page: Page) -> None:
     steps = len(page.query_selector_all(".kit-found li"))
     page.wait_for_function(f"{WHERE} === '{steps} / {steps}'")
     assert page.query_selector(".kp .promises.broken") is not None
+    assert not page.is_visible(".kp-break"), "the drawer has the verdict"
     page.click("[data-do=first]")
     page.wait_for_function(f"{WHERE} === '0 / {steps}'")
     for step in range(1, steps + 1):
@@ -48,6 +49,23 @@ def test_a_student_breaks_it_and_steps_the_run(page: Page) -> None:
         page.wait_for_function(f"{WHERE} === '{step} / {steps}'")
     assert page.query_selector(".kp .promises.broken") is not None
     assert page.locator(".kp-ticks .bad").count() == 1
+    page.click("[data-do=setup]")
+    page.wait_for_selector(".kp-break")
+    page.click("[data-do=setup]")
+    page.wait_for_selector(".kp-break", state="hidden")
+
+
+SQUEEZED = """() => [...document.querySelectorAll(".kit-drawer button")]
+  .filter((one) => one.offsetParent && one.scrollWidth > one.clientWidth)
+  .map((one) => one.textContent)"""
+
+
+def test_every_button_of_the_drawer_can_be_read(page: Page) -> None:
+    """On each of its pages; what has no room beside others stands below them."""
+    for name, button in (("Files", "Export page"), ("Safeguards", "Search for a violation")):
+        page.click(f".kit-player button:has-text('{name}')")
+        page.wait_for_selector(f".kit-drawer button:has-text('{button}')")
+        assert page.evaluate(SQUEEZED) == [], name
 
 
 def test_the_kernel_answers_while_it_searches(page: Page) -> None:

@@ -18,6 +18,7 @@ from kit.errors import BadInput, are, counted, misfit
 from kit.masks import mask_of, nodes_in, where
 from kit.operators.importers.ringfile import LARGEST_FILE, by_name
 from kit.operators.importers.system_tables import RaftView, is_topology
+from kit.protocols.group0.rules.quorum import Place, Quorum, extremes
 from kit.protocols.group0.rules.voters import NEWEST, RELEASES, Release, VoterRules
 from kit.protocols.recovery.rules import availability
 from kit.protocols.recovery.rules.procedure import (
@@ -36,7 +37,6 @@ from kit.protocols.recovery.rules.procedure import (
     regressing,
     which_procedure,
 )
-from kit.protocols.recovery.rules.quorum import Place, Quorum, extremes
 from kit.protocols.topology.dry_run.opening import PathLike, open_topology
 from kit.protocols.topology.rules.columns import JOINING, without_vote
 from kit.protocols.topology.rules.machines import NODE_STATES, Edition

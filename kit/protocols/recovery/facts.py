@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from kit.engine.timeline import PassedStep
 from kit.masks import majority, nodes_in
+from kit.protocols.group0.rules.quorum import Place
 from kit.protocols.recovery import recovery_mode as act
 from kit.protocols.recovery.failures import Failures, FailuresState
 from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY
@@ -20,7 +21,6 @@ from kit.protocols.recovery.recovering_cluster import RecoveryNode, RecoveryStat
 from kit.protocols.recovery.recovery import Recovery
 from kit.protocols.recovery.recovery_mode import RecoveryMode
 from kit.protocols.recovery.rules import availability
-from kit.protocols.recovery.rules.quorum import Place
 from kit.protocols.storage.rules.levels import Level
 
 LEVELS: tuple[Level, ...] = ("ONE", "LOCAL_QUORUM", "QUORUM", "EACH_QUORUM", "ALL")

@@ -10,9 +10,10 @@ from kit.engine.declared import State, Travel, parameter, refused
 from kit.engine.flows import ServerHost, host_id
 from kit.errors import BadInput
 from kit.masks import majority, nodes_in
+from kit.protocols.group0.rules.quorum import Quorum, extremes
 from kit.protocols.group0.voting import VotingModel
 from kit.protocols.recovery.rules.availability import places_of
-from kit.protocols.recovery.rules.quorum import Quorum, extremes, voters_of_groups
+from kit.protocols.recovery.rules.quorum import voters_of_groups
 
 NOBODY = NO_GROUP = -1
 OLD = 0

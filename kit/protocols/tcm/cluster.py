@@ -290,9 +290,10 @@ class TcmCluster(Product):
         driven = driver(sequence.plan.operation) is not None and not sequence.undoing
         if not driven or self.applied(s)[self.codes[node]] >= sequence.epoch:
             return None
-        return refused(
+        return Refusal(
             f"{node} drives the operation but has not applied epoch {sequence.epoch} itself",
-            (node,),
+            missing=(node,),
+            awaited=(Awaited(f"{node} itself", 1, 0, (node,)),),
         )
 
     @needs(Advance)

@@ -201,15 +201,19 @@ def _cases(report: TopologyReport, short: Mapping[str, str]) -> Iterator[str]:
 
 def _step(step: NextStep, short: Mapping[str, str], indent: str, *, is_any: bool) -> list[str]:
     """What comes next; ``is_any``: where any one of those named is down."""
-    waits_for = _hosts(step.waits_for, short)
+    is_that = is_any and step.waits_for == step.down
+    who = "that node" if is_that else _hosts(step.waits_for, short)
     if step.waits_for and step.work:
-        who = "that node" if is_any and step.waits_for == step.down else waits_for
-        said = f"{step.work[0]} needs {who}; otherwise: {step.otherwise}"
+        fails = step.fails or step.work[0]
+        before = "".join(f"{each}, then " for each in step.work[: step.work.index(fails)])
+        said = f"{before}{fails} needs {who}; otherwise: {step.otherwise}"
     elif step.work:
         said = f"{', then '.join(step.work)}; then {step.leads_to or 'the same step again'}"
+        if step.reason != f"{step.work[0]} comes next":
+            said = f"{said}: {step.reason}"
     else:
         leads = f" → {step.leads_to}" if step.leads_to else ""
-        waits = f"; waits for {waits_for}" if step.waits_for else ""
+        waits = f"; waits for {who}" if step.waits_for else ""
         subject = filter(None, (step.decision, step.request, step.node and short[step.node]))
         said = f"{' '.join(subject)}{leads}: {step.reason}{waits}"
     return wrap(said, indent, indent + GAP)

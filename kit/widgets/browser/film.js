@@ -1,6 +1,7 @@
 // Film: the milestones of the branch as small pictures; a press on one goes to its step.
 
 import { captioned, chosen } from "./paper.js";
+import { all } from "./picture.js";
 
 export class Film {
   constructor(player) {
@@ -21,14 +22,25 @@ export class Film {
     player.press("film", on);
     if (on) {
       this.draw();
-      this.box.querySelector("[aria-current],button")?.focus();
+      this.focus();
     } else if (within) player.range.focus({ preventScroll: true });
     return isOpen;
   }
 
   draw() {
     if (!this.isOpen) return;
+    const within = this.box.contains(document.activeElement);
     this.box.replaceChildren(...chosen(this.player, true).map((one) => this.card(one)));
+    if (within) this.focus();
+  }
+
+  // The last milestone up to where one is, or else the first.
+  focus() {
+    const { at, full } = this.player;
+    const step = (one) => full.indexOf(Number(one.dataset.moment));
+    const presses = all(this.box, "button");
+    const passed = presses.findLast((one) => step(one) <= full.indexOf(at));
+    (passed || presses[0])?.focus();
   }
 
   go(id) {

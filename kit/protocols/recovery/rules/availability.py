@@ -10,14 +10,9 @@ from typing import Literal
 from msgspec import Struct
 
 from kit.masks import nodes_in, within
+from kit.protocols.group0.rules.quorum import Place, Quorum, extremes
 from kit.protocols.group0.rules.voters import NEWEST_RULES
-from kit.protocols.recovery.rules.quorum import (
-    Place,
-    Quorum,
-    after_deaths,
-    extremes,
-    orders_of_deaths,
-)
+from kit.protocols.recovery.rules.quorum import after_deaths, orders_of_deaths
 from kit.protocols.storage.rules.levels import LEVELS, Level, enough, quotas
 from kit.ring.natural import replicas
 from kit.ring.ranges import Range

@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from kit.protocols.recovery.rules.quorum import Quorum
+from kit.protocols.group0.rules.quorum import Quorum
 from kit.protocols.topology.rules.machines import Edition
 
 

@@ -105,7 +105,7 @@ def _way(before: str, state: str, edition: Edition) -> Way:
     edges = [edge for machine in MACHINES[edition].values() for edge in machine.edges]
     kinds = {edge.kind for edge in edges if (edge.source, edge.target) == (before, state)}
     if kinds:
-        return "happy" if "happy" in kinds else min(kinds)
+        return "happy" if "happy" in kinds else kinds.pop()
     ends = any((edge.source, edge.target) == (before, BOUNDARY) for edge in edges)
     begins = any((edge.source, edge.target) == (BOUNDARY, state) for edge in edges)
     return "begins" if ends and begins else "unknown"

@@ -42,9 +42,9 @@ class OpenedTopology(Struct, frozen=True):
 
     ``table`` is possible as ``impossible`` has it. ``requests`` are ascending by time, those
     last whose id nothing tells (an empty one); without a dump of theirs they are those that
-    ``table`` names. ``down`` is None where nothing
-    tells who is up. ``unknown`` holds columns that this kit does not know: a value for all nodes,
-    or one by host. ``tablets`` says how many replicas of tablets a host has; None: nothing tells.
+    ``table`` names. ``down`` is None where nothing tells who is up; for the ``excluded`` nobody
+    waits. ``unknown`` holds columns that this kit does not know: a value for all nodes, or one by
+    host. ``tablets`` says how many replicas of tablets a host has; None: nothing tells.
     ``warnings`` are lines to show.
     """
 
@@ -55,6 +55,7 @@ class OpenedTopology(Struct, frozen=True):
     unknown: Mapping[str, object] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     tablets: Mapping[str, int] | None = None
+    excluded: frozenset[str] = frozenset()
 
 
 def open_topology(
@@ -121,15 +122,25 @@ def _open(
     if dumped is not None:
         _check_pending(table, dumped)
     rows, warnings = _requests(table, dumped)
-    dead, more = _down(table, status, down)
+    dead, excluded, more = _down(table, status, down)
     if loads is not None:
         dead, unsaid = _not_up(table, loads, dead)
+        excluded |= {load.host for load in dumps.read_loads(loads) if load.excluded}
         more = (*more, *unsaid)
     # Such a node is passed over by nothing.
     strangers = sorted(set(table.ignore_nodes) - {row.host_id for row in table.rows})
     ignored = (f"ignore_nodes lists {host}, which is not in the dump" for host in strangers)
     doubtful = (*warnings, *ignored, *more)
-    return OpenedTopology(given.source, table, rows, dead, _unknown(given), doubtful)
+    unknown = _unknown(given)
+    return OpenedTopology(
+        given.source,
+        table,
+        rows,
+        dead,
+        unknown,
+        doubtful,
+        excluded=excluded | {*table.ignore_nodes},
+    )
 
 
 def system_topology(given: dumps.TopologyTable) -> SystemTopology:
@@ -251,11 +262,11 @@ def _named(table: SystemTopology) -> Iterator[tuple[str, SystemTopologyRequest]]
 
 def _down(
     table: SystemTopology, status: PathLike | None, names: tuple[str, ...]
-) -> tuple[frozenset[str] | None, tuple[str, ...]]:
-    """The host ids that are down; None where nothing tells."""
+) -> tuple[frozenset[str] | None, frozenset[str], tuple[str, ...]]:
+    """The host ids that are down (None where nothing tells), and those that are excluded."""
     hosts = [row.host_id for row in table.rows if row.node_state != "left"]
     addresses: dict[str, str] = {}
-    dead: set[str] = set()
+    dead, excluded = set[str](), set[str]()
     warnings: list[str] = []
     if status is not None:
         source = source_name(status)
@@ -270,6 +281,8 @@ def _down(
             addresses[node.name] = node.host_id
             if node.health in ("down", "excluded"):
                 dead.add(node.host_id)
+            if node.health == "excluded":
+                excluded.add(node.host_id)
             if node.health == "excluded" and node.host_id not in table.ignore_nodes:
                 said = f"{source} says that {node.name} is excluded, but ignore_nodes does not"
                 warnings.append(said)
@@ -279,7 +292,8 @@ def _down(
                 warnings.append(f"{source} does not list {row.host_id}, which counts as down")
                 dead.add(row.host_id)
     dead |= {_host(name, hosts, addresses) for name in names}
-    return (frozenset(dead) if names or status is not None else None), tuple(warnings)
+    is_known = bool(names) or status is not None
+    return (frozenset(dead) if is_known else None), frozenset(excluded), tuple(warnings)
 
 
 def _not_up(

@@ -13,12 +13,15 @@ from msgspec.structs import replace
 from kit.edge.arguments import checked
 from kit.errors import BadInput, counted
 from kit.masks import nodes_in, where
+from kit.protocols.group0.rules.quorum import Quorum, extremes
+from kit.protocols.group0.rules.voters import NEWEST_RULES
 from kit.protocols.topology.dry_run.opening import UNTOLD, OpenedTopology, PathLike, open_topology
 from kit.protocols.topology.rules import machines
 from kit.protocols.topology.rules import work as rules
-from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, Setting
+from kit.protocols.topology.rules.cluster import NO_ROW, NOBODY, Setting, in_state
 from kit.protocols.topology.rules.columns import SystemTopology, load
 from kit.protocols.topology.rules.decide import DecisionKind, QueueEntry, Standing, decide, queue
+from kit.protocols.topology.rules.replication import place_of
 
 NotModelled = Literal["not modelled"]
 NOT_MODELLED: NotModelled = "not modelled"
@@ -120,8 +123,9 @@ class NextStep(Struct, frozen=True):
     no request is, or one of the whole cluster).
     ``down``: any one of these nodes is down in this case; where it is known who is up, all of them
     are. ``work`` is what is left of the state, in order; ``leads_to`` is where the operation stands
-    once it is done, ``otherwise`` what follows where its first part fails. ``waits_for`` are nodes
-    that are down and that the decision or the first part of the work needs.
+    once it is done. ``waits_for`` are nodes that are down and that the decision needs, or the part
+    of the work that ``fails``, the first for which somebody is missed; ``otherwise`` is what
+    follows where that, or else the first part, fails.
     """
 
     down: tuple[str, ...]
@@ -134,6 +138,7 @@ class NextStep(Struct, frozen=True):
     otherwise: str = ""
     needs: tuple[str, ...] = ()
     waits_for: tuple[str, ...] = ()
+    fails: str = ""
 
 
 class QueueLine(Struct, frozen=True):
@@ -262,7 +267,7 @@ def report(opened: OpenedTopology, setting: Setting, rf: int = 0) -> TopologyRep
         ask.queue_lines(),
         tuple(not_modelled(opened)),
         opened.unknown,
-        (*opened.warnings, *untold(opened, setting, rf)),
+        (*opened.warnings, *ask.depends(), *untold(opened, setting, rf)),
     )
 
 
@@ -277,7 +282,9 @@ class _Asking:
         self.all = where(host in present for host in self.hosts)
         dead = where(host in (opened.down or ()) for host in self.hosts)
         self.alive = self.all & ~dead
+        self.excluded = where(host in opened.excluded for host in self.hosts)
         self.held_by = next(unplayed_states(opened.table), "")
+        self.places = tuple(place_of(entry.rack) for entry in topology.nodes)
 
     def named(self, mask: int) -> tuple[str, ...]:
         """The host ids of the nodes in a mask."""
@@ -317,12 +324,40 @@ class _Asking:
             groups[kind] = groups.get(kind, 0) | 1 << i
         return groups.values()
 
+    def group0(self, alive: int) -> tuple[Quorum, Quorum]:
+        """What group 0 can do when these nodes are up: at worst and at best, by who votes."""
+        able, down = rules.voters(self.topology), self.all & ~alive
+        if self.setting.edition == "documents":
+            every = Quorum(able, able & ~down)
+            return every, every
+        return extremes(self.places, able, down & able, 0, NEWEST_RULES)
+
+    def no_majority(self, alive: int) -> str:
+        """Why nothing can be committed, whoever votes; the empty text: something can."""
+        _, best = self.group0(alive)
+        if best.holds:
+            return ""
+        held, voters = best.live.bit_count(), best.voters.bit_count()
+        return f"group 0 has no majority: {held} of {counted(voters, 'voter')} up"
+
+    def depends(self) -> Iterator[str]:
+        """That it is not known whether group 0 has a majority, if it is not."""
+        worst, best = self.group0(self.alive)
+        if best.holds and not worst.holds:
+            yield (
+                "whether group 0 still has a majority depends on which nodes vote (see recover); "
+                "without one, nothing of this happens"
+            )
+
     def entries(self, alive: int) -> tuple[QueueEntry, ...]:
-        """The queue; the requests wait where the cluster is in a state that is not played."""
-        entries = queue(self.topology, alive, self.setting)
-        if not self.held_by:
+        """The queue; the requests wait where the cluster is in a state that is not played, or group
+        0 has no majority.
+        """
+        entries, reason = queue(self.topology, alive, self.setting), self.no_majority(alive)
+        if self.held_by:
+            reason = f"{self.held_by} ({NOT_MODELLED}) must end first"
+        if not reason:
             return entries
-        reason = f"{self.held_by} ({NOT_MODELLED}) must end first"
         return tuple(
             replace(entry, standing="waits", reason=reason, waits_for=0) for entry in entries
         )
@@ -341,6 +376,9 @@ class _Asking:
         unplayed = self._unplayed(alive)
         if unplayed:
             return NextStep((), NOT_MODELLED, unplayed)
+        if reason := self.no_majority(alive):
+            gone = rules.voters(self.topology) & ~alive
+            return NextStep((), "wait", reason, waits_for=self.named(gone))
         decision = decide(self.topology, alive, self.setting)
         operation, work = decision.operation, decision.work
         edge, reason = decision.edge, decision.reason
@@ -349,6 +387,14 @@ class _Asking:
             reason = f"{reason}; {rules.ASSIGNS} will fail: {racks}"
             edge = rules.machine_of(operation, self.setting).edge(operation.state, "rollback")
         request = self.topology.requests[decision.number - 1] if decision.number else None
+        needs, missing, fails = decision.addressees, decision.missing, ""
+        first = work[0] if work else None
+        if operation is not None and not missing:
+            for piece in work:  # what comes first may be done, and what follows it not
+                whom = self.addressees(operation, piece)
+                if whom & ~alive:
+                    needs, missing, fails, first = whom, whom & ~alive, piece.name, piece
+                    break
         return NextStep(
             (),
             decision.kind,
@@ -357,10 +403,19 @@ class _Asking:
             None if request is None or request.node == NOBODY else self.hosts[request.node],
             tuple(row.name for row in work),
             _target(edge) if edge else "",
-            _otherwise(operation, work[0], self.setting) if work and operation else "",
-            self.named(decision.addressees),
-            self.named(decision.missing),
+            _otherwise(operation, first, self.setting) if first and operation else "",
+            self.named(needs),
+            self.named(missing),
+            fails,
         )
+
+    def addressees(self, operation: rules.TopologyOperation, piece: machines.WorkRow) -> int:
+        """Whom a piece of work needs: transitions of tablets have barriers of their own, which wait
+        for every node that is not excluded.
+        """
+        if piece.name == rules.FINISHES:
+            return in_state(self.topology, "normal") & ~self.excluded
+        return rules.addressees(self.topology, operation, piece)
 
     def queue_lines(self) -> tuple[QueueLine, ...]:
         """The queue as it stands."""

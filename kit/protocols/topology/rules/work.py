@@ -175,7 +175,7 @@ DROP_LEFT = WorkRow("drop_left", "retry")
 """What comes before all else: nodes that have left are taken out of group 0."""
 ADDS, LEAVES, REMOVES = "add_to_group0", "leave_group0", "remove_replaced"
 ASSIGNS, MARKS_DONE = "assign_tokens", "mark_done"
-TRUNCATES, CLOSES = "truncate", "close_session"
+TRUNCATES, CLOSES, FINISHES = "truncate", "close_session", "finish_tablets"
 COMMANDS_OF_WORK = (MARKS_DONE, CLOSES)
 """Work that is a command to group 0, within the state."""
 
@@ -294,7 +294,7 @@ def _is_done(
     # No tablet moves and, where the node is to be drained, none is on it.
     drains = name == "drain_tablets"
     tablets_rest = topology.tablets != "moving" and not (drains and topology.tablets_on >> node & 1)
-    return (drains or name == "finish_tablets") and tablets_rest
+    return (drains or name == FINISHES) and tablets_rest
 
 
 def excluded(topology: ClusterTopology, node: int) -> int:

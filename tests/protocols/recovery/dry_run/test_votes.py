@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from kit.errors import BadInput
 from kit.masks import nodes_in
 from kit.operators.importers.system_tables import read_raft_state
+from kit.protocols.group0.rules.quorum import extremes
 from kit.protocols.group0.rules.voters import RELEASES, Release, VoterRules
 from kit.protocols.recovery.dry_run import RecoveryAdvice, advise, parse_cluster
-from kit.protocols.recovery.rules.quorum import after_deaths, extremes
+from kit.protocols.recovery.rules.quorum import after_deaths
 from tests.commands.calling import bad, call, written
 from tests.saying import says
 

@@ -8,9 +8,9 @@ from random import Random
 import numpy as np
 import pytest
 
+from kit.protocols.group0.rules.quorum import Place
 from kit.protocols.recovery.rules.availability import answers, live_replicas, lost_ranges, standings
 from kit.protocols.recovery.rules.procedure import leaders, only_on, regressing
-from kit.protocols.recovery.rules.quorum import Place
 from kit.ring.natural import replicas
 from kit.ring.replication import NetworkTopologyStrategy
 from kit.ring.tokens import small

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
+from kit.protocols.group0.rules.quorum import Quorum
 from kit.protocols.recovery.rules.procedure import ONLY_FOR, choices
-from kit.protocols.recovery.rules.quorum import Quorum
 
 TOO_FEW = "too few nodes can come back"
 

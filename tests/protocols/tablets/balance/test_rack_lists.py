@@ -93,7 +93,7 @@ def test_no_plan_changes_a_rack_that_is_named(cluster: DrawnCluster, all_tables:
             )
 
 
-@given(clusters())
+@given(clusters(("normal", "leaving", "excluded", "down")))
 def test_many_at_once_are_refused_as_one_by_one(cluster: DrawnCluster) -> None:
     """The columns of candidates say of each replica what its refusal says."""
     loads = Loads(named(cluster), "server")

@@ -408,3 +408,67 @@ def test_racks_are_checked_where_somebody_says_how_many_replicas(tmp_path: Path)
     assert "assign_tokens will fail: dc1 would have 4 racks" in answer.cases[0].reason
     with pytest.raises(BadInput, match=like("rf | -1 | from 0 to 1000")):
         coordinator(leaves, rf=-1)
+
+
+@pytest.mark.parametrize(
+    ("edition", "down", "voters"),
+    [
+        ("server", (1, 2), "1 of 3 voters"),
+        ("server", (1, 2, 3), "0 of 3 voters"),
+        ("documents", (2, 3), "1 of 3 voters"),
+    ],
+)
+def test_without_a_majority_nothing_is_committed(
+    edition: Edition, down: tuple[int, ...], voters: str
+) -> None:
+    """Neither a rollback nor a cancelled request: whoever votes, group 0 has none."""
+    answer = coordinator(DUMP, down=hosts(*down), edition=edition)
+    [case] = answer.cases
+    assert case.decision == "wait"
+    assert case.reason == f"group 0 has no majority: {voters} up"
+    assert (case.work, case.otherwise, case.waits_for) == ((), "", hosts(*down))
+    assert not answer.goes_on
+    assert {(entry.standing, entry.reason) for entry in answer.queue} == {("waits", case.reason)}
+
+
+def test_of_two_voters_either_is_missed(tmp_path: Path) -> None:
+    """Of three one may be down; who joins does not vote yet."""
+    rows = [node(1), node(2), joining("bootstrapping")]
+    dump = dumped(tmp_path, rows, transition_state="join group0")
+    cases = coordinator(dump, edition="documents").cases
+    assert [case.down for case in cases if "no majority" in case.reason] == [hosts(1, 2)]
+
+
+def test_who_votes_decides_and_nobody_says_who(tmp_path: Path) -> None:
+    """Of four nodes in one rack three vote: which ones no dump tells, so that is said."""
+    dump = dumped(tmp_path, [node(number) for number in range(1, 7)])
+    few = coordinator(dump, down=hosts(1, 2))
+    many = coordinator(dump, down=hosts(1, 2, 3))
+    assert not any("which nodes vote" in line for line in few.warnings)
+    assert many.cases[0].decision != "wait"
+    assert any("depends on which nodes vote" in line for line in many.warnings)
+
+
+def test_a_joining_node_that_is_down_is_missed_by_what_comes_second(tmp_path: Path) -> None:
+    """It is added to group 0; it cannot accept that, so the join is turned away."""
+    dump = dumped(tmp_path, [*NORMAL, BOOT], transition_state="join group0")
+    first, *others = coordinator(dump).cases
+    assert first.work[:2] == ("add_to_group0", "accept")
+    [case] = [each for each in others if each.down == hosts(4)]
+    assert (case.fails, case.waits_for) == ("accept", hosts(4))
+    assert case.otherwise == "rejected: the end: the node is left"
+    assert says(call("topology", str(dump)).out, "add_to_group0, then accept needs that node")
+    known = coordinator(dump, down=hosts(4))
+    assert not known.goes_on
+
+
+@pytest.mark.parametrize(("ignored", "waits"), [((), True), ((3,), False)])
+def test_transitions_of_tablets_wait_for_whoever_is_down(
+    ignored: tuple[int, ...], waits: bool, tmp_path: Path
+) -> None:
+    """Unless it is excluded: their barriers ask all others."""
+    statics = {"transition_state": "tablet migration", "ignore_nodes": [*hosts(*ignored)] or None}
+    answer = coordinator(dumped(tmp_path, NORMAL, **statics), down=hosts(3))
+    [case] = answer.cases
+    assert (case.fails == "finish_tablets") is waits
+    assert answer.goes_on is not waits
