@@ -39,7 +39,11 @@ def _ring(given: Namespace) -> Answer:
     """The placements of a stable ring: (left, right, replicas in walk order)."""
     imported = opened(given.file, vars(given)["with"], given.keyspace)
     check_work(imported, PLACEMENTS)
-    for warning in imported.warnings:
+    under_way = (
+        f"{each.kind} of {each.node} is under way: this is the ring before it"
+        for each in imported.in_flight
+    )
+    for warning in (*imported.warnings, *under_way):
         print(f"kit: {one_line(warning)}", file=sys.stderr)
     alike = {
         replication: _lines(imported, replication)

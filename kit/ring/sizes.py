@@ -37,12 +37,17 @@ class Sizes(Struct, frozen=True):
     densities: dict[str, Fraction]
 
     def of(self, keyspace: str, left: int, right: int, sources: tuple[str, ...]) -> int | None:
-        """The bytes of a range; None when nothing is known of it, or of a part of it."""
+        """The bytes that these send of a range, each all of it; None when nothing is known of it,
+        or of a part of it. A source of which nothing is known has as much as the fullest other one.
+        """
         share = _share(self.ranges.get(keyspace, ()), left, right)
         if share is not None:
-            return share
+            return share * len(sources)
         known = [self.densities[name] for name in sources if name in self.densities]
-        return round(max(known) * (right - left)) if known else None
+        if not known:
+            return None
+        unknown = max(known) * (len(sources) - len(known))
+        return round((sum(known) + unknown) * (right - left))
 
 
 def sizes_of(stored: Stored, ring: Ring, keyspaces: Iterable[Keyspace]) -> Sizes:

@@ -39,11 +39,12 @@ def test_rows_count_by_their_share(left: int, right: int, size: int | None) -> N
 
 
 def test_rows_count_before_nodes() -> None:
-    """Where rows do not cover a range, the densest of its sources that are known says its size."""
+    """Each source sends all of the range; one of which nothing is known as much as the fullest."""
     sizes = Sizes({"ks": ROWS}, {"a": 3, "b": 5})  # type: ignore[dict-item]  # whole bytes per token
-    assert sizes.of("ks", 0, 10, ("a", "b")) == 100
-    assert sizes.of("ks", 20, 40, ("a", "b")) == 100
-    assert sizes.of("ks", 20, 40, ("a", "c")) == 60
+    assert sizes.of("ks", 0, 10, ("a",)) == 100
+    assert sizes.of("ks", 0, 10, ("a", "b")) == 200
+    assert sizes.of("ks", 20, 40, ("a", "b")) == 160
+    assert sizes.of("ks", 20, 40, ("a", "c")) == 120
     assert sizes.of("ks", 20, 40, ("c",)) is None
 
 

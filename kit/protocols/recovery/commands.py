@@ -118,8 +118,12 @@ def _parts(advice: dry_run.RecoveryAdvice) -> Iterator[Part]:
         for release, procedure in advice.elsewhere.items():
             yield f"{GAP}{release}  {procedure}"
     if advice.restart and advice.procedure == "restart":
-        yield from wrap(f"at least {_back(advice.restart)}", GAP)
-    choices = [(OFFERED[each.offered], each.procedure, each.why) for each in advice.choices]
+        if_worst = "if the worst set of voters was chosen, " * advice.group0[-1].holds
+        yield from wrap(f"{if_worst}at least {_back(advice.restart)}", GAP)
+    choices = [
+        ("depends" if each.depends else OFFERED[each.offered], each.procedure, each.why)
+        for each in advice.choices
+    ]
     yield Rows(choices, title="procedures")
     for keyspace in advice.keyspaces:
         levels = [(_level(each), each.standing) for each in keyspace.levels]

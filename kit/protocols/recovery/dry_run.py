@@ -93,7 +93,10 @@ class ClusterNode(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ClusterDescription(Struct, frozen=True, forbid_unknown_fields=True):
-    """A cluster that lost nodes; ``keyspaces`` give each datacenter its replication factor."""
+    """A cluster that lost nodes; ``keyspaces`` give each datacenter its replication factor.
+
+    ``left`` names those that have left, and are no nodes any more.
+    """
 
     nodes: Annotated[tuple[ClusterNode, ...], Meta(min_length=1, max_length=MOST_NODES)]
     keyspaces: Annotated[
@@ -102,6 +105,7 @@ class ClusterDescription(Struct, frozen=True, forbid_unknown_fields=True):
     ] = field(default_factory=dict)
     deaths: tuple[tuple[Name, ...], ...] = ()
     upgrade: Literal["done", "stuck"] = "done"
+    left: tuple[Name, ...] = ()
 
     def named(self, *statuses: Status) -> tuple[str, ...]:
         """The nodes of these statuses."""
@@ -213,7 +217,8 @@ def open_cluster(
         )
         for row in rows
     )
-    cluster = _checked(ClusterDescription(nodes, {"keyspace": rf} if rf else {}))
+    left = tuple(row.host_id for row in opened.table.rows if row.node_state == "left")
+    cluster = _checked(ClusterDescription(nodes, {"keyspace": rf} if rf else {}, left=left))
     return cluster, (*opened.warnings, *untold, *alive)
 
 
@@ -279,7 +284,8 @@ def _members(given: ClusterDescription) -> ClusterDescription:
         raise BadInput("nodes", "none or left", "a node that is a member")
     there = {node.name for node in members}
     deaths = tuple(tuple(name for name in group if name in there) for group in given.deaths)
-    return replace(given, nodes=by_name(members), deaths=deaths)
+    left = {*given.left, *(node.name for node in given.nodes if node.state == "left")} - there
+    return replace(given, nodes=by_name(members), deaths=deaths, left=tuple(sorted(left)))
 
 
 def _check_votes(nodes: Iterable[ClusterNode]) -> None:
@@ -415,7 +421,10 @@ def advise(
     worst, best = cases[0], cases[-1]
     voters_known = views or cluster.told_to_vote or edition == "documents"
     known = len({case.procedure for case in cases}) == 1
-    procedure, reason = (worst.procedure, worst.reason) if known else (NOT_KNOWN, UNDECIDED)
+    reasons = " or ".join(dict.fromkeys((worst.reason, best.reason)))
+    reasons = reasons if worst.reason == best.reason else f"depending on who votes, {reasons}"
+    procedure, reason = (worst.procedure, reasons) if known else (NOT_KNOWN, UNDECIDED)
+    lost = (*cluster.named("lost"), *(name for name in strangers if name not in cluster.left))
     indexes, having = cluster.indexes, cluster.replicas
     able = tuple(sorted(leaders(indexes), key=lambda name: (name in cluster.named("down"), name)))
     chosen = able[0] if able else None
@@ -438,6 +447,7 @@ def advise(
         choices(case.quorum, down, case.lost, stuck, edition, leading) for case in (worst, best)
     ]
     if_worst, if_best = (f"{', '.join(line.voters)} vote" for line in (lines[0], lines[-1]))
+    only_lost = by_leader and only_on(worst.lost, worst.quorum.voters, worst.quorum.needed)
     return RecoveryAdvice(
         source=source,
         edition=edition,
@@ -448,16 +458,20 @@ def advise(
         elsewhere={} if voters_known else _elsewhere(cluster, edition, procedure, release),
         keyspaces=keyspaces,
         down=cluster.named("down"),
-        lost=cluster.named("lost"),
+        lost=lost,
         restart=worst.quorum.missing,
         leader=chosen if by_leader else None,
         leaders=able if by_leader else (),
         order=order,
         regressing=regressing(indexes, chosen) if chosen and by_leader else {},
-        steps=_steps(cluster, procedure, edition, order),
-        worst=tuple(_worst(cluster, worst.quorum, chosen, by_leader, keyspaces)),
-        warnings=(*warnings, *_strange(views, strangers), *_warnings(cluster, procedure, chosen)),
-        choices=tables[0] if known else choices_between(tables[0], tables[1], (if_worst, if_best)),
+        steps=_steps(cluster, procedure, edition, order, lost),
+        worst=tuple(_worst(cluster, only_lost, chosen, by_leader, keyspaces)),
+        warnings=(
+            *warnings,
+            *_strange(cluster, views, strangers),
+            *_warnings(cluster, procedure, chosen),
+        ),
+        choices=choices_between(tables[0], tables[1], (if_worst, if_best)),
     )
 
 
@@ -536,9 +550,14 @@ def _line(cluster: ClusterDescription, case: _Case, strangers: tuple[str, ...]) 
     )
 
 
-def _strange(views: Sequence[RaftView], strangers: Iterable[str]) -> Iterable[str]:
+def _strange(
+    cluster: ClusterDescription, views: Sequence[RaftView], strangers: Iterable[str]
+) -> Iterable[str]:
     for name in strangers:
-        yield f"{name} votes in group 0 but is not in the file, so it counts as lost"
+        if name in cluster.left:
+            yield f"{name} has left, but still votes in group 0, so its vote counts as lost"
+        else:
+            yield f"{name} votes in group 0 but is not in the file, so it counts as lost"
     for view in views:
         if view.previous:
             yield (
@@ -560,7 +579,11 @@ def _order(
 
 
 def _steps(
-    cluster: ClusterDescription, procedure: Procedure, edition: Edition, order: tuple[str, ...]
+    cluster: ClusterDescription,
+    procedure: Procedure,
+    edition: Edition,
+    order: tuple[str, ...],
+    lost: tuple[str, ...],
 ) -> tuple[ProcedureStep, ...]:
     if procedure == NOT_KNOWN:
         return (ASK,)
@@ -569,7 +592,7 @@ def _steps(
     words = {
         "leader": order[0] if order else "the chosen node",
         "order": (", ".join(order[1:]) or "none is left") if order else "all but the leader",
-        "dead": ", ".join(cluster.named("lost")),
+        "dead": ", ".join(lost),
     }
     steps = (MODE_STEPS if procedure == "recovery mode" else NEW_STEPS)[edition]
     down = [node.name for node in cluster.nodes if node.status == "down" and node.settled]
@@ -581,12 +604,12 @@ def _steps(
 
 
 def _worst(
-    cluster: ClusterDescription, quorum: Quorum, leader: str | None, by_leader: bool,
+    cluster: ClusterDescription, only_lost: bool, leader: str | None, by_leader: bool,
     keyspaces: Iterable[KeyspaceLine],
 ) -> Iterable[str]:  # fmt: skip
     indexes = cluster.indexes
     if by_leader:
-        if only_on(cluster.mask("lost"), quorum.voters, quorum.needed):
+        if only_lost:
             yield "entries that only lost nodes had are gone, whichever node leads"
         yield "entries are gone if the leader does not know that they are committed"
         if leader is not None:

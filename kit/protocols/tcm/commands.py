@@ -56,7 +56,7 @@ join, leave and remove are read as bootstrap, decommission and removenode
 
 options
   --tokens T,...       whole numbers, also negative ones: --tokens -5,7
-  --dc, --rack         the newcomer's place (default: that of the ring's first node, or of the
+  --dc, --rack         the newcomer's place (default: that of the first node by name, or of the
                        node that it replaces)
   --while OPERATION    an operation that is already prepared and still in flight, in quotes;
                        may be given several times
@@ -476,8 +476,25 @@ def _compared(
     unlike = [*metadata_log.differences(dumped, another)]
     rows = [(what, f"{name}: {was}", f"{other}: {now}") for what, was, now in unlike]
     data = {"files": (name, other), "differences": unlike}
-    verdict = f"{name} and {other} {'differ' if unlike else 'have the same content'}"
-    return Answer(data, [verdict], [Rows(rows, "differences")], (), REFUSED if unlike else ACCEPTED)
+    said = f"{name} and {other} {'differ' if unlike else 'have the same content'}"
+    if (
+        not unlike
+        and isinstance(dumped, metadata_log.Log)
+        and isinstance(another, metadata_log.Log)
+    ):
+        said += _shared_epochs(name, dumped, other, another)
+    verdict = wrap(said, "", GAP)
+    return Answer(data, verdict, [Rows(rows, "differences")], (), REFUSED if unlike else ACCEPTED)
+
+
+def _shared_epochs(name: str, log: metadata_log.Log, other: str, another: metadata_log.Log) -> str:
+    """In which epochs two logs can be compared, where they have not the same."""
+    first, second = ([entry.epoch for entry in each.rows] for each in (log, another))
+    (begin, end), (since, until) = ((min(each), max(each)) for each in (first, second))
+    if (begin, end) == (since, until):
+        return ""
+    both = f"{max(begin, since)} to {min(end, until)}"
+    return f" in epochs {both}: {name} has {begin} to {end}, {other} has {since} to {until}"
 
 
 LOG_WORDS = (

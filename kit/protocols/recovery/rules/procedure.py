@@ -67,11 +67,15 @@ ONLY_FOR = "only for a stuck Raft upgrade with lost nodes, or for a lost majorit
 
 
 class ProcedureChoice(Struct, frozen=True):
-    """A procedure, whether it may be chosen for a cluster, and why or why not."""
+    """A procedure, whether it may be chosen for a cluster, and why or why not.
+
+    Of one that is not ``offered`` yet, ``depends`` says that it is if certain nodes vote.
+    """
 
     procedure: Procedure
     offered: bool
     why: str
+    depends: bool = False
 
 
 def choices(
@@ -123,8 +127,9 @@ def choices_between(
     for pair in zip(worst, best, strict=True):
         offered = [choice.offered for choice in pair]
         whys = ", or ".join(dict.fromkeys(choice.why for choice in pair))
-        why = whys if offered[0] == offered[1] else f"only if {ifs[offered.index(True)]}"
-        rows.append(ProcedureChoice(pair[0].procedure, all(offered), why))
+        depends = offered[0] != offered[1]
+        why = f"for example if {ifs[offered.index(True)]}" if depends else whys
+        rows.append(ProcedureChoice(pair[0].procedure, all(offered), why, depends))
     return tuple(rows)
 
 

@@ -107,7 +107,11 @@ def survival(given: Imported, down: Iterable[str]) -> Survival:
     lost = losses_of(snapshot, dead)
     breaking = {name for loss in lost for name, _ in loss.nodes}
     must_stay_up = tuple(name for name in snapshot.metadata.ring.names if name in breaking)
-    return Survival(dead, must_stay_up, lost, (*given.warnings, *forced(given)))
+    counted_in = (
+        f"{operation.title} is in flight: replicas before and after it count, in its own ranges"
+        for operation in operations_of(given)
+    )
+    return Survival(dead, must_stay_up, lost, (*given.warnings, *forced(given), *counted_in))
 
 
 def as_it_stands(given: Imported) -> Snapshot:

@@ -114,7 +114,7 @@ def of_journals(
     stays = [stay for stay in passages(entries, edition) if stay.state]
     operations = [*_operations(stays, [*_machines(edition).values()])]
     about = [
-        f"{len(seen):,} of {len(entries):,} lines name a state",
+        f"{len(seen):,} of {len(entries):,} lines of the coordinator name a state",
         f"no journal gives the number of nodes; in the model, {STAY} nodes do not change",
         "assumed: no node dies except those that others remove or replace",
     ]

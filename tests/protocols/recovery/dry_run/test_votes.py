@@ -106,7 +106,11 @@ def test_four_nodes_in_three_racks_of_which_two_die() -> None:
     assert (advice.leader, advice.order) == (None, ())
     assert not any(each.offered for each in advice.choices)
     assert [each.why for each in advice.choices if each.procedure == "replace"] == [
-        "only if A, B, C vote"
+        "for example if A, B, C vote"
+    ]
+    assert [each.procedure for each in advice.choices if each.depends] == [
+        "replace",
+        "recovery leader",
     ]
 
 
@@ -167,6 +171,53 @@ def test_raft_state_says_who_votes(
     assert answer.status == (0 if procedure == "replace" else 1)
     strange = [line for line in answer.json["warnings"] if "is not in the file" in line]
     assert bool(strange) == ("E" in views[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "votes", "lost", "only_lost"),
+    [
+        ("1a 1b 1cx", "ABCEF", "CEF", True),  # C, E and F are a majority
+        ("1a 1b 1c 1dx", "ABDEF", "DEF", True),
+        ("1a 1b 1c", "ABCE", "E", False),
+        ("1a 1b 1cx", "ABC", "C", False),
+    ],
+)
+def test_a_voter_without_a_node_is_lost_in_every_part_of_the_answer(
+    tmp_path: Path, text: str, votes: str, lost: str, only_lost: bool
+) -> None:
+    """Who is lost, what the steps isolate and replace, and what is gone in the worst case."""
+    view = tmp_path / "view.json"
+    view.write_text(dumped(rows_of(votes), "json"), encoding="utf-8")
+    answer = call(
+        "recover", written(tmp_path, with_hosts(text)), "--raft-state", str(view), "--json"
+    ).json
+    names = [host(name) for name in lost]
+    assert answer["lost"] == names
+    said = {step["name"]: step["what"] for step in answer["steps"]}
+    for step in ("isolate", "replace") if only_lost else ():
+        assert all(name in said[step] for name in names), step
+    gone = [line for line in answer["worst"] if "only lost nodes had" in line]
+    assert bool(gone) is only_lost
+
+
+def test_a_voter_that_has_left_is_no_node_to_replace(tmp_path: Path) -> None:
+    """Its vote is missed all the same."""
+    given = with_hosts("1a 1b 1c 1dx")
+    given["nodes"][3] |= {"status": "up", "state": "left"}
+    view = tmp_path / "view.json"
+    view.write_text(dumped(rows_of("ABCD"), "json"), encoding="utf-8")
+    answer = call("recover", written(tmp_path, given), "--raft-state", str(view), "--json").json
+    assert answer["lost"] == []
+    assert [line["live"] for line in answer["group0"]] == [3]
+    assert [line for line in answer["warnings"] if f"{host('D')} has left" in line]
+
+
+def test_a_headline_is_no_surer_than_what_is_known() -> None:
+    """Of two nodes one votes: if it is the one that is down, there is no quorum now."""
+    advice = advised("1a- 1b")
+    assert advice.procedure == "restart"
+    assert advice.reason.startswith("depending on who votes, group 0 has no quorum")
+    assert advice.reason.endswith(" or group 0 has a quorum")
 
 
 def dumped(rows: list[dict[str, Any]], form: str) -> str:

@@ -462,6 +462,13 @@ def test_the_command(tmp_path: Path) -> None:
     assert call("metadata", str(LOG), "--html", str(page)).status == 0
     assert page.stat().st_size > 10_000
     assert "have the same content" in call("metadata", str(VIEW), str(VIEW)).out
+    start, end = tmp_path / "start.txt", tmp_path / "end.txt"
+    entries = LOG.read_text().split("Epoch: 38")
+    start.write_text(entries[0])
+    end.write_text(f"Epoch: 38{entries[1]}")
+    same = "have the same content in epochs 31 to 37: log.txt has 31 to 42, start.txt has 31 to 37"
+    assert same in " ".join(call("metadata", str(LOG), str(start)).out.split())
+    assert call("metadata", str(start), str(end)).status == 1
     other = tmp_path / "later.txt"
     other.write_text(VIEW.read_text().replace("Epoch: 42", "Epoch: 44"))
     differ = call("metadata", str(VIEW), str(other))
