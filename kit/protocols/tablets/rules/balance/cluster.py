@@ -186,14 +186,14 @@ def _measured(
         weighed = weights.get(base, ({},) * table.count)
         every = zip(table.tablets, group_rows(base, maps, sizes), weighed, strict=True)
         for tablet, rows, weighs in every:
-            largest = [max(row.values(), default=UNKNOWN) for row in rows]
+            known = [
+                (row, max(row.values(), default=UNKNOWN) if tablet.transition else UNKNOWN)
+                for row in (*rows, weighs)
+            ]
             for place in tablet.sets.new:
-                parts = [row.get(place.host, UNKNOWN) for row in rows]
-                if tablet.transition and UNKNOWN in parts and UNKNOWN not in largest:
-                    parts = largest
-                size = UNKNOWN if UNKNOWN in parts else sum(parts)
-                own = weighs.get(place.host, UNKNOWN)
+                *parts, own = (row.get(place.host, otherwise) for row, otherwise in known)
                 of_parts = sum(counted_bytes(part, target_size) for part in parts)
+                size = UNKNOWN if UNKNOWN in parts else sum(parts)
                 yield size, of_parts if own == UNKNOWN else own
 
 

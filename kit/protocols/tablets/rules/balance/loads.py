@@ -26,7 +26,8 @@ KINDS: dict[bool, TransitionKind] = {True: "intranode_migration", False: "migrat
 class TabletMove(Struct, frozen=True):
     """A transition of a plan: the tablets (two siblings, where they move together), and why.
 
-    ``bytes`` is what is copied; an unknown size counts as the target size.
+    ``bytes`` is what is copied; where that is not known in each table of a group, what the load
+    counts for it.
     """
 
     table: str
@@ -97,9 +98,9 @@ class Loads:
         return total
 
     def sizes(self) -> cluster.Bytes:
-        """The bytes of every replica; the target size where they are not known."""
-        sizes = self.given.rows.sizes
-        return np.where(sizes == cluster.UNKNOWN, self.given.target_size, sizes)
+        """The bytes of every replica; where they are not known, those that its load counts."""
+        rows = self.given.rows
+        return np.where(rows.sizes == cluster.UNKNOWN, rows.weights, rows.sizes)
 
     @property
     def shard_load(self) -> Numbers:
