@@ -32,12 +32,16 @@ Names = Mapping[str, str]
 
 
 def _reads(model: Tablets, s: TabletsState) -> Values:
-    """What the dumps have of the tablet, and who is down."""
+    """What the dumps have of the tablet, who is down, and who is given up."""
     row = s.tablets[0]
     ways = row.transitions[:1]
-    up = s.control.up
+    masks = {"up": s.control.up, "excluded": s.control.topology.ignored}
     return {
-        **{f"{name} up": bool(up >> at & 1) for at, name in enumerate(model.names)},
+        **{
+            f"{name} {what}": bool(mask >> at & 1)
+            for what, mask in masks.items()
+            for at, name in enumerate(model.names)
+        },
         "replicas": frozenset(map(str, row.replicas)),
         "new_replicas": frozenset(str(each) for way in ways for each in way.new),
         "transition": "".join(way.kind for way in ways),
@@ -46,7 +50,9 @@ def _reads(model: Tablets, s: TabletsState) -> Values:
 
 
 def _distance(edition: Edition) -> Callable[[Values, Values], int]:
-    """How many stages away a state may be, a whole transition for each replica elsewhere."""
+    """How many stages away a state may be, a whole transition for each replica elsewhere, and for
+    each node that is given up too early.
+    """
     orders = {
         kind: [state.name for state in machine.states]
         for kind, machine in TRANSITIONS[edition].items()
@@ -60,8 +66,9 @@ def _distance(edition: Edition) -> Callable[[Values, Values], int]:
     def distance(values: Values, wanted: Values) -> int:
         far: int
         heading, goal = (each["new_replicas"] or each["replicas"] for each in (values, wanted))
-        others = sum(name.endswith(" up") and values[name] != wanted[name] for name in wanted)
-        far = longest * len(heading ^ goal) + abs(place(values) - place(wanted)) + others
+        others = sum(" " in name and values[name] != wanted[name] for name in wanted)
+        early = sum(name.endswith(" excluded") and values[name] > wanted[name] for name in wanted)
+        far = longest * (len(heading ^ goal) + early) + abs(place(values) - place(wanted)) + others
         return far
 
     return distance
@@ -159,7 +166,14 @@ def _question(
 
 
 def _seen(lines: Sequence[TabletLine], moments: Sequence[Moment], names: Names) -> tuple[Seen, ...]:
-    up = ({f"{names[host]} up": each for host, each in m.up.items()} for m in moments)
+    nodes = (
+        {
+            f"{names[host]} {what}": each
+            for what, values in (("up", m.up), ("excluded", m.excluded))
+            for host, each in values.items()
+        }
+        for m in moments
+    )
     return tuple(
         Seen(
             line.line,
@@ -173,7 +187,7 @@ def _seen(lines: Sequence[TabletLine], moments: Sequence[Moment], names: Names) 
                 "stage": line.stage if line.transition else "",
             },
         )
-        for line, who in zip(lines, up, strict=True)
+        for line, who in zip(lines, nodes, strict=True)
     )
 
 
@@ -220,7 +234,6 @@ def _model(lines: Sequence[TabletLine], moments: Sequence[Moment], names: Names)
     excluded = [
         {node.host for node in moment.opened.nodes if node.role == "excluded"} for moment in moments
     ]
-    later = set().union(*excluded) - excluded[0]
     shards = [shard for line in lines for _, shard in (*line.replicas, *line.new_replicas)]
     kinds = {line.transition for line in lines} & {*KINDS}
     rebuilt = [line for line in lines if line.transition in REBUILDS]
@@ -228,6 +241,9 @@ def _model(lines: Sequence[TabletLine], moments: Sequence[Moment], names: Names)
     died = [now - before for before, now in pairwise([set(), *down])]
     leavers = _leavers(lines, moments)
     removed = leavers & gone
+    # Whoever was down and is there no more was given up, even if no moment shows it.
+    left = set().union(*down) - {n.host for n in moments[-1].opened.nodes if n.role != "left"}
+    later = left.difference(removed).union(*excluded) - excluded[0]
     way_back = {each for machine in TRANSITIONS[first.edition].values() for each in _back(machine)}
     went_back = any(line.stage in way_back for line in lines) or _returned(lines)
     adds = any(len(line.new_replicas) > len(line.replicas) for line in rebuilt)

@@ -19,12 +19,14 @@ from kit.protocols.topology.rules.machines import Edition
 class Moment(Struct, frozen=True, dict=True):
     """A snapshot, or a dump alone: what was opened, and the rows of each table by last token.
 
-    ``up`` says of each host whether it is up, as far as it is told.
+    ``up`` says of each host whether it is up, ``excluded`` of those that are down whether an
+    operator has given them up; both as far as it is told.
     """
 
     opened: OpenedTablets
     rows: Mapping[str, Mapping[int, TabletLine]]
     up: Mapping[str, bool] = {}
+    excluded: Mapping[str, bool] = {}
 
     @property
     def version(self) -> int | None:
@@ -66,8 +68,15 @@ def opened_moments(
             rows = system_tables.read_loads(loads) if loads else ()
             members = {node.host for node in opened.nodes} - opened.left
             up = {each.host: each.up for each in rows if each.host in members}
+            known = {each.host for each in rows if each.excluded is not None}
+            excluded = {
+                node.host: node.role == "excluded"
+                for node in opened.nodes
+                if node.host in known and node.role in ("down", "excluded")
+            }
             moment = _moment(opened, snapshot.files["dump"])
-            moments.append(replace(moment, up={h: u for h, u in up.items() if u is not None}))
+            up = {host: each for host, each in up.items() if each is not None}
+            moments.append(replace(moment, up=up, excluded=excluded))
     else:
         for file in files:
             if is_snapshot(file):

@@ -314,16 +314,31 @@ def test_what_the_snapshots_show_is_explained(tmp_path: Path) -> None:
     assert page.stat().st_size > 10_000
 
 
-def test_a_stage_that_passed_a_node_that_was_down_is_refuted(tmp_path: Path) -> None:
+@pytest.mark.parametrize("more", [(), (THIRD,)], ids=("it stays", "it leaves later"))
+def test_a_stage_that_passed_a_node_that_was_down_is_refuted(
+    more: tuple[str, ...], tmp_path: Path
+) -> None:
     """Nobody gave it up, so that the barrier should have waited: the model says for whom."""
     stays = edited(
         SECOND, tmp_path / "s", LOADS, ("False;900000000000;True", "False;900000000000;False")
     )
-    answer = call("explain", FIRST, stays)
+    answer = call("explain", FIRST, stays, *more)
     said = " ".join(answer.out.split())
     assert answer.status == 1
     assert "no rule explains s/system_tablets.csv line 2; the nearest refusal is" in said
     assert '"barrier: a node does not receive the barrier: 172.20.0.15"' in said
+
+
+@pytest.mark.parametrize("row", [True, False], ids=("left", "no row"))
+def test_a_node_that_was_down_and_has_left_was_given_up(row: bool, tmp_path: Path) -> None:
+    """When is not shown: no moment has it as excluded. It held one of the three tablets."""
+    topology = Path(THIRD, "system_topology.csv").read_text("utf-8").splitlines(keepends=True)
+    (own,) = (line for line in topology if HOSTS[-1] in line)
+    gone = () if row else ((own, ""),)
+    last = edited(THIRD, tmp_path / "s", "system_topology.csv", *gone)
+    parts = call("explain", FIRST, last, "--json").json["parts"]
+    assert {part["verdict"] for part in parts.values()} == {"explained"}
+    assert set(parts) == {f"bakery.loaves {number}" for number in (0, 1, 3)}
 
 
 def test_a_stage_does_not_come_twice(tmp_path: Path) -> None:
