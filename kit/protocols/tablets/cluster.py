@@ -7,9 +7,9 @@ has tablets. What only a coordinator remembers is *volatile*.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
+from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 from msgspec.structs import replace
@@ -434,8 +434,11 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         place = {name: place_of(rack) for name, rack in zip(plan.names, plan.racks, strict=True)}
         texts = []
         for name in dict.fromkeys(each.keyspace for each in plan.requests if each.keyspace):
-            own = [[place[r.host] for r in replicas[tablet]] for tablet in self.tablets_of(name)]
-            before = replication_before(own, stated.get(name), name)
+            own = [
+                (self.place(tablet)[0], [place[r.host] for r in replicas[tablet]])
+                for tablet in self.tablets_of(name)
+            ]
+            before = replication_before(own, stated.get(name), "tablets")
             texts.append(" ".join([name, *_factors(before)]))
         return tuple(texts)
 
@@ -639,24 +642,41 @@ def targets(s: TabletsState) -> int:
 
 
 def replication_before(
-    places: Sequence[Sequence[Place]], stated: cluster.Replication | None, keyspace: str
+    places: Sequence[tuple[str, Sequence[Place]]], stated: cluster.Replication | None, field: str
 ) -> cluster.Replication:
-    """What a keyspace asks for: as stated, else as many replicas as all its tablets have.
+    """What a keyspace asks for: as stated, else as many replicas as all its tables have.
 
-    ``places`` are the datacenters and racks of each tablet's replicas. BadInput where a tablet's
-    replicas are not these.
+    ``places`` are for each tablet its table, and the datacenters and racks of its replicas.
+    BadInput of ``field`` where these differ, naming who has what.
     """
-    before = _counted(places[0]) if stated is None else stated
-    for each in places:
-        if next(misfits(each, dict(before)), None) is not None:
-            has, wants = (" ".join(_factors(either)) for either in (_counted(each), before))
-            allowed = f"{wants} for each tablet of {keyspace}, because its RF is changing"
-            raise BadInput("tablets", has, allowed)
-    return before
+    before = _counted(places[0][1]) if stated is None else stated
+    factors = dict(before)
+    if all(next(misfits(held, factors), None) is None for _, held in places):
+        return before
+    factors_stated = (
+        (name, factor if isinstance(factor, int) else tuple(sorted(factor)))
+        for name, factor in sorted(stated or ())
+        if factor
+    )
+    owners = {} if stated is None else {tuple(factors_stated): {"the schema": None}}
+    for table, held in places:
+        owners.setdefault(_counted(held, factors), {})[table] = None
+    each = "; ".join(f"{' '.join(_factors(own))} in {', '.join(owners[own])}" for own in owners)
+    allowed = "one for all tables. A change of it is under way, or was never completed"
+    raise BadInput(field, "different replication factors", f"{allowed}: {each}")
 
 
-def _counted(places: Sequence[Place]) -> cluster.Replication:
-    return tuple(sorted(Counter(datacenter for datacenter, _ in places).items()))
+def _counted(
+    places: Sequence[Place], alike: Mapping[str, cluster.Factor] = MappingProxyType({})
+) -> cluster.Replication:
+    """The factors that replicas have: racks where ``alike`` names some, else a number."""
+    racks: dict[str, list[str]] = {}
+    for datacenter, rack in sorted(places):
+        racks.setdefault(datacenter, []).append(rack)
+    return tuple(
+        (name, tuple(held) if isinstance(alike.get(name), tuple) else len(held))
+        for name, held in racks.items()
+    )
 
 
 def _factors(replication: cluster.Replication) -> Iterator[str]:

@@ -466,11 +466,14 @@ def rf_change(opened: OpenedTablets, keyspace: str, words: Sequence[str]) -> RfR
     stated = None
     if keyspace in described:
         stated = tuple(opened.replication(keyspace).items())
-    held = [[places[each.host] for each in replicas] for replicas in tablets.values()]
+    held = [
+        (table, [places[each.host] for each in replicas])
+        for (table, _), replicas in tablets.items()
+    ]
     for datacenter, _ in wanted:
         if datacenter not in there | dict(stated or ()).keys():
             raise BadInput("DC=REPLICAS", datacenter, one_of(datacenter, sorted(there)))
-    before = replication_before(held, stated, keyspace)
+    before = replication_before(held, stated, f"keyspace {keyspace}")
     nodes = _entries(opened, [node.host for node in opened.nodes if node.role in STAYING])
     # As much of the topology as the refusals read.
     topology = cluster.ClusterTopology(nodes=nodes, keyspaces=((keyspace, before),))
