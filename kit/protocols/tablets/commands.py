@@ -586,8 +586,8 @@ def _shard(opened: OpenedTablets, words: Sequence[str]) -> Answer:
         rows = [
             (
                 short[host.host],
-                f"reads on shard {host.reads}",
-                f"writes on {listed(map(str, host.writes))}",
+                "no reads" if host.reads is None else f"reads on shard {host.reads}",
+                f"writes on {listed(map(str, host.writes))}" if host.writes else "no writes",
                 f"static sharding: {host.static}",
             )
             for host in answer.hosts

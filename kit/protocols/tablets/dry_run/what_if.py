@@ -132,10 +132,13 @@ class ServedToken(Struct, frozen=True):
 
 
 class ServingHost(Struct, frozen=True):
-    """A host with a replica: its shards for reads and writes, and that of static sharding."""
+    """A host with a replica: its shards for reads and writes, and that of static sharding.
+
+    ``reads`` is None and ``writes`` empty where requests of that kind don't go to it at the stage.
+    """
 
     host: str
-    reads: int
+    reads: int | None
     writes: tuple[int, ...]
     static: int
 
@@ -309,11 +312,14 @@ def serving(opened: OpenedTablets, token: int) -> tuple[ServedToken, ...]:
         number = tablet_of(token, lasts)
         tablet = table.tablets[number]
         reads, writes = availability.selectors(tablet, opened.edition)
+        read, written = (
+            {replica.host for replica in tablet.sets.chosen(each)} for each in (reads, writes)
+        )
         hosts = tuple(
             ServingHost(
                 host,
-                availability.shard_for_reads(tablet, host, reads),
-                availability.shard_for_writes(tablet, host, writes),
+                availability.shard_for_reads(tablet, host, reads) if host in read else None,
+                availability.shard_for_writes(tablet, host, writes) if host in written else (),
                 availability.static_shard_of(
                     token, shards[host], opened.ignore_msb.get(host, IGNORE_MSB)
                 ),

@@ -73,6 +73,32 @@ def test_a_loss_is_judged_by_what_the_keyspace_asks_for(
     assert all(each.without_quorum == ("reads", "writes") for each in tablets if lost)
 
 
+@pytest.mark.parametrize(
+    ("stage", "leaving", "pending"),
+    [
+        ("allow_write_both_read_old", (0, [0]), (None, [])),
+        ("streaming", (0, [0]), (None, [1])),
+        ("write_both_read_new", (None, [0]), (1, [1])),
+        ("use_new", (None, []), (1, [1])),
+        ("cleanup_target", (0, [0]), (None, [])),
+    ],
+)
+def test_a_token_is_served_as_the_stage_says(
+    stage: str,
+    leaving: tuple[int | None, list[int]],
+    pending: tuple[int | None, list[int]],
+    tmp_path: Path,
+) -> None:
+    """From host 1 a replica goes to host 4: one that no read or write goes to has no shard."""
+    words = str(edited(tmp_path, "tablets", 0, stage=stage)), "shard", str(-(2**63))
+    orders = next(each for each in call("tablets", *words, "--json").json if each["stage"])
+    hosts = {each["host"]: (each["reads"], each["writes"]) for each in orders["hosts"]}
+    assert (hosts[host(1)], hosts[host(4)]) == (leaving, pending)
+    assert (hosts[host(2)], hosts[host(3)]) == ((1, [1]), (0, [0]))
+    line = next(line for line in call("tablets", *words).out.splitlines() if "00000004" in line)
+    assert ("no reads" in line, "no writes" in line) == (pending[0] is None, not pending[1])
+
+
 def test_the_command_says_what_is_under_way(tmp_path: Path) -> None:
     """Beside the drain, and in the line of a tablet whose reads are answered and writes are not."""
     dump = str(edited(tmp_path, "tablets", 0, stage="write_both_read_new"))
