@@ -226,6 +226,7 @@ def _show(opened: OpenedTablets, _words: Sequence[str]) -> Answer:
     heading = [f"{report.source}: {held}; {moving} (edition {report.edition})"]
     heading += [] if report.balancing else ["balancing is disabled"]
     if report.transitions:
+        heading.append(f"{GAP}tablets per node are counted as if each transition had succeeded")
         heading += _waiting(what_if.stalled_by(opened), {}, _short(opened))
     return Answer(report, heading, _show_parts(report), report.warnings)
 

@@ -42,6 +42,19 @@ def test_a_drain_counts_the_replicas_that_will_be_there(
     assert len(moved) + len(failed) == held[1]
 
 
+@pytest.mark.parametrize("stage", ["streaming", "cleanup_target", ""])
+def test_what_nodes_hold_is_said_to_be_once_transitions_are_over(
+    stage: str, tmp_path: Path
+) -> None:
+    """Host 1 has five replicas in the dump; forward and on the way back, four are counted."""
+    over = {} if stage else dict.fromkeys(("new_replicas", "session", "transition"), "")
+    dump = str(edited(tmp_path, "tablets", 0, stage=stage, **over))
+    first = call("tablets", dump, *TOPOLOGY, "--json").json["nodes"][0]
+    assert (first["host"], first["tablets"]) == (host(1), 4 if stage else 5)
+    said = call("tablets", dump, *TOPOLOGY).out
+    assert ("counted as if each transition had succeeded" in said) == bool(stage)
+
+
 def test_a_loss_is_judged_by_the_stage(tmp_path: Path) -> None:
     """Host 1 leaves: requests need it up to ``write_both_read_new``, not in ``use_new``."""
     first = {
