@@ -355,7 +355,7 @@ def _balance(opened: OpenedTablets, _words: Sequence[str]) -> Answer:
         parts.append(Rows(moves, "moves", "moves"))
     parts += _stuck(report.stuck, short, opened.edition)
     heading = [f"{counted(len(report.moves), 'move')}, {bytes_said(report.bytes)} to copy"]
-    heading += _waiting(report.stalled_by if report.moves else (), {}, short)
+    heading += _waiting(report.stalled_by, {}, short)
     return Answer(report, heading, parts, opened.warnings, int(bool(report.stuck)))
 
 

@@ -204,3 +204,15 @@ def test_the_reference_has_an_answer_of_every_action() -> None:
     actions = ("balance", "drain", "resize", "lose", "repair", "rf", "shard", "why", "tokens")
     named = [next((one for one in actions if one in words.split()), "show") for words in asked]
     assert set(named) == {"show", *actions}
+
+
+@pytest.mark.parametrize("up", [0, 1])
+def test_without_moves_it_is_said_who_is_down(up: int, tmp_path: Path) -> None:
+    """A plan of no moves is no good news where nobody is left to move anything."""
+    status = Path(STATUS[1]).read_text("utf-8")
+    down = status.replace("\nUN", "\nDN").replace("\nDN", "\nUN", up)
+    path = tmp_path / "status.txt"
+    path.write_text(down, "utf-8")
+    answer = call("tablets", DUMP, *TOPOLOGY, "--status", str(path), "balance").out
+    assert answer.startswith("0 moves")
+    assert "down, not excluded. Barriers wait for them, so moves stall." in answer
