@@ -1,4 +1,4 @@
-"""Writing files and folders so that they are there whole, or not at all."""
+"""Writing files and folders so that they are there whole, or not at all; their names for Spark."""
 
 import re
 import shutil
@@ -20,11 +20,27 @@ REASONS = re.compile(
     r"|Not a directory|File too large|Mkdirs failed"
 )
 
+GLOB = re.compile(r"[][{}*?\\]")
+
+
+def for_spark(path: Path) -> str:
+    """A whole path as Spark takes it: this one alone, and not what it may be a pattern of.
+
+    BadInput where Hadoop has no such way: beside a colon.
+    """
+    text = str(path)
+    if ":" in text and GLOB.search(text):
+        allowed = r"a path that Spark can read: with ':' or any of '[]{}*?\', not with both"
+        raise BadInput("folder", text, allowed)
+    return GLOB.sub(r"\\\g<0>", text)
+
 
 @contextmanager
 def whole_folder(folder: str | Path) -> Iterator[Path]:
     """A temporary folder, put in the place of ``folder`` at the end, or nothing and BadInput."""
-    with _whole("folder", check_new(folder, "folder")) as place:
+    new = check_new(folder, "folder")
+    for_spark(new.absolute())
+    with _whole("folder", new) as place:
         place.mkdir()
         yield place
 

@@ -22,6 +22,7 @@ from kit.errors import BadInput, KitError
 from kit.spark.progress import display_widget, in_notebook
 from kit.spark.schemas import EPOCHS
 from kit.spark.sessions import Spark
+from kit.spark.storing import for_spark
 from kit.spark.traces import LAG, PlainTraces, Tables, lag_of, store, stored
 
 PAUSE = 0.2  # seconds between two looks
@@ -76,9 +77,9 @@ class Watch(Watching):
         """The folder can be empty, and it need not exist yet."""
         self._spark = spark
         self._name = f"lag_{uuid.uuid4().hex}"
-        place = _epochs_below(folder)
+        place = for_spark(_epochs_below(folder))
         reader = spark.readStream.schema(EPOCHS.ddl).option("maxFilesPerTrigger", files_at_once)
-        writer = lag_of(reader.parquet(str(place))).writeStream.outputMode("complete")
+        writer = lag_of(reader.parquet(place)).writeStream.outputMode("complete")
         self._query = writer.format("memory").queryName(self._name).start()
 
     def lag(self) -> pd.DataFrame:

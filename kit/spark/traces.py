@@ -44,7 +44,7 @@ from kit.spark.schemas import (
     Schema,
 )
 from kit.spark.sessions import Spark
-from kit.spark.storing import whole_file
+from kit.spark.storing import for_spark, whole_file
 from kit.spark.workers import Batches, by_number, keep_worker_quick
 
 Tables = dict[str, pa.Table]
@@ -101,6 +101,7 @@ def store(folder: str | Path, *runs: Tables) -> Path:
     already, and for a folder that cannot be written.
     """
     whole = [_whole(f"runs[{place}]", tables) for place, tables in enumerate(runs)]
+    for_spark(Path(folder).absolute())
     for name, tables in whole:
         with ExitStack() as places:
             for schema, rows in tables.items():
@@ -249,11 +250,12 @@ class Traces(Reports):
         """Nothing is read until you ask for it. Raises BadInput for a folder without traces."""
         self.spark = spark
         self.folder = _folder_of_traces(folder)
+        self._path = for_spark(self.folder)
 
     def table(self, name: str) -> Any:
         """One of the tables as a Spark frame, of all runs, under its fixed schema; or BadInput."""
         schema = _schema(name)
-        return self.spark.read.schema(schema.ddl).parquet(str(self.folder / name))
+        return self.spark.read.schema(schema.ddl).parquet(f"{self._path}/{name}")
 
 
 def _folder_of_traces(folder: str | Path) -> Path:
@@ -301,8 +303,9 @@ def read_traces(spark: Spark | None, folder: str | Path) -> Reports:
 
 def replayed(spark: Spark, folder: str | Path, name: str) -> Any:
     """A table of every trace file (``*.json``) in a folder, replayed by Spark's workers."""
-    pattern = str(whole_path(folder, "folder", "a folder of trace files") / "*.json")
-    files = spark.read.format("binaryFile").load(pattern).select("path", "content")
+    place = whole_path(folder, "folder", "a folder of trace files")
+    paths = [for_spark(path) for path in sorted(place.glob("*.json"))]
+    files = spark.read.format("binaryFile").load(paths).select("path", "content")
 
     def replay(given: Iterable[pa.RecordBatch]) -> Batches:
         keep_worker_quick()

@@ -15,7 +15,10 @@ from kit.engine.timeline import Timeline
 from kit.engine.trace import write
 from kit.errors import BadInput
 from kit.protocols.storage import facts as data_facts
+from kit.protocols.tablets.spark.sizes import TabletCluster, TabletsSize
 from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.spark.histories import history, sample
+from kit.protocols.tcm.spark.pipelines import pipeline
 from kit.protocols.tcm.spark.trace_rows import ROWS
 from kit.spark.streaming import Watch
 from kit.spark.streaming import watch as watch_folder
@@ -150,6 +153,50 @@ def test_spark_adds_up_many_runs(
         same(ours.time_in_steps(), theirs.time_in_steps())
         same(ours.barrier_waits(), theirs.barrier_waits())
         same(ours.requests(), theirs.requests())
+
+
+@pytest.mark.parametrize("name", ["tr[1]", "t{r,x}?*", "t[\\", "t:r %#"])
+def test_a_folder_is_read_by_its_own_name(
+    spark: Any, runs: list[Tables], tmp_path: Path, name: str
+) -> None:
+    """Whatever is in it: Spark takes no name for a pattern, nor another folder for this one."""
+    store(tmp_path / "tr1", *runs[1:])
+    folder = store(tmp_path / name, runs[0])
+    same(Traces(spark, folder).lag(), PlainTraces(runs[0]).lag())
+    write(drawn(0, **RING).save(), folder / "seed-0.json")
+    assert replayed(spark, folder, "events").toArrow().num_rows == runs[0]["events"].num_rows
+    watch = Watch(spark, folder)
+    try:
+        same(watch.follow(1, seconds=PATIENCE), PlainTraces(runs[0]).lag())
+    finally:
+        watch.stop()
+    tablets = TabletCluster(spark, TabletsSize(tables=1, tablets=2))
+    tablets.write(folder / "tablets")
+    assert tablets.tablets.count() == 2
+    cluster = sample(3, 1, dcs=1)
+    job = pipeline(spark, history(cluster.ring, cluster.keyspaces))
+    job.write(folder / "cluster")
+    assert job.table("replicas").count() == job.fetched("replicas").num_rows > 0
+
+
+def test_a_folder_that_spark_cannot_read_is_refused(
+    spark: Any, runs: list[Tables], tmp_path: Path
+) -> None:
+    """Hadoop has no name for a place with a colon and a sign of its patterns; None reads it."""
+    folder = tmp_path / "t:r" / "tr[1]"
+    for writing in (
+        lambda: store(folder, runs[0]),
+        lambda: TabletCluster(None, TabletsSize(tables=1, tablets=2)).write(folder),
+    ):
+        with pytest.raises(BadInput, match=like("folder | a path that Spark can read")):
+            writing()
+    assert not folder.parent.exists()
+    folder.parent.mkdir()
+    store(tmp_path / "tr1", runs[0]).rename(folder)
+    same(read_traces(None, folder).lag(), PlainTraces(runs[0]).lag())
+    for reading in (Traces, Watch):
+        with pytest.raises(BadInput, match=like("folder | a path that Spark can read")):
+            reading(spark, folder)
 
 
 @pytest.mark.spec("H-018")

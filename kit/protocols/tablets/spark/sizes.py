@@ -32,6 +32,7 @@ from kit.protocols.topology.rules.machines import Edition
 from kit.spark.rows import columns_of
 from kit.spark.schemas import table
 from kit.spark.sessions import Spark
+from kit.spark.storing import for_spark
 from kit.spark.sweeping import stored
 from kit.spark.workers import Batches, StoredPiece, by_number, stored_pieces
 
@@ -307,7 +308,7 @@ class TabletCluster:
         if self.spark is None:
             return pa.Table.from_batches(_drawn(self.size, range(self._pieces)), TABLETS.arrow)
         if self._stored is not None:
-            return self.spark.read.parquet(str(self._stored))
+            return self.spark.read.parquet(for_spark(self._stored))
         drawing = by_number(partial(_drawn, self.size))
         return self.spark.range(0, self._pieces, 1).mapInArrow(drawing, TABLETS.ddl)
 

@@ -24,7 +24,7 @@ from kit.protocols.tcm.spark.measures import KINDS, Tally
 from kit.protocols.tcm.spark.parts import Part, cut_at, cut_evenly
 from kit.spark.schemas import Schema
 from kit.spark.sessions import Spark, ended_with_us, is_remote
-from kit.spark.storing import temporary_room, whole_folder, write_rows
+from kit.spark.storing import for_spark, temporary_room, whole_folder, write_rows
 from kit.spark.workers import stored_pieces
 
 MEMBERS_A_PART = 1_200_000  # of all groups of a part, at one step
@@ -273,7 +273,7 @@ class OnSpark(Pipeline):
     def table(self, name: str) -> Any:
         """A table as Spark has it: read from where it was written, else made when it is used."""
         if self._stored is not None and name in {schema.name for schema in tables.PLACEMENT_TABLES}:
-            return self.spark.read.parquet(str(self._stored / name))
+            return self.spark.read.parquet(for_spark(self._stored / name))
         if name in self.small:
             return self.spark.createDataFrame(self.small[name])
         return self.made(name)
