@@ -119,8 +119,10 @@ def _whole(field: str, tables: Tables) -> tuple[str, Tables]:
     cast = {n: columns_of(f"{field}[{n}]", rows, known[n]) for n, rows in tables.items()}
     names = cast[RUNS.name].column("run").to_pylist()
     name = text(f"{field}: run", names[0] if len(names) == 1 else None)
-    if Path(name).name != name or name[:1] in ("", ".", "_"):
-        raise BadInput(f"{field}: run", name, "the name of a file that is not hidden (by . or _)")
+    plain = Path(name).name == name and name[:1] not in ("", ".", "_") and ":" not in name
+    if not plain or len(name.encode()) > LONGEST_NAME:
+        allowed = "the name of a file that Spark reads: not hidden (by . or _), without a colon"
+        raise BadInput(f"{field}: run", name, allowed)
     return name, cast
 
 
@@ -155,6 +157,7 @@ def drawn(
 
 
 TASKS = 8
+LONGEST_NAME = 240  # bytes, of a run: a file's name has 255, with what comes after it
 LAG = ["node"]
 TIME = ["operation", "state"]
 WAIT = ["operation", "keyspace", "epoch", "left", "right"]
