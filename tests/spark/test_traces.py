@@ -357,7 +357,7 @@ def test_tables_of_no_run_are_not_stored(tmp_path: Path, runs: list[Tables]) -> 
         (named("../x"), "runs[0]: run | '../x' | the name of a file"),
         (named("_x"), "runs[0]: run | '_x' | not hidden"),
         (named("a:b"), "runs[0]: run | 'a:b' | without a colon"),
-        (named("é" * 121), "runs[0]: run | 'éé | the name of a file"),
+        (named("é" * 121), "runs[0]: run | the name of a file"),
         (named(""), "runs[0]: run | '' | the name of a file"),
     ):
         with pytest.raises(BadInput, match=like(said)):
