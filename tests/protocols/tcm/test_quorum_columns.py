@@ -81,6 +81,35 @@ def test_what_each_level_has_to_spare(groups: list[tuple[int, ...]], down: froze
             assert {code for code in level.alive[:, row].tolist() if code >= 0} == voters - down
 
 
+SEVEN = {"dc1": [0, 1, 2], "dc2": [3, 4, 5, 6]}
+NEEDED: tuple[tuple[dict[str, int], tuple[int, ...], tuple[int, ...], tuple[int, ...]], ...] = (
+    # factors, read, written to, and of these how many must answer: of all, in dc1, in dc2
+    ({"": 3}, (0, 1, 3), (0, 1, 3), (2, 2, 2)),
+    ({"": 5}, (0, 1, 2), (0, 1, 2), (3, 3, 3)),
+    ({"": 5}, (0, 1, 2), (0, 1, 2, 3), (4, 3, 4)),
+    ({"": 1}, (0,), (0, 4), (2, 1, 2)),
+    ({"dc1": 3}, (0, 1), (0, 1, 2), (3, 3, 0)),
+    ({"dc1": 3, "dc2": 2}, (0, 1, 3), (0, 1, 3, 4), (4, 2, 3)),
+    ({"dc1": 3, "dc2": 2}, (0, 1, 2, 3, 4), (0, 1, 2, 3, 5), (4, 2, 3)),
+)
+
+
+@pytest.mark.parametrize(("factors", "reads", "writes", "needed"), NEEDED)
+def test_how_many_must_answer_a_write(
+    factors: dict[str, int],
+    reads: tuple[int, ...],
+    writes: tuple[int, ...],
+    needed: tuple[int, ...],
+) -> None:
+    """A majority of the factor, of all or of the datacenter, and whoever is not read from yet."""
+    local = {dc: np.isin(np.arange(7), codes) for dc, codes in SEVEN.items()}
+    late = quorums.pending(columns((writes,)), columns((reads,)))
+    found = levels(columns((writes,)).T, local, np.zeros(7, bool), factors, late)
+    among = [set(writes), *(set(writes) & set(codes) for codes in SEVEN.values())]
+    spare = [level.spare[0] for level in found if level.name != "ONE"]
+    assert tuple(len(ours) - n for ours, n in zip(among, spare, strict=True)) == needed
+
+
 def test_overlapping_rows_are_compared_token_by_token() -> None:
     """Where a table's rows overlap no columns of it are made: every pair of groups is compared."""
     reads = Table.of([(0, 20, (1,)), (10, 30, (2,))])

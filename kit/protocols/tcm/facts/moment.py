@@ -25,7 +25,7 @@ from kit.protocols.tcm.cluster import LevelState, PauseState, TcmCluster
 from kit.protocols.tcm.rules import metadata as rules
 from kit.protocols.tcm.rules import operations as ops
 from kit.protocols.tcm.rules.barrier import Barrier, is_done
-from kit.protocols.tcm.rules.quorums import Mask, levels, quorums_apart
+from kit.protocols.tcm.rules.quorums import Mask, levels, pending, quorums_apart
 from kit.protocols.tcm.tcm import planned_tokens
 from kit.ring.columns import np
 from kit.ring.placements import Table
@@ -653,10 +653,11 @@ def losses_of(snapshot: rules.Snapshot, down: Collection[str]) -> tuple[Loss, ..
             by_datacenter(snapshot.metadata.groups[group], ring),
         )
         names = snapshot.metadata.keyspaces_of(group)
-        reads = _of_table(ring, placement.reads, counting, names, "reads")
+        reads = _of_table(ring, placement.reads, (*counting, None), names, "reads")
         writes = reads
         if placement.reads != placement.writes:
-            writes = _of_table(ring, placement.writes, counting, names, "writes")
+            late = _late(placement.writes, placement.reads)
+            writes = _of_table(ring, placement.writes, (*counting, late), names, "writes")
         for of_reads, of_writes in zip(reads, writes, strict=True):
             same = replace(of_writes, side="reads") == of_reads
             lost += [replace(of_reads, side="reads and writes")] if same else [of_reads, of_writes]
@@ -672,10 +673,18 @@ def _datacenters(snapshot: rules.Snapshot, group: int) -> dict[str, Mask]:
     return {dc: dcs == dc for dc, factor in replication.factors if factor}
 
 
+def _late(writes: Table, reads: Table) -> Mask | None:
+    """The pending replicas of each row; None where reads do not cut the line into pieces."""
+    if not (len(reads) and reads.partitions):
+        return None
+    at = np.searchsorted(reads.rights, writes.rights).clip(max=len(reads) - 1)
+    return pending(writes.groups, reads.groups[at])
+
+
 def _of_table(
     ring: Ring,
     table: Table,
-    counting: tuple[dict[str, Mask], Mask, dict[str, int]],
+    counting: tuple[dict[str, Mask], Mask, dict[str, int], Mask | None],
     names: tuple[str, ...],
     side: Side,
 ) -> list[Loss]:

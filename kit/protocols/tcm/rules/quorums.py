@@ -100,15 +100,21 @@ def picked(slots: Codes, wanted: Mask) -> tuple[Codes, NDArray[np.intp]]:
 
 
 def levels(
-    slots: Codes, local: Mapping[str, Mask], dead: Mask, factors: Mapping[str, int] | None = None
+    slots: Codes,
+    local: Mapping[str, Mask],
+    dead: Mask,
+    factors: Mapping[str, int] | None = None,
+    late: Mask | None = None,
 ) -> Iterator[Level]:
     """ONE, QUORUM and, from each datacenter, LOCAL_QUORUM, for groups slot by slot: (k, n).
 
     ``local`` masks the nodes (by code) of each datacenter, by its name; ``dead`` those that answer
     nobody, though they count as replicas. A level asks for a majority of the replication factor,
-    whether there are as many nodes or not, and for one answer more from each replica beyond it,
-    which is pending (``ConsistencyLevel.blockForWrite``). ``factors`` are those of datacenters, or
-    one for all (``""``); where there is none, a group is as large as was asked.
+    whether there are as many nodes or not, and for one answer more from each replica that is
+    pending (``late``, as ``pending`` marks it). ``factors`` are those of datacenters, or one for
+    all (``""``), of which LOCAL_QUORUM asks its datacenter for a majority, too; where there is
+    none, a group is as large as was asked. Source: published ``ConsistencyLevel`` (``quorumFor``,
+    ``localQuorumFor``, ``blockForWrite``).
     """
     present = slots >= 0
     size, rf = _counted(present), factors or {}
@@ -116,20 +122,16 @@ def levels(
     numbers = np.full(len(dead) + 1, -1, np.int16)  # the last is for the slots without a node
     for number, mask in enumerate(local.values()):
         numbers[:-1][mask] = number
-    places, pending = numbers[slots], np.zeros_like(size)
+    places = numbers[slots]
     for number, dc in enumerate(local):
         here = places == number
-        there = _counted(here)
-        needed, beyond = _answers(there, rf.get(dc))
-        pending += beyond
-        locally.append((f"LOCAL_QUORUM {dc}", here, there, needed))
-    if "" in rf or not rf:
-        needed, _ = _answers(size, rf.get(""))
-    else:
-        needed = _least(sum(rf.values())) + pending
+        there, factor = _counted(here), rf.get("", rf.get(dc))
+        beyond = None if late is None else late & here
+        locally.append((f"LOCAL_QUORUM {dc}", here, there, _answers(there, factor, beyond)))
+    whole = sum(rf.values()) if rf else None
     needs = [
         ("ONE", present, size, np.minimum(size, 1)),
-        ("QUORUM", present, size, needed),
+        ("QUORUM", present, size, _answers(size, whole, late)),
         *locally,
     ]
     up = ~dead[slots] if dead.any() else None
@@ -148,17 +150,18 @@ def _counted(members: Mask) -> Counts:
     return counts.astype(np.int32)
 
 
-def _answers(counts: Counts, factor: int | None) -> tuple[Counts, Counts]:
-    """How many must answer, and how many of these since replicas are pending."""
+def _answers(counts: Counts, factor: int | None, late: Mask | None) -> Counts:
+    """How many must answer: a majority of a factor (nobody of 0), and whoever is pending."""
     if factor is None:
-        return majorities(counts), np.zeros_like(counts)
-    beyond = np.maximum(counts - factor, 0)
-    return _least(factor) + beyond, beyond
+        return majorities(counts)
+    least = np.full_like(counts, majority(factor) if factor else 0)
+    return least if late is None else least + _counted(late)
 
 
-def _least(factor: int) -> np.int32:
-    """A majority of a factor, and nobody of 0."""
-    return np.int32(majority(factor) if factor else 0)
+def pending(writes: Codes, reads: Codes) -> Mask:
+    """Which replicas of groups, (n, k) each, are written to and not read from: (k, n)."""
+    late = (writes >= 0) & (slots_of(writes, reads) < 0)
+    return np.ascontiguousarray(late.T)
 
 
 def majorities(counts: Counts) -> Counts:

@@ -21,7 +21,7 @@ import pyarrow as pa
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from kit.protocols.tcm.rules.quorums import Level, levels, sharing, sizes
+from kit.protocols.tcm.rules.quorums import Level, levels, pending, sharing, sizes
 from kit.protocols.tcm.spark.histories import History
 from kit.protocols.tcm.spark.parts import Mask, Rows, Words, widths
 from kit.protocols.tcm.spark.tables import MEASURES, SUMS
@@ -190,8 +190,9 @@ def measures(rows: Rows, given: Frame) -> Iterator[tuple[str, Sums]]:
     for name, sums in _of_side(reads, settled, width, given):
         for side in SIDES:
             yield _spoken(name, side), sums
-    for side, groups in zip(SIDES, (reads, writes), strict=True):
-        for name, sums in _of_side(groups, apart, width, given):
+    late = pending(rows.writes[apart], rows.reads[apart])
+    for side, groups, beyond in zip(SIDES, (reads, writes), (None, late), strict=True):
+        for name, sums in _of_side(groups, apart, width, given, beyond):
             yield _spoken(name, side), sums
 
 
@@ -199,9 +200,12 @@ def _spoken(name: str, side: str) -> str:
     return name.format(side=side, verb=side.removesuffix("s"))
 
 
-def _of_side(groups: Codes, at: Index, width: Width, given: Frame) -> Iterator[tuple[str, Sums]]:
+def _of_side(
+    groups: Codes, at: Index, width: Width, given: Frame, late: Mask | None = None
+) -> Iterator[tuple[str, Sums]]:
     """The measures of one side, for some of the rows: who serves, and what a loss would cost.
 
+    ``late`` marks the pending replicas of these rows.
     What the loss of a rack or a datacenter costs is worked out once for all rows on the same racks.
     Only where one replica more is too many does it matter which nodes hold them.
     """
@@ -211,9 +215,14 @@ def _of_side(groups: Codes, at: Index, width: Width, given: Frame) -> Iterator[t
     members = groups if whole else groups[:, at]
     part = width if whole else (width[0][at], width[1][at])
     yield "{side}", _served(members, part, len(given.dead))
-    first, pattern = _patterns(members, given)
+
+    def judged(rows: Index) -> tuple[Level, ...]:
+        beyond = None if late is None else late[:, rows]
+        return tuple(levels(members[:, rows], given.local, given.dead, given.factors, beyond))
+
+    first, pattern = _patterns(members, given, late)
     counts = _by_unit(pattern, part, len(first))
-    by_level = tuple(levels(members[:, first], given.local, given.dead, given.factors))
+    by_level = judged(first)
     for level in by_level:
         missing = level.spare < 0
         if missing.any():
@@ -224,8 +233,7 @@ def _of_side(groups: Codes, at: Index, width: Width, given: Frame) -> Iterator[t
     rows = np.flatnonzero(narrow[pattern])
     if len(rows):
         counts = np.stack([np.ones(len(rows), np.int64), *(word[rows] for word in part)])
-        of_rows = tuple(levels(members[:, rows], given.local, given.dead, given.factors))
-        yield from _losses(of_rows, counts, given, "node")
+        yield from _losses(judged(rows), counts, given, "node")
 
 
 def _losses(
@@ -242,14 +250,17 @@ def _losses(
             yield f"lost {{verb}} {level.name} {kind}", sums
 
 
-def _patterns(members: Codes, given: Frame) -> tuple[Index, Index]:
-    """The first row of each set of racks, of nodes that are dead or not, and each row's set."""
+def _patterns(members: Codes, given: Frame, late: Mask | None) -> tuple[Index, Index]:
+    """The first row of each set of racks, of nodes dead or pending or not, and each row's set."""
     width, count = members.shape
     own = given.units["rack"] * 2 + given.dead
     base = int(own.max(initial=0)) + 2
+    signs = np.append(own, base - 1).astype(np.int32)[members]
+    if late is not None:
+        base, signs = 2 * base, 2 * signs + late
     if width > WIDEST or base**width >= 2**62:
         return np.arange(count), np.arange(count)
-    racks = sorted_columns(list(np.append(own, base - 1).astype(np.int32)[members]))
+    racks = sorted_columns(list(signs))
     if all((column == column[0]).all() for column in racks):
         return np.zeros(1, np.intp), np.zeros(count, np.intp)
     packed = np.zeros(count, np.int64)

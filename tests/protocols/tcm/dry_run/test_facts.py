@@ -90,6 +90,19 @@ def test_losses_with_any_number_of_replicas(count: int, rf: int, down: set[int])
         }
 
 
+def test_losses_while_a_third_node_joins_two() -> None:
+    """With three replicas asked for, writes need the new one beside a majority of the three."""
+    keyspace = 'ks={"class": "SimpleStrategy", "replication_factor": 3}'
+    timeline = played(printed(hosts(2), keyspace), "bootstrap n3 --tokens 150")
+    fragile = set()
+    for moment in timeline.path():
+        wanted = plain_losses(timeline, moment)
+        for key, losses in by_level(timeline, moment).items():
+            assert losses == wanted[key]
+        fragile.add(len(wanted["QUORUM", "writes"][0]))
+    assert fragile == {2, 3, 0}
+
+
 def test_traffic_adds_up_to_the_rehearsal_as_data() -> None:
     """What nodes send and receive is what ``plan`` says of the same operation, copy by copy."""
     given = cluster()
