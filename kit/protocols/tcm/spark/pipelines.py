@@ -124,9 +124,10 @@ class Pipeline(ABC):
         Kind ``none`` is what has no quorum as it is.
         """
         rows = self._of_group(group)
+        written = dict(iter(rows[rows["measure"] == "writes"].groupby("step")["unit"]))
         rows = rows[rows["measure"].str.startswith("lost ")]
         totals = {
-            (stage.step, kind): self._units(stage.ring, kind)
+            (stage.step, kind): self._units(stage.ring, kind, written.get(stage.step, ()))
             for stage in self.history.stages
             for kind in KINDS
         }
@@ -212,9 +213,10 @@ class Pipeline(ABC):
         sides, kinds = ("read", "write"), ("none", *KINDS)
         return [f"lost {s} {lv} {k}" for lv, s, k in product(levels, sides, kinds)]
 
-    def _units(self, ring: int, kind: str) -> dict[int, str]:
+    def _units(self, ring: int, kind: str, written: Iterable[int]) -> dict[int, str]:
+        """The units of the ring's nodes and of those ``written`` to, which join it or leave it."""
         places = self.history.rings[ring].geography
-        nodes = np.flatnonzero(places.in_ring)
+        nodes = np.union1d(np.flatnonzero(places.in_ring), np.array([*written], np.intp))
         if kind == "node":
             return {code: self.history.rings[ring].names[code] for code in nodes.tolist()}
         names = {code: f"{dc}/{rack}" for (dc, rack), code in places.racks.items()}

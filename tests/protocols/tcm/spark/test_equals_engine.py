@@ -217,9 +217,39 @@ def test_availability_is_what_the_rows_say(
         }
         harmful = {unit: cost for unit, cost in costs.items() if cost[0]}
         assert row.harmful == len(harmful)
+        in_use = {name for *_, reads, writes in lines for name in (*reads, *writes)}
+        assert row.units == len({unit_of[row.loss][name] for name in in_use})
         if harmful:
             assert (row.ranges, round(row.share * 1000)) == costs[row.worst]
             assert row.share * 1000 == max(width for _, width in harmful.values())
+
+
+@pytest.mark.parametrize(
+    ("replication", "step", "levels", "harmful"),
+    [
+        (SimpleStrategy(5), 0, ("QUORUM", "LOCAL_QUORUM dc1"), 2),
+        (SimpleStrategy(2), 0, ("QUORUM", "LOCAL_QUORUM dc1"), 2),
+        (NetworkTopologyStrategy((("dc1", 3),)), 0, ("QUORUM", "LOCAL_QUORUM dc1"), 2),
+        (NetworkTopologyStrategy((("dc1", 3),)), 2, ("QUORUM", "LOCAL_QUORUM dc1"), 3),
+    ],
+)
+def test_a_factor_counts_where_nodes_are_few(
+    replication: Any, step: int, levels: tuple[str, ...], harmful: int
+) -> None:
+    """In one datacenter LOCAL_QUORUM is QUORUM, and a node that joins is a unit that can be lost:
+    with three replicas asked of two nodes, a write needs both and the new one.
+    """
+    nodes = (Node("n1", (100,), "dc1"), Node("n2", (200,), "dc1"))
+    few = history(
+        Ring.of(nodes, small(1000)), [Keyspace("ks", replication)], ["bootstrap n4 --tokens 150"]
+    )
+    report = PlainPipeline(few, 1).availability()
+    rows = report[(report["step"] == step) & (report["side"] == "write")]
+    found = {(r.level, r.loss): (r.units, r.harmful) for r in rows.itertuples()}
+    for level in levels:
+        no_quorum = replication == SimpleStrategy(5)
+        assert found[level, "node"] == (harmful, 0 if no_quorum else harmful)
+        assert found[level, "none"][1] == no_quorum
 
 
 def test_thousands_of_nodes_have_the_engines_sizes(spark: Any) -> None:
