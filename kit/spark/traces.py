@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from kit.edge.arguments import checked, text, whole_number
 from kit.edge.paths import whole_path
 from kit.engine.family import families
-from kit.engine.fuzz import MOST_STEPS
+from kit.engine.fuzz import MOST_SEEDS, MOST_STEPS
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.engine.trace import Trace, loads
@@ -305,9 +305,15 @@ def read_traces(spark: Spark | None, folder: str | Path) -> Reports:
 
 
 def replayed(spark: Spark, folder: str | Path, name: str) -> Any:
-    """A table of every trace file (``*.json``) in a folder, replayed by Spark's workers."""
+    """A table of every trace file (``*.json``) in a folder, replayed by Spark's workers.
+
+    BadInput for another table, or a folder without such files.
+    """
+    schema = _schema(name)
     place = whole_path(folder, "folder", "a folder of trace files")
     paths = [for_spark(path) for path in sorted(place.glob("*.json"))]
+    if not paths:
+        raise BadInput("folder", str(place), "a folder with trace files (*.json)")
     files = spark.read.format("binaryFile").load(paths).select("path", "content")
 
     def replay(given: Iterable[pa.RecordBatch]) -> Batches:
@@ -320,11 +326,18 @@ def replayed(spark: Spark, folder: str | Path, name: str) -> Any:
                 if name == RUNS.name:
                     yield RUNS.batch([(run, None, None, [], 0, str(error))])
 
-    return files.repartition(TASKS).mapInArrow(replay, schemas()[name].ddl)
+    return files.repartition(TASKS).mapInArrow(replay, schema.ddl)
 
 
 def drawn_on(spark: Spark, seeds: int, name: str, **parameters: Any) -> Any:
-    """One table of as many drawn runs, each walked by one of Spark's workers (seeds from 0)."""
+    """One table of as many drawn runs, each walked by one of Spark's workers (seeds from 0).
+
+    BadInput for another table, and for what ``drawn`` and ``as_tables`` refuse.
+    """
+    schema = _schema(name)
+    whole_number("seeds", seeds, most=MOST_SEEDS)
+    whole_number("most", parameters.get("most", 0), most=MOST_STEPS)
+    as_tables(drawn(0, **{**parameters, "most": 0}))
 
     def walk(given: Iterable[int]) -> Batches:
         for seed in given:
@@ -332,4 +345,4 @@ def drawn_on(spark: Spark, seeds: int, name: str, **parameters: Any) -> Any:
             yield from tables[name].to_batches()
 
     numbers = spark.range(0, seeds, 1, min(seeds, TASKS))
-    return numbers.mapInArrow(by_number(walk), schemas()[name].ddl)
+    return numbers.mapInArrow(by_number(walk), schema.ddl)

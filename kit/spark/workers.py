@@ -18,6 +18,7 @@ from kit.spark.machine import BATCH_ROWS
 from kit.spark.schemas import Schema
 
 Batches = Iterator[pa.RecordBatch]
+MOST = 2**63 - 1
 
 
 def keep_worker_quick() -> None:
@@ -80,8 +81,8 @@ def seeded(
     """
     if tasks is not None and (type(tasks) is not int or not 0 < tasks <= MOST_TASKS):
         raise BadInput("tasks", tasks, f"a whole number from 1 to {MOST_TASKS}, or None")
-    if not isinstance(seeds, range) or len(seeds) > MOST_SEEDS or min(seeds, default=0) < 0:
-        allowed = f"a range of at most {MOST_SEEDS} whole numbers from 0 up"
+    if not (isinstance(seeds, range) and _countable(seeds)):
+        allowed = f"a range of at most {MOST_SEEDS} whole numbers from 0 to {MOST - 1}"
         raise BadInput("seeds", str(seeds), allowed)
     if not (spark is None or callable(getattr(spark, "range", None))):
         raise BadInput("spark", spark, "a Spark session, or None")
@@ -89,3 +90,10 @@ def seeded(
         return pa.Table.from_batches(batches(seeds), schema.arrow)
     numbers = spark.range(seeds.start, seeds.stop, seeds.step, tasks)
     return numbers.mapInArrow(by_number(batches), schema.ddl)
+
+
+def _countable(seeds: range) -> bool:
+    """Whether they are not too many, from 0 up, and no larger than what Spark counts with."""
+    few = len(seeds[: MOST_SEEDS + 1]) <= MOST_SEEDS  # Python cannot say how long a long one is
+    small = max(map(abs, (seeds.start, seeds.stop, seeds.step))) <= MOST
+    return few and small and min(seeds, default=0) >= 0

@@ -98,6 +98,9 @@ def test_without_spark_it_is_stored_too(tmp_path: Path) -> None:
         ({"weights": {"decides": 1}}, "weights | 'decides' | decide"),
         ({"seeds": range(-5, 5)}, "seeds | 'range(-5, 5)' | range"),
         ({"seeds": [1, 2]}, "seeds | '[1, 2]' | range"),
+        ({"seeds": range(2**63 - 2, 2**63 + 2)}, "seeds | range | 9223372036854775806"),
+        ({"seeds": range(-(2**62), 2**63 - 1)}, "seeds | range"),
+        ({"seeds": range(0, 1, 2**70)}, "seeds | range"),
     ],
 )
 def test_bad_input_is_told_before_any_task(given: dict[str, Any], said: str) -> None:

@@ -329,6 +329,34 @@ def test_workers_draw_the_same_runs(spark: Any, runs: list[Tables]) -> None:
     assert sorted(rows, key=lambda r: (r["run"], r["step"])) == here
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"name": "nope"}, "table | 'nope' | epochs"),
+        ({"seeds": -1}, "seeds | -1"),
+        ({"seeds": 2**63}, "seeds |"),
+        ({"nodez": 5}, "parameter | 'nodez' | nodes"),
+        ({"most": -1}, "most | -1"),
+        ({"model": "twophase"}, "model | 'twophase' | a run of a cluster"),
+    ],
+)
+def test_what_workers_could_not_draw_is_refused_here(
+    spark: Any, given: dict[str, Any], said: str
+) -> None:
+    """Before a worker is asked, by the field."""
+    with pytest.raises(BadInput, match=like(said)):
+        drawn_on(spark, **{"seeds": 2, "name": "epochs", **given})
+
+
+def test_a_folder_without_trace_files_is_refused(spark: Any, tmp_path: Path) -> None:
+    """So are a folder that is not there, and a table that nobody knows."""
+    for folder in (tmp_path, tmp_path / "nothing"):
+        with pytest.raises(BadInput, match=like("folder | a folder with trace files")):
+            replayed(spark, folder, "events")
+    with pytest.raises(BadInput, match=like("table | 'nope' | epochs")):
+        replayed(spark, tmp_path, "nope")
+
+
 def test_what_is_no_run_of_a_cluster_is_refused(tmp_path: Path, runs: list[Tables]) -> None:
     """Another model's run, a folder without traces, a run that is there already: each is named."""
     with pytest.raises(BadInput, match=like("model | 'twophase'")):
