@@ -12,6 +12,7 @@ from kit.engine.timeline import Timeline
 from kit.engine.trace import loads
 from kit.errors import BadInput, BadType
 from kit.spark.schemas import Schema
+from kit.spark.sessions import arrow_of
 
 
 def timeline(row: Any, *, small: bool = False) -> Timeline:
@@ -46,7 +47,7 @@ def dicts(table: Any) -> list[dict[str, Any]]:
     elif isinstance(table, pa.Table):
         rows = table.to_pylist()
     elif hasattr(table, "toArrow"):
-        rows = table.toArrow().to_pylist()
+        rows = arrow_of(table).to_pylist()
     else:
         raise BadType("table", table, "a Spark, Arrow or pandas table")
     return rows
@@ -70,7 +71,7 @@ def columns_of(field: str, table: Any, schema: Schema, *names: str) -> pa.Table:
         if isinstance(table, pd.DataFrame):
             return pa.Table.from_pandas(table, schema=wanted, preserve_index=False)
         picked = table.select(wanted.names)
-        return (picked if isinstance(picked, pa.Table) else picked.toArrow()).cast(wanted)
+        return (picked if isinstance(picked, pa.Table) else arrow_of(picked)).cast(wanted)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise BadInput(field, table, f"columns with the types of {schema.name} ({error})") from None
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import tempfile
+import threading
 import time
 import uuid
 import zipfile
@@ -221,10 +223,31 @@ def ended_with_us(spark: Any) -> Iterator[None]:
         context = spark.sparkContext
         add, remove = context.addJobTag, context.removeJobTag
         cancel = context.cancelJobsWithTag
+    heard: list[int] = []
+
+    def stop_it() -> None:
+        with suppress(Exception):
+            cancel(tag)
+
+    def interrupt(number: int, frame: Any) -> None:
+        # PySpark lets an interrupt through when the job has ended, and our own connection to Java
+        # may be in the middle of a word: a thread has another one.
+        heard.append(number)
+        stopping = threading.Thread(target=stop_it, daemon=True)
+        stopping.start()
+        stopping.join(LAST_TASKS)
+        former(number, frame)
+
+    former: Any = signal.getsignal(signal.SIGINT)
+    listens = callable(former) and threading.current_thread() is threading.main_thread()
     add(tag)
     try:
+        if listens:
+            signal.signal(signal.SIGINT, interrupt)
         yield
-    except KeyboardInterrupt:
+    except BaseException as error:
+        if not (heard or isinstance(error, KeyboardInterrupt)):
+            raise
         end = time.monotonic() + LAST_TASKS
         while time.monotonic() < end:
             # The interrupt may have cut a connection to Java in the middle of a word: ask again.
@@ -233,9 +256,19 @@ def ended_with_us(spark: Any) -> Iterator[None]:
                 if is_remote(spark) or not _busy(spark):
                     break
             time.sleep(0.05)
-        raise
+        # What PySpark says of its cancelled job is no news.
+        raise KeyboardInterrupt from None
     finally:
-        remove(tag)
+        if listens:
+            signal.signal(signal.SIGINT, former)
+        with suppress(Exception):
+            remove(tag)
+
+
+def arrow_of(frame: Any) -> Any:
+    """The rows of a table of Spark's as Arrow has them; Ctrl-C ends Spark's job, too."""
+    with ended_with_us(frame.sparkSession):
+        return frame.toArrow()
 
 
 def _busy(spark: Any) -> bool:

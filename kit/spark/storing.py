@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from kit.edge.writing import check_new
 from kit.errors import BadInput, KitError
+from kit.spark.sessions import ended_with_us
 
 # What the two engines say when a disk is full or a folder may not be written.
 REASONS = re.compile(
@@ -58,7 +59,9 @@ def write_rows(frame: Any, folder: Path) -> None:
         folder.mkdir(exist_ok=True)
         pq.write_table(frame, folder / "part-0.parquet")
     else:
-        frame.write.mode("overwrite").option("parquet.writer.version", "v2").parquet(str(folder))
+        with ended_with_us(frame.sparkSession):
+            files = frame.write.mode("overwrite").option("parquet.writer.version", "v2")
+            files.parquet(str(folder))
 
 
 @contextmanager

@@ -43,7 +43,7 @@ from kit.spark.schemas import (
     Row,
     Schema,
 )
-from kit.spark.sessions import Spark
+from kit.spark.sessions import Spark, arrow_of
 from kit.spark.storing import for_spark, whole_file
 from kit.spark.workers import Batches, by_number, keep_worker_quick
 
@@ -193,7 +193,7 @@ def with_numbers(rows: Any, **numbers: str) -> Any:
 
 def report_of(rows: Any, keys: list[str]) -> pd.DataFrame:
     """What was added up, in the order of its keys."""
-    frame: pd.DataFrame = rows if isinstance(rows, pd.DataFrame) else rows.toArrow().to_pandas()
+    frame: pd.DataFrame = rows if isinstance(rows, pd.DataFrame) else arrow_of(rows).to_pandas()
     return frame.sort_values(keys, ignore_index=True)
 
 

@@ -13,6 +13,7 @@ import signal
 import sys
 import tempfile
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,8 @@ from kit import spark as ks
 from kit.errors import KitError
 from kit.protocols.tcm.spark.histories import History
 from kit.protocols.tcm.spark.jobs import JOBS, numbered
-from kit.protocols.tcm.spark.pipelines import Pipeline
 from kit.spark import driver, sessions
+from kit.spark.sweeping import stored
 from tests.waiting import PATIENCE, Gate, until
 
 LIMIT = 400_000  # bytes: more than a small table or what the workers are sent, less than replicas
@@ -40,11 +41,11 @@ def below(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 
-def written(job: Pipeline, folder: Path) -> dict[str, Any]:
+def written(write: Callable[[Path], object], folder: Path) -> dict[str, Any]:
     """What became of writing: the line that is said, and what is left."""
     line = ""
     try:
-        job.write(folder / "new" / "cluster")
+        write(folder / "new" / "cluster")
     except KitError as error:
         line = str(error)
     except KeyboardInterrupt:
@@ -62,7 +63,20 @@ def idle(spark: Any) -> None:
     until(lambda: not sessions._busy(spark), "no task runs")
 
 
-def interrupted(spark: Any, job: Any, folder: Path) -> dict[str, Any]:
+def whole(job: Any, frame: Any) -> Callable[[Path], object]:
+    """Write a pipeline whose tables are made so."""
+    job.table = frame
+    return job.write
+
+
+WAYS: dict[str, Callable[[Any, Any], Callable[[Path], object]]] = {
+    "a pipeline is written": whole,
+    "rows are stored": lambda job, frame: lambda place: stored(frame("replicas"), place),
+    "rows are fetched": lambda job, frame: lambda place: ks.dicts(frame("replicas")),
+}
+
+
+def interrupted(spark: Any, job: Any, way: str, folder: Path) -> dict[str, Any]:
     """The same, with Ctrl-C while a task runs: it opens one gate, and stands at the other."""
     with tempfile.TemporaryDirectory() as gates:
         running, over = (Gate(Path(gates) / name) for name in ("running", "over"))
@@ -84,9 +98,8 @@ def interrupted(spark: Any, job: Any, folder: Path) -> dict[str, Any]:
             running.wait()
             os.kill(os.getpid(), signal.SIGINT)
 
-        job.table = frame
         threading.Thread(target=press, daemon=True).start()
-        found = written(job, folder)
+        found = written(WAYS[way](job, frame), folder)
         found["running"] = len(spark.sparkContext.statusTracker().getActiveJobsIds())
         idle(spark)
         over.open()
@@ -112,17 +125,19 @@ def main() -> int:
     spark = started()
     for name, engine in (("spark", spark), ("plain", None)):
         with tempfile.TemporaryDirectory() as folder:
-            found[name] = written(ks.pipeline(engine, large, parts=2), Path(folder))
+            found[name] = written(ks.pipeline(engine, large, parts=2).write, Path(folder))
     try:
         ks.pipeline(spark, a_join(2000, 64))
     except KitError as error:
         found["temporary"] = str(error)
     idle(spark)
+    found["interrupted"] = {}
+    for way in WAYS:
+        with tempfile.TemporaryDirectory() as folder:
+            job = ks.pipeline(spark, large, parts=32)
+            found["interrupted"][way] = interrupted(spark, job, way, Path(folder))
     with tempfile.TemporaryDirectory() as folder:
-        job = ks.pipeline(spark, large, parts=32)
-        found["interrupted"] = interrupted(spark, job, Path(folder))
-    with tempfile.TemporaryDirectory() as folder:
-        found["after"] = written(ks.pipeline(spark, small), Path(folder))
+        found["after"] = written(ks.pipeline(spark, small).write, Path(folder))
     java: Any = driver._Java.now
     java.proc.kill()
     java.proc.wait()

@@ -31,7 +31,7 @@ from kit.protocols.tablets.rules.maps import ResizeType
 from kit.protocols.topology.rules.machines import Edition
 from kit.spark.rows import columns_of
 from kit.spark.schemas import table
-from kit.spark.sessions import Spark
+from kit.spark.sessions import Spark, arrow_of
 from kit.spark.storing import for_spark
 from kit.spark.sweeping import stored
 from kit.spark.workers import Batches, StoredPiece, by_number, stored_pieces
@@ -227,7 +227,7 @@ def added_by_spark(tablets: Any) -> pa.Table:
     sizes = tablets.selectExpr("table", "explode(bytes) as bytes")
     columns = sizes.selectExpr("table", "bytes as replicas", "bytes", "bytes as least")
     sums = columns.groupBy("table").agg({"replicas": "count", "bytes": "sum", "least": "min"})
-    return sums.toDF(*SUMS.arrow.names).toArrow()
+    return arrow_of(sums.toDF(*SUMS.arrow.names))
 
 
 def table_sums(parts: pa.Table) -> dict[int, TableSum]:
@@ -334,7 +334,7 @@ class TabletCluster:
         pieces = () if self._stored is None else stored_pieces(self._stored)
         adding = partial(_sums_of_stored, pieces) if pieces else partial(_sums_of_drawn, self.size)
         numbers = self.spark.range(0, len(pieces) or self._pieces, 1)
-        return table_sums(numbers.mapInArrow(by_number(adding), SUMS.ddl).toArrow())
+        return table_sums(arrow_of(numbers.mapInArrow(by_number(adding), SUMS.ddl)))
 
     def resizes(self, tablets: Any = None, edition: Edition = "documents") -> pa.Table:
         """The decision on each table, or group of co-located ones, from these rows or its own."""

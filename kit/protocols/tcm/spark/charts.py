@@ -12,6 +12,7 @@ from matplotlib.colors import LinearSegmentedColormap, to_hex
 
 from kit.protocols.tcm.spark.pipelines import Pipeline
 from kit.spark.lag_chart import lag
+from kit.spark.sessions import arrow_of
 from kit.views.chart import Chart, chart, empty_figure
 from kit.views.palette import LIGHT, OKABE_ITO, OUTLINE, SIGNS, contrast
 
@@ -196,7 +197,7 @@ def touched(job: Pipeline, group: int) -> pd.DataFrame:
         chosen = frame[(frame["group"] == group) & (frame["changed"] | frame["locked"])]
     else:
         wanted = table.where(f"`group` = {group} AND (changed OR locked)").select(*COLUMNS)
-        chosen = wanted.toArrow().to_pandas()
+        chosen = arrow_of(wanted).to_pandas()
     return chosen.sort_values(["step", "left"], ignore_index=True)[list(COLUMNS)]
 
 

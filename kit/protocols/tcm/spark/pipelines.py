@@ -23,7 +23,7 @@ from kit.protocols.tcm.spark.jobs import JOBS, JobInput, SharedValue, counting, 
 from kit.protocols.tcm.spark.measures import KINDS, Tally
 from kit.protocols.tcm.spark.parts import Part, cut_at, cut_evenly
 from kit.spark.schemas import Schema
-from kit.spark.sessions import Spark, ended_with_us, is_remote
+from kit.spark.sessions import Spark, arrow_of, is_remote
 from kit.spark.storing import for_spark, temporary_room, whole_folder, write_rows
 from kit.spark.workers import stored_pieces
 
@@ -65,7 +65,7 @@ class Pipeline(ABC):
     def fetched(self, name: str) -> pa.Table:
         """A table as Arrow has it; small ones need not go to Spark and back."""
         table: Any = self.small[name] if name in self.small else self.table(name)
-        return table if isinstance(table, pa.Table) else table.toArrow()
+        return table if isinstance(table, pa.Table) else arrow_of(table)
 
     def write(self, folder: str | Path) -> Path:
         """Write every table as Parquet below a new folder, all or nothing, or BadInput."""
@@ -296,7 +296,7 @@ class OnSpark(Pipeline):
             numbers = self.spark.range(0, len(pieces), 1, tasks)
             sums = numbers.mapInArrow(counting(self._held, pieces), tables.SUMS.ddl)
         tally = Tally(self.history)
-        tally.include(sums.toArrow())
+        tally.include(arrow_of(sums))
         return pa.Table.from_batches(tally.batches(), tables.MEASURES.arrow).to_pandas()
 
     def write(self, folder: str | Path) -> Path:
@@ -305,10 +305,6 @@ class OnSpark(Pipeline):
         self._stored = written.resolve()
         self.__dict__.pop("measures", None)
         return written
-
-    def _fill(self, place: Path) -> None:
-        with ended_with_us(self.spark):
-            super()._fill(place)
 
 
 def pipeline(
