@@ -144,7 +144,8 @@ def gates_of(scene: Scene, declared: Declared) -> tuple[Gate, ...]:
     def work() -> tuple[Gate, ...]:
         gates: dict[str, Gate] = {}
         for gate in declared(scene):
-            gates.setdefault(gate.thing, gate)
+            if gates.setdefault(gate.thing, gate).is_open:  # of two before one thing, the closed
+                gates[gate.thing] = gate
         for action, refusal in _refused(scene):
             closed = (gate.missing for gate in gates.values() if not gate.is_open)
             before = {name for names in closed if {*names} <= {*refusal.missing} for name in names}

@@ -187,8 +187,8 @@ class RecoveryState(LostState, frozen=True, cache_hash=True, kw_only=True):
 
     @property
     def serving(self) -> int:
-        """The nodes that serve data (a mask)."""
-        return self.where(lambda n: n.status == "up")
+        """The nodes that serve data (a mask), also those that are back although given up."""
+        return self.where(lambda n: n.status in ("up", "returned"))
 
     @property
     def can_change_schema(self) -> bool:

@@ -389,7 +389,9 @@ class ClusterServers(Servers):
     def rows(self, now: DrillMoment, number: int) -> Iterator[Row]:
         """The rows of ``system.topology``."""
         topology = self.control(now).topology
-        versions = topology.transition or None, topology.version, topology.fence_version
+        state = TRANSITION_STATE.get(topology.transition)
+        stored = state.stored if state else topology.transition or None
+        versions = stored, topology.version, topology.fence_version
         for at, node in enumerate(topology.nodes):
             if node.state:
                 values = ("topology", host_id(at), node.state, *versions)

@@ -13,6 +13,9 @@ from kit.engine.timeline import Timeline
 from kit.lessons import attempt, story
 from kit.lessons.stills import scene_of
 from kit.protocols.raft import facts
+from kit.protocols.raft.panels.groups import majorities
+from kit.protocols.raft.panels.raft import _cards, _gates
+from kit.views.gate import gates_of
 from kit.views.registry import for_model
 
 
@@ -121,3 +124,47 @@ def test_a_bar_runs_to_the_timeout_and_a_heartbeat_empties_it() -> None:
     emptied = rows(player.timeline, facts.servers)[0].wait
     assert emptied.startswith("□")
     assert rows(player.timeline, facts.servers)[1].wait == ""
+
+
+def test_a_leader_waits_for_an_entry_of_its_own_term() -> None:
+    """However many have an older one: until then no gate for it is open."""
+    timeline, seen = story("raft/figure-8").timeline, set()
+    for moment in timeline.path():
+        timeline.goto(moment)
+        scene = scene_of(timeline)
+        servers = {n.server.id: n.server for n in scene.state.nodes}
+        for server in servers.values():
+            for gate in majorities("place", server):
+                if gate.what.startswith("commit "):
+                    index = int(gate.what.split()[1].rstrip(":"))
+                    assert server.log.term(index) == server.term
+                    seen.add((index, server.term))
+    assert (3, 4) in seen
+
+
+def test_the_gate_that_is_closed_is_seen_of_two_before_one_entry() -> None:
+    """The old members have confirmed it, the new ones have not."""
+    timeline, closed = story("raft/two-members-of-three-change").timeline, 0
+    for moment in timeline.path():
+        timeline.goto(moment)
+        scene = scene_of(timeline)
+        shown = {gate.thing: gate.is_open for gate in gates_of(scene, _gates)}
+        for gate in _gates(scene):
+            closed += not gate.is_open
+            assert gate.is_open or not shown[gate.thing]
+    assert closed
+
+
+def test_who_has_a_snapshot_knows_that_what_it_stands_for_is_committed() -> None:
+    """Its entries are no longer in the log."""
+    timeline, judged = story("raft/a-snapshot-for-who-lags").timeline, 0
+    for moment in timeline.path():
+        timeline.goto(moment)
+        scene = scene_of(timeline)
+        servers = [n.server for n in scene.state.nodes]
+        for card in _cards(timeline.model, scene.state):
+            index, known = int(card.title.split()[1].rstrip(",")), card.title.split(" by ")[1]
+            names = {each.id for each in servers if each.commit >= index}
+            judged += bool(names)
+            assert known == (", ".join(sorted(names)) or "nobody")
+    assert judged

@@ -17,6 +17,7 @@ from kit.protocols.recovery.recovering_cluster import RecoveryNode
 from kit.views.panel import scene_of
 from kit.views.rendered import RenderedTimeline
 from tests.protocols.recovery.runs import SEED_STEPS, after
+from tests.protocols.test_on_record import opened
 from tests.views.frames import check_frame, last_flows, panel_text, scenes, walk, why_not
 
 FIVE: dict[str, Any] = {"commit_indexes": (10, 11, 11, 11, 11), "dead": "C D E"}
@@ -252,3 +253,16 @@ def test_every_live_node_tells_its_index() -> None:
     timeline = after({**FIVE, "edition": "server"}, "isolate", "read")
     said = [flow.text for flow in last_flows(timeline)]
     assert said == ["A → the operator: commit_idx 10", "B → the operator: commit_idx 11"]
+
+
+def test_who_is_back_serves_its_ranges() -> None:
+    """Given up or not: it runs, and others hear it."""
+    timeline = opened("recovery/dead-nodes-return")
+    state = timeline.moments[timeline.path()[-1]].state
+    returned = {
+        n
+        for n, each in zip(timeline.model.names, state.nodes, strict=True)
+        if each.status == "returned"
+    }
+    assert returned
+    assert returned <= {*timeline.model.named(state.serving)}

@@ -107,7 +107,9 @@ def majorities(thing: str, server: Server, *, card: str = "", more: str = "") ->
             sure = {server.id, *(p.id for p in role.progress if p.read >= read.number)}
             what = f"read at {read.index}{more}"
             yield from _majorities(thing, what, "still follow", configuration, sure)
-        for entry in server.log.part(server.commit + 1, 1):
+        # A leader counts answers for entries of its own term alone (dissertation, section 3.6.2).
+        waiting = server.log.part(server.commit + 1)
+        for entry in [each for each in waiting if each.term == server.term][:1]:
             sure = {server.id, *(p.id for p in role.progress if p.match >= entry.index)}
             what = f"commit {entry.index}{more or f': {held_text(entry.data)}'}"
             key = card or f"entry:{entry.index}:{entry.term}"

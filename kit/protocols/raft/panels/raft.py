@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 
@@ -55,10 +56,16 @@ def _server(scene: Scene, row: ServerRow) -> Character:
 def _cards(m: Raft, s: MachineState) -> Iterator[Card]:
     """A card for each entry; two of one index stand side by side, until one is committed."""
     servers = [n.server for n in s.nodes]
-    for index, term in sorted({(each.index, each.term) for x in servers for each in x.log}):
+    every = sorted({(each.index, each.term) for x in servers for each in x.log})
+    alone = Counter(index for index, _ in every)
+    for index, term in every:
         key, there = f"entry:{index}:{term}", [(x, x.log.entry(index)) for x in servers]
         holders = {x.id: entry for x, entry in there if entry and entry.term == term}
-        committed = [x.id for x in servers if x.id in holders and x.commit >= index]
+        # What a snapshot stands for has no term of its own any more.
+        stored = {x.id for x, entry in there if entry is None and alone[index] == 1}
+        committed = [
+            x.id for x in servers if x.commit >= index and (x.id in holders or x.id in stored)
+        ]
         lost = any(x.commit >= index and x.log.term(index) not in (term, None) for x in servers)
         marks = tuple((x.id, f"{key}:{x.id}", reach(x, index, term)) for x in servers)
         held = held_text(next(iter(holders.values())).data)

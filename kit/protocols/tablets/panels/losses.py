@@ -16,6 +16,7 @@ from kit.protocols.tablets.cluster import TabletsState
 from kit.protocols.tablets.facts.tablets import tablet_map
 from kit.protocols.tablets.rules.availability import (
     availability,
+    in_force,
     lost_with,
     primary_replica,
     skipped_by_primary_repair,
@@ -134,9 +135,12 @@ def lost_hosts(m: Tablets, s: TabletsState) -> frozenset[str]:
 def losses(m: Tablets, s: TabletsState) -> Iterator[TabletLosses]:
     """Each tablet by the replicas in force."""
     given, lost = tablet_map(m, s), lost_hosts(m, s)
-    for each, tablet in zip(availability(given, lost), given.tablets, strict=True):
-        hosts = [(at.host, "✗" if at.host in lost else "✓") for at in tablet.replicas]
-        hosts += [(at.host, "+") for at in tablet.sets.pending if tablet.transition]
+    every = availability(given, lost, m.edition)
+    for each, tablet in zip(every, given.tablets, strict=True):
+        serving = in_force(tablet, m.edition)
+        hosts = [(at.host, "✗" if at.host in lost else "✓") for at in serving]
+        coming = (at for at in tablet.sets.pending if tablet.transition and at not in serving)
+        hosts += [(at.host, "+") for at in coming]
         yield TabletLosses(each.tablet, tuple(hosts), each.spare)
 
 
@@ -144,7 +148,7 @@ def one_more(m: Tablets, s: TabletsState) -> list[tuple[str, tuple[int, ...]]]:
     """Each host that lives, with the tablets without a quorum if it went, too."""
     lost = lost_hosts(m, s)
     hosts = [name for name in m.names if name not in lost]
-    return list(lost_with(tablet_map(m, s), lost, hosts).items())
+    return list(lost_with(tablet_map(m, s), lost, hosts, m.edition).items())
 
 
 def _columns(scene: Scene) -> list[Column]:

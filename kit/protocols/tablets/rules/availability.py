@@ -214,24 +214,34 @@ class TabletAvailability(Struct, frozen=True):
         return len(self.live) - self.quorum
 
 
-def availability(given: TabletMap, lost: Collection[str]) -> tuple[TabletAvailability, ...]:
+def in_force(tablet: Tablet, edition: Edition) -> Replicas:
+    """The replicas that reads ask: until their switch those of before, then the new ones."""
+    reads, _ = selectors(tablet, edition)
+    return tablet.sets.chosen("new") if reads == "new" else tablet.replicas
+
+
+def availability(
+    given: TabletMap, lost: Collection[str], edition: Edition = "documents"
+) -> tuple[TabletAvailability, ...]:
     """Each tablet with these hosts lost (dead or left), by the replicas in force."""
-    live = (tuple(r for r in tablet.replicas if r.host not in lost) for tablet in given.tablets)
+    every = [in_force(tablet, edition) for tablet in given.tablets]
     return tuple(
-        TabletAvailability(number, left, len(tablet.replicas) // 2 + 1)
-        for number, (tablet, left) in enumerate(zip(given.tablets, live, strict=True))
+        TabletAvailability(
+            number, tuple(r for r in replicas if r.host not in lost), len(replicas) // 2 + 1
+        )
+        for number, replicas in enumerate(every)
     )
 
 
 def lost_with(
-    given: TabletMap, lost: Collection[str], hosts: Iterable[str]
+    given: TabletMap, lost: Collection[str], hosts: Iterable[str], edition: Edition = "documents"
 ) -> dict[str, tuple[int, ...]]:
     """For each host the tablets that have a quorum now and would have none if it went, too."""
-    now = {each.tablet for each in availability(given, lost) if each.spare >= 0}
+    now = {each.tablet for each in availability(given, lost, edition) if each.spare >= 0}
     return {
         host: tuple(
             each.tablet
-            for each in availability(given, {*lost, host})
+            for each in availability(given, {*lost, host}, edition)
             if each.spare < 0 and each.tablet in now
         )
         for host in hosts

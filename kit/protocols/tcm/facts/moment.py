@@ -515,7 +515,7 @@ def missed(m: TcmCluster, s: Any) -> tuple[int, Voters, Voters] | None:
 
 
 Side = Literal["reads", "writes", "reads and writes"]
-Status = Literal["planned", "under way", "done"]
+Status = Literal["planned", "under way", "done", "cancelled"]
 
 
 RangeCopy: TypeAlias = tuple[str, StreamRow]
@@ -711,14 +711,20 @@ def _of_table(
 
 @kept_rows("tcm.events", "tcm.down")
 def planned(m: TcmCluster, s: Any) -> Iterator[Planned]:
-    """Every operation of the dry run: whether it may begin now, is under way, or is done."""
-    begun = {event.operation for event in s.tcm.events if isinstance(event, rules.Begin)}
+    """Every operation of the dry run: whether it may begin now, is under way, done or cancelled."""
+    of_node, ended = dict[str, ops.Operation](), dict[ops.Operation, Status]()
+    for event in s.tcm.events:
+        if isinstance(event, rules.Begin):
+            of_node[event.operation.node] = event.operation
+            ended[event.operation] = "done"
+        elif isinstance(event, rules.Cancel) and event.node in of_node:
+            ended[of_node[event.node]] = "cancelled"
     for operation in m.tcm.cluster.operations:
         sequence = m.tcm.sequence(s.tcm, operation.node)
         if sequence is not None and sequence.plan.operation == operation:
             yield Planned(operation, "under way")
-        elif operation in begun:
-            yield Planned(operation, "done")
+        elif operation in ended:
+            yield Planned(operation, ended[operation])
         else:
             yield Planned(operation, "planned", m.refusal(s, m.wrap["tcm"](rules.Begin(operation))))
 

@@ -44,7 +44,8 @@ def _planned(scene: Scene, planned: facts.Planned, name: str) -> Frag:
     words: list[Kid] = [h("b", planned.operation.title), f" {standing(scene, planned)}"]
     if planned.refusal is not None and name == "planned":
         words.append(h("small", f": {_reason(planned.refusal)}"))
-    sign = bulb("✓", "done") if planned.status == "done" else bulb("…", "not yet")
+    signs = {"done": bulb("✓", "done"), "cancelled": bulb("!", "cancelled")}
+    sign = signs.get(planned.status, bulb("…", "not yet"))
     return h("li", sign, h("span", words), k=f"{name}:{planned.operation.text}", class_="lamp")
 
 
@@ -247,8 +248,8 @@ def draw_rehearsal(scene: Scene) -> Frag:
 
 def standing(scene: Scene, planned: facts.Planned) -> str:
     """Where an operation is, and what comes next of it."""
-    if planned.status == "done":
-        return "is done"
+    if planned.status in ("done", "cancelled"):
+        return f"is {planned.status}"
     if planned.status == "planned":
         return "must wait" if planned.refusal else "can begin now"
     node = planned.operation.node

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import pytest
 
+from kit.protocols.tablets.facts.tablets import tablet_map
 from kit.protocols.tablets.rules.availability import (
     availability,
     lost_with,
     primary_replica,
+    selectors,
     skipped_by_primary_repair,
     unrepaired_in_time,
 )
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap, last_tokens
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
+from kit.protocols.topology.rules.machines import Edition
+from tests.protocols.test_on_record import opened
 
 
 def table(*replicas: str) -> TabletMap:
@@ -82,3 +86,17 @@ def test_tablets_that_were_not_repaired_within_the_grace_are_named() -> None:
     assert unrepaired_in_time(GIVEN, repaired_at, 1010, 900) == (2, 3)
     assert unrepaired_in_time(GIVEN, repaired_at, 1500, 900) == (1, 2, 3)
     assert unrepaired_in_time(GIVEN, dict.fromkeys(range(4), 1500), 1500, 0) == ()
+
+
+@pytest.mark.parametrize("edition", ["documents", "server"])
+@pytest.mark.parametrize("story", ["truncate-waits-for-a-move", "removenode-rebuilds"])
+def test_what_counts_is_whom_reads_ask(story: str, edition: Edition) -> None:
+    """Once they ask the new replicas, the old one can be lost, and the new one cannot."""
+    timeline, switched = opened(f"tablets/{story}"), 0
+    for at in timeline.path():
+        given = tablet_map(timeline.model, timeline.moments[at].state)
+        for each, tablet in zip(availability(given, (), edition), given.tablets, strict=True):
+            reads, _ = selectors(tablet, edition)
+            assert {*each.live} == {*tablet.sets.chosen(reads)}
+            switched += reads == "new"
+    assert switched

@@ -15,8 +15,11 @@ from kit.protocols.tcm.dry_run.plan import dry_run
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.parameters import parse_operation
 from kit.ring.sizes import Stored
+from kit.views.panel import scene_of
+from kit.views.registry import for_model
 from tests.examples import examples
 from tests.protocols.tcm.dry_run.samples import JOIN, cluster, hosts, played, printed
+from tests.protocols.test_on_record import opened
 
 Found = dict[tuple[str, str], tuple[dict[str, int], int]]
 
@@ -186,3 +189,14 @@ def test_operations_stand_as_they_do(edition: str) -> None:
     assert third.refusal is not None
     assert any("decommission 10.20.0.2" in line for line in third.refusal.evidence)
     assert [one.status for one in outcome(timeline)] == ["done"] * 3
+
+
+@pytest.mark.parametrize("name", ["cancel-before-switch", "cancel-after-switch"])
+def test_what_was_cancelled_is_not_done(name: str) -> None:
+    """In the list of what was planned, and in its words."""
+    timeline = opened(f"tcm/{name}")
+    timeline.goto(timeline.path()[-1])
+    scene = scene_of(timeline, timeline.at)
+    assert [each.status for each in facts.planned(timeline.model, timeline.state)] == ["cancelled"]
+    panel = next(each for each in for_model(timeline.model).panels if each.name == "planned")
+    assert "is cancelled" in panel.text(scene)
