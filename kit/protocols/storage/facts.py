@@ -482,6 +482,14 @@ def real(m: Replica, s: ReplicaState) -> ReplicaRow:
     )
 
 
+def why_kept(m: Storage, s: StorageState, name: str) -> str:
+    """Why a node still has data that it does not own."""
+    if not m.cleaning:
+        return "nothing cleans it up automatically"
+    at = m.history.replicas.index(name)
+    return "no cleanup is to come" if s.cleaned >> at & 1 else "not cleaned up yet"
+
+
 def shown_replicas(m: Storage, s: StorageState, name: str) -> str:
     """What each replica knows, does and holds (one of them, when it is named)."""
     if name and name not in m.history.replicas:
@@ -489,8 +497,7 @@ def shown_replicas(m: Storage, s: StorageState, name: str) -> str:
     lines = []
     for row in replicas(m, s):
         notes = [row.role, f"holds {row.cell}"]
-        what = "not cleaned up yet" if m.cleaning else "nothing cleans it up automatically"
-        notes += [f"data not owned: {what}"] * row.not_owned
+        notes += [f"data not owned: {why_kept(m, s, row.name)}"] * row.not_owned
         notes += ["down"] * (not row.up)
         if name in ("", row.name):
             lines.append(f"{row.name} at {m.history.unit} {row.epoch}: {', '.join(notes)}")

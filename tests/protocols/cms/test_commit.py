@@ -12,6 +12,7 @@ from kit.engine.parameters import parameters_of
 from kit.engine.registry import build, entries, entry_of
 from kit.errors import BadInput
 from kit.protocols.cms.commit import Commit
+from kit.protocols.cms.facts.commit import log
 from kit.protocols.cms.panels.designs import DESIGN_LINES
 from kit.protocols.cms.rules.log import (
     SNAPSHOT,
@@ -25,6 +26,7 @@ from kit.protocols.cms.rules.log import (
     truncated,
 )
 from kit.views.panel import scene_of
+from tests.protocols.test_on_record import opened
 from tests.views.frames import after, check_frame, go_on, last_flows, panel_text, scenes, walk
 
 SCENARIOS = [f"commit/{one.name}" for one in entries()["commit"].scenarios]
@@ -343,3 +345,19 @@ def test_two_designs_that_were_given_up() -> None:
     for design in ("as designed", "hidden epochs", "in two steps"):
         assert lines[f"design:{design}:A:e1"] == ["message away", "message"]
         assert f"design:{design}:D:e1" not in lines
+
+
+def test_who_has_applied_above_a_gap_does_not_know_the_gap() -> None:
+    """Its epoch is later, and the entry is not in its log."""
+    timeline = opened("cms/off-apply-in-order")
+    timeline.goto(timeline.path()[-1])
+    gaps = {
+        (row.epoch, node)
+        for row in log(timeline.model, timeline.state)
+        for node, each in zip(timeline.model.names, timeline.state.nodes, strict=True)
+        if each.log.epoch > row.epoch and each.log.entry(row.epoch) is None
+    }
+    assert gaps
+    for epoch, node in gaps:
+        [row] = [each for each in log(timeline.model, timeline.state) if each.epoch == epoch]
+        assert node not in row.known

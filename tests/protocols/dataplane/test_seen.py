@@ -34,6 +34,7 @@ from kit.views.fragment import Frag
 from kit.views.panel import Scene, scene_at
 from kit.widgets import Player
 from tests.protocols.dataplane.test_search import missed_between
+from tests.protocols.test_on_record import opened
 from tests.views.frames import classed, part
 
 FILES = [path for name, path in files().items() if name.startswith("dataplane/")]
@@ -375,3 +376,17 @@ def test_copies_are_told_with_their_epoch() -> None:
     """A copy's line has the epoch that its source had applied when it was read."""
     event = Copied("A", "X", "write 1", False, 101)
     assert line(event) == "copy for X is read at A @101: write 1"
+
+
+def test_data_that_came_after_a_cleanup_waits_for_none() -> None:
+    """What nobody will clean up is not called not cleaned up yet."""
+    timeline, said = opened("dataplane/deleted-data-returns"), set()
+    for moment in timeline.path():
+        state = timeline.moments[moment].state
+        for row in facts.replicas(timeline.model, state):
+            if row.not_owned:
+                at = timeline.model.history.replicas.index(row.name)
+                why = facts.why_kept(timeline.model, state, row.name)
+                assert (why == "no cleanup is to come") is bool(state.cleaned >> at & 1)
+                said.add(why)
+    assert "no cleanup is to come" in said

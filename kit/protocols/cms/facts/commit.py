@@ -15,7 +15,7 @@ from kit.protocols.cms.submitting import IDLE, CommitState, Handling, Member
 
 
 class EntryRow(Struct, frozen=True):
-    """An entry of the log: three columns, who is at its epoch or past it, who holds it back."""
+    """An entry of the log: three columns, who has it or a later snapshot, who holds it back."""
 
     epoch: int
     event: str
@@ -57,7 +57,7 @@ def log(m: Commit, s: CommitState) -> tuple[EntryRow, ...]:
     """A row for each epoch that some node has applied."""
     rows = []
     for each in m.history(s):
-        known = m.named(where(node.log.epoch >= each.epoch for node in s.nodes))
+        known = m.named(where(node.log.has(each.epoch) for node in s.nodes))
         held = m.named(where(each in node.log.held for node in s.nodes))
         rows.append(EntryRow(each.epoch, each.event, each.id, known, held))
     return tuple(rows)

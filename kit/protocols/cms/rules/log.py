@@ -81,6 +81,10 @@ class NodeLog(Struct, frozen=True, cache_hash=True):
         last = self.entries[-1].epoch if self.entries else 0
         return max(last, self.snapshots[-1].epoch if self.snapshots else 0)
 
+    def has(self, epoch: int) -> bool:
+        """Whether it knows what an epoch brought: by its entry, or by a snapshot of later."""
+        return self.entry(epoch) is not None or any(s.epoch >= epoch for s in self.snapshots)
+
     def entry(self, epoch: int) -> Entry | None:
         """Its entry of an epoch."""
         return next((each for each in self.entries if each.epoch == epoch), None)

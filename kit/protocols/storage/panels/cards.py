@@ -64,9 +64,8 @@ def _notes(scene: Scene, row: ReplicaRow) -> Iterator[str]:
     if row.own_role != row.role:
         yield f"at its own {scene.model.history.unit}: {row.own_role}"
     if row.not_owned:
-        cleaning = scene.model.cleaning
-        why = "and not cleaned up yet" if cleaning else "and nothing cleans it up automatically"
-        yield f"data not owned: no longer a replica, {why}"
+        why = facts.why_kept(scene.model, scene.state, row.name)
+        yield f"data not owned: no longer a replica, and {why}"
 
 
 def _ways(row: ReplicaRow) -> Iterator[tuple[str, str]]:
