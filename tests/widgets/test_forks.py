@@ -230,7 +230,7 @@ def test_closing_a_comparison_leaves_the_focus_at_the_branch(desk: MakeDesk) -> 
     page.focus("[data-do=alone]")
     page.keyboard.press("Enter")
     expect(page.locator(".kp-side")).to_be_hidden()
-    assert page.evaluate("document.activeElement.dataset.do") == "compare"
+    assert page.evaluate("document.activeElement.dataset.do") == "show"
     page.keyboard.press("ArrowLeft")
     table.wait_where("3 / 4")
 

@@ -22,7 +22,10 @@ const BUTTONS = {
   fork: (player) => player.rush.do(() => player.fork()),
   show: (player, button) => player.chooseBranch(Number(button.dataset.leaf)),
   compare: (player, button) => player.compareWith(Number(button.dataset.leaf)),
-  alone: (player) => player.compareWith(-1),
+  alone: (player) => {
+    player.compareWith(-1);
+    player.forks.focus();
+  },
   setup: (player) => player.drawer.toggle(),
   film: (player) => player.film.toggle(),
   frame: (player, button) => player.film.go(Number(button.dataset.moment)),

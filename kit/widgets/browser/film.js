@@ -20,27 +20,17 @@ export class Film {
     if (on && !isOpen) player.sheets.close();
     this.box.hidden = !on;
     player.press("film", on);
-    if (on) {
-      this.draw();
-      this.focus();
-    } else if (within) player.range.focus({ preventScroll: true });
+    if (on) this.draw(true);
+    else if (within) player.range.focus({ preventScroll: true });
     return isOpen;
   }
 
-  draw() {
+  // The focus stays: on the last milestone up to where one is (later moments have higher numbers).
+  draw(within = this.box.contains(document.activeElement)) {
     if (!this.isOpen) return;
-    const within = this.box.contains(document.activeElement);
     this.box.replaceChildren(...chosen(this.player, true).map((one) => this.card(one)));
-    if (within) this.focus();
-  }
-
-  // The last milestone up to where one is, or else the first.
-  focus() {
-    const { at, full } = this.player;
-    const step = (one) => full.indexOf(Number(one.dataset.moment));
-    const presses = all(this.box, "button");
-    const passed = presses.findLast((one) => step(one) <= full.indexOf(at));
-    (passed || presses[0])?.focus();
+    const isPast = ({ dataset }) => dataset.moment <= this.player.at;
+    if (within) all(this.box, "button").findLast(isPast).focus();
   }
 
   go(id) {
@@ -54,7 +44,7 @@ export class Film {
     const press = document.createElement("button");
     Object.assign(press, { type: "button", textContent: figure.lastChild.textContent });
     Object.assign(press.dataset, { do: "frame", moment: id });
-    if (id === player.at) press.setAttribute("aria-current", "step");
+    if (id === player.at) press.ariaCurrent = "step";
     figure.lastChild.replaceChildren(press);
     return figure;
   }

@@ -295,14 +295,11 @@ export class Player {
 
   // Put a branch beside this one; again, or -1: none.
   compareWith(leaf) {
-    const former = this.other;
-    const within = this.part("diff").contains(document.activeElement);
-    this.other = leaf === former ? -1 : leaf;
+    this.other = leaf === this.other ? -1 : leaf;
     this.sheets.close();
     this.compare();
     this.choices.restore();
     this.forks.show();
-    if (within) this.forks.focus(former, "compare");
   }
 
   // Bring the pages that nobody sees up to the shown moment, too.
@@ -329,8 +326,7 @@ export class Player {
       return;
     }
     this.side.show(this.store.rootAt(beside, twin), false);
-    const textContent = parting(this.full, twin, moments);
-    Object.assign(this.part("parts"), { textContent, title: textContent });
+    this.part("parts").textContent = parting(this.full, twin, moments);
     this.spots.follow(this.side);
     this.settle();
     markDifferences(this.main, this.side);
