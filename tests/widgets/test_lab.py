@@ -251,13 +251,18 @@ def used(page: Page, states: Iterable[str], way: str) -> set[str]:
     root = page.query_selector(".kit-player .kp")
     assert root is not None
     seen: set[str] = set()
+    late: set[str] = set()
     idle = []
     for state in states:
         restore(page, root, state)
         while left := [name for name in names(root) if name not in seen]:
-            seen.add(left[0])
             control = named(root, left[0])
-            assert control is not None
+            if control is None and left[0] not in late:  # an answer was shown in between
+                late.add(left[0])
+                restore(page, root, state)
+                continue
+            seen.add(left[0])
+            assert control is not None, left[0]
             if not exercise(page, root, control, way):
                 idle.append(left[0])
             restore(page, root, state)
