@@ -36,18 +36,22 @@ class Sizes(Struct, frozen=True):
     ranges: dict[str, tuple[Row, ...]]
     densities: dict[str, Fraction]
 
-    def of(self, keyspace: str, left: int, right: int, sources: tuple[str, ...]) -> int | None:
-        """The bytes that these send of a range, each all of it; None when nothing is known of it,
-        or of a part of it. A source of which nothing is known has as much as the fullest other one.
+    def of(
+        self, keyspace: str, left: int, right: int, sources: tuple[str, ...], *, each: bool = False
+    ) -> int | None:
+        """The bytes of a range that one of these sends, or ``each`` of them; None when nothing is
+        known of it, or of a part of it. A source of which nothing is known has as much as the
+        fullest other one.
         """
+        senders = len(sources) if each else 1
         share = _share(self.ranges.get(keyspace, ()), left, right)
         if share is not None:
-            return share * len(sources)
+            return share * senders
         known = [self.densities[name] for name in sources if name in self.densities]
         if not known:
             return None
-        unknown = max(known) * (len(sources) - len(known))
-        return round((sum(known) + unknown) * (right - left))
+        sent = sum(known) + max(known) * (senders - len(known)) if each else max(known)
+        return round(sent * (right - left))
 
 
 def sizes_of(stored: Stored, ring: Ring, keyspaces: Iterable[Keyspace]) -> Sizes:

@@ -39,12 +39,21 @@ def test_rows_count_by_their_share(left: int, right: int, size: int | None) -> N
 
 
 def test_rows_count_before_nodes() -> None:
-    """Each source sends all of the range; one of which nothing is known as much as the fullest."""
+    """Where rows do not cover a range, the densest of its sources that are known says its size.
+
+    Where each source sends all of it, one of which nothing is known has as much as the fullest.
+    """
     sizes = Sizes({"ks": ROWS}, {"a": 3, "b": 5})  # type: ignore[dict-item]  # whole bytes per token
-    assert sizes.of("ks", 0, 10, ("a",)) == 100
-    assert sizes.of("ks", 0, 10, ("a", "b")) == 200
-    assert sizes.of("ks", 20, 40, ("a", "b")) == 160
-    assert sizes.of("ks", 20, 40, ("a", "c")) == 120
+    for sources, covered, of_one, of_each in (
+        (("a",), 100, 60, 60),
+        (("a", "b"), 200, 100, 160),
+        (("a", "c"), 200, 60, 120),
+        (("a", "b", "c"), 300, 100, 260),
+    ):
+        assert sizes.of("ks", 0, 10, sources) == 100
+        assert sizes.of("ks", 0, 10, sources, each=True) == covered
+        assert sizes.of("ks", 20, 40, sources) == of_one
+        assert sizes.of("ks", 20, 40, sources, each=True) == of_each
     assert sizes.of("ks", 20, 40, ("c",)) is None
 
 

@@ -192,13 +192,14 @@ def to_stream(m: TcmCluster, s: Any, sequence: rules.Sequence, mask: int) -> Ite
 def _tasked(m: TcmCluster, s: Any, sequence: rules.Sequence) -> Iterator[tuple[int, StreamRow]]:
     """All that an operation copies, each with the number of its task, as if none were done."""
     metadata, known = m.snapshot(s).metadata, sizes(m)
+    all_send = m.parameters.edition == "documents"
     for i, task in enumerate(sequence.plan.tasks):
         for transfer in task.transfers:
             alone = rules.StreamTask(transfer.target, transfer.displaced, (transfer,))
             names = tuple(m.tcm.sent(s.tcm, sequence, alone))
             for keyspace in metadata.keyspaces_of(transfer.group):
                 bounds = _bounds(m, keyspace, transfer.range)
-                size = known.of(*bounds[:3], names) if known else None
+                size = known.of(*bounds[:3], names, each=all_send) if known else None
                 yield i, StreamRow(*bounds, names, m.names[task.target], False, size)
 
 
