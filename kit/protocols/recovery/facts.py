@@ -193,7 +193,7 @@ def ranges(m: Recovery | RecoveryMode, s: RecoveryState | ModeState) -> tuple[Da
     """
     there = [*nodes_in(s.peers)]
     places = tuple(m.places[i] if m.racks else HOME for i in there)
-    names, up = tuple(m.names[i] for i in there), {*m.named(s.serving)}
+    names, up = tuple(m.names[i] for i in there), {*m.named(s.answering)}
     dc_of = {name: dc for name, (dc, _) in zip(names, places, strict=True)}
     rows = []
     for label, held in availability.placed_ranges(names, places, m.rf):

@@ -137,9 +137,9 @@ class ModeState(LostState, frozen=True, cache_hash=True, kw_only=True):
     mistypes: int
 
     @property
-    def serving(self) -> int:
-        """The nodes that serve data (a mask)."""
-        return self.where(lambda n: n.is_up and n.standing == "live")
+    def answering(self) -> int:
+        """The nodes that serve data (a mask), also those that are back although given up."""
+        return self.where(lambda n: n.is_up and n.standing in ("live", "returned"))
 
     @property
     def can_change_schema(self) -> bool:

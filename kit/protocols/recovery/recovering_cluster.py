@@ -187,7 +187,12 @@ class RecoveryState(LostState, frozen=True, cache_hash=True, kw_only=True):
 
     @property
     def serving(self) -> int:
-        """The nodes that serve data (a mask), also those that are back although given up."""
+        """The nodes that serve data and are counted on (a mask)."""
+        return self.where(lambda n: n.status == "up")
+
+    @property
+    def answering(self) -> int:
+        """The same, and those that are back although they were given up (a mask)."""
         return self.where(lambda n: n.status in ("up", "returned"))
 
     @property

@@ -265,4 +265,4 @@ def test_who_is_back_serves_its_ranges() -> None:
         if each.status == "returned"
     }
     assert returned
-    assert returned <= {*timeline.model.named(state.serving)}
+    assert returned <= {*timeline.model.named(state.answering)}
