@@ -137,8 +137,9 @@ class Setup:
         """
         session = self.session
         self.keep()
-        self.left[former] = session.origin, session.timeline
-        origin, known = self.left.get(name, (timeline, timeline)) if name else (timeline, timeline)
+        if former:
+            self.left[former] = session.origin, session.timeline
+        origin, known = self.left.get(name, (timeline, timeline))
         session.show(origin)
         if known is not origin:
             session.put(known)

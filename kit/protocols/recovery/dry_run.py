@@ -421,9 +421,9 @@ def advise(
     worst, best = cases[0], cases[-1]
     voters_known = views or cluster.told_to_vote or edition == "documents"
     known = len({case.procedure for case in cases}) == 1
-    reasons = " or ".join(dict.fromkeys((worst.reason, best.reason)))
-    reasons = reasons if worst.reason == best.reason else f"depending on who votes, {reasons}"
-    procedure, reason = (worst.procedure, reasons) if known else (NOT_KNOWN, UNDECIDED)
+    procedure, reason = (worst.procedure, worst.reason) if known else (NOT_KNOWN, UNDECIDED)
+    if known and worst.reason != best.reason:
+        reason = f"depending on who votes, {worst.reason} or {best.reason}"
     lost = (*cluster.named("lost"), *(name for name in strangers if name not in cluster.left))
     indexes, having = cluster.indexes, cluster.replicas
     able = tuple(sorted(leaders(indexes), key=lambda name: (name in cluster.named("down"), name)))

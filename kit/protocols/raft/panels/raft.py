@@ -62,10 +62,8 @@ def _cards(m: Raft, s: MachineState) -> Iterator[Card]:
         key, there = f"entry:{index}:{term}", [(x, x.log.entry(index)) for x in servers]
         holders = {x.id: entry for x, entry in there if entry and entry.term == term}
         # What a snapshot stands for has no term of its own any more.
-        stored = {x.id for x, entry in there if entry is None and alone[index] == 1}
-        committed = [
-            x.id for x in servers if x.commit >= index and (x.id in holders or x.id in stored)
-        ]
+        knows = {*holders, *(x.id for x, entry in there if entry is None and alone[index] == 1)}
+        committed = [x.id for x in servers if x.id in knows and x.commit >= index]
         lost = any(x.commit >= index and x.log.term(index) not in (term, None) for x in servers)
         marks = tuple((x.id, f"{key}:{x.id}", reach(x, index, term)) for x in servers)
         held = held_text(next(iter(holders.values())).data)

@@ -312,13 +312,12 @@ def _copies(m: TcmCluster, s: Any, sequence: Sequence, sizes: Sizes | None) -> t
     metadata, space = m.snapshot(s).metadata, facts.space(m)
     order = {keyspace: at for at, keyspace in enumerate(facts.keyspaces(m))}
     down, _ = m.tcm.absent(s.tcm, sequence)
-    # The published server copies from any one of them.
-    copies, all_send = [], m.parameters.edition == "documents"
+    copies, each = [], facts.all_send(m)
     for t in sequence.plan.transfers:
         left, right = t.range.left, t.range.right
         names = tuple(map(m.names.__getitem__, sources(t, down)))
         for keyspace in metadata.keyspaces_of(t.group):
-            size = sizes.of(keyspace, left, right, names, each=all_send) if sizes else None
+            size = sizes.of(keyspace, left, right, names, each=each) if sizes else None
             copy = Copy(keyspace, bounds(space, left, right), names, m.names[t.target], size)
             copies.append((order[keyspace], left, right, t.target, copy))
     return tuple(row[-1] for row in sorted(copies, key=lambda row: row[:4]))

@@ -189,17 +189,22 @@ def to_stream(m: TcmCluster, s: Any, sequence: rules.Sequence, mask: int) -> Ite
         yield replace(row, done=True) if is_done(mask, i) else row
 
 
+def all_send(m: TcmCluster) -> bool:
+    """Whether each source sends all of a range; the published server copies from any one of them."""
+    edition: str = m.parameters.edition
+    return edition == "documents"
+
+
 def _tasked(m: TcmCluster, s: Any, sequence: rules.Sequence) -> Iterator[tuple[int, StreamRow]]:
     """All that an operation copies, each with the number of its task, as if none were done."""
-    metadata, known = m.snapshot(s).metadata, sizes(m)
-    all_send = m.parameters.edition == "documents"
+    metadata, known, each = m.snapshot(s).metadata, sizes(m), all_send(m)
     for i, task in enumerate(sequence.plan.tasks):
         for transfer in task.transfers:
             alone = rules.StreamTask(transfer.target, transfer.displaced, (transfer,))
             names = tuple(m.tcm.sent(s.tcm, sequence, alone))
             for keyspace in metadata.keyspaces_of(transfer.group):
                 bounds = _bounds(m, keyspace, transfer.range)
-                size = known.of(*bounds[:3], names, each=all_send) if known else None
+                size = known.of(*bounds[:3], names, each=each) if known else None
                 yield i, StreamRow(*bounds, names, m.names[task.target], False, size)
 
 

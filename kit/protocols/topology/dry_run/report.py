@@ -5,6 +5,7 @@ case that differs: with all nodes up, and with one node of a kind down.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Literal
 
 from msgspec import Struct, field
@@ -284,6 +285,7 @@ class _Asking:
         self.alive = self.all & ~dead
         self.excluded = where(host in opened.excluded for host in self.hosts)
         self.held_by = next(unplayed_states(opened.table), "")
+        self.group0 = cache(self._group0)  # of each case it is asked several times
         self.places = tuple(place_of(entry.rack) for entry in topology.nodes)
 
     def named(self, mask: int) -> tuple[str, ...]:
@@ -324,7 +326,7 @@ class _Asking:
             groups[kind] = groups.get(kind, 0) | 1 << i
         return groups.values()
 
-    def group0(self, alive: int) -> tuple[Quorum, Quorum]:
+    def _group0(self, alive: int) -> tuple[Quorum, Quorum]:
         """What group 0 can do when these nodes are up: at worst and at best, by who votes."""
         able, down = rules.voters(self.topology), self.all & ~alive
         if self.setting.edition == "documents":
