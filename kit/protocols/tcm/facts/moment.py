@@ -190,7 +190,7 @@ def to_stream(m: TcmCluster, s: Any, sequence: rules.Sequence, mask: int) -> Ite
 
 
 def all_send(m: TcmCluster) -> bool:
-    """Whether each source sends all of a range; the published server copies from any one of them."""
+    """Whether each source sends all of a range; the published server copies from any of them."""
     edition: str = m.parameters.edition
     return edition == "documents"
 
