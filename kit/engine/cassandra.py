@@ -19,6 +19,7 @@ from kit.engine.forms import Form, Given
 from kit.engine.server import (
     NO_TOKENS,
     OWN_KEYSPACE,
+    UNTOLD,
     KnownRing,
     NodeTable,
     Row,
@@ -28,7 +29,6 @@ from kit.engine.server import (
 )
 from kit.ring.tokens import TokenSpace
 
-UNTOLD = "?"
 SEEN = "epoch of {}"
 """The mark of a node that was asked for its epoch."""
 PORT, NATIVE_PORT = 7000, 9042

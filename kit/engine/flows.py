@@ -151,9 +151,9 @@ class ServerHost(Struct, frozen=True):
     rack: str = "r1"
 
 
-def address_of(number: int) -> str:
-    """The address of a node, made of the number that a model has."""
-    return f"10.0.{number + 11 >> 8}.{number + 11 & 255}"
+def address_of(number: int, changes: int = 0) -> str:
+    """The address of a node, made of the number that a model has, after so many changes."""
+    return f"10.{changes}.{number + 11 >> 8}.{number + 11 & 255}"
 
 
 def host_id(number: int) -> str:

@@ -161,7 +161,8 @@ VOCABULARY = (
 
 MOST_DIGITS = 20
 NOT_MODELLED = "not modelled here: "
-NO_TOKENS = "nodes of this model have no tokens"
+NO_TOKENS = "the model does not say which tokens a node owns"
+UNTOLD = "?"
 OWN_KEYSPACE = "kit_views"
 """Where tables stand that no server has."""
 
@@ -257,10 +258,14 @@ class Servers:
         """The state of a member: normal (N), joining (J), leaving (L), moving (M)."""
         return "N"
 
+    def tokens(self, now: DrillMoment, at: int) -> str:
+        """How many tokens a member has, where the model says so."""
+        return UNTOLD
+
     def members(self, now: DrillMoment) -> Iterator[tuple[int, str, str]]:
         """Each member as the asked node knows it: its place, its state, how many tokens it has."""
-        at = range(len(now.model.names))
-        return ((each, self.letter(now, each), "1") for each in at if self.is_member(now, each))
+        at = (each for each in range(len(now.model.names)) if self.is_member(now, each))
+        return ((each, self.letter(now, each), self.tokens(now, each)) for each in at)
 
     def schema(self, now: DrillMoment, at: int) -> tuple[tuple[Keyspace, ...], Sequence[UserTable]]:
         """The keyspaces and the tables of users, as a node knows them."""
@@ -340,9 +345,11 @@ class Servers:
         versions: dict[str, list[str]] = {}
         unreachable = []
         for at, host in enumerate(self.hosts(now)):
+            if not self.is_member(now, at) and at != now.here:
+                continue
             if at in up:
                 versions.setdefault(self.version(now, at), []).append(host.address)
-            elif self.is_member(now, at):
+            else:
                 unreachable.append(host.address)
         return versions, unreachable
 
@@ -569,18 +576,17 @@ def aligned(rows: Sequence[Sequence[str]], gap: str = " ") -> Iterator[str]:
 def cql_rows(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
     """Rows as cqlsh prints them: a heading, a line, the rows, their count."""
     cells = [columns, *([_cell(row.get(name)) for name in columns] for row in rows)]
-    head, *lines = (f" {line}" for line in aligned(cells, " | "))
-    yield head
-    yield "-" + "-+-".join("-" * max(map(len, column)) for column in zip(*cells, strict=True))
-    yield from (*lines, "", f"({len(rows)} rows)")
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    yield " " + " | ".join(map(str.ljust, columns, widths)).rstrip()
+    yield f"-{'-+-'.join('-' * width for width in widths)}-"
+    yield from (" " + " | ".join(map(str.rjust, row, widths)) for row in cells[1:])
+    yield from ("", f"({len(rows)} rows)")
 
 
 def json_rows(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
     """The same as ``SELECT JSON`` shows them."""
     texts = [json.dumps({name: row.get(name) for name in columns}, default=str) for row in rows]
-    yield " [json]"
-    yield "-" * (2 + max(map(len, texts), default=6))
-    yield from (*(f" {text}" for text in texts), "", f"({len(rows)} rows)")
+    return cql_rows(("[json]",), [{"[json]": text} for text in texts])
 
 
 def _cell(value: Any) -> str:

@@ -77,7 +77,9 @@ class Watch(Watching):
         """The folder can be empty, and it need not exist yet."""
         self._spark = spark
         self._name = f"lag_{uuid.uuid4().hex}"
-        place = for_spark(_epochs_below(folder))
+        below = _epochs_below(folder)
+        place = for_spark(below)
+        _make(below)
         reader = spark.readStream.schema(EPOCHS.ddl).option("maxFilesPerTrigger", files_at_once)
         writer = lag_of(reader.parquet(place)).writeStream.outputMode("complete")
         self._query = writer.format("memory").queryName(self._name).start()
@@ -102,6 +104,7 @@ class PlainWatch(Watching):
     def __init__(self, folder: str | Path) -> None:
         """The folder can be empty, and it need not exist yet."""
         self._place = _epochs_below(folder)
+        _make(self._place)
 
     def lag(self) -> pd.DataFrame:
         """The live table as it stands; BadInput when a file cannot be read."""
@@ -137,12 +140,15 @@ def adding(folder: str | Path, runs: Iterable[Tables], pause: float = PAUSE) -> 
 
 
 def _epochs_below(folder: str | Path) -> Path:
-    place = whole_path(folder, "folder", "a folder of traces") / EPOCHS.name
+    return whole_path(folder, "folder", "a folder of traces") / EPOCHS.name
+
+
+def _make(place: Path) -> None:
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BadInput("folder", str(folder), f"a folder that can be created ({error})") from None
-    return place
+        allowed = f"a folder that can be created ({error})"
+        raise BadInput("folder", str(place.parent), allowed) from None
 
 
 class LiveChart:

@@ -190,6 +190,8 @@ def test_a_folder_that_spark_cannot_read_is_refused(
     ):
         with pytest.raises(BadInput, match=like("folder | a path that Spark can read")):
             writing()
+    with pytest.raises(BadInput, match=like("folder | a path that Spark can read")):
+        Watch(spark, folder)
     assert not folder.parent.exists()
     folder.parent.mkdir()
     store(tmp_path / "tr1", runs[0]).rename(folder)

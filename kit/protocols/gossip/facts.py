@@ -135,17 +135,20 @@ def split(m: Gossip, s: ActorState) -> str:
 
 
 def views(m: GossipJoin, s: RingState) -> tuple[ViewRow, ...]:
-    """A row for each node."""
+    """A row for each node; what one knew before it went down counts for nothing."""
     rows = []
     for node in s.nodes:
+        holds = tuple(at + 1 for at in range(s.written) if node.data >> at & 1)
+        cut, phase = node.name == s.cut_off, node.drives or node.phase
+        if phase == "down":
+            rows.append(ViewRow(node.name, phase, ("",) * len(m.changing), (), (), holds, cut))
+            continue
         heard = (endpoint_of(node.view, name) for name in m.changing)
         says = tuple(
             f"{each.says(STATUS)} {each.generation}" if each.generation != UNKNOWN else ""
             for each in heard
         )
         owners, more = replicas(node.view, m.walk, m.rf), pending(node.view, m.walk, m.rf)
-        holds = tuple(at + 1 for at in range(s.written) if node.data >> at & 1)
-        cut, phase = node.name == s.cut_off, node.drives or node.phase
         rows.append(ViewRow(node.name, phase, says, owners, more, holds, cut))
     return tuple(rows)
 

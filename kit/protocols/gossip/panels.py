@@ -263,6 +263,9 @@ def _view_columns(scene: Scene) -> list[Column]:
 
 def _view_lines(scene: Scene) -> Iterator[str]:
     for row in scene.of(facts.views):
+        if row.phase == "down":
+            yield f"{row.name}: down"
+            continue
         pairs = zip(scene.model.changing, row.says, strict=True)
         said = ", ".join(f"{name} {status}" for name, status in pairs if status)
         more = f", also writes to {', '.join(row.pending)}" if row.pending else ""

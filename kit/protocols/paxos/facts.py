@@ -28,9 +28,11 @@ class AcceptorRow(Struct, frozen=True):
 
 
 class ProposerRow(Struct, frozen=True):
-    """A round: whose, for which epoch, its ballot; who promised and accepted, of how many.
+    """A round: whose, for which epoch, its ballot; who promised and accepted.
 
-    ``value`` is what it proposes, or what it has to propose as far as it has heard.
+    ``value`` is what it proposes, or what it has to propose as far as it has heard. ``groups`` are
+    the members of whom it needs a majority, or as many as are ``enough`` without that safeguard:
+    two groups while members change.
     """
 
     name: str
@@ -40,8 +42,8 @@ class ProposerRow(Struct, frozen=True):
     value: str
     why: str
     accepts: tuple[str, ...]
-    missing: tuple[str, ...]
-    needed: int
+    groups: tuple[tuple[str, ...], ...]
+    enough: int | None
     proposed: bool
 
 
@@ -92,12 +94,11 @@ def proposers(m: Paxos, s: MachineState) -> tuple[ProposerRow, ...]:
     """A row for each round that is open."""
     rows = []
     for place, (name, node) in enumerate(zip(m.names, s.nodes, strict=True)):
-        mine, voters = node.round, m.voters(node.phase)
+        mine = node.round
         if mine.epoch and not s.down >> place & 1:
             own = None if mine.repairs else m.wanted(place, node)
             named = to_propose(mine.newest, own) or ""
-            heard = mine.accepts if mine.entry else mine.promises
-            needed = next(n for n in range(9) if m.enough(node.phase, (1 << n) - 1) or n == 8)
+            groups = m.electorates[node.phase] if m.majority else (m.voters(node.phase),)
             rows.append(
                 ProposerRow(
                     name,
@@ -107,8 +108,8 @@ def proposers(m: Paxos, s: MachineState) -> tuple[ProposerRow, ...]:
                     mine.entry or named,
                     why(mine),
                     m.named(mine.accepts),
-                    m.named(voters & ~heard),
-                    needed,
+                    tuple(map(m.named, groups)),
+                    None if m.majority else 1,
                     bool(mine.entry),
                 )
             )

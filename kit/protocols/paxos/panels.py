@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from kit.masks import majority
 from kit.protocols.paxos import facts
 from kit.protocols.paxos.facts import AcceptorRow, EpochRow, ProposerRow
 from kit.views.declared import Badges, Column, Table, of_state, panel_of
@@ -61,12 +62,17 @@ def _card(scene: Scene, row: EpochRow) -> Card:
 
 
 def _gates(scene: Scene) -> Iterator[Gate]:
-    """A majority: each round waits for its promises, then for acceptances."""
+    """A majority of each group: a round waits for its promises, then for acceptances."""
     for row in scene.of(facts.proposers):
-        did, there = ("accepted", row.accepts) if row.proposed else ("promised", row.promises)
+        did, heard = ("accepted", row.accepts) if row.proposed else ("promised", row.promises)
         counted = f"accept {row.value} in" if row.proposed else "promises for"
         what = f"{counted} {row.ballot}, epoch {row.epoch}"
-        yield Gate(scene.model.spot(row.name), what, did, there, row.missing, row.needed)
+        wheres = ("",) if len(row.groups) == 1 else ("the old members", "the new members")
+        for group, where in zip(row.groups, wheres, strict=True):
+            there = tuple(name for name in group if name in heard)
+            missing = tuple(name for name in group if name not in heard)
+            needed = row.enough or majority(len(group))
+            yield Gate(scene.model.spot(row.name), what, did, there, missing, needed, where=where)
 
 
 def _badges(scene: Scene) -> Badges:

@@ -62,7 +62,10 @@ own_words = partial(logged, UPGRADE, own=True)
 
 EQUAL_SCHEMA = (
     logged(UPGRADE, "synchronize_schema: my version: {version}"),
-    logged(UPGRADE, "synchronize_schema: schema mismatches: {{}}"),
+    logged(
+        UPGRADE,
+        "synchronize_schema: schema mismatches: {{}}. {matching} nodes had a matching version.",
+    ),
     logged(UPGRADE, "synchronize_schema: finished"),
 )
 RECOVERY = (
@@ -98,6 +101,10 @@ FINISHED = (
     logged(UPGRADE, "synchronize_schema: collected remote schema versions"),
     *EQUAL_SCHEMA,
     logged(UPGRADE, "Schema synchronized"),
+    logged(UPGRADE, "Raft upgrade finished"),
+)
+FOLLOWS = (
+    own_words("another member has finished the upgrade"),
     logged(UPGRADE, "Raft upgrade finished"),
 )
 LOGGED_AT_START: dict[Mode, tuple[ServerLine, ...]] = {
@@ -482,10 +489,18 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         entered = s.at(node, value="synchronize", mode="synchronize")
         return self.of_two_schemas(s, node) or entered
 
+    def ahead(self, s: ModeState, node: int) -> int:
+        """The members of its group that a node hears and that have finished the upgrade."""
+        group = s.nodes[node].group
+        done = s.where(lambda n: n.mode == "group 0" and n.group == group)
+        return done & s.heard(node, s.groups[group])
+
     @action(
         kind="upgrade",
         each=live_where(lambda n: n.mode == "synchronize" and n.group != lost_majority.NO_GROUP),
-        logs=FINISHED,
+        logs=lambda m, before, action, after: (
+            FOLLOWS if m.ahead(before, m.number(action.node)) else FINISHED
+        ),
     )
     @purpose("One log orders all schema changes again.")
     def finish(self, s: ModeState, node: Node) -> Next:
@@ -494,10 +509,9 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         Some member has already finished, or all are in ``synchronize``, with the same schema
         version.
         """
-        group = s.nodes[node].group
-        members, heard = s.groups[group], s.heard(node, s.groups[group])
-        done = s.where(lambda n: n.mode == "group 0" and n.group == group) & heard
-        if not done:
+        members = s.groups[s.nodes[node].group]
+        if not self.ahead(s, node):
+            heard = s.heard(node, members)
             if late := members & ~(heard & s.where(lambda n: n.mode == "synchronize")):
                 return refused("some members are not in synchronize yet", self.named(late))
             if refusal := self.of_two_schemas(s, node):
@@ -704,6 +718,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
             "there": "" if node.waits_for_group and node.mode == "upgrade" else f", {where}",
             "group_id": lost_majority.group_uuid(node.group),
             "version": node.version_id,
+            "matching": str(after.groups[node.group].bit_count()),
         }
 
     def readable(self, s: ModeState) -> dict[str, str]:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from kit.engine.drill import DrillMoment
-from kit.engine.flows import host_id
+from kit.engine.flows import ServerHost, host_id
 from kit.engine.server import NodeTable, Row, Servers
 from kit.engine.timeline import PassedStep
 from kit.masks import nodes_in
@@ -385,6 +385,13 @@ class ClusterServers(Servers):
         """The cluster, also of a model that is more."""
         state: ControlState = getattr(now.state, "control", now.state)
         return state
+
+    def hosts(self, now: DrillMoment) -> list[ServerHost]:
+        """Every machine, at the last address that the one that is asked has heard of."""
+        s, here = self.control(now), now.here
+        behind = [at != here and s.unheard >> at & 1 for at in range(len(now.model.names))]
+        where = (address_of(s, at, behind=late) for at, late in enumerate(behind))
+        return [ServerHost(address, host_id(at)) for at, address in enumerate(where)]
 
     def rows(self, now: DrillMoment, number: int) -> Iterator[Row]:
         """The rows of ``system.topology``."""

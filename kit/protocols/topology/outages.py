@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from kit.engine import flows
 from kit.engine.declared import Node, Travel, action, off_stage, purpose, refused
 from kit.masks import mask_of, nodes_in
 from kit.protocols.topology import control
@@ -23,8 +24,7 @@ TAKING_PART = ("normal", "bootstrapping", "replacing", "decommissioning", "rebui
 
 def address_of(s: control.ControlState, node: int, *, behind: int = 0) -> str:
     """Where a node is, or was so many changes ago: the second part of the address counts them."""
-    changes = s.addresses[node] - behind if s.addresses else 0
-    return f"10.{changes}.{node >> 8}.{(node & 255) + 1}"
+    return flows.address_of(node, s.addresses[node] - behind if s.addresses else 0)
 
 
 def restarted(s: control.ControlState, node: int) -> control.ControlState:

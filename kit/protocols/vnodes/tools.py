@@ -40,5 +40,9 @@ class VnodesServers(StorageServers):
         """Whether the node that is asked has it in its ring."""
         return bool(self.known_ring(now, now.here).tokens.get(at))
 
+    def tokens(self, now: DrillMoment, at: int) -> str:
+        """Those of its ring."""
+        return str(len(self.known_ring(now, now.here).tokens[at]))
+
 
 SERVERS = VnodesServers()

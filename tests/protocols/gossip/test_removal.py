@@ -10,6 +10,7 @@ from kit.engine.check import check
 from kit.engine.fuzz import fuzz
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
+from kit.protocols.gossip.facts import views
 from tests.views.frames import after, last_flows, panel_text
 
 REMOVAL: dict[str, Any] = {"operation": "removenode", "rf": 3}
@@ -41,6 +42,17 @@ def test_two_drivers_die_without_loss() -> None:
     """The same with two deaths, of two nodes or of one that is back."""
     result = check(build("gossip_join", {**REMOVAL, "writes": 2, "crashes": 2}))
     assert (result.violation, result.complete) == (None, True)
+
+
+def test_who_is_down_knows_and_reads_nothing() -> None:
+    """What a node had heard before it went down is no part of what nodes know now."""
+    timeline = after("gossip_join", REMOVAL, *ANNOUNCED)
+    dead = [
+        line for line in panel_text(timeline, "views").splitlines() if "Z" in line.split(":")[0]
+    ]
+    assert [line.strip() for line in dead] == ["Z: down"]
+    [row] = [row for row in views(timeline.model, timeline.state) if row.name == "Z"]
+    assert (row.says, row.reads, row.pending) == (("",), (), ())
 
 
 def test_what_ring_delay_is_for() -> None:

@@ -311,3 +311,21 @@ def test_nobody_stands_before_the_gate_and_behind_it() -> None:
         "The gate for “accept x in 1A, epoch 1” is closed. 0 of 3 have accepted (2 needed). "
         "Missing: A, B, C."
     )
+
+
+def test_each_group_of_members_has_its_own_gate() -> None:
+    """While members change, a round waits for a majority of the former ones, then for one of the
+    new ones: three of A, B, C, D that are two of one group alone will not do.
+    """
+    given = {"values": ("x at A",), "becomes": ("B", "C", "D")}
+    verbs = ["begin-change", "ballot A", "deliver A>B prepare 1 1A"]
+    told = {
+        "": ("the old members", ("A",), ("B", "C"), 2),
+        "deliver B>A promise 1 1A": ("the new members", ("B",), ("C", "D"), 2),
+    }
+    for verb, expected in told.items():
+        verbs += [verb] if verb else []
+        scene = scene_of(timeline := after("paxos", given, *verbs), timeline.at)
+        [panel] = [each for each in for_model(timeline.model).panels if each.gates]
+        [gate] = gates_of(scene, panel.gates or list)
+        assert (gate.where, gate.there, gate.missing, gate.needed) == expected

@@ -101,12 +101,16 @@ def test_how_many_must_answer_a_write(
     writes: tuple[int, ...],
     needed: tuple[int, ...],
 ) -> None:
-    """A majority of the factor, of all or of the datacenter, and whoever is not read from yet."""
+    """One, or a majority of the factor, of all or of the datacenter, and whoever is not read from
+    yet.
+    """
     local = {dc: np.isin(np.arange(7), codes) for dc, codes in SEVEN.items()}
     late = quorums.pending(columns((writes,)), columns((reads,)))
     found = levels(columns((writes,)).T, local, np.zeros(7, bool), factors, late)
     among = [set(writes), *(set(writes) & set(codes) for codes in SEVEN.values())]
-    spare = [level.spare[0] for level in found if level.name != "ONE"]
+    one, *others = found
+    assert one.spare[0] == len({*writes} & {*reads}) - 1
+    spare = [level.spare[0] for level in others]
     assert tuple(len(ours) - n for ours, n in zip(among, spare, strict=True)) == needed
 
 

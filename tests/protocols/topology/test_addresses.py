@@ -8,14 +8,19 @@ import pytest
 from msgspec.structs import replace
 
 from kit.engine.check import check
+from kit.engine.drill import DrillMoment
 from kit.engine.flows import flows
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.protocols.topology import topology as act
+from kit.protocols.topology.facts import SERVERS
 from kit.protocols.topology.rules.cluster import with_node
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from tests.protocols.test_tools import typed
 from tests.protocols.topology.test_seen import press, seen, starting
 from tests.quality.breaking import broken, changing
+
+STATUS = "nodetool status"
 
 
 def moved(*words: str, **given: Any) -> Timeline:
@@ -31,15 +36,31 @@ def test_the_address_changes_and_the_identity_stays() -> None:
     before = starting("rebuild B", addresses=1)
     timeline = moved("rebuild B")
     assert seen(timeline)["system.topology"] == seen(before)["system.topology"]
-    assert not any("10.1.0.3" in line for line in seen(timeline)["system.topology"])
+    assert not any("10.1.0.13" in line for line in seen(timeline)["system.topology"])
     [card] = [line for line in seen(timeline)["Nodes"] if line.startswith("  C:")]
-    assert "at 10.1.0.3" in card
+    assert "at 10.1.0.13" in card
     assert "not reached" in card
     press(timeline, "gossip C")
     [card] = [line for line in seen(timeline)["Nodes"] if line.startswith("  C:")]
-    assert card.endswith("at 10.1.0.3")
+    assert card.endswith("at 10.1.0.13")
     assert timeline.state.topology == before.state.topology
     assert timeline.state.reachable == before.state.reachable
+
+
+def test_tools_show_the_address_that_a_node_has_heard_of() -> None:
+    """``nodetool status`` has it at once on the node itself, on others once they have heard."""
+    timeline = moved()
+    for knowing in ("C", "AC"):
+        run = tuple(timeline.moments[at] for at in timeline.path())
+        for place in "AC":
+            printed = "\n".join(typed(SERVERS, DrillMoment(timeline.model, run, place), STATUS))
+            addresses = ("10.1.0.13", "10.0.0.13")
+            assert [each in printed for each in addresses] == [
+                place in knowing,
+                place not in knowing,
+            ]
+        if knowing == "C":
+            press(timeline, "gossip C")
 
 
 def test_those_who_can_be_reached_hear_the_address() -> None:
@@ -51,7 +72,7 @@ def test_those_who_can_be_reached_hear_the_address() -> None:
         after = timeline.model.act(state, action)
         told = flows(timeline.model, state, action, after)
         assert [(f.kind, f.from_key, f.to_key, f.label, f.text) for f in told] == [
-            ("message", "n:C", f"n:{name}", "10.1.0.3", f"C → {name}: I am at 10.1.0.3")
+            ("message", "n:C", f"n:{name}", "10.1.0.13", f"C → {name}: I am at 10.1.0.13")
             for name in heard
         ]
 

@@ -54,7 +54,7 @@ def test_an_old_driver_reads_the_nodes_as_ever(edition: Any) -> None:
     """
     timeline = starting("join D", "leave B", edition=edition, racks=RACKS)
     assert rows(timeline) == {
-        name: [f"system.{table}", f"10.0.0.{n}", name, *rack.split("/"), f"t:{name}"]
+        name: [f"system.{table}", f"10.0.0.{n + 10}", name, *rack.split("/"), f"t:{name}"]
         for n, (name, table, rack) in enumerate(
             zip("ABC", ("local", "peers", "peers"), RACKS, strict=False), 1
         )
@@ -83,7 +83,7 @@ def test_a_driver_finds_a_node_at_its_new_address() -> None:
     timeline.do(moved)
     assert rows(timeline)["C"] == before
     timeline.do(act.HearAddress("C"))
-    assert rows(timeline)["C"] == [before[0], "10.1.0.3", *before[2:]]
+    assert rows(timeline)["C"] == [before[0], "10.1.0.13", *before[2:]]
 
 
 def test_without_a_node_the_driver_reads_nothing() -> None:

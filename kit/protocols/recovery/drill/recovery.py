@@ -204,6 +204,10 @@ class RecoveryServers(lost_majority.LostServers):
         """With those that replaced dead ones."""
         return machines(now.model, now.run)
 
+    def tokens(self, now: DrillMoment, at: int) -> str:
+        """One, as ``system.topology`` has it."""
+        return "1"
+
     def is_up(self, now: DrillMoment, at: int) -> bool:
         """Also of a node that was given up."""
         return now.state.nodes[at].status in ("up", "returned")

@@ -8,7 +8,7 @@ over Raft, "Load balancing".
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -24,6 +24,7 @@ from kit.protocols.tablets.rules.balance.reasons import Drains, EvensOut, JoinsS
 from kit.protocols.tablets.rules.maps import TabletMap
 from kit.protocols.tablets.rules.replica_sets import TabletReplica
 from kit.protocols.tablets.tablets import Tablets
+from kit.protocols.topology.rules.cluster import in_state
 from kit.protocols.topology.rules.decide import pending
 from kit.protocols.topology.rules.machines import Edition
 from kit.protocols.topology.topology import CommitDecision, CommitDeposed, FindImbalance
@@ -192,13 +193,19 @@ def plan_panel(
 
 
 class LoadHistory(Struct, frozen=True):
-    """The replicas of each shard: a column of counts for each time that they changed, now last."""
+    """The replicas of each shard: a column of counts for each time that they changed, now last.
+
+    The hosts that are ``gone`` take no more of them.
+    """
 
     places: tuple[TabletReplica, ...]
     columns: tuple[tuple[int, ...], ...]
+    gone: tuple[str, ...] = ()
 
 
-def load_history(maps: Iterable[TabletMap], places: Sequence[TabletReplica]) -> LoadHistory:
+def load_history(
+    maps: Iterable[TabletMap], places: Sequence[TabletReplica], gone: Collection[str] = ()
+) -> LoadHistory:
     """The counts by each version of a map, the oldest first; of very many the latest.
 
     A tablet in transition counts as if that were over, as it does for the balancer.
@@ -208,7 +215,7 @@ def load_history(maps: Iterable[TabletMap], places: Sequence[TabletReplica]) -> 
         counts = Counter(place for tablet in given.tablets for place in tablet.sets.new)
         column = tuple(counts[place] for place in places)
         columns += [column] if columns[-1:] != [column] else []
-    return LoadHistory(tuple(places), tuple(columns[-MOST_TIMES:]))
+    return LoadHistory(tuple(places), tuple(columns[-MOST_TIMES:]), tuple(gone))
 
 
 def load_panel(loads_of: Callable[[Scene], LoadHistory]) -> Panel:
@@ -266,7 +273,8 @@ def _shard(given: LoadHistory, at: int, top: float) -> Frag:
 
 
 def _spread(given: LoadHistory) -> str:
-    now = given.columns[-1]
+    counts = zip(given.places, given.columns[-1], strict=True)
+    now = [count for place, count in counts if place.host not in given.gone]
     if not now:
         return "no shard"
     least, most = min(now), max(now)
@@ -297,7 +305,8 @@ def balancer_calls(steps: Sequence[PassedStep]) -> int:
 
 def _tablets_loads(scene: Scene) -> LoadHistory:
     m, s = scene.model, scene.state
-    return load_history(tablets.versions(m, s, scene.way()), tablets.grid(m, s).places)
+    gone = m.control.named(in_state(s.control.topology, "left"))
+    return load_history(tablets.versions(m, s, scene.way()), tablets.grid(m, s).places, gone)
 
 
 def _resize_loads(scene: Scene) -> LoadHistory:

@@ -18,7 +18,7 @@ from msgspec import Struct
 from kit.masks import majority
 from kit.protocols.tcm.cluster import TcmCluster
 from kit.protocols.tcm.facts import moment
-from kit.ring.columns import np
+from kit.ring.columns import NDArray, np
 from kit.ring.placements import Placement, Table, same_sets
 from kit.ring.ranges import Range
 from kit.ring.topology import Tokens
@@ -37,11 +37,11 @@ class Spread(Struct, frozen=True):
 class ChangedRanges(Struct, frozen=True):
     """The first ranges that a step changed, and in how many it changed reads, writes, either.
 
-    Each as it is, and the row that held its last token before. ``bins`` are the parts of the line,
+    Each as it is, and the rows that held its tokens before. ``bins`` are the parts of the line,
     of ``DENSITY``, in which ranges end that it changed.
     """
 
-    rows: tuple[tuple[moment.RangeRow, moment.RangeRow], ...]
+    rows: tuple[tuple[moment.RangeRow, tuple[moment.RangeRow, ...]], ...]
     reads: int
     writes: int
     either: int
@@ -153,16 +153,27 @@ def changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> Cha
     return moment.memo(m, key, lambda: _changes(m, s, before, keyspace, most))
 
 
+def _holding(rights: Tokens, tokens: Tokens) -> NDArray[np.intp]:
+    """The places of the rows that hold tokens."""
+    return np.minimum(np.searchsorted(rights, tokens), len(rights) - 1)
+
+
 def _changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> ChangedRanges:
     now, then = _placement(m, s, keyspace), _placement(m, before, keyspace)
     ours, theirs = now.reads.rights, then.reads.rights
-    was: Any = slice(None)  # for each row the former one that held its last token
-    if ours is not theirs and not np.array_equal(ours, theirs):
-        was = np.minimum(np.searchsorted(theirs, ours), len(theirs) - 1)
-    reads, writes = (
-        ~same_sets(table.groups, former.groups[was])
-        for table, former in ((now.reads, then.reads), (now.writes, then.writes))
-    )
+    same = ours is theirs or np.array_equal(ours, theirs)
+    # For each row the former one that held its last token, and for each former one who has its own.
+    was = np.arange(len(ours)) if same else _holding(theirs, ours)
+    has = was if same else _holding(ours, theirs)
+
+    def other(table: Table, former: Table) -> NDArray[np.bool_]:
+        if same:
+            return ~same_sets(table.groups, former.groups)
+        differ = ~same_sets(table.groups, former.groups[was])
+        differ[has[~same_sets(table.groups[has], former.groups)]] = True  # where ranges merged
+        return differ
+
+    reads, writes = other(now.reads, then.reads), other(now.writes, then.writes)
     either = np.flatnonzero(reads | writes)
     group = m.snapshot(s).metadata.group_of(keyspace)
     held = [] if group is None else moment.holders(m.snapshot(s), group)
@@ -170,8 +181,9 @@ def _changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> Ch
     for at in either[:most].tolist():
         right = int(ours[at])
         holder = next((title for lock, title in held if lock.left < right <= lock.right), None)
-        former = _row(m, then, at if isinstance(was, slice) else int(was[at]))
-        rows.append((_row(m, now, at, holder), former))
+        row = _row(m, now, at, holder)
+        first = int(np.searchsorted(theirs, row.left, "right"))
+        rows.append((row, tuple(_row(m, then, each) for each in range(first, int(was[at]) + 1))))
     bins = _bins(m, ours[either], DENSITY)
     return ChangedRanges(tuple(rows), int(reads.sum()), int(writes.sum()), len(either), bins)
 

@@ -5,7 +5,9 @@ What the step changed is marked and comes first.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
+from operator import attrgetter
 
 from msgspec import Struct
 
@@ -174,12 +176,12 @@ class GroupChange(Struct, frozen=True):
         return GroupChange(*(tuple(name for name in part if name in names) for part in parts))
 
 
-def change(now: Sequence[str], before: Sequence[str] | None) -> GroupChange:
-    """Compare a group with what it was; None means there is nothing to compare with."""
-    was = now if before is None else before
+def change(now: Sequence[str], *before: Sequence[str]) -> GroupChange:
+    """Compare a group with what it was, or with those of all ranges that became this one."""
+    former = dict.fromkeys(chain(*before))
     return GroupChange(
-        tuple(name for name in now if name not in was),
-        tuple(name for name in was if name not in now),
+        tuple(name for name in now if not all(name in was for was in before)),
+        tuple(name for name in former if name not in now),
         tuple(now),
     )
 
@@ -207,26 +209,32 @@ class Lines(Struct, frozen=True):
 
 
 def lines(scene: Scene, keyspace: str) -> list[Lines]:
-    """Return the rows, each beside the same former one, or the one that held its last token."""
+    """Return the rows, each beside the same former one, or those that held its tokens."""
     now = facts.rows(scene.model, scene.state, keyspace)
     then = now if scene.before is None else facts.rows(scene.model, scene.before, keyspace)
     same = {(row.left, row.right): row for row in then}
-    drawn, i = [], 0
-    for row in now:
-        while i < len(then) and then[i].right < row.right:
-            i += 1
-        held = then[i] if i < len(then) and then[i].left < row.right else row
-        drawn.append(_line(row, same.get((row.left, row.right), held)))
-    return drawn
+
+    def held(row: RangeRow) -> Iterator[RangeRow]:
+        exact = same.get((row.left, row.right))
+        if exact and exact.reads and exact.writes:
+            yield exact
+        else:
+            yield from (r for r in then if r.left < row.right and row.left < r.right)
+
+    return [_line(row, tuple(held(row))) for row in now]
 
 
-def _line(row: RangeRow, cover: RangeRow) -> Lines:
-    # An empty group means that only the other table has this row: nobody has left it.
+def _line(row: RangeRow, former: Sequence[RangeRow]) -> Lines:
+    # An empty group means that only the other table has this row: nobody came, nobody left.
+    reads, writes = ([*filter(None, map(side, former))] for side in (READS, WRITES))
     return Lines(
         row,
-        change(row.reads, cover.reads if row.reads else None),
-        change(row.writes, cover.writes if row.writes else None),
+        change(row.reads, *reads if row.reads else ()),
+        change(row.writes, *writes if row.writes else ()),
     )
+
+
+READS, WRITES = attrgetter("reads"), attrgetter("writes")
 
 
 def large(scene: Scene, keyspace: str) -> int | None:

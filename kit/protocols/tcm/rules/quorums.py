@@ -130,7 +130,7 @@ def levels(
         locally.append((f"LOCAL_QUORUM {dc}", here, there, _answers(there, factor, beyond)))
     whole = sum(rf.values()) if rf else None
     needs = [
-        ("ONE", present, size, np.minimum(size, 1)),
+        ("ONE", present, size, _and_late(np.minimum(size, 1), late)),
         ("QUORUM", present, size, _answers(size, whole, late)),
         *locally,
     ]
@@ -154,8 +154,11 @@ def _answers(counts: Counts, factor: int | None, late: Mask | None) -> Counts:
     """How many must answer: a majority of a factor (nobody of 0), and whoever is pending."""
     if factor is None:
         return majorities(counts)
-    least = np.full_like(counts, majority(factor) if factor else 0)
-    return least if late is None else least + _counted(late)
+    return _and_late(np.full_like(counts, majority(factor) if factor else 0), late)
+
+
+def _and_late(needed: Counts, late: Mask | None) -> Counts:
+    return needed if late is None else needed + _counted(late)
 
 
 def pending(writes: Codes, reads: Codes) -> Mask:

@@ -323,12 +323,13 @@ class DriverView(Struct, frozen=True):
 
     A row is a node as drivers know it: the table in which it stands, then the columns of ``READ``,
     empty where nothing is said. ``generations`` are the CDC generations in the description tables,
-    by their times.
+    by their times; ``kept`` are committed, and nothing in this run publishes them.
     """
 
     contact: str
     rows: tuple[tuple[str, ...], ...] = ()
     generations: tuple[str, ...] = ()
+    kept: int = 0
 
 
 def driver_view(m: Topology, s: ControlState, steps: Sequence[PassedStep]) -> DriverView:
@@ -346,12 +347,11 @@ def driver_view(m: Topology, s: ControlState, steps: Sequence[PassedStep]) -> Dr
         place = row.datacenter or "", row.rack or "", ", ".join(row.tokens)
         table = "system.local" if i == contact else "system.peers"
         peers.append((table, address, row.host_id, *place))
-    # Where publishing is no step of its own, all generations that are committed are published.
-    hidden = s.topology.unpublished if m.publishing else 0
+    hidden = s.topology.unpublished
     times = {number: f"t{state}" for number, state in run_ids(steps)[1]}
     numbers = range(1, s.topology.generations - hidden + 1)
     generations = tuple(f"{number} from {times.get(number, 'the start')}" for number in numbers)
-    return DriverView(m.names[contact], tuple(peers), generations)
+    return DriverView(m.names[contact], tuple(peers), generations, 0 if m.publishing else hidden)
 
 
 def _driver(scene: Scene) -> DriverView:
@@ -359,8 +359,10 @@ def _driver(scene: Scene) -> DriverView:
 
 
 def _generations(scene: Scene) -> str:
-    made = "; ".join(_driver(scene).generations) or "none"
-    return f"cdc_generation_timestamps: {made}" if _driver(scene).contact else ""
+    view = _driver(scene)
+    made = "; ".join(view.generations) or "none"
+    kept = f"; not published in this run, which leaves that out: {view.kept}" if view.kept else ""
+    return f"cdc_generation_timestamps: {made}{kept}" if view.contact else ""
 
 
 DRIVER = panel_of(

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kit.engine import drill
-from kit.engine.flows import ServerHost, as_uuid, host_id
+from kit.engine.flows import ServerHost, host_id
 from kit.engine.forms import Form, Given, Slot
 from kit.engine.server import CONFIGURATION, NodeTable, Row, Servers, by_verb, possible
 from kit.errors import BadInput
@@ -19,10 +19,8 @@ from kit.protocols.upgrade.raft_upgrade import LOG, MOST, PHASES, RaftUpgrade, a
 from kit.protocols.upgrade.rules import KEY, POST
 from kit.protocols.upgrade.upgrading_cluster import NO_GROUP, Cluster, UpgradingNode
 
-OPTION = "consistent_cluster_management"
+OPTION, GROUP_ID = "consistent_cluster_management", "raft_group0_id"
 FINISHED = "Raft upgrade finished"
-HASHED = 1 << 100
-"""What makes a version look like a hash; the model has none."""
 QUERY = f"SELECT * FROM system.scylla_local WHERE key = '{KEY}'"
 COMPARED, IN_LOG, IN_TABLE = "compared", "log", "table"
 """Marks of what was seen on a node."""
@@ -43,14 +41,12 @@ def host(number: int) -> ServerHost:
     return ServerHost(address(number), host_id(number), rack=f"r{number % 3 + 1}")
 
 
-def version(node: UpgradingNode) -> str:
-    """A schema version as a UUID, made of what came by gossip and by group 0."""
-    return as_uuid(node.schema + (node.applied << 64) + HASHED)
-
-
 def _local(now: drill.DrillMoment, number: int) -> Iterator[Row]:
-    if row := now.state.nodes[number].row:
-        yield {"key": KEY, "value": row}
+    node: UpgradingNode = now.state.nodes[number]
+    if node.row:
+        yield {"key": KEY, "value": node.row}
+    if node.group:
+        yield {"key": GROUP_ID, "value": str(node.group)}
 
 
 class UpgradingServers(Servers):
@@ -73,7 +69,8 @@ class UpgradingServers(Servers):
 
     def version(self, now: drill.DrillMoment, at: int) -> str:
         """The schema version of a node."""
-        return version(now.state.nodes[at])
+        held: UpgradingNode = now.state.nodes[at]
+        return held.version
 
     def describe(self, now: drill.DrillMoment, given: Given) -> drill.CommandReply:
         """One version on all nodes is noted for this node."""
@@ -187,7 +184,7 @@ def grade(now: drill.DrillMoment) -> drill.Grade:
     s, there = now.state, _there(now.state)
     groups = {node.group for node in there} - {NO_GROUP}
     two_groups = ["two groups were created"] if max(len(s.entries), len(groups)) > 1 else []
-    apart = ["schema versions differ"] if len(set(map(version, there))) > 1 else []
+    apart = ["schemas differ"] if len({(node.schema, node.applied) for node in there}) > 1 else []
     left_out = ", ".join(
         step.name for step in checklist(now) if not step.done and step.name in LOOKING
     )

@@ -29,6 +29,8 @@ BY_OPERATOR = (act.Upgrade, act.Post)
 
 def _topology(now: drill.DrillMoment, number: int) -> Iterator[Row]:
     view = now.state.nodes[number].view
+    if view != NOT_UPGRADED and not now.state.rows:  # a partition of static cells alone
+        yield {"key": "topology", "upgrade_state": view}
     for at in nodes_in(now.state.rows if view != NOT_UPGRADED else 0):
         there = host(at)
         yield {
@@ -64,6 +66,10 @@ class TopologyServers(Servers):
     def is_member(self, now: drill.DrillMoment, at: int) -> bool:
         """What gossip tells."""
         return now.state.nodes[at].standing in ("normal", "joining")
+
+    def tokens(self, now: drill.DrillMoment, at: int) -> str:
+        """One, as the table has it."""
+        return "1"
 
     def letter(self, now: drill.DrillMoment, at: int) -> str:
         """Who joins in the old way is joining."""

@@ -121,8 +121,8 @@ def test_a_table_is_printed_as_cqlsh_does() -> None:
     drill = walked("documents", "SELECT * FROM system.raft WHERE group_id = " + GROUP)
     assert drill.transcript[-1].lines == (
         " group_id                             | commit_idx",
-        "--------------------------------------+-----------",
-        f" {GROUP} | 10",
+        "--------------------------------------+------------",
+        f" {GROUP} |         10",
         "",
         "(1 rows)",
     )

@@ -42,12 +42,12 @@ def test_three_ways_of_looking_at_a_group_in_trouble() -> None:
     """
     drill = walked("documents", STATE, LEADER, BARRIER, MAINTAINED, "SELECT * FROM system.raft;")
     state, leader, barrier, maintained, index = drill.transcript
-    assert f" {host('C')} | True" in state.lines
+    assert f" {host('C')} |     True" in state.lines
     said = "timed out: 2 of 5 members answered, 3 are needed"
     assert leader.error == f"raft/leader_host: {said}"
     assert barrier.error == f"raft/read_barrier: {said}"
     assert maintained.said == ("A goes down and keeps what it has persisted.",)
-    assert f" {GROUP} | 10" in index.lines
+    assert f" {GROUP} |         10" in index.lines
 
 
 def test_calls_are_answered_by_a_majority() -> None:

@@ -38,6 +38,30 @@ def test_changes_are_those_of_the_rows(timeline: Timeline) -> None:
         assert found.either == len(wanted)
 
 
+def test_a_range_changed_where_any_token_of_it_did(timeline: Timeline) -> None:
+    """A row is marked where a token of it came to other replicas, also where ranges merged; its
+    signs are those of all these tokens.
+    """
+    merged = 0
+    for scene in scenes(timeline):
+        m: Any = timeline.model
+        now = facts.rows(m, scene.state, "shop")
+        then = facts.rows(m, scene.before or scene.state, "shop")
+        ends = sorted({row.right for row in (*now, *then)})
+        merged += len(now) < len(then)
+        for line in lines(scene, "shop"):
+            within = [end for end in ends if line.row.left < end <= line.row.right]
+            former = [next(r for r in then if r.left < end <= r.right) for end in within]
+            for group, was in (
+                (line.reads, [row.reads for row in former]),
+                (line.writes, [row.writes for row in former]),
+            ):
+                gone = {name for names in was for name in names} - {*group.order}
+                came = {name for name in group.order if any(name not in names for names in was)}
+                assert (set(group.removed), set(group.added)) == (gone, came)
+    assert merged
+
+
 def test_counts_and_lists_are_those_of_the_rows(timeline: Timeline) -> None:
     """How many rows there are, which they are, and how many each node serves."""
     m: Any = timeline.model
