@@ -142,6 +142,11 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         )
     )
     _measuring[0].start()
+    collector = _measuring[0]._collector
+    assert collector is not None
+    # What takes too long is stopped wherever it is (kit.engine.patience), also where the measuring
+    # holds its lock: nobody would ever release it. None is needed between threads of one process.
+    collector.data_lock = None
     here = Path.cwd()
     for pattern in os.environ["KIT_COVERED"].split(os.pathsep):
         for path in sorted(here.glob(str(Path(pattern).relative_to(here)))):
