@@ -124,14 +124,14 @@ class NothingBelow(Condition, frozen=True):
             request.epoch >= least
             or (
                 (self.ignored >> number & 1 or request.phase == FAILED)
-                and not _begun_writes(request) & group
+                and not begun_writes(request) & group
             )
             for number, request in enumerate(facts.requests)
             if request.phase in AT_WORK or request.in_flight & group
         )
 
 
-def _begun_writes(request: Request) -> int:
+def begun_writes(request: Request) -> int:
     """The replicas (a mask) that are at work on what a request writes, or writes back."""
     writes = request.timestamp or request.phase > OPEN
     return 0 if request.begun is UNSET or not writes else request.begun
@@ -150,7 +150,7 @@ class NothingElsewhere(Condition, frozen=True):
     def holds(self, facts: RangeFacts, newest: int) -> bool:
         """Whether there is none."""
         shards, chosen = self.shards & ~facts.down, self.chosen & ~facts.down
-        return all(_begun_writes(request) & shards in (0, chosen) for request in facts.requests)
+        return all(begun_writes(request) & shards in (0, chosen) for request in facts.requests)
 
 
 class NoWriteBegun(Condition, frozen=True):
@@ -163,7 +163,7 @@ class NoWriteBegun(Condition, frozen=True):
 
     def holds(self, facts: RangeFacts, newest: int) -> bool:
         """Whether there is none."""
-        return not any(_begun_writes(r) & self.replicas & ~facts.down for r in facts.requests)
+        return not any(begun_writes(r) & self.replicas & ~facts.down for r in facts.requests)
 
 
 class SessionClosed(Condition, frozen=True):

@@ -19,7 +19,16 @@ from kit.masks import holds, mask_of, members
 from kit.protocols.storage import storage
 from kit.protocols.storage.facts import OUTPUT
 from kit.protocols.storage.panels import VIEWS as STORAGE
-from kit.protocols.storage.rules.requests import AT_WORK, DONE, NOTHING, WAITING, Request, timestamp
+from kit.protocols.storage.rules.conditions import begun_writes
+from kit.protocols.storage.rules.requests import (
+    AT_WORK,
+    DONE,
+    FAILED,
+    NOTHING,
+    WAITING,
+    Request,
+    timestamp,
+)
 from kit.protocols.tablets.panels.grid import TAB, grid_panel
 from kit.protocols.tablets.panels.tablets import diagram
 from kit.protocols.tablets.rules.grid import GridHost, PlacedTablet, TabletGrid, TabletWay
@@ -134,10 +143,11 @@ class StageInUse(Struct, frozen=True):
     by any newer one; ``requests`` are those planned by it that are open or have messages on their
     way. ``note`` says what happened without a version of its own.
 
-    Of the ``orphans`` among the requests the coordinator has given up, or is gone; what they write
-    is on its way still. A read without its coordinator holds nothing: it can do no harm (Topology
-    over Raft, "Tracking replica-side requests"). ``passed`` are those of an excluded coordinator:
-    barriers pass over them.
+    Of the ``orphans`` among the requests the coordinator has given up, or is gone. Barriers wait
+    for the writes on which a replica is at work, not for those that are ``adrift``: on their way.
+    A read without its coordinator holds nothing: it can do no harm (Topology over Raft, "Tracking
+    replica-side requests"). ``passed`` are those of an excluded coordinator: barriers pass over
+    them.
     """
 
     index: int
@@ -152,6 +162,7 @@ class StageInUse(Struct, frozen=True):
     planners: tuple[str, ...]
     requests: tuple[str, ...]
     orphans: tuple[str, ...]
+    adrift: tuple[str, ...]
     passed: tuple[str, ...]
 
 
@@ -216,6 +227,7 @@ def _in_use(
         who = f"{m.workload[number].coordinator}: {m.title_of(number)}"
         return f"{who} → {ways}" if ways else who
 
+    given_up = [n for n in there if s.requests[n].phase == FAILED]
     states = (row for table in TRANSITIONS[m.edition].values() for row in table.states)
     ignored = m.newest(s).ignored
     return StageInUse(
@@ -230,7 +242,8 @@ def _in_use(
         names(mask_of(i for i in members(at) if not view.holds_it(i, write=True))),
         tuple(name for name, oldest in planners.items() if oldest == index),
         tuple(map(request, there)),
-        tuple(request(n) for n in there if s.requests[n].phase not in AT_WORK),
+        tuple(map(request, given_up)),
+        tuple(request(n) for n in given_up if not begun_writes(s.requests[n]) & ~s.down),
         tuple(request(n) for n in there if holds(ignored, n)),
     )
 
@@ -244,14 +257,14 @@ def _drain(scene: Scene) -> Iterator[tuple[str, str]]:
     held = awaited_versions(scene.model, scene.state)
     for each in held:
         for words in each.requests:
+            version = f"version {each.version} is held by {words}"
+            dead = ", which its coordinator has given up" * (words in each.orphans)
             if words in each.passed:
-                yield (
-                    "·",
-                    f"version {each.version} is held by {words}, now excluded: no barrier waits",
-                )
-                continue
-            dead = ", whose coordinator is gone" * (words in each.orphans)
-            yield "!", f"a barrier waits: version {each.version} is held by {words}{dead}"
+                yield "·", f"{version}, now excluded: no barrier waits"
+            elif words in each.adrift:
+                yield "·", f"{version}{dead}: no barrier waits"
+            else:
+                yield "!", f"a barrier waits: {version}{dead}"
     shards = tuple(awaited_shards(scene.model, scene.state))
     for title, at in shards:
         yield "!", f"a barrier waits: {title} on {' and '.join(at)} began in an older stage"
