@@ -213,7 +213,7 @@ def effects(m: Recovery, s: RecoveryState) -> Iterator[EffectRow]:
 
 
 DIAGNOSES = {
-    "": "no row: a Raft upgrade is in progress",
+    "": "no row: the Raft upgrade runs, or begins at the next start",
     "use_pre_raft_procedures": "a Raft upgrade is in progress",
     "synchronize": "a Raft upgrade is in progress",
     "use_post_raft_procedures": "Raft is in use",

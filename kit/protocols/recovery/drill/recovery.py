@@ -152,17 +152,21 @@ def _members_of(table: str, groups: Callable[[DrillMoment, int], Iterable[int]])
     return NodeTable(table, ("group_id", "disposition", "server_id", "can_vote"), rows)
 
 
+def leaves(now: DrillMoment, at: int) -> bool:
+    """Whether a node is the one of the operation that is under way."""
+    return bool(now.state.is_under_way and now.model.names[at] == now.model.given_up[0])
+
+
 def _topology(now: DrillMoment, number: int) -> Iterator[Row]:
     busy = now.state.is_under_way
     for at, machine in enumerate(machines(now.model, now.run)):
         removed = now.state.nodes[at].status == "removed"
-        leaves = busy and now.model.names[at] == now.model.given_up[0]
         yield {
             "key": "topology",
             "host_id": machine.host_id,
             "datacenter": machine.dc,
             "rack": machine.rack,
-            "node_state": "left" if removed else LEAVES if leaves else "normal",
+            "node_state": "left" if removed else LEAVES if leaves(now, at) else "normal",
             "tokens": None if removed else [str(TOKENS_APART * (at + 1))],
             "transition_state": TRANSITION_STATE[now.state.operation].stored if busy else None,
             "version": 1,
@@ -203,6 +207,10 @@ class RecoveryServers(lost_majority.LostServers):
     def hosts(self, now: DrillMoment) -> tuple[ServerHost, ...]:
         """With those that replaced dead ones."""
         return machines(now.model, now.run)
+
+    def letter(self, now: DrillMoment, at: int) -> str:
+        """Leaving, as long as the operation that it died in goes on."""
+        return "L" if leaves(now, at) else "N"
 
     def tokens(self, now: DrillMoment, at: int) -> str:
         """One, as ``system.topology`` has it."""
@@ -445,7 +453,7 @@ SLOTS = SERVERS.slots(
 FORMS: tuple[Form, ...] = (
     *SERVERS.understood("on", "ssh", "nodetool", "firewall"),
     SERVERS.reading(COMMIT_INDEX, "read this node's commit index",
-                    columns=("group_id", "commit_idx"), table="system.raft"),
+                    columns=("commit_idx", "group_id"), table="system.raft"),
     *SERVERS.understood("SELECT"),
     Form(f"{SELECT} WHERE {{column}} = {{group_id}}", "read a group's rows",
          lambda now, given: SERVERS.select(now, {**given, "value": given["group_id"]}),

@@ -60,8 +60,9 @@ def _barrier(outside: str) -> Row:
         Side(c.waits, c.says_barrier),
         alike=False,
         claim=(
-            "With epochs, the barrier asks a majority of the replicas of each locked range, in "
-            "each datacenter. Over Raft, it asks every member; a join leaves none out."
+            "With epochs, the barrier asks all replicas of each locked range, and needs a "
+            "majority of them in each datacenter. Over Raft, every member has to answer; a join "
+            "leaves none out."
         ),
         holds=lambda a, b: (
             e.is_majority_each(a)
@@ -186,8 +187,10 @@ DEATH = Pair(
             Side(c.becomes("E", "left"), c.says_ended),
             alike=False,
             claim=(
-                "With epochs, E is a member, and the dead node learns of this when it is back. "
-                "Over Raft, the join was rolled back: E has left, and needs a new host id."
+                "With epochs, as the documents have it, E is a member, and the dead node learns "
+                "of this when it is back. (The published server ends a join with an error if a "
+                "node that hands over ranges is down.) Over Raft, the join was rolled back: E has "
+                "left, and needs a new host id."
             ),
             holds=lambda a, b: e.status(a, "E") == "joined" and c.status(b, "E") == "left",
         ),
@@ -282,8 +285,8 @@ CANCEL = Pair(
             Side(c.enters("write_both_read_new", "F"), c.says_state),
             alike=False,
             claim=(
-                "With epochs, there is still a way back, in two events. Over Raft, there is none "
-                "from here on: work that fails is retried."
+                "With epochs, there is still a way back, here in two events. Over Raft, there is "
+                "none from here on: if the barrier fails, the coordinator continues after a while."
             ),
             holds=lambda a, b: e.may_begin(a, "cancel E") and not c.has_way_back(b),
         ),
