@@ -194,7 +194,7 @@ class AtomicLog(NodeModel[LogState]):
 
     @action(
         tag="apply",
-        says="{node} applies epoch {epoch}.",
+        says="{node} applies {epochs}.",
         travels=[Travel("entry", "", "{node}", "{epochs}")],
     )
     @purpose("A node knows the cluster only as far as it has applied the log.")
@@ -296,9 +296,9 @@ class AtomicLog(NodeModel[LogState]):
         """Each node's applied log is a prefix of the one log: no gap, and never ahead of it."""
         if max(set(s.applied)) > len(s.entries):  # few differ: twice as quick for a thousand nodes
             ahead = next(i for i, applied in enumerate(s.applied) if applied > len(s.entries))
-            return f"node {ahead} is ahead of the log"
+            return f"{self.names[ahead]} is ahead of the log"
         gap = next((i for i, _ in gaps(s)), None)
-        return None if gap is None else f"node {gap} has applied an entry above a gap"
+        return None if gap is None else f"{self.names[gap]} has applied an entry above a gap"
 
 
 class OpenLog(AtomicLog):

@@ -133,5 +133,5 @@ def judged(scene: Scene) -> str:
     """All verdicts in a few words, for a status line: what is broken, or that nothing is."""
     broken = [verdict.title for verdict in scene_verdicts(scene) if not verdict.ok]
     if not broken:
-        return say("all properties hold")
+        return say("all promises hold")
     return say("BROKEN: {titles}", titles="; ".join(broken))

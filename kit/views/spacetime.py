@@ -663,7 +663,7 @@ def run_of(scene: Scene) -> Spacetime:
     for passed in steps[journal.written :]:
         journal.write(passed)
     LATEST.append(journal)
-    broken = tuple(Mark("", b.step + 1, b.title, alarm=True) for b in scene.breaches())
+    broken = tuple(Mark("", b.step + 1, b.witness, alarm=True) for b in scene.breaches())
     marks = *journal.marks, *broken
     return Spacetime(model.names, len(steps), tuple(journal.arrows), marks, journal.known)
 

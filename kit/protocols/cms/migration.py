@@ -501,7 +501,7 @@ class Migration(NodeModel[MigratingCluster]):
     )
     @purpose("A node that is upgraded later was not asked when the log began.")
     def ask_members(self, s: MigratingCluster, node: Node) -> Next:
-        """{node} asks its upgraded peers which nodes keep the log: {members}."""
+        """{node} asks {peers} which nodes keep the log: {members}."""
         return s.at(node, knows=self.members_heard(s, node))
 
     def source(self, s: MigratingCluster, node: int) -> int | None:
@@ -668,6 +668,7 @@ class Migration(NodeModel[MigratingCluster]):
         return {
             "epoch": node.epoch,
             "members": ", ".join(self.named(node.knows)),
+            "peers": "the nodes that it has found" if self.fresh else "its upgraded peers",
             "initiator": NOBODY if asked_by is None else self.names[asked_by],
             "sender": NOBODY if source is None else self.names[source],
         }

@@ -862,10 +862,11 @@ class Schema(NodeModel[SchemaState]):
             if a.epoch == b.epoch:
                 if a.cells != b.cells:
                     return f"{a.name} and {b.name}, both at epoch {a.epoch}, have different schemas"
+                both = f"at epoch {a.epoch}" if self.ordered else "with one schema"
                 mine, theirs = (self.status(s, each, *OWNERS, BOOT) for each in (a, b))
                 if mine != theirs:
                     some, others = f"{a.name} writes to {', '.join(mine)}", ", ".join(theirs)
-                    return f"both at epoch {a.epoch}, {some}, but {b.name} writes to {others}"
+                    return f"both {both}, {some}, but {b.name} writes to {others}"
         return None
 
     @always("INV-CANCEL", when=lambda m: m.ordered)

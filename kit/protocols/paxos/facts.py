@@ -144,7 +144,8 @@ def epochs(m: Paxos, s: MachineState) -> tuple[EpochRow, ...]:
 
 def acceptor_line(row: AcceptorRow) -> str:
     """``B: promise 1B, x 1A; log x``."""
-    words = slot_words(row.promised, row.accepted) or "nothing promised"
+    above = f" for epoch {len(row.log) + 1}" if row.log else ""
+    words = slot_words(row.promised, row.accepted) or f"nothing promised{above}"
     disk = f"; on disk: {row.disk or 'nothing'}" if row.unsaved else ""
     return f"{row.name}: {words}{disk}; log {', '.join(row.log) or 'empty'}"
 

@@ -32,7 +32,7 @@ from kit.engine.declared import (
 from kit.engine.flows import ServerLine
 from kit.engine.registry import Fuzzing, Scenario
 from kit.errors import Refusal
-from kit.masks import is_majority, nodes_in, union
+from kit.masks import is_majority, mask_of, nodes_in, union
 from kit.protocols.group0.voting import UNNAMED_RELEASE
 from kit.protocols.recovery import lost_majority
 from kit.protocols.recovery.lost_majority import typed
@@ -524,8 +524,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         spends="changes",
         each=lambda m, s: s.where(lambda n: n.is_up),
         says=lambda m, before, action, after: (
-            "A client adds column {after.entries} at {node}, and the members of {group} that "
-            "{node} reaches apply it."
+            "A client adds column {after.entries} at {node}. It is applied by {took}{skipped}."
             if before.nodes[m.number(action.node)].mode == "group 0"
             else "A client adds column {after.entries} at {node} without group 0. {node} deletes "
             "group0_schema_version and sets committed_by_group0 to false, so its schema version is "
@@ -709,7 +708,12 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         """The group of the node, by its name and its id, and its schema version."""
         if not hasattr(action, "node"):
             return {}
-        node = after.nodes[self.number(action.node)]
+        number = self.number(action.node)
+        node, running = after.nodes[number], before.running(number)
+        took = mask_of(
+            i for i in nodes_in(running) if after.nodes[i].columns > before.nodes[i].columns
+        )
+        passed = ", ".join(self.named(running & ~took))
         group = self.group_name(node.group)
         where = f"in {group}" if group else "without a group 0"
         return {
@@ -718,6 +722,9 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
             "there": "" if node.waits_for_group and node.mode == "upgrade" else f", {where}",
             "group_id": lost_majority.group_uuid(node.group),
             "version": node.version_id,
+            "took": ", ".join(self.named(took)),
+            "skipped": f", not by {passed}, whose history ends with another state id"
+            * bool(passed),
             "matching": str(after.groups[node.group].bit_count()),
         }
 

@@ -653,7 +653,7 @@ class Coordinator(Control):
 
     def _failure_words(self, before: ControlState, action: Any, after: ControlState) -> str:
         task = self.task(before)
-        name = "work" if task.work is None else task.work.name
+        name = "its work" if task.work is None else f"the task “{task.work.name}”"
         racks = racks_against(before, task, self.setting)
         return f"{self.who(before)} cannot finish {name}{f': {racks}' if racks else ''}."
 

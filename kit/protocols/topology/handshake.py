@@ -29,7 +29,7 @@ FEATURE = "f"
 REASONS = {
     "cluster-name": "cluster name check failed: its configuration names another cluster",
     "snitch": "snitch name check failed: its configuration names another snitch",
-    "unfinished": "it asked before but did not finish: its data directory must be cleared first",
+    "unfinished": "its last attempt did not finish, so its data directory must be cleared first",
     "member": "its host id is already a member",
     "removed": "its host id has already been removed from the cluster",
     "alive": "the node that it would replace is alive",

@@ -809,7 +809,7 @@ SAID: dict[type, tuple[str, str]] = {
     RejectedReply: ("rejected: {0.reason}", "the rejection ({0.reason})"),
     ResponseHandled: ("handled", "the answer that {0.host} continues as accepted"),
     BannedNotice: ("{0.host} is banned", "the notice that {0.host} is banned"),
-    OldWrite: ("old write", "an old write of {0.host}"),
+    OldWrite: ("old write", "an old write"),
 }
 """A message in short and in full, where that says all."""
 

@@ -499,7 +499,8 @@ class Topology(Serving, coordinator.Coordinator, Outages):
                 before.client_version, view_of(before, replica), self.setting.safeguards
             ):
                 said = "streaming began" if streams else "the operation continued"
-                return f"{said} while {self.names[replica]} still serves an older request"
+                late = f"an older request of {self.names[before.client]}"
+                return f"{said} while {self.names[replica]} would still serve {late}"
         return None
 
     @step("INV-AVAIL", on=(coordinator.Coordinator.do_work,))

@@ -11,7 +11,7 @@ from kit.masks import where
 from kit.protocols.cms.commit import Commit
 from kit.protocols.cms.rules.designs import EntryTimes
 from kit.protocols.cms.rules.log import Entry
-from kit.protocols.cms.submitting import IDLE, CommitState, Handling, Member
+from kit.protocols.cms.submitting import CommitState, Handling, Member
 
 
 class EntryRow(Struct, frozen=True):
@@ -114,7 +114,7 @@ def entry_times(m: Commit, way: Sequence[PassedStep]) -> tuple[EntryTimes, ...]:
     for number, step in enumerate(way, 1):
         for node, known in zip(step.after.nodes, applied, strict=True):
             epoch = node.log.epoch
-            if node.handles != IDLE:
+            if node.handles.is_open:
                 begun.setdefault(epoch + 1, number)
             for each in range(1, epoch + 1):
                 committed.setdefault(each, number)

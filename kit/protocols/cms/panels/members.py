@@ -142,7 +142,8 @@ def _quorum_columns(scene: Scene) -> list[Column | str]:
 
 
 def _quorum_line(row: tuple[str, dict[str, str]]) -> str:
-    return "; ".join(f"{row[0]} and {now} share {both}" for now, both in row[1].items())
+    before, shared = row[0], row[1].items()
+    return "; ".join(f"quorums {before} before, {now} after: both have {x}" for now, x in shared)
 
 
 # -- what an operator forces, and which sizes there are --------------------------------------------

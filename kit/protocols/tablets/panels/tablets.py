@@ -385,7 +385,7 @@ def _draw_sessions(scene: Scene) -> Frag:
         h("li", bulb(sign, words), h("span", f" {words}"), k=f"session:{key}", class_="lamp")
         for key, sign, words in _sessions(scene)
     ]
-    return h("ul", lamps) if lamps else h("p", "No session is open.", class_="soft")
+    return h("ul", lamps) if lamps else h("p", "No tablet has an open session.", class_="soft")
 
 
 def _draw_barrier(scene: Scene) -> Frag:

@@ -122,7 +122,12 @@ def busiest(loads: Sequence[facts.Load]) -> str:
     """The most loaded source, in words."""
     first = loads[0]
     size = "" if first.sends_bytes is None else f"{volume(first.sends_bytes)} in "
-    return f"Most loaded source: {first.node}, {size}{counted(first.sends, 'stream')}."
+    much = f"{size}{counted(first.sends, 'stream')}"
+    same = {(each.sends_bytes, each.sends) for each in loads if each.sends}
+    senders = sum(bool(each.sends) for each in loads)
+    if len(same) == 1 < senders:
+        return f"{senders} sources send the same: {much} each."
+    return f"Most loaded source: {first.node}, {much}."
 
 
 def _matrix(scene: Scene, loads: Sequence[facts.Load]) -> Kid:

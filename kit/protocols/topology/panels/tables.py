@@ -361,7 +361,7 @@ def _driver(scene: Scene) -> DriverView:
 def _generations(scene: Scene) -> str:
     view = _driver(scene)
     made = "; ".join(view.generations) or "none"
-    kept = f"; not published in this run, which leaves that out: {view.kept}" if view.kept else ""
+    kept = f"; committed, and this run leaves out its publication: {view.kept}" if view.kept else ""
     return f"cdc_generation_timestamps: {made}{kept}" if view.contact else ""
 
 
