@@ -207,9 +207,9 @@ class RaftUpgrade(NodeModel[Cluster]):
             case 0:
                 return f"{missing} {verb} not ready to start"
             case 1 if self.outside(s, node):
-                return f"{missing} {verb} not in group 0"
+                return f"{missing} {verb} not known to be in group 0"
             case 3 if self.unsynchronized(s, node):
-                return f"{missing} {verb} not in synchronize"
+                return f"{missing} {verb} not known to be in synchronize"
             case _:
                 return f"the schema is different on {missing}"
 
@@ -406,9 +406,9 @@ class RaftUpgrade(NodeModel[Cluster]):
         All peers have reached the same phase.
         """
         if s.nodes[node].state == rules.SYNCHRONIZE:
-            said, behind = "peers are not in synchronize state yet", self.unsynchronized(s, node)
+            said, behind = "peers are not known to be in synchronize", self.unsynchronized(s, node)
         else:
-            said, behind = "peers have not joined group 0", self.outside(s, node)
+            said, behind = "peers are not known to be in group 0", self.outside(s, node)
         if behind:
             return refused(said, self.named(behind))
         differing = self.schema_synchronization and self.mismatched(s, node)
