@@ -215,7 +215,7 @@ def test_play_takes_the_names_of_scenario_files() -> None:
     path = str(file_named("topology/another-address"))
     assert by_name.status == 0
     assert by_name.out == call("play", path).out
-    assert "with the same host id, is now at 10.1.0.3" in by_name.out
+    assert "with the same host id, is now at 10.1.0.13" in by_name.out
     assert says(bad("play", "topology/no-such"), "scenario | 'topology/no-such' | one of")
 
 
@@ -228,7 +228,7 @@ def test_play_bootstrap() -> None:
     assert "(100, 150] X, B X, B, −C" in rows
     for epoch in range(5):
         assert f"     epoch {epoch}, " in out
-    assert "all properties hold" in out
+    assert "all promises hold" in out
 
 
 def test_check_a_scenario() -> None:

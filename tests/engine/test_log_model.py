@@ -165,7 +165,7 @@ def test_the_lamp_names_a_node_that_ran_ahead() -> None:
     assert verdict.ok
     ahead = LogState(state.entries, (1, 2), state.held)
     (verdict,) = verdicts(model, ahead)
-    assert verdict.witness == "node 1 is ahead of the log"
+    assert verdict.witness == "B is ahead of the log"
 
 
 def test_decisions_come_only_by_link() -> None:
