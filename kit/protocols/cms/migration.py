@@ -111,7 +111,7 @@ class Migration(NodeModel[MigratingCluster]):
 
     # fmt: off
     metadata_switch: bool = safeguard(
-        "S-19", "While versions are mixed, no node changes metadata, and only new nodes come in",
+        "S-19", "While versions are mixed, no upgraded node changes metadata",
         ("INV-SCHEMA", "INV-LIN"), smallest={"nodes": 2})
     equal_metadata: bool = safeguard(
         "S-71", "The log begins only when all nodes have the same metadata",

@@ -492,7 +492,7 @@ class GossipJoin(NodeModel[RingState]):
         )
 
     @action(tag="forget", each=forgotten)
-    @purpose("In gossip, silence is the only sign that a node is gone.")
+    @purpose("Nobody announces that a joiner has died: its silence is the only sign.")
     def forget_joiner(self, s: RingState, node: Node) -> Next:
         """{node} has been silent for too long, so the other nodes forget it."""
         name = self.names[node]

@@ -227,7 +227,7 @@ class Recovery(LostMajority[RecoveryState]):
             yield Travel("answer", self.spot(name), "operator", label, text)
 
     @action(label="read commit_idx", travels=indexes)
-    @purpose("The node with the most entries should lead, or entries could be lost.")
+    @purpose("The node with the latest commit index should lead, or entries could be lost.")
     def read(self, s: RecoveryState) -> Next:
         """The operator reads commit_idx on every live node."""
         if s.indexes_read:

@@ -329,7 +329,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     )
     tablet_track_excludes: bool = safeguard(
         "S-26",
-        "No node operation begins while tablets move",
+        "No node operation begins while tablets move (on the server, a join may)",
         ("INV-EXCL", "INV-RF"),
         smallest={"nodes": 2, "tablets": ("A",), "moves": 1, "operations": ("decommission B",)}
         | {"edition": "server"},

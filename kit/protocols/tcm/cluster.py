@@ -165,7 +165,7 @@ class BarrierLevels(Declared[LevelState]):
         says=_words,
         unasked=True,
     )
-    @purpose("Waiting for fewer answers is better than being stuck.")
+    @purpose("A barrier that is stuck may ask for less, and then protects less.")
     def relax(self, s: LevelState, node: Operated) -> LevelState | None:
         """The barrier of ``node``'s operation got too few answers in time, so it asks for fewer."""
         level = weaker(self.level(s, node))

@@ -4,7 +4,7 @@ The metadata is a state machine driven by a log of events; each commit here is o
 has applied what is the log's business: ``kit.protocols.tcm.cluster`` puts both together, and its
 barriers are conditions over both. The rules of events and plans are in
 ``kit.protocols.tcm.rules``. Source: CEP-21, "Event Submission Protocol", "Bootstrap",
-"Decommission", "Failure and Cancellation".
+"Decommission", "Cancelling Committed Events".
 """
 
 from __future__ import annotations

@@ -313,7 +313,7 @@ class Control(VotingModel[ControlState]):
     )
     tablet_track_excludes: bool = safeguard(
         "S-26",
-        "No node operation begins while tablets move",
+        "No node operation begins while tablets move (on the server, a join may)",
         ("INV-EXCL",),
         smallest={"edition": "server", "nodes": 2, "operations": ("leave B",), "tablets": 1},
     )

@@ -91,7 +91,7 @@ class Outages(control.Control):
     )
     @purpose("Nodes can stop at any moment, even in the middle of an operation.")
     def crash_member(self, s: control.ControlState, node: Node) -> control.Next:
-        """{node} dies, but its disk survives."""
+        """{node} goes down, and its disk survives."""
         return self.died(s, node)
 
     @action(

@@ -195,7 +195,7 @@ def test_a_response_to_an_old_attempt_is_dropped() -> None:
     assert joiner(timeline.state).parked
     do(timeline, "place B", "deliver B>N rejected 2 unfinished")
     words = shown(timeline, "processes", "process:N")
-    assert "stopped; features f; no group 0 server; it asked before" in words
+    assert "stopped; features f; no group 0 server; its last attempt did not finish" in words
     assert "response" not in words
     assert joiner(timeline.state).parked == ()
 
@@ -268,7 +268,7 @@ def test_the_write_of_a_removed_node_is_refused() -> None:
     """Z's old write travels to A, which answers that it is banned and stores nothing."""
     timeline = played("wake-up", "deliver Z>A write Z", zombie=True)
     [flow] = scene_at(timeline, timeline.at).flows()
-    assert (flow.label, flow.text) == ("old write", "Z → A: an old write of Z")
+    assert (flow.label, flow.text) == ("old write", "Z → A: an old write")
     assert shown(timeline, "processes", "process:A") == "A coordinator; bans Z"
     do(timeline, "deliver A>Z banned Z")
     assert "knows it" in shown(timeline, "processes", "process:Z")

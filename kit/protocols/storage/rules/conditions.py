@@ -3,7 +3,7 @@
 Each looks at a few facts of a moment and at the index of the newest epoch there. ``age`` says which
 epoch is meant: so many before the newest one, so that a condition means the same on every way that
 leads to it. A condition about an epoch that is older than all that anybody may still know holds.
-Source: CEP-21, "Progress Barrier"; the barriers of topology changes and tablets over Raft.
+Source: CEP-21, "Consistency Guarantees"; the barriers of topology changes and tablets over Raft.
 """
 
 from typing import Protocol

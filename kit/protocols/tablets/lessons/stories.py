@@ -96,8 +96,8 @@ TASKS = (
         "Write may_alter(now, wanted, nodes). A keyspace with tablets has `now` replicas in its "
         "only datacenter, which has `nodes` nodes, and ALTER KEYSPACE asks for `wanted`. Return "
         "True if the request is carried out, False if it ends with an error.",
-        "a request adds or removes one replica, each replica is on its own node, and at least one "
-        "must be left.",
+        "a request adds or removes at most one replica, each replica is on its own node, and at "
+        "least one must be left.",
         may_alter,
         ([2, 3, 3], [3, 1, 3], [3, 4, 3], [1, 0, 3]),
         _drawn,

@@ -70,9 +70,10 @@ def after_failure(timeline: Timeline) -> PosedQuestion:
         answer = ON if piece.on_failure == "proceed" else AGAIN
         back = [row.name for row in machine.states if machine.edge(row.name, "rollback")]
         rolls = f"only {', '.join(back)}" if back else "nothing"
-        because = (
-            f"the table has no edge for this failure: in {machine.name}, {rolls} can be rolled back"
-        )
+        rolls = f"in {machine.name}, {rolls} can be rolled back"
+        if operation.state in back:
+            rolls = f"other work of {operation.state} can be rolled back"
+        because = f"the table has no edge for this failure: {rolls}"
     targets = [_leads(each) for each in machine.edges if each.kind != "happy"]
     return posed(
         f"{operation_title(m, operation)} is in {operation.state}, and {piece.name} fails. What "

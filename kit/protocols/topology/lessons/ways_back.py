@@ -84,8 +84,8 @@ TASKS = (
         "where does failed work lead?",
         "Write where_back(operation, state) for the documents edition. `operation` is "
         "bootstrapping, replacing, decommissioning or removing, and `state` is one of its "
-        "transition states. Return the state that failed work leads to, such as "
-        "'left_token_ring', or '' if failed work never leads back.",
+        "transition states. Return the state that a rollback leads to, such as "
+        "'left_token_ring', or '' if nothing there is rolled back.",
         "two questions decide it: may reads already use the new replicas, and was the node in the "
         "ring before? A state on the way back has no way back of its own.",
         where_back,

@@ -4,8 +4,8 @@
 all columns. A request's id is that of the group 0 state that it made, and the time of a CDC
 generation is that of the command that committed it (a server adds twice the ring delay). What a
 driver reads is kept beside the tables of group 0, so that drivers which know nothing of those go on
-working. Sources: Topology over Raft, "Topology state persistence table"; blog post on 6.0, "Move to
-Raft", "CDC on Raft".
+working. Sources: Topology over Raft, "Topology state persistence table"; blog post on 6.0, "Our
+Move to Schema and Topology Changes on Raft", "CDC Stream Details on Raft".
 """
 
 from collections.abc import Iterator, Mapping, Sequence
