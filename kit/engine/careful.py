@@ -8,6 +8,7 @@ with the line of its code.
 
 import dataclasses
 import linecache
+import os
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from dataclasses import fields, is_dataclass
@@ -29,7 +30,7 @@ from kit.engine.model import Model, Monitor, Property, content
 from kit.engine.rule import Rule
 from kit.errors import BadInput, BadType, Refusal
 
-KIT = str(Path(__file__).parent.parent)
+KIT = f"{Path(__file__).parent.parent}{os.sep}"
 LIBRARY = tuple({str(Path(place)) for name, place in get_paths().items() if "lib" in name})
 """Where Python's own modules and installed packages are."""
 LASTING = "values that never change: numbers, text, tuples, frozen structs"
@@ -67,6 +68,9 @@ def truth_of(name: str, judge: Callable[..., Any], answer: Any) -> bool:
     called, or values that nobody asked for.
     """
     _close(answer)
+    if answer is None and not is_kits(judge):
+        allowed = "True or False (is a return missing?)"
+        raise BadInput(place(f"property {name}", judge), answer, allowed)
     if callable(answer) or isinstance(answer, Iterator | Awaitable) or answer is NotImplemented:
         allowed = "True or False (is a call, or any() or all() around it, missing?)"
         raise BadInput(place(f"property {name}", judge), answer, allowed)

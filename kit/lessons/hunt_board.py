@@ -76,6 +76,9 @@ class HuntBoard(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no t
         self.place.children = (Player(shortest.timeline, controls=False),)
 
     def _accuse(self, _button: Any) -> None:
+        if self.suspect.value is None:
+            self.reply.value = h("p", say("Choose a safeguard first."), role="alert").html()
+            return
         try:
             verdict = self.hunt.accuse(self.number, self.suspect.value)
         except KitError as error:

@@ -127,12 +127,15 @@ class Hunt:
         return Sheet(title, (say("id"), say("safeguard")), rows)
 
     def accuse(self, number: int, word: str) -> Judgement:
-        """Say which safeguard is missing, by id or name; it is kept for the exercise.
+        """Say which safeguard is missing, by id or name; it is kept for the exercise, and once it
+        is right, no other name takes its place.
 
         Raises BadInput for an unknown variant, or a safeguard that its model does not have.
         """
-        verdict = judged(self._variant(number), number, word)
-        self.said[number] = word
+        variant = self._variant(number)
+        verdict = judged(variant, number, word)
+        if self.said.get(number) not in (variant.missing.id, variant.missing.name):
+            self.said[number] = word
         self.accusations += 1
         return verdict
 

@@ -15,10 +15,10 @@ from kit.engine.check import Result, check
 from kit.engine.model import Model
 from kit.engine.patience import ended_after
 from kit.engine.registry import entry_for, made_again, one_of
-from kit.engine.search import DEADLOCK
+from kit.engine.search import DEADLOCK, STUCK
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
-from kit.lessons.replays import broken_run, verbs_to
+from kit.lessons.replays import broken_run, guards_goals, verbs_to
 from kit.lessons.stills import Still, scene_of, still
 from kit.views.panel import is_shown
 from kit.views.question import Question
@@ -117,22 +117,26 @@ def breaks(timeline: Timeline, safeguard: str) -> PosedQuestion:
     if safeguard not in known:
         raise BadInput("safeguard", safeguard, one_of(safeguard, list(known)))
     missing = known[safeguard]
-    if (run := broken_run(made_again(model, missing.smallest, (missing.name,)))) is None:
-        raise KitError(f"predict: without {missing.id}, no run breaks any property")
+    smallest = made_again(model, missing.smallest, (missing.name,))
+    if (run := broken_run(smallest)) is None:
+        unseen = say("; goals were not judged") if guards_goals(smallest, missing) else ""
+        raise KitError(f"predict: without {missing.id}, no run breaks any property{unseen}")
     verdicts = run.verdicts()
     broken = [verdict for verdict in verdicts if not verdict.ok]
+    stuck = () if broken else (say(STUCK),)  # the run ends where nothing is possible any more
     return posed(
         say(
             "{name} is off: “{title}”. Which property breaks first?",
             name=missing.id,
             title=missing.title,
         ),
-        [verdict.title for verdict in verdicts],
-        [verdict.title for verdict in broken],
+        [*(verdict.title for verdict in verdicts), *stuck],
+        [*(verdict.title for verdict in broken), *stuck],
         say(
             SHORTEST,
             verbs=listed(verbs_to(run)),
-            broken=" ".join(f"{verdict.title}: {verdict.witness}." for verdict in broken),
+            broken=" ".join(f"{verdict.title}: {verdict.witness}." for verdict in broken)
+            or f"{say(STUCK)}.",
         ),
         still(run, *for_model(run.model).evidence, "lamps"),
     )

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from kit.edge.words import later, say
 from kit.engine.check import Result, check
 from kit.engine.fuzz import Chance, least
-from kit.engine.model import Model
+from kit.engine.model import Model, Safeguard
 from kit.engine.registry import build, model_names, scenario_of
 from kit.engine.timeline import PassedStep, Timeline
 from kit.errors import Refused
@@ -136,6 +136,12 @@ def shortest_breach(model: Model[Any, Any], most: int | None = None) -> Result:
     """
     shown = tuple(prop for prop in model.properties if prop.kind != "goal")
     return check(model, shown, monitors=model.monitors, max_states=most)
+
+
+def guards_goals(model: Model[Any, Any], safeguard: Safeguard) -> bool:
+    """Whether a safeguard protects a goal, too, which such a search does not judge."""
+    goals = (each for each in model.properties if each.kind == "goal")
+    return any(name in safeguard.protects for each in goals for name in (each.name, each.invariant))
 
 
 def broken_run(model: Model[Any, Any], most: int | None = None) -> Timeline | None:

@@ -4,13 +4,16 @@ A Player shown twice is one Player in two places, and both move on. A still keep
 seen when its cell ran, so that a stored notebook tells its story epoch by epoch.
 """
 
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice, repeat
 from typing import Any
 
 from msgspec import Struct
 
 from kit.edge.words import say
 from kit.engine.registry import one_of
-from kit.engine.timeline import LONGEST_RUN, Timeline
+from kit.engine.timeline import LONGEST_RUN, Moment, Timeline
 from kit.errors import BadInput
 from kit.views.breaks import breaking
 from kit.views.fragment import Frag, h
@@ -93,23 +96,30 @@ def still(source: Any, *names: str) -> Still:
 def frames(source: Any, *names: str) -> Frames:
     """A run from its start, milestone by milestone, as numbered pictures of the named panels.
 
-    Without names it is the picture that the Player shows. A step that breaks a promise has one,
+    It is the story that was opened, else what was played so far, else what would be played. Without
+    names it is the picture that the Player shows. A step that breaks a promise has one,
     too. ``source`` is a Player or a timeline; what it shows stays where it is.
 
     Raises BadInput for a panel that the model does not have, or another source.
     """
     given = timeline_of(source)
     run = Timeline(given.model, given.script)
+    taken = () if given.script else given.actions(given.tip)
+    moves: Iterator[Callable[[], Moment | None]] = repeat(run.forward)
+    if taken:
+        moves = (partial(run.do, action) for action in taken)
     picture = for_model(given.model).picture
     shown = names or (picture,) * bool(picture)
     pictures, last = [still(run, *shown)], 0
-    for _ in range(LONGEST_RUN):
-        moved = run.forward()
+    for move in islice(moves, LONGEST_RUN):
+        moved = move()
         if run.at != last and (moved is None or moved.milestone or run.broken_by(run.at)):
             pictures.append(still(run, *shown))
             last = run.at
         if moved is None:
             break
+    if taken and run.at != last:
+        pictures.append(still(run, *shown))
     return Frames(tuple(pictures))
 
 

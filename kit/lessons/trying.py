@@ -19,7 +19,7 @@ from kit.engine.search import DEADLOCK, STUCK
 from kit.engine.timeline import Timeline, played_out
 from kit.errors import BadInput, KitError
 from kit.lessons.judge import HOME
-from kit.lessons.replays import Ground, broken_run, shortest_breach
+from kit.lessons.replays import Ground, broken_run, guards_goals, shortest_breach
 from kit.playing.opening import open_named
 from kit.views.fragment import Frag, h
 from kit.views.static import Sheet, Shown
@@ -156,13 +156,15 @@ def _harm(ground: Ground) -> tuple[str, ...]:
     model = ground.model()
     result = shortest_breach(model)
     off = ground.off[0] if ground.off else say("nothing")
-    rule = next((safeguard.title for safeguard in model.safeguards if safeguard.id == off), "")
+    rule = next((each for each in model.safeguards if off in (each.id, each.name)), None)
+    title = rule.title if rule else ""
     if (violation := result.violation) is None:
         whole = say("every state seen: nothing breaks" if result.complete else NOT_ALL)
-        return off, rule, f"{result.states:,}", "–", whole
+        whole += say("; goals were not judged") if rule and guards_goals(model, rule) else ""
+        return off, title, f"{result.states:,}", "–", whole
     # Of a deadlock every action has its reason: too many for a cell.
     broken = STUCK if violation.property == DEADLOCK else violation.witness
-    return off, rule, f"{result.states:,}", str(len(violation.actions)), broken
+    return off, title, f"{result.states:,}", str(len(violation.actions)), broken
 
 
 def refusal(call: Callable[..., Any], *arguments: Any, **options: Any) -> str:

@@ -19,7 +19,7 @@ from msgspec import Struct
 from kit.edge.arguments import checked
 from kit.edge.words import say
 from kit.engine.progress import Terminal
-from kit.spark.sessions import Spark, is_remote
+from kit.spark.sessions import Spark, is_remote, living
 
 
 @contextmanager
@@ -154,6 +154,7 @@ class Progress:
     def __enter__(self) -> Progress:
         if self._spark is None:
             return self
+        living(self._spark)
         self._bar = self._bar or (WidgetBar() if in_notebook() else TextBar())
         self._bar.show(self._title, self.status)
         if is_remote(self._spark):

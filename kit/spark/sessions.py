@@ -183,13 +183,15 @@ def session_or_none(
 
 
 def stop(spark: Spark | None) -> None:
-    """End a session, and the Java that was started for it; nothing for None."""
+    """End a session, and the Java that was started for it; nothing for None, or a second time."""
     if spark is None:
         return
     from kit.spark import driver
 
     _Running.spark = None
     try:
+        if has_ended(spark):
+            return
         spark.stop()
     finally:
         os.environ.pop(CONNECT_MODE, None)
@@ -197,8 +199,28 @@ def stop(spark: Spark | None) -> None:
         _Running.scratch = None  # and with it goes the folder
 
 
+def has_ended(spark: Spark) -> bool:
+    """Whether a session was stopped."""
+    return not is_remote(spark) and spark.sparkContext._jsc is None
+
+
+def living(spark: Spark) -> Spark:
+    """A session that was not stopped. Raises KitError for one that was: its frames end with it."""
+    if has_ended(spark):
+        raise KitError(
+            "this Spark session has ended, and its frames with it; kit.spark.session() starts "
+            "another"
+        )
+    return spark
+
+
 def about(spark: Spark | None) -> About:
-    """What to show of a session: version, master, and the link to its pages."""
+    """What to show of a session: version, master, and the link to its pages.
+
+    Raises KitError for one that has ended.
+    """
+    if spark is not None:
+        living(spark)
     if spark is None:
         return About("", "", None, say("the plain engine, in this process"))
     link = None if is_remote(spark) else spark.sparkContext.uiWebUrl

@@ -36,7 +36,7 @@ MOST_SAID = 512
 
 def _breaks(timeline: Timeline) -> bool:
     """Whether a run without some safeguards breaks a promise."""
-    return bool(timeline.model.off and timeline.breaches(timeline.tip))
+    return bool(timeline.model_at(timeline.tip).off and timeline.breaches(timeline.tip))
 
 
 class RenderedTimeline:
@@ -89,7 +89,9 @@ class RenderedTimeline:
     def _story_told(self) -> Story | None:
         """What is told, with its steps: an exported page has them all, else a script leads on."""
         timeline, steps = self.timeline, len(self.timeline.path()) - 1
-        premise = timeline.premise or self.model.premise
+        # What a story says of its run is said of no run under other rules.
+        same = timeline.model_at(timeline.tip).off == self.model.off
+        premise = (timeline.premise if same else "") or self.model.premise
         if self.closed is not None:
             shown = self._apart(timeline.path())
             return Story(timeline.story or self.model.title, premise, shown, _breaks(timeline))

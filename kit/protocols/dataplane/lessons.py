@@ -448,9 +448,9 @@ TASKS = (
     Task(
         "find-the-bug",
         "find the bug, eight times",
-        "Name the safeguard that each of the eight variants lacks: call hunt.accuse(number, id) "
-        "for each, then check the hunt. Play the variant, search it, and read the run that fails. "
-        "Which safeguard would have stopped it, and at which step?",
+        "Name the safeguard that each of the eight variants lacks: call accuse(number, id) of "
+        "your hunt for each, then check the hunt. Play the variant, search it, and read the run "
+        "that fails. Which safeguard would have stopped it, and at which step?",
         "names",
         "read the last step of the shortest run: what should have been refused, waited for or sent "
         "along before it? If a name is wrong, you get a run that your variant does not allow.",

@@ -50,7 +50,7 @@ class Rejected(WithCommit, frozen=True, tag="rejected", cache_hash=True):
 class VoteRequest(OfTerm, frozen=True, tag="vote", cache_hash=True):
     """Vote for me in ``term``; my log ends with this entry."""
 
-    why: ClassVar = "A majority of votes makes a leader; a pre-vote asks whether it would get one."
+    why: ClassVar = "A majority of votes makes a leader. A pre-vote asks whether it would get one."
     last: int
     last_term: int
     trial: bool = False  # a pre-vote, of which nobody's term changes

@@ -16,6 +16,7 @@ export class Sheets {
     if (!one.matches(OPEN)) return;
     this.close(one);
     this.player.breaks.close();
+    this.player.begun();
   }
 
   // Close all but one; tell whether any was open, and give the focus back where it came from.
