@@ -206,7 +206,7 @@ class Table:
 
 
 @pytest.mark.parametrize(
-    "answer", [len, iter(()), NotImplemented, Table()], ids=lambda each: type(each).__name__
+    "answer", [None, len, iter(()), NotImplemented, Table()], ids=lambda each: type(each).__name__
 )
 def test_a_truth_is_one(answer: Any) -> None:
     """What is true whatever it says, or says nothing, is refused; numbers and lists are clear."""

@@ -8,6 +8,9 @@ import nbformat
 import pytest
 
 from kit import Player
+from kit.engine.check import check
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
 from kit.lessons import frames
 from kit.protocols.tablets.rules.stages import TRANSITIONS
 from tests.house.source import ROOT
@@ -94,3 +97,17 @@ def test_a_film_is_the_picture_at_each_milestone_and_break() -> None:
     assert html.count("<img") == len(heads)
     assert html.count("flex-wrap:wrap") == 1
     assert "<table" not in html
+
+
+def test_a_film_of_a_run_is_of_that_run() -> None:
+    """Of a counterexample it shows what was done there, to its last step, and not what would be."""
+    model = build("paxos", {"members": 2}, ("majority",))
+    violation = check(model).violation
+    assert violation is not None
+    run = Timeline.along(model, violation.actions)
+    last = repr(frames(run)).split("Frame ")[-1]
+    assert "a promise broke" in last
+    assert run.moments[-1].say in last
+    # A step in which nothing is reached is shown where the run ends there.
+    begun = Timeline.along(model, violation.actions[:1])
+    assert begun.moments[-1].say in repr(frames(begun)).split("Frame ")[-1]

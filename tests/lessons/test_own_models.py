@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kit.engine.check import check
 from kit.engine.declared import Declared, State, action, always, entry, goal, parameter, safeguard
@@ -19,6 +20,7 @@ from kit.engine.registry import convert, entries, registered
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons import breaks, fails, how_many
+from kit.lessons.replays import guards_goals
 from kit.spark.sweeping import sweep
 from kit.views.registry import for_model
 from kit.widgets.player import Player
@@ -104,6 +106,14 @@ def test_a_goal_that_cannot_be_reached_is_still_found() -> None:
     """By every walk: in the end two wait."""
     [finding] = fuzz(Meals(), range(10)).findings
     assert (finding.property, finding.times) == ("quiet", 10)
+
+
+def test_a_goal_that_no_search_judged_is_said_to_be_so() -> None:
+    """Of a safeguard that protects a goal it is not said that nothing breaks without it."""
+    model = Mutex(off=("looks",))
+    [looks] = model.safeguards
+    assert not guards_goals(model, looks)
+    assert guards_goals(model, replace(looks, protects=("quiet",)))
 
 
 def test_states_are_counted_whatever_they_break() -> None:

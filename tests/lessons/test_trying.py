@@ -6,8 +6,20 @@ import pytest
 
 from kit import Player
 from kit.engine.registry import build
+from kit.engine.search import STUCK
 from kit.errors import BadInput
-from kit.lessons import attempt, barriers, finished, harms, meetings, to_epoch, without
+from kit.lessons import (
+    attempt,
+    barriers,
+    breaks,
+    finished,
+    harms,
+    hunt,
+    meetings,
+    predict,
+    to_epoch,
+    without,
+)
 from kit.lessons.stills import still
 
 
@@ -75,3 +87,21 @@ def test_a_barrier_is_counted_as_the_variant_has_it() -> None:
     rows = barriers(*(to_epoch(player, 2) for player in players)).rows
     assert [row[3] for row in rows] == ["all", "dc1", "dc2"]
     assert rows[0][4].startswith("3 of ")
+
+
+def test_a_right_name_of_a_hunt_stays() -> None:
+    """Going on with guesses loses nothing; a wrong name gives way to the next."""
+    hunted = hunt(1)
+    right = hunted._variants[0].missing.id
+    first, other, *_ = [each.id for each in hunted.suspected(1) if each.id != right]
+    for word, kept in ((first, first), (other, other), (right, right), (first, right)):
+        assert hunted.accuse(1, word).passed is (word == right)
+        assert hunted.said[1] == kept
+    assert hunted.accusations == 4
+
+
+def test_a_run_into_a_dead_end_is_an_answer() -> None:
+    """What breaks first may be no property: nothing is possible any more."""
+    posed = predict(Player("topology", controls=False), breaks, "S-53").with_answer()
+    assert f"Answer: {STUCK}" in repr(posed)
+    assert repr(posed).rstrip().endswith(f"{STUCK}.")

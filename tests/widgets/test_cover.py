@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from msgspec import to_builtins
 from playwright.sync_api import Browser, Page, expect
 
 from kit.engine.registry import build, entries
@@ -108,6 +109,25 @@ def test_a_cover_tells_whether_the_run_breaks_a_promise() -> None:
     assert "Watch what happens." in whole.html(0)
 
 
+def test_a_cover_tells_of_no_other_run() -> None:
+    """What a story says of itself is not said of a run under other rules."""
+    timeline = open_file(file_named("tcm/bootstrap"))
+    premise = "X joins at token 150 in four epochs."
+    assert premise in timeline.premise
+    assert premise in covered(timeline)
+    given = to_builtins(timeline.model.parameters)
+    timeline.switch(build("tcm", given, off=("write-before-read",)))
+    while not timeline.breaches(timeline.tip) and timeline.forward() is not None:
+        pass
+    assert timeline.breaches(timeline.tip)
+    alone = Timeline.along(timeline.here, timeline.actions(timeline.tip))
+    alone.tell(timeline.story, timeline.premise)
+    for told in (covered(timeline), covered(alone)):
+        assert "This story breaks no promise." not in told
+    assert premise not in covered(timeline)
+    assert "Watch what happens." in covered(alone)
+
+
 @pytest.mark.browser
 def test_a_story_begins_with_two_ways_to_go_on(desk: MakeDesk) -> None:
     """One steps, or closes the card; the first frame shows it again."""
@@ -123,6 +143,10 @@ def test_a_story_begins_with_two_ways_to_go_on(desk: MakeDesk) -> None:
     assert page.is_visible(COVER)
     page.keyboard.press("Escape")
     assert not page.is_visible(COVER)
+    page.keyboard.press("Home")
+    assert page.is_visible(COVER)
+    page.keyboard.press("a")
+    expect(page.locator(".kp-cover")).to_be_hidden()  # what can happen opens in its place
     assert table.errors == []
 
 

@@ -127,7 +127,9 @@ def test_a_rack_too_many_rolls_a_join_back() -> None:
     given = {"operations": ("join D",), "rf": 3, "lag": False}
     timeline = played(**given, racks=(*THREE, "dc1/r4"))
     assert ended(timeline) == ([(True, True)], ["normal"] * 3 + ["left"])
-    assert "cannot finish the task “assign_tokens”: dc1 would have 4 racks for 3 replicas" in told(timeline)
+    assert "cannot finish the task “assign_tokens”: dc1 would have 4 racks for 3 replicas" in told(
+        timeline
+    )
     assert ended(played(**given, racks=(*THREE, "dc1/r2")))[1][3] == "normal"
     zero = played(**{**given, "operations": ("join D --zero-token",)}, racks=(*THREE, "dc1/r4"))
     assert ended(zero)[1][3] == "normal"
