@@ -81,11 +81,20 @@ class CommandReply(Struct, frozen=True):
 
 
 class CheckedStep(Struct, frozen=True):
-    """A step of the procedure: ``done`` as the run tells, or a mark of what was only read."""
+    """A step of the procedure: ``done`` as the run tells, or a mark of what was only read.
+
+    ``missed``: it was not done, and can no longer be done.
+    """
 
     name: str
     what: str
     done: bool
+    missed: bool = False
+
+    @property
+    def text(self) -> str:
+        """What to do, and that it is too late for it."""
+        return say("{what} (no longer possible)", what=self.what) if self.missed else self.what
 
 
 def procedure(
@@ -337,7 +346,7 @@ def refusal_line(refusal: Refusal) -> str:
 def checklist_lines(steps: Iterable[CheckedStep]) -> tuple[str, ...]:
     """The checklist as text."""
     signs = {True: "[x]", False: "[ ]"}
-    return tuple(f"{signs[step.done]} {step.name}: {step.what}" for step in steps)
+    return tuple(f"{signs[step.done]} {step.name}: {step.text}" for step in steps)
 
 
 def grade_lines(grade: Grade) -> tuple[str, ...]:
@@ -374,11 +383,15 @@ def _own_forms(drill: Drill) -> Iterator[Form]:
         return typed or [say("nothing has been typed yet")]
 
     def hinted(now: DrillMoment) -> Iterator[str]:
-        step = next((step for step in checklist(now) if not step.done), None)
-        if step is None:
-            yield say("every step of the procedure is done: grade shows what else counts")
-        else:
+        left = [step for step in checklist(now) if not step.done]
+        step = next((step for step in left if not step.missed), None)
+        if step is not None:
             yield say("next, {name}: {what}", name=step.name, what=step.what)
+        elif left:
+            missed = ", ".join(step.name for step in left)
+            yield say("every other step is done, and it is too late for {steps}", steps=missed)
+        else:
+            yield say("every step of the procedure is done: grade shows what else counts")
 
     checklist, grade = drill.kind.checklist, drill.kind.grade
     yield Form(HINT, say("the next step of the procedure"), prints(hinted), own=True)

@@ -29,7 +29,8 @@ LOOKING = (
 """How commands begin that change nothing by an operator's hand."""
 HAPPEN, WAIT = "happen ", "wait"
 """How those begin that are no operator's at all, and what lets the cluster go on."""
-NUMBER = re.compile(r"-?[0-9]+")
+UNQUOTED = re.compile(r"-?[0-9]+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+"""Values that CQL writes without quotes: numbers and UUIDs."""
 _WORD = re.compile(r"""'(?:[^']|'')*'|"[^"]*"|[=,;]|[^\s=,;'"]+""")
 _SLOT = re.compile(r"\{([a-z_]+)\}")
 _PART = re.compile(r"""\{[a-z_]+\}|'[^']*'|[=,;]|[^\s=,;]+""")
@@ -42,7 +43,7 @@ class Slot(Struct, frozen=True):
 
     ``about`` says it in a word or two. ``values`` gives the allowed texts of a moment; without it
     any text may stand there. ``many``: several, with commas between. ``quoted``: in quotes, unless
-    it is a number.
+    it is a number or a UUID.
     """
 
     about: str
@@ -171,7 +172,7 @@ class Grammar:
             named = _SLOT.fullmatch(part)
             slot = self.slots[named[1]] if named else None
             if slot and form.absent:  # whatever is asked for, the model has nothing like that
-                slot = Slot(slot.about)
+                slot = Slot(slot.about, many=slot.many)
             end, value = _taken(slot, part, words, at, moment)
             if value is None:
                 wanted = (part,) if slot is None else tuple(_values(slot, moment))
@@ -225,7 +226,7 @@ def _is_part(part: str, word: _Typed) -> bool:
 def _standing(slot: Slot, word: _Typed, known: Mapping[str, str] | None) -> str | None:
     """What a word says in a slot, of ``known`` values by their small letters; None: nothing."""
     if not word.quoted and (
-        word.text in MARKS or (slot.quoted and not NUMBER.fullmatch(word.text))
+        word.text in MARKS or (slot.quoted and not UNQUOTED.fullmatch(word.text))
     ):
         return None
     if known is None:

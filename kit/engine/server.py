@@ -55,6 +55,14 @@ class Command(Struct, frozen=True):
     own: bool = False
 
 
+SELECTS = ("SELECT", "", "select"), ("SELECT JSON", " as JSON", "select_json")
+PARTS_OF_TABLES = {
+    "": "read a system table of this node",
+    " WHERE {column} = {value}": "some rows of a system table",
+    " LIMIT {limit}": "the first rows of a system table",
+    " WHERE {column} = {value} LIMIT {limit}": "the first of some rows",
+}
+JOURNALS = "journalctl _COMM=scylla", f"journalctl -u {SERVER}"
 DC_SIZES = "{dc_size}", "{other_dc_size}", "{third_dc_size}"
 VOCABULARY = (
     Command("on {node}", "go to a machine", "on", own=True),
@@ -117,23 +125,11 @@ VOCABULARY = (
         "nodetool cms dumpdirectory --tokens", "all nodes and their tokens", "dumpdirectory_tokens"
     ),
     Command("firewall drop {addresses}", "all live nodes refuse these addresses", "drop", own=True),
-    Command(SELECT, "read a system table of this node", "select", offered=False),
-    Command(
-        f"{SELECT} WHERE {{column}} = {{value}}",
-        "some rows of a system table",
-        "select",
-        offered=False,
+    *(
+        Command(f"{select}{SELECT[6:]}{some}", about + form, answer, offered=False)
+        for select, form, answer in SELECTS
+        for some, about in PARTS_OF_TABLES.items()
     ),
-    Command(
-        f"{SELECT} LIMIT {{limit}}", "the first rows of a system table", "select", offered=False
-    ),
-    Command(
-        f"{SELECT} WHERE {{column}} = {{value}} LIMIT {{limit}}",
-        "the first of some rows",
-        "select",
-        False,
-    ),
-    Command(f"SELECT JSON{SELECT[6:]}", "a system table as JSON", "select_json", offered=False),
     *(
         each
         for word in ("restart", "stop", "start")
@@ -146,19 +142,29 @@ VOCABULARY = (
         f"grep {{pattern}} {LOG_FILE}", "lines of this node's log that contain these words", "grep"
     ),
     Command(f"cat {LOG_FILE}", "the whole log of this node", "grep"),
-    Command("journalctl _COMM=scylla", "the whole log of this node", "grep", offered=False),
-    Command(
-        "journalctl _COMM=scylla | grep {pattern}", "some lines of that log", "grep", offered=False
+    *(
+        Command(f"{journal}{search}", about, "grep", offered=False)
+        for journal in JOURNALS
+        for search, about in (
+            ("", "the whole log of this node"),
+            (" | grep {pattern}", "some lines of that log"),
+            (" -g {pattern}", "some lines of that log"),
+        )
     ),
-    Command(
-        "journalctl _COMM=scylla -g {pattern}", "some lines of that log", "grep", offered=False
-    ),
-    Command(f"journalctl -u {SERVER}", "the whole log of this node", "grep", offered=False),
     Command(f"cat {CONFIGURATION}", "the configuration of this node", "configuration"),
     Command("happen {event} {node}", "an event that no operator causes", "happen", own=True),
 )
 
 
+NEEDS = {
+    "grep": ("log", "this model does not include what servers log"),
+    "select": ("tables", "the model has no system tables"),
+    "select_json": ("tables", "the model has no system tables"),
+    "happen": ("events", "the model has nothing like that"),
+    **dict.fromkeys(("stop", "restart"), ("stops", "no server stops in this model")),
+    "start": ("starts", "no server starts in this model"),
+}
+"""What a method of ``Servers`` needs of a drill, and why a command is not there without it."""
 MOST_DIGITS = 20
 NOT_MODELLED = "not modelled here: "
 NO_TOKENS = "the model does not say which tokens a node owns"
@@ -456,7 +462,15 @@ class Servers:
         """Why the model has nothing of what a command is about; empty: the command is answered."""
         of = (why for words, why in self.lacks.items() if command.text.startswith(words))
         answered = command.text in self.does or (command.answer and hasattr(self, command.answer))
-        return next(of, "" if answered else "the model has nothing like that")
+        return next(of, self._missing(command) if answered else "the model has nothing like that")
+
+    def _missing(self, command: Command) -> str:
+        """Why the shared method of a command cannot answer here; a drill's own one always can."""
+        needed, why = NEEDS.get(command.answer, ("", ""))
+        is_shared = getattr(type(self), command.answer, None) is getattr(
+            Servers, command.answer, None
+        )
+        return why if needed and is_shared and not getattr(self, needed, ()) else ""
 
     def understood(self, *beginnings: str) -> tuple[Form, ...]:
         """The commands of the vocabulary that begin with these words, in this order.
@@ -470,10 +484,18 @@ class Servers:
             if each.text.startswith(words)
         )
 
+    def completed(self, *forms: Form) -> tuple[Form, ...]:
+        """These forms, and behind them all of the vocabulary that they do not have.
+
+        So no drill leaves unknown what another one understands.
+        """
+        typed = {form.text for form in forms}
+        return (*forms, *(self._form(each) for each in VOCABULARY if each.text not in typed))
+
     def _form(self, command: Command) -> Form:
         if why := self.absence(command):
             refuse = partial(self.refused, why=f"{NOT_MODELLED}{why}")
-            return Form(command.text, why, refuse, offered=False, absent=True)
+            return Form(command.text, why, refuse, False, command.own, absent=True)
         is_action = command.text in self.does or not command.answer
         acted = partial(self.acted, command=command.text)
         answer = acted if is_action else getattr(self, command.answer)
@@ -510,13 +532,14 @@ class Servers:
             "table": Slot("a system table", lambda now: tables),
             "columns": Slot("columns", lambda now: ("*", *names), many=True),
             "column": Slot("a column", lambda now: names),
-            "value": Slot("a value in quotes, or a number", quoted=True),
+            "value": Slot("a value in quotes, a number or a UUID", quoted=True),
             "limit": Slot("how many rows"),
             "size": Slot("a number", _numbers),
             **{each[1:-1]: Slot("such as dc1:3", self._dc_sizes) for each in DC_SIZES},
             "start": Slot("the first epoch"),
             "end": Slot("the last epoch"),
             "node_id": Slot("a node's number", _numbers),
+            "addresses": Slot("addresses", many=True),
             "operation": Slot("an operation", lambda now: self.operations),
             "sequence": Slot("its name in JMX", lambda now: self.operations.values()),
             **more,

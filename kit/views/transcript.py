@@ -104,7 +104,7 @@ def command_buttons(drill: Drill) -> Frag:
 
 def checklist_part(steps: Iterable[CheckedStep]) -> Frag:
     """The steps of the procedure, ticked by the run."""
-    return h("ul", [h("li", f"{SIGNS[s.done]} ", h("b", s.name), f": {s.what}") for s in steps])
+    return h("ul", [h("li", f"{SIGNS[s.done]} ", h("b", s.name), f": {s.text}") for s in steps])
 
 
 def grade_part(grade: Grade) -> Frag:

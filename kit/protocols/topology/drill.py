@@ -5,7 +5,7 @@ barrier drains such requests, so the operation waits. What a server's log says o
 Source: Topology over Raft, "Topology guards"; published ``global_token_metadata_barrier``.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -31,6 +31,7 @@ class BarrierServers(ClusterServers):
     """The servers of a cluster in which an operation waits."""
 
     stops, starts = act.CrashMember, act.RestartMember
+    does: Mapping[str, str] = {}
 
     def grep(self, now: DrillMoment, given: Given) -> CommandReply:
         """What the log of this node says of barriers now; that it was looked at is noted."""
@@ -98,7 +99,7 @@ def _looked_at(name: str) -> Callable[[DrillMoment], bool]:
     return lambda now: LOOKED + name in now.marks
 
 
-FORMS: tuple[Form, ...] = (
+FORMS = SERVERS.completed(
     *SERVERS.understood("on", "ssh", "nodetool status", "SELECT", "grep"),
     Form(f"cat {LOG_FILE}", "what the log says about barriers", SERVERS.grep),
     *SERVERS.understood("restart", "systemctl restart"),

@@ -152,7 +152,7 @@ def _truncating(table: str, about: str, kind: Any) -> tuple[Form, Form]:
 
 
 LOOK = "RECOVERY mode"
-FORMS: tuple[Form, ...] = (
+FORMS = SERVERS.completed(
     *SERVERS.understood("on", "ssh", "nodetool", "firewall"),
     SERVERS.reading("SELECT * FROM {table}", "read a system table of this node", columns=("*",)),
     *SERVERS.understood("SELECT"),
