@@ -153,10 +153,11 @@ class LostMajority(VotingModel[S]):
         """Whose id a node has persisted."""
         return f"id of {self.group_name(group)}" if group != NO_GROUP else "no group id"
 
-    def host(self, node: int, fresh: bool = False) -> ServerHost:
-        """The machine of a node; ``fresh``: the one that took the place of a dead node."""
-        at = node + REPLACING * fresh
-        return ServerHost(f"10.0.0.{FIRST_ADDRESS + at}", host_id(at), *self.places[node])
+    def host(self, node: int, replaced: int = 0) -> ServerHost:
+        """The machine of a node that was replaced so often."""
+        at = FIRST_ADDRESS + node + REPLACING * replaced
+        address = f"10.0.{at // 256}.{at % 256}"
+        return ServerHost(address, host_id(at - FIRST_ADDRESS), *self.places[node])
 
 
 def group_uuid(group: int) -> str:

@@ -38,9 +38,8 @@ def one_more_dies() -> list[str]:
 
 
 def typed_recovery() -> list[str]:
-    """Every line of the manual: also the restarts before anything is deleted."""
-    firewall, *rest = WHOLE["server"]
-    return [firewall, "restart A", "restart B", *rest]
+    """Every line of the manual."""
+    return list(WHOLE["server"])
 
 
 RIGHT: dict[str, Callable[[], Any]] = {

@@ -11,7 +11,8 @@ give no words. Table and routes are those of the published server, ``system.raft
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from itertools import pairwise
+from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
@@ -29,17 +30,17 @@ from kit.engine.drill import (
 from kit.engine.flows import ServerHost, as_uuid
 from kit.engine.forms import Form, Given, Slot
 from kit.engine.model import Model
-from kit.engine.server import CONFIGURATION, LOG_FILE, SELECT, NodeTable, Row
+from kit.engine.server import CONFIGURATION, LOG_FILE, NodeTable, Row
 from kit.engine.timeline import Moment, Timeline
 from kit.errors import Refused, are
-from kit.masks import majority, nodes_in, union
+from kit.masks import is_majority, majority, nodes_in, union
 from kit.protocols.recovery import facts
 from kit.protocols.recovery import recovery as act
 from kit.protocols.recovery.drill import lost_majority
 from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY, OLD, group_uuid
 from kit.protocols.recovery.recovering_cluster import LEAVES, RecoveryNode, RecoveryState
 from kit.protocols.recovery.recovery import LOG, MOST_CRASHES, Recovery
-from kit.protocols.recovery.rules.procedure import KEPT_STEPS, NEW_STEPS
+from kit.protocols.recovery.rules.procedure import KEPT_STEPS, NEW_STEPS, ProcedureStep
 from kit.protocols.topology.rules.machines import TRANSITION_STATE
 
 UPGRADED = "use_post_raft_procedures"
@@ -53,10 +54,24 @@ MISTAKES = ("isolation", "latest-index", "leader-first")
 # -- what was deleted, and what a node had before --------------------------------------------------
 
 
+Machines: TypeAlias = list[tuple[int, ServerHost]]
+"""The machines that a node had, the newest last; each with the first group that it could be in."""
+
+
+def all_machines(m: Recovery, run: Iterable[Moment]) -> tuple[Machines, ...]:
+    """Every machine of each node; another one for each time that it was replaced in the run."""
+    every: tuple[Machines, ...] = tuple([(OLD, m.host(at))] for at in range(len(m.names)))
+    for step in run:
+        if isinstance(step.action, act.Replace):
+            number = m.number(step.action.node)
+            fresh = m.host(number, len(every[number]))
+            every[number].append((step.state.nodes[number].group, fresh))
+    return every
+
+
 def machines(m: Recovery, run: Iterable[Moment]) -> tuple[ServerHost, ...]:
-    """Every machine, in the order of nodes; a new one where a dead node was replaced in the run."""
-    fresh = {step.action.node for step in run if isinstance(step.action, act.Replace)}
-    return tuple(m.host(number, name in fresh) for number, name in enumerate(m.names))
+    """The machine of each node; the newest where dead ones were replaced in the run."""
+    return tuple(each[-1][1] for each in all_machines(m, run))
 
 
 def mark(*words: object) -> str:
@@ -120,8 +135,10 @@ def _discovery(now: DrillMoment, number: int) -> Iterator[Row]:
 
 
 def _members(now: DrillMoment, group: int) -> Iterator[tuple[int, ServerHost]]:
-    everyone = machines(now.model, now.run)
-    return ((i, everyone[i]) for i in nodes_in(now.state.groups[group]))
+    """The members of a group, with the machines that they had in it."""
+    every = all_machines(now.model, now.run)
+    for at in nodes_in(now.state.groups[group]):
+        yield at, [host for first, host in every[at] if first <= group][-1]
 
 
 def _history(now: DrillMoment, number: int) -> Iterator[Row]:
@@ -158,16 +175,19 @@ def leaves(now: DrillMoment, at: int) -> bool:
 
 
 def _topology(now: DrillMoment, number: int) -> Iterator[Row]:
+    """The rows in the order of host ids; a machine that was replaced has left."""
     busy = now.state.is_under_way
-    for at, machine in enumerate(machines(now.model, now.run)):
-        removed = now.state.nodes[at].status == "removed"
+    every = all_machines(now.model, now.run)
+    hosts = [(host, at, host is each[-1][1]) for at, each in enumerate(every) for _, host in each]
+    for machine, at, is_last in sorted(hosts, key=lambda row: row[0].host_id):
+        left = not is_last or now.state.nodes[at].status == "removed"
         yield {
             "key": "topology",
             "host_id": machine.host_id,
             "datacenter": machine.dc,
             "rack": machine.rack,
-            "node_state": "left" if removed else LEAVES if leaves(now, at) else "normal",
-            "tokens": None if removed else [str(TOKENS_APART * (at + 1))],
+            "node_state": "left" if left else LEAVES if leaves(now, at) else "normal",
+            "tokens": None if left else [str(TOKENS_APART * (at + 1))],
             "transition_state": TRANSITION_STATE[now.state.operation].stored if busy else None,
             "version": 1,
             "fence_version": 1,
@@ -254,7 +274,8 @@ class RecoveryServers(lost_majority.LostServers):
         looked = ("looked who votes",) if given["table"] == "system.raft_state" else ()
         marks = now.marks | {*noted}
         wanted = {mark("read", i) for i in nodes_in(now.state.live)}
-        ready = noted and wanted <= marks and not now.state.indexes_read
+        able = isinstance(now.model.comes_to(now.state, act.Read()), RecoveryState)
+        ready = noted and wanted <= marks and able  # a read itself is never refused
         ids = (
             r["value"] for r in answer.rows if "value" in answer.columns and r["key"] == GROUP_ID
         )
@@ -450,14 +471,11 @@ SLOTS = SERVERS.slots(
     raft_table=Slot("a table", lambda now: [f"system.{name}" for name in RAFT_TABLES]),
     group_id=Slot("a group's id", lambda now: [*map(group_uuid, range(len(now.state.groups)))]),
 )
-FORMS: tuple[Form, ...] = (
+FORMS = SERVERS.completed(
     *SERVERS.understood("on", "ssh", "nodetool", "firewall"),
     SERVERS.reading(COMMIT_INDEX, "read this node's commit index",
                     columns=("commit_idx", "group_id"), table="system.raft"),
     *SERVERS.understood("SELECT"),
-    Form(f"{SELECT} WHERE {{column}} = {{group_id}}", "read a group's rows",
-         lambda now, given: SERVERS.select(now, {**given, "value": given["group_id"]}),
-         offered=False),
     SERVERS.reading(THE_ID, "read the id of group 0",
                     columns=("value",), table="system.scylla_local", column="key", value=GROUP_ID),
     Form(TRUNCATE, "delete the discovery state", TRUNCATED),
@@ -495,8 +513,20 @@ OPERATORS = (*Recovery(edition="server").procedure, act.Replace, act.Crash)
 """Steps of an operator; who stops a node is told apart from a crash by nothing in the model."""
 
 
+FIRST_RESTART = "rolling restart"
 NEEDLESS = (act.Choose, act.DeleteId, act.SetOption)
 """What begins a recovery; reading and a firewall harm nobody."""
+
+
+def has_majority(s: RecoveryState) -> bool:
+    """Whether the old group can go on: it is not given up, and most of its voters can run in it."""
+    able = s.where(lambda n: n.takes_part and OLD in (n.group, n.group_id))
+    return s.abandoned == NO_GROUP and is_majority(able, s.voters_of(OLD))
+
+
+def steps_of(m: Recovery, s: RecoveryState) -> tuple[ProcedureStep, ...]:
+    """The steps of the procedure; a recovery that was begun without need is to be ended, too."""
+    return KEPT_STEPS if m.majority_lives and has_majority(s) else NEW_STEPS[m.edition]
 
 
 def grade(now: DrillMoment) -> Grade:
@@ -513,8 +543,11 @@ def grade(now: DrillMoment) -> Grade:
         if not row.is_known and row.group
     )
     whole = "all live nodes run in one group, and nothing is left of any other group"
-    began = (step.action for step in now.run if isinstance(step.action, NEEDLESS))
-    needless = [f"a majority of the voters was alive: no need to {m.verb(each)}" for each in began]
+    needless = [
+        f"a majority of the voters was alive: no need to {m.label(before.state, step.action)}"
+        for before, step in pairwise(now.run)
+        if isinstance(step.action, NEEDLESS) and has_majority(before.state)
+    ]
     kept = judged("no needless recovery", needless[:1], "the group that had a majority carried on")
     used = sum(isinstance(step.action, OPERATORS) for step in now.run)
     return Grade(
@@ -559,9 +592,12 @@ def _looked_at(now: DrillMoment) -> Iterator[GradeRow]:
 
 
 def procedure_length(m: Recovery) -> int:
-    """How many steps the procedure has in its order, with a stop before each restart."""
+    """How many steps the procedure has in its order, with a stop before each restart.
+
+    The first rolling restart changes nothing in the model, which does not suggest it.
+    """
     timeline = Timeline(Recovery(replace(m.parameters, choose_again=False)))
-    stops = 0
+    stops = 2 * len(restarted_first(m))
     while (action := timeline.suggest()) is not None:
         up = isinstance(action, act.Restart)
         stops += up and timeline.state.nodes[m.number(action.node)].status == "up"
@@ -569,14 +605,27 @@ def procedure_length(m: Recovery) -> int:
     return len(timeline.path()) - 1 + stops
 
 
+def restarted_first(m: Recovery) -> tuple[str, ...]:
+    """The nodes that the procedure restarts before anything is deleted; none in some editions."""
+    start = m.start()
+    asks = any(step.name == FIRST_RESTART for step in steps_of(m, start))
+    return m.named(start.live) if asks else ()
+
+
 def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:
     """The steps of the edition; those that leave nothing behind by the marks of who looked."""
-    m: Recovery = now.model
-    leader = m.names[now.state.leader] if now.state.leader != NOBODY else "the recovery leader"
+    m, s = now.model, now.state
+    leader = m.names[s.leader] if s.leader != NOBODY else "the recovery leader"
     words = {"dead": lost_majority.ever_dead(now), "leader": leader, "order": "in any order"}
+    wrong = {"choose": {"leader": f"not {leader}"}} if _chosen_ill(now) else {}
     return tuple(
-        CheckedStep(step.name, step.what.format(**words), DONE[step.name](now.state, now))
-        for step in (KEPT_STEPS if m.majority_lives else NEW_STEPS[m.edition])
+        CheckedStep(
+            step.name,
+            step.what.format(**words | wrong.get(step.name, {})),
+            done := DONE[step.name](s, now),
+            not done and MISSED.get(step.name, _never)(s, now),
+        )
+        for step in steps_of(m, s)
     )
 
 
@@ -589,25 +638,44 @@ def _each(holds: Callable[[RecoveryNode, RecoveryState], bool]) -> Done:
 
 
 def _was_together(now: DrillMoment) -> bool:
-    return any(step.state.is_together for step in now.run)
+    """Whether all nodes that are counted on once ran in a new group."""
+    return any(step.state.is_together and step.state.new_group > OLD for step in now.run)
 
 
 DONE: dict[str, Done] = {
     "voters": lambda s, now: "looked who votes" in now.marks,
     "isolate": lambda s, now: s.isolated,
-    "rolling restart": lambda s, now: _restarted_first(now),
+    FIRST_RESTART: lambda s, now: _restarted_first(now),
     "note id": lambda s, now: mark("noted", group_uuid(s.abandoned)) in now.marks,
     "read": lambda s, now: s.indexes_read,
     "delete": _each(lambda n, s: not OLD <= n.group_id <= s.abandoned),
-    "choose": lambda s, now: s.leader != NOBODY,
+    "choose": lambda s, now: s.leader != NOBODY and not _chosen_ill(now),
     "set": _each(lambda n, s: n.option == s.leader != NOBODY or n.group > s.abandoned),
-    "restart leader": lambda s, now: any(step.state.new_group != NO_GROUP for step in now.run),
+    "restart leader": lambda s, now: any(step.state.new_group > OLD for step in now.run),
     "restart others": lambda s, now: _was_together(now),
     "check": lambda s, now: _checked(now),
     "replace": lambda s, now: not s.dead,
     "unset": lambda s, now: _was_together(now) and all(n.option == NOBODY for n in s.nodes),
     "clean": _each(lambda n, s: not n.old_rows),
 }
+MISSED: dict[str, Done] = {
+    FIRST_RESTART: lambda s, now: any(isinstance(step.action, act.DeleteId) for step in now.run),
+    "note id": lambda s, now: not any(n.takes_part and n.group_id == s.abandoned for n in s.nodes),
+    "read": lambda s, now: any(n.takes_part and not n.old_rows for n in s.nodes),
+    "choose": lambda s, now: not now.model.eligible(s),
+}
+"""When it is too late for a step that was not done; other steps can be done at any time."""
+
+
+def _never(s: RecoveryState, now: DrillMoment) -> bool:
+    return False
+
+
+def _chosen_ill(now: DrillMoment) -> bool:
+    """Whether the leader was chosen against a rule that an operator may break in a drill."""
+    guarded = Recovery(now.model.parameters)
+    chosen = [(a.state, b.action) for a, b in pairwise(now.run) if isinstance(b.action, act.Choose)]
+    return bool(chosen) and guarded.refusal(*chosen[-1]) is not None
 
 
 def _checked(now: DrillMoment) -> bool:
@@ -745,6 +813,8 @@ def procedure_lines(kind: DrillKind, model: Model[Any, Any]) -> tuple[str, ...]:
             drill.timeline.do(action)
         apart = not drill.timeline.state.is_together
         enter(typed_out(drill.now, action))
+        if isinstance(action, act.Isolate):
+            enter(f"restart {name}" for name in restarted_first(guarded))
         if apart and drill.timeline.state.is_together and parameters.edition == "server":
             enter(_on_each(drill.now, f"grep 'group id' {LOG_FILE}"))
     return tuple(lines)

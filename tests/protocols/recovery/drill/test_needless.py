@@ -23,11 +23,11 @@ WALKS = [
     ([*LOOK, *REPLACE], True, "the group that had a majority carried on"),
     ([*FENCE, *READ, *LOOK, *removal(*DEAD)], True, "the group that had a majority carried on"),
     (LOOK, False, "dead, but neither removed nor replaced: C, D"),
-    (RECOVERY, False, "a majority of the voters was alive: no need to delete A"),
+    (RECOVERY, False, "a majority of the voters was alive: no need to delete the group id of A"),
     (
         [*READ, *DELETE[:3], "restart A"],
         False,
-        "a majority of the voters was alive: no need to delete A",
+        "a majority of the voters was alive: no need to delete the group id of A",
     ),
     (
         [*READ, *lead()[:2], *removal(*DEAD)],
@@ -62,6 +62,31 @@ def test_the_checklist_is_short() -> None:
     """To look who votes, and to remove or replace the dead."""
     done = [(step.name, step.done) for step in drill(*LOOK).checklist()]
     assert done == [("voters", True), ("replace", False)]
+
+
+HALF = [*FENCE, *READ, *DELETE, *lead(), "restart B"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "then"),
+    [
+        (LOOK, "replace"),
+        ([*LOOK, "stop A"], "replace"),
+        ([*LOOK, *READ, *DELETE[:3]], "replace"),
+        (HALF, "restart others"),
+        ([*HALF, "restart A"], "check"),
+        (["happen die A", "on B"], "isolate"),
+    ],
+)
+def test_what_was_begun_is_to_be_ended(lines: list[str], then: str) -> None:
+    """Once the old group cannot go on the steps of a recovery are next, and not a removal."""
+    assert drill(*lines).enter("hint").lines[0].startswith(f"next, {then}: ")
+
+
+def test_a_recovery_of_a_majority_that_died_is_not_without_need() -> None:
+    """A dies as well: only then is an id deleted."""
+    rows = drill("happen die A", "on B", *READ[2:], *DELETE[3:]).grade().rows
+    assert [row.holds for row in rows if row.name == "no needless recovery"] == [True]
 
 
 def test_the_key_types_removals_only() -> None:

@@ -12,7 +12,7 @@ from kit.engine.drill import Drill, open_drill
 from kit.operators.importers.dumps import parse_json_rows
 from kit.operators.importers.nodetool import parse_status_text
 from kit.operators.importers.system_tables import parse_topology
-from kit.protocols.recovery.drill.recovery import commit_index, machines, raft_groups
+from kit.protocols.recovery.drill.recovery import all_machines, commit_index, machines, raft_groups
 from kit.protocols.recovery.lost_majority import NO_GROUP, group_uuid
 from kit.protocols.recovery.recovering_cluster import RecoveryState
 from kit.protocols.recovery.recovery import Recovery
@@ -101,8 +101,9 @@ def test_tables_are_read_back(edition: str, choices: list[int]) -> None:
     now = drill.now
     states = {row["host_id"]: row["node_state"] for row in parse_topology(text, "dump").rows}
     assert states == {
-        each.host_id: _row_state(now.model, now.state, at)
-        for at, each in enumerate(machines(now.model, now.run))
+        host.host_id: _row_state(now.model, now.state, at) if host is each[-1][1] else "left"
+        for at, each in enumerate(all_machines(now.model, now.run))
+        for _, host in each
     }
     number = now.model.names.index(drill.place)
     raft = parse_json_rows(printed(drill, "SELECT JSON * FROM system.raft;"), "dump")
@@ -204,3 +205,38 @@ def test_the_log_tells_why_a_start_fails_or_changes_nothing() -> None:
     begun = [*ISOLATE, *READ, *DELETE, *lead("B", "B"), "restart B", "restart A", "on A"]
     [line] = walked("server", *begun, told).transcript[-1].lines
     assert line.startswith("raft_group0 - neither a group id nor recovery_leader: refuses to start")
+
+
+def test_a_replaced_machine_stays_in_its_old_group_and_as_left() -> None:
+    """The newcomer is a member of the new group alone, with a row beside that of the dead node."""
+    c, d, e = map(host, "CDE")
+    replacing = f"new-node --replace-node-first-boot {e} --ignore-dead-nodes-for-replace {c}, {d}"
+    begun = [*ISOLATE, *READ, *DELETE, *lead(), "restart B", "restart A", replacing, "on A"]
+    drill = walked("server", *begun, "SELECT JSON * FROM system.raft_snapshot_config")
+    members: dict[str, list[str]] = {}
+    for _, row in parse_json_rows("\n".join(drill.transcript[-1].lines), "dump"):
+        members.setdefault(row["group_id"], []).append(row["server_id"])
+    fresh = "00000072-0000-4000-8000-000000000072"
+    assert members == {
+        group_uuid(0): [host(name) for name in "ABCDE"],
+        group_uuid(1): [host("A"), host("B"), fresh],
+    }
+    table = parse_topology(printed(drill, "SELECT JSON * FROM system.topology"), "dump")
+    rows = {row["host_id"]: (row["node_state"], row["tokens"]) for row in table.rows}
+    assert rows[e] == ("left", None)
+    assert rows[fresh] == ("normal", (500,))
+    assert [*rows] == sorted(rows)
+
+
+@pytest.mark.parametrize(
+    "rest", ["WHERE group_id = {id}", "WHERE group_id = {id} LIMIT 2", "LIMIT 2"]
+)
+def test_json_takes_the_same_parts_of_a_table(rest: str) -> None:
+    """The rows that the plain statement has, as ``OPERATORS.md`` prints it for the voters."""
+    columns, table = "group_id, disposition, server_id, can_vote", "system.raft_state"
+    some = f"{columns} FROM {table} {rest.format(id=GROUP)}"
+    plain, as_json = walked("documents", f"SELECT {some};", f"SELECT JSON {some};").transcript
+    assert not as_json.error
+    assert plain.lines[-1] == as_json.lines[-1] == ("(2 rows)" if "LIMIT" in rest else "(5 rows)")
+    rows = [row for _, row in parse_json_rows("\n".join(as_json.lines), "dump")]
+    assert {row["group_id"] for row in rows} == {GROUP}

@@ -81,6 +81,17 @@ def test_only_a_node_that_lives_has_a_maintenance_mode() -> None:
     assert not drill.enter("SELECT * FROM system.raft;").error
 
 
+def test_reading_is_no_error_while_a_node_is_in_maintenance() -> None:
+    """Both indexes are read, and the model's step is taken once all live nodes are up."""
+    index = "SELECT commit_idx, group_id FROM system.raft"
+    begun = ["happen crash B", "on B", "start B --maintenance-mode", index, "on A", index]
+    drill = walked("documents", *begun)
+    assert errors(drill) == []
+    assert not drill.timeline.state.indexes_read
+    drill.enter("start B")
+    assert drill.enter(index).said == ("The operator reads commit_idx on every live node.",)
+
+
 REAL = {"nodetool", "select", "truncate", "delete", "update", "grep", "cat", "ssh", "systemctl"}
 REAL |= {"journalctl", "curl"}
 ROUTES = {"get", "post"}  # the published server's

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.drill import Drill
+from kit.engine.drill import Drill, checklist_lines
 from tests.drills import errors, failed, replayed
 from tests.protocols.recovery.drill.walks import (
     CLEAN,
@@ -12,6 +12,7 @@ from tests.protocols.recovery.drill.walks import (
     DELETE,
     DELETE_HERE,
     DRILL,
+    FIRST_RESTARTS,
     ISOLATE,
     LOOK,
     NOTE,
@@ -29,19 +30,76 @@ from tests.protocols.recovery.drill.wrong_walks import BEGUN, WRONG
 @pytest.mark.spec("G-026")
 @pytest.mark.parametrize("edition", WHOLE)
 def test_the_whole_procedure_passes(edition: str) -> None:
-    """Each step is ticked but the restart that changes nothing, and nothing was refused."""
+    """Each step is ticked, nothing was refused, and it took as many steps as there are."""
     drill = walked(edition, *WHOLE[edition])
     assert errors(drill) == []
     assert failed(drill) == {}
     assert drill.grade().passed
-    left = [step.name for step in drill.checklist() if not step.done]
-    assert left == ([] if edition == "documents" else ["rolling restart"])
+    assert [step.name for step in drill.checklist() if not step.done] == []
+    [steps] = [row.why for row in drill.grade().rows if row.name == "steps"]
+    taken, needed = (int(word) for word in steps.split() if word.isdecimal())
+    assert taken == needed
 
 
 def test_a_rolling_restart_first_is_ticked() -> None:
     """In the manual's order live nodes are restarted before anything is deleted."""
     drill = walked("server", "restart A", "restart B")
     assert {step.name: step.done for step in drill.checklist()}["rolling restart"]
+
+
+# what is typed -> the steps that it is too late for, what comes next
+TOO_LATE: list[tuple[list[str], list[str], str]] = [
+    ([], [], "isolate"),
+    ([*ISOLATE, *NOTE, *READ, *DELETE[:3]], ["rolling restart"], "choose"),
+    ([*ISOLATE, *READ, *DELETE], ["rolling restart", "note id"], "choose"),
+    (
+        [*ISOLATE, "restart A", "restart B", *NOTE, *READ, *DELETE, *lead("A")],
+        [],
+        "choose",
+    ),
+    (
+        [*ISOLATE, "restart A", "restart B", *NOTE, *READ, *DELETE, *lead("A"), "restart A"],
+        ["choose"],
+        "restart others",
+    ),
+    (
+        [*ISOLATE, *NOTE, *READ, *DELETE, *lead(), "restart B"],
+        ["rolling restart"],
+        "restart others",
+    ),
+]
+
+
+@pytest.mark.parametrize(("lines", "missed", "then"), TOO_LATE)
+def test_a_step_that_it_is_too_late_for_is_not_the_next(
+    lines: list[str], missed: list[str], then: str
+) -> None:
+    """It stays without a tick and says so; the hint goes on with what can be done."""
+    drill = walked("server", *lines)
+    assert [step.name for step in drill.checklist() if step.missed] == missed
+    marked = [line for line in checklist_lines(drill.checklist()) if "no longer possible" in line]
+    assert len(marked) == len(missed)
+    assert drill.enter("hint").lines[0].startswith(f"next, {then}: ")
+
+
+def test_a_walk_that_left_out_a_step_is_told_so_in_the_end() -> None:
+    """All others are done: nothing is next."""
+    left_out = WHOLE["server"][len(ISOLATE + FIRST_RESTARTS) :]
+    [said] = walked("server", *ISOLATE, *left_out).enter("hint").lines
+    assert said == "every other step is done, and it is too late for rolling restart"
+
+
+def test_a_leader_that_knows_less_is_no_tick() -> None:
+    """A has index 10 and B 11; a leader that is corrected in time has its tick."""
+
+    def ticked(*lines: str) -> tuple[bool, str]:
+        [step] = [each for each in walked("documents", *lines).checklist() if each.name == "choose"]
+        return step.done, step.what.rpartition(": ")[2]
+
+    begun = [*ISOLATE, *DELETE, *READ]
+    assert ticked(*begun) == (False, "the recovery leader")
+    assert ticked(*begun, *lead("A")) == (False, "not A")
+    assert ticked(*begun, *lead("A"), *lead("B")) == (True, "B")
 
 
 LOOKED = [*ISOLATE, *NOTE, *READ, *DELETE, *lead(), *RESTARTS]

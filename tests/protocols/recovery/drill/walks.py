@@ -59,12 +59,13 @@ TABLES = ("raft", "raft_snapshots", "raft_snapshot_config")
 CLEAN_HERE = tuple(f"DELETE FROM system.{name} WHERE group_id = {GROUP};" for name in TABLES)
 CLEAN = on_each(*CLEAN_HERE)
 RESTARTS = ["restart B", "restart A"]
+FIRST_RESTARTS = ["restart A", "restart B"]
 NOTE = ["SELECT value FROM system.scylla_local WHERE key = 'raft_group0_id';"]
 LOOK = on_each("grep 'group id' /var/log/scylla.log")
 WHOLE = {
     "documents": [*ISOLATE, *DELETE, *READ, *lead(), *RESTARTS, *removal(*DEAD), *CLEAN],
     "server": [
-        *(*ISOLATE, *NOTE, *READ, *DELETE, *lead(), *RESTARTS),
+        *(*ISOLATE, *FIRST_RESTARTS, *NOTE, *READ, *DELETE, *lead(), *RESTARTS),
         *(*LOOK, *removal(*DEAD), *UNSET, *CLEAN),
     ],
 }
