@@ -89,6 +89,11 @@ def stored_group(now: DrillMoment, number: int) -> int:
     return node.group_id if node.group_id != NO_GROUP else node.group
 
 
+def last_given_up(s: RecoveryState) -> int:
+    """The newest group that is given up; the old one is, once a recovery begins."""
+    return max(OLD, s.abandoned)
+
+
 def former_groups(now: DrillMoment, number: int) -> list[int]:
     """The groups that a node had the id of in the run, and has no more."""
     present = now.state.nodes[number].group_id
@@ -352,7 +357,7 @@ def half_of_deletion(half: str, other: str) -> Callable[[DrillMoment, Given], Co
     def answer(now: DrillMoment, given: Given) -> CommandReply:
         number = SERVERS.answering(now, "cqlsh")
         group = stored_group(now, number)
-        if group > max(OLD, now.state.abandoned):
+        if group > last_given_up(now.state):
             called = now.model.group_name(group)
             raise Refused(f"{called} is not given up: set another recovery leader first")
         action = act.DeleteId(now.place)
@@ -646,11 +651,11 @@ DONE: dict[str, Done] = {
     "voters": lambda s, now: "looked who votes" in now.marks,
     "isolate": lambda s, now: s.isolated,
     FIRST_RESTART: lambda s, now: _restarted_first(now),
-    "note id": lambda s, now: mark("noted", group_uuid(s.abandoned)) in now.marks,
+    "note id": lambda s, now: mark("noted", group_uuid(last_given_up(s))) in now.marks,
     "read": lambda s, now: s.indexes_read,
-    "delete": _each(lambda n, s: not OLD <= n.group_id <= s.abandoned),
+    "delete": _each(lambda n, s: not OLD <= n.group_id <= last_given_up(s)),
     "choose": lambda s, now: s.leader != NOBODY and not _chosen_ill(now),
-    "set": _each(lambda n, s: n.option == s.leader != NOBODY or n.group > s.abandoned),
+    "set": _each(lambda n, s: n.option == s.leader != NOBODY or n.group > last_given_up(s)),
     "restart leader": lambda s, now: any(step.state.new_group > OLD for step in now.run),
     "restart others": lambda s, now: _was_together(now),
     "check": lambda s, now: _checked(now),
@@ -660,7 +665,7 @@ DONE: dict[str, Done] = {
 }
 MISSED: dict[str, Done] = {
     FIRST_RESTART: lambda s, now: any(isinstance(step.action, act.DeleteId) for step in now.run),
-    "note id": lambda s, now: not any(n.takes_part and n.group_id == s.abandoned for n in s.nodes),
+    "note id": lambda s, now: not s.live & s.where(lambda n: n.group_id == last_given_up(s)),
     "read": lambda s, now: any(n.takes_part and not n.old_rows for n in s.nodes),
     "choose": lambda s, now: not now.model.eligible(s),
 }

@@ -83,6 +83,11 @@ def test_what_was_begun_is_to_be_ended(lines: list[str], then: str) -> None:
     assert drill(*lines).enter("hint").lines[0].startswith(f"next, {then}: ")
 
 
+def test_nothing_of_a_recovery_is_ticked_before_it_begins() -> None:
+    """The majority dies in the drill, and nobody has done anything yet."""
+    assert [step.name for step in drill("happen die A", "on B").checklist() if step.done] == []
+
+
 def test_a_recovery_of_a_majority_that_died_is_not_without_need() -> None:
     """A dies as well: only then is an id deleted."""
     rows = drill("happen die A", "on B", *READ[2:], *DELETE[3:]).grade().rows
