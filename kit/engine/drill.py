@@ -99,11 +99,20 @@ class CheckedStep(Struct, frozen=True):
 
 def procedure(
     steps: Mapping[str, tuple[str, Callable[[DrillMoment], bool]]],
+    too_late: Mapping[str, Callable[[DrillMoment], bool]] = {},
 ) -> Callable[[DrillMoment], tuple[CheckedStep, ...]]:
-    """The checklist of steps that say, by their names, what is to be done, and know if it is."""
-    return lambda now: tuple(
-        CheckedStep(name, what, is_done(now)) for name, (what, is_done) in steps.items()
-    )
+    """The checklist of steps that say, by their names, what is to be done, and know if it is.
+
+    ``too_late`` knows of some of them whether they can no longer be done.
+    """
+
+    def checked(now: DrillMoment) -> Iterator[CheckedStep]:
+        for name, (what, is_done) in steps.items():
+            done = is_done(now)
+            missed = not done and name in too_late and too_late[name](now)
+            yield CheckedStep(name, what, done, missed)
+
+    return lambda now: tuple(checked(now))
 
 
 class GradeRow(Struct, frozen=True):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kit.engine.cassandra import MetadataServers
-from kit.engine.drill import CommandReply, DrillMoment, done
+from kit.engine.drill import CommandReply, DrillMoment, done, drills, open_drill
 from kit.engine.family import server_places
 from kit.engine.forms import Grammar
 from kit.engine.registry import build
@@ -474,3 +474,25 @@ def test_a_dumped_log_names_nodes_as_the_published_one(
     now = DrillMoment(timeline.model, tuple(timeline.moments), "A")
     log = parse_metadata("\n".join(typed(servers(timeline), now, "nodetool cms dumplog")), "log")
     assert {each.epoch: each.node for each in log.rows if each.node} == nodes
+
+
+MODELS_OF_SCYLLA = {"raft_upgrade", "topology_upgrade", "topology", "recovery", "recovery_mode"}
+LOOKS = (
+    "journalctl -u scylla-server",
+    "journalctl -u scylla-server | grep barrier",
+    "journalctl _COMM=scylla -g barrier",
+    "cat /var/log/scylla.log",
+    "nodetool cms describe",
+)
+
+
+@pytest.mark.parametrize(
+    "name", [each for each in drills() if each.partition("/")[0] in MODELS_OF_SCYLLA]
+)
+def test_a_drill_knows_every_word_of_the_vocabulary(name: str) -> None:
+    """What its model has nothing of says so, and is no unknown word."""
+    under_way = open_drill(name)
+    assert {each.text for each in VOCABULARY} <= {form.text for form in under_way.grammar.forms}
+    for line in LOOKS:
+        error = under_way.enter(line).error
+        assert not error or error.startswith("not modelled here: "), line

@@ -29,7 +29,12 @@ FAMILY = Family(
     },
     drills={
         "raft_upgrade": "drill.raft_upgrade:DRILL",
+        "raft_upgrade/new-cluster": "drill.raft_upgrade:NEW_CLUSTER",
+        "raft_upgrade/node-dies-halfway": "drill.raft_upgrade:NODE_DIES",
+        "raft_upgrade/schema-never-agrees": "drill.raft_upgrade:NEVER_AGREES",
         "topology_upgrade": "drill.topology_upgrade:DRILL",
+        "topology_upgrade/coordinator-dies-halfway": "drill.topology_upgrade:HEIR",
+        "topology_upgrade/joined-in-the-old-way": "drill.topology_upgrade:OLD_WAY",
     },
     tasks=("lessons",),
     searches=(

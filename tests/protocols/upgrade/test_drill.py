@@ -15,7 +15,7 @@ from kit.masks import nodes_in
 from kit.operators.importers.nodetool import parse_status_text
 from kit.protocols.upgrade.drill.raft_upgrade import OPTION, QUERY, host
 from kit.widgets import DrillBoard
-from tests.drills import failed, printed, replayed, typed
+from tests.drills import errors, failed, printed, replayed, typed
 from tests.examples import examples
 from tests.widgets.drilling import DrillDesk
 
@@ -123,6 +123,7 @@ def test_the_option_is_for_good() -> None:
         ("reboot", "command: got 'reboot'; allowed: a command of this drill"),
         ("nodetool", "nodetool: got 'nothing'; allowed: one of describecluster, status"),
         ("nodetool removenode " + "0" * 8, "nodetool: got 'removenode'"),
+        ("firewall drop 127.90.69.3", "not modelled here"),
         ("restart Z", "restart: got 'Z'; allowed: a node: one of A, B, C"),
         (f"edit {CONFIGURATION} {OPTION}:", "got 'nothing'; allowed: one of false, true"),
         ("SELECT * FROM system.topology", "got 'system.topology'"),
@@ -193,11 +194,78 @@ def test_it_is_walked_in_a_browser_by_keyboard(browser: Browser, tmp_path: Path)
     context.close()
 
 
+EACH_VERSION = on_each("nodetool describecluster")
+EACH_ROW = on_each("SELECT * FROM system.scylla_local")
+STATUS, LOG = "nodetool status", f"cat {LOG_FILE}"
+# the story, what is typed -> what does not hold, what comes next (empty: nothing)
+STORIES: list[tuple[str, list[str], set[str], str]] = [
+    ("new-cluster", [], {"Raft in use", "one schema"}, "start"),
+    ("new-cluster", [*EACH_VERSION[:2]], {"Raft in use", "one schema"}, "start"),
+    ("new-cluster", ["start C"], set(), "compare"),
+    ("new-cluster", ["start C", *EACH_VERSION, *EACH_ROW], set(), ""),
+    ("schema-never-agrees", [], {"versions compared"}, "compare"),
+    ("schema-never-agrees", EACH_VERSION[:4], {"versions compared"}, "compare"),
+    ("schema-never-agrees", EACH_VERSION, set(), ""),
+    ("schema-never-agrees", [*EACH_VERSION, ON, "restart A"], set(), ""),
+    ("node-dies-halfway", [], {"cause known"}, "status"),
+    ("node-dies-halfway", [STATUS], {"cause known"}, "log"),
+    ("node-dies-halfway", [STATUS, "on B", LOG], set(), ""),
+]
+
+
+@pytest.mark.parametrize(("story", "lines", "wrong", "then"), STORIES)
+def test_a_story_s_drill_begins_in_its_trouble(
+    story: str, lines: list[str], wrong: set[str], then: str
+) -> None:
+    """Nothing passes before somebody looks; the hint names what can be done there."""
+    drill = walked(*lines, name=f"raft_upgrade/{story}")
+    assert errors(drill) == []
+    assert set(failed(drill)) == wrong
+    assert drill.enter("hint").lines[0].startswith(f"next, {then}: " if then else "every step")
+
+
+def test_an_upgrade_of_schemas_that_differ_must_not_begin() -> None:
+    """Once it has begun it is too late to leave it: the hint says so, and so does the grade."""
+    drill = walked(*BEGUN, "restart C", *EACH_VERSION, name="raft_upgrade/schema-never-agrees")
+    assert "cannot end while the schemas differ" in failed(drill)["upgrade not begun"]
+    assert drill.enter("hint").lines == ("every other step is done, and it is too late for leave",)
+    assert "nothing in this drill makes them agree" in drill.kind.task
+
+
+def test_a_new_cluster_s_procedure_counts_its_one_step() -> None:
+    """C is started; nothing else is needed, and no log tells of an upgrade."""
+    drill = walked("start C", *EACH_VERSION, *EACH_ROW, name="raft_upgrade/new-cluster")
+    told = {row.name: row.why for row in drill.grade().rows}
+    assert told["steps"] == "1 by the operator, and the procedure needs 1"
+    assert told["looked at"] == "every node was checked"
+    assert all(step.done for step in drill.checklist())
+    assert "upgrade" not in drill.kind.title
+
+
+@pytest.mark.parametrize(
+    ("line", "ticked"),
+    [
+        (QUERY, True),
+        ("SELECT * FROM system.scylla_local", True),
+        ("SELECT value FROM system.scylla_local LIMIT 1", True),
+        ("SELECT JSON * FROM system.scylla_local", True),
+        ("SELECT key FROM system.scylla_local", False),
+        ("SELECT * FROM system.scylla_local WHERE key = 'raft_group0_id'", False),
+    ],
+)
+def test_the_end_is_seen_where_the_row_is_read(line: str, ticked: bool) -> None:
+    """Any statement that shows it counts."""
+    drill = walked(*BEGUN, "restart C", *on_each(line))
+    assert {step.name: step.done for step in drill.checklist()}["query"] is ticked
+
+
 @pytest.mark.parametrize(
     ("line", "shown"),
     [
         ("journalctl _COMM=scylla", "all"),
         ("journalctl -u scylla-server", "all"),
+        ("journalctl -u scylla-server | grep 'Raft upgrade finished'", "end"),
+        ("journalctl -u scylla-server -g 'Raft upgrade finished'", "end"),
         ("journalctl _COMM=scylla | grep 'Raft upgrade finished'", "end"),
         ("journalctl _COMM=scylla -g 'Raft upgrade finished'", "end"),
         ("journalctl _COMM=scylla -g 'no such words'", "nothing"),

@@ -31,9 +31,9 @@ FITS = """() => {
 WHOLE = ["upgrade A", POST, *["wait"] * 7, *WATCH]
 
 
-def walked(*lines: str) -> Drill:
+def walked(*lines: str, name: str = NAME) -> Drill:
     """A drill in which these lines were typed."""
-    return typed(NAME, *lines)
+    return typed(name, *lines)
 
 
 @pytest.mark.spec("D-065")
@@ -66,6 +66,9 @@ def test_a_join_during_the_build_waits_for_its_end() -> None:
     drill = walked("upgrade A", POST, "start D", "on D", "nodetool status")
     assert host(3).host_id not in printed(drill)
     assert failed(drill)["upgrade done"].endswith("D: queued")
+    drill.enter("on A")
+    drill.enter("SELECT node_state, topology_request FROM system.topology")
+    assert drill.transcript[-1].lines[2].split() == ["none", "|", "join"]
     while not drill.enter("wait").error:
         pass
     drill.enter("SELECT * FROM system.topology")
@@ -87,6 +90,49 @@ def test_a_leader_that_goes_down_is_followed_by_another() -> None:
     assert (looked["post"], looked["watch"]) == (True, False)
 
 
+STORIES: list[tuple[str, list[str], list[str], set[str], str]] = [
+    (
+        "joined-in-the-old-way",
+        [POST],
+        ["a topology operation is running (C)"],
+        {"upgrade done"},
+        "post",
+    ),
+    ("joined-in-the-old-way", ["wait", POST], [], {"upgrade done"}, "watch"),
+    ("joined-in-the-old-way", ["wait", POST, *["wait"] * 7, *WATCH], [], set(), ""),
+    ("coordinator-dies-halfway", [], [], {"upgrade done"}, "start"),
+    ("coordinator-dies-halfway", ["start A"], [], {"upgrade done"}, "watch"),
+    ("coordinator-dies-halfway", ["start A", *["wait"] * 6, *WATCH], [], set(), ""),
+]
+"""The story, what is typed; what is refused, what does not hold, what comes next."""
+
+
+@pytest.mark.parametrize(("story", "lines", "refused", "wrong", "then"), STORIES)
+def test_a_story_s_drill_begins_halfway(
+    story: str, lines: list[str], refused: list[str], wrong: set[str], then: str
+) -> None:
+    """C is joining in the old way; A went down while it led."""
+    drill = walked(*lines, name=f"topology_upgrade/{story}")
+    assert errors(drill) == refused
+    assert set(failed(drill)) == wrong
+    assert drill.enter("hint").lines[0].startswith(f"next, {then}: " if then else "every step")
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (["systemctl restart scylla-server"], "A comes back"),
+        (["stop B", "on B", "systemctl start scylla-server"], "B comes back"),
+        (["start D", "restart D"], "D hears that the cluster is not upgraded"),
+    ],
+)
+def test_servers_are_stopped_and_started(lines: list[str], said: str) -> None:
+    """A member comes back; one that joins starts from scratch."""
+    drill = walked("upgrade A", *lines)
+    assert errors(drill) == []
+    assert any(each.startswith(said) for each in drill.transcript[-1].said)
+
+
 def test_waiting_says_why_nothing_goes_on() -> None:
     """At rest, and without a majority."""
     assert errors(walked("wait")) == ["nothing more happens on its own"]
@@ -104,7 +150,10 @@ def test_waiting_says_why_nothing_goes_on() -> None:
         ("upgrade B", "B has the newer version"),
         ("start A", "A is already up"),
         ("on D", "D is not a node in the cluster yet: start it"),
-        ("happen crash D", "nothing like that can be done now"),
+        ("happen crash D", "happen: got 'crash D'; allowed: crash A, crash B, crash C"),
+        ("restart Z", "restart: got 'Z'"),
+        ("stop D", "D is already down"),
+        ("journalctl -u scylla-server", "not modelled here: this model does not include what"),
         ("SELECT * FROM system.tablets", "got 'system.tablets'"),
         ('{"nodes": []}', "command: got"),
     ],
@@ -140,15 +189,22 @@ def test_what_is_printed_is_read_back(choices: list[int]) -> None:
         if node.standing in ("normal", "joining")
     }
     drill.enter("SELECT JSON * FROM system.topology")
-    rows = s.rows if s.nodes[there[0]].view != NOT_UPGRADED else 0
+    queued = s.where(lambda node: node.standing == "queued")
+    rows = s.rows | queued if s.nodes[there[0]].view != NOT_UPGRADED else 0
     if not rows:  # a partition that has static cells, or none at all
         begun = s.nodes[there[0]].view != NOT_UPGRADED
         assert printed(drill).endswith(f"({int(begun)} rows)")
         assert ('"host_id": null' in printed(drill)) is begun
         return
     table = parse_topology(printed(drill), "terminal")
-    assert {row["host_id"]: row["tokens"] for row in table.rows} == {
-        host(i).host_id: (APART * (i + 1),) for i in nodes_in(rows)
+    assert {
+        row["host_id"]: (row["node_state"], row["topology_request"], row["tokens"])
+        for row in table.rows
+    } == {
+        host(i).host_id: ("none", "join", None)
+        if queued >> i & 1
+        else ("normal", None, (APART * (i + 1),))
+        for i in nodes_in(rows)
     }
     assert table.statics["upgrade_state"] == s.nodes[there[0]].view
 

@@ -3,7 +3,7 @@
 Source: manual on Raft, "Enabling Raft", "Verifying that the Raft upgrade procedure finished".
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from msgspec.structs import replace
@@ -11,11 +11,12 @@ from msgspec.structs import replace
 from kit.engine import drill
 from kit.engine.flows import ServerHost, host_id
 from kit.engine.forms import Form, Given, Slot
+from kit.engine.registry import Entry
 from kit.engine.server import CONFIGURATION, NodeTable, Row, Servers, by_verb, possible
 from kit.errors import BadInput
 from kit.masks import nodes_in
 from kit.protocols.upgrade import raft_upgrade as act
-from kit.protocols.upgrade.raft_upgrade import LOG, MOST, PHASES, RaftUpgrade, address
+from kit.protocols.upgrade.raft_upgrade import ENTRY, LOG, MOST, PHASES, RaftUpgrade, address
 from kit.protocols.upgrade.rules import KEY, POST
 from kit.protocols.upgrade.upgrading_cluster import NO_GROUP, Cluster, UpgradingNode
 
@@ -23,7 +24,9 @@ OPTION, GROUP_ID = "consistent_cluster_management", "raft_group0_id"
 FINISHED = "Raft upgrade finished"
 QUERY = f"SELECT * FROM system.scylla_local WHERE key = '{KEY}'"
 COMPARED, IN_LOG, IN_TABLE = "compared", "log", "table"
-"""Marks of what was seen on a node."""
+VERSIONS, LOSS, WAITS = "versions", "loss", "waits"
+"""Marks of what was seen on a node; ``VERSIONS`` are seen even where they differ."""
+NOT_YET = "not in synchronize state yet"
 RETRIES = 2
 """How often each node says for whom it waits, before somebody types again."""
 OWN = ("gossip", "phase", "catch up", "retry")
@@ -54,6 +57,7 @@ class UpgradingServers(Servers):
 
     log, events = LOG, ("alter", "crash", "die")
     tables = (NodeTable("scylla_local", ("key", "value"), _local),)
+    stops = act.Crash
 
     def hosts(self, now: drill.DrillMoment) -> list[ServerHost]:
         """All of them, also those that are lost."""
@@ -72,23 +76,32 @@ class UpgradingServers(Servers):
         held: UpgradingNode = now.state.nodes[at]
         return held.version
 
+    def status(self, now: drill.DrillMoment, given: Given) -> drill.CommandReply:
+        """That it shows a node which is lost is noted."""
+        lost = now.state.where(lambda node: node.status == "lost")
+        marks = (seen(LOSS, now.here),) if lost else ()
+        return replace(super().status(now, given), marks=marks)
+
     def describe(self, now: drill.DrillMoment, given: Given) -> drill.CommandReply:
-        """One version on all nodes is noted for this node."""
+        """Which versions there are is noted, and one version on all nodes, for this node."""
         versions, unreachable = self.versions(now)
         agree = len(versions) == 1 and not unreachable
-        marks = (seen(COMPARED, now.here),) if agree else ()
+        noted = (VERSIONS, COMPARED) if agree else (VERSIONS,)
+        marks = tuple(seen(each, now.here) for each in noted)
         return replace(super().describe(now, given), marks=marks)
 
     def select(self, now: drill.DrillMoment, given: Given) -> drill.CommandReply:
-        """The row of ``group0_upgrade_state``; that it says the end is noted for this node."""
-        reply, ended = super().select(now, given), now.node.row == POST
+        """Rows of a table; that one says the end of the upgrade is noted for this node."""
+        reply = super().select(now, given)
+        ended = any(POST in line for line in reply.lines)
         return replace(reply, marks=(seen(IN_TABLE, now.here),) if ended else ())
 
     def grep(self, now: drill.DrillMoment, given: Given) -> drill.CommandReply:
-        """That the end is among the lines is noted."""
+        """That the end is among the lines is noted, or for whom this node waits."""
         lines = self.searched(now, given)
-        ended = any(FINISHED in line for line in lines)
-        return drill.CommandReply(lines, marks=(seen(IN_LOG, now.here),) if ended else ())
+        words = {IN_LOG: FINISHED, WAITS: NOT_YET}
+        marks = (what for what, text in words.items() if any(text in line for line in lines))
+        return drill.CommandReply(lines, marks=tuple(seen(each, now.here) for each in marks))
 
     def configuration(self, now: drill.DrillMoment, given: Given) -> drill.CommandReply:
         """The lines of the file that matter here."""
@@ -127,7 +140,7 @@ SLOTS = SERVERS.slots(
     other=Slot("another node", lambda now: now.model.names),
     link=Slot("what happens to the connection", lambda now: ("cut", "heal")),
 )
-FORMS: tuple[Form, ...] = (
+FORMS = SERVERS.completed(
     *SERVERS.understood("on", "ssh", "nodetool", f"cat {CONFIGURATION}"),
     Form(f"edit {CONFIGURATION} {OPTION}: true", "turn the option on here",
          turn(act.Configure, True), own=True),
@@ -181,28 +194,36 @@ checklist = drill.procedure(STEPS)
 
 def grade(now: drill.DrillMoment) -> drill.Grade:
     """The run, graded; the same run has the same grade, but for what was only looked at."""
-    s, there = now.state, _there(now.state)
-    groups = {node.group for node in there} - {NO_GROUP}
-    two_groups = ["two groups were created"] if max(len(s.entries), len(groups)) > 1 else []
-    apart = ["schemas differ"] if len({(node.schema, node.applied) for node in there}) > 1 else []
-    left_out = ", ".join(
-        step.name for step in checklist(now) if not step.done and step.name in LOOKING
-    )
-    looked = f"skipped: {left_out}" if left_out else "every node was checked"
     plain = RaftUpgrade(nodes=now.model.nodes, beginning=now.model.beginning)
+    needed = drill.steps_needed(plain, BY_OPERATOR)
     return drill.Grade(
         (
-            drill.judged(
-                "upgrade ended", list(_unfinished(now)), "Raft manages the schema on every node"
-            ),
-            drill.judged("one group", two_groups, "no second group was created"),
-            drill.judged("one schema", apart, "every node has the same version"),
-            drill.operator_steps(now, BY_OPERATOR, drill.steps_needed(plain, BY_OPERATOR)),
-            drill.GradeRow("looked at", None, looked),
+            drill.judged("upgrade ended", list(_unfinished(now)), IN_USE),
+            *_one_of_each(now.state),
+            drill.operator_steps(now, BY_OPERATOR, needed),
+            _looked_at(checklist(now)),
         )
     )
 
 
+def _one_of_each(s: Cluster) -> Iterator[drill.GradeRow]:
+    """Whether there is one group, and one schema."""
+    there = _there(s)
+    groups = {node.group for node in there} - {NO_GROUP}
+    two_groups = ["two groups were created"] if max(len(s.entries), len(groups)) > 1 else []
+    apart = ["schemas differ"] if len({(node.schema, node.applied) for node in there}) > 1 else []
+    yield drill.judged("one group", two_groups, "no second group was created")
+    yield drill.judged("one schema", apart, "every node has the same version")
+
+
+def _looked_at(steps: Iterable[drill.CheckedStep]) -> drill.GradeRow:
+    """The steps that only look. Whoever leaves them out breaks nothing."""
+    left_out = ", ".join(step.name for step in steps if not step.done and step.name in LOOKING)
+    looked = f"skipped: {left_out}" if left_out else "every node was checked"
+    return drill.GradeRow("looked at", None, looked)
+
+
+IN_USE = "Raft manages the schema on every node"
 LOOKING = ("compare", "log", "query")
 """Steps that leave no trace in the cluster."""
 
@@ -245,4 +266,123 @@ DRILL = drill.DrillKind(
     own_step=own_step,
     checklist=checklist,
     grade=grade,
+)
+
+
+# -- the drills of stories that take another way ---------------------------------------------------
+
+
+def story(entry: Entry, name: str) -> tuple[str, ...]:
+    """The verbs of a model's story, without those by which a node only says that it waits."""
+    [script] = [each.script for each in entry.scenarios if each.name == name]
+    return tuple(verb for verb in script if not verb.startswith("retry"))
+
+
+NEW_STEPS = {
+    "start": (
+        "start the node that is down: it gets the newest schema from its group",
+        lambda now: all(node.is_up and node.serves for node in _there(now.state)),
+    ),
+    **{name: STEPS[name] for name in ("compare", "query")},
+}
+new_checklist = drill.procedure(NEW_STEPS)
+
+
+def new_grade(now: drill.DrillMoment) -> drill.Grade:
+    """Every node is back, and has what a majority has committed meanwhile."""
+    return drill.Grade(
+        (
+            drill.judged("Raft in use", list(_unfinished(now)), IN_USE),
+            *_one_of_each(now.state),
+            drill.operator_steps(now, BY_OPERATOR, 1),
+            _looked_at(new_checklist(now)),
+        )
+    )
+
+
+NEW_CLUSTER = replace(
+    DRILL,
+    title="A new cluster that uses Raft",
+    task="A new cluster uses Raft from the start, so there is no upgrade. C is down, and a client "
+    "has changed the schema without it: a majority is enough. Bring C back, and check on each "
+    "node that Raft is in use and the schema is the same. help lists the commands.",
+    begun=lambda model: story(ENTRY, "new-cluster")[:3],
+    checklist=new_checklist,
+    grade=new_grade,
+)
+
+APART_STEPS = {
+    "compare": (
+        "nodetool describecluster on each node: do all show one schema version?",
+        _looked(VERSIONS),
+    ),
+    "leave": (
+        "if they differ, ask support and do not begin: nothing in this drill makes them agree",
+        lambda now: _looked(VERSIONS)(now) and not now.state.has_begun,
+    ),
+}
+apart_checklist = drill.procedure(APART_STEPS, {"leave": lambda now: now.state.has_begun})
+
+
+def apart_grade(now: drill.DrillMoment) -> drill.Grade:
+    """Who compares the versions first does not begin an upgrade that cannot end."""
+    stuck = "the upgrade has begun, and cannot end while the schemas differ"
+    unseen = [] if _looked(VERSIONS)(now) else ["the versions were not compared on every node"]
+    return drill.Grade(
+        (
+            drill.judged("versions compared", unseen, "they differ: that is a case for support"),
+            drill.judged(
+                "upgrade not begun", [stuck] * now.state.has_begun, "schemas have to agree first"
+            ),
+        )
+    )
+
+
+NEVER_AGREES = replace(
+    DRILL,
+    title="May the upgrade to Raft begin?",
+    task="Somebody wants to move this cluster to Raft today. Find out first whether all nodes have "
+    "one schema. If they do not, nothing in this drill makes them agree: then the upgrade must "
+    "not begin. help lists the commands.",
+    checklist=apart_checklist,
+    grade=apart_grade,
+)
+
+
+def _somewhere(what: str) -> Callable[[drill.DrillMoment], bool]:
+    """Whether something was seen on a node that is not lost."""
+    return lambda now: bool({seen(what, i) for i in nodes_in(now.state.left)} & now.marks)
+
+
+LOST_STEPS = {
+    "status": ("nodetool status on a live node: which node is down?", _somewhere(LOSS)),
+    "log": ("in a live node's log, find which node the upgrade waits for", _somewhere(WAITS)),
+}
+lost_checklist = drill.procedure(LOST_STEPS)
+
+
+def lost_grade(now: drill.DrillMoment) -> drill.Grade:
+    """The cause is known; what helps is another procedure."""
+    unseen = [f"{step.name}: not looked at" for step in lost_checklist(now) if not step.done]
+    lost = ", ".join(now.model.named(now.state.where(lambda node: node.status == "lost")))
+    known = f"{lost} is lost for good, and the upgrade needs every node"
+    then = "it cannot end here: a manual recovery does that (drill recovery_mode/recovery-mode)"
+    return drill.Grade(
+        (
+            drill.judged("cause known", unseen, known),
+            *_one_of_each(now.state),
+            drill.GradeRow("upgrade", None, then),
+        )
+    )
+
+
+NODE_DIES = replace(
+    DRILL,
+    title="A Raft upgrade is stuck",
+    task="The upgrade has been running for an hour, and clients cannot change the schema. Find out "
+    "which node it waits for, and why. No command of this drill makes it end: what does is a "
+    "manual recovery, which is a drill of its own. help lists the commands.",
+    begun=lambda model: (*story(ENTRY, "node-dies-halfway"), drill.GO_ON),
+    checklist=lost_checklist,
+    grade=lost_grade,
 )

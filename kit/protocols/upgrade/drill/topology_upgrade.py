@@ -5,6 +5,7 @@ Source: Topology over Raft, "Upgrade from legacy topology to raft-based topology
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -15,9 +16,9 @@ from kit.engine.server import NodeTable, Row, Servers, by_verb
 from kit.errors import Refused
 from kit.masks import nodes_in
 from kit.protocols.upgrade import topology_upgrade as act
-from kit.protocols.upgrade.drill.raft_upgrade import host, seen
+from kit.protocols.upgrade.drill.raft_upgrade import host, seen, story
 from kit.protocols.upgrade.rules import DONE, FEATURE, NOT_UPGRADED, ROUTE
-from kit.protocols.upgrade.topology_upgrade import MOST, TopologyNode, TopologyUpgrade
+from kit.protocols.upgrade.topology_upgrade import ENTRY, MOST, TopologyNode, TopologyUpgrade
 
 TABLE = "system.topology"
 VERSION = 1
@@ -28,14 +29,20 @@ BY_OPERATOR = (act.Upgrade, act.Post)
 
 
 def _topology(now: drill.DrillMoment, number: int) -> Iterator[Row]:
-    view = now.state.nodes[number].view
-    if view != NOT_UPGRADED and not now.state.rows:  # a partition of static cells alone
+    """A row of each node that was copied or served, and of each whose request is queued."""
+    s, view = now.state, now.state.nodes[number].view
+    if view == NOT_UPGRADED:
+        return
+    queued = s.where(lambda node: node.standing == "queued")
+    if not s.rows | queued:  # a partition of static cells alone
         yield {"key": "topology", "upgrade_state": view}
-    for at in nodes_in(now.state.rows if view != NOT_UPGRADED else 0):
-        there = host(at)
+    for at in nodes_in(s.rows | queued):
+        there, waits = host(at), queued >> at & 1
         yield {
             "key": "topology", "host_id": there.host_id, "datacenter": there.dc,
-            "rack": there.rack, "node_state": "normal", "tokens": [str(APART * (at + 1))],
+            "rack": there.rack, "node_state": "none" if waits else "normal",
+            "tokens": None if waits else [str(APART * (at + 1))],
+            "topology_request": "join" if waits else None,
             "transition_state": None, "version": VERSION, "fence_version": VERSION,
             "upgrade_state": view,
         }  # fmt: skip
@@ -44,6 +51,8 @@ def _topology(now: drill.DrillMoment, number: int) -> Iterator[Row]:
 class TopologyServers(Servers):
     """The servers of a cluster whose topology goes into group 0."""
 
+    events, stops = ("crash",), act.Crash
+    starts = act.Restart
     lacks: Mapping[str, str] = {
         "nodetool describecluster": "there is no schema here",
         **Servers.lacks,
@@ -53,7 +62,13 @@ class TopologyServers(Servers):
             "topology",
             (
                 *("key", "host_id", "datacenter", "rack", "node_state", "tokens"),
-                *("transition_state", "version", "fence_version", "upgrade_state"),
+                *(
+                    "topology_request",
+                    "transition_state",
+                    "version",
+                    "fence_version",
+                    "upgrade_state",
+                ),
             ),
             _topology,
         ),
@@ -62,6 +77,11 @@ class TopologyServers(Servers):
     def hosts(self, now: drill.DrillMoment) -> list[ServerHost]:
         """Those outside, too."""
         return list(map(host, range(len(now.state.nodes))))
+
+    def is_up(self, now: drill.DrillMoment, at: int) -> bool:
+        """Outside there is no server yet."""
+        node = now.state.nodes[at]
+        return bool(node.is_up and node.standing != "outside")
 
     def is_member(self, now: drill.DrillMoment, at: int) -> bool:
         """What gossip tells."""
@@ -77,7 +97,7 @@ class TopologyServers(Servers):
 
     def answering(self, now: drill.DrillMoment, tool: str = "") -> int:
         """No tool says its name here."""
-        if not now.node.is_up:
+        if not self.is_up(now, now.here):
             raise Refused(f"{now.place}: connection refused, the server is down")
         return now.here
 
@@ -88,14 +108,15 @@ class TopologyServers(Servers):
             raise Refused(f"{name} is not a node in the cluster yet: start it")
         return drill.CommandReply(place=name)
 
-    def start(self, now: drill.DrillMoment, given: Given) -> drill.CommandReply:
-        """A node that was down comes back; a new one asks to join."""
-        name = str(given["node"])
-        node = now.state.nodes[now.model.number(name)]
-        if node.is_up and node.standing != "outside":
-            raise Refused(f"{name} is already up: there is nothing to start")
-        kind = act.StartJoining if node.standing == "outside" else act.Restart
-        return drill.CommandReply(actions=(kind(name),))
+    def server(self, now: drill.DrillMoment, given: Given) -> str:
+        """Also that of a machine outside."""
+        return str(given.get("node", now.place))
+
+    def turned(self, now: drill.DrillMoment, name: str, *, on: bool) -> tuple[Any, ...]:
+        """A member comes back; another node asks to join, also after a stop: it starts afresh."""
+        if on and now.state.nodes[now.number(name)].standing != "normal":
+            return (act.StartJoining(name),)
+        return super().turned(now, name, on=on)
 
 
 SERVERS = TopologyServers()
@@ -187,7 +208,7 @@ def _behind(node: TopologyNode) -> str:
     return node.view if node.view != DONE else ""
 
 
-FORMS: tuple[Form, ...] = (
+FORMS = SERVERS.completed(
     *SERVERS.understood("on", "ssh", "nodetool status"),
     by_verb(TopologyUpgrade.upgrade, "restart a node with the newer version",
             unless=lambda node: node.is_new and "has the newer version"),
@@ -200,7 +221,7 @@ FORMS: tuple[Form, ...] = (
                     columns=("*",), table=TABLE, json="JSON"),
     Form("start {node}", "start a node that is down, or a new node that joins", SERVERS.start,
          own=True),
-    by_verb(TopologyUpgrade.crash, "a node goes down", before="happen "),
+    Form("happen {event} {node}", "a node goes down", SERVERS.happen, own=True),
 )  # fmt: skip
 DRILL = drill.DrillKind(
     title="Move the topology to Raft",
@@ -213,4 +234,32 @@ DRILL = drill.DrillKind(
     starts_at=lambda model: model.names[0],
     checklist=checklist,
     grade=grade,
+)
+
+
+# -- the drills of stories that begin halfway ------------------------------------------------------
+
+
+OLD_WAY = replace(
+    DRILL,
+    title="A node joins before the topology moves to Raft",
+    task="C is joining in the old way, and no POST is accepted until it has joined. Move the "
+    "topology to Raft, and watch until every node is done. help lists the commands; wait lets the "
+    "cluster take a step.",
+    begun=lambda model: story(ENTRY, "joined-in-the-old-way")[:1],
+)
+
+START = (
+    "start the node that is down",
+    lambda now: not now.state.normal & ~now.state.answering,
+)
+HEIR = replace(
+    DRILL,
+    title="A topology upgrade lost its coordinator",
+    task="A led group 0, and went down while it copied the topology into the table. Let the others "
+    "go on, bring A back, and watch until every node is done. help lists the commands; wait lets "
+    "the cluster take a step.",
+    begun=lambda model: story(ENTRY, "coordinator-dies-halfway")[:-1],
+    starts_at=lambda model: model.names[1],
+    checklist=drill.procedure({"start": START, "watch": STEPS["watch"]}),
 )
