@@ -118,6 +118,14 @@ def test_a_story_s_drill_begins_halfway(
     assert drill.enter("hint").lines[0].startswith(f"next, {then}: " if then else "every step")
 
 
+def test_what_was_done_before_is_no_step_of_the_operator() -> None:
+    """Somebody else has posted; A is to be started."""
+    for lines, used in (([], 0), (["start A"], 1)):
+        rows = walked(*lines, name="topology_upgrade/coordinator-dies-halfway").grade().rows
+        [why] = [row.why for row in rows if row.name == "steps"]
+        assert why == f"{used} by the operator, and the procedure needs 1"
+
+
 @pytest.mark.parametrize(
     ("lines", "said"),
     [

@@ -4,7 +4,7 @@ What the coordinator and the nodes do by themselves takes time: ``wait`` lets on
 Source: Topology over Raft, "Upgrade from legacy topology to raft-based topology".
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -174,6 +174,15 @@ checklist = drill.procedure(STEPS)
 
 def grade(now: drill.DrillMoment) -> drill.Grade:
     """The run, graded; the same run has the same grade, but for what was only looked at."""
+    return _graded(now, checklist(now), BY_OPERATOR, now.model.older + 1)
+
+
+def _graded(
+    now: drill.DrillMoment,
+    steps: Iterable[drill.CheckedStep],
+    by_operator: tuple[type, ...],
+    needed: int,
+) -> drill.Grade:
     m: TopologyUpgrade = now.model
     witnesses = (
         next(filter(None, (each.check(step.state) for step in now.run)), None)
@@ -183,7 +192,7 @@ def grade(now: drill.DrillMoment) -> drill.Grade:
     broken = [str(witness) for witness in witnesses if witness]
     pairs = zip(m.names, now.state.nodes, strict=True)
     behind = [f"{name}: {why}" for name, node in pairs if (why := _behind(node))]
-    left = ", ".join(step.name for step in checklist(now) if not step.done)
+    left = ", ".join(step.name for step in steps if not step.done)
     looked = f"skipped: {left}" if left else "every node answered done"
     return drill.Grade(
         (
@@ -191,7 +200,7 @@ def grade(now: drill.DrillMoment) -> drill.Grade:
             drill.judged(
                 "one topology", broken, "every node that reads the table finds all members in it"
             ),
-            drill.operator_steps(now, BY_OPERATOR, m.older + 1),
+            drill.operator_steps(now, by_operator, needed),
             drill.GradeRow("checklist", None, looked),
         )
     )
@@ -253,6 +262,7 @@ START = (
     "start the node that is down",
     lambda now: not now.state.normal & ~now.state.answering,
 )
+heir_checklist = drill.procedure({"start": START, "watch": STEPS["watch"]})
 HEIR = replace(
     DRILL,
     title="A topology upgrade lost its coordinator",
@@ -261,5 +271,6 @@ HEIR = replace(
     "the cluster take a step.",
     begun=lambda model: story(ENTRY, "coordinator-dies-halfway")[:-1],
     starts_at=lambda model: model.names[1],
-    checklist=drill.procedure({"start": START, "watch": STEPS["watch"]}),
+    checklist=heir_checklist,
+    grade=lambda now: _graded(now, heir_checklist(now), (act.Restart,), 1),
 )
