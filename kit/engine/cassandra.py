@@ -27,6 +27,7 @@ from kit.engine.server import (
     aligned,
     whole,
 )
+from kit.errors import Refused
 from kit.ring.tokens import TokenSpace
 
 SEEN = "epoch of {}"
@@ -61,11 +62,23 @@ Logged: TypeAlias = tuple[int, str, str, int]
 
 
 class ListedNode(Struct, frozen=True):
-    """A node of the directory: its state, its tokens (None: untold), what it has under way."""
+    """A node of the directory: its state, its tokens (None: untold), what it has under way.
+
+    ``joins_at`` are the tokens of a bootstrap that is under way; the node does not own them yet.
+    """
 
     state: str
     tokens: tuple[int, ...] | None = None
     operation: Mapping[str, str] = {}
+    joins_at: tuple[int, ...] = ()
+
+    @property
+    def placed(self) -> tuple[int, ...] | None:
+        """The tokens by which ``status`` and ``ring`` list it.
+
+        Source: published ``StorageService.getTokenToEndpointMap``, which adds those of joiners.
+        """
+        return self.joins_at or self.tokens
 
 
 class ServiceView(Struct, frozen=True):
@@ -73,7 +86,7 @@ class ServiceView(Struct, frozen=True):
 
     ``held`` are epochs above a gap. ``members`` are places of nodes, None: the model has none;
     ``unsettled``: they are to change, ``by_gossip``: the node has no log, ``migrates``: it is about
-    to begin one, ``paused``: nothing is committed, ``size`` is how many are wanted.
+    to begin one, ``size`` is how many are wanted.
     """
 
     epoch: int
@@ -82,7 +95,6 @@ class ServiceView(Struct, frozen=True):
     unsettled: bool = False
     by_gossip: bool = False
     migrates: bool = False
-    paused: bool = False
     size: str = UNTOLD
     identifier: str = UNTOLD
 
@@ -218,7 +230,7 @@ class MetadataServers(GossipServers):
         """The directory of the node that is asked."""
         for at, node in self.listed(now, now.here).items():
             if node.state in STANDINGS:
-                count = UNTOLD if node.tokens is None else str(len(node.tokens))
+                count = UNTOLD if node.placed is None else str(len(node.placed))
                 yield at, STANDINGS[node.state][0], count
 
     def describe_cms(self, now: DrillMoment, given: Given) -> CommandReply:
@@ -237,7 +249,7 @@ class MetadataServers(GossipServers):
             "Is Migrating": view.migrates,
             "Epoch": view.epoch,
             "Local Pending Count": len(view.held),
-            "Commits Paused": view.paused,
+            "Commits Paused": False,  # a member's own flag, set by JMX, which no model has
             "Replication factor": view.size if view.epoch else "",
         }
         if view.members is None:
@@ -246,6 +258,17 @@ class MetadataServers(GossipServers):
         lines = (f"{label}: {_java(value)}".rstrip() for label, value in values.items())
         marks = (SEEN.format(now.place),)
         return CommandReply(("Cluster Metadata Service:", *lines), marks=marks)
+
+    def silent(self, now: DrillMoment, given: Given) -> str:
+        """The node whose bootstrap is to be aborted. Raises Refused where it is up.
+
+        Source: published ``StorageService.abortBootstrap``.
+        """
+        name = self.machine(now, given) if "machine" in given else self.numbered(now, given)
+        at = now.number(name)
+        if at in self.reached(now, self.answering(now, "nodetool")):
+            raise Refused(f"Can't abort bootstrap for {node_id(at)} - it is alive ({name})")
+        return name
 
     def systemctl(self) -> tuple[Form, ...]:
         """``systemctl``, which starts and stops the server of the machine that one is on."""
@@ -279,7 +302,7 @@ class MetadataServers(GossipServers):
         for at, node in self.listed(now, here).items():
             health, host = "Up" if at in up else "Down", hosts[at]
             row = host.address, host.rack, health, STANDINGS.get(node.state), UNTOLD, UNTOLD
-            by_dc.setdefault(host.dc, []).extend((token, row) for token in node.tokens or ())
+            by_dc.setdefault(host.dc, []).extend((token, row) for token in node.placed or ())
         lines: list[str] = []
         for dc, owned in sorted(each for each in by_dc.items() if each[1]):
             last, rows = max(owned)[0], [(*row, str(token)) for token, row in sorted(owned)]

@@ -87,8 +87,9 @@ def test_what_is_printed_is_what_is_published(name: str) -> None:
     tools = servers(timeline)
     for now in moments(timeline):
         if not tools.is_up(now, now.here):
-            with pytest.raises(Refused, match="server is down"):
-                typed(tools, now, "nodetool status")
+            if not getattr(tools, "has_left", lambda now, name: "")(now, now.place):
+                with pytest.raises(Refused, match="server is down"):
+                    typed(tools, now, "nodetool status")
             continue
         for line in ("nodetool status", "nodetool ring", *PUBLISHED):
             if line.startswith("nodetool"):
@@ -402,6 +403,18 @@ def test_who_is_cut_off_and_who_cannot_read_the_log() -> None:
     assert now.state.cut == "B"
     [joiner] = [line for line in typed(tools, now, "nodetool status") if "10.0.0.13" in line]
     assert joiner.startswith("DJ")
+    [undone] = answer(tools, now, "nodetool abortbootstrap --ip X").actions
+    assert now.model.verb(undone) == "cancel X"
+
+
+def test_a_bootstrap_is_aborted_only_of_who_is_not_up() -> None:
+    """In the schema's model too; a node by its number is one by its address."""
+    tools, now = moment("cms/silent-joiner-in-the-log", 3, "B")
+    for line in ("--ip 10.0.0.13", "--node 3"):
+        with pytest.raises(
+            Refused, match=r"Can't abort bootstrap for NodeId\{id=3\} - it is alive"
+        ):
+            answer(tools, now, f"nodetool abortbootstrap {line}")
 
 
 def test_what_the_model_refuses_is_said_when_it_is_done() -> None:

@@ -17,7 +17,7 @@ from kit.protocols.tcm.facts.tools import SERVERS
 from kit.widgets.magics import nodetool
 
 OPERATIONS: dict[str, tuple[str, str, str]] = {
-    "bootstrap": ("bootstrap X --tokens 150", "X", "nodetool abortbootstrap --node 5"),
+    "bootstrap": ("bootstrap X --tokens 150", "X", "jmx cancelInProgressSequences 5 JOIN"),
     "decommission": ("decommission C", "C", "jmx cancelInProgressSequences 3 LEAVE"),
     "move": ("move C --tokens 50", "C", "nodetool move --abort"),
     "replace": ("replace C X", "X", "jmx cancelInProgressSequences 5 REPLACE"),
@@ -110,7 +110,8 @@ def test_a_cell_cancels_and_the_log_has_it(capsys: pytest.CaptureFixture[str]) -
         ),
         ("nodetool cancel bootstrap A", "A has no operation under way"),
         ("nodetool cancel bootstrap", "A has no operation under way"),
-        ("nodetool abortbootstrap --ip 10.0.0.13", "C has no operation under way"),
+        ("nodetool abortbootstrap --ip 10.0.0.13", "Can't abort bootstrap for .*3.* - it is alive"),
+        ("nodetool abortbootstrap --node 4", "Can't abort bootstrap for .*4.* - it is alive"),
         ("nodetool move --abort", "A has no operation under way"),
         ("jmx cancelInProgressSequences 4 LEAVE", "X has no decommission under way"),
     ],

@@ -189,13 +189,38 @@ class CmsServers(LoggingServers):
         ]
 
     def reached(self, now: DrillMoment, at: int) -> set[int]:
-        """Those that are up, and whose address the node knows."""
+        """Those that are up in the cluster, and whose address the node knows; and the node."""
         known = nodes_in(now.model.reached(now.state, at))
-        return {each for each in known if self.is_up(now, each)}
+        return {at, *(each for each in known if self.is_up(now, each))}
+
+    def machine_is(self, now: DrillMoment, at: int) -> str:
+        """How a machine is. One whose node has left the cluster is as it was before."""
+        past = (step.state.nodes[at].health for step in reversed(now.run))
+        return next((each for each in past if each != "left"), "left")
 
     def is_up(self, now: DrillMoment, at: int) -> bool:
-        """Whether its server runs."""
+        """Whether its server runs, for the cluster."""
         return bool(now.state.nodes[at].health == "up")
+
+    def has_left(self, now: DrillMoment, name: str) -> str:
+        """That a node is no longer in the cluster, if so."""
+        left = now.state.nodes[now.number(name)].health == "left"
+        return f"{name} has left the cluster" if left else ""
+
+    def answering(self, now: DrillMoment, tool: str) -> int:
+        """The server of a node that has left serves no clients, but answers its own tools."""
+        left = self.has_left(now, now.place)
+        if not left or self.machine_is(now, now.here) != "up":
+            return super().answering(now, tool)
+        if tool == "cqlsh":
+            raise Refused(f"{tool} on {now.place}: connection refused, {left}")
+        return now.here
+
+    def acted(self, now: DrillMoment, given: Given, command: str) -> CommandReply:
+        """Nobody takes anything from a node that has left."""
+        if left := self.has_left(now, now.place):
+            raise Refused(left)
+        return super().acted(now, given, command)
 
     def service(self, now: DrillMoment, at: int) -> ServiceView:
         """The members, and whether they are to change, by a node's own log."""
@@ -206,7 +231,6 @@ class CmsServers(LoggingServers):
             tuple(each.epoch for each in log.held),
             tuple(nodes_in(known.readers)) if log.epoch else (),
             bool(log.epoch and m.step_of(s, known)),
-            paused=s.open,
             size=str(m.wanted(s, known).bit_count()),
             identifier=str(number_of(m, first) if first else "?"),
         )
@@ -425,12 +449,14 @@ class CommitServers(LoggingServers):
         raise Refused(f"this run has no “snapshot at {now.place}” left")
 
 
+CANCEL_NODE = "nodetool cancel {operation} {machine}"
+
+
 class OrderedServers(SchemaServers, LoggingServers):
     """The servers of a cluster whose schema is in the log, or without S-80 in gossip alone."""
 
     does: Mapping[str, str] = {
-        "nodetool cancel {operation} {machine}": "cancel {machine}",
-        "nodetool abortbootstrap --ip {machine}": "cancel {machine}",
+        CANCEL_NODE: "cancel {machine}",
         "nodetool decommission": "decommission {here}",
     }
     operations: Mapping[str, str] = {"bootstrap": "JOIN"}
@@ -474,6 +500,10 @@ class OrderedServers(SchemaServers, LoggingServers):
         names = now.model.names
         up = (each for each in range(len(names)) if self.is_up(now, each))
         return {each for each in up if now.model.reaches(now.state, names[at], names[each])}
+
+    def abort(self, now: DrillMoment, given: Given) -> CommandReply:
+        """``nodetool abortbootstrap``: the same as ``cancel``, of a node that is not up."""
+        return self.acted(now, {"machine": self.silent(now, given)}, CANCEL_NODE)
 
     def node_rows(self, now: DrillMoment, at: int) -> Iterator[tools.Row]:
         """The directory is made of the log, too."""

@@ -15,12 +15,13 @@ from kit.engine.cassandra import (
 from kit.engine.drill import CommandReply, DrillMoment
 from kit.engine.flows import ServerHost, address_of, host_id
 from kit.engine.forms import Given
-from kit.engine.server import NodeTable, Row, UserTable
+from kit.engine.server import NOT_MODELLED, NodeTable, Row, UserTable
 from kit.errors import Refused
 from kit.protocols.tcm.facts import moment
 from kit.protocols.tcm.parameters import Cluster
 from kit.protocols.tcm.rules.metadata import Cancel, Metadata, Sequence, finished_step, state_of
 from kit.protocols.tcm.rules.operations import Kind
+from kit.protocols.tcm.tcm import planned_tokens
 from kit.ring.replication import Keyspace
 from kit.ring.tokens import TokenSpace
 
@@ -66,7 +67,8 @@ def under_way(sequence: Sequence) -> ListedNode:
     state = "MOVING" if kind == "move" else MEANWHILE.get(kind, "LEAVING") if begun else before
     following = kind_of(kind, sequence.next.name)
     words = {"kind": following.partition("_")[2], "status": state_of(sequence)}
-    return ListedNode(state, None, {**words, "nextStep": following})
+    comes = planned_tokens([sequence], sequence.node) if state == "BOOTSTRAPPING" else ()
+    return ListedNode(state, None, {**words, "nextStep": following}, comes)
 
 
 def directory(cluster: Cluster, metadata: Metadata) -> dict[str, ListedNode]:
@@ -113,8 +115,9 @@ class TcmServers(MetadataServers):
 
     def abort(self, now: DrillMoment, given: Given) -> CommandReply:
         """In the server there is one for a bootstrap, of a node by its number or its address."""
-        name = self.machine(now, given) if "machine" in given else self.numbered(now, given)
-        return self.undoing(now, name, "bootstrap")
+        reply = self.undoing(now, self.silent(now, given), "bootstrap")
+        stays = "this command would also unregister the node, and here it stays registered"
+        return replace(reply, lines=(f"{NOT_MODELLED}{stays}",))
 
     def abort_move(self, now: DrillMoment, given: Given) -> CommandReply:
         """Another one for the move of the node that one is on."""
