@@ -72,12 +72,16 @@ class DrillMoment(Struct, frozen=True):
 
 
 class CommandReply(Struct, frozen=True):
-    """What a command prints, and what it does: actions in order, another machine, marks."""
+    """What a command prints, and what it does: actions in order, another machine, marks.
+
+    ``said`` is told of some of the actions in place of the model's own words.
+    """
 
     lines: tuple[str, ...] = ()
     actions: tuple[Any, ...] = ()
     place: str | None = None
     marks: tuple[str, ...] = ()
+    said: Mapping[Any, str] = {}
 
 
 class CheckedStep(Struct, frozen=True):
@@ -322,7 +326,9 @@ class Drill:
         return form not in self.kind.forms
 
     def _do(self, answer: CommandReply, said: list[str]) -> None:
-        said.extend(done(self.timeline, action) for action in answer.actions)
+        for action in answer.actions:
+            words = done(self.timeline, action)
+            said.append(answer.said.get(action, words))
         said.extend(self._own_steps() if answer.actions else ())
         self._marks[self.timeline.at] = self.now.marks | {*answer.marks}
         self.place = answer.place or self.place

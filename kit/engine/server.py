@@ -18,6 +18,7 @@ from kit.engine.declared import Act
 from kit.engine.drill import CommandReply, DrillMoment
 from kit.engine.flows import ServerHost, ServerLog, address_of, host_id
 from kit.engine.forms import Form, Given, Slot
+from kit.engine.patterns import basic
 from kit.engine.timeline import PassedStep
 from kit.errors import BadInput, Refused
 from kit.ring.replication import Keyspace
@@ -139,16 +140,18 @@ VOCABULARY = (
         )
     ),
     Command(
-        f"grep {{pattern}} {LOG_FILE}", "lines of this node's log that contain these words", "grep"
+        f"grep {{pattern}} {LOG_FILE}", "lines of this node's log that match a pattern", "grep"
     ),
+    Command(f"grep -i {{pattern}} {LOG_FILE}", "the same in any case", "grep_any_case", False),
     Command(f"cat {LOG_FILE}", "the whole log of this node", "grep"),
     *(
-        Command(f"{journal}{search}", about, "grep", offered=False)
+        Command(f"{journal}{search}", about, answer, offered=False)
         for journal in JOURNALS
-        for search, about in (
-            ("", "the whole log of this node"),
-            (" | grep {pattern}", "some lines of that log"),
-            (" -g {pattern}", "some lines of that log"),
+        for search, about, answer in (
+            ("", "the whole log of this node", "grep"),
+            (" | grep {pattern}", "some lines of that log", "grep"),
+            (" | grep -i {pattern}", "the same in any case", "grep_any_case"),
+            (" -g {pattern}", "some lines of that log", "grep"),
         )
     ),
     Command(f"cat {CONFIGURATION}", "the configuration of this node", "configuration"),
@@ -395,16 +398,20 @@ class Servers:
         return TableAnswer(columns, rows, tuple(printed(columns, rows)))
 
     def grep(self, now: DrillMoment, given: Given) -> CommandReply:
-        """The lines of this node's log that hold the words of ``pattern``; without it all."""
+        """The lines of this node's log that match ``pattern``; without it all."""
         return CommandReply(self.searched(now, given))
+
+    def grep_any_case(self, now: DrillMoment, given: Given) -> CommandReply:
+        """The same in any case."""
+        return self.grep(now, {**given, "any_case": "-i"})
 
     def searched(self, now: DrillMoment, given: Given) -> tuple[str, ...]:
         """The same lines; behind each stands whether its words are the kit's own."""
-        pattern = str(given.get("pattern", "")).casefold()
+        pattern = basic(str(given.get("pattern", "")), any_case="any_case" in given)
         steps = [PassedStep(a.state, b.action, b.state, ()) for a, b in pairwise(now.run)]
         written = self.log.lines(now.model, now.run[0].state, steps)
         mine = (line for each in written for line in each if line.node == now.place)
-        return tuple(line.marked for line in mine if pattern in str(line).casefold())
+        return tuple(line.marked for line in mine if pattern.search(str(line)))
 
     def happen(self, now: DrillMoment, given: Given) -> CommandReply:
         """What no operator does: an event at a node, if the model has it now.
@@ -434,7 +441,8 @@ class Servers:
         name = self.server(now, given)
         if not self.is_up(now, now.number(name)):
             raise Refused(f"{name} is already down: there is nothing to stop")
-        return CommandReply(actions=self.turned(now, name, on=False))
+        stops = self.turned(now, name, on=False)
+        return CommandReply(actions=stops, said=_stopped(name, stops))
 
     def start(self, now: DrillMoment, given: Given) -> CommandReply:
         """The server starts."""
@@ -447,7 +455,8 @@ class Servers:
         """Stop and start: two steps, between which the node is down."""
         name = self.server(now, given)
         stops = [each for each in self.turned(now, name, on=False) if now.has(each)]
-        return CommandReply(actions=(*stops, *self.turned(now, name, on=True)))
+        turns = (*stops, *self.turned(now, name, on=True))
+        return CommandReply(actions=turns, said=_stopped(name, stops))
 
     # What may be typed
 
@@ -527,7 +536,7 @@ class Servers:
         return {
             "node": Slot("a node", lambda now: now.model.names),
             "machine": Slot("a node or its address", self._machines),
-            "pattern": Slot("words to look for"),
+            "pattern": Slot("a pattern"),
             "event": Slot("what happens", lambda now: self.events),
             "table": Slot("a system table", lambda now: tables),
             "columns": Slot("columns", lambda now: ("*", *names), many=True),
@@ -544,6 +553,11 @@ class Servers:
             "sequence": Slot("its name in JMX", lambda now: self.operations.values()),
             **more,
         }
+
+
+def _stopped(name: str, stops: Iterable[Any]) -> dict[Any, str]:
+    """What is said of these actions: a model's words are those of a server that fails."""
+    return dict.fromkeys(stops, f"The server on {name} stops. Its disk stays.")
 
 
 def _fits(verb: Sequence[str], like: Sequence[str]) -> bool:

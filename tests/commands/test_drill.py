@@ -31,7 +31,7 @@ def test_a_drill_is_played_and_graded(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert status == 1
     assert any(line.startswith("UN 10.0.0.11") for line in lines)
-    assert "# A goes down and keeps what it has persisted." in lines
+    assert "# The server on A stops. Its disk stays." in lines
     assert any(
         line.startswith("error: command: got 'rm'; allowed: a command of this drill")
         for line in lines
@@ -58,7 +58,7 @@ def test_ctrl_c_drops_a_line_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -
     lines = call("drill", NAME).out.splitlines()
     assert asked == ["A$ ", "B$ ", "B$ ", "B$ "]
     assert lines.count("(the line is dropped; exit ends the drill)") == 1
-    assert "# B goes down and keeps what it has persisted." in lines
+    assert "# The server on B stops. Its disk stays." in lines
     assert "Not passed." in lines
 
 

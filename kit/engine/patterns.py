@@ -1,0 +1,76 @@
+r"""Patterns as ``grep`` reads them: basic regular expressions, which are turned into Python's.
+
+No line may take long: a pattern is short, with few repetitions and none of a group.
+They are those of POSIX, with the ``\+``, ``\?``, ``\|``, ``\w`` and ``\<`` of GNU grep.
+"""
+
+import re
+from collections.abc import Iterator
+
+from kit.errors import BadInput
+
+LONGEST, MOST_REPEATS = 200, 3
+ALLOWED = (
+    f"a basic regular expression of at most {LONGEST} characters, with at most {MOST_REPEATS} "
+    "repetitions, none of a group"
+)
+CLASSES = {
+    "alpha": "a-zA-Z",
+    "digit": "0-9",
+    "alnum": "a-zA-Z0-9",
+    "upper": "A-Z",
+    "lower": "a-z",
+    "space": r"\s",
+    "blank": r" \t",
+    "xdigit": "0-9a-fA-F",
+}
+ESCAPES = {
+    **{each: each for each in "+?()|"},
+    **{each: f"\\{each}" for each in "bBwWsS.*[]^$\\/-"},
+    **dict.fromkeys("<>", r"\b"),
+}
+"""What stands behind a backslash, as Python writes it; all else is refused."""
+_TOKEN = re.compile(r"\\\{\d+(?:,\d*)?\\\}|\\.|\[\^?+\]?+(?>\[:[a-z]+:\]|[^]])*+\]|.")
+_IN_BRACKETS = re.compile(r"\[:([a-z]+):\]|[]\\[&~|]")
+
+
+def basic(pattern: str, *, any_case: bool = False) -> re.Pattern[str]:
+    """The pattern, compiled. Raises BadInput naming one that is none, or that is not read here."""
+    try:
+        if len(pattern) > LONGEST:
+            raise KeyError(pattern)
+        return re.compile("".join(_parts(pattern)), re.IGNORECASE if any_case else 0)
+    except (re.error, OverflowError, KeyError) as wrong:
+        raise BadInput("pattern", pattern, ALLOWED) from wrong
+
+
+def _parts(pattern: str) -> Iterator[str]:
+    """Each token as Python writes it. Raises KeyError for what is not read here."""
+    tokens, before, repeats = _TOKEN.findall(pattern), "", 0
+    for token, after in zip(tokens, [*tokens[1:], ""], strict=False):
+        begins = before in ("", "(", "|")
+        is_repeat = token in (r"\+", r"\?") or (token[:2] == r"\{" and len(token) > 2)
+        if token == "*":
+            is_repeat = not (begins or before == "^")
+        if is_repeat:
+            repeats += 1
+            if repeats > MOST_REPEATS or begins or before in (")", "*"):
+                raise KeyError(token)
+            before, part = "*", token.replace("\\", "")
+        else:
+            is_literal = token in "+?{}()|*" or (token == "^" and not begins)
+            is_literal |= token == "$" and after not in ("", r"\)", r"\|")
+            before = part = f"\\{token}" if is_literal else _part(token)
+        yield part
+
+
+def _part(token: str) -> str:
+    if len(token) == 2 and token[0] == "\\":
+        return ESCAPES[token[1]]
+    if token == "[" or (len(token) > 1 and "--" in token):  # of the last Python warns
+        raise KeyError(token)
+    return f"[{_IN_BRACKETS.sub(_bracketed, token[1:-1])}]" if len(token) > 1 else token
+
+
+def _bracketed(match: re.Match[str]) -> str:
+    return CLASSES[match[1]] if match[1] else f"\\{match[0]}"

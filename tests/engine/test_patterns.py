@@ -1,0 +1,71 @@
+"""Patterns of ``grep``: what they match, and which are refused."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kit.engine.patterns import ALLOWED, basic
+from kit.errors import BadInput
+from tests.examples import examples
+
+LINE = "in dc2: needs 2; applied by B; missing D (x+y) a{2} [ok] *"
+# the pattern -> whether the line has it
+READ = {
+    **dict.fromkeys(["", "missing.D", "^in", r"\*$", "(x+y)", "a{2}", "[[:digit:]]"], True),
+    **dict.fromkeys([r"\<B\>", r"s\{2\}", r"needs \(1\|2\);", "mis*ing", r"needx\?s"], True),
+    **dict.fromkeys(["[]k]]", "[^a-z ]"], True),
+    **dict.fromkeys(["MISSING", r"missing\.D", "^D", "in$", "x^", "$d", "*x", r"s\{3\}"], False),
+}
+REFUSED = [
+    *(
+        "[",
+        "[]a",
+        "[[:alpha:]",
+        "\\",
+        r"\(a",
+        r"a\)",
+        r"a\1",
+        r"\d",
+        r"a\{2",
+        "x**",
+        "[[:foo:]]",
+        "[b-a]",
+        "[a--b]",
+    ),
+    *(r"\(a*\)*", r"\(a\)\{2\}", "a*b*c*d*", r"a\{99999999999\}", "a" * 201, r"\+a"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "has"), READ.items())
+def test_a_pattern_is_a_basic_regular_expression(pattern: str, has: bool) -> None:
+    """What Python writes without a backslash is written with one, and the other way round."""
+    assert bool(basic(pattern).search(LINE)) == has
+
+
+@pytest.mark.parametrize("pattern", REFUSED)
+def test_what_is_not_read_is_refused_by_its_name(pattern: str) -> None:
+    """One error: the pattern, and what is allowed."""
+    with pytest.raises(BadInput) as wrong:
+        basic(pattern)
+    assert str(wrong.value).startswith("pattern: got ")
+    assert ALLOWED in str(wrong.value)
+
+
+def test_the_case_counts_unless_it_is_told_otherwise() -> None:
+    """As with ``-i``."""
+    assert not basic("MISSING").search(LINE)
+    assert basic("MISSING", any_case=True).search(LINE)
+
+
+@examples(200)
+@given(st.text(alphabet=r"ab*\(){}|+?[]^$.:-,1", max_size=20))
+def test_any_text_is_a_pattern_or_is_refused(pattern: str) -> None:
+    """Nothing else is ever raised, and no warning either."""
+    try:
+        assert isinstance(basic(pattern), re.Pattern)
+    except BadInput:
+        return
