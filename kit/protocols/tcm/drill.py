@@ -12,8 +12,17 @@ from typing import Any
 from msgspec.structs import replace
 
 from kit.engine.cassandra import SEEN
-from kit.engine.drill import GO_ON, CommandReply, DrillKind, DrillMoment, Grade, judged, procedure
-from kit.engine.flows import OWN_WORDS
+from kit.engine.drill import (
+    GO_ON,
+    CheckedStep,
+    CommandReply,
+    DrillKind,
+    DrillMoment,
+    Grade,
+    judged,
+    procedure,
+)
+from kit.engine.flows import ServerLine, ServerLog
 from kit.engine.forms import Form, Given
 from kit.engine.log import Apply, CatchUp, Deliver
 from kit.errors import Refused
@@ -28,6 +37,7 @@ JOIN, TOKEN = "bootstrap X --tokens 150", 50
 INSERT = "INSERT INTO shop.orders (id) VALUES (7)"
 LOG_FILE = "/var/log/cassandra/system.log"
 LOOKED = "log read"
+UNDONE = "the join of {} was undone, and this drill has no other one"
 
 
 def own_step(m: TcmCluster, s: Any) -> Any:
@@ -50,8 +60,17 @@ def own_step(m: TcmCluster, s: Any) -> Any:
 class OperatedServers(TcmServers):
     """The servers of a cluster in which something does not go on."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.log = ServerLog(waits)
+
     def turned(self, now: DrillMoment, name: str, *, on: bool) -> tuple[Any, ...]:
-        """A crash is how a server stops; who starts asks the others for what it lacks."""
+        """A crash is how a server stops; who starts asks the others for what it lacks.
+
+        Raises Refused for a node whose join was undone.
+        """
+        if on and name in undone(now):
+            raise Refused(UNDONE.format(name))
         turn = now.model.wrap["tcm"]((Restart if on else Crash)(name))
         return (turn, *(self.hearing(now, [name]) if on else ()))
 
@@ -80,20 +99,20 @@ class OperatedServers(TcmServers):
 
     def grep(self, now: DrillMoment, given: Given) -> CommandReply:
         """What this node's log says of a barrier; the file is there when the server is down."""
-        said = [f"ProgressBarrier - {line} ({OWN_WORDS})" for line in barriers(now)]
-        words = str(given.get("pattern", "")).casefold()
-        lines = tuple(line for line in said if words in line.casefold())
+        lines = self.searched(now, given)
         return CommandReply(lines, marks=(LOOKED,) if lines else ())
 
 
-def barriers(now: DrillMoment) -> tuple[str, ...]:
-    """Whom the operation of this node waits for, as it knows."""
-    m, s = now.model, now.state
-    if m.tcm.sequence(s.tcm, now.place) is None:
-        return ()
-    running = replace(s, tcm=replace(s.tcm, down=()))
-    refusal = m.refusal(running, m.wrap["tcm"](Advance(now.place)))
-    return tuple(line for line in refusal.evidence if "needs" in line) if refusal else ()
+def waits(m: TcmCluster, before: Any, action: Any, s: Any) -> Iterator[ServerLine]:
+    """Where nothing goes on any more each node that is up logs whom its operation waits for."""
+    if own_step(m, s) is not None:
+        return
+    for sequence in m.tcm.sequences(s.tcm):
+        if sequence.node not in s.tcm.down:
+            refusal = m.refusal(s, m.wrap["tcm"](Advance(sequence.node)))
+            for line in refusal.evidence if refusal else ():
+                if "needs" in line:
+                    yield ServerLine(sequence.node, "ProgressBarrier", line, own=True)
 
 
 SERVERS = OperatedServers()
@@ -103,12 +122,26 @@ FORMS: tuple[Form, ...] = (
     *SERVERS.understood("SELECT"),
     Form(INSERT, "write a row at QUORUM", SERVERS.insert),
     Form(f"grep {{pattern}} {LOG_FILE}", "search this node's log", SERVERS.grep),
+    Form(
+        f"grep -i {{pattern}} {LOG_FILE}",
+        "the same in any case",
+        SERVERS.grep_any_case,
+        offered=False,
+    ),
     Form(f"cat {LOG_FILE}", "show what this node's log says about barriers", SERVERS.grep),
     Form("journalctl -u cassandra", "the same", SERVERS.grep, offered=False),
 )
 
 
 # -- the grades, and the checklists ----------------------------------------------------------------
+
+
+def undone(now: DrillMoment) -> list[str]:
+    """The nodes that were to join, and do so no more."""
+    m, s = now.model, now.state
+    pairs = zip(m.tcm.cluster.ring.nodes, m.snapshot(s).metadata.ring.nodes, strict=True)
+    waiting = [node.name for first, node in pairs if not (first.tokens or node.tokens)]
+    return [name for name in waiting if not m.tcm.sequence(s.tcm, name)]
 
 
 def behind(now: DrillMoment) -> list[str]:
@@ -132,13 +165,20 @@ def grade(now: DrillMoment, stopped: int) -> Grade:
             judged("operations done", waits, "nothing is under way"),
             judged("one epoch", [f"{late}: at an older epoch"] * bool(late),
                    "all nodes are at the same epoch"),
-            judged("cluster whole", [*(f"{name} is not a member" for name in out),
+            judged("cluster whole", [*(UNDONE.format(name) if name in undone(now)
+                                       else f"{name} is not a member" for name in out),
                                      *([f"{down}: down"] * bool(down))],
                    "all nodes are up and are members"),
             judged("nobody stopped", [f"{name}: stopped needlessly" for name in stops],
                    "no server was stopped"),
         )
     )  # fmt: skip
+
+
+def start_over(now: DrillMoment) -> Iterator[CheckedStep]:
+    """What comes before all other steps where nothing that is typed can end the task any more."""
+    for name in undone(now):
+        yield CheckedStep("start over", UNDONE.format(name), done=False)
 
 
 def _drill(title: str, task: str, begun: tuple[str, ...], stopped: int, steps: Any) -> DrillKind:
@@ -151,7 +191,7 @@ def _drill(title: str, task: str, begun: tuple[str, ...], stopped: int, steps: A
         begun=lambda model: begun,
         starts_at=lambda model: model.names[1],
         own_step=own_step,
-        checklist=procedure(steps),
+        checklist=lambda now: (*start_over(now), *procedure(steps)(now)),
         grade=partial(grade, stopped=stopped),
     )
 

@@ -11,6 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kit.engine.drill import GO_ON, CommandReply, DrillKind, DrillMoment, Grade, judged, procedure
+from kit.engine.flows import ServerLine, ServerLog
 from kit.engine.forms import Form, Given
 from kit.engine.server import LOG_FILE
 from kit.errors import Refused
@@ -33,12 +34,14 @@ class BarrierServers(ClusterServers):
     stops, starts = act.CrashMember, act.RestartMember
     does: Mapping[str, str] = {}
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.log = ServerLog(waits)
+
     def grep(self, now: DrillMoment, given: Given) -> CommandReply:
-        """What the log of this node says of barriers now; that it was looked at is noted."""
-        number = self.answering(now, "log")
-        words = str(given.get("pattern", "")).strip("'\"")
-        lines = (line for line in _log(now, number) if words in line)
-        return CommandReply(tuple(lines), marks=(LOOKED + now.place,))
+        """What the log of this node says of barriers; that somebody has seen it is noted."""
+        lines = self.searched(now, given)
+        return CommandReply(lines, marks=(LOOKED + now.place,) if lines else ())
 
     def server(self, now: DrillMoment, given: Given) -> str:
         """A node that joins has no server of the cluster yet."""
@@ -48,30 +51,30 @@ class BarrierServers(ClusterServers):
         return name
 
 
-def _log(now: DrillMoment, number: int) -> Iterator[str]:
-    """A coordinator says whom a barrier waits for, a node what it waits for itself."""
-    m, s = now.model, now.state
-    task = task_of(s, m.setting)
-    waits = s.coordinator != NOBODY and task.work is not None and task.work.barrier
-    if waits and s.coordinator == number:
-        silent = m.named(task.needs & ~s.attempted.answered)
-        yield f"raft_topology - barrier_and_drain in {s.topology.transition}: " + (
-            f"no answer from {', '.join(silent)}" if silent else "all nodes answer"
-        )
-    if s.client == number:
-        yield (
-            f"token_metadata - waits for a request at version {s.client_version}; the newest is "
-            f"{s.topology.version}"
-        )
-
-
-SERVERS = BarrierServers()
-
-
 def own_step(model: Topology, state: Any) -> Any:
     """The next thing that the coordinator or a node does by itself."""
     able = (each for each in model.actions(state) if model.kind(each) not in model.faults)
     return next((each for each in able if not isinstance(each, BY_OTHERS)), None)
+
+
+def waits(m: Topology, before: Any, action: Any, s: Any) -> Iterator[ServerLine]:
+    """Where nothing goes on any more the coordinator logs whom a barrier waits for, and a node what
+    it waits for itself.
+    """
+    if own_step(m, s) is not None:
+        return
+    task = task_of(s, m.setting)
+    silent = m.named(task.needs & ~s.attempted.answered)
+    if s.coordinator != NOBODY and task.work is not None and task.work.barrier and silent:
+        said = f"barrier_and_drain in {s.topology.transition}: no answer from {', '.join(silent)}"
+        yield ServerLine(m.names[s.coordinator], "raft_topology", said, own=True)
+    if s.client != NOBODY:
+        versions = f"version {s.client_version}; the newest is {s.topology.version}"
+        said = f"waits for a request at {versions}"
+        yield ServerLine(m.names[s.client], "token_metadata", said, own=True)
+
+
+SERVERS = BarrierServers()
 
 
 def _restarted(now: DrillMoment) -> list[str]:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.engine.par import par
 from kit.protocols.tcm.drill import INSERT
+from tests.commands.calling import call
 from tests.drills import errors, failed, keeps_all, passing, printed, typed
 from tests.examples import examples
 
 STUCK, LAGS = "tcm/stuck-operation", "tcm/epoch-lags"
 LOG, EPOCH = "cat /var/log/cassandra/system.log", "nodetool cms describe"
 START, STOP = "systemctl start cassandra", "systemctl stop cassandra"
+ABORT = ["nodetool abortbootstrap --ip X"]
 EACH = [line for name in "ABCDX" for line in (f"on {name}", EPOCH)]
 PASSING = {
     STUCK: ["on X", LOG, START, "on D", START],
@@ -27,8 +31,11 @@ WRONG: list[tuple[str, list[str], set[str], str]] = [
     (STUCK, ["on X", START], {DONE, EPOCHS, WHOLE}, ""),
     (STUCK, ["on D", START], {DONE, WHOLE}, ""),
     (STUCK, ["nodetool assassinate D"], {DONE, EPOCHS, WHOLE}, "locked by an operation in flight"),
-    (STUCK, ["nodetool abortbootstrap --ip X"], {EPOCHS, WHOLE}, ""),
-    (STUCK, ["nodetool abortbootstrap --ip B"], {DONE, EPOCHS, WHOLE}, "no operation under way"),
+    (STUCK, ABORT, {EPOCHS, WHOLE}, ""),
+    (STUCK, ["nodetool cancel bootstrap B"], {DONE, EPOCHS, WHOLE}, "B has no operation under way"),
+    (STUCK, ["nodetool abortbootstrap --node 2"], {DONE, EPOCHS, WHOLE}, "it is alive (B)"),
+    (STUCK, [*ABORT, "on X", START], {EPOCHS, WHOLE}, "the join of X was undone"),
+    (STUCK, ["grep missing\\( " + LOG[4:]], {DONE, EPOCHS, WHOLE}, "pattern: got 'missing\\\\('"),
     (STUCK, [STOP, *PASSING[STUCK]], {DONE, EPOCHS, WHOLE, STOPPED}, ""),
     (STUCK, ["on X", STOP], {DONE, EPOCHS, WHOLE}, "X is already down"),
     (LAGS, [], {EPOCHS}, ""),
@@ -69,6 +76,55 @@ def test_the_log_of_the_driver_names_who_is_waited_for() -> None:
     assert all("in dc2: needs 2; applied by B; missing D" in line for line in lines)
     assert printed(typed(STUCK, "on A", LOG)) == ""
     assert printed(typed(STUCK, "on X", "grep nobody /var/log/cassandra/system.log")) == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [("missing.D", 3), ("MISSING", 0), ("-i MISSING", 3), ("'^Prog.*D$'", 3), ("'(1'", 2)],
+)
+def test_the_log_is_searched_as_grep_does(words: str, lines: int) -> None:
+    """A basic regular expression, by case unless it is told otherwise; a bracket is itself."""
+    walked = typed(STUCK, "on X", f"grep {words} {LOG[4:]}")
+    assert not errors(walked)
+    assert len(walked.transcript[-1].lines) == lines
+
+
+def test_a_log_keeps_what_was_written() -> None:
+    """Whoever acts first still finds there whom the join waited for; an aborted one, too."""
+    for first in (["on D", START, "on X", START], [*ABORT, "on X"]):
+        walked = typed(STUCK, *first, LOG)
+        assert "missing D" in printed(walked)
+        assert {step.name: step.done for step in walked.checklist()}["barrier"]
+    assert all(step.done for step in typed(STUCK, "on D", START, "on X", START, LOG).checklist())
+
+
+def test_after_the_join_is_undone_nothing_is_next() -> None:
+    """The hint and the grade say that it cannot be brought back."""
+    walked = typed(STUCK, *ABORT, "hint")
+    assert printed(walked).startswith("next, start over: the join of X was undone")
+    assert "the join of X was undone" in failed(walked)[WHOLE]
+    assert "start over" not in {step.name for step in typed(STUCK).checklist()}
+
+
+def test_a_server_that_is_stopped_does_not_crash() -> None:
+    """The words are those of an operator's stop."""
+    for line in (STOP, "systemctl restart cassandra"):
+        [_, entry] = typed(STUCK, "on B", line).transcript
+        assert entry.said[0] == "The server on B stops. Its disk stays."
+
+
+def test_what_is_printed_can_be_rehearsed(tmp_path: Path) -> None:
+    """The tokens of the joiner are among those of ring and status, as the server has them."""
+    for line in ("ring", "status"):
+        text = printed(typed(STUCK, "on A", f"nodetool {line}"))
+        (tmp_path / f"{line}.txt").write_text(f"{text}\n", encoding="utf-8")
+    factors = '{"class": "NetworkTopologyStrategy", "dc1": 2, "dc2": 2}'
+    files = [str(tmp_path / f"{line}.txt") for line in ("ring", "status")]
+    said = call("survive", files[0], "--with", files[1], "--keyspace", f"shop={factors}", "--json")
+    assert not said.err
+    warnings = said.json["warnings"]
+    assert not [line for line in warnings if "do not give" in line]
+    assert any("bootstrap 10.0.0.15 at 150 is in flight" in line for line in warnings), warnings
 
 
 def test_only_its_own_view_shows_that_a_node_lags() -> None:
