@@ -41,6 +41,7 @@ DUMP, OPTIONS = "clustermetadata.dump", "/etc/cassandra/jvm-server.options"
 BOOT = f"edit {OPTIONS} -Dcassandra.unsafe_boot_with_clustermetadata"
 CHECKED = "change checked"
 DUMPED, ALONE = "{} dumped at {}", "{} alone in its dump at {}"
+NEWEST = "the newest epoch dumped"
 SET, UNSET = "option of {} set", "option of {} unset"
 
 
@@ -57,8 +58,15 @@ class LostCms(CmsServers):
     stops, starts = Cms.crash.struct, Cms.restart.struct
 
     def is_unroutable(self, now: DrillMoment, at: int) -> bool:
-        """Whether nobody can go to a machine."""
-        return now.state.nodes[at].health in ("lost", "left")
+        """Whether nobody can go to a machine; one whose node has left is still there."""
+        return self.machine_is(now, at) == "lost"
+
+    def server(self, now: DrillMoment, given: Given) -> str:
+        """A node that has left has no server of the cluster."""
+        name = super().server(now, given)
+        if left := self.has_left(now, name):
+            raise Refused(f"{left}: its server is no longer needed")
+        return name
 
     def acted(self, now: DrillMoment, given: Given, command: str) -> CommandReply:
         """Whatever changes metadata needs a quorum of the CMS."""
@@ -94,6 +102,7 @@ class LostCms(CmsServers):
             return turns
         if not now.state.open:
             raise Refused(f"{name} would go back to {DUMP}: remove the option first")
+        self.dumped(now, ALONE)
         return (*turns, Cms.force_member(name), Cms.resume_consensus())
 
     def dump(self, now: DrillMoment, given: Given) -> CommandReply:
@@ -103,7 +112,8 @@ class LostCms(CmsServers):
 
     def stand_alone(self, now: DrillMoment, given: Given) -> CommandReply:
         """In the file a node becomes the only member."""
-        marks = (ALONE.format(now.place, self.dumped(now, DUMPED)),)
+        epoch = self.dumped(now, DUMPED)
+        marks = (ALONE.format(now.place, epoch), *((NEWEST,) if epoch == top(now.state) else ()))
         return CommandReply((f"{DUMP}: member {given['address']}",), marks=marks)
 
     def dumped(self, now: DrillMoment, mark: str) -> int:
@@ -111,7 +121,8 @@ class LostCms(CmsServers):
         epoch = int(now.model.epoch(now.state, now.here))
         if mark.format(now.place, epoch) not in now.marks:
             why = "" if mark == DUMPED else f" that names {now.place} as the only member"
-            raise Refused(f"there is no {DUMP} of epoch {epoch}{why}")
+            older = f": {now.place} would lose what came after an older one" * (mark == ALONE)
+            raise Refused(f"there is no {DUMP} of epoch {epoch}{why}{older}")
         return epoch
 
     def set_option(self, now: DrillMoment, given: Given) -> CommandReply:
@@ -124,6 +135,12 @@ class LostCms(CmsServers):
         """The option goes, so that the next start does not go back."""
         marks = (UNSET.format(now.place),) if is_set(now, now.place) else ()
         return CommandReply(marks=marks)
+
+
+def top(s: CmsState) -> int:
+    """The newest epoch that some disk still has."""
+    there = (node.log.epoch for node in s.nodes if node.health in ("up", "down"))
+    return max(there)
 
 
 def is_set(now: DrillMoment, name: str) -> bool:
@@ -203,6 +220,12 @@ def _did(kind: Any) -> Callable[[DrillMoment], bool]:
     return lambda now: any(isinstance(step.action, kind) for step in now.run)
 
 
+def reconfigured(now: DrillMoment) -> list[Any]:
+    """What an operator has asked for, in order."""
+    steps = (step.action for step in now.run)
+    return [each for each in steps if isinstance(each, Cms.reconfigure.struct)]
+
+
 FORCED = _did(Cms.force_member)
 STEPS: dict[str, tuple[str, Callable[[DrillMoment], bool]]] = {
     "members": ("list the members, and see which are up",
@@ -212,11 +235,12 @@ STEPS: dict[str, tuple[str, Callable[[DrillMoment], bool]]] = {
     "epochs": ("ask every node that is up for its epoch",
                lambda now: {SEEN.format(name) for name in up(now)} <= now.marks),
     "file": ("on the node with the newest epoch, dump the metadata with it as the only member",
-             lambda now: any(" alone " in mark for mark in now.marks)),
+             lambda now: NEWEST in now.marks),
     "override": ("boot that node from the file", FORCED),
     "option": ("remove the option, and let quorums decide again",
                lambda now: not any(is_set(now, name) for name in up(now)) and FORCED(now)),
-    "reconfigure": (f"ask for {WANTED} members", _did(Cms.reconfigure)),
+    "reconfigure": (f"ask for {WANTED} members",
+                    lambda now: any(each.size == WANTED for each in reconfigured(now)[-1:])),
     "check": ("check that no change is still under way", lambda now: CHECKED in now.marks),
 }  # fmt: skip
 """The steps of all three drills: what is to be done, and whether the run shows it."""

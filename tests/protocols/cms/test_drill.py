@@ -17,6 +17,7 @@ LIST, THREE = "nodetool cms describe", "nodetool cms reconfigure 3"
 CHECK = "nodetool cms reconfigure --status"
 FILE = ["jmx dumpClusterMetadata", f"addtocmstool {DUMP} 10.0.0.14", f"{BOOT}: {DUMP}"]
 RESTART, START = "systemctl restart cassandra", "systemctl start cassandra"
+LEAVE, READ = ["nodetool decommission"], "SELECT id FROM shop.orders"
 RETURN = ["on C", START, LIST, "on B", LIST, "on D", LIST]
 PASSING = {
     MEMBER: [LIST, THREE, CHECK],
@@ -47,6 +48,16 @@ WRONG: list[tuple[str, list[str], set[str], str]] = [
     (ALL, [*RETURN, FILE[0], FILE[2]], {"CMS whole"}, "names D as the only member"),
     (ALL, [*FILE[:2], *RETURN, FILE[2]], {"CMS whole"}, "no clustermetadata.dump of epoch 3"),
     (ALL, [*FILE[:1], "on C", START, START], {"CMS whole"}, "C is already up"),
+    (ALL, [*FILE, "on C", START, "on D", RESTART], {"CMS whole"}, "would lose what came after"),
+    (MEMBER, [*LEAVE, RESTART], {"CMS whole", "cluster whole"}, "D has left the cluster"),
+    (MEMBER, [*LEAVE, THREE], {"CMS whole", "cluster whole"}, "D has left the cluster"),
+    (MEMBER, [*LEAVE, READ], {"CMS whole", "cluster whole"}, "D has left the cluster"),
+    (
+        MEMBER,
+        ["nodetool assassinate C", "on C"],
+        {"cluster whole"},
+        "no route to host",
+    ),
 ]
 
 
@@ -94,6 +105,33 @@ def test_without_a_quorum_data_is_read_and_nothing_is_committed() -> None:
     for line in (ALTER, "nodetool cms dumplog", THREE):
         assert "no quorum of the CMS answers" in under_way.enter(line).error
     assert under_way.enter(LIST).lines[2].count("nodeid") == 3
+
+
+def test_the_machine_of_a_node_that_has_left_is_still_there() -> None:
+    """One can go to it, and its server answers its own tools; the others do not list it."""
+    walked = typed(MEMBER, *LEAVE, "on A", "nodetool status", "on D", "nodetool status", LIST)
+    assert not errors(walked)
+    _, _, others, _, own, view = (entry.lines for entry in walked.transcript)
+    assert not [line for line in others if "10.0.0.14" in line]
+    assert [line[:12] for line in own if "10.0.0.14" in line] == ["UL 10.0.0.14"]
+    assert "Is Member: false" in view
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "step", "done"),
+    [
+        (ALL, FILE[:2], "file", False),
+        (ALL, [*RETURN, *FILE[:2]], "file", True),
+        (MEMBER, ["nodetool cms reconfigure 1"], "reconfigure", False),
+        (MEMBER, [THREE, "nodetool cms reconfigure 2"], "reconfigure", False),
+        (MEMBER, [THREE], "reconfigure", True),
+    ],
+)
+def test_a_step_is_ticked_by_what_it_says(
+    name: str, lines: list[str], step: str, done: bool
+) -> None:
+    """Not by a file of an older epoch, nor by another size."""
+    assert {each.name: each.done for each in typed(name, *lines).checklist()}[step] == done
 
 
 @pytest.mark.spec("B-056")
