@@ -76,7 +76,7 @@ def test_the_value_of_each_node_is_shown_with_what_it_means() -> None:
     timeline = after({**FOUR, "mistypes": 1}, *ENTER, "unset A", "mistype B")
     a, b = panel_text(timeline, "rows").splitlines()[:2]
     assert "group0_upgrade_state no row" in a
-    assert "(no row: a Raft upgrade is in progress)" in a
+    assert "(no row: the Raft upgrade runs, or begins at the next start)" in a
     assert "group0_upgrade_state unknown" in b
     assert "(an unknown value, which counts as recovery at the next start)" in b
 
