@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from kit.engine.careful import KIT
 from kit.errors import Refusal
 
-ENGINE = f"{KIT}/engine/"
+ENGINE = f"{KIT}engine/"
 NO_WAY = Refusal("without its refusals the function returns nothing")
 
 

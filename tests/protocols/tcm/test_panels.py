@@ -264,7 +264,8 @@ def test_a_large_table_is_never_cut_in_silence() -> None:
 def test_changes_are_signed() -> None:
     """A group keeps its order; what came has a plus, what went follows with a minus."""
     assert change(("X", "B"), ("B", "C")).text() == "+X, B, −C"
-    assert change(("A",), None).text() == "A"
+    assert change(("A",)).text() == "A"
+    assert change(("B", "C"), ("A", "B"), ("B", "C")).text() == "B, +C, −A"  # of ranges that merged
 
 
 def test_a_down_node_and_a_coming_one_are_drawn_apart() -> None:
