@@ -14,8 +14,8 @@ waits may have passed at any moment: that is no proof that all have heard of it.
 
 Besides, members leave, move or are replaced. Of that there is only what concerns a schema: from the
 first event to the last one ranges are locked, and data is placed by the replication of the first.
-Sources: CEP-21, "Motivation", "Schema Management", "Event Submission Protocol", "Failure and
-Cancellation", "Public Interfaces", "Compatibility"; published code, ``Gossiper``.
+Sources: CEP-21, "Motivation", "Schema Management", "Event Submission Protocol", "Cancelling
+Committed Events", "Public Interfaces", "Compatibility"; published code, ``Gossiper``.
 """
 
 from __future__ import annotations
