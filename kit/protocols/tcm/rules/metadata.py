@@ -6,7 +6,8 @@ delta, once and for all; plans start from the ring of *finished* operations, not
 flight: two made side by side are sound because their locked ranges are disjoint. ``enact`` is a
 pure function, so every node that applies the same log has the same metadata and the same
 placements, which are computed there and nowhere else; ``permit`` says what may not begin, and why.
-Source: CEP-21, "Bootstrap", "Node Level Changes", "Event Submission Protocol" (locks), "Mapping Cluster Operations to Metadata Transitions".
+Source: CEP-21, "Bootstrap", "Node Level Changes", "Event Submission Protocol" (locks), "Mapping
+Cluster Operations to Metadata Transitions".
 """
 
 from __future__ import annotations
