@@ -2,11 +2,13 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from kit.edge.words import say
 from kit.engine.causes import Inquiry, Possible, Restored
-from kit.engine.timeline import Breach
+from kit.engine.model import Model
+from kit.engine.timeline import Breach, PassedStep
 from kit.views.actions import concerned
 from kit.views.fragment import Frag, h
 from kit.views.lanes import how_seen, known_parts, mermaid, seen
@@ -215,8 +217,9 @@ def _cause(scene: Scene, breach: Breach, inquiry: Inquiry, picture: Frag | None)
     way, steps, ids = scene.way(), inquiry.cause.steps, scene.moments()
     known = seen(scene)
     known_steps = {node: known[node] for node in _things(picture) if known.get(node)}
+    alone = dict(_alone(scene.model, way, steps))
     rows = [
-        _row(scene, number, ids[number] if ids else None, number in steps, known_steps)
+        _row(scene, number, ids[number] if ids else None, alone.get(number), known_steps)
         for number in range(max(0, len(way) - MOST_STEPS), len(way))
     ]
     parts = {
@@ -225,6 +228,8 @@ def _cause(scene: Scene, breach: Breach, inquiry: Inquiry, picture: Frag | None)
     needed = say("Leave out any one of these, and the break does not happen.")
     if len(steps) < len(way):
         needed += " " + say("The other steps do not matter.")
+    if any(label != scene.model.label(way[n].before, way[n].action) for n, label in alone.items()):
+        needed += " " + say("In brackets is what a step becomes without the others.")
     unknown = soft(say("This model does not say what a single node has seen."))
     return h(
         "div",
@@ -244,16 +249,27 @@ def _cause(scene: Scene, breach: Breach, inquiry: Inquiry, picture: Frag | None)
     )
 
 
+def _alone(
+    model: Model[Any, Any], way: Sequence[PassedStep], steps: Iterable[int]
+) -> Iterator[tuple[int, str]]:
+    """The steps of a cause, each as it is called where the others are left out."""
+    state = way[0].before
+    for number in steps:
+        action = way[number].action
+        yield number, model.label(state, action)
+        state = model.act(state, action)
+
+
 def _row(
     scene: Scene,
     number: int,
     moment: int | None,
-    needed: bool,
+    alone: str | None,
     known_steps: dict[str, frozenset[int]],
 ) -> Frag:
-    step = scene.way()[number]
+    step, needed = scene.way()[number], alone is not None
     verb = scene.model.label(step.before, step.action)
-    words = f"{scene.counted(number)}. {verb}"
+    words = f"{scene.counted(number)}. {verb}{f' ({alone})' if alone not in (None, verb) else ''}"
     button = h("button", words, type="button", data_do="visit", data_moment=moment)
     sign = h("span", "●", role="img", aria_label=say("needed")) if needed else h("span", "·")
     return h(

@@ -127,6 +127,7 @@ def test_what_is_said_to_move_does_somewhere(name: str) -> None:
         ("t:B:A", ("A", "B"), "A"),
         ("n:10:100", ("10",), "10"),
         ("node:7", ("7",), "7"),
+        ("n:100", (), "100"),
         ("t:fe80::1:5", ("fe80::1",), "fe80::1"),
         ("log", (), "log"),
     ],

@@ -276,3 +276,11 @@ def test_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trace, "MOST_BYTES", 100)
     with pytest.raises(BadInput, match=like("| most | 100 | bytes")):
         loads(text)
+
+
+@pytest.mark.parametrize("text", ['{"nodes": []}', '{"keyspaces": []}'])
+def test_half_a_ring_file_is_taken_for_none(text: str) -> None:
+    """The hint is for who gives a ring file where a trace is wanted."""
+    with pytest.raises(BadInput) as refused:
+        loads(text)
+    assert "ring file" not in str(refused.value)

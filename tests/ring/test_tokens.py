@@ -48,6 +48,7 @@ def test_labels() -> None:
     """The ends of Murmur3 read as words, all other tokens as decimals."""
     assert [MURMUR3.label(t) for t in (INT64_LOW, -5, INT64_HIGH)] == ["min", "-5", "max"]
     assert [small(400).label(t) for t in (0, 400)] == ["0", "400"]
+    assert (small(400).low, small(400, 7).low) == (0, 7)
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 0), (5, 1), (0, 2**63), (-(2**64), 0), (False, 9)])

@@ -117,3 +117,11 @@ def test_equality_is_by_content() -> None:
     assert len({ring, Ring.of(ABC), Ring.of(ABC, small(400))}) == 2
     assert ring.space is MURMUR3
     assert repr(ring) == "Ring(3 nodes, 3 tokens, murmur3)"
+
+
+def test_nobody_joins_twice() -> None:
+    """A name is one node's, also if the newcomer has a token of its own."""
+    ring = Ring.of(ABC, small(400))
+    assert ring.join(Node("D", (250,))).names == ("A", "B", "C", "D")
+    with pytest.raises(BadInput, match="B"):
+        ring.join(Node("B", (250,)))

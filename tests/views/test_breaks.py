@@ -203,6 +203,23 @@ def test_what_was_found_out_is_told_in_words() -> None:
     timeline.inquiries.clear()
 
 
+def test_a_step_of_a_cause_is_told_as_what_it_is_there() -> None:
+    """Without the commit of the read switch the next commit is the switch: that is what matters."""
+    timeline = open_file(file_named("dataplane/anomaly-lost-write"))
+    while timeline.forward() is not None:
+        pass
+    breach = timeline.breaches(timeline.tip)[0]
+    timeline.goto(timeline.path()[breach.step + 1])
+    cause = smallest_cause(timeline.model, timeline.actions(timeline.at), breach.name)
+    timeline.inquiries[timeline.at] = Inquiry(cause)
+    html = RenderedTimeline(timeline).html(timeline.at)
+    become = (
+        "103: drop old write replicas (bootstrap X at 150) (102: switch reads (bootstrap X at 150))"
+    )
+    assert become in html
+    assert "In brackets is what a step becomes without the others." in html
+
+
 def test_a_page_that_can_ask_nobody_has_the_cause() -> None:
     """An exported page answers *why*, and says of the rest that it is closed."""
     timeline = broken("recovery", "S-49")
