@@ -605,6 +605,13 @@ def _annotations(owner: Any) -> dict[str, Any]:
         raise TypeError(f"{owner.__qualname__}: {error}, which an annotation names") from None
 
 
+def _check_distinct(model: type, what: str, words: Sequence[Any]) -> None:
+    """No two actions share a tag, or a saved run could not be read; no two safeguards an id."""
+    twice = next((word for at, word in enumerate(words) if word in words[:at]), None)
+    if twice is not None:
+        raise BadInput(f"{what} of {model.__name__}", twice, f"one {what} for each")
+
+
 class Declared(Model[S, Any]):
     """A model whose class declares parameters, safeguards, actions and properties.
 
@@ -672,6 +679,8 @@ class Declared(Model[S, Any]):
                 allowed = "a tuple: a method or an action needs another name"
                 raise BadType(f"{name} of {cls.__name__}", getattr(cls, name), allowed)
         cls.safeguards = (*(each for each in cls.safeguards if each not in switches), *switches)
+        _check_distinct(cls, "tag", [act.struct.__struct_config__.tag for act in cls.acts.values()])
+        _check_distinct(cls, "id", [each.id for each in cls.safeguards])
         if cls.acts:
             cls.Action = reduce(or_, cls.acts)
             faults = (act.kind for act in cls.acts.values() if act.said.fault)

@@ -15,6 +15,7 @@ from kit.engine.declared import (
     always,
     goal,
     parameter,
+    safeguard,
     sometimes,
     step,
 )
@@ -282,6 +283,26 @@ def test_actions_have_to_be_told_apart() -> None:
     model.Action = _Untagged | int | Callable
     with pytest.raises(BadType, match=r"^Action of slots: .*each with its own tag"):
         action_from(model, {"type": "enter"}, "step 1")
+
+
+def test_tags_and_ids_are_given_once() -> None:
+    """With one tag for two actions no saved run could be opened again."""
+    with pytest.raises(BadInput, match=r"^tag of Twins: got 'same'; allowed: one tag for each"):
+
+        class Twins(Slots):
+            @action(tag="same")
+            def left(self, s: SlotState) -> Any:
+                """One."""
+
+            @action(tag="same")
+            def right(self, s: SlotState) -> Any:
+                """The other."""
+
+    with pytest.raises(BadInput, match=r"^id of Guarded: got 'S-1'; allowed: one id for each"):
+
+        class Guarded(Slots):
+            waits = safeguard("S-1", "Nobody waits", ("allowed",))
+            hurries = safeguard("S-1", "Nobody hurries", ("allowed",))
 
 
 def test_a_timeline_is_led_up_to_the_break() -> None:
