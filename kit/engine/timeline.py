@@ -577,7 +577,8 @@ class Timeline:
             return
         replayed = fingerprint(self.state)
         if replayed != recorded.fingerprint:
-            raise BadInput(f"{field}.fingerprint", recorded.fingerprint, f"{replayed} by replay")
+            allowed = f"{replayed} by replay (if nobody edited the file, the model has changed)"
+            raise BadInput(f"{field}.fingerprint", recorded.fingerprint, allowed)
         verb = self.model.verb(action)
         if former_for(self.model).command_today(recorded.verb) != verb:
             raise BadInput(f"{field}.verb", recorded.verb, f"{verb}, as its action says")
