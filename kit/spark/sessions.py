@@ -184,15 +184,15 @@ def session_or_none(
 
 def stop(spark: Spark | None) -> None:
     """End a session, and the Java that was started for it; nothing for None, or a second time."""
-    if spark is None:
+    # Whose session was ended before is not to end that of now.
+    if spark is None or (has_ended(spark) and _Running.spark is not spark):
         return
     from kit.spark import driver
 
     _Running.spark = None
     try:
-        if has_ended(spark):
-            return
-        spark.stop()
+        if not has_ended(spark):
+            spark.stop()
     finally:
         os.environ.pop(CONNECT_MODE, None)
         driver.end()

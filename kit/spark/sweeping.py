@@ -21,7 +21,7 @@ from kit.engine.registry import build, one_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.spark.schemas import table
-from kit.spark.sessions import Spark, living
+from kit.spark.sessions import Spark
 from kit.spark.storing import whole_folder, write_rows
 from kit.spark.workers import seeded
 
@@ -76,7 +76,7 @@ def sweep(
     if spark is not None and model not in model_places():
         allowed = f"{one_of(model, list(model_places()))}; Spark's workers know no others"
         raise BadInput("model", model, allowed)
-    return seeded(spark and living(spark), seeds, partial(_batches, wanted), SWEEP, tasks)
+    return seeded(spark, seeds, partial(_batches, wanted), SWEEP, tasks)
 
 
 def stored(frame: Any, folder: str | Path) -> Path:

@@ -16,6 +16,7 @@ from kit.engine.fuzz import MOST_SEEDS
 from kit.errors import BadInput
 from kit.spark.machine import BATCH_ROWS
 from kit.spark.schemas import Schema
+from kit.spark.sessions import living
 
 Batches = Iterator[pa.RecordBatch]
 MOST = 2**63 - 1
@@ -77,7 +78,8 @@ def seeded(
 ) -> Any:
     """A Spark frame of ``batches`` over the seeds, made when it is used, in so many tasks.
 
-    Without Spark (None) it is an Arrow table, made here and now. BadInput for other seeds or tasks.
+    Without Spark (None) it is an Arrow table, made here and now. BadInput for other seeds or tasks,
+    KitError for a session that has ended.
     """
     if tasks is not None and (type(tasks) is not int or not 0 < tasks <= MOST_TASKS):
         raise BadInput("tasks", tasks, f"a whole number from 1 to {MOST_TASKS}, or None")
@@ -88,7 +90,7 @@ def seeded(
         raise BadInput("spark", spark, "a Spark session, or None")
     if spark is None:
         return pa.Table.from_batches(batches(seeds), schema.arrow)
-    numbers = spark.range(seeds.start, seeds.stop, seeds.step, tasks)
+    numbers = living(spark).range(seeds.start, seeds.stop, seeds.step, tasks)
     return numbers.mapInArrow(by_number(batches), schema.ddl)
 
 

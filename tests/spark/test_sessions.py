@@ -7,14 +7,16 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from kit.errors import BadInput
+from kit.errors import BadInput, KitError
 from kit.protocols.tcm.spark.histories import History, history, sample
 from kit.protocols.tcm.spark.pipelines import pipeline
 from kit.spark.machine import GIB, LOOPBACK, address, heap, settings, sockets
+from kit.spark.progress import Progress
 from kit.spark.sessions import (
     SparkUnavailable,
     about,
@@ -22,6 +24,8 @@ from kit.spark.sessions import (
     session_or_none,
     stop,
 )
+from kit.spark.sweeping import SWEEP
+from kit.spark.workers import seeded
 from tests.house.test_imports import DATA, FRONT, loaded_by
 from tests.saying import like
 from tools.notebooks import LIVE
@@ -181,6 +185,30 @@ def test_cells_go_on_with_none(monkeypatch: pytest.MonkeyPatch, deaf: int) -> No
     assert repr(about(None)) == about(None).html() == "the plain engine, in this process"
     assert pipeline(None, small()).engine == "plain engine"
     stop(None)
+
+
+class Ended:
+    """A session that was stopped, as Spark leaves it."""
+
+    sparkContext = SimpleNamespace(_jsc=None)  # noqa: N815  # Spark's name
+
+    def range(self, *_: Any) -> Any:
+        """Nothing is made of it."""
+        raise AssertionError("an ended session was used")
+
+
+def test_a_session_that_has_ended_says_so(spark: Any) -> None:
+    """To end it again does nothing, to the session of now neither; else it names the way on."""
+    ended: Any = Ended()
+    stop(ended)
+    assert spark.range(3).count() == 3
+    for use in (
+        lambda: about(ended),
+        lambda: seeded(ended, range(3), lambda seeds: iter(()), SWEEP, None),
+        lambda: Progress(ended, "walks").__enter__(),
+    ):
+        with pytest.raises(KitError, match="has ended, and its frames with it"):
+            use()
 
 
 @pytest.mark.usefixtures("alone")
