@@ -192,9 +192,11 @@ class Ended:
 
     sparkContext = SimpleNamespace(_jsc=None)  # noqa: N815  # Spark's name
 
-    def range(self, *_: Any) -> Any:
-        """Nothing is made of it."""
+    def createDataFrame(self, *_: Any) -> Any:  # noqa: N802  # Spark's name
+        """Nothing is made of it, and it is not ended again."""
         raise AssertionError("an ended session was used")
+
+    range = stop = createDataFrame
 
 
 def test_a_session_that_has_ended_says_so(spark: Any) -> None:
