@@ -79,7 +79,10 @@ SERVED = """
 select "group", step, side, node, count(*), sum(high), sum(low)
 from (select "group", step, side, unnest(members) as node, high, low from sides) group by all
 """
-NEEDED = "if(level = 'ONE', 1, len(here) // 2 + 1)"
+NEEDED = """case level
+    when 'ONE' then 1 + greatest(len(here) - {wanted}, 0)
+    when 'QUORUM' then {wanted} // 2 + 1 + greatest(len(here) - {wanted}, 0)
+    else len(here) // 2 + 1 end"""
 BY_UNIT = """
 select "group", step, 'lost ' || rtrim(side, 's') || ' ' || level || ' {kind}', unit,
     sum(ranges), sum(high), sum(low)
@@ -102,8 +105,9 @@ def ring_sums(folder: Path, wanted: int) -> str:
     """The statements that give all sums of written replicas as one table."""
     parts = [ALL.format(name=n, factor=f.format(wanted=wanted)) for n, f in FACTORS.items()]
     parts.append(SERVED)
-    parts += [BY_UNIT.format(kind=k, units=u, needed=NEEDED) for k, u in UNITS.items()]
-    parts.append(BY_NODE.format(needed=NEEDED))
+    needed = NEEDED.format(wanted=wanted)
+    parts += [BY_UNIT.format(kind=k, units=u, needed=needed) for k, u in UNITS.items()]
+    parts.append(BY_NODE.format(needed=needed))
     last = "create or replace temp table sums as " + " union all ".join(parts)
     return ";".join([NODES.format(folder=folder), ROWS.format(folder=folder), last])
 

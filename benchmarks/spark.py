@@ -227,7 +227,8 @@ def by_pandas(folder: Path, wanted: int) -> pd.DataFrame:
             for dc in sorted(set(nodes["dc"]))
         }
         for (level, asked), kind in product(levels.items(), ("node", "rack", "dc")):
-            lost = _lost(asked, codes[kind], one=level == "ONE")
+            least = {"ONE": 1, "QUORUM": wanted // 2 + 1}.get(level)
+            lost = _lost(asked, codes[kind], wanted, least)
             found.append(_counted(lost, f"lost {side[:-1]} {level} {kind}", lost["unit"]))
     return pd.concat(found, ignore_index=True)
 
@@ -244,14 +245,16 @@ def _counted(long: pd.DataFrame, name: str, unit: pd.Series) -> pd.DataFrame:
     return part.groupby(["group", "step", "unit"], as_index=False).sum().assign(measure=name)
 
 
-def _lost(long: pd.DataFrame, codes: pd.Series, *, one: bool) -> pd.DataFrame:
-    """The (range, unit) rows in which the others of the range are no quorum."""
+def _lost(long: pd.DataFrame, codes: pd.Series, wanted: int, least: int | None) -> pd.DataFrame:
+    """The (range, unit) rows in which the others of the range are no quorum: at ``least`` so many
+    of those that are wanted, and whoever is pending; None: a majority.
+    """
     part = long.assign(unit=long["node"].map(codes), row=long.index)
     size = part.groupby("row").size()
     keys = ["row", "unit", "group", "step", "high", "low"]
     together = part.groupby(keys, sort=False).size().reset_index(name="count")
     total = together["row"].map(size)
-    needed = 1 if one else total // 2 + 1
+    needed = total // 2 + 1 if least is None else least + (total - wanted).clip(lower=0)
     return together[total - together["count"] < needed]
 
 
