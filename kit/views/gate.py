@@ -6,7 +6,7 @@ other picture in the line above it, where another one takes its place while its 
 at. Who is missing does a step of its own by a press, or has its menu.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from math import ceil
 from typing import Any, get_args
 
@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from kit.edge.words import later, say
 from kit.errors import Refusal
+from kit.masks import majority
 from kit.views.actions import first_waiting, mark, some_of
 from kit.views.busts import Health, head_of, letter_of
 from kit.views.fragment import Frag, h
@@ -134,6 +135,25 @@ class Gate(Struct, frozen=True):
 
 
 Declared = Callable[[Scene], Iterable[Gate]]
+
+
+def of_members(
+    thing: str,
+    what: str,
+    knows: str,
+    groups: Sequence[Collection[str]],
+    done: Collection[str],
+    enough: int | None = None,
+) -> Iterator[Gate]:
+    """The majority of each group of members, or ``enough`` of them; two groups are those before and
+    after a change of the members.
+    """
+    wheres = ("",) if len(groups) == 1 else ("the old members", "the new members")
+    for group, where in zip(groups, wheres, strict=True):
+        there = tuple(name for name in group if name in done)
+        missing = tuple(name for name in group if name not in done)
+        needed = enough or majority(len(group))
+        yield Gate(thing, what, knows, there, missing, needed, where=where)
 
 
 def gates_of(scene: Scene, declared: Declared) -> tuple[Gate, ...]:

@@ -30,9 +30,9 @@ class AcceptorRow(Struct, frozen=True):
 class ProposerRow(Struct, frozen=True):
     """A round: whose, for which epoch, its ballot; who promised and accepted.
 
-    ``value`` is what it proposes, or what it has to propose as far as it has heard. ``groups`` are
-    the members of whom it needs a majority, or as many as are ``enough`` without that safeguard:
-    two groups while members change.
+    ``value`` is what it proposes, or what it has to propose as far as it has heard. It needs
+    a majority of each of the ``groups`` of members, of which there are two while these change, or
+    as many as are ``enough`` without that safeguard.
     """
 
     name: str

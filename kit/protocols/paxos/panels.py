@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 
-from kit.masks import majority
 from kit.protocols.paxos import facts
 from kit.protocols.paxos.facts import AcceptorRow, EpochRow, ProposerRow
 from kit.views.declared import Badges, Column, Table, of_state, panel_of
-from kit.views.gate import Gate
+from kit.views.gate import Gate, of_members
 from kit.views.panel import Scene
 from kit.views.registry import staged
 from kit.views.spacetime import MESSAGES
@@ -67,12 +66,8 @@ def _gates(scene: Scene) -> Iterator[Gate]:
         did, heard = ("accepted", row.accepts) if row.proposed else ("promised", row.promises)
         counted = f"accept {row.value} in" if row.proposed else "promises for"
         what = f"{counted} {row.ballot}, epoch {row.epoch}"
-        wheres = ("",) if len(row.groups) == 1 else ("the old members", "the new members")
-        for group, where in zip(row.groups, wheres, strict=True):
-            there = tuple(name for name in group if name in heard)
-            missing = tuple(name for name in group if name not in heard)
-            needed = row.enough or majority(len(group))
-            yield Gate(scene.model.spot(row.name), what, did, there, missing, needed, where=where)
+        thing = scene.model.spot(row.name)
+        yield from of_members(thing, what, did, row.groups, heard, row.enough)
 
 
 def _badges(scene: Scene) -> Badges:

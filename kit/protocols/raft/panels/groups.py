@@ -7,7 +7,6 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from kit.masks import majority
 from kit.protocols.raft import facts
 from kit.protocols.raft.facts import held_text
 from kit.protocols.raft.groups import IDS
@@ -16,7 +15,7 @@ from kit.protocols.raft.state import Candidate, Leader, Server
 from kit.protocols.raft.tables import ConfigurationRow, RaftRow, SnapshotRow, rows_of
 from kit.protocols.raft.words import configuration_text
 from kit.views.declared import Badges, Choice, Column, Table, panel_of
-from kit.views.gate import Gate
+from kit.views.gate import Gate, of_members
 from kit.views.panel import Panel, Scene
 from kit.views.registry import staged
 from kit.views.spacetime import MESSAGES
@@ -119,12 +118,7 @@ def majorities(thing: str, server: Server, *, card: str = "", more: str = "") ->
 def _majorities(
     thing: str, what: str, did: str, configuration: Configuration, done: Collection[str]
 ) -> Iterator[Gate]:
-    groups = configuration.groups
-    wheres = ("",) if len(groups) == 1 else ("the old members", "the new members")
-    for group, where in zip(groups, wheres, strict=True):
-        there = tuple(each for each in group if each in done)
-        missing = tuple(each for each in group if each not in done)
-        yield Gate(thing, what, did, there, missing, majority(len(group)), where=where)
+    return of_members(thing, what, did, configuration.groups, done)
 
 
 def reach(server: Server, index: int, term: int) -> Reach:
