@@ -148,7 +148,7 @@ def of_members(
     """The majority of each group of members, or ``enough`` of them; two groups are those before and
     after a change of the members.
     """
-    wheres = ("",) if len(groups) == 1 else ("the old members", "the new members")
+    wheres = ("",) if len(groups) == 1 else (say("the old members"), say("the new members"))
     for group, where in zip(groups, wheres, strict=True):
         there = tuple(name for name in group if name in done)
         missing = tuple(name for name in group if name not in done)
