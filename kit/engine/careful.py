@@ -64,8 +64,8 @@ def witness_of(name: str, judge: Callable[..., Any], witness: Any) -> Any:
 def truth_of(name: str, judge: Callable[..., Any], answer: Any) -> bool:
     """What a *sometimes* or *goal* property says of a state: reached or not.
 
-    Raises BadInput naming the function when it gives what is always true: a function that nobody
-    called, or values that nobody asked for.
+    Raises BadInput naming the function when it gives nothing, or what is always true: a function
+    that nobody called, or values that nobody asked for.
     """
     _close(answer)
     if answer is None and not is_kits(judge):

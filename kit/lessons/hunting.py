@@ -132,17 +132,19 @@ class Hunt:
 
         Raises BadInput for an unknown variant, or a safeguard that its model does not have.
         """
-        variant = self._variant(number)
-        verdict = judged(variant, number, word)
-        if self.said.get(number) not in (variant.missing.id, variant.missing.name):
+        verdict = judged(self._variant(number), number, word)
+        if not self._is_named(number):
             self.said[number] = word
         self.accusations += 1
         return verdict
 
+    def _is_named(self, number: int) -> bool:
+        missing = self._variant(number).missing
+        return self.said.get(number) in (missing.id, missing.name)
+
     def score(self) -> str:
         """How many of the variants have their right name by now, and after how many accusations."""
-        variants = enumerate(self._variants, start=1)
-        right = sum(self.said.get(n) in (v.missing.id, v.missing.name) for n, v in variants)
+        right = sum(map(self._is_named, range(1, VARIANTS + 1)))
         values = {"right": right, "all": VARIANTS, "n": self.accusations}
         return say("Score: {right} of {all} named, {n} accusations.", **values)
 

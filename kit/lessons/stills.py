@@ -6,7 +6,7 @@ seen when its cell ran, so that a stored notebook tells its story epoch by epoch
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import islice, repeat
+from itertools import chain, islice, repeat
 from typing import Any
 
 from msgspec import Struct
@@ -107,7 +107,7 @@ def frames(source: Any, *names: str) -> Frames:
     taken = () if given.script else given.actions(given.tip)
     moves: Iterator[Callable[[], Moment | None]] = repeat(run.forward)
     if taken:
-        moves = (partial(run.do, action) for action in taken)
+        moves = chain((partial(run.do, action) for action in taken), repeat(lambda: None))
     picture = for_model(given.model).picture
     shown = names or (picture,) * bool(picture)
     pictures, last = [still(run, *shown)], 0
@@ -118,8 +118,6 @@ def frames(source: Any, *names: str) -> Frames:
             last = run.at
         if moved is None:
             break
-    if taken and run.at != last:
-        pictures.append(still(run, *shown))
     return Frames(tuple(pictures))
 
 

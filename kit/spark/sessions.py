@@ -219,10 +219,9 @@ def about(spark: Spark | None) -> About:
 
     Raises KitError for one that has ended.
     """
-    if spark is not None:
-        living(spark)
     if spark is None:
         return About("", "", None, say("the plain engine, in this process"))
+    living(spark)
     link = None if is_remote(spark) else spark.sparkContext.uiWebUrl
     master = _Running.master if _Running.spark is spark else str(spark.conf.get("spark.master"))
     return About(master, str(spark.version), link)

@@ -217,9 +217,12 @@ def _cause(scene: Scene, breach: Breach, inquiry: Inquiry, picture: Frag | None)
     way, steps, ids = scene.way(), inquiry.cause.steps, scene.moments()
     known = seen(scene)
     known_steps = {node: known[node] for node in _things(picture) if known.get(node)}
-    alone = dict(_alone(scene.model, way, steps))
+    become = dict(_become(scene.model, way, steps))
     rows = [
-        _row(scene, number, ids[number] if ids else None, alone.get(number), known_steps)
+        _row(
+            *(scene, number, ids[number] if ids else None),
+            *(number in steps, become.get(number, ""), known_steps),
+        )
         for number in range(max(0, len(way) - MOST_STEPS), len(way))
     ]
     parts = {
@@ -228,7 +231,7 @@ def _cause(scene: Scene, breach: Breach, inquiry: Inquiry, picture: Frag | None)
     needed = say("Leave out any one of these, and the break does not happen.")
     if len(steps) < len(way):
         needed += " " + say("The other steps do not matter.")
-    if any(label != scene.model.label(way[n].before, way[n].action) for n, label in alone.items()):
+    if become:
         needed += " " + say("In brackets is what a step becomes without the others.")
     unknown = soft(say("This model does not say what a single node has seen."))
     return h(
@@ -249,14 +252,15 @@ def _cause(scene: Scene, breach: Breach, inquiry: Inquiry, picture: Frag | None)
     )
 
 
-def _alone(
+def _become(
     model: Model[Any, Any], way: Sequence[PassedStep], steps: Iterable[int]
 ) -> Iterator[tuple[int, str]]:
-    """The steps of a cause, each as it is called where the others are left out."""
+    """The steps of a cause that are called otherwise where the others are left out, and how."""
     state = way[0].before
     for number in steps:
         action = way[number].action
-        yield number, model.label(state, action)
+        if (label := model.label(state, action)) != model.label(way[number].before, action):
+            yield number, label
         state = model.act(state, action)
 
 
@@ -264,12 +268,13 @@ def _row(
     scene: Scene,
     number: int,
     moment: int | None,
-    alone: str | None,
+    needed: bool,
+    becomes: str,
     known_steps: dict[str, frozenset[int]],
 ) -> Frag:
-    step, needed = scene.way()[number], alone is not None
+    step = scene.way()[number]
     verb = scene.model.label(step.before, step.action)
-    words = f"{scene.counted(number)}. {verb}{f' ({alone})' if alone not in (None, verb) else ''}"
+    words = f"{scene.counted(number)}. {verb}{f' ({becomes})' if becomes else ''}"
     button = h("button", words, type="button", data_do="visit", data_moment=moment)
     sign = h("span", "●", role="img", aria_label=say("needed")) if needed else h("span", "·")
     return h(

@@ -220,10 +220,11 @@ def _did(kind: Any) -> Callable[[DrillMoment], bool]:
     return lambda now: any(isinstance(step.action, kind) for step in now.run)
 
 
-def reconfigured(now: DrillMoment) -> list[Any]:
-    """What an operator has asked for, in order."""
-    steps = (step.action for step in now.run)
-    return [each for each in steps if isinstance(each, Cms.reconfigure.struct)]
+def last_size(now: DrillMoment) -> int:
+    """How many members an operator asked for last; 0: nobody did."""
+    steps = (step.action for step in reversed(now.run))
+    sizes = (each.size for each in steps if isinstance(each, Cms.reconfigure.struct))
+    return next(sizes, 0)
 
 
 FORCED = _did(Cms.force_member)
@@ -240,7 +241,7 @@ STEPS: dict[str, tuple[str, Callable[[DrillMoment], bool]]] = {
     "option": ("remove the option, and let quorums decide again",
                lambda now: not any(is_set(now, name) for name in up(now)) and FORCED(now)),
     "reconfigure": (f"ask for {WANTED} members",
-                    lambda now: any(each.size == WANTED for each in reconfigured(now)[-1:])),
+                    lambda now: last_size(now) == WANTED),
     "check": ("check that no change is still under way", lambda now: CHECKED in now.marks),
 }  # fmt: skip
 """The steps of all three drills: what is to be done, and whether the run shows it."""

@@ -628,7 +628,7 @@ def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:
             step.name,
             step.what.format(**words | wrong.get(step.name, {})),
             done := DONE[step.name](s, now),
-            not done and MISSED.get(step.name, _never)(s, now),
+            not done and step.name in MISSED and MISSED[step.name](s, now),
         )
         for step in steps_of(m, s)
     )
@@ -670,10 +670,6 @@ MISSED: dict[str, Done] = {
     "choose": lambda s, now: not now.model.eligible(s),
 }
 """When it is too late for a step that was not done; other steps can be done at any time."""
-
-
-def _never(s: RecoveryState, now: DrillMoment) -> bool:
-    return False
 
 
 def _chosen_ill(now: DrillMoment) -> bool:
