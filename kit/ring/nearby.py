@@ -18,7 +18,7 @@ from kit.ring.replication import Replication
 from kit.ring.topology import Codes, Ring, Tokens
 
 Index = NDArray[np.intp]
-FIRST_SPAN = 32
+FIRST_SPAN = 16
 Walks = dict[int, tuple[list[int], list[int]]]
 """Replicas in both rings, by the index of the token at which the walk begins."""
 DEARER = 2  # so many times the tokens in all windows: beyond the ring, all rows are computed
@@ -57,7 +57,7 @@ class Line(Struct, frozen=True):
     def groups(self, at: Index) -> tuple[Codes, Codes]:
         """The owners in both rings of the tokens with the indices ``at``, of any shape."""
         stay = self.owners[at]
-        which = np.searchsorted(self.changed, at)
+        which = self.changed.searchsorted(at)
         which[which == len(self.changed)] = 0
         changes = self.changed[which] == at
         before = np.where(changes, self.before[which], stay)
@@ -100,10 +100,10 @@ def _line(before: Ring, after: Ring) -> Line:
     if all(t in old for t in changed):
         tokens, owners = before.tokens, before.owners
     else:
-        at = np.searchsorted(after.tokens, removed)
+        at = after.tokens.searchsorted(removed)
         tokens = np.insert(after.tokens, at, removed) if len(removed) else after.tokens
         owners = np.insert(after.owners, at, -1) if len(removed) else after.owners
-    places = np.searchsorted(tokens, np.array(changed, np.int64))
+    places = tokens.searchsorted(np.array(changed, np.int64))
     both = [np.array([owner.get(t, -1) for t in changed], np.int32) for owner in (old, new)]
     return Line(tokens, owners, places, both[0], both[1])
 
