@@ -1,6 +1,7 @@
 """The board of a bug hunt: choose a variant, play it, search it, accuse a safeguard, see the score.
 
-Each button does what the method of the hunt does, and shows what it gives in place.
+Each button does what the method of the hunt does, and shows what it gives in place. What cells
+say to the same hunt is in the board, too.
 """
 
 from typing import Any
@@ -45,6 +46,7 @@ class HuntBoard(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no t
         words = ipywidgets.HBox([self.suspect, self.accuse])
         self.children = [self.table, self.variant, buttons, words, self.reply, self.place]
         self._turn(None)
+        hunt.watchers.append(self._show)
 
     @property
     def number(self) -> int:
@@ -84,4 +86,3 @@ class HuntBoard(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no t
         except KitError as error:
             verdict = Judgement(False, str(error))
         self.reply.value = static_html(verdict.draw(spoken=True))
-        self._show()

@@ -5,6 +5,7 @@ run that fails and says what is missing. A wrong word is refuted by a run; the r
 given away. What is in force and what is not is found out on the models, nothing is typed in.
 """
 
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from operator import attrgetter
@@ -76,6 +77,7 @@ class ShortestRun:
 class Hunt:
     """Eight variants of one protocol from one seed, and the words said of them so far.
 
+    ``watchers`` are called after each accusation, whoever made it: boards show it.
     A method that takes the number of a variant raises BadInput when there is none.
     """
 
@@ -83,6 +85,7 @@ class Hunt:
         self.seed, self.of = seed, of
         self.said: dict[int, str] = {}
         self.accusations = 0
+        self.watchers: list[Callable[[], None]] = []
         self._variants = drawn(seed, of)
         self._runs: dict[int, ShortestRun] = {}
 
@@ -136,11 +139,19 @@ class Hunt:
         if not self._is_named(number):
             self.said[number] = word
         self.accusations += 1
+        for watch in self.watchers:
+            watch()
         return verdict
 
     def _is_named(self, number: int) -> bool:
         missing = self._variant(number).missing
         return self.said.get(number) in (missing.id, missing.name)
+
+    def _answered(self, number: int) -> str:
+        """What was said of a variant, with its mark."""
+        if number not in self.said:
+            return "?"
+        return f"{'✓' if self._is_named(number) else '✗'} {self.said[number]}"
 
     def score(self) -> str:
         """How many of the variants have their right name by now, and after how many accusations."""
@@ -151,7 +162,7 @@ class Hunt:
     def sheet(self) -> Sheet:
         """The variants, nameless, and what was said of each."""
         rows = tuple(
-            (str(n), hunts()[each.model].about, _planned(each), self.said.get(n, "?"))
+            (str(n), hunts()[each.model].about, _planned(each), self._answered(n))
             for n, each in enumerate(self._variants, start=1)
         )
         headings = (

@@ -53,3 +53,14 @@ def test_a_hunt_is_shown_as_its_board_and_stored_as_its_table() -> None:
     assert "application/vnd.jupyter.widget-view+json" in bundle
     assert "<table" in bundle["text/html"]
     assert "Score: 0 of 8 named" in bundle["text/plain"]
+
+
+def test_a_board_shows_what_cells_say_and_whether_it_is_right() -> None:
+    """An accusation made in code is in every board of the hunt, with its mark, and in its text."""
+    made = hunt(SEED)
+    boards = HuntBoard(made), HuntBoard(made)
+    for word, mark in (("S-09", "✗"), (drawn(SEED)[SHORT - 1].missing.id, "✓")):
+        made.accuse(SHORT, word)
+        for text in (*(board.table.value for board in boards), repr(made)):
+            assert f"{mark} {word}" in text
+            assert made.score() in text
