@@ -11,6 +11,7 @@ import json
 import subprocess
 import sys
 import textwrap
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from kit.engine.trace import Trace
 from kit.errors import BadInput, KitError
 from kit.lessons.hunting import Hunt
 from kit.lessons.judge import HOME, judged
-from kit.lessons.progress import keep
+from kit.lessons.progress import keep, solved
 from kit.lessons.replays import verbs_to
 from kit.lessons.stills import Judgement, Still
 from kit.lessons.tasks import SEED, Marks, Task, task_named
@@ -36,6 +37,7 @@ from kit.views.static import Shown
 
 MOST_VERBS = 1000
 HINT = later("Hint: {hint}")
+SOLVED = later("✓ You have solved it.")
 BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from kit.lessons.judge import main; main()"
 
 
@@ -62,13 +64,22 @@ class Exercise(Shown):
 
     def draw(self) -> Frag:
         """The exercise's title and text."""
-        return h("div", h("h4", self._head()), h("p", prose(self.task.text)))
+        done = h("p", say(SOLVED)) if self.is_solved else None
+        return h("div", h("h4", self._head()), h("p", prose(self.task.text)), done)
+
+    @property
+    def is_solved(self) -> bool:
+        """Whether this learner has solved it, by their file (unreadable: no)."""
+        with suppress(BadInput):
+            return self.task.name in solved()
+        return False
 
     def _head(self) -> str:
         return say("Exercise: {title}", title=self.task.title)
 
     def __repr__(self) -> str:
-        return f"{self._head()}\n{textwrap.fill(self.task.text, 96)}"
+        done = f"\n{say(SOLVED)}" if self.is_solved else ""
+        return f"{self._head()}\n{textwrap.fill(self.task.text, 96)}{done}"
 
 
 def exercise(name: str) -> Exercise:

@@ -35,6 +35,11 @@ def test_a_solved_exercise_is_on_the_map(mine: Path) -> None:
     for _ in range(2):
         assert exercise("fewest-steps").check(RIGHT["fewest-steps"]()).passed
     assert solved() == ["fewest-steps"]
+    done = ("✓ You have solved it.", "✓ You have solved it.</p>")
+    for name, is_done in (("fewest-steps", True), ("still-quorum", False)):
+        task = exercise(name)
+        for text, words in zip((repr(task), task.draw().html()), done, strict=True):
+            assert (words in text) is is_done
     assert repr(course()).startswith(f"1 of {count} exercises solved\n00-start-here: 1 of 2\n")
 
 
