@@ -78,6 +78,7 @@ class ReplicaRow(Struct, frozen=True):
     ``role`` is its part by the newest committed epoch, ``own_role`` by the epoch that it knows;
     ``not_owned`` says that it holds something of a range that is no longer its own. ``read_from``
     and ``written_to`` are the shards that it would use by now, where it has the range on several.
+    ``behind`` counts what ``epoch`` does: a change without a new number puts nobody behind.
     ``tag`` is the epoch that it knows, as short as it can be told from all others. Who ``joins``
     becomes a replica by the operation under way.
     """
@@ -225,7 +226,7 @@ def replicas(m: Storage, s: StorageState) -> tuple[ReplicaRow, ...]:
                 name,
                 m.history.dcs[i],
                 m.epoch(s, s.known[i]),
-                latest - s.known[i],
+                m.epoch(s, latest) - m.epoch(s, s.known[i]),
                 part,
                 role(views[s.known[i]], i),
                 m.cell_text(s, cell),

@@ -129,7 +129,7 @@ def _name(
 def _client(row: AskedRow, was: AskedRow, unit: str, y: int, *, acts: bool) -> Frag:
     """A client's coordinator, with the epoch by which it asks, or those of which it may be one."""
     by, former = map(_epochs, (row, was))
-    does = "works with" if row.number is not None else "would work with"
+    does = "works with" if row.number is not None else "plans its next request at"
     said = f"{row.client}: client, {does} {unit} {by.strip('@')}"
     return _name(row.client, by, y, said=said, kind="client", is_new=by != former, is_lit=acts)
 

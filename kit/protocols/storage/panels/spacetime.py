@@ -375,6 +375,9 @@ def _legend(scene: Scene, drawing: Layout, words: str) -> Iterator[str]:
     """What the marks mean that are there now."""
     if isinstance(scene.model, Storage):
         yield "square: client; blue lines: reads, black: writes"
+        if any(row.oldest < row.newest for row in scene.of(facts.addressees)):
+            unit = scene.model.history.unit
+            yield f"several {unit}s at a client: it may plan its next request at any"
         yield legend()
         yield from ("+: becomes a replica",) * any(row.joins for row in scene.of(facts.replicas))
         yield from ("key: session",) * bool(facts.session(scene.model, scene.state))
