@@ -43,17 +43,22 @@ def finer_runs(model: Model[Any, Any]) -> Any:
     return family.load(place) if family and place else None
 
 
+def finer_run(timeline: Timeline, moment: int) -> FinerRun | None:
+    """What to play to see the step to a moment more finely; None where nothing finer is known."""
+    model, way = timeline.model_at(moment), timeline.passed(moment)
+    runs = finer_runs(model)
+    return runs(model, way) if runs and way else None
+
+
 def zoomed(timeline: Timeline, moment: int | None = None) -> Timeline:
     """The finer run that achieves the step to a moment (left out: the one that is shown).
 
     Raises KitError where nothing finer is known of that step.
     """
     at = timeline.at if moment is None else moment
-    model, way = timeline.model_at(at), timeline.passed(at)
-    finer_run = finer_runs(model)
-    finer: FinerRun | None = finer_run(model, way) if finer_run and way else None
+    finer = finer_run(timeline, at)
     if finer is None:
-        raise KitError(f"zoom: this step of {model.name} has no finer view")
+        raise KitError(f"zoom: this step of {timeline.model_at(at).name} has no finer view")
     run = Timeline(build(finer.model, finer.parameters))
     refines = entry_of(finer.model).refinement
     assert refines is not None, f"{finer.model} refines nothing"

@@ -120,11 +120,18 @@ class Setup:
     def replace(self, other: Timeline) -> str:
         """Show the history of another configuration, and keep the one that is shown until then.
 
-        What was done with that configuration before is there again.
+        What was done with that configuration before is there again; of what is put away it is said
+        how it comes back.
         """
         self.keep()
+        left = _steps(self.session.timeline)
         known = self.kept.get(configuration(other))
         self.session.put(other if known is None else known)
+        if known is None and left:
+            kept = later(
+                "A new run begins. Yours ({n} steps) is kept: undo the change to get it back."
+            )
+            return say(kept, n=left)
         if known is None:
             return ""
         return say("You are back in the history for these switches ({n} steps).", n=_steps(known))

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets
 
-from kit.edge.words import say
+from kit.edge.words import later, say
 from kit.engine.check import Result, check
 from kit.engine.model import Model, Safeguard
 from kit.engine.registry import entries
 from kit.engine.timeline import Timeline
-from kit.engine.zoom import finer_runs
-from kit.errors import KitError
+from kit.engine.zoom import finer_run, finer_runs
+from kit.errors import BadInput, KitError
 from kit.playing.opening import open_named
 from kit.playing.setup import Field, Setup
 from kit.playing.verdicts import LARGEST_BOUND, MOST_STATES, outcome_box, stopped_box
 from kit.playing.working import Background
-from kit.views.fragment import h
+from kit.views.fragment import Frag, h
 from kit.views.parts import prose
 
 if TYPE_CHECKING:
@@ -40,18 +40,26 @@ class SearchBoard:
         keeps = say("stop the search and keep what it found")
         self.halt = button(say("Stop"), keeps, lambda _button: self.stop())
         self.halt.layout.display = "none"
-        self.most = ipywidgets.BoundedIntText(
+        # A bounded field would put its limit in the place of what was typed, without a word.
+        self.most = ipywidgets.IntText(
             value=MOST_STATES,
-            min=1,
-            max=LARGEST_BOUND,
             description=say("states at most"),
             style={"description_width": "100px"},
             layout=ipywidgets.Layout(width="220px"),
         )
-        self.count = ipywidgets.HTML()
-        self.found = ipywidgets.HTML()
-        row = _row([self.button, self.halt, self.most, self.count])
+        self.most.observe(self._bound, "value")
+        self.count, self.wrong, self.found = (ipywidgets.HTML() for _ in range(3))
+        row = _row([self.button, self.halt, self.most, self.wrong, self.count])
         self.box = ipywidgets.VBox([row, self.found])
+
+    def _bound(self, change: Mapping[str, Any]) -> None:
+        """A bound out of its limits is refused beside its field, which has its former one again."""
+        most = change["new"]
+        self.wrong.value = ""
+        if not 1 <= most <= LARGEST_BOUND:
+            error = BadInput(self.most.description, most, f"1 to {LARGEST_BOUND:,}")
+            self.most.value = change["old"]
+            self.wrong.value = _wrong(error).html()
 
     def stop(self) -> None:
         """End the search that is under way, if any; it tells what it has seen."""
@@ -84,7 +92,7 @@ class SearchBoard:
 
     def _show(self, model: Model[Any, Any], outcome: Result | KitError | None) -> None:
         if isinstance(outcome, KitError):
-            self.found.value = h("p", prose(str(outcome)), class_="kit-wrong", role="alert").html()
+            self.found.value = _wrong(outcome).html()
             return
         if self.player.model is not model:  # a switch was used meanwhile
             return
@@ -102,8 +110,10 @@ class SearchBoard:
         self.count.value = say("searching …") if on else ""
 
 
-MOST = 1000
-"""The end of every number's control: a number that its model does not allow says so, in place."""
+def _wrong(error: KitError) -> Frag:
+    return h("p", prose(str(error)), class_="kit-wrong", role="alert")
+
+
 OWN = ""  # the choice that stands for a model of one's own
 
 
@@ -130,6 +140,7 @@ class Controls:
         self.box = ipywidgets.VBox([self.row, self.home, self.page])
         self.box.add_class("kit-drawer")
         self._settle()
+        player.watchers.append(self._offer_zoom)
 
     def _source(self) -> ipywidgets.Dropdown:
         # None would leave the box blank: it stands for no choice at all.
@@ -178,9 +189,10 @@ class Controls:
         self.openers = {title: _opener(title, title == former) for title in self.pages}
         for opener in self.openers.values():
             opener.observe(self._turn_to, "value")
-        zoom = button(say("Zoom in"), say("show how a finer model does this step"), self._zoom)
+        self.zoom = button(say("Zoom in"), "", self._zoom)
+        self._offer_zoom()
         back = button(say("Zoom out"), say("show this run alone again"), self._zoom_out)
-        zooms = [zoom, back] * (finer_runs(self.player.model) is not None)
+        zooms = [self.zoom, back] * (finer_runs(self.player.model) is not None)
         self.row.children = (self.source, self.reset, *zooms, *self.openers.values())
         self.page.children = (self.pages[former],) if former in self.pages else ()
         self._quiet = False
@@ -218,6 +230,13 @@ class Controls:
             finally:
                 self._quiet = False
             self.board.forget()
+
+    def _offer_zoom(self) -> None:
+        """Only a step that has a finer view can be looked at so; of others the button says it."""
+        line = self.player.timeline
+        self.zoom.disabled = finer_run(line, line.at) is None
+        here, none = later("show how a finer model does this step"), later("no finer view here")
+        self.zoom.tooltip = say(none if self.zoom.disabled else here)
 
     def follow(self) -> None:
         """Show the switches of the branch that is shown, if they are others."""
@@ -314,7 +333,7 @@ def _widget(field: Field) -> Any:
     if field.kind == "text":
         return ipywidgets.Text(continuous_update=False, **said, **wide)
     if field.kind == "number":
-        return ipywidgets.BoundedIntText(min=field.least, max=field.most, **said, **wide)
+        return ipywidgets.IntText(**said, **wide)  # the model says what it does not allow
     return ipywidgets.Dropdown(options=field.options, **said, **wide)
 
 

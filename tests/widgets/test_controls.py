@@ -53,6 +53,23 @@ def test_a_wrong_figure_is_told_in_place_and_changes_nothing() -> None:
     assert "role=&quot;" not in player.controls.message.value
 
 
+def test_a_run_that_is_put_away_is_kept_and_that_is_said() -> None:
+    """Another figure begins another history: the run comes back with the figure, and no other."""
+    player, _ = quiet("tcm/bootstrap")
+    controls = player.controls
+    assert controls is not None
+    rf, run = controls.fields["rf"], player.timeline
+    good = rf.value
+    rf.value = good + 1
+    assert controls.message.value == ""  # nothing was done
+    rf.value = good
+    player.step()
+    rf.value = good + 2
+    assert "Yours (1 step) is kept" in controls.message.value
+    rf.value = good
+    assert player.timeline.actions() == run.actions()
+
+
 def test_a_safeguard_switched_off_is_gone_from_the_model() -> None:
     """Unticking a safeguard builds the model without it, and its lamp can go out."""
     player, _ = quiet()
@@ -149,6 +166,8 @@ def test_a_refused_value_goes_back_to_the_last_good_one() -> None:
     for source, name, wrong in (
         ("tcm/bootstrap", "nodes", 0),
         ("tcm/bootstrap", "racks", 0),
+        ("tcm/bootstrap", "nodes", 100_000),
+        ("tcm/bootstrap", "nodes", -7),
         ("dataplane/write-and-read", "requests", "K1 dances"),
     ):
         player, _ = quiet(source)

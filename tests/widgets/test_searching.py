@@ -14,7 +14,7 @@ from kit.engine.purity import is_own
 from kit.engine.registry import build, entries
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.playing.verdicts import elsewhere, verdict
+from kit.playing.verdicts import LARGEST_BOUND, MOST_STATES, elsewhere, verdict
 from kit.protocols.dataplane.dataplane import Dataplane
 from kit.protocols.storage import facts
 from kit.widgets import Player
@@ -108,6 +108,18 @@ def test_a_bounded_search_proves_nothing_and_says_so() -> None:
     controls.board.button.click()
     finish(controls.board)
     assert "not complete: it reached its bound of 50 states" in controls.board.found.value
+
+
+@pytest.mark.parametrize("most", [0, -1, LARGEST_BOUND + 1])
+def test_a_bound_out_of_its_limits_is_refused_beside_its_field(most: int) -> None:
+    """The field has its former value again, and what is allowed is said until a bound is right."""
+    board = opened()[1].board
+    board.most.value = most
+    assert board.most.value == MOST_STATES
+    said = f"states at most: got {most}; allowed: 1 to {LARGEST_BOUND:,}"
+    assert said in board.wrong.value.replace("<wbr>", "")
+    board.most.value = 50
+    assert board.wrong.value == ""
 
 
 def test_a_search_can_be_stopped_and_keeps_what_it_saw(monkeypatch: pytest.MonkeyPatch) -> None:
