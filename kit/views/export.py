@@ -44,6 +44,8 @@ STORIES = (
     "nav a[aria-current]{font-weight:700;text-decoration:none}"
 )
 """A page of several stories lists them above the board."""
+ACTING = frozenset({"fork", "copy"})
+"""Controls that need a kernel. Actions are shown, and say why they cannot be done."""
 DIGITS = "".join(map(chr, range(32, 127))).replace("<", "")
 BLOCK, LONG = 9, 11
 """So many bytes are written in so many digits."""
@@ -143,7 +145,7 @@ def export_stories(
     target = check_place(path, "path")
     rendered = {name: RenderedTimeline(run, closed=closed_words()) for name, run in stories.items()}
     packs = {name: story.pack().ordered().compressed() for name, story in rendered.items()}
-    made = _page(title, None, _place(next(iter(rendered.values()))), packs)
+    made = _page(title, None, _place([*rendered.values()]), packs)
     if len(made) > limit:
         raise KitError(
             f"page: {len(made):,} bytes, at most {limit:,} are allowed; choose fewer stories"
@@ -161,17 +163,20 @@ def page(rendered: RenderedTimeline, left_out: Sequence[str] = ()) -> bytes:
     )
     pack = rendered.pack().ordered().compressed()
     model = rendered.model
-    return _page(model.title, model.name, _place(rendered, note), {"": pack})
+    return _page(model.title, model.name, _place([rendered], note), {"": pack})
 
 
 def stored_page(pack: bytes, title: str) -> bytes:
     """Return the page of a compressed pack that a notebook has kept; it needs scripts."""
-    return _page(title, None, shell(), {"": pack})
+    return _page(title, None, shell(idle=ACTING), {"": pack})
 
 
-def _place(rendered: RenderedTimeline, note: str = "") -> Frag:
-    scene = rendered.scene(rendered.timeline.path()[0])
-    return shell(readable_frame(scene, rendered.panels, rendered.views), note)
+def _place(stories: Sequence[RenderedTimeline], note: str = "") -> Frag:
+    first = stories[0]
+    scene = first.scene(first.timeline.path()[0])
+    asks = any(moment.question is not None for each in stories for moment in each.moments)
+    idle = ACTING if asks else {*ACTING, "predict"}
+    return shell(readable_frame(scene, first.panels, first.views), note, idle=idle)
 
 
 def _page(title: str, model: str | None, place: Frag, packs: Mapping[str, bytes]) -> bytes:

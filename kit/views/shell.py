@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from functools import cache
 from itertools import pairwise, product
 from pathlib import Path
@@ -169,7 +169,7 @@ def keys_help() -> tuple[tuple[str, str], ...]:
         (say("Shift + ←"), say("to the previous milestone")),
         (say("Home, End"), say("first and last step")),
         (say("Space"), say("play and pause")),
-        (say("1 to 9"), say("do the action with this number")),
+        (say("1 to 9"), say("do the action with this number in the list of all; 1: the next")),
         (say("1 to 4"), say("while a question is open: choose, or vote in a class")),
         (
             say("[  and  ]"),
@@ -219,8 +219,11 @@ def _speeds() -> tuple[tuple[str, str], ...]:
     return tuple(zip(("0.5", "1", "2", "5"), words, strict=True))
 
 
-def shell(stage: Kid = None, note: str = "") -> Frag:
-    """Draw the player's surroundings; ``stage`` is what is shown before any script has run."""
+def shell(stage: Kid = None, note: str = "", *, idle: Container[str] = ()) -> Frag:
+    """Draw the player's surroundings; ``stage`` is what is shown before any script has run.
+
+    ``idle`` names the controls that have nothing to do in this page: they are not shown.
+    """
     return h(
         "div",
         h("div", note, class_="kp-left-out") if note else None,
@@ -228,7 +231,7 @@ def shell(stage: Kid = None, note: str = "") -> Frag:
             "div",
             _time(),
             h("div", class_="kp-map", hidden=True, role="group", aria_label=say("branches")),
-            _stepper(),
+            _stepper(idle),
             h("div", stage, class_="kp-stage"),
             h(
                 "div",
@@ -238,8 +241,8 @@ def shell(stage: Kid = None, note: str = "") -> Frag:
                 aria_label=say("compared branch"),
             ),
             _parting(),
-            _modes(),
-            _help(),
+            _modes(idle),
+            _help(idle),
             h("div", class_="kp-film kp-sheet", hidden=True, role="group", aria_label=say("film")),
             h("div", class_="kp-peek kp-sheet", hidden=True, aria_hidden="true"),
             h(
@@ -277,8 +280,8 @@ def _time() -> Frag:
     return h("div", track, class_="kp-time")
 
 
-def _stepper() -> Frag:
-    buttons = [_button(*each) for each in _buttons()]
+def _stepper(idle: Container[str]) -> Frag:
+    buttons = [_button(*each) for each in _buttons() if each[0] not in idle]
     where = h("span", "0 / 0", class_="kp-where", aria_hidden="true")
     time = h("div", buttons, class_="kp-keys", role="group", aria_label=say("time"))
     chip = h("button", type="button", data_do="open", hidden=True, title=say("open these steps"))
@@ -293,14 +296,19 @@ def _parting() -> Frag:
     return h("div", h("span", class_="kp-parts"), close, class_="kp-diff", hidden=True)
 
 
-def _modes() -> Frag:
+def _modes(idle: Container[str]) -> Frag:
     speeds = [h("option", word, value=value, selected=value == "1") for value, word in _speeds()]
     return h(
         "div",
         _toggle(
             "setup", say("Set up"), hidden=True, title=say("model, parameters, safeguards, search")
         ),
-        _toggle("predict", say("Predict"), title=say("answer a question before a step is shown")),
+        _toggle(
+            "predict",
+            say("Predict"),
+            hidden="predict" in idle,
+            title=say("answer a question before a step is shown"),
+        ),
         _toggle("story", say("Story"), title=say("show what several nodes do alike as one step")),
         _toggle("film", say("Film"), title=say("the milestones as small pictures")),
         _toggle("unfold", say("Unfold runs"), hidden=True, title=say("show each step of a run")),
@@ -320,15 +328,18 @@ def _modes() -> Frag:
     )
 
 
-def _help() -> Frag:
+def _help(idle: Container[str]) -> Frag:
+    copy = [
+        h("button", say("Copy as Mermaid"), type="button", data_do="copy"),
+        h("pre", tabindex=0, role="region", aria_label=say("as Mermaid")),
+    ]
     return h(
         "div",
         h("h3", say("Keys")),
         _listed(keys_help()),
         h("h3", say("Marks")),
         _listed(marks_help()),
-        h("button", say("Copy as Mermaid"), type="button", data_do="copy"),
-        h("pre", tabindex=0, role="region", aria_label=say("as Mermaid")),
+        [] if "copy" in idle else copy,
         class_="kp-help kp-sheet",
         hidden=True,
         tabindex="0",

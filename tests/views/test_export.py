@@ -14,7 +14,7 @@ from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.views.export import CHOOSE, UNPACK, closed_words, export_html, export_stories
 from kit.views.rendered import RenderedTimeline
-from kit.views.shell import browser_module
+from kit.views.shell import browser_module, shell
 from tests.views.frames import walk
 from tools.reference import unzipped
 
@@ -167,3 +167,16 @@ def test_a_page_of_stories_that_is_too_large_is_not_written(tmp_path: Path) -> N
     with pytest.raises(KitError, match="choose fewer stories"):
         export_stories("both", told, tmp_path / "both.html", limit=50_000)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("asks", [True, False])
+def test_a_page_shows_no_control_that_does_nothing_there(tmp_path: Path, asks: bool) -> None:
+    """Nobody can fork it or ask for the whole run as text; it predicts where it has questions."""
+    timeline = walked(9 if asks else 0, nodes=10)
+    shown = export_html(timeline, tmp_path / "page.html").path.read_text(encoding="utf-8")
+    board = shown.partition("<main")[2].partition("</main>")[0]
+    for control in ("fork", "copy"):
+        assert f'data-do="{control}"' in shell().html()
+        assert f'data-do="{control}"' not in board
+    [predict] = re.findall(r'<button[^>]*data-do="predict"[^>]*>', board)
+    assert ("hidden" in predict) is not asks
