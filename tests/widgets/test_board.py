@@ -466,3 +466,20 @@ def test_a_finger_is_enough(browser: Browser, pages: Pages) -> None:
     )
     assert small == []
     context.close()
+
+
+def test_the_ring_of_the_slider_leaves_the_names_below_it(desk: MakeDesk) -> None:
+    """Where the slider has the focus, its ring ends above the names of milestones."""
+    page = desk(walked("tcm/bootstrap", 12)).page
+    page.focus("[data-do=scrub]")
+    page.keyboard.press("Home")
+    ring, name = page.evaluate(
+        """() => {
+          const range = document.querySelector("[data-do=scrub]");
+          const { outlineOffset, outlineWidth } = getComputedStyle(range);
+          const bottom = range.getBoundingClientRect().bottom;
+          const name = document.querySelector(".kp-ticks b").getBoundingClientRect().top;
+          return [bottom + parseFloat(outlineOffset) + parseFloat(outlineWidth), name];
+        }"""
+    )
+    assert ring <= name

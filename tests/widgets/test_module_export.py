@@ -52,6 +52,9 @@ def test_the_exported_page_needs_nothing(
     page.click("[data-do=milestone]")
     page.wait_for_selector(".kp-ask:not([hidden])")
     page.click("[data-do=reveal]")
+    page.keyboard.press("End")
+    page.keyboard.press("f")  # a branch goes on in a notebook only
+    assert "open the trace in the notebook" in (page.text_content(".kp-note") or "")
     page.evaluate("location.hash = '#step-2'")
     expect(where).to_have_text(re.compile("^2 / "))
     assert [url for url in requests if not url.startswith(("file:", "data:"))] == []

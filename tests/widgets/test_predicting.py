@@ -90,12 +90,13 @@ def test_a_question_is_left_by_escape_and_goes_with_its_branch(desk: MakeDesk) -
 
 
 def test_a_verdict_names_what_was_right_first(desk: MakeDesk) -> None:
-    """Then what was not, and what was missing; of who ticks nothing all is missing."""
+    """Then what was not, and what was missing. Who ticks nothing has not answered, and is told."""
     table = desk(walked("tcm/bootstrap", 12))
     page = table.page
     page.click("[data-do=predict]")
     right, wrong = "input[data-right]", "input:not([data-right])"
-    for ticked, words in (((), "Missing: "), ((right,), "Right: "), ((right, wrong), "Right: ")):
+    empty = "Tick at least one box."
+    for ticked, words in (((), empty), ((right,), "Right: "), ((right, wrong), "Right: ")):
         page.focus("[data-do=scrub]")
         page.keyboard.press("Home")
         page.keyboard.press("Shift+ArrowRight")
@@ -107,6 +108,10 @@ def test_a_verdict_names_what_was_right_first(desk: MakeDesk) -> None:
         assert told.startswith(words)
         places = [told.index(name) for name in named]
         assert places == sorted(places)
+        assert page.is_visible(".kp-ask") is (not ticked)
+        assert ("Score: " in told) is bool(ticked)
+        page.keyboard.press("Escape")
+        assert page.is_hidden(".kp-ask")
 
 
 def test_predictions_work_at_the_tip(desk: MakeDesk) -> None:

@@ -41,9 +41,9 @@ const BUTTONS = {
   broke: (player, button) => player.breaks.open(Number(button.dataset.moment)),
   visit: (player, button) => player.visit(Number(button.dataset.moment)),
   copy: (player, button) => player.breaks.copy(button),
-  answer: (player) => player.answer(true),
-  reveal: (player) => player.answer(false),
-  vote: (player, button) => player.vote(button),
+  answer: (player, button) => player.answer(button),
+  reveal: (player) => player.answer(),
+  vote: (player) => player.vote(),
   before: (player) => player.spots.walk(-1),
   after: (player) => player.spots.walk(1),
   pin: (player) => player.spots.pin(),
@@ -84,6 +84,7 @@ const WITH_SHIFT = { ArrowRight: "milestone", ArrowLeft: "past" };
 
 const RUNS = ["step", "milestone"]; // a key that is held down for one does not leave a break
 const WALKING = /^(Arrow(Up|Down)|Enter| )$/; // keys that a group of things takes for itself
+const PRESSING = /^(Enter| )$/;
 const PRESSED = "button,summary,input[type=checkbox]";
 
 export function listen(player) {
@@ -175,8 +176,8 @@ function press(player, event) {
     return;
   }
   if (key === "Escape") {
-    const isOver = player.menu.close() || !player.voice.note.hidden || player.sheets.close();
-    if (!isOver && !player.withdraw() && !player.breaks.close()) player.begun();
+    const isOver = player.menu.close() || player.withdraw() || !player.voice.note.hidden;
+    if (!isOver && !player.sheets.close() && !player.breaks.close()) player.begun();
     player.choices.dark();
     player.forks.preview();
     player.voice.hush();
@@ -185,7 +186,7 @@ function press(player, event) {
   if (event.ctrlKey || event.metaKey || event.altKey || key === "Tab") return;
   event.stopPropagation(); // JupyterLab acts on single letters even here
   if (isTyping(target, key) || isPressing(target, key)) return;
-  if (target.matches("svg .who") && /^(Enter| )$/.test(key)) {
+  if (target.matches("svg .who") && PRESSING.test(key)) {
     event.preventDefault();
     player.spots.fold(target);
   } else if (target.matches("[data-roving]") && WALKING.test(key)) rove(event);
@@ -205,8 +206,7 @@ function isTyping(target, key) {
 }
 
 function isPressing(target, key) {
-  const isPress = key === " " || key === "Enter";
-  return isPress && target.matches(PRESSED);
+  return PRESSING.test(key) && target.matches(PRESSED);
 }
 
 function rove(event) {

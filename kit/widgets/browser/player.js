@@ -367,7 +367,7 @@ export class Player {
 
   fork() {
     const end = say("This is the end of a branch. Acting here extends it; acting earlier forks.");
-    if (this.isEnd) this.voice.tell(end);
+    if (this.isEnd && this.isLive) this.voice.tell(end);
     else this.act("fork");
   }
 
@@ -419,12 +419,17 @@ export class Player {
     this.voice.speak(this.ask.querySelector("legend").textContent);
   }
 
-  // What was right in an answer is named first; then the step is shown.
-  answer(isTried) {
+  // What was right in an answer is named first; then the step is shown. Nobody may have answered:
+  // `by` is the button that did.
+  answer(by) {
     let told = this.ask.firstChild.dataset.because;
-    if (isTried) {
+    if (by) {
       const boxes = all(this.ask, "input");
       const votes = this.elect(boxes);
+      if (!this.ask.querySelector(":checked")) {
+        this.voice.tell(say("Tick at least one box."), by);
+        return;
+      }
       this.bets = settled(boxes);
       this.score[0] += boxes.every((box) => box.checked === box.hasAttribute("data-right"));
       this.score[1] += 1;
@@ -443,8 +448,8 @@ export class Player {
       one.querySelector("kbd")?.textContent === key);
     if (!label) return;
     const box = label.querySelector("input");
-    if (this.ask.querySelector("[data-do=vote]").ariaPressed === "true") {
-      label.dataset.votes = Number(label.dataset.votes || 0) + 1;
+    if (this.isPressed("vote")) {
+      label.dataset.votes = votesOf(label) + 1;
       this.showVotes();
     } else box.checked = !box.checked;
     this.choices.restoreLight();
@@ -460,18 +465,19 @@ export class Player {
     }
   }
 
-  vote(button) {
-    button.ariaPressed = button.ariaPressed !== "true";
+  vote() {
+    this.press("vote", !this.isPressed("vote"));
     this.showVotes();
   }
 
   // Of a class that has voted the answer is what most have voted for.
   elect(boxes) {
     const labels = boxes.map((box) => box.parentNode).filter(votesOf);
+    if (!labels.length) return "";
     const most = Math.max(...labels.map(votesOf));
-    if (labels.length) for (const box of boxes) box.checked = votesOf(box.parentNode) === most;
+    for (const box of boxes) box.checked = votesOf(box.parentNode) === most;
     const counts = labels.map((one) => `${one.querySelector("input").value} ${votesOf(one)}`);
-    return labels.length ? say(" Votes: {counts}.", { counts: counts.join(", ") }) : "";
+    return say(" Votes: {counts}.", { counts: counts.join(", ") });
   }
 
   // The step stays hidden; the question is asked again. Tell whether one was asked.
