@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from kit.engine.declared import Act
 from kit.engine.drill import CommandReply, DrillMoment
-from kit.engine.flows import ServerHost, ServerLog, address_of, host_id
+from kit.engine.flows import ServerHost, ServerLine, ServerLog, address_of, host_id
 from kit.engine.forms import Form, Given, Slot
 from kit.engine.patterns import basic
 from kit.engine.timeline import PassedStep
@@ -408,10 +408,13 @@ class Servers:
     def searched(self, now: DrillMoment, given: Given) -> tuple[str, ...]:
         """The same lines; behind each stands whether its words are the kit's own."""
         pattern = basic(str(given.get("pattern", "")), any_case="any_case" in given)
-        steps = [PassedStep(a.state, b.action, b.state, ()) for a, b in pairwise(now.run)]
-        written = self.log.lines(now.model, now.run[0].state, steps)
-        mine = (line for each in written for line in each if line.node == now.place)
+        mine = (line for each in self.written(now) for line in each if line.node == now.place)
         return tuple(line.marked for line in mine if pattern.search(str(line)))
+
+    def written(self, now: DrillMoment) -> tuple[tuple[ServerLine, ...], ...]:
+        """What all servers have logged, at each moment of the run."""
+        steps = [PassedStep(a.state, b.action, b.state, ()) for a, b in pairwise(now.run)]
+        return self.log.lines(now.model, now.run[0].state, steps)
 
     def happen(self, now: DrillMoment, given: Given) -> CommandReply:
         """What no operator does: an event at a node, if the model has it now.

@@ -10,6 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kit.engine import drill
+from kit.engine.flows import ServerLine
 from kit.engine.forms import Form, Given
 from kit.engine.server import LOG_FILE, NodeTable, Row
 from kit.errors import Refused
@@ -30,18 +31,29 @@ COMPARED = "compared"
 # -- system tables ---------------------------------------------------------------------------------
 
 
-def mistyped(now: drill.DrillMoment, number: int) -> tuple[str, ...]:
-    """The values that were typed on a node and are no known ones, in their order."""
+def mistyped(now: drill.DrillMoment, number: int) -> tuple[tuple[int, str], ...]:
+    """The values that were typed on a node and are no known ones, in their order.
+
+    Each has the last moment of the run before it.
+    """
     begins = f"mistyped {number} "
-    marks = (m.removeprefix(begins).partition(" ") for m in now.marks if m.startswith(begins))
-    return tuple(value for _, _, value in sorted(marks, key=lambda mark: int(mark[0])))
+    marks = (m.removeprefix(begins).split(" ", 2) for m in now.marks if m.startswith(begins))
+    by_order = sorted(marks, key=lambda mark: int(mark[0]))
+    return tuple((int(at), value) for _, at, value in by_order)
+
+
+def last_mistyped(now: drill.DrillMoment, number: int, at: int) -> str:
+    """What was typed for the model's ``unknown`` on a node, before a moment of the run."""
+    typed = (text for before, text in reversed(mistyped(now, number)) if before < at)
+    return next(typed, "unknown")
 
 
 def _local(now: drill.DrillMoment, number: int) -> Iterator[Row]:
     node = now.state.nodes[number]
     if node.value:
-        typed = mistyped(now, number) if node.value == "unknown" else ()
-        yield {"key": STATE, "value": typed[-1] if typed else node.value}
+        is_known = node.value != "unknown"
+        value = node.value if is_known else last_mistyped(now, number, len(now.run))
+        yield {"key": STATE, "value": value}
     has_id = node.group_id != NO_GROUP
     yield {"key": GROUP_ID, "value": group_uuid(node.group_id) if has_id else None}
 
@@ -87,6 +99,16 @@ class ModeServers(lost_majority.LostServers):
         marks = (COMPARED,) if now.state.in_recovery_mode else ()
         return replace(reply, actions=() if now.state.compared else (step,), marks=marks)
 
+    def written(self, now: drill.DrillMoment) -> tuple[tuple[ServerLine, ...], ...]:
+        """A server logs the value that it finds in its table: what was typed."""
+
+        def as_typed(at: int, line: ServerLine) -> ServerLine:
+            value = last_mistyped(now, now.number(line.node), at)
+            return replace(line, text=line.text.replace("state: unknown", f"state: {value}"))
+
+        every = enumerate(super().written(now))
+        return tuple(tuple(as_typed(at, line) for line in lines) for at, lines in every)
+
     def grep(self, now: drill.DrillMoment, given: Given) -> drill.CommandReply:
         """RECOVERY mode read on every live node is a step."""
         m, s, lines = now.model, now.state, self.searched(now, given)
@@ -108,7 +130,7 @@ def update(now: drill.DrillMoment, given: Given) -> drill.CommandReply:
         return query(act.SetRecovery)(now, given)
     if now.node.value != "unknown" and not now.state.mistypes:
         raise Refused("no other value can be written here now: write recovery")
-    mark = f"mistyped {number} {len(mistyped(now, number))} {value}"
+    mark = f"mistyped {number} {len(mistyped(now, number))} {len(now.run) - 1} {value}"
     return replace(query(act.Mistype)(now, given), marks=(mark,))
 
 

@@ -21,6 +21,7 @@ from tests.protocols.recovery.drill.walks import (
 )
 from tests.protocols.recovery.drill.wrong_walks import IN_MODE, MODE_WRONG, NOT_WHOLE
 
+STATE = "group0_upgrade_state"
 BACK = [f"happen return {name}" for name in DEAD]
 
 
@@ -82,6 +83,19 @@ def test_a_value_that_is_mistyped_is_taken_for_recovery() -> None:
     assert drill.enter(shown).lines[2] == " recover"
     drill.enter(line.replace("recovry", "synchronize"))
     assert errors(drill)[-1].startswith("synchronize is written only by the server")
+
+
+def test_a_log_has_the_value_that_the_table_had() -> None:
+    """Each start tells what was typed last before it, on its own node."""
+    typed = ["recovry", "RECOVERY", "unknown", "recovery", "re covery"]
+    starts = [
+        each for value in typed for each in (ENTER[1].replace("recovery", value), "restart A")
+    ]
+    other = ["on B", ENTER[1].replace("recovery", "none"), "on A"]
+    drill = walked("mode", *starts[:1], *other, *starts[:1], *starts[1:], "cat /var/log/scylla.log")
+    assert not errors(drill)
+    lines = [line for line in drill.transcript[-1].lines if f"; {STATE}: " in line]
+    assert [line.partition(f"{STATE}: ")[2].removesuffix(OWN) for line in lines] == typed
 
 
 def test_what_is_printed_is_read_back() -> None:
