@@ -156,14 +156,23 @@ def leave(now: drill.DrillMoment, given: Given) -> drill.CommandReply:
 
 
 def remove(now: drill.DrillMoment, given: Given) -> drill.CommandReply:
-    """``nodetool removenode``; the others that are dead are ignored."""
-    SERVERS.answering(now, "nodetool")
+    """``nodetool removenode``; a removal needs every other node that is not ignored.
+
+    Source: published ``storage_service::removenode`` of the servers that had RECOVERY mode.
+    """
+    here, m, s = SERVERS.answering(now, "nodetool"), now.model, now.state
+    named = 0
     for each in (given["host_id"], *given.get("host_ids", ())):
         number = SERVERS.number(now, {"host_id": each})
-        if now.state.nodes[number].standing == "live":
+        if s.nodes[number].standing == "live":
             done = "removed" if each == given["host_id"] else "ignored"
-            raise Refused(f"{now.model.names[number]} is not given up, so it cannot be {done}")
-    return drill.CommandReply(actions=(act.Remove(now.model.names[SERVERS.number(now, given)]),))
+            raise Refused(f"{m.names[number]} is not given up, so it cannot be {done}")
+        named |= 1 << number
+    removal = act.Remove(m.names[SERVERS.number(now, given)])
+    needed = m.named(s.unheard(here, s.dead & ~named))
+    if needed and m.refusal(s, removal) is None:
+        raise Refused(f"other nodes are dead but not ignored ({', '.join(needed)})")
+    return drill.CommandReply(actions=(removal,))
 
 
 def _truncating(table: str, about: str, kind: Any) -> tuple[Form, Form]:
@@ -187,10 +196,9 @@ FORMS = SERVERS.completed(
     Form(f"grep '{LOOK}' {LOG_FILE}", "check whether this node is in RECOVERY mode",
          lambda now, given: SERVERS.grep(now, {"pattern": LOOK})),
     *SERVERS.understood("grep", "journalctl", f"cat {LOG_FILE}"),
-    Form("nodetool removenode {host_id}", "remove a dead node and ignore "
-        "the other dead nodes", remove),
+    Form("nodetool removenode {host_id}", "remove a dead node", remove),
     Form("nodetool removenode {host_id} --ignore-dead-nodes {host_ids}",
-         "remove a dead node and ignore these nodes", remove, offered=False),
+         "remove a node while others are dead", remove),
     *_truncating("discovery", "delete the discovery state", act.TruncateDiscovery),
     *_truncating("group0_history", "delete group 0's history", act.TruncateHistory),
     Form(f"DELETE value FROM system.scylla_local WHERE key = '{GROUP_ID}'",

@@ -159,5 +159,17 @@ MODE_WRONG: dict[str, WrongWalk] = {
         {NOT_WHOLE: "dead, but not removed: C, D, E; A, B: recovery"},
         "B is not given up, so it cannot be removed",
     ),
+    "the dead are not ignored": WrongWalk(
+        "mode",
+        [*IN_MODE, *removal(*DEAD, ignore=False)[:2]],
+        {NOT_WHOLE: "dead, but not removed: C, D, E; A, B: recovery"},
+        "other nodes are dead but not ignored (C, E)",
+    ),
+    "not all of the dead are ignored": WrongWalk(
+        "mode",
+        [*IN_MODE, *removal("C", "D")],
+        {NOT_WHOLE: "dead, but not removed: C, D, E; A, B: recovery"},
+        "other nodes are dead but not ignored (C, E)",
+    ),
 }
 """The same in the drill by RECOVERY mode."""
