@@ -86,7 +86,7 @@ class ServiceView(Struct, frozen=True):
 
     ``held`` are epochs above a gap. ``members`` are places of nodes, None: the model has none;
     ``unsettled``: they are to change, ``by_gossip``: the node has no log, ``migrates``: it is about
-    to begin one, ``size`` is how many are wanted.
+    to begin one, ``sizes`` are how many are wanted in each datacenter (none: untold).
     """
 
     epoch: int
@@ -95,7 +95,7 @@ class ServiceView(Struct, frozen=True):
     unsettled: bool = False
     by_gossip: bool = False
     migrates: bool = False
-    size: str = UNTOLD
+    sizes: Mapping[str, int] = {}
     identifier: str = UNTOLD
 
 
@@ -137,6 +137,13 @@ def rendered(
 def node_id(place: int) -> str:
     """``NodeId{id=1}``: nodes are numbered in the order in which they have registered."""
     return f"NodeId{{id={place + 1}}}"
+
+
+def replication_params(sizes: Mapping[str, int]) -> str:
+    """How many members each datacenter has, as the published ``ReplicationParams`` says it."""
+    each = ", ".join(f"{dc}={size}" for dc, size in sizes.items())
+    strategy = "org.apache.cassandra.locator.MetaStrategy"
+    return f"ReplicationParams{{class={strategy}, {each}}}" if sizes else UNTOLD
 
 
 def gossiped(
@@ -250,7 +257,7 @@ class MetadataServers(GossipServers):
             "Epoch": view.epoch,
             "Local Pending Count": len(view.held),
             "Commits Paused": False,  # a member's own flag, set by JMX, which no model has
-            "Replication factor": view.size if view.epoch else "",
+            "Replication factor": replication_params(view.sizes) if view.epoch else "",
         }
         if view.members is None:
             labels = ("Members", "Needs reconfiguration", "Is Member", "Service State")

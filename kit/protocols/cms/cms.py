@@ -360,8 +360,15 @@ class Cms(NodeModel[CmsState]):
         candidates &= working(self, s) | members.writers  # a member that is down stays one
         if self.edition == "server":
             return self.walked(candidates, members.by_dc or str(members.size))
-        size = rules.size_for((members.cluster & ~members.leaving).bit_count(), *self.thresholds)
-        return rules.placed(candidates, members.writers, size)
+        return rules.placed(candidates, members.writers, *self.wanted_sizes(members).values())
+
+    def wanted_sizes(self, members: Members) -> dict[str, int]:
+        """How many members each datacenter is to have, be there as many nodes or not."""
+        if self.edition == "server":
+            return rules.sizes_of(members.by_dc or str(members.size), self.datacenters)
+        there = members.cluster & ~members.leaving
+        size = rules.size_for(there.bit_count(), *self.thresholds)
+        return {min(self.datacenters): (members.chosen & there).bit_count() or size}
 
     def _walked(self, candidates: int, sizes: str) -> int:
         """Whom the published code chooses of these nodes, so many in each datacenter."""

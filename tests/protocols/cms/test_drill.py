@@ -88,6 +88,24 @@ def test_a_node_is_asked_from_another_machine(host: str) -> None:
     assert wrong.error.startswith("-h: got 'Z'; allowed: one of 10.0.0.11, ")
 
 
+@pytest.mark.parametrize(
+    ("lines", "size"),
+    [
+        ([], 3),
+        (["nodetool cms reconfigure 2"], 2),
+        ([THREE, *LEAVE, "on A"], 3),  # only two nodes are left that can be members
+    ],
+)
+def test_the_replication_factor_is_what_was_asked_for(lines: list[str], size: int) -> None:
+    """As the server prints it; a CMS that cannot be that large does not change it."""
+    row = f"ReplicationParams{{class=org.apache.cassandra.locator.MetaStrategy, dc1={size}}}"
+    walked = typed(MEMBER, *lines, LIST, "nodetool cms dumplog")
+    assert f"Replication factor: {row}" in walked.transcript[-2].lines
+    prepared = [line for line in walked.transcript[-1].lines if "CMSReconfiguration#" in line]
+    assert all(f"#Complex{{replicationParams={row}}}: " in line for line in prepared)
+    assert bool(prepared) == bool(lines)
+
+
 @pytest.mark.parametrize(("name", "lines", "wrong", "said"), WRONG)
 def test_a_wrong_way_is_named(name: str, lines: list[str], wrong: set[str], said: str) -> None:
     """What is refused says why; what is not is graded."""

@@ -15,6 +15,7 @@ from kit.engine.cassandra import (
     gossiped,
     node_id,
     rendered,
+    replication_params,
 )
 from kit.engine.drill import CommandReply, DrillMoment
 from kit.engine.flows import ServerHost, address_of, as_uuid, host_id
@@ -50,7 +51,7 @@ KINDS = {
 }
 """The published kind of each event. A node that joins or leaves does so in fewer events here."""
 STEPS = {rules.START_ADD: "START_ADD_TO_CMS", rules.FINISH_ADD: "FINISH_ADD_TO_CMS"}
-OF_ALL = (rules.INITIALIZE, rules.FORCE, rules.REPLACE, rules.CHOOSE, rules.CANCEL)
+OF_ALL = rules.INITIALIZE, rules.FORCE, rules.REPLACE, rules.CHOOSE, rules.CANCEL, rules.RECONFIGURE
 """Events that tell of a whole state or change, not of one node."""
 ELSEWHERE = 100
 """By how much a new address is greater."""
@@ -91,6 +92,10 @@ def of_members(m: Cms, entry: Entry) -> LoggedEvent:
     more = dict[str, str]()
     if what == rules.STARTUP and node is not None:
         more = {"addresses": f"broadcastAddress=/{address_of(node + ELSEWHERE)}:{PORT}"}
+    if what == rules.RECONFIGURE:
+        size, by_dc = rules.sizes_in(entry.event)
+        sizes = rules.sizes_of(by_dc or str(size), m.datacenters)
+        more = {"replicationParams": replication_params(sizes)}
     number = number_of(m, entry)
     return LoggedEvent(entry.epoch, kind, entry.event, number, entry.id, node, more=more)
 
@@ -231,7 +236,7 @@ class CmsServers(LoggingServers):
             tuple(each.epoch for each in log.held),
             tuple(nodes_in(known.readers)) if log.epoch else (),
             bool(log.epoch and m.step_of(s, known)),
-            size=str(m.wanted(s, known).bit_count()),
+            sizes=m.wanted_sizes(known),
             identifier=str(number_of(m, first) if first else "?"),
         )
 
@@ -315,8 +320,8 @@ class MigratingServers(LoggingServers):
         m, node = now.model, now.state.nodes[at]
         members = tuple(nodes_in(node.knows))
         few = bool(node.log) and len(members) < min(m.size, m.nodes)
-        migrates, size = node.initiator is not None, str(len(members))
-        return ServiceView(node.epoch, (), members, few, not node.log, migrates, size=size)
+        migrates, sizes = node.initiator is not None, {self.hosts(now)[at].dc: len(members)}
+        return ServiceView(node.epoch, (), members, few, not node.log, migrates, sizes)
 
     def with_cms(self, now: DrillMoment) -> int:
         """Raises Refused also for the old version."""
@@ -415,7 +420,8 @@ class CommitServers(LoggingServers):
         """How far a node is."""
         m, log = now.model, now.state.nodes[at].log
         held = tuple(each.epoch for each in log.held)
-        return ServiceView(log.epoch, held, tuple(nodes_in(m.cms)), size=str(m.size))
+        sizes = {self.hosts(now)[at].dc: m.size}
+        return ServiceView(log.epoch, held, tuple(nodes_in(m.cms)), sizes=sizes)
 
     def logged(self, now: DrillMoment) -> Iterator[LoggedEvent]:
         """What a majority has accepted, as far as one of it has applied it; archives left out."""
@@ -481,7 +487,8 @@ class OrderedServers(SchemaServers, LoggingServers):
         if not m.ordered:
             raise Refused(f"{tools.NOT_MODELLED}without S-80 there is no log and no CMS")
         members = tuple(map(m.number, node.members))
-        return ServiceView(node.epoch, (), members, size=str(len(members)))
+        sizes = {self.hosts(now)[at].dc: len(members)}
+        return ServiceView(node.epoch, (), members, sizes=sizes)
 
     def logged(self, now: DrillMoment) -> Iterator[LoggedEvent]:
         """What is committed, on top of what there was before, which is one base state."""
