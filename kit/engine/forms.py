@@ -2,8 +2,9 @@
 
 A family gives its *forms*, each a line of fixed words and slots: ``nodetool removenode {host_id}``.
 A slot names what may stand there: the values of the moment, one or several with commas between,
-or any text. Words are read in any case, but in quotes letter by letter. Lines are compared with the
-forms; nothing is ever evaluated.
+or any text. Words are read in any case, but in quotes letter by letter. A statement of CQL has its
+quotes and comments, any other line those of a shell. Lines are compared with the forms; nothing is
+ever evaluated.
 """
 
 import re
@@ -13,6 +14,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.edge.words import say
 from kit.engine.registry import one_of
@@ -20,7 +22,7 @@ from kit.errors import BadInput
 
 LONGEST_LINE = 2000  # characters
 NOTHING = "nothing"
-MARKS = "=,;"
+MARKS = "=,;()"
 LOOKING = (
     *("on ", "ssh ", "nodetool status", "nodetool describecluster", "nodetool ring"),
     *("nodetool gossipinfo", "nodetool cms d", "nodetool cms reconfigure --status"),
@@ -32,8 +34,20 @@ HAPPEN, WAIT = "happen ", "wait"
 UNQUOTED = re.compile(r"-?[0-9]+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 """Values that CQL writes without quotes: numbers and UUIDs."""
 _WORD = re.compile(r"""'(?:[^']|'')*'|"[^"]*"|[=,;]|[^\s=,;'"]+""")
+_CQL_WORD = re.compile(r"""'(?:[^']|'')*'|"[^"]*"|[=,;()]|[^\s=,;()'"]+""")
 _SLOT = re.compile(r"\{([a-z_]+)\}")
-_PART = re.compile(r"""\{[a-z_]+\}|'[^']*'|[=,;]|[^\s=,;]+""")
+_PART = re.compile(r"""\{[a-z_]+\}|'[^']*'|[=,;()]|[^\s=,;()]+""")
+_VERBS = r"(?:ALTER|DELETE|INSERT|SELECT|TRUNCATE|UPDATE)\b"
+_STATEMENT = re.compile(rf"\s*{_VERBS}", re.IGNORECASE)
+_WRAPPED = (
+    re.compile(rf"\s*sudo\s+(?P<said>(?!{_VERBS})\S.*)", re.IGNORECASE),
+    re.compile(r"""\s*cqlsh\s+(?:-e|--execute)[\s=]\s*(["'])(?P<said>.*)\1\s*"""),
+)
+"""Lines that only say how something else is run."""
+_UNITS = "systemctl", "journalctl"
+_CQL_COMMENT = re.compile(r"(?:--|//).*|/\*.*?\*/")
+_SHELL_COMMENT = re.compile(r"(?<!\S)#.*")
+_SMALL_NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 Given: TypeAlias = Mapping[str, str | tuple[str, ...]]
 
@@ -43,13 +57,14 @@ class Slot(Struct, frozen=True):
 
     ``about`` says it in a word or two. ``values`` gives the allowed texts of a moment; without it
     any text may stand there. ``many``: several, with commas between. ``quoted``: in quotes, unless
-    it is a number or a UUID.
+    it is a number or a UUID; ``is_text``: be it one of these.
     """
 
     about: str
     values: Callable[[Any], Iterable[str]] | None = None
     many: bool = False
     quoted: bool = False
+    is_text: bool = False
 
 
 class Form(Struct, frozen=True):
@@ -78,16 +93,21 @@ class Form(Struct, frozen=True):
         return self.text.casefold().startswith(LOOKING)
 
     @property
+    def is_statement(self) -> bool:
+        """Whether it is a statement of CQL, in which only single quotes are those of a text."""
+        return _STATEMENT.match(self.text) is not None
+
+    @property
     def usage(self) -> str:
         """The form as a person reads it: slots in capitals."""
         return _SLOT.sub(lambda part: part[1].upper(), self.text)
 
 
 class _Typed(Struct, frozen=True):
-    """A word of a line, and whether it stood in quotes."""
+    """A word of a line, and the quotes in which it stood, if any."""
 
     text: str
-    quoted: bool = False
+    quote: str = ""
 
 
 class _Reading(Struct, frozen=True):
@@ -129,7 +149,7 @@ class Grammar:
     def complete(self, line: str, moment: Any) -> tuple[str, ...]:
         """Every line that goes on from this one by a word; none where the line fits no form."""
         text = line.lstrip()
-        begun = re.search(r"""(?:'[^']*|[^\s=,;']*)$""", text[-LONGEST_LINE:])
+        begun = re.search(r"""(?:'[^']*|[^\s=,;()']*)$""", text[-LONGEST_LINE:])
         last = begun[0] if begun and _quotes_close(text[: len(text) - len(begun[0])]) else ""
         stem = text[: len(text) - len(last)]
         try:
@@ -173,7 +193,7 @@ class Grammar:
             slot = self.slots[named[1]] if named else None
             if slot and form.absent:  # whatever is asked for, the model has nothing like that
                 slot = Slot(slot.about, many=slot.many)
-            end, value = _taken(slot, part, words, at, moment)
+            end, value = _taken(form, slot, part, words, at, moment)
             if value is None:
                 wanted = (part,) if slot is None else tuple(_values(slot, moment))
                 return _Reading(end, wanted, "" if slot is None else slot.about)
@@ -198,17 +218,22 @@ def _values(slot: Slot, moment: Any) -> Iterator[str]:
 
 
 def _taken(
-    slot: Slot | None, part: str, words: Sequence[_Typed], at: int, moment: Any
+    form: Form, slot: Slot | None, part: str, words: Sequence[_Typed], at: int, moment: Any
 ) -> tuple[int, str | tuple[str, ...] | None]:
     """The place behind the words that a part takes, and what they say; None: they do not fit."""
     if at >= len(words):
         return at, None
     if slot is None:
-        return (at + 1, part.strip("'")) if _is_part(part, words[at]) else (at, None)
+        return (at + 1, part.strip("'")) if _is_part(form, part, words[at]) else (at, None)
     known = None if slot.values is None else {each.casefold(): each for each in slot.values(moment)}
     texts: list[str] = []
-    while at < len(words) and (text := _standing(slot, words[at], known)) is not None:
-        texts.append(text)
+    while at < len(words):
+        listed = slot.many and not form.is_statement  # a shell takes the quotes away
+        each = words[at].text.split(",") if listed and words[at].quote else [words[at].text]
+        standing = [_standing(form, slot, replace(words[at], text=text), known) for text in each]
+        if None in standing:
+            break
+        texts += (text for text in standing if text is not None)
         at += 1
         if not slot.many or at >= len(words) or words[at].text != ",":
             return at, (tuple(texts) if slot.many else texts[0])
@@ -216,27 +241,38 @@ def _taken(
     return at, None
 
 
-def _is_part(part: str, word: _Typed) -> bool:
+def _is_part(form: Form, part: str, word: _Typed) -> bool:
     """Whether a word is a fixed part of a form; what is in quotes is read letter by letter."""
     if part.startswith("'"):
-        return word.quoted and word.text == part[1:-1]
-    return word.text.casefold() == part.casefold()
+        in_quotes = word.quote == "'" if form.is_statement else word.quote
+        return bool(in_quotes) and word.text == part[1:-1]
+    if form.is_statement and word.quote:
+        return False
+    text = word.text.casefold()
+    if form.text.startswith(_UNITS):
+        text = text.removesuffix(".service")  # what a unit is if it does not say it
+    return text == part.casefold()
 
 
-def _standing(slot: Slot, word: _Typed, known: Mapping[str, str] | None) -> str | None:
+def _standing(form: Form, slot: Slot, word: _Typed, known: Mapping[str, str] | None) -> str | None:
     """What a word says in a slot, of ``known`` values by their small letters; None: nothing."""
-    if not word.quoted and (
-        word.text in MARKS or (slot.quoted and not UNQUOTED.fullmatch(word.text))
-    ):
+    is_bare = not slot.is_text and UNQUOTED.fullmatch(word.text)
+    if not word.quote and (word.text in MARKS or (slot.quoted and not is_bare)):
+        return None
+    if form.is_statement and word.quote and (word.quote == "'") != slot.quoted:
         return None
     if known is None:
         return word.text
     value = known.get(word.text.casefold())
-    return None if word.quoted and value != word.text else value
+    return (
+        None if word.quote and value != word.text and not UNQUOTED.fullmatch(word.text) else value
+    )
 
 
 def _words(line: str) -> list[_Typed]:
-    """The words of a line; ``;`` at the end and ``=`` behind an option say nothing.
+    """The words of a line; ``;`` at the end, ``=`` behind an option and comments say nothing.
+
+    A name of CQL may be in double quotes, and have blanks around its dot.
 
     Raises BadInput for a line that is too long, several lines, a quote that is not closed.
     """
@@ -245,22 +281,36 @@ def _words(line: str) -> list[_Typed]:
         raise BadInput("line", f"{len(line):,} characters", allowed)
     if "\n" in line.strip():
         raise BadInput("line", line, "one command on one line")
+    for wrapped in _WRAPPED:
+        match = wrapped.fullmatch(line)
+        line = match["said"] if match else line
     words: list[_Typed] = []
     at, end = 0, len(line.rstrip())
+    is_statement = _STATEMENT.match(line) is not None
+    word, comment = (_CQL_WORD, _CQL_COMMENT) if is_statement else (_WORD, _SHELL_COMMENT)
     while at < end:
         if line[at].isspace():
             at += 1
             continue
-        match = _WORD.match(line, at)
+        if says_nothing := comment.match(line, at):
+            at = says_nothing.end()
+            continue
+        match = word.match(line, at)
         if match is None:
             raise BadInput("quotes", line[at:], f"a closing {line[at]}")
         text, at = match[0], match.end()
         if text == "=" and words and words[-1].text.startswith("--"):
             continue
-        if text[0] in "'\"":
-            words.append(_Typed(text[1:-1].replace("''", "'"), quoted=True))
+        quote = text[0] if text[0] in "'\"" else ""
+        text = text[1:-1].replace("''", "'") if quote else text
+        if is_statement and quote == '"' and _SMALL_NAME.fullmatch(text):
+            quote = ""
+        before = words[-1] if words else _Typed("")
+        is_name = is_statement and not (quote or before.quote)
+        if is_name and (text.startswith(".") or before.text.endswith(".")):
+            words[-1] = _Typed(before.text + text)
         else:
-            words.append(_Typed(text))
+            words.append(_Typed(text, quote))
     while words and words[-1] == _Typed(";"):
         words.pop()
     return words

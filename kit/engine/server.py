@@ -144,6 +144,10 @@ VOCABULARY = (
     ),
     Command(f"grep -i {{pattern}} {LOG_FILE}", "the same in any case", "grep_any_case", False),
     Command(f"cat {LOG_FILE}", "the whole log of this node", "grep"),
+    Command(f"cat {LOG_FILE} | grep {{pattern}}", "some lines of that log", "grep", False),
+    Command(
+        f"cat {LOG_FILE} | grep -i {{pattern}}", "the same in any case", "grep_any_case", False
+    ),
     *(
         Command(f"{journal}{search}", about, answer, offered=False)
         for journal in JOURNALS

@@ -55,6 +55,78 @@ def test_a_line_is_read_by_its_form() -> None:
     assert read('open "the door"')[0] == "a fixed text in quotes"
 
 
+STATEMENTS = Grammar(
+    [
+        Form("UPDATE shop.orders SET value = {text} WHERE key = 'a b'", "write", _same),
+        Form("INSERT INTO shop.orders (id) VALUES ({number})", "insert", _same),
+        Form("DELETE FROM shop.orders WHERE id = {id}", "delete", _same),
+        Form("systemctl start shop", "start", _same),
+        Form("take {fruits} from {id}", "take", _same),
+    ],
+    {
+        **SLOTS,
+        "text": Slot("a text", quoted=True, is_text=True),
+        "id": Slot("an id", lambda moment: ("0000000a-0000-4000-8000-00000000000a",)),
+    },
+)
+UPDATE = "UPDATE shop.orders SET value = 'x' WHERE key = 'a b'"
+DELETE = "DELETE FROM shop.orders WHERE id = 0000000a-0000-4000-8000-00000000000a"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        UPDATE.lower(),
+        UPDATE.replace(" SET ", "\t SET\t"),
+        UPDATE.replace(" = ", "="),
+        UPDATE.replace("'a b'", "'a b'; ;"),
+        f"{UPDATE}; -- note",
+        f"{UPDATE} // note 'x",
+        UPDATE.replace("SET", "/* it's one; */ SET"),
+        UPDATE.replace("shop.orders", '"shop"."orders"'),
+        UPDATE.replace("shop.orders", "shop . orders"),
+        UPDATE.replace("value", '"value"'),
+        f'cqlsh -e "{UPDATE}"',
+        f"cqlsh --execute='{DELETE}'",
+        "INSERT INTO shop.orders(id) VALUES(7)",
+        "insert into shop.orders ( id ) values ( 7 );",
+        DELETE.upper(),
+        "sudo systemctl start shop.service  # now",
+        "take apple,pear from '0000000A-0000-4000-8000-00000000000A'",
+        "take 'apple,pear' from 0000000a-0000-4000-8000-00000000000a;",
+    ],
+)
+def test_a_line_is_written_as_its_own_language_has_it(line: str) -> None:
+    """Case, blanks, comments, quoted names of CQL; quotes, comments and sudo of a shell."""
+    STATEMENTS.read(line, MOMENT)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        UPDATE.replace("'x'", '"x"'),
+        UPDATE.replace("'x'", "x"),
+        UPDATE.replace("'x'", "7"),
+        UPDATE.replace("'a b'", '"a b"'),
+        UPDATE.replace("shop.orders", "'shop.orders'"),
+        UPDATE.replace("value", '"VALUE"'),
+        UPDATE.replace("SET", '"SET"'),
+        f"{UPDATE} # note",
+        f"sudo {UPDATE}",
+        f"cqlsh {UPDATE}",
+        "INSERT INTO shop.orders id VALUES (7)",
+        DELETE.replace("0000000a-", "'0000000a-") + "'",
+        "systemctl start shop.service.service",
+        "systemctl start shop -- now",
+        "take apple pear from 0000000a-0000-4000-8000-00000000000a",
+    ],
+)
+def test_what_its_language_refuses_is_refused(line: str) -> None:
+    """A text of CQL is in single quotes, and a name is not; nor has it a shell's comments."""
+    with pytest.raises(BadInput):
+        STATEMENTS.read(line, MOMENT)
+
+
 def test_an_equals_sign_behind_an_option_says_nothing() -> None:
     """``--fruit=apple`` is ``--fruit apple``."""
     grammar = Grammar([Form("take --fruit {fruit}", "", _same)], SLOTS)

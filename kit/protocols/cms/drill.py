@@ -157,13 +157,18 @@ FORMS: tuple[Form, ...] = (
     *SERVERS.systemctl(),
     SERVERS.reading(SELECT, "read data at QUORUM", table="shop.orders"),
     *SERVERS.understood("SELECT"),
+    SERVERS.reading("SELECT * FROM shop.orders", "read data at QUORUM", False, table="shop.orders"),
     Form(ALTER, "a schema change", partial(SERVERS.acted, command=ALTER)),
+    Form(ALTER.replace("TABLE", "TABLE IF EXISTS"), "a schema change",
+         partial(SERVERS.acted, command=ALTER), offered=False),
     Form("jmx dumpClusterMetadata", "write what this node knows to a file here", SERVERS.dump,
          own=True),
     Form(f"addtocmstool {DUMP} {{address}}", "make this node the only member in the file",
          SERVERS.stand_alone),
     Form(f"{BOOT}: {DUMP}", "load the file at the next start, whatever that loses",
          SERVERS.set_option, own=True),
+    Form(f"{BOOT}={DUMP}", "load the file at the next start, whatever that loses",
+         SERVERS.set_option, offered=False, own=True),
     Form(f"{BOOT}:", "remove the option", SERVERS.unset_option, own=True),
 )  # fmt: skip
 

@@ -89,6 +89,26 @@ def test_a_node_is_asked_from_another_machine(host: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        "SELECT * FROM shop.orders; -- all of it",
+        'SELECT id FROM shop."orders"',
+        "ALTER TABLE IF EXISTS shop.orders ADD note text;",
+        "sudo systemctl restart cassandra.service",
+    ],
+)
+def test_a_line_may_be_written_as_the_real_one(line: str) -> None:
+    """Other ways to say what the forms say."""
+    assert not errors(typed(MEMBER, line))
+
+
+def test_an_option_of_java_has_an_equals_sign() -> None:
+    """As the file of the server has it."""
+    file = [*FILE[:2], f"{BOOT}={DUMP}"]
+    assert not errors(typed(ALL, *RETURN, *file, RESTART))
+
+
+@pytest.mark.parametrize(
     ("lines", "size"),
     [
         ([], 3),

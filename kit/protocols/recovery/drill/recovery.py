@@ -494,6 +494,8 @@ FORMS = SERVERS.completed(
     Form(REMOVE, "remove a dead node", remove),
     Form(f"{REMOVE} --ignore-dead-nodes {{host_ids}}", "remove a node while others are dead",
          remove),
+    Form("nodetool removenode --ignore-dead-nodes {host_ids} {host_id}",
+         "remove a node while others are dead", remove, offered=False),
     Form(REPLACE, "put a new node in a dead node's place", replace_node, own=True),
     Form(f"{REPLACE} --ignore-dead-nodes-for-replace {{host_ids}}", "replace a node while "
         "others are dead",

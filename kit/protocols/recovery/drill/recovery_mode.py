@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kit.engine import drill
 from kit.engine.flows import ServerLine
-from kit.engine.forms import Form, Given
+from kit.engine.forms import Form, Given, Slot
 from kit.engine.server import LOG_FILE, NodeTable, Row
 from kit.errors import Refused
 from kit.masks import nodes_in, union
@@ -123,8 +123,8 @@ SERVERS = ModeServers()
 
 def update(now: drill.DrillMoment, given: Given) -> drill.CommandReply:
     """``group0_upgrade_state`` is written: what is no known value is taken for recovery later."""
-    number, value = SERVERS.answering(now, "cqlsh"), str(given["value"])
-    if value in MODES and value not in ("recovery", "unknown"):
+    number, value = SERVERS.answering(now, "cqlsh"), str(given["text"])
+    if value in MODES and value not in ("", "recovery", "unknown"):
         raise Refused(f"{value} is written only by the server, never by hand")
     if value == "recovery":
         return query(act.SetRecovery)(now, given)
@@ -182,6 +182,11 @@ def _truncating(table: str, about: str, kind: Any) -> tuple[Form, Form]:
     )
 
 
+WRITING = (
+    f"UPDATE system.scylla_local SET value = {{text}} WHERE key = '{STATE}'",
+    f"INSERT INTO system.scylla_local (key, value) VALUES ('{STATE}', {{text}})",
+    f"INSERT INTO system.scylla_local (value, key) VALUES ({{text}}, '{STATE}')",
+)
 LOOK = "RECOVERY mode"
 FORMS = SERVERS.completed(
     *SERVERS.understood("on", "ssh", "nodetool", "firewall"),
@@ -189,9 +194,8 @@ FORMS = SERVERS.completed(
     *SERVERS.understood("SELECT"),
     Form(f"UPDATE system.scylla_local SET value = 'recovery' WHERE key = '{STATE}'",
          "enter RECOVERY mode at the next start",
-         lambda now, given: update(now, {"value": "recovery"})),
-    Form(f"UPDATE system.scylla_local SET value = {{value}} WHERE key = '{STATE}'",
-         "write another value", update, offered=False),
+         lambda now, given: update(now, {"text": "recovery"})),
+    *(Form(text, "write another value", update, offered=False) for text in WRITING),
     *SERVERS.understood("restart", "systemctl", "stop", "start"),
     Form(f"grep '{LOOK}' {LOG_FILE}", "check whether this node is in RECOVERY mode",
          lambda now, given: SERVERS.grep(now, {"pattern": LOOK})),
@@ -199,6 +203,8 @@ FORMS = SERVERS.completed(
     Form("nodetool removenode {host_id}", "remove a dead node", remove),
     Form("nodetool removenode {host_id} --ignore-dead-nodes {host_ids}",
          "remove a node while others are dead", remove),
+    Form("nodetool removenode --ignore-dead-nodes {host_ids} {host_id}",
+         "remove a node while others are dead", remove, offered=False),
     *_truncating("discovery", "delete the discovery state", act.TruncateDiscovery),
     *_truncating("group0_history", "delete group 0's history", act.TruncateHistory),
     Form(f"DELETE value FROM system.scylla_local WHERE key = '{GROUP_ID}'",
@@ -315,7 +321,7 @@ DRILL = drill.DrillKind(
     "them, leave RECOVERY mode, and let the Raft upgrade run to its end. help lists the "
     "commands.",
     forms=FORMS,
-    slots=SERVERS.slots(),
+    slots=SERVERS.slots(text=Slot("a text in single quotes", quoted=True, is_text=True)),
     opened=opened,
     starts_at=lambda model: model.named(model.start().live)[0],
     own_step=by_servers,

@@ -85,6 +85,35 @@ def test_a_value_that_is_mistyped_is_taken_for_recovery() -> None:
     assert errors(drill)[-1].startswith("synchronize is written only by the server")
 
 
+SETS = "UPDATE system.scylla_local SET value = {} WHERE key = 'group0_upgrade_state'"
+LOCAL = "INSERT INTO system.scylla_local"
+REMOVES = f"nodetool removenode --ignore-dead-nodes {host('D')},{host('E')} {host('C')}"
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        (f"{LOCAL} (key, value) VALUES ('group0_upgrade_state', 'recovery')", "recovery"),
+        (f"{LOCAL}(value,key) VALUES('recovery','group0_upgrade_state');", "recovery"),
+        (SETS.format("''"), "unknown"),
+        (SETS.format('"recovery"'), "use_post_raft_procedures"),
+        (SETS.format("7"), "use_post_raft_procedures"),
+    ],
+)
+def test_a_statement_is_taken_as_the_server_takes_it(line: str, value: str) -> None:
+    """Columns in any order, a text that may be empty; a number and a name are no texts."""
+    drill = walked("mode", line)
+    assert drill.timeline.state.nodes[0].value == value
+    assert bool(errors(drill)) == (value == "use_post_raft_procedures")
+
+
+def test_an_option_may_stand_before_the_node() -> None:
+    """As the manual on removenode has it."""
+    drill = walked("mode", *IN_MODE, REMOVES)
+    assert not errors(drill)
+    assert drill.timeline.state.nodes[2].standing == "removed"
+
+
 def test_a_log_has_the_value_that_the_table_had() -> None:
     """Each start tells what was typed last before it, on its own node."""
     typed = ["recovry", "RECOVERY", "unknown", "recovery", "re covery"]

@@ -92,7 +92,18 @@ def test_reading_is_no_error_while_a_node_is_in_maintenance() -> None:
     assert drill.enter(index).said == ("The operator reads commit_idx on every live node.",)
 
 
-REAL = {"nodetool", "select", "truncate", "delete", "update", "grep", "cat", "ssh", "systemctl"}
+REAL = {
+    "nodetool",
+    "select",
+    "truncate",
+    "delete",
+    "update",
+    "insert",
+    "grep",
+    "cat",
+    "ssh",
+    "systemctl",
+}
 REAL |= {"journalctl", "curl"}
 ROUTES = {"get", "post"}  # the published server's
 
