@@ -184,7 +184,8 @@ class Grammar:
         yield from lines
 
     def _firsts(self) -> list[str]:
-        return list(dict.fromkeys(_parts(form.text)[0] for form in self.forms))
+        there = (form for form in self.forms if not form.absent)
+        return list(dict.fromkeys(_parts(form.text)[0] for form in there))
 
     def _reading(self, form: Form, words: Sequence[_Typed], moment: Any) -> _Reading:
         at, given = 0, dict[str, str | tuple[str, ...]]()

@@ -397,7 +397,8 @@ class Servers:
         rows = [
             row for row in table.rows(now, at) if not only or str(row.get(only)) == given["value"]
         ]
-        rows = rows[: whole("LIMIT", given.get("limit", len(rows)))]
+        if "limit" in given:
+            rows = rows[: whole("LIMIT", given["limit"], 1)]
         printed = json_rows if "json" in given else cql_rows
         return TableAnswer(columns, rows, tuple(printed(columns, rows)))
 
@@ -578,11 +579,12 @@ def _numbers(now: DrillMoment) -> list[str]:
     return [str(at + 1) for at in range(len(now.model.names))]
 
 
-def whole(field: str, given: object) -> int:
-    """A number that somebody types. Raises BadInput for none."""
-    text = str(given)
-    if not (text.isascii() and text.isdecimal() and len(text) < MOST_DIGITS):
-        raise BadInput(field, text, f"a number with fewer than {MOST_DIGITS} digits")
+def whole(field: str, given: object, least: int = 0) -> int:
+    """A number that somebody types. Raises BadInput for none, or one below ``least``."""
+    text, begins = str(given), f"a number from {least} on" if least else "a number"
+    is_number = text.isascii() and text.isdecimal() and len(text) < MOST_DIGITS
+    if not is_number or int(text) < least:
+        raise BadInput(field, text, f"{begins} with fewer than {MOST_DIGITS} digits")
     return int(text)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from kit.engine.drill import CommandReply, DrillMoment, GradeRow, judged
 from kit.engine.flows import ServerHost
 from kit.engine.forms import Given, Slot
-from kit.engine.server import Servers
+from kit.engine.server import NOT_MODELLED, Servers
 from kit.errors import Refused
 from kit.masks import nodes_in, union
 from kit.protocols.recovery import facts
@@ -47,6 +47,8 @@ class LostServers(Servers):
         at = now.model.number(name)
         if not now.state.live >> at & 1:
             standing = now.state.nodes[at].standing
+            if standing == "returned":
+                raise Refused(f"{NOT_MODELLED}stops and starts of {name}, which was given up")
             raise Refused(f"{name} is {standing}: there is no server to stop or start")
         return name
 

@@ -622,13 +622,16 @@ def restarted_first(m: Recovery) -> tuple[str, ...]:
 def checklist(now: DrillMoment) -> tuple[CheckedStep, ...]:
     """The steps of the edition; those that leave nothing behind by the marks of who looked."""
     m, s = now.model, now.state
-    leader = m.names[s.leader] if s.leader != NOBODY else "the recovery leader"
+    is_chosen = s.leader != NOBODY
+    leader = m.names[s.leader] if is_chosen else "the recovery leader"
     words = {"dead": lost_majority.ever_dead(now), "leader": leader, "order": "in any order"}
     wrong = {"choose": {"leader": f"not {leader}"}} if _chosen_ill(now) else {}
     return tuple(
         CheckedStep(
             step.name,
-            step.what.format(**words | wrong.get(step.name, {})),
+            (step.what if is_chosen else step.what.removesuffix(": {leader}")).format(
+                **words | wrong.get(step.name, {})
+            ),
             done := DONE[step.name](s, now),
             not done and step.name in MISSED and MISSED[step.name](s, now),
         )
@@ -666,6 +669,7 @@ DONE: dict[str, Done] = {
     "clean": _each(lambda n, s: not n.old_rows),
 }
 MISSED: dict[str, Done] = {
+    "isolate": lambda s, now: not s.dead,
     FIRST_RESTART: lambda s, now: any(isinstance(step.action, act.DeleteId) for step in now.run),
     "note id": lambda s, now: not s.live & s.where(lambda n: n.group_id == last_given_up(s)),
     "read": lambda s, now: any(n.takes_part and not n.old_rows for n in s.nodes),

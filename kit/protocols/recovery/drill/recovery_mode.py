@@ -251,11 +251,19 @@ def _unfinished(m: RecoveryMode, s: ModeState) -> Iterator[str]:
 
 def checklist(now: drill.DrillMoment) -> tuple[drill.CheckedStep, ...]:
     """The documents' steps, ticked by the run."""
-    dead = lost_majority.ever_dead(now)
-    return tuple(
-        drill.CheckedStep(step.name, step.what.format(dead=dead), DONE[step.name](now))
-        for step in OLD_STEPS
-    )
+    words = {"dead": lost_majority.ever_dead(now)}
+    steps = {step.name: (step.what.format(**words), DONE[step.name]) for step in OLD_STEPS}
+    return drill.procedure(steps, {**dict.fromkeys(steps, _is_over), "isolate": _is_removed})(now)
+
+
+def _is_removed(now: drill.DrillMoment) -> bool:
+    """Whether nobody is left whom a firewall would keep away."""
+    return not now.state.dead
+
+
+def _is_over(now: drill.DrillMoment) -> bool:
+    """Whether the cluster is whole: whoever did a step now would begin again."""
+    return bool(now.state.is_whole)
 
 
 def _all(holds: Callable[[ModeNode], bool]) -> Callable[[drill.DrillMoment], bool]:

@@ -57,7 +57,7 @@ class UpgradingServers(Servers):
 
     log, events = LOG, ("alter", "crash", "die")
     tables = (NodeTable("scylla_local", ("key", "value"), _local),)
-    stops = act.Crash
+    stops, starts = act.Crash, act.Restart
 
     def hosts(self, now: drill.DrillMoment) -> list[ServerHost]:
         """All of them, also those that are lost."""
@@ -110,11 +110,7 @@ class UpgradingServers(Servers):
 
     def restart(self, now: drill.DrillMoment, given: Given) -> drill.CommandReply:
         """The server starts by what it has persisted, also one that was down."""
-        name = str(given.get("node", now.place))
-        self.on(now, {"node": name})
-        return drill.CommandReply(actions=(act.Restart(name),))
-
-    start = restart
+        return drill.CommandReply(actions=(self.starts(self.server(now, given)),))
 
 
 SERVERS = UpgradingServers()

@@ -46,6 +46,8 @@ BAD = {
     "another tool": ("etcdctl endpoint status", "got 'etcdctl'; allowed: a command of this drill."),
     "another tool's dump": ('{"nodes": []}', "got '{'; allowed: a command of this drill."),
     "a shell's word": ("$(reboot)", "got '$(reboot)'; allowed: a command of this drill."),
+    "no rows": ("SELECT * FROM system.raft LIMIT 0", "LIMIT: got '0'; allowed: a number from 1 on"),
+    "not modelled, and half": ("jmx", "command: got 'jmx'; allowed: a command of this drill. help"),
     "impossible event": ("happen return A", "happen: got 'return A'; allowed: crash A, crash B"),
 }  # fmt: skip
 

@@ -7,6 +7,7 @@ import pytest
 from kit.operators.importers.nodetool import parse_status_text
 from tests.drills import errors, failed
 from tests.protocols.recovery.drill.walks import (
+    CHECK,
     COMPARE,
     DEAD,
     ENTER,
@@ -37,6 +38,29 @@ def test_before_anything_is_done_nothing_is_ticked() -> None:
     """The checklist is the run's, not what was typed."""
     drill = walked("mode", "help", "nodetool status")
     assert [step.name for step in drill.checklist() if step.done] == []
+
+
+@pytest.mark.parametrize(
+    ("without", "missed"),
+    [(ISOLATE, "isolate"), (CHECK, "check mode"), (COMPARE, "compare")],
+)
+def test_what_was_left_out_is_told_as_too_late(without: list[str], missed: str) -> None:
+    """Once the cluster is whole no step is the next one: to do it would be to begin again."""
+    drill = walked(
+        "mode", *(line for line in MODE_WALK if line not in without or line in "on A on B")
+    )
+    assert drill.grade().passed
+    [left] = [step for step in drill.checklist() if not step.done]
+    assert (left.name, left.missed) == (missed, True)
+    assert drill.enter("hint").lines[0].endswith(f"too late for {missed}")
+
+
+def test_who_comes_back_is_not_stopped_or_started() -> None:
+    """Its server runs, so it is not told that there is none."""
+    drill = walked("mode", "happen return C", "stop C", "start D")
+    back, dead = errors(drill)
+    assert back == "not modelled here: stops and starts of C, which was given up"
+    assert dead == "D is dead: there is no server to stop or start"
 
 
 def test_versions_are_compared_in_their_place() -> None:

@@ -97,7 +97,7 @@ def test_a_leader_that_knows_less_is_no_tick() -> None:
         return step.done, step.what.rpartition(": ")[2]
 
     begun = [*ISOLATE, *DELETE, *READ]
-    assert ticked(*begun) == (False, "the recovery leader")
+    assert ticked(*begun) == (False, walked("documents").checklist()[3].what)
     assert ticked(*begun, *lead("A")) == (False, "not A")
     assert ticked(*begun, *lead("A"), *lead("B")) == (True, "B")
 
@@ -267,3 +267,13 @@ def test_the_past_may_be_gone_on_from() -> None:
     drill.enter("stop B")
     assert len(drill.timeline.branches()) == 2
     assert len(drill.transcript) == typed + 2
+
+
+def test_a_firewall_is_too_late_when_nobody_is_dead_any_more() -> None:
+    """The hint goes on; before a leader is chosen no step names one."""
+    begun = walked("documents").checklist()
+    assert [step.what.count("recovery leader") for step in begun if step.name == "choose"] == [1]
+    drill = walked("documents", *(line for line in WHOLE["documents"] if line not in ISOLATE))
+    assert [(step.name, step.missed) for step in drill.checklist() if not step.done] == [
+        ("isolate", True)
+    ]
