@@ -126,6 +126,37 @@ def test_the_replication_factor_is_what_was_asked_for(lines: list[str], size: in
     assert bool(prepared) == bool(lines)
 
 
+UNPREPARED, ENDED = "no entry of the model prepares", "the server has one more entry"
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "steps"),
+    [
+        (MEMBER, [THREE], ["0", "1", f"2 {ENDED}"]),
+        (MEMBER, ["nodetool assassinate C"], [f"0 {UNPREPARED}", f"1 {ENDED}"]),
+        (
+            MEMBER,
+            [THREE, "on B", *LEAVE, "on D"],
+            ["0", "1", f"2 {ENDED}", f"0 {UNPREPARED} {ENDED}"],
+        ),
+        (
+            ALL,
+            [*RETURN, *FILE, RESTART, f"{BOOT}:", THREE],
+            [f"0 {UNPREPARED}", "1", f"2 {ENDED}", "0", "1", "2", f"3 {ENDED}"],
+        ),
+    ],
+)
+def test_a_log_tells_which_entries_of_a_change_are_not_there(
+    name: str, lines: list[str], steps: list[str]
+) -> None:
+    """What the server has before the first step and behind the last one; steps count from 0."""
+    walked = typed(name, *lines, "nodetool cms dumplog")
+    logged = [line for line in walked.transcript[-1].lines if "AdvanceCMS" in line]
+    told = ([line.partition("idx=")[2][0], *filter(line.__contains__, (UNPREPARED, ENDED))]
+            for line in logged)  # fmt: skip
+    assert [" ".join(each) for each in told] == steps
+
+
 @pytest.mark.parametrize(("name", "lines", "wrong", "said"), WRONG)
 def test_a_wrong_way_is_named(name: str, lines: list[str], wrong: set[str], said: str) -> None:
     """What is refused says why; what is not is graded."""

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.engine import server as tools
 from kit.engine.cassandra import (
@@ -22,14 +23,14 @@ from kit.engine.flows import ServerHost, address_of, as_uuid, host_id
 from kit.engine.forms import Given
 from kit.errors import BadInput, Refused
 from kit.masks import is_majority, nodes_in
-from kit.protocols.cms.cms import Cms, working
+from kit.protocols.cms.cms import Cms, CmsState, working
 from kit.protocols.cms.commit import Commit
 from kit.protocols.cms.migrating_cluster import FIRST, INITIALIZED
 from kit.protocols.cms.rules import members as rules
 from kit.protocols.cms.rules import schema
 from kit.protocols.cms.rules.events import NODE, TABLE, Metadata, parsed
 from kit.protocols.cms.rules.events import STEP as STEP_EVENT
-from kit.protocols.cms.rules.log import SNAPSHOT, Entry, metadata
+from kit.protocols.cms.rules.log import SNAPSHOT, Entry, NodeLog, metadata
 from kit.protocols.gossip.facts import SchemaServers
 from kit.protocols.gossip.rules import BOOT, NORMAL, version_of
 
@@ -66,8 +67,16 @@ BY_DC = "nodetool cms reconfigure {sizes}"
 HEALTH = ("members", "answering", "can_commit", "needs_reconfiguration", "commits_paused")
 
 
+UNPREPARED = "no entry of the model prepares this change"
+ENDED = "the server has one more entry, which ends the change"
+
+
 class LoggedEvent(Struct, frozen=True):
-    """An entry before it is printed: its kind, what it says, its id, who wanted it, of whom."""
+    """An entry before it is printed: its kind, what it says, its id, who wanted it, of whom.
+
+    ``begins``: a change of the members begins with it, ``lacks`` are entries that the server has
+    beside it, in words.
+    """
 
     epoch: int
     kind: str
@@ -77,6 +86,8 @@ class LoggedEvent(Struct, frozen=True):
     node: int | None = None
     replaced: int | None = None
     more: Mapping[str, str] = {}  # other fields of its kind, by their published names
+    begins: bool = False
+    lacks: tuple[str, ...] = ()
 
 
 def number_of(m: Cms, entry: Entry) -> int:
@@ -98,6 +109,30 @@ def of_members(m: Cms, entry: Entry) -> LoggedEvent:
         more = {"replicationParams": replication_params(sizes)}
     number = number_of(m, entry)
     return LoggedEvent(entry.epoch, kind, entry.event, number, entry.id, node, more=more)
+
+
+def with_lacks(m: Cms, s: CmsState, log: NodeLog) -> Iterator[LoggedEvent]:
+    """The entries of a log of the members, and what the server has before and behind each change.
+
+    The model has no entry that prepares a change which no operator asked for, and none that unlocks
+    the log. A change has ended when there are as many members as are wanted, or can be.
+    """
+    is_open = False
+    for at, entry in enumerate(log.entries, 1):
+        event = of_members(m, entry)
+        if event.kind == STEP:
+            snapshots = tuple(each for each in log.snapshots if each.epoch <= entry.epoch)
+            members = metadata(NodeLog(log.entries[:at], snapshots), m.machine)
+            count = members.readers.bit_count()
+            missing = members.pending or count != sum(m.wanted_sizes(members).values())
+            begins, is_open = not is_open, bool(missing and m.step_of(s, members))
+            lacks = (UNPREPARED,) * begins + (ENDED,) * (not is_open)
+            event = replace(event, begins=begins, lacks=lacks)
+        elif event.kind in (KINDS[rules.FORCE], KINDS[rules.CANCEL]):
+            is_open = False
+        elif event.kind == KINDS[rules.RECONFIGURE]:
+            is_open = True
+        yield event
 
 
 def submitted(
@@ -156,11 +191,13 @@ class LoggingServers(MetadataServers):
             if kind == SCHEMA_CHANGE:
                 node, more = None, {"schemaTransformation": each.event}
             elif kind == STEP:
+                idx = 0 if each.begins else idx
                 more = {"idx": str(idx), **_step_of_change(each.event, node)}
                 node, idx = None, idx + 1
             elif kind.endswith("RECONFIGURATION"):
                 idx = 0
-            said = f"{each.event} (by {each.by})" if each.by else each.event
+            by = "; ".join((f"by {each.by}", *each.lacks))
+            said = f"{each.event} ({by})" if each.by else each.event
             yield each.epoch, kind, rendered(kind, said, node, (), old, more), each.id
 
 
@@ -249,7 +286,7 @@ class CmsServers(LoggingServers):
         loaded = (each.epoch for each in log.snapshots if log.entry(each.epoch) is None)
         kind, said = KINDS[rules.FORCE], "a hand-made snapshot"
         forced = (LoggedEvent(at, kind, said, at << 8) for at in loaded)
-        events = (*forced, *(of_members(m, each) for each in log.entries))
+        events = (*forced, *with_lacks(m, s, log))
         return sorted(events, key=lambda each: each.epoch)
 
     def listed(self, now: DrillMoment, at: int) -> dict[int, ListedNode]:
