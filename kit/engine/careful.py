@@ -12,7 +12,8 @@ import os
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from dataclasses import fields, is_dataclass
-from functools import partial, wraps
+from functools import cache, partial, wraps
+from importlib import import_module
 from inspect import signature
 from itertools import islice
 from math import isnan
@@ -31,6 +32,7 @@ from kit.engine.rule import Rule
 from kit.errors import BadInput, BadType, Refusal
 
 KIT = f"{Path(__file__).parent.parent}{os.sep}"
+PROTOCOLS = f"{KIT}protocols{os.sep}"
 LIBRARY = tuple({str(Path(place)) for name, place in get_paths().items() if "lib" in name})
 """Where Python's own modules and installed packages are."""
 LASTING = "values that never change: numbers, text, tuples, frozen structs"
@@ -43,10 +45,19 @@ _NO_NUMBERS = frozenset((str, bool, bytes, type(None), msgspec.UnsetType))  # no
 _PLAIN = _NO_NUMBERS | {int, float}
 
 
+@cache
+def is_kits_file(name: str) -> bool:
+    """Whether a file is the kit's own, which tests have looked at: not of a family put into it."""
+    if not name.startswith(PROTOCOLS):
+        return name.startswith(KIT)
+    inside = name.removeprefix(PROTOCOLS).split(os.sep)
+    return len(inside) == 1 or inside[0] in import_module("kit.protocols").SHIPPED
+
+
 def is_kits(function: Any) -> bool:
     """Whether a function is the kit's own, which tests have looked at."""
     code = _code(function)
-    return code is not None and code.co_filename.startswith(KIT)
+    return code is not None and is_kits_file(code.co_filename)
 
 
 def witness_of(name: str, judge: Callable[..., Any], witness: Any) -> Any:
@@ -165,7 +176,7 @@ def check_call(what: str, function: Callable[..., Any], *given: str) -> None:
 def place(what: str, function: Callable[..., Any]) -> str:
     """``outcome of up, line 12 of lift.py (def up(s, a):)``."""
     code = _code(function)
-    if code is None or code.co_filename.startswith(KIT):  # a line of the kit's helps nobody
+    if code is None or is_kits_file(code.co_filename):  # a line of the kit's helps nobody
         return what
     return f"{what}, {line_of(code.co_filename, code.co_firstlineno)}"
 
@@ -222,7 +233,8 @@ def raised_at(error: BaseException, otherwise: str = "model") -> str:
     where, link = otherwise, (_loop_ended(error) or error).__traceback__
     while link is not None:
         name = link.tb_frame.f_code.co_filename
-        if not name.startswith((KIT, *LIBRARY)) and link.tb_frame.f_code.co_name != "__setattr__":
+        elsewhere = is_kits_file(name) or name.startswith(LIBRARY)
+        if not elsewhere and link.tb_frame.f_code.co_name != "__setattr__":
             where = f"{link.tb_frame.f_code.co_name}, {line_of(name, link.tb_lineno)}"
         link = link.tb_next
     return where
@@ -239,7 +251,7 @@ def is_own_error(error: BaseException) -> bool:
     own, link = True, error.__traceback__
     while link is not None:
         name = link.tb_frame.f_code.co_filename
-        if name.startswith(KIT):
+        if is_kits_file(name):
             own = False
         elif not name.startswith(LIBRARY):
             own = True

@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from kit.edge.limits import ALONE
-from kit.engine.careful import KIT, raised_at
+from kit.engine.careful import is_kits_file, raised_at
 from kit.errors import BadInput
 
 SECONDS = 5.0  # of computing for one step: hundreds of times what a step of the lessons takes
@@ -243,7 +243,7 @@ def attended() -> Iterator[None]:
         nonlocal call, began
         outer, is_asleep = None, asleep(frame)
         while frame is not None and frame is not base:
-            if not frame.f_code.co_filename.startswith(KIT):
+            if not is_kits_file(frame.f_code.co_filename):
                 outer = frame
             frame = frame.f_back
         if frame is None:  # nothing of what happens inside is at work

@@ -11,7 +11,7 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.careful import place
+from kit.engine.careful import KIT, is_kits, place, raised_at
 from kit.engine.check import check
 from kit.engine.model import Model, Monitor
 from kit.engine.purity import blame, check_purity
@@ -250,6 +250,27 @@ def test_places_are_told_through_wrappers() -> None:
     names: dict[str, Any] = {}
     exec(source, names)
     assert place("it", names["f"]) == "it, line 1"
+
+
+ADDED = {
+    "protocols/mine/mine.py": False,
+    "protocols/mine/rules/more.py": False,
+    "protocols/twophase/twophase.py": True,
+    "protocols/__init__.py": True,
+    "engine/model.py": True,
+}
+
+
+@pytest.mark.parametrize("file", ADDED)
+def test_a_family_that_is_added_is_a_students(file: str) -> None:
+    """What the kit brings along is the kit's; a family that is put beside it is looked at."""
+    names: dict[str, Any] = {}
+    exec(compile("def f(s):\n    return 1 / 0\n", f"{KIT}{file}", "exec"), names)
+    assert is_kits(names["f"]) == ADDED[file]
+    assert (place("it", names["f"]) == "it") == ADDED[file]
+    with pytest.raises(ZeroDivisionError) as raised:
+        names["f"](0)
+    assert (raised_at(raised.value).startswith("f, line 2 of")) != ADDED[file]
 
 
 @pytest.mark.parametrize("number", [float("nan"), 1 << 20_000], ids=("nan", "huge"))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
 from kit.engine.family import Family, families, public_places
+from kit.protocols import SHIPPED
+from tests.house.source import ROOT
 
 
 def places(family: Family) -> Iterator[str]:
@@ -36,6 +39,12 @@ def missing(family: Family) -> Iterator[str]:
 def test_every_place_of_every_family_loads() -> None:
     """Each ``module:NAME`` that a family declares is there."""
     assert not [line for family in families() for line in missing(family)]
+
+
+def test_what_the_kit_brings_along_is_there() -> None:
+    """All families in the table of the architecture are the kit's own, and no others."""
+    table = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `kit/protocols/(\w+)`", table, re.MULTILINE)) == {*SHIPPED}
 
 
 def test_every_recogniser_loads() -> None:
