@@ -9,12 +9,13 @@ what a node does on its own accord is an action that ends in ``NetworkModel.turn
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache, reduce
+from functools import cached_property, lru_cache, reduce
 from operator import or_
 from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
 
 from msgspec import Struct, structs
 
+from kit.engine.careful import place
 from kit.engine.declared import Each, NodeModel, State, Travel, Words, action, purpose
 from kit.engine.flows import FlowKind
 from kit.engine.network import (
@@ -33,7 +34,7 @@ from kit.engine.network import (
     line,
     words,
 )
-from kit.errors import BadInput, Refusal
+from kit.errors import BadInput, BadType, Refusal
 
 T = TypeVar("T")
 STILL = "no news in flight"
@@ -52,6 +53,7 @@ class Post(Struct, frozen=True):
     message: Any
 
 
+TURN = "the node's next state and what it sends: state, (Post(target, message),)"
 Turn = tuple[Any, tuple[Post, ...]]
 """What an event makes of a node: its next state, and what it sends, in order."""
 
@@ -82,6 +84,10 @@ def receives(*kinds: Any, says: str = "") -> Callable[[T], T]:
     (a ``Turn``). ``says`` is a template of the step's sentence; without it the sentence says what
     is received, and what is sent.
     """
+    strange = next((kind for kind in kinds if not isinstance(kind, type)), None)
+    if strange is not None or not kinds:
+        named = getattr(strange, "__name__", strange)
+        raise BadType("@receives", named, "types of messages: @receives(Message)")
 
     def mark(method: T) -> T:
         vars(method)["receives"] = Receives(kinds, says)
@@ -118,11 +124,23 @@ class NetworkModel(NodeModel[ActorState]):
         """Know which method receives which message, and with which sentence."""
         super().__init_subclass__()
         said = ((n, getattr(each, "receives", None)) for n, each in vars(cls).items())
-        own = {kind: (n, r.says) for n, r in said if isinstance(r, Receives) for kind in r.kinds}
+        own: dict[Any, tuple[str, str]] = {}
+        received = ((n, r, kind) for n, r in said if isinstance(r, Receives) for kind in r.kinds)
+        for n, r, kind in received:
+            if kind in own:
+                where = f"{own[kind][0]} and {n} of {cls.__name__}"
+                raise BadInput(where, kind.__name__, "one method that receives it")
+            own[kind] = n, r.says
         cls._receivers = {**cls._receivers, **own}
 
     def connect(self, names: tuple[str, ...], options: NetworkOptions | None = None) -> None:
         """Put nodes of these names on a network. Raises BadInput as ``Carrier`` does."""
+        given: Any = names
+        if not (given and isinstance(given, tuple) and all(isinstance(n, str) for n in given)):
+            raise BadType(f"nodes of {self.name}", names, 'a tuple of names, such as ("A", "B")')
+        if not (self.message or self._receivers):
+            allowed = "a type of message, or methods under @receives(Message)"
+            raise BadInput(f"message of {self.name}", "nothing", allowed)
         self.names, self.network_options = names, options or NetworkOptions()
         self.carrier = Carrier(names, self.network_options)
         self.index = {name: place for place, name in enumerate(names)}
@@ -137,6 +155,12 @@ class NetworkModel(NodeModel[ActorState]):
             self.settled, self._idle = self._settled, lru_cache(None)(self.is_idle)
         # Far fewer nodes than states differ, so that most turns of a search were taken before.
         self._answers = lru_cache(None)(self._answer)
+
+    @cached_property
+    def network_options(self) -> NetworkOptions:
+        """What the network does, as ``connect`` was told. Raises BadInput before that."""
+        allowed = "self.connect(names), which puts the nodes on a network"
+        raise BadInput(f"set_up of {self.name}", "no network", allowed)
 
     def why(self, action: Any) -> str:
         """Of a message that arrives, what such messages are for; else as its action says."""
@@ -157,23 +181,32 @@ class NetworkModel(NodeModel[ActorState]):
         return getattr(type(message), "why", "")
 
     def begin(self, node: str) -> Turn:
-        """The first state of a node, and what it sends at once."""
-        raise NotImplementedError
+        """The first state of a node, and what it sends at once.
+
+        Raises BadInput where a model has no such method.
+        """
+        raise BadInput(f"begin of {self.name}", "nothing", f"a method that returns {TURN}")
 
     def start(self) -> ActorState:
         """Each node at its beginning, first messages sent. Raises BadInput for one to nobody."""
         nodes, network = [], self.carrier.empty()
         for name in self.names:
-            state, posts = self.begin(name)
+            state, posts = self._turn("begin", self.begin(name))
             nodes.append(state)
             network = self.carrier.post(network, self._sent(name, posts))
         return ActorState(tuple(nodes), network)
 
     # -- one turn of a node ------------------------------------------------------------------------
 
+    def _turn(self, method: str, turn: Any) -> Turn:
+        """What a method gave, which is a turn. Raises BadInput naming it if it is none."""
+        if type(turn) is tuple and len(turn) == 2 and isinstance(turn[1], tuple | list):
+            return turn
+        raise BadInput(place(f"{method} of {self.name}", getattr(self, method)), turn, TURN)
+
     def turned(self, s: ActorState, node: int, turn: Turn) -> ActorState:
         """The state after the node at this place has taken a turn."""
-        state, posts = turn
+        state, posts = self._turn("turned", turn)
         network = s.network
         if posts:
             network = self.carrier.post(network, self._sent(self.names[node], posts))
@@ -182,8 +215,7 @@ class NetworkModel(NodeModel[ActorState]):
     def receive(self, state: Any, envelope: Envelope[Any]) -> Turn:
         """What a message makes of a node: nothing, if no method receives its type."""
         name, _ = self._receivers.get(type(envelope.message), ("", ""))
-        turn: Turn = getattr(self, name)(state, envelope) if name else (state, ())
-        return turn
+        return self._turn(name, getattr(self, name)(state, envelope)) if name else (state, ())
 
     def _answer(self, state: Any, envelope: Envelope[Any]) -> tuple[Any, tuple[Envelope[Any], ...]]:
         after, posts = self.receive(state, envelope)
@@ -361,7 +393,8 @@ class NetworkModel(NodeModel[ActorState]):
         texts["sent"] = f"{source}'s message to {target}: {full}"
         if isinstance(action, DeliverMessage):
             _, says = self._receivers.get(type(message), ("", ""))
-            own = says.format_map({"before": before, "after": after, **texts})
+            known = {"before": before, "after": after, **texts}
+            own = self.acts[DeliverMessage].filled(says, known)
             texts["received"] = own or self._received(before, action.envelope, after)
         return texts
 

@@ -124,6 +124,75 @@ def ping_pong(most: int, **options: Any) -> PingPong:
     return Rally(NetworkOptions(**options))
 
 
+def no_turn(self: Any, state: Any, envelope: Any) -> Any:
+    """A message without the comma that makes a tuple of it."""
+    return state, Post("A", Ball(1))
+
+
+def told_twice() -> Any:
+    """Two methods for one type of message."""
+
+    class Twice(PingPong):
+        @receives(Ball)
+        def miss(self, state: int, envelope: Envelope[Ball]) -> Turn:
+            """It is missed."""
+            return state, ()
+
+        @receives(Ball)
+        def lose(self, state: int, envelope: Envelope[Ball]) -> Turn:
+            """It is lost."""
+            return state, ()
+
+    return Twice
+
+
+def a_game(base: Any = NetworkModel, **methods: Any) -> Any:
+    """A game that is made a little differently."""
+    return type("Game", (base,), {"name": "game", "title": "A game", **methods})
+
+
+MISTAKES: dict[str, tuple[Any, str]] = {
+    "no parentheses": (lambda: receives(no_turn), "^@receives: got 'no_turn'.*types of messages"),
+    "of nothing": (receives, "^@receives: got None"),
+    "twice": (told_twice, "^miss and lose of Twice: got 'Ball'; allowed: one method"),
+    "no network": (a_game(), "^set_up of game: got 'no network'.*self.connect"),
+    "no messages": (
+        a_game(set_up=lambda m: m.connect(("A",))),
+        "^message of game: got 'nothing'.*@receives",
+    ),
+    "no names": (
+        a_game(PingPong, set_up=lambda m: m.connect("AB")),
+        "^nodes of game: got 'AB'; allowed: a tuple of names",
+    ),
+    "no beginning": (
+        lambda: a_game(PingPong, begin=NetworkModel.begin)().start(),
+        "^begin of game: got 'nothing'; allowed: a method that returns",
+    ),
+    "a bare state": (
+        lambda: a_game(PingPong, begin=lambda m, node: 0)().start(),
+        "^begin of game, line .*: got 0; allowed: the node's next state and what it sends",
+    ),
+    "no tuple": (
+        lambda: check(a_game(PingPong, hit=receives(Ball)(no_turn))()),
+        "^hit of game, line .*: got .*; allowed: the node's next state and what it sends",
+    ),
+    "a text of nobody": (
+        lambda: Timeline(
+            a_game(PingPong, hit=receives(Ball, says="{nobody}")(PingPong.hit))()
+        ).forward(),
+        "^text of action deliver: got '{nobody}'.*fills in from .before",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_of_an_actor_is_named(name: str) -> None:
+    """In the words of actors: what is missing or wrong, and what is allowed."""
+    make, said = MISTAKES[name]
+    with pytest.raises(BadInput, match=said):
+        make()
+
+
 @pytest.mark.parametrize(("most", "states"), [(1, 14), (5, 4094)])
 def test_the_published_counts_of_the_same_model(most: int, states: int) -> None:
     """Ping-pong on a network that loses messages and delivers them any number of times has as many
