@@ -12,7 +12,7 @@ import os
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from dataclasses import fields, is_dataclass
-from functools import cache, partial, wraps
+from functools import cache, lru_cache, partial, wraps
 from importlib import import_module
 from inspect import signature
 from itertools import islice
@@ -20,12 +20,13 @@ from math import isnan
 from operator import is_not
 from pathlib import Path
 from sysconfig import get_paths
-from types import CodeType, MethodType
+from types import CodeType, GenericAlias, MethodType
 from typing import Any, get_args, get_origin
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import astuple, replace
+from msgspec.structs import fields as struct_fields
 
 from kit.engine.model import Model, Monitor, Property, content
 from kit.engine.rule import Rule
@@ -42,6 +43,7 @@ NO_CHANCE = (
 LONGEST_NUMBER = 10_000  # bits
 MOST_PARTS = 100_000  # of a state, an action or a memory
 _NO_NUMBERS = frozenset((str, bool, bytes, type(None), msgspec.UnsetType))  # nor any parts
+_PARTED = (Struct, tuple, frozenset)
 _PLAIN = _NO_NUMBERS | {int, float}
 
 
@@ -50,7 +52,7 @@ def is_kits_file(name: str) -> bool:
     """Whether a file is the kit's own, which tests have looked at: not of a family put into it."""
     if not name.startswith(PROTOCOLS):
         return name.startswith(KIT)
-    inside = name.removeprefix(PROTOCOLS).split(os.sep)
+    inside = Path(name.removeprefix(PROTOCOLS)).parts
     return len(inside) == 1 or inside[0] in import_module("kit.protocols").SHIPPED
 
 
@@ -133,6 +135,67 @@ def check_kind(model: Model[Any, Any], what: str, function: Callable[..., Any], 
     if all(isinstance(kind, type) for kind in kinds) and not isinstance(state, kinds):
         names = " or ".join(kind.__name__ for kind in kinds)
         raise BadInput(place(what, function), state, f"a state of {model.name}: {names}")
+    check_fields(state, what, function)
+
+
+def check_fields(state: Any, what: str, function: Callable[..., Any]) -> None:
+    """See that each field of a state, and of its parts, is of the type that it is declared with.
+
+    Raises BadInput naming the field, and the function that made the state, if it is not.
+    """
+    if not is_kits(function) and (wrong := _misfit(state)):
+        name, value, allowed = wrong
+        raise BadInput(f"{place(what, function)}: {name}", value, allowed)
+
+
+@lru_cache(1 << 14)  # searches come to a state by several steps, and to its parts in many states
+def _misfit(value: Any) -> tuple[str, Any, str] | None:
+    """The first field of a value that is not of its type, what it holds, and what it may."""
+    if not isinstance(value, _PARTED):
+        return None
+    parts = astuple(value) if isinstance(value, Struct) else tuple(value)
+    if isinstance(value, Struct) and not _fits(parts, shape := _shape(type(value))):
+        for name, part, kind in zip(value.__struct_fields__, parts, get_args(shape), strict=True):
+            if not (_fits((part,), _tuple_of(kind)) or _is_one(part, kind)):
+                return name, part, f"{_type_name(kind)}, as {type(value).__name__} declares it"
+    inner = (part for part in parts if isinstance(part, _PARTED))
+    return next(filter(None, map(_misfit, inner)), None)
+
+
+@cache
+def _shape(kind: type[Struct]) -> Any:
+    """The types of a struct's fields, as those of a tuple; of any where nobody can tell."""
+    try:
+        shape = _tuple_of(*(each.type for each in struct_fields(kind)))
+        msgspec.convert((), shape)
+    except msgspec.ValidationError:
+        return shape
+    except (TypeError, NameError):  # a type that nobody knows here, or that msgspec cannot look at
+        return tuple[Any, ...]
+    return shape
+
+
+def _tuple_of(*kinds: Any) -> Any:
+    return GenericAlias(tuple, kinds)
+
+
+def _fits(values: tuple[Any, ...], shape: Any) -> bool:
+    try:
+        msgspec.convert(values, shape, strict=True)
+    except (msgspec.ValidationError, UnicodeError):
+        return False
+    except TypeError:  # of a class that cannot be asked about its instances
+        return True
+    return True
+
+
+def _is_one(value: Any, kind: Any) -> bool:
+    """Whether a value is of a class, such as True of ``int``, where plain data would not be."""
+    return isinstance(kind, type) and isinstance(value, kind)
+
+
+def _type_name(kind: Any) -> str:
+    return kind.__name__ if isinstance(kind, type) and not get_args(kind) else str(kind)
 
 
 def check_stands(value: Any, what: str | Callable[[], str], function: Callable[..., Any]) -> None:
@@ -238,6 +301,16 @@ def raised_at(error: BaseException, otherwise: str = "model") -> str:
             where = f"{link.tb_frame.f_code.co_name}, {line_of(name, link.tb_lineno)}"
         link = link.tb_next
     return where
+
+
+def is_within(error: BaseException, function: Callable[..., Any]) -> bool:
+    """Whether an error was raised in a function, or in what that called."""
+    code, link = _code(function), error.__traceback__
+    while link is not None:
+        if link.tb_frame.f_code is code:
+            return True
+        link = link.tb_next
+    return False
 
 
 def is_own_error(error: BaseException) -> bool:

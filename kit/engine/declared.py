@@ -21,14 +21,16 @@ from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
+    Literal,
     Self,
     SupportsIndex,
     TypeVar,
     dataclass_transform,
     get_args,
+    get_origin,
 )
 
-from msgspec import NODEFAULT, Meta, Struct, defstruct, field
+from msgspec import NODEFAULT, Meta, Struct, ValidationError, convert, defstruct, field
 from msgspec.structs import asdict, astuple, replace
 
 from kit.engine.careful import check_call, is_kits
@@ -37,7 +39,7 @@ from kit.engine.model import Gesture, Kind, Model, NoParameters, Property, Safeg
 from kit.engine.parameters import BUDGET, check_limits
 from kit.engine.registry import Entry
 from kit.engine.rule import Rule
-from kit.errors import BadInput, BadType, Refusal, Refused, shorten
+from kit.errors import BadInput, BadType, Refusal, Refused, misfit, shorten
 from kit.masks import chosen
 
 S = TypeVar("S", bound=Struct)
@@ -317,6 +319,8 @@ class Act:
     def bind(self, m: Declared[Any]) -> Rule[Any, Any]:
         """Its rule in a model."""
         check_call(f"action {self.name}", self.run, "self", "state", *self.names)
+        if self.said.spends:
+            _check_field(f"spends of action {self.name}", self.said.spends, m.State)
         if self.said.each:
             check_call(f"each of action {self.name}", self.said.each, "model", "state")
         made = _Made(self, m)
@@ -605,6 +609,13 @@ def _annotations(owner: Any) -> dict[str, Any]:
         raise TypeError(f"{owner.__qualname__}: {error}, which an annotation names") from None
 
 
+def _check_field(what: str, name: str, state: Any) -> None:
+    """See that a state has a field, such as one of a budget, or the part that has it."""
+    field = name.partition(".")[0]
+    if isinstance(state, type) and not hasattr(state, field):
+        raise BadInput(what, name, f"a field of {state.__name__}: {field}: int = 0")
+
+
 def _check_distinct(model: type, what: str, words: Sequence[Any]) -> None:
     """No two actions share a tag, or a saved run could not be read; no two safeguards an id."""
     twice = next((word for at, word in enumerate(words) if word in words[:at]), None)
@@ -612,7 +623,31 @@ def _check_distinct(model: type, what: str, words: Sequence[Any]) -> None:
         raise BadInput(f"{what} of {model.__name__}", twice, f"one {what} for each")
 
 
-class Declared(Model[S, Any]):
+class _Once(dict[str, Any]):
+    """The names of a class while it is written: none is declared twice, or the first was lost."""
+
+    def __init__(self, owner: str) -> None:
+        self.owner = owner
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        for each in (self.get(name), value):
+            if not isinstance(each, Act | Given) and not hasattr(each, "judged"):
+                break
+        else:
+            allowed = "each name once: the second would take the first one's place"
+            raise BadInput(f"{name} of {self.owner}", "two of that name", allowed)
+        super().__setitem__(name, value)
+
+
+class _DeclaredOnce(type):
+    """The type of classes that say nothing twice."""
+
+    @classmethod
+    def __prepare__(cls, name: str, bases: tuple[type, ...], /, **_more: Any) -> Any:
+        return _Once(name)
+
+
+class Declared(Model[S, Any], metaclass=_DeclaredOnce):
     """A model whose class declares parameters, safeguards, actions and properties.
 
     ``acts`` are its kinds of action by their types, in the order in which they are declared: those
@@ -731,13 +766,27 @@ class Declared(Model[S, Any]):
         self.signs = (*self.signs, *(prop for prop, is_sign in judged if is_sign))
 
     def _check_types(self) -> None:
-        """See that plain parameters are of their types. Raises BadInput naming one that is not."""
+        """See that parameters are of their types. Raises BadInput naming one that is not."""
         for name, (kind, each) in self._given.items():
-            if each.meta and isinstance(kind, type) and kind in SCALARS:
+            if not each.meta or get_origin(kind) is Literal:  # of these there are choices
+                continue
+            field = each.field or name
+            value = getattr(self.parameters, field)
+            if isinstance(kind, type) and kind in SCALARS:
                 wanted, allowed = SCALARS[kind]
-                value = getattr(self.parameters, each.field or name)
                 if not isinstance(value, wanted) or (kind is int and isinstance(value, bool)):
-                    raise BadInput(each.field or name, value, allowed)
+                    raise BadInput(field, value, allowed)
+                continue
+            try:
+                convert(value, Annotated[kind, each.meta], strict=True)
+            except ValidationError as error:
+                wrong = misfit(field, value, error, f"as {self.name} takes it")
+                allowed = wrong.allowed.replace("a list", "a tuple")
+                raise BadInput(wrong.field, wrong.value, allowed) from None
+            except TypeError:  # it does not fit its limits, as is said of them
+                continue
+            if isinstance(value, list) or value != value:  # noqa: PLR0124  # not a number
+                raise BadInput(field, value, "a value that never changes and equals itself")
 
     def _judges(self) -> Iterator[tuple[Property, bool]]:
         """Its properties; whether each is a sign."""
@@ -747,8 +796,13 @@ class Declared(Model[S, Any]):
         """Work out what follows from the parameters; raise BadInput for what no single one says."""
 
     def start(self) -> S:
-        """The state that all defaults make, with its budgets."""
-        budgets = (name for name, (_, given) in self._given.items() if given.budget)
+        """The state that all defaults make, with its budgets.
+
+        Raises BadInput for a budget that the state has no field for.
+        """
+        budgets = [name for name, (_, given) in self._given.items() if given.budget]
+        for name in budgets:
+            _check_field(f"budget of {self.name}", name, self.State)
         return self.State(**{name: getattr(self, name) for name in budgets})
 
     def words(self, before: Any, action: Any, after: Any) -> Words:

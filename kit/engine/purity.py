@@ -21,6 +21,7 @@ from kit.engine.careful import (
     check_text,
     is_kits,
     is_own_error,
+    is_within,
     place,
     raised_at,
 )
@@ -30,6 +31,7 @@ from kit.engine.rule import Rule
 from kit.errors import BadInput, KitError, Refusal, one_line
 
 ANSWERS = "functions that accept what they are given and return what they should"
+JUDGES = "an answer for every state and step that can be reached"
 
 
 def is_own(model: Model[Any, Any]) -> bool:
@@ -152,8 +154,12 @@ def blame(
     said = _said(error)
     if "immutable type" in said or type(error).__name__ == "FrozenInstanceError":
         return BadInput(raised_at(error), "a state that is written to", f"{NEW}: {said}")
-    if is_own(model) or is_own_error(error):
+    if is_own(model):
         return None
+    if is_own_error(error):
+        judges = " or ".join(_judges_within(model, monitors, error))
+        said = f"{type(error).__name__}: {said}"
+        return BadInput(f"{judges}: {raised_at(error)}", said, JUDGES) if judges else None
     for node in nodes:
         try:
             check_purity(model, node[0] if monitors else node)
@@ -164,6 +170,18 @@ def blame(
         except (Exception, SystemExit, GeneratorExit):  # the same again, which is told below
             break
     return BadInput(raised_at(error, model.name), f"{type(error).__name__}: {said}", ANSWERS)
+
+
+def _judges_within(
+    model: Model[Any, Any], monitors: Sequence[Monitor], error: BaseException
+) -> Iterator[str]:
+    """The promises and monitors in whose functions an error was raised."""
+    for prop in (*model.properties, *model.signs):
+        if is_within(error, prop.check):
+            yield f"property {prop.name}"
+    for monitor in monitors or model.monitors:
+        if any(is_within(error, f) for f in (monitor.begin, monitor.step, monitor.verdict)):
+            yield f"monitor {monitor.name}"
 
 
 @contextmanager
@@ -177,7 +195,8 @@ def blaming(
     ``under_way`` gives the nodes whose steps are being taken.
 
     Raises BadInput naming the line that wrote to a state, that ends a loop or the process, or that
-    gave something else than it should. Other errors of the model's own code come through.
+    gave something else than it should, or a promise that raises. Other errors of the model's own
+    code come through.
     """
     try:
         yield

@@ -11,8 +11,10 @@ from kit.engine.check import check
 from kit.engine.declared import (
     Declared,
     Each,
+    State,
     action,
     always,
+    budget,
     goal,
     parameter,
     safeguard,
@@ -137,6 +139,69 @@ def of_anything() -> Any:
     return Loose()
 
 
+def a_budget_of_nobody() -> Any:
+    """A budget that the state has no field for."""
+
+    class Failing(Slots):
+        crashes: int = budget(1, "how often a client fails", le=3)
+
+    return Failing().start()
+
+
+def a_budget_that_is_spent() -> Any:
+    """An action that spends what the state does not have."""
+
+    class Failing(Slots):
+        @action(spends="crashes")
+        def crash(self, s: SlotState) -> SlotState:
+            """A client fails."""
+            return s
+
+    return Failing()
+
+
+def two_actions() -> Any:
+    """An action of a name that stands already."""
+
+    class Twice(Slots):
+        @action()
+        def look(self, s: SlotState) -> SlotState:
+            """It looks."""
+            return s
+
+        @action()  # type: ignore[no-redef]  # the fault
+        def look(self, s: SlotState) -> SlotState | None:  # noqa: F811  # as above
+            """It looks again."""
+            return None
+
+    return Twice()
+
+
+def a_promise_in_place_of_an_action() -> Any:
+    """A promise of the name of an action."""
+
+    class Twice(Slots):
+        @action()
+        def look(self, s: SlotState) -> SlotState:
+            """It looks."""
+            return s
+
+        @always("INV-LOOK")  # type: ignore[no-redef]  # the fault
+        def look(self, s: SlotState) -> str | None:  # noqa: F811  # as above
+            """It looks again."""
+            return None
+
+    return Twice()
+
+
+class Weighed(Slots):
+    """A model whose parameters are no single whole numbers."""
+
+    share: float = parameter(0.5, "a part", ge=0, le=1)
+    pair: tuple[int, int] = parameter((1, 2), "two numbers")
+    some: tuple[str, ...] | None = parameter(None, "names")
+
+
 WRONG: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a class": (a_class, BadType, "^@action"),
     "a judge": (a_judge_that_is_a_class, BadType, "^@always"),
@@ -153,6 +218,18 @@ WRONG: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "no title": (no_title, BadInput, "^title of Bare: got 'nothing'"),
     "of a number": (of_a_number, BadType, "^Each: got 7; allowed: a sequence"),
     "of anything": (of_anything, BadType, "^types of LooseParameters: .*numeric type"),
+    "a budget": (a_budget_of_nobody, BadInput, "^budget of slots: got 'crashes'.*of SlotState"),
+    "what is spent": (a_budget_that_is_spent, BadInput, "^spends of action crash: got 'crashes'"),
+    "two actions": (two_actions, BadInput, "^look of Twice: got 'two of that name'"),
+    "of one name": (a_promise_in_place_of_an_action, BadInput, "^look of Twice: got 'two of"),
+    "a share": (lambda: Weighed(share="x"), BadInput, "^share: got 'x'.*a number"),
+    "a large share": (lambda: Weighed(share=1.5), BadInput, "^share: got 1.5; allowed: .*<= 1"),
+    "no share": (lambda: Weighed(share=float("nan")), BadInput, "^share: got nan"),
+    "a pair": (lambda: Weighed(pair="x"), BadInput, "^pair: got 'x'.*a tuple"),
+    "a list": (lambda: Weighed(pair=[1, 2]), BadInput, r"^pair: got \[1, 2\]; .*never changes"),
+    "three": (lambda: Weighed(pair=(1, 2, 3)), BadInput, "^pair: got .*a tuple of length 2"),
+    "half a pair": (lambda: Weighed(pair=(1, "x")), BadInput, r"^pair\[1\]: got 'x'.*whole number"),
+    "some": (lambda: Weighed(some=(1,)), BadInput, r"^some\[0\]: got 1; .*a string"),
     "limits": (lambda: parameter(1, "how many", ge="x"), BadType, "^parameter: .*`ge` must be"),
     "a parameter": (lambda: Slots(rooms=2), BadInput, "^parameter: got 'rooms'.*it takes none"),
     "a safeguard": (lambda: Slots(off=("no",)), BadInput, "^safeguard: got 'no'.*slots has none"),
@@ -313,3 +390,60 @@ def test_a_timeline_is_led_up_to_the_break() -> None:
     for each in held(timeline, comes):
         timeline.do(each)
     assert [each.action for each in timeline.moments] == [None, *comes[:2]]
+
+
+class Part(State, frozen=True):
+    """A part of a state."""
+
+    name: str = ""
+
+
+class Typed(State, frozen=True):
+    """Fields of several types."""
+
+    number: int = 0
+    share: float = 0
+    names: frozenset[str] = frozenset()
+    nodes: tuple[Part, ...] = (Part(), Part())
+    anything: Any = None
+
+
+FILLED: dict[str, tuple[dict[str, Any], str]] = {
+    "a number": ({"number": "x"}, "number: got 'x'; allowed: int, as Typed declares it"),
+    "a share": ({"share": "x"}, "share: got 'x'; allowed: float"),
+    "a set": ({"names": frozenset([1])}, r"names: got frozenset\(.1.\); allowed: frozenset.str"),
+    "a part": ({"nodes": (Part(), Part(7))}, "name: got 7; allowed: str, as Part declares it"),  # type: ignore[arg-type]  # the fault
+    "of others": ({"nodes": (1,)}, "nodes: got .1,.; allowed: tuple.*Part"),
+}
+
+
+@pytest.mark.parametrize("name", FILLED)
+@pytest.mark.parametrize("walked", [check, lambda m: Timeline(m).forward()])
+def test_a_field_holds_what_it_is_declared_with(name: str, walked: Any) -> None:
+    """A step that puts a text where a number belongs is named, with the field and its type."""
+    fields, said = FILLED[name]
+
+    class Filling(Declared[Typed]):
+        name, title, State = "filling", "Fields", Typed
+
+        @action()
+        def fill(self, s: Typed) -> Typed:
+            """It is filled."""
+            return s.but(**fields)
+
+    with pytest.raises(BadInput, match=f"^outcome of fill, line .*: {said}"):
+        walked(Filling())
+
+
+def test_a_field_may_hold_what_python_takes_for_its_type() -> None:
+    """A truth value is a whole number, a whole number a share; of Any all is one."""
+
+    class Filling(Declared[Typed]):
+        name, title, State = "filling", "Fields", Typed
+
+        @action()
+        def fill(self, s: Typed) -> Typed:
+            """It is filled."""
+            return s.but(number=True, share=1, names=frozenset(["a"]), anything=("x", 1))
+
+    assert check(Filling()).complete

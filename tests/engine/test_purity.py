@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from kit.engine.careful import KIT, is_kits, place, raised_at
 from kit.engine.check import check
-from kit.engine.model import Model, Monitor
+from kit.engine.fuzz import fuzz
+from kit.engine.model import Model, Monitor, always, sometimes, step
 from kit.engine.purity import blame, check_purity
 from kit.engine.registry import build, entries
 from kit.errors import BadInput, BadType, Refusal
@@ -212,6 +213,28 @@ def test_other_errors_come_through() -> None:
     with pytest.raises(TypeError, match="concatenate"):
         check(model_of(Firm, typed))
     assert blame(model_of(Firm, lists), (), [], ValueError("no")) is None
+
+
+RAISING: dict[str, Any] = {
+    "property every-item": {"properties": (always("every-item", "All", lambda s: s.nothing),)},
+    "property three": {"properties": (sometimes("three", "Three", lambda s: s.nothing),)},
+    "property small": {"properties": (step("small", "Small", lambda b, a, s: s.nothing),)},
+    "monitor watch": {
+        "monitors": (Monitor("watch", "W", lambda: 0, lambda *_: 0, lambda m: m.nothing),)
+    },
+}
+
+
+@pytest.mark.parametrize("judge", RAISING)
+@pytest.mark.parametrize("mode", [check, lambda model: fuzz(model, range(2))])
+def test_a_promise_that_raises_is_named(judge: str, mode: Any) -> None:
+    """A judge that has no answer is a broken promise of its own: named, with the line."""
+    model: Any = model_of(Firm, lambda s, action: s if s.items[2:] else Firm((*s.items, 1)))
+    for field, given in RAISING[judge].items():
+        setattr(model, field, given)
+    told = rf"^{judge}: <lambda>, line \d+ of test_purity.py \(.*AttributeError: .*nothing.*answer"
+    with pytest.raises(BadInput, match=told):
+        mode(model)
 
 
 def test_a_memory_of_any_monitor_is_blamed() -> None:
