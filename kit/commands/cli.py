@@ -74,7 +74,7 @@ ANSWERS = {
     "models": ("list the models", "searches:MODELS"),
     "show": ("diagrams, parameters, safeguards, scenarios", "searches:SHOW"),
     "editions": ("where the documents and the servers differ", "editions:COMMAND"),
-    "play": ("run a trace, a scenario file or a scenario", "runs:PLAY"),
+    "play": ("run a trace, a scenario or a model", "runs:PLAY"),
     "export": ("write a run for other tools: ITF, ShiViz, Mermaid, SVG", "runs:EXPORT"),
     "check": ("search every reachable state of a model", "searches:CHECK"),
     "fuzz": ("walk a model at random, once for each seed", "searches:FUZZ"),
@@ -102,6 +102,7 @@ examples
   python -m kit play bootstrap
   python -m kit check tcm --off S-05
   python -m kit fuzz tcm --seeds 0:1000
+  python -m kit check lock.py -p limit=2
   python -m kit ring ring.json --json
   python -m kit glossary fence
   python -m kit plan ring.json bootstrap n5 --tokens 350

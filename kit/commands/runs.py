@@ -3,7 +3,9 @@
 import sys
 from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
+from kit.commands import own_models
 from kit.commands.answer import WIDTH, Answer, wrap
 from kit.commands.parsing import Command, Word
 from kit.edge.paths import to_read
@@ -11,9 +13,9 @@ from kit.edge.reading import beginning
 from kit.edge.writing import check_place, write_whole
 from kit.engine import trace
 from kit.engine.itf import is_itf, is_tlc
-from kit.engine.model import verdicts
+from kit.engine.model import Model, verdicts
 from kit.engine.recorded import read_itf
-from kit.engine.registry import build, scenario_of
+from kit.engine.registry import build, model_names, scenario_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, counted, one_line
 
@@ -51,7 +53,12 @@ def _export(given: Namespace) -> Answer:
     return Answer({**said, "file": given.out, "bytes": size}, words, warnings=notes)
 
 
-WHAT = Word("what", "TRACE|SCENARIO", "a file (also of Apalache, Quint or TLC), or a scenario")
+WHAT = Word(
+    "what",
+    "TRACE|SCENARIO|MODEL",
+    "a file (also of Apalache, Quint or TLC), a scenario, a model, or a file with a model of your "
+    "own (lock.py)",
+)
 HTML = Word("--html", "OUT", "write one HTML page instead")
 OF_EXPORT = (
     Word("form", "FORM", "itf, shiviz, mermaid, svg, or node (a table)"),
@@ -64,7 +71,7 @@ EXPORT = Command("export", _export, words=(WHAT, *OF_EXPORT))
 
 def opened(what: str) -> tuple[Timeline, tuple[str, ...]]:
     """The timeline of a trace (the kit's own, or one of Apalache, Quint or TLC), a scenario file
-    (``.txt``) or a scenario by name, and notes.
+    (``.txt``), a scenario or model by name, or a file with a model of one's own, and notes.
 
     The kit's own scenario files go by their names, too: ``topology/another-address``.
 
@@ -73,6 +80,8 @@ def opened(what: str) -> tuple[Timeline, tuple[str, ...]]:
 
     Raises BadInput when it is none of these.
     """
+    if own_models.is_file(what):
+        return _suggested(build(own_models.entry_in(what).name))
     first = beginning(what)
     if is_tlc(first) or (is_itf(first) and not trace.is_trace(first)):
         return read_itf(what), ()
@@ -81,6 +90,8 @@ def opened(what: str) -> tuple[Timeline, tuple[str, ...]]:
     if what.endswith(".json") or _exists(what):
         timeline = Timeline.load(trace.read(what))
         return timeline, timeline.notes
+    if what in model_names():
+        return _suggested(build(what))
     try:
         entry, scenario = scenario_of(what)
     except BadInput:
@@ -93,6 +104,18 @@ def opened(what: str) -> tuple[Timeline, tuple[str, ...]]:
     timeline = Timeline(model, scenario.script)
     while len(timeline.moments) < MOST_PLAYED and timeline.forward() is not None:
         pass
+    return timeline, ()
+
+
+def _suggested(model: Model[Any, Any]) -> tuple[Timeline, tuple[str, ...]]:
+    """What a model itself suggests, from its start until a state comes again."""
+    timeline = Timeline(model)
+    seen = {timeline.state: 0}
+    while len(timeline.moments) < MOST_PLAYED and timeline.forward() is not None:
+        before = seen.setdefault(timeline.state, timeline.at)
+        if before != timeline.at:
+            same = f"its state is that of step {before}, so it would go on as it did from there"
+            return timeline, (f"step {timeline.at} is the last: {same}",)
     return timeline, ()
 
 

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.commands import own_models
 from kit.commands.answer import GAP, Answer, Part, Rows, listed, wrap
 from kit.commands.parsing import DIGITS, Command, Word, whole
 from kit.edge.json_text import parse_json
@@ -62,9 +63,11 @@ def _listed(entry: registry.Entry) -> dict[str, Any]:
 
 
 def named(name: str) -> tuple[registry.Entry, registry.Scenario | None]:
-    """A model, or a scenario with its model. Raises BadInput for an unknown name."""
+    """A model, also a file's, or a scenario with its model. Raises BadInput for an unknown name."""
     if name in registry.model_names():
         return registry.entry_of(name), None
+    if own_models.is_file(name):
+        return own_models.entry_in(name), None
     try:
         return registry.scenario_of(name)
     except BadInput:
@@ -157,7 +160,8 @@ def _signs_without(entry: registry.Entry) -> list[tuple[Property, list[str]]]:
     return list(signs.values())
 
 
-MODEL = Word("model", "MODEL", "a model, or one of its scenarios")
+OWN = "a file with a model of your own (lock.py)"
+MODEL = Word("model", "MODEL", f"a model, one of its scenarios, or {OWN}")
 MODELS = Command("models", _models)
 SHOW = Command("show", _show, words=(MODEL,), as_json=False)
 

@@ -1,0 +1,115 @@
+"""A model of one's own stands in a file, which is given where a model's name is."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from kit.engine import registry
+from tests.commands.calling import call
+
+LOCK = '''"""A lock."""
+from typing import Annotated
+
+from helping import LIMIT
+from kit.engine.declared import Declared, Each, State, action, always, parameter, refused
+
+
+class Held(State, frozen=True):
+    """Who has it, and how often somebody had it."""
+
+    holder: int = -1
+    tries: int = 0
+
+
+Client = Annotated[int, Each(range(2))]
+
+
+class Lock(Declared[Held]):
+    """A lock."""
+
+    name, title, State = "lock", "A lock", Held
+    limit: int = parameter(LIMIT, "how often", ge=1, le=5)
+
+    @action()
+    def take(self, s: Held, client: Client) -> object:
+        """{client} takes it."""
+        return refused("it is held") if s.holder >= 0 else s.but(holder=client)
+
+    @action()
+    def release(self, s: Held, client: Client) -> object:
+        """{client} releases it."""
+        return s.but(holder=-1) if s.holder == client else None
+
+    @always("INV-FEW")
+    def few(self, s: Held) -> str | None:
+        """It is taken by client 0 only."""
+        return f"client {s.holder} has it" if s.holder >= self.limit else None
+'''
+TWO = f"{LOCK}\n\nclass Other(Lock):\n    name = 'other'\n"
+FILES = {
+    "helping.py": "LIMIT = 2\n",
+    "lock.py": LOCK,
+    "two.py": TWO,
+    "none.py": "from kit.engine.declared import Declared\n",
+    "raises.py": "LIMIT = 1\nLIMIT / 0\n",
+    "ends.py": "raise SystemExit\n",
+    "spelt.py": "def f(:\n",
+    "declared.py": LOCK.replace("ge=1", "ge='x'"),
+}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with models, in which the command is given."""
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(registry, "_ENTRIES", {**registry.entries()})
+    return tmp_path
+
+
+ANSWERS: dict[str, tuple[int, str]] = {
+    "check lock.py": (0, "lock: 3 states, 4 steps"),
+    "check two.py:Other": (0, "other: 3 states"),
+    "check lock.py -p limit=1": (1, "violated: few: client 1 has it"),
+    "check lock.py --breaks INV-FEW": (0, "judged: always few"),
+    "fuzz lock.py --seeds 0:2": (0, "lock: 2 walks"),
+    "show lock.py": (0, "limit  how often; a number from 1 to 5"),
+    "play lock.py": (0, "1 0 takes it."),
+    "export lock.py mermaid": (0, "Note over p1: 1. 0 takes it."),
+    "play twophase": (0, "RM0 is prepared"),
+    "check nowhere.py": (2, "model: got 'nowhere.py'; allowed: a Python file .* no such file"),
+    "play nowhere.py": (2, "model: got 'nowhere.py'; allowed: a Python file .* no such file"),
+    "check two.py": (2, "'two.py, which has 2'; allowed: one of two.py:Lock, two.py:Other"),
+    "check lock.py:Lok": (2, r"model in lock.py: got 'Lok'.*Lock"),
+    "check none.py": (2, "'none.py'; allowed: a file that defines a class below Declared"),
+    "check none.py:Lock": (2, "model in none.py: got 'Lock'; allowed: a class below Declared"),
+    "check raises.py": (2, r"line 2 of raises.py \(LIMIT / 0\): got 'ZeroDivisionError: division"),
+    "check ends.py": (2, r"line 1 of ends.py \(raise SystemExit\): got 'SystemExit"),
+    "check spelt.py": (2, r"model, line 1 of spelt.py \(def f\(:\): got 'invalid syntax'"),
+    "check declared.py": (2, "^kit: parameter: got .*limits as msgspec.Meta has them"),
+    "check lock.py -p limit=9": (2, "limit: got 9; allowed: a number from 1 to 5"),
+    "check lock.py --refines": (2, "--refines: got 'lock'; allowed: a model that refines"),
+}
+
+
+@pytest.mark.parametrize("line", ANSWERS)
+def test_a_file_stands_for_its_model(line: str) -> None:
+    """It is searched, walked, shown and played as any model; what is wrong is one line."""
+    status, said = ANSWERS[line]
+    answer = call(*line.split())
+    assert answer.status == status, answer
+    assert re.search(said, answer.err if status == 2 else answer.out), answer
+    assert answer.err.count("\n") <= 1
+
+
+def test_a_run_without_an_end_is_played_once() -> None:
+    """Who plays a model sees what it suggests, until a state comes again: that is said."""
+    answer = call("play", "lock.py")
+    assert answer.out.rstrip().endswith("2 0 releases it.")
+    assert "step 2 is the last: its state is that of step 0" in answer.out + answer.err
