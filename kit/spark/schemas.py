@@ -102,7 +102,7 @@ EVENTS = of_steps(
     "a step of a run",
     "kind string: the kind of action",
     "verb string: the action, as a line that a script understands",
-    "epoch bigint: the newest committed epoch after the step",
+    "epoch bigint: the newest committed epoch after the step; none where a model has no epochs",
     "say string: what happened, in words",
 )
 EPOCHS = of_steps(
@@ -190,8 +190,8 @@ def epochs_with(
     return of_states(cells)
 
 
-def events_with(newest: Callable[[Any, Any], int]) -> Rows:
-    """Rows of the table ``events``, where ``newest(model, state)`` is the newest epoch."""
+def events_with(newest: Callable[[Any, Any], int | None]) -> Rows:
+    """Rows of the table ``events``, where ``newest(model, state)`` is the newest epoch, if any."""
 
     def rows(run: str, m: Any, moments: Moments) -> Iterator[Row]:
         for step, moment in enumerate(moments):

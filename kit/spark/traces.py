@@ -26,7 +26,8 @@ from kit.edge.arguments import checked, text, whole_number
 from kit.edge.paths import whole_path
 from kit.engine.family import families
 from kit.engine.fuzz import MOST_SEEDS, MOST_STEPS
-from kit.engine.registry import build
+from kit.engine.model import Model
+from kit.engine.registry import build, registered
 from kit.engine.timeline import Timeline
 from kit.engine.trace import Trace, loads
 from kit.errors import BadInput, KitError, one_line
@@ -34,6 +35,7 @@ from kit.spark.rows import columns_of
 from kit.spark.schemas import (
     BARRIERS,
     EPOCHS,
+    EVENTS,
     OPERATIONS,
     REQUESTS,
     RUNS,
@@ -42,6 +44,7 @@ from kit.spark.schemas import (
     Moments,
     Row,
     Schema,
+    events_with,
 )
 from kit.spark.sessions import Spark, arrow_of
 from kit.spark.storing import for_spark, whole_file
@@ -51,14 +54,14 @@ Tables = dict[str, pa.Table]
 
 
 def as_tables(source: Timeline | Trace, run: str = "run") -> Tables:
-    """The tables of one run, by name, on the branch that is looked at; BadInput if it has none."""
+    """The tables of one run, by name, on the branch that is looked at.
+
+    Of a model whose family adds no tables, such as one of your own, ``runs`` and ``events`` have
+    rows, without epochs.
+    """
     timeline = Timeline.load(source) if isinstance(source, Trace) else source
     model = timeline.model
-    known = {name: family for family in families() for name in family.trace_tables}
-    if model.name not in known:
-        raise BadInput("model", model.name, f"{' or '.join(known)}: a run of a cluster")
-    family = known[model.name]
-    makers: Makers = {RUNS: _runs, **family.load(family.trace_tables[model.name])}
+    makers = _makers(model)
     moments = [timeline.moments[moment] for moment in timeline.path()]
     return {
         schema.name: pa.Table.from_batches(
@@ -66,6 +69,15 @@ def as_tables(source: Timeline | Trace, run: str = "run") -> Tables:
         )
         for schema in schemas().values()
     }
+
+
+def _makers(model: Model[Any, Any]) -> Makers:
+    """What makes the rows of a model's runs."""
+    known = {name: family for family in families() for name in family.trace_tables}
+    makers: Makers = {RUNS: _runs, EVENTS: events_with(lambda m, s: None)}
+    if model.name in known and registered(model):
+        makers |= known[model.name].load(known[model.name].trace_tables[model.name])
+    return makers
 
 
 def _runs(run: str, m: Any, moments: Moments) -> Iterator[Row]:
@@ -337,7 +349,10 @@ def drawn_on(spark: Spark, seeds: int, name: str, **parameters: Any) -> Any:
     schema = _schema(name)
     whole_number("seeds", seeds, most=MOST_SEEDS)
     whole_number("most", parameters.get("most", 0), most=MOST_STEPS)
-    as_tables(drawn(0, **{**parameters, "most": 0}))
+    model = drawn(0, **{**parameters, "most": 0}).model
+    if len(makers := _makers(model)) == len((RUNS, EVENTS)) and schema not in makers:
+        allowed = f"a run of a cluster, or {RUNS.name} and {EVENTS.name} alone"
+        raise BadInput("model", model.name, allowed)
 
     def walk(given: Iterable[int]) -> Batches:
         for seed in given:
