@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from typing import Any
 
 import anywidget
@@ -75,6 +76,16 @@ class Player(Session, ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ship
         self.coarser: Player | None = None
         self.controls = Controls(self, self.name) if controls else None
         self.children = [self.controls.box, stage] if self.controls else [stage]
+
+    def open(self, path: str | os.PathLike[str] | None = None) -> None:
+        """Show a trace file, as ``load`` does; ipywidgets calls it without one to reach the page.
+
+        Raises BadInput for what cannot be replayed; what is shown stays.
+        """
+        if path is None:
+            super().open()
+        else:
+            self.load(path)
 
     def zoom(self) -> Player:
         """A Player on the run of a finer model that achieves the step that is shown.

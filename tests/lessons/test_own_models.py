@@ -172,13 +172,14 @@ def test_a_safeguard_is_put_back_and_asked_about() -> None:
     assert breaks(Timeline(Mutex()), "M-1").question.right == ("One at a time",)
 
 
-def test_a_player_opens_what_it_has_saved(tmp_path: Path) -> None:
+@pytest.mark.parametrize("opens", [Player.load, Player.open])
+def test_a_player_opens_what_it_has_saved(opens: Any, tmp_path: Path) -> None:
     """With the parameters of the file, and with the steps that a safeguard has changed."""
     player = Player(broken())
     player.put_back()
     player.save(tmp_path / "run.json")
     other = Player(Mutex(processes=3))
-    other.load(tmp_path / "run.json")
+    opens(other, tmp_path / "run.json")
     assert other.model.off == ("looks",)
     assert other.timeline.state == player.timeline.state
     assert len(other.timeline.moments) == len(player.timeline.moments)
