@@ -21,7 +21,7 @@ from kit.edge.arguments import checked, finite
 from kit.edge.words import say
 from kit.engine import trace as traces
 from kit.engine.causes import MOST_STATES, Cause, Possible, Restored
-from kit.engine.check import Progress, Result, check
+from kit.engine.check import Progress, Result, Violation, check
 from kit.engine.model import Model
 from kit.engine.purity import asking, error_line, is_own, uncollected
 from kit.engine.registry import made_again, registered
@@ -29,6 +29,7 @@ from kit.engine.timeline import LONGEST_RUN, Moment, Timeline, held
 from kit.errors import BadInput, BadType, KitError, Refusal, Refused
 from kit.playing.breaking import Breaks
 from kit.playing.opening import Source, open_source, panels_named
+from kit.playing.verdicts import ending
 from kit.views.actions import end_words, mark, refusal_text
 from kit.views.export import LIMIT, Exported, export_html
 from kit.views.frame import frame_text
@@ -188,6 +189,15 @@ class Session:
 
         return self._change(along)
 
+    def lead_to(self, violation: Violation) -> Moment:
+        """Make a counterexample a branch, and show its last step, which says how the run ends."""
+        moment = self.branch(violation.actions, at_end=True)
+        words = ending(self.model, violation, self.state)
+        if words and words not in self.timeline.why(moment.id):
+            self.timeline.remark(words)
+            self.redraw(moment.id)
+        return moment
+
     @checked
     def search(
         self, *, max_states: int | None = None, progress: Progress | bool | None = True
@@ -201,7 +211,7 @@ class Session:
         """
         result = check(self.model, max_states=max_states, progress=progress)
         if result.violation is not None:
-            self.branch(result.violation.actions, at_end=True)
+            self.lead_to(result.violation)
         return result
 
     def why(self) -> Cause:

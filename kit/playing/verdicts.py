@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 
 from kit.edge.words import say
-from kit.engine.check import Result
+from kit.engine.check import Result, Violation
 from kit.engine.model import Model
+from kit.engine.search import DEADLOCK, LOST
 from kit.views.dangers import written
 from kit.views.fragment import Frag, h
 
@@ -46,6 +47,21 @@ def verdict(model: Model[Any, Any], result: Result) -> str:
     if result.sentence != WHOLE:
         return f"{seen}: {result.sentence}.{never}"
     return say("Complete: {seen}, no violation.", seen=seen) + never
+
+
+def ending(model: Model[Any, Any], violation: Violation, last: Any) -> str:
+    """What a picture of the ``last`` state does not show: that a goal is lost from there on.
+
+    Nothing of a violation that is something else.
+    """
+    if violation.property == DEADLOCK:
+        return say("Nothing more can happen here, and no goal is reached: a deadlock.")
+    if violation.witness != LOST:
+        return ""
+    lost = say("From here this is out of reach: {goal}.", goal=_title(model, violation.property))
+    if next(model.actions(last), None) is None:
+        return f"{lost} {say('Nothing more can happen.')}"
+    return f"{lost} {say('Steps go on, but none that is sure to happen leads there.')}"
 
 
 def stopped(states: int) -> str:

@@ -102,7 +102,7 @@ class SearchBoard:
         self.result = outcome
         self.found.value = outcome_box(model, outcome).html()
         if outcome.violation is not None:
-            self.player.branch(outcome.violation.actions, at_end=True)
+            self.player.lead_to(outcome.violation)
 
     def _show_running(self, on: bool) -> None:
         self.button.disabled = on

@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 
 from kit.engine.check import check
+from kit.engine.declared import action, goal
 from kit.engine.model import always
 from kit.engine.purity import is_own
 from kit.engine.registry import build, entries
@@ -20,6 +21,7 @@ from kit.protocols.storage import facts
 from kit.widgets import Player
 from kit.widgets.controls import Controls, SearchBoard
 from tests.engine.toys import LiftModel, LiftParameters
+from tests.toy.slots import Client, Slots, SlotState
 
 
 def controls_of(player: Player) -> Controls:
@@ -281,6 +283,53 @@ def test_the_method_searches_and_branches() -> None:
     assert "Broken after" in verdict(player.model, result)
     with pytest.raises(BadInput, match="max_states"):
         player.search(max_states=0)
+
+
+class Tries(Slots):
+    """A model in which nobody forgets that somebody was inside."""
+
+    rests_at_goals = False
+
+    @goal()
+    def empty(self, s: SlotState) -> bool:
+        """Nobody has been inside."""
+        return s.number == 0
+
+    @action()
+    def depart(self, s: SlotState, client: Client) -> SlotState | None:
+        """{client} changes the place."""
+        return s.but(number=3 - s.number) if s.number >> client & 1 else None
+
+
+class Ends(Tries):
+    """The same, where nobody comes out."""
+
+    depart = action(when=lambda m: False)(Tries.depart.run)
+
+
+class Rests(Ends):
+    """The same, which may come to rest at its goal only."""
+
+    rests_at_goals = True
+
+
+ENDINGS = {
+    Tries: "out of reach: Nobody has been inside. Steps go on, but none that is sure",
+    Ends: "out of reach: Nobody has been inside. Nothing more can happen.",
+    Rests: "Nothing more can happen here, and no goal is reached: a deadlock.",
+}
+
+
+@pytest.mark.parametrize("kind", ENDINGS)
+def test_a_run_that_loses_a_goal_says_how_it_ends(kind: Any) -> None:
+    """Its last state breaks nothing that one could see; beside the picture stands what is lost."""
+    player = Player(kind())
+    for _ in range(2):  # a second search says it once
+        assert player.search(progress=False).violation
+        why = player.timeline.why(player.timeline.at)
+        assert ENDINGS[kind] in why
+        assert why.count("Nothing more") + why.count("Steps go on") == 1
+        assert ENDINGS[kind].split(".")[0] in player.static()
 
 
 def test_a_model_that_is_not_registered_is_searched_as_it_is() -> None:
