@@ -8,6 +8,7 @@ without.
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import signal
@@ -15,9 +16,11 @@ import tempfile
 import threading
 import time
 import uuid
+import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import wraps
 from html import escape
 from importlib import import_module
 from importlib.util import find_spec
@@ -74,6 +77,16 @@ UNUSED = later("Spark cannot be used here: {why}. A smaller run with the plain e
 
 class SparkUnavailable(KitError):
     """Spark cannot be started or reached; the text says why, in one line."""
+
+
+class JobCancelled(KeyboardInterrupt):
+    """Somebody interrupted a job of Spark's, which is cancelled; in a notebook it is one line."""
+
+    def __str__(self) -> str:
+        return say("Spark's job is cancelled, and its session can go on")
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"KeyboardInterrupt: {self}"]
 
 
 class About(Struct, frozen=True):
@@ -163,6 +176,7 @@ def session(
     else:
         spark = _started(chosen, where, given, scratch, variables, patience)
     _Running.master, _Running.spark, _Running.scratch = chosen, spark, held
+    heed_interrupts(spark.range(0))
     if where is not None:
         ship(spark, scratch)
     return spark
@@ -278,7 +292,7 @@ def ended_with_us(spark: Any) -> Iterator[None]:
                     break
             time.sleep(0.05)
         # What PySpark says of its cancelled job is no news.
-        raise KeyboardInterrupt from None
+        raise JobCancelled from None
     finally:
         if listens:
             signal.signal(signal.SIGINT, former)
@@ -286,10 +300,40 @@ def ended_with_us(spark: Any) -> Iterator[None]:
             remove(tag)
 
 
+ACTIONS = ("collect", "count", "show", "toArrow", "toPandas")
+"""What runs the job of a frame, besides what calls one of these."""
+
+
+def heed_interrupts(frame: Any) -> None:
+    """Have Ctrl-C end the job of every frame of this kind: PySpark waits for it, on its own."""
+    kind = type(frame)
+    logging.getLogger().addFilter(_is_news)
+    warnings.filterwarnings("ignore", "(?s).*SPARK_JOB_CANCELLED")
+    for name in ACTIONS:
+        act = getattr(kind, name)
+        if not vars(act).get("is_heeding"):
+            setattr(kind, name, _heeding(act))
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Whether a line of a log says more than that somebody pressed Ctrl-C, as Py4J does."""
+    return not str(record.msg).startswith("KeyboardInterrupt")
+
+
+def _heeding(act: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(act)
+    def acting(frame: Any, *given: Any, **options: Any) -> Any:
+        with ended_with_us(frame.sparkSession):
+            return act(frame, *given, **options)
+
+    vars(acting)["is_heeding"] = True
+    return acting
+
+
 def arrow_of(frame: Any) -> Any:
     """The rows of a table of Spark's as Arrow has them; Ctrl-C ends Spark's job, too."""
-    with ended_with_us(frame.sparkSession):
-        return frame.toArrow()
+    heed_interrupts(frame)
+    return frame.toArrow()
 
 
 def _busy(spark: Any) -> bool:

@@ -48,8 +48,8 @@ def written(write: Callable[[Path], object], folder: Path) -> dict[str, Any]:
         write(folder / "new" / "cluster")
     except KitError as error:
         line = str(error)
-    except KeyboardInterrupt:
-        line = "interrupted"
+    except KeyboardInterrupt as error:
+        line = str(error)
     return {"line": line, "left": below(folder)}
 
 
@@ -73,6 +73,8 @@ WAYS: dict[str, Callable[[Any, Any], Callable[[Path], object]]] = {
     "a pipeline is written": whole,
     "rows are stored": lambda job, frame: lambda place: stored(frame("replicas"), place),
     "rows are fetched": lambda job, frame: lambda place: ks.dicts(frame("replicas")),
+    "a frame is made": lambda job, frame: lambda place: frame("replicas").toPandas(),
+    "rows are counted": lambda job, frame: lambda place: frame("replicas").count(),
 }
 
 

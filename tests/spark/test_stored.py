@@ -146,9 +146,10 @@ def test_a_disk_that_is_really_full(more: tuple[str, ...]) -> None:
         )
         assert found[engine]["left"] == []
     assert re.fullmatch(r"TMPDIR: got '\S+'; .* \(File too large\)", found["temporary"])
-    assert len(found["interrupted"]) == 3
+    assert len(found["interrupted"]) == 5
     for ended in found["interrupted"].values():
-        assert ended == {"line": "interrupted", "left": [], "running": 0}, found
+        line = "Spark's job is cancelled, and its session can go on"
+        assert ended == {"line": line, "left": [], "running": 0}, found
     assert found["after"]["line"] == ""
     assert "new/cluster/replicas/_SUCCESS" in found["after"]["left"]
     assert not found["lives"]
