@@ -10,6 +10,7 @@ CONTRIBUTING shows a small example, *Add a model*.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property, lru_cache, partial, reduce, update_wrapper
@@ -233,6 +234,7 @@ class action(_Unfinished, frozen=True, kw_only=True):  # noqa: N801  # it is rea
         """The action that a method declares."""
         if not isinstance(run, FunctionType):
             raise BadType("@action", run, METHOD)
+        _check_once(run.__name__)
         return Act(run, self)
 
 
@@ -567,6 +569,7 @@ def judged(kind: Kind, invariant: str = "", **more: Any) -> Callable[[T], T]:
     def mark(check: T) -> T:
         if isinstance(check, type | staticmethod | classmethod) or not hasattr(check, "__dict__"):
             raise BadType(f"@{kind}", check, METHOD)
+        _check_once(getattr(check, "__name__", ""))
         vars(check).setdefault("judged", []).append(Judged(kind, invariant, **more))
         return check
 
@@ -616,6 +619,16 @@ def _check_field(what: str, name: str, state: Any) -> None:
         raise BadInput(what, name, f"a field of {state.__name__}: {field}: int = 0")
 
 
+def _check_once(name: str) -> None:
+    """See that the body of a class, two calls up, has not declared the name: it would be lost."""
+    body = sys._getframe(2).f_locals
+    former = body.get(name)
+    if "__qualname__" in body and (isinstance(former, Act | Given) or hasattr(former, "judged")):
+        owner = body["__qualname__"].rpartition(".")[2]
+        allowed = "each name once: the second would take the first one's place"
+        raise BadInput(f"{name} of {owner}", "two of that name", allowed)
+
+
 def _check_distinct(model: type, what: str, words: Sequence[Any]) -> None:
     """No two actions share a tag, or a saved run could not be read; no two safeguards an id."""
     twice = next((word for at, word in enumerate(words) if word in words[:at]), None)
@@ -623,31 +636,7 @@ def _check_distinct(model: type, what: str, words: Sequence[Any]) -> None:
         raise BadInput(f"{what} of {model.__name__}", twice, f"one {what} for each")
 
 
-class _Once(dict[str, Any]):
-    """The names of a class while it is written: none is declared twice, or the first was lost."""
-
-    def __init__(self, owner: str) -> None:
-        self.owner = owner
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        for each in (self.get(name), value):
-            if not isinstance(each, Act | Given) and not hasattr(each, "judged"):
-                break
-        else:
-            allowed = "each name once: the second would take the first one's place"
-            raise BadInput(f"{name} of {self.owner}", "two of that name", allowed)
-        super().__setitem__(name, value)
-
-
-class _DeclaredOnce(type):
-    """The type of classes that say nothing twice."""
-
-    @classmethod
-    def __prepare__(cls, name: str, bases: tuple[type, ...], /, **_more: Any) -> Any:
-        return _Once(name)
-
-
-class Declared(Model[S, Any], metaclass=_DeclaredOnce):
+class Declared(Model[S, Any]):
     """A model whose class declares parameters, safeguards, actions and properties.
 
     ``acts`` are its kinds of action by their types, in the order in which they are declared: those
