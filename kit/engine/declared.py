@@ -10,11 +10,10 @@ CONTRIBUTING shows a small example, *Add a model*.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property, lru_cache, partial, reduce, update_wrapper
-from inspect import cleandoc, get_annotations, signature
+from inspect import cleandoc, currentframe, get_annotations, signature
 from itertools import product
 from operator import attrgetter, or_
 from types import FunctionType, MethodType
@@ -621,7 +620,8 @@ def _check_field(what: str, name: str, state: Any) -> None:
 
 def _check_once(name: str) -> None:
     """See that the body of a class, two calls up, has not declared the name: it would be lost."""
-    body = sys._getframe(2).f_locals
+    caller = (here := currentframe()) and here.f_back
+    body = caller.f_back.f_locals if caller and caller.f_back else {}
     former = body.get(name)
     if "__qualname__" in body and (isinstance(former, Act | Given) or hasattr(former, "judged")):
         owner = body["__qualname__"].rpartition(".")[2]
