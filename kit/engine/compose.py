@@ -276,8 +276,6 @@ def _rules_of(model: Model[Any, Any]) -> Iterator[tuple[Any, Rule[Any, Any]]]:
 
 def together(refusals: tuple[Refusal, ...]) -> Refusal:
     """Several refusals of one action as one: all reasons, in order, with all their facts."""
-    if len(refusals) == 1:
-        return refusals[0]
     *others, last = (refusal.reason for refusal in refusals)
     return Refusal(
         "; and ".join(("; ".join(others), last)) if others else last,

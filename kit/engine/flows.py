@@ -56,8 +56,9 @@ def whose(key: str, names: Sequence[str] = ()) -> str:
     usual = named[-1] if named else first
     if usual in names:
         return usual
-    places = {name: place for name in names if (place := f"{key}:".find(f":{name}:")) >= 0}
-    return min(places, key=lambda name: (places[name], -len(name)), default=usual)
+    within = f"{key}:"
+    inside = [name for name in names if f":{name}:" in within]
+    return min(inside, key=lambda n: (within.index(f":{n}:"), -len(n)), default=usual)
 
 
 MOST_FLOWS = 64

@@ -268,14 +268,10 @@ class AtomicLog(NodeModel[LogState]):
 
     @action(kind="edit", each=lambda m, s: range(len(s.entries))[-1:])
     @purpose("Nodes at the same epoch must know the same things, so the log can only grow.")
-    def rewrite(self, s: LogState, index: Entry) -> LogState | Refusal:
+    def rewrite(self, s: LogState, index: Entry) -> Refusal:
         """Someone tries to change an entry that the log already has."""
         epoch = self.epoch_of(index + 1)
-        if index < len(s.entries):
-            return refused(
-                f"epoch {epoch} is committed: an entry never changes, moves or disappears"
-            )
-        return s
+        return refused(f"epoch {epoch} is committed: an entry never changes, moves or disappears")
 
     @action(kind="commit", each=lambda m, s: ())
     @purpose("One log gives each change its place, the same for all nodes.")

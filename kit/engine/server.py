@@ -570,8 +570,8 @@ def _stopped(name: str, stops: Iterable[Any]) -> dict[Any, str]:
 
 def _fits(verb: Sequence[str], like: Sequence[str]) -> bool:
     """Whether a verb is of this form, word by word; a last ``*`` stands for any words."""
-    longer = like[-1] == "*" and len(verb) >= len(like)
-    return (longer or len(verb) == len(like)) and all(map(fnmatchcase, verb, like))
+    most = len(verb) if like[-1] == "*" else len(like)
+    return len(like) <= len(verb) <= most and all(map(fnmatchcase, verb, like))
 
 
 def _numbers(now: DrillMoment) -> list[str]:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import Any
+from typing import Any, Literal
 
 import pytest
+from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.engine import actors
+from kit.engine.actors import Post, receives
 from kit.engine.check import check
 from kit.engine.commuting import StepsAndDeliveries
-from kit.engine.model import CommutingDeliveries, Monitor, sometimes
+from kit.engine.declared import State, parameter
+from kit.engine.machines import MachineModel, MachineOptions, MachineState, Turn
+from kit.engine.model import CommutingDeliveries, Monitor, sometimes, step
+from kit.engine.network import Envelope
 from kit.engine.partial_order import LargerStep, single_steps
 from kit.engine.registry import build, entry_of
 from kit.engine.search import NO_LIMIT
@@ -128,6 +134,76 @@ def test_a_wrong_declaration_is_found(wrong: dict[str, Any], why: str) -> None:
     model.partial_order = replace(declared(model), **wrong)
     with pytest.raises(KitError, match=why):
         check(model, (*model.properties, KNOWN), partial_order=True)
+
+
+class Say(Struct, frozen=True, cache_hash=True, tag="say"):
+    """A word."""
+
+    word: str
+
+
+class Heard(State, frozen=True, cache_hash=True):
+    """The words that a node keeps."""
+
+    words: tuple[str, ...] = ()
+
+
+Keeps = Literal["all", "the last", "all, and says how many", "all, and says which"]
+
+
+class Saying(MachineModel):
+    """A says three words at once; B keeps and answers them as the parameter says."""
+
+    name, title = "saying", "Three words"
+    partial_order = CommutingDeliveries(watched=lambda node: None)
+
+    keeps: Keeps = parameter("all", "what B does with a word")
+
+    def set_up(self) -> None:
+        """Nothing befalls them."""
+        self.connect(("A", "B"), MachineOptions())
+
+    def begin(self, node: str) -> actors.Turn:
+        """All words are on their way."""
+        return Heard(), tuple(Post("B", Say(word)) for word in "xyz" if node == "A")
+
+    @receives(Say)
+    def hear(self, state: Heard, envelope: Envelope[Say]) -> Turn:
+        """A keeps every answer."""
+        word, at_b = envelope.message.word, envelope.source == "A"
+        last = at_b and self.keeps == "the last"
+        words = (word,) if last else tuple(sorted({*state.words, word}))
+        answers = {"all, and says how many": f"{word} is number {len(words)}",
+                   "all, and says which": word}  # fmt: skip
+        said = answers.get(self.keeps) if at_b else None
+        return state.but(words=words), (Post("A", Say(said)),) if said else ()
+
+
+@pytest.mark.parametrize(
+    ("keeps", "ends"),
+    [("all", 1), ("the last", 3), ("all, and says how many", 6), ("all, and says which", 1)],
+)
+def test_what_is_told_apart_by_its_order_is_not_taken_at_once(keeps: Keeps, ends: int) -> None:
+    """Neither where nodes end differently, nor where they only say different things."""
+    model = Saying(keeps=keeps)
+    whole, few = states_of(model), states_of(StepsAndDeliveries(model))
+    last, end = ({s for s in each if not s.network.in_flight} for each in (whole, few))
+    assert len(last) == ends
+    assert end == last
+    assert few < whole
+    assert (len(few) == 2) == (ends == 1)
+
+
+def test_a_property_that_sees_a_delivery_is_found() -> None:
+    """One of steps, too: the comparison names it, and what it sees."""
+
+    def changes(before: MachineState, action: Any, after: MachineState) -> str | None:
+        return "B knows all" if len(after.nodes[1].words) == 3 else None
+
+    model = Saying()
+    prop = step("knows", "B never knows all", changes)
+    with pytest.raises(KitError, match=r"Deliver.*taken at once after .* breaks knows"):
+        check(model, (prop,), partial_order=True)
 
 
 def test_nothing_is_taken_at_once_where_too_much_may_follow(

@@ -168,6 +168,19 @@ def test_nothing_seen_is_nothing_to_explain() -> None:
         explain([])
 
 
+def test_the_first_of_files_that_nobody_can_explain_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is in it says who explains them all, so it is the one to look at."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("first", "second"):
+        Path(name).write_text("hello", "utf-8")
+    with pytest.raises(BadInput, match=r"^files: got 'first'; .*a coordinator's journal"):
+        explain(["first", "second"])
+    with pytest.raises(BadInput, match="none"):
+        explain(["none", "second"])
+
+
 def test_several_ways_share_the_bound() -> None:
     """All of them get their turns; together they visit no more than one alone would."""
     big = build("twophase", {"rms": 4})

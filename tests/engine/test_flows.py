@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kit.engine.compose import Product
-from kit.engine.flows import Flow, flow_table, flows, whose
+from kit.engine.flows import Flow, FlowTable, flow_table, flows, whose
 from kit.engine.model import Model
 from kit.engine.network import DeliverMessage, DropMessage, NetworkOptions
 from kit.engine.registry import build, entries, fuzzing_of
@@ -44,6 +44,23 @@ def test_a_delivered_message_travels_from_its_sender_to_its_receiver() -> None:
     assert (flow.kind, flow.from_key, flow.to_key) == (
         "message", f"n:{envelope.source}", f"n:{envelope.target}"
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("crowd", "last"),
+    [(0, None), (1, "word 0"), (64, "word 63"), (65, "word 63; and 1 more like it"),
+     (70, "word 63; and 6 more like it")],
+)  # fmt: skip
+def test_what_is_too_much_to_follow_is_counted(crowd: int, last: str | None) -> None:
+    """Of more than 64 things the first are shown; the last of them says how many more there are."""
+    sent = tuple(Flow("message", "n:A", "n:B", f"{n}", f"word {n}") for n in range(crowd))
+    model: Any = LiftModel(LiftParameters())
+    [(before, action, after)] = walk(model, (0,))
+    model.flow_table = FlowTable({type(action): lambda *step: sent})
+    moved = flows(model, before, action, after)
+    assert [flow.label for flow in moved] == [str(n) for n in range(min(crowd, 64))]
+    assert [flow.text for flow in moved[-1:]] == ([last] if last else [])
+    assert all("more" not in flow.text for flow in moved[:-1])
 
 
 def test_the_words_of_a_message_are_beside_it() -> None:
@@ -130,6 +147,14 @@ def test_what_is_said_to_move_does_somewhere(name: str) -> None:
         ("n:100", (), "100"),
         ("t:fe80::1:5", ("fe80::1",), "fe80::1"),
         ("log", (), "log"),
+        ("log:7", (), "log"),
+        ("n:7:A", (), "A"),
+        ("n:7:8", (), "n"),
+        ("host:7", (), "7"),
+        ("t:AB:A:7", ("A", "AB"), "A"),
+        ("n:", (), "n"),
+        ("t:a:b:7", ("a", "a:b", "z"), "a:b"),
+        ("t:b:a:c:7", ("a", "b"), "b"),
     ],
 )
 def test_whose_a_place_is(key: str, names: tuple[str, ...], owner: str) -> None:

@@ -150,6 +150,18 @@ def test_one_thread_looks_at_all_work() -> None:
         assert first.is_alive()
 
 
+def test_a_signal_that_comes_late_stops_nothing() -> None:
+    """What was to be stopped may have ended by then; what has not is stopped, once."""
+    ended, goes_on = (patience._Work(lambda frame: True, patience._TooLong) for _ in range(2))
+    ended.end()
+    patience._STOPPED[:] = [ended]
+    patience._woken(0, None)
+    patience._STOPPED[:] = [ended, goes_on]
+    with pytest.raises(patience._TooLong):
+        patience._woken(0, None)
+    patience._woken(0, None)
+
+
 def test_work_of_other_threads_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """A search in the background takes nothing from a press of a button."""
     monkeypatch.setattr(patience, "SECONDS", 0.1)

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from kit.engine.server import aligned, cql_rows, json_rows
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from kit.engine.drill import DrillMoment
+from kit.engine.server import Servers, aligned, cql_rows, json_rows
+from kit.errors import Refusal, Refused
 
 ROWS = [{"key": "one", "value": [1, 2]}, {"key": "three", "value": None}]
 
@@ -35,3 +42,62 @@ def test_the_same_as_json() -> None:
 def test_columns_end_where_their_longest_cell_does() -> None:
     """No blank is left at the end of a line."""
     assert list(aligned([("a", "bb"), ("ccc", "")])) == ["a   bb", "ccc"]
+
+
+class Lamps(Servers):
+    """Each command is one of the model's actions, by its verb."""
+
+    does = {  # noqa: RUF012
+        "light": "light {here} *",
+        "light {machine}": "light {machine} *",
+        "light number {node_id}": "light {machine} *",
+        "put out": "put out {here}",
+    }
+
+    def is_up(self, now: DrillMoment, at: int) -> bool:
+        """Only the first node."""
+        return at == 0
+
+
+LAMPS = {
+    "light A": None,
+    "light A green": "it is broken",
+    "light A red at once": None,
+    "light A red": None,
+    "light B red": "it is taken",
+    "light B green": "it is broken",
+    "put out": None,
+    "put out A now": None,
+    "put out A": None,
+}
+
+
+def at(node: int) -> Any:
+    """A moment at that node's machine."""
+    options = [(each, why and Refusal(why)) for each, why in LAMPS.items()]
+    model = SimpleNamespace(names=("A", "B"), options=lambda s: options, verb=str)
+    return SimpleNamespace(here=node, place=model.names[node], model=model, state=None)
+
+
+@pytest.mark.parametrize(
+    ("command", "given", "verb"),
+    [
+        ("light", {}, "light A red at once"),
+        ("light {machine}", {"machine": "B"}, "light B red"),
+        ("light {machine}", {"machine": "10.0.0.12"}, "light B red"),
+        ("light number {node_id}", {"node_id": "1"}, "light A red at once"),
+        ("put out", {}, "put out A"),
+        ("light {machine}", {"machine": "C"}, "light C"),
+    ],
+)
+def test_a_command_is_the_first_action_like_it(
+    command: str, given: dict[str, str], verb: str
+) -> None:
+    """One that is permitted comes before one that is not; without any, the wish is named."""
+    if verb in LAMPS:
+        assert Lamps().acted(at(0), given, command).actions == (verb,)
+    else:
+        with pytest.raises(Refused, match=f"^{verb}: nothing like that can be done"):
+            Lamps().acted(at(0), given, command)
+    with pytest.raises(Refused, match="nodetool on B: connection refused"):
+        Lamps().acted(at(1), given, command)

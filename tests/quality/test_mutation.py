@@ -141,6 +141,14 @@ def test_what_is_imported_for_annotations_alone_is_left_alone() -> None:
     assert changes == ["CHECKING -> True", "CHECKING -> False", "1 -> 2", "1 -> 0"]
 
 
+def test_what_is_only_there_to_be_written_is_left_alone() -> None:
+    """A method without a body of its own makes no mutant; another error that is raised does."""
+    text = "def of(n):\n    raise NotImplementedError\n"
+    assert mutants("some.py", text) == []
+    changes = [mutant.change for mutant in mutants("some.py", text.replace("NotImpl", "SomeImpl"))]
+    assert changes == ["raise SomeImplementedError -> pass"]
+
+
 @pytest.fixture(scope="module")
 def made() -> dict[str, list[Mutant]]:
     """Every mutant of the kit, by file."""
