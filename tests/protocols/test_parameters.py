@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from msgspec import Struct, to_builtins
+from msgspec.inspect import Metadata, type_info
 
 from kit.engine.parameters import parameters_of
 from kit.engine.registry import Entry, build, entries
@@ -34,6 +35,7 @@ def lines_of(entry: Entry) -> Iterator[str]:
     for parameter in parameters_of(entry.parameters):
         value = to_builtins(parameter.value_in(usual))
         told = "".join(f"; {flag}" for flag, is_so in parameter.flags.items() if is_so is True)
+        told += "".join(_lengths(entry.parameters, parameter.name))
         yield f"  {parameter.name} = {value!r}; {parameter.allowed or 'what its type says'}{told}"
     for name, given in to_builtins(entry.fuzzing.parameters).items():
         yield f"  walks have {name} = {given!r}"
@@ -46,6 +48,17 @@ def lines_of(entry: Entry) -> Iterator[str]:
         yield f"  {guard.id} {guard.name}{held}"
     for scenario in entry.scenarios:
         yield f"  scenario {scenario.name}{_set(scenario, 'parameters', 'off')}"
+
+
+def _lengths(kind: type[Struct], name: str) -> Iterator[str]:
+    """How long a text, or a list, of that name has to be, and may be."""
+    fields: Any = type_info(kind)
+    given: Any = {field.encode_name: field.type for field in fields.fields}.get(name)
+    while isinstance(given, Metadata):
+        given = given.type
+    for limit in ("min_length", "max_length"):
+        if (number := getattr(given, limit, None)) is not None:
+            yield f"; {limit} {number}"
 
 
 def _set(owner: Any, *names: str) -> str:

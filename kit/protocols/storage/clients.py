@@ -181,8 +181,6 @@ class StorageServers(RowServers):
         for each in own:
             if isinstance(each, Admit | Serve | WriteBack) and each.replica not in held:
                 return each
-        if request.phase not in AT_WORK:
-            return None
         for each in own:
             if isinstance(each, Finish):
                 return each

@@ -510,9 +510,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         """A command is committed for the sake of the stage that it leads to."""
         reason = ""
         if self.kind(action) == "commit" and len(before.tablets) == len(after.tablets):
-            pairs = zip(before.tablets, after.tablets, strict=True)
-            moved = (pair for pair in pairs if pair[0].transitions != pair[1].transitions)
-            for old, new in moved:
+            for old, new in zip(before.tablets, after.tablets, strict=True):
                 reason = reason or machines.reason_for(self._stage_row(old), self._stage_row(new))
         return reason or super().why_here(before, action, after)
 

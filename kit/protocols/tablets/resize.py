@@ -695,7 +695,7 @@ class Resize(Hosts[ResizeState]):
     def words(self, before: ResizeState, action: Any, after: ResizeState) -> dict[str, str]:
         """How many tablets there are after a step, and which a move takes along."""
         words = {"count": counted(after.map.count, "tablet"), "remaps": ""}
-        if isinstance(action, Resize.apply_map) and before.stores != after.stores:
+        if before.stores != after.stores:
             words["remaps"] = " and remaps its compaction groups"
         if isinstance(action, Resize.move):
             tablet, sibling = action.tablet, before.sibling_of(action.tablet)

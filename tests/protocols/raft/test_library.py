@@ -8,6 +8,7 @@ from uuid import UUID, uuid5
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kit.errors import BadInput, Refused
 from kit.protocols.raft import core, messages
@@ -275,3 +276,22 @@ def test_a_drawing_shows_three_boxes_around_the_core() -> None:
         for name in vars(kind).keys() & {"store", "load", "send", "apply", "take_snapshot"}:
             assert f">{name}(" in text
     assert ">core</text>" in text
+
+
+@given(stored(), stored(), st.data())
+def test_what_is_cut_is_gone_from_the_tables(
+    before: Stored, other: Stored, data: st.DataObject
+) -> None:
+    """A log that is cut anywhere and goes on otherwise, longer or shorter, comes back as it is."""
+    tables, log = RaftTables(), before.log
+    tables.store(DATA, Written(snapshot=log.snapshot, entries=tuple(log)), before)
+    cut = data.draw(st.integers(log.snapshot.index + 1, log.last_index + 1))
+    kept = Log(log.snapshot)
+    for entry in log:
+        kept = kept.appended(entry) if entry.index < cut else kept
+    new = [Entry(9, cut + at, entry.data) for at, entry in enumerate(other.log)]
+    for entry in new:
+        kept = kept.appended(entry)
+    after = replace(before, log=kept)
+    tables.store(DATA, Written(cut=cut, entries=tuple(new)), after)
+    assert tables.load(DATA) == after

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kit.engine.check import check_refinement
 from kit.engine.registry import build, entry_of
 from kit.engine.timeline import Timeline
 from kit.engine.zoom import zoomed
 from kit.errors import KitError
+from kit.protocols.raft.examples import commands
+from kit.protocols.raft.rules.log import Entry, Log, Snapshot
+from kit.protocols.raft.state import Server, Stored
 
 QUIET: dict[str, Any] = {"terms": 1, "most_in_flight": 2}
 LED = ("1, commit 1, leads", "1", "1")
@@ -50,3 +54,26 @@ def test_a_commit_of_group_0_opens_as_messages() -> None:
     timeline.goto(0)
     with pytest.raises(KitError):
         zoomed(timeline)
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "state", "first", "commit", "known"),
+    [
+        (0, "", 1, 0, ""),
+        (0, "", 1, 2, "a b"),
+        (0, "", 1, 9, "a b c d e"),
+        (2, "1:a 1:b", 3, 2, "a b"),
+        (2, "1:a 1:b", 3, 4, "a b c d"),
+        (2, "1:a 1:b", 1, 4, "a b c d"),
+        (3, "1:a 1:- 1:c", 2, 4, "a c d"),
+    ],
+)
+def test_what_a_server_knows_to_be_committed(
+    snapshot: int, state: str, first: int, commit: int, known: str
+) -> None:
+    """What its snapshot stands for, then its log to the commit index, also with entries before."""
+    log = Log(Snapshot(first - 1))
+    for index, data in list(enumerate("abcde", 1))[first - 1 :]:
+        log = log.appended(Entry(1, index, data))
+    log = replace(log, snapshot=Snapshot(snapshot, 1, state=state))
+    assert commands(Server("A", Stored(log=log, commit=commit))) == tuple(known.split())

@@ -23,7 +23,7 @@ from kit.playing.opening import open_named
 from kit.playing.setup import Setup
 from kit.playing.stored import run_stored, stored_run
 from kit.protocols.worlds import commands
-from kit.protocols.worlds.alignment import TITLES, WORLDS, Meeting, Pair, aligned, moments
+from kit.protocols.worlds.alignment import TITLES, WORLDS, Meeting, Pair, Side, aligned, moments
 from kit.protocols.worlds.dry_run import side_by_side_run
 from kit.protocols.worlds.facts import coordinator, epochs
 from kit.protocols.worlds.facts.pairs import BOTH, JOIN, PAIRS
@@ -118,6 +118,17 @@ def test_a_row_that_a_story_lacks_is_told() -> None:
     twice = replace(BOTH, rows=(*BOTH.rows, BOTH.rows[0]))
     with pytest.raises(KitError, match="has no moment for “the operation begins”"):
         aligned(twice)
+
+
+def test_the_start_of_a_story_is_a_moment_of_it() -> None:
+    """A row may be about how both worlds begin; the next is found behind it."""
+    begins = Side(lambda now: now.action is None, lambda now: "nothing happened yet")
+    first = replace(BOTH.rows[0], epochs=begins, topology=begins)
+    given = aligned(replace(BOTH, rows=(first, *BOTH.rows)))
+    assert given.met[0].steps == (0, 0)
+    assert [met.steps for met in given.met[1:]] == [met.steps for met in aligned(BOTH).met]
+    with pytest.raises(KitError, match="has no moment for"):
+        aligned(replace(BOTH, rows=(first, first)))
 
 
 @every_pair

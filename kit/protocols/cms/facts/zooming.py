@@ -14,12 +14,12 @@ def agreed_by(m: Commit, way: Sequence[PassedStep]) -> FinerRun | None:
 
     What a member settles is its own value there, be it one that it only finished.
     """
-    history = [m.history(step.after) for step in way]
-    grown = [at for at, log in enumerate(history) if len(log) > len(history[at - 1]) * (at > 0)]
+    logs = [(m.history(step.before), m.history(step.after)) for step in way]
+    grown = [at for at, (before, after) in enumerate(logs) if len(after) > len(before)]
     if m.backend != "paxos" or not grown or grown[-1] != len(way) - 1:
         return None
     proposers = [way[at].action.node for at in grown]
-    pairs = zip(history[-1], proposers, strict=True)
+    pairs = zip(logs[-1][1], proposers, strict=True)
     members, count = m.named(m.cms), len(grown)
     return FinerRun(
         "paxos",

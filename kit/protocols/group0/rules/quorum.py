@@ -58,7 +58,7 @@ def extremes(
     able = list(nodes_in(members))
     dcs, racks = numbered(tuple(places[node] for node in able))
     standing = [(down >> node & 1) + 2 * (lost >> node & 1) for node in able]  # 0: it lives
-    many = len(able) + 1
+    many = len(able)
     sums: list[tuple[int, int, int]] = [(many, 1, 0), (many + 1, many, 0)]  # of live, down, lost
     every = [[of[each] for each in standing] for of in sums]
     sets = [surest_voters(dcs, racks, ranks, rules) for ranks in every]

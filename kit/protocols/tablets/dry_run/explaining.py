@@ -93,10 +93,11 @@ def of_snapshots(
         if len(each_time) < len(moments):
             left_out[table] = "not every moment has it"
             continue
-        if any(each.keys() != each_time[0].keys() for each in each_time):
+        lasts, *others = (sorted(each) for each in each_time)
+        if any(each != lasts for each in others):
             left_out[table] = "it was split or merged in between"
             continue
-        for at, last in enumerate(sorted(each_time[0])):
+        for at, last in enumerate(lasts):
             rows[table, at] = [each[last] for each in each_time]
     moving = {place: lines for place, lines in rows.items() if not _still(lines)}
     if len(moving) > MOST_SEARCHED:

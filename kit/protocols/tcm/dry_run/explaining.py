@@ -181,26 +181,27 @@ def _older(history: logs.MetadataHistory) -> list[tuple[int, logs.Flight]]:
     for at, entry in enumerate(history.entries):
         step, _, what = entry.kind.partition("_")
         if _is_judged(entry) and not whole and entry.node not in heard:
+            assert entry.node is not None  # it is judged
             if step in logs.STEPS[1:]:
                 done = usual_steps(SEQUENCES[what], "server")[: logs.STEPS.index(step)]
-                flight = logs.Flight(SEQUENCES[what], entry.node or 0, done, None, entry.replaced)
+                flight = logs.Flight(SEQUENCES[what], entry.node, done, None, entry.replaced)
                 older.append((at, flight))
             elif entry.kind == "CANCEL_SEQUENCE":  # of what nobody knows
-                older.append((at, logs.Flight("bootstrap", entry.node or 0, ("prepare",))))
+                older.append((at, logs.Flight("bootstrap", entry.node, ("prepare",))))
         heard |= {entry.node, entry.replaced}
     return older
 
 
-def _new_keyspaces(opened: Opened) -> int:
-    """The place of the last entry that may have changed keyspaces; -1 where there is none.
+def _new_keyspaces(opened: Opened) -> int | None:
+    """The place of the last entry that may have changed keyspaces; None where there is none.
 
     None does while an operation is under way. Source: published ``AlterSchema``.
     """
-    last = -1
+    last = None
     for at, (entry, _, flights) in enumerate(opened.history.walk()):
         if entry.kind == "SCHEMA_CHANGE" and "keyspace" in entry.text.casefold() and not flights:
             last = at
-    return last if opened.keyspaces else -1
+    return last if opened.keyspaces else None
 
 
 def _again(

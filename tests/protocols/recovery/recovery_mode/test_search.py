@@ -31,6 +31,27 @@ CLEAN: dict[str, tuple[dict[str, Any], int, int]] = {
 }
 
 
+@pytest.mark.parametrize(("first", "second"), [(1, 2), (2, 1), (1, 3), (3, 2)])
+def test_the_numbers_of_new_groups_do_not_matter(first: int, second: int) -> None:
+    """States that differ in them alone, and in groups that nobody knows, are one to a search."""
+    start: Any = build("recovery_mode", THREE).start()
+    a, b, c = start.nodes
+
+    def in_groups(one: int, other: int) -> Any:
+        size = max(one, other) + 1
+        logs, groups = [((9, 9),)] * size, [4] * size
+        logs[0], groups[0] = start.logs[0], start.groups[0]
+        logs[one], groups[one], logs[other], groups[other] = (), 1, ((0, 1),), 2
+        nodes = (a.but(group=one, group_id=one), b.but(group=other, group_id=other), c)
+        return start.but(nodes=nodes, groups=tuple(groups), logs=tuple(logs))
+
+    usual = in_groups(1, 2)
+    state, numbers = in_groups(first, second).renumbered()
+    assert state == usual
+    assert numbers == {0: 0, first: 1, second: 2}
+    assert usual.renumbered() == (usual, {0: 0, 1: 1, 2: 2})
+
+
 @pytest.mark.parametrize("name", CLEAN)
 def test_with_one_live_node_any_order_can_be_mended(name: str) -> None:
     """Whatever the operator does, nothing breaks, and the cluster can become whole."""

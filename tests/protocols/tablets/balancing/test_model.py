@@ -95,6 +95,23 @@ def test_sizes_and_room_make_the_load() -> None:
     assert m.bytes_of(0) == TARGET_SIZE // 2
 
 
+@pytest.mark.parametrize(
+    ("edition", "move", "said"),
+    [
+        ("documents", "move 0 A:0 A:1", "tablets: A:0 goes from 2 to 1, A:1 from 2 to 3."),
+        ("documents", "move 0 A:0 D:1", "tablets: A:0 goes from 2 to 1, D:1 from 0 to 1."),
+        ("server", "move 0 A:0 A:1",
+         "loads: A:0 goes from 50.00% to 25.00%, A:1 from 50.00% to 75.00%."),
+        ("server", "move 0 A:0 D:1",
+         "loads: A goes from 50.00% to 37.50%, D from 0.00% to 12.50%."),
+    ],
+)  # fmt: skip
+def test_a_move_says_whose_load_it_changes(edition: str, move: str, said: str) -> None:
+    """The server compares nodes, or shards within one; the documents always count on shards."""
+    line = at("", move, **{**SCENARIOS["by-hand"], "edition": edition})
+    assert said in line.now.say
+
+
 def test_hand_and_planner_are_compared() -> None:
     """Each by moves and loads; of every move by hand the badness and the planner's reason."""
     line = at("by-hand", "move 0 A:0 D:0", "move 1 A:1 D:0", "move 2 B:0 D:0", "move 3 C:1 D:0")

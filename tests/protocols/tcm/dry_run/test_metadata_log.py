@@ -349,6 +349,19 @@ def test_steps_out_of_order_are_named(kinds: list[str], odd: str) -> None:
     assert len(history.warnings) == bool(odd)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Entry{id=NodeId{id=4}}", "replace a node with node 4"),
+        ("Entry{replaced=NodeId{id=2}, replacement=NodeId{id=4}}", "replace node 2 with node 4"),
+    ],
+)
+def test_whom_a_text_does_not_name_is_a_node(text: str, said: str) -> None:
+    """The operation is told as far as it is known."""
+    [epoch] = metadata_history_of([("PREPARE_REPLACE", text)], first=9).epochs
+    assert said in epoch.say
+
+
 def test_a_replacement_takes_tokens_over() -> None:
     """The replaced node is gone at the end, its tokens are the replacement's."""
     both = "replaced=NodeId{id=1}, replacement=NodeId{id=2}}"

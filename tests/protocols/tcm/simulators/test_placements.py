@@ -87,6 +87,20 @@ def test_datacenters_racks_and_several_tokens(sizes: dict[str, Any]) -> None:
         assert found.most_nodes == sizes["nodes"]
 
 
+def test_a_stable_ring_is_compared_with_its_own_replicas(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While an operation is under way there is nothing to compare; before and after it there is."""
+    model = TcmCluster(TcmParameters(nodes=4, rf=2, operations=("decommission C",)))
+    columns, driver = Columns(model), Driver(model)
+    monkeypatch.setattr(Columns, "_settled", lambda self, snapshot, plain: "others")
+    seen = [[name for name, _ in columns.looked(driver.state.tcm.events).faults]]
+    assert driver.bring_about(Begin(model.tcm.cluster.operations[0]))
+    while driver.metadata.sequences:
+        seen.append([name for name, _ in columns.looked(driver.state.tcm.events).faults])
+        assert driver.bring_about(Advance("C"))
+    seen.append([name for name, _ in columns.looked(driver.state.tcm.events).faults])
+    assert seen == [["stable"], *[[]] * (len(seen) - 2), ["stable"]]
+
+
 @pytest.mark.spec("B-078")
 @pytest.mark.parametrize("edition", ["documents", "server"])
 @pytest.mark.parametrize("kind", OPERATIONS)

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
-from kit.protocols.topology.dry_run.history import topology_history
-from kit.protocols.topology.dry_run.journal import journal_timeline, replay_journal, standing
+import pytest
+
+from kit.protocols.topology.dry_run.history import Passage, Way, topology_history
+from kit.protocols.topology.dry_run.journal import (
+    Journal,
+    draw_lines,
+    journal_timeline,
+    lines_text,
+    replay_journal,
+    standing,
+)
 from kit.views.frame import frame, frame_text
 from kit.views.panel import scene_at
 from kit.views.registry import for_model
@@ -83,3 +94,46 @@ def test_a_page_to_step_through(tmp_path: Path) -> None:
     assert says(bad("topology", str(LOGS[0]), "--html", str(LOGS[0])), "--html | a different file")
     dump = str(FIXTURES / "topology.csv")
     assert says(bad("topology", dump, "--html", str(page)), "--html | journals")
+
+
+def stays(count: int, edge: Way = "happy", state: str = "join_group0") -> Journal:
+    """A journal of so many stays that were come to in this way."""
+    return Journal(
+        [Passage(f"10:{at:02}", "a", state, edge, (), None) for at in range(count)], "server"
+    )
+
+
+@pytest.mark.parametrize(
+    ("read", "more"), [(0, 0), (1, 0), (39, 0), (40, 0), (41, 1), (42, 2), (50, 10)]
+)
+def test_the_last_stays_are_listed(read: int, more: int) -> None:
+    """Newest first in the picture, oldest first in words; how many came before them is said."""
+    scene: Any = SimpleNamespace(model=stays(50), state=SimpleNamespace(read=read))
+    times = [f"10:{at:02}" for at in range(more, read)]
+    text, picture = lines_text(scene), draw_lines(scene).html()
+    assert [time for time in times if time in text] == times
+    assert [picture.index(time) for time in times] == sorted(map(picture.index, times))[::-1]
+    assert text.count("10:") == picture.count("10:") == read - more
+    counted = f"{more} earlier stay{'s' * (more > 1)}"
+    assert (counted in picture) == (more > 0) == ("before these" in text)
+    assert ("earlier" in picture) == (more > 0)
+    assert f"{more} stay{'s' * (more > 1)} before these" in text or not more
+
+
+@pytest.mark.parametrize(
+    ("edge", "state", "said"),
+    [
+        ("happy", "join_group0", "10:00, a: join_group0"),
+        ("", "join_group0", "10:00, a: join_group0"),
+        ("", "", "10:00, a: no transition state"),
+        ("again", "join_group0", "10:00, a: join_group0 (again)"),
+        ("rollback", "left_token_ring", "10:00, a: left_token_ring (rollback)"),
+        ("unknown", "x", "10:00, a: x (unknown)"),
+    ],
+)
+def test_how_a_state_was_come_to(edge: Way, state: str, said: str) -> None:
+    """The usual way is not worth a word."""
+    journal = stays(1, edge, state)
+    before: Any = SimpleNamespace(read=0)
+    assert journal.describe(before, None, before) == said  # type: ignore[arg-type]  # not looked at
+    assert journal.milestone(before, None, before) == (state or None)  # type: ignore[arg-type]  # as above
