@@ -6,6 +6,7 @@ import operator
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -179,6 +180,29 @@ def test_the_first_of_files_that_nobody_can_explain_is_named(
         explain(["first", "second"])
     with pytest.raises(BadInput, match="none"):
         explain(["none", "second"])
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"), [("ab", "a"), ("b", "b"), ("abc", "a"), ("cb", "b"), ("c", "c")]
+)
+def test_the_first_kind_that_a_text_is_explains_it(
+    text: str, kinds: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A text may be of several kinds, as one of two tables is; one without words is skipped."""
+
+    def family(letter: str, explainer: str) -> Any:
+        def is_one(known: str) -> bool:
+            return letter in known
+
+        kind = SimpleNamespace(title=letter, explainer=explainer, is_one=is_one)
+        return SimpleNamespace(importers=[kind], load=lambda name: lambda *given: ((), (name,)))
+
+    known = [family("a", ""), *(family(letter, letter) for letter in "abc")]
+    monkeypatch.setattr("kit.engine.explain.families", lambda: known)
+    (tmp_path / "text").write_text(text, "utf-8")
+    assert explain(tmp_path / "text").about == (kinds,)
+    with pytest.raises(BadInput, match=r"allowed: a or b or c$"):
+        explain(())
 
 
 def test_several_ways_share_the_bound() -> None:

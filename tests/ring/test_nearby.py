@@ -105,6 +105,19 @@ def test_a_rack_comes_or_goes(change: str, factor: int) -> None:
     assert parts(movement(before, after, replication)) == parts(anew(before, after, replication))
 
 
+@pytest.mark.parametrize("racks", ["aaabbc", "aabc", "abcc", "aaaab", "abcabd"])
+@pytest.mark.parametrize("factor", [3, 4, 5])
+def test_a_rack_is_taken_again_so_often_and_no_more(racks: str, factor: int) -> None:
+    """Where there are fewer racks than replicas, walks pass nodes of racks that had their share."""
+    nodes = [Node(f"n{i}", (10 * i,), rack=racks[i % len(racks)]) for i in range(1, 300)]
+    ring = Ring.of(nodes, TIGHT)
+    replication = NetworkTopologyStrategy((("dc1", factor),))
+    for rack in sorted({*racks}):
+        after = ring.join(Node("x", (1505,), rack=rack))
+        plan = movement(ring, after, replication)
+        assert parts(plan) == parts(anew(ring, after, replication))
+
+
 def test_fewer_nodes_than_replicas() -> None:
     """Where a datacenter has no more nodes than replicas, a join or leave touches every row."""
     nodes = [Node(f"n{i}", tuple(range(i, 900, 9))) for i in range(1, 4)]

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from kit.errors import KitError
 from kit.ring import plain
+from kit.ring.columns import check_size
 from kit.ring.replication import Replication
 from kit.ring.topology import Ring
 from tests.examples import examples
@@ -113,6 +114,20 @@ def test_a_larger_ring_says_what_it_needs() -> None:
     needs = "a ring of 1,025 ranges needs numpy, which is not installed. Without it, the limit is"
     with pytest.raises(KitError, match=needs):
         kit["topology"].Ring.of(nodes, space)
+
+
+@pytest.mark.parametrize(("count", "said"), [(0, ""), (1024, ""), (1025, "a row of 1,025 needs")])
+def test_only_plain_columns_have_a_limit(
+    count: int, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With numpy any number will do; without it so many."""
+    check_size("a row of {}", 10 * count)
+    monkeypatch.setattr("kit.ring.columns.PLAIN", True)
+    if not said:
+        check_size("a row of {}", count)
+        return
+    with pytest.raises(KitError, match=f"^{said} numpy.*the limit is 1,024$"):
+        check_size("a row of {}", count)
 
 
 def test_a_column_beyond_measure_says_what_it_needs() -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from kit.protocols.tablets.dry_run.series import Change, changes_text, draw_changes
+from kit.protocols.tablets.dry_run.moments import Change
+from kit.protocols.tablets.dry_run.series import changes_text, draw_changes
 
 
 def scene(count: int, read: int = 1) -> Any:
