@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -47,7 +48,7 @@ def test_columns_end_where_their_longest_cell_does() -> None:
 class Lamps(Servers):
     """Each command is one of the model's actions, by its verb."""
 
-    does = {  # noqa: RUF012
+    does: Mapping[str, str] = {
         "light": "light {here} *",
         "light {machine}": "light {machine} *",
         "light number {node_id}": "light {machine} *",

@@ -71,7 +71,7 @@ def test_in_which_parts_of_the_line_tokens_are(
 
 
 @given(NAMES, NAMES)
-def test_the_first_majorities_without_a_common_node(readers: Any, writers: Any) -> None:
+def test_the_first_majorities_that_do_not_meet(readers: Any, writers: Any) -> None:
     """None where each two meet; else two that do not, of the smallest, the first in order."""
     ways = [
         (r, w)

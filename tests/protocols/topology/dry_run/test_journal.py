@@ -114,6 +114,8 @@ def test_the_last_stays_are_listed(read: int, more: int) -> None:
     assert [time for time in times if time in text] == times
     assert [picture.index(time) for time in times] == sorted(map(picture.index, times))[::-1]
     assert text.count("10:") == picture.count("10:") == read - more
+    assert ("nothing has been read" in text.lower()) == (read == 0)
+    assert ("nothing has been read" in picture.lower()) == (read == 0)
     counted = f"{more} earlier stay{'s' * (more > 1)}"
     assert (counted in picture) == (more > 0) == ("before these" in text)
     assert ("earlier" in picture) == (more > 0)
