@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeAlias
 from msgspec import Struct, structs
 
 from kit.engine.actors import ActorState, NetworkModel, Post, Sent
-from kit.engine.declared import Each, Node, action, off_stage, purpose, refused
+from kit.engine.declared import Each, Node, Words, action, off_stage, purpose, refused
 from kit.engine.network import Heal, NetworkOptions, less, spent
 from kit.errors import BadInput, KitError, Refusal, shorten
 
@@ -173,6 +173,10 @@ class MachineModel(NetworkModel):
         """What a node does when a client asks it."""
         raise NotImplementedError
 
+    def wish(self, what: Any) -> str:
+        """A request as the rest of a sentence: a client asks A *for x*."""
+        return f"for {what}"
+
     # -- one turn of a node ------------------------------------------------------------------------
 
     def unsaved(self, s: MachineState, node: int) -> Unsaved | None:
@@ -269,7 +273,7 @@ class MachineModel(NetworkModel):
     @action(each=_asking, when=lambda m: m.budget.requests != 0)
     @purpose("A client knows only what a node answers.")
     def request(self, s: MachineState, node: Node, what: str) -> Next:
-        """A client asks {node}: {what}."""
+        """A client asks {node} {wish}."""
         if what not in self.asks(s):
             return refused(f"no client asks for {what} now")
         paid = self._paid(s, node, "requests")
@@ -374,8 +378,14 @@ class MachineModel(NetworkModel):
         answered = after.answers[len(before.answers) :]
         said = super().describe(before, action, after)
         return said + "".join(
-            f" The client of {a.request} gets its answer: {a.outcome}." for a in answered
+            f" The client that asked {self.wish(a.request)} gets its answer: {a.outcome}."
+            for a in answered
         )
+
+    def words(self, before: Any, action: Any, after: Any) -> Words:
+        """Of a request also what the client wants."""
+        wish = {"wish": self.wish(action.what)} if isinstance(action, MachineModel.request) else {}
+        return {**super().words(before, action, after), **wish}
 
     def sends(self, after: Any, node: str) -> str:
         """Whether what a turn sends has left yet."""

@@ -350,7 +350,9 @@ class _Player:
 
     def _verdicts(self) -> list[str]:
         verdicts = self.timeline.verdicts()
-        out = [f"{verdict.title}? No. {verdict.witness}" for verdict in verdicts if not verdict.ok]
+        out = [
+            f"Broken: {verdict.title}. {verdict.witness}" for verdict in verdicts if not verdict.ok
+        ]
         return out or [
             f"all {len(verdicts)} promises hold" if verdicts[1:] else "the one promise holds"
         ]

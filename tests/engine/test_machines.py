@@ -285,7 +285,7 @@ deliver A>B keep hello
 crash-written B
 crash B
 ----
-A client asks A: hello.
+A client asks A for hello.
 A writes to its disk, and then its messages leave.
 A crashes: only what is on its disk is left.
 B receives keep hello from A and has to write before it sends kept hello to A.
@@ -307,7 +307,7 @@ From now on, no message gets through on A>B.
 refused: the link A→B is cut
 The network is whole again.
 B receives keep hello from A and sends kept hello to A.
-A receives kept hello from B. The client of hello gets its answer: kept.
+A receives kept hello from B. The client that asked for hello gets its answer: kept.
 the one promise holds
 """
 

@@ -416,6 +416,7 @@ class Raft(MachineModel):
 
     # -- words and names ---------------------------------------------------------------------------
 
+    wish = staticmethod(words.wish_text)
     in_short, in_verbs = staticmethod(words.said), staticmethod(words.verb)
     in_full = staticmethod(partial(words.said, fully=True))
 

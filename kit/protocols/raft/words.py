@@ -102,6 +102,20 @@ def server_text(s: Server) -> str:
     return f"{role_of(s)} in term {s.term}{vote}; log: {before}{log}; committed up to {s.commit}"
 
 
+def wish_text(what: str) -> str:
+    """What a client wants, by its request: ``to make A B (C) the members``, ``to read``."""
+    word, *rest = what.partition(" at ")[0].split()
+    names = " ".join(name if name.isupper() else f"({name.upper()})" for name in rest)
+    after = int(what.partition(" after ")[2] or 0)
+    wishes = {
+        "members": f"to make {names} the members",
+        "transfer": f"to hand over to {names or 'another server'}",
+        "snapshot": "to take a snapshot",
+        "read": f"to read all up to index {after}" if after else "to read",
+    }
+    return wishes.get(word, f"to add {word}")
+
+
 def answer_text(answer: Answer) -> str:
     """``committed at 2``."""
     return f"{answer.outcome} at {answer.index}" if answer.index else answer.outcome

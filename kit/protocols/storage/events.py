@@ -27,8 +27,8 @@ class QuotaRow(Struct, frozen=True):
 
     @property
     def count(self) -> str:
-        """How many were given, of how many: ``1 of 2 needed from A, B, C``."""
-        return f"{len(self.counted)} of {self.needed} needed from {', '.join(self.replicas)}"
+        """How many were given, of whom, and how many are enough: ``1 of A, B, C (2 needed)``."""
+        return f"{len(self.counted)} of {', '.join(self.replicas)} ({self.needed} needed)"
 
 
 class Sent(Struct, frozen=True):

@@ -21,6 +21,7 @@ from kit.protocols.raft.state import (
     Server,
     Stored,
 )
+from kit.protocols.raft.words import wish_text
 from tests.protocols.raft.driving import UNTIMED, members
 
 DOCUMENTS = Options("documents", timers=False)
@@ -391,3 +392,21 @@ def test_a_configuration_is_that_of_an_index() -> None:
         log = log.appended(Entry(1, index, data))
     assert [log.configuration_at(at) for at in (1, 2, 3)] == [begun, joined, joined]
     assert log.configuration == joined
+
+
+@pytest.mark.parametrize(
+    ("request_", "wish"),
+    [
+        ("x", "to add x"),
+        ("x at B", "to add x"),
+        ("snapshot at A", "to take a snapshot"),
+        ("read at B after 0", "to read"),
+        ("read at A after 3", "to read all up to index 3"),
+        ("members A B d", "to make A B (D) the members"),
+        ("transfer", "to hand over to another server"),
+        ("transfer B", "to hand over to B"),
+    ],
+)
+def test_a_wish_is_the_rest_of_a_sentence(request_: str, wish: str) -> None:
+    """The server is named in the sentence itself, and nothing is said as the script writes it."""
+    assert wish_text(request_) == wish

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kit.protocols.storage.events import QuotaRow
+from kit.protocols.storage.panels.cards import count_line
 from kit.protocols.storage.panels.counting import graphs
 from kit.views.palette import SIGNS
 from tests.views.tabled import drawn_rows
@@ -35,3 +37,11 @@ def test_a_bracket_is_below_those_whom_it_asks() -> None:
     rows = [row[1:] for row in drawn_rows(source) if row[0][2] == "joint"]
     starts = [next(i for i, cell in enumerate(row) if cell[2]) for row in rows]
     assert starts == [0, 1] * 3
+
+
+def test_more_answers_than_are_needed_are_no_part_of_them() -> None:
+    """How many came is said of those who are asked, and beside it how many are enough."""
+    assert count_line(QuotaRow(("A", "B", "C"), 2, ())) == "0 of A, B, C (2 needed)"
+    assert count_line(QuotaRow(("A", "B", "C"), 2, ("A",))) == "1 of A, B, C (2 needed): A"
+    more = QuotaRow(("A", "B", "C"), 2, ("A", "B", "C"))
+    assert count_line(more) == "3 of A, B, C (2 needed): A, B, C"

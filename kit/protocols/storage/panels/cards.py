@@ -146,8 +146,8 @@ def _lines(row: RequestRow, unit: str) -> list[str]:
 
 
 def count_line(quota: QuotaRow) -> str:
-    """``1 of 2 needed from A, B, C (A)``."""
-    return quota.count + (f" ({', '.join(quota.counted)})" if quota.counted else "")
+    """``1 of A, B, C (2 needed): A``."""
+    return quota.count + (f": {', '.join(quota.counted)}" if quota.counted else "")
 
 
 def requests_text(scene: Scene) -> str:
