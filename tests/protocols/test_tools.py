@@ -371,6 +371,29 @@ def test_who_has_left_is_forgotten_by_its_number() -> None:
         answer(tools, now(), "nodetool cms unregister 4")
 
 
+@pytest.mark.parametrize(
+    ("node", "kind", "state"),
+    [
+        ("B", "PREPARE_COMPLEX_CMS_RECONFIGURATION", "JOINED"),  # a member hands over first
+        ("D", "PREPARE_LEAVE", "LEAVING"),
+    ],
+)
+def test_the_server_prepares_no_leave_of_a_member(node: str, kind: str, state: str) -> None:
+    """It would reject that event, so the log begins with a change of the CMS."""
+    given = {"nodes": 4, "members": 3, "edition": "server", "orders": 1, "longest": 9}
+    timeline = Timeline(build("cms", given, ()))
+    option = timeline.model.find(timeline.state, f"decommission A {node} A B")
+    assert option is not None
+    timeline.do(option[0])
+    run = tuple(timeline.moments[at] for at in timeline.path())
+    tools, now = servers(timeline), DrillMoment(timeline.model, run, "A")
+    log = "SELECT kind FROM system_views.cluster_metadata_log"
+    assert kind in [line.strip() for line in typed(tools, now, log)]
+    lines = typed(tools, now, "nodetool cms dumpdirectory")
+    states = [line.split()[1] for line in lines if line.startswith("  state")]
+    assert states["ABCD".index(node)] == state
+
+
 def test_a_run_without_a_snapshot_for_a_node_says_so() -> None:
     """Snapshots are submitted as the events of a run name them, each once."""
     timeline = Timeline(build("commit", {"events": ("snapshot at B",)}, ()))

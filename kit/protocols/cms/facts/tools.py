@@ -95,10 +95,24 @@ def number_of(m: Cms, entry: Entry) -> int:
     return entry.epoch << 8 | (m.number(entry.id) + 1 if entry.id in m.names else 0)
 
 
-def of_members(m: Cms, entry: Entry) -> LoggedEvent:
-    """An entry of the log of the members."""
+def _members_at(m: Cms, log: NodeLog, entry: Entry) -> int:
+    """The members when an entry was committed (a mask)."""
+    entries = tuple(each for each in log.entries if each.epoch < entry.epoch)
+    snapshots = tuple(each for each in log.snapshots if each.epoch < entry.epoch)
+    known: rules.Members = metadata(NodeLog(entries, snapshots), m.machine)
+    return known.readers | known.writers
+
+
+def of_members(m: Cms, entry: Entry, members: int) -> LoggedEvent:
+    """An entry of the log, committed while these were the ``members``.
+
+    The server rejects ``PREPARE_LEAVE`` of a member: its leaving begins with a change of the CMS
+    (published ``PrepareLeave``).
+    """
     what, nodes = rules.parsed(entry.event)
     kind = KINDS.get(what, STEPS.get(what, REMOVAL) if m.edition == "documents" else STEP)
+    if what == rules.LEAVE and members & nodes:
+        kind = KINDS[rules.RECONFIGURE]
     node = nodes.bit_length() - 1 if nodes.bit_count() == 1 and what not in OF_ALL else None
     more = dict[str, str]()
     if what == rules.STARTUP and node is not None:
@@ -119,7 +133,7 @@ def with_lacks(m: Cms, s: CmsState, log: NodeLog) -> Iterator[LoggedEvent]:
     """
     is_open = False
     for at, entry in enumerate(log.entries, 1):
-        event = of_members(m, entry)
+        event = of_members(m, entry, _members_at(m, log, entry))
         if event.kind == STEP:
             snapshots = tuple(each for each in log.snapshots if each.epoch <= entry.epoch)
             members = metadata(NodeLog(log.entries[:at], snapshots), m.machine)
@@ -295,7 +309,9 @@ class CmsServers(LoggingServers):
         known = m.known(now.state, at)
         states = dict.fromkeys(nodes_in(m.directory(log) if log.epoch else 0), "LEFT")
         states |= dict.fromkeys(nodes_in(known.cluster if log.epoch else 0), "JOINED")
-        states |= dict.fromkeys(nodes_in(known.leaving), "LEAVING")
+        # As long as a member hands over, the server says nothing of its leaving.
+        leaving = known.leaving & ~(known.readers | known.writers)
+        states |= dict.fromkeys(nodes_in(leaving), "LEAVING")
         return {node: ListedNode(state) for node, state in states.items()}
 
     def by_datacenter(self, now: DrillMoment, given: Given) -> CommandReply:
