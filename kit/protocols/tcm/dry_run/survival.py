@@ -4,10 +4,12 @@ Source: CEP-21, "Consistency Guarantees": an answer needs a quorum of the replic
 ``blockForWrite``: of as many as the keyspace asks for, and one answer more for each pending one.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import reduce
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.commands.answer import GAP, Answer, Rows, wrap
 from kit.engine.registry import one_of
@@ -18,11 +20,36 @@ from kit.protocols.tcm.dry_run.history import check_begins, forced, operations_o
 from kit.protocols.tcm.dry_run.player import RingSource, opened
 from kit.protocols.tcm.facts.moment import Loss, losses_of
 from kit.protocols.tcm.parameters import enter
-from kit.protocols.tcm.rules.metadata import Advance, Snapshot, enact, initial, permit, plan
-from kit.protocols.tcm.rules.operations import ALL_ON, validate
+from kit.protocols.tcm.rules.metadata import (
+    SHRINKS,
+    Advance,
+    Snapshot,
+    enact,
+    initial,
+    permit,
+    plan,
+)
+from kit.protocols.tcm.rules.operations import (
+    ALL_ON,
+    ProtocolSwitches,
+    ResolvedOperation,
+    TcmSafeguards,
+    placed,
+    ring_after,
+    validate,
+)
+from kit.ring.columns import np
+from kit.ring.natural import replicas
+from kit.ring.placements import Placement, Table, slots_of
 from kit.ring.replication import Keyspace
+from kit.ring.topology import Ring
 
 CAPTION = "Quorums that are broken or that one more death would break"
+UNLOCKED = ProtocolSwitches(safeguards=TcmSafeguards(range_locks=False))
+SHARED = (
+    "operations in flight share ranges, which only a ring that is spread by gossip allows: "
+    "all of their pending replicas count"
+)
 HEADS = ("keyspace", "level", "no quorum now", "must stay up (ranges that need it)")
 
 
@@ -103,7 +130,7 @@ def survival(given: Imported, down: Iterable[str]) -> Survival:
     check_work(given, PLACEMENTS)
     down_too = {*given.down, *also}
     dead = tuple(name for name in dict.fromkeys((*names, *given.down)) if name in down_too)
-    snapshot = as_it_stands(given)
+    snapshot, shares = as_it_stands(given)
     lost = losses_of(snapshot, dead)
     breaking = {name for loss in lost for name, _ in loss.nodes}
     must_stay_up = tuple(name for name in snapshot.metadata.ring.names if name in breaking)
@@ -111,18 +138,23 @@ def survival(given: Imported, down: Iterable[str]) -> Survival:
         f"{operation.title} is in flight: replicas before and after it count, in its own ranges"
         for operation in operations_of(given)
     )
-    return Survival(dead, must_stay_up, lost, (*given.warnings, *forced(given), *counted_in))
+    warnings = (*given.warnings, *forced(given), *counted_in, *(SHARED,) * shares)
+    return Survival(dead, must_stay_up, lost, warnings)
 
 
-def as_it_stands(given: Imported) -> Snapshot:
-    """The ring with the operations in flight: begun, and with their pending replicas."""
+def as_it_stands(given: Imported) -> tuple[Snapshot, bool]:
+    """The ring with the operations in flight: begun, and with their pending replicas; and whether
+    some of them share ranges.
+    """
     ring, operations = enter(given.ring, operations_of(given))
     snapshot = initial(ring, given.keyspaces, given.epoch)
     for resolved in operations:
         validate(snapshot.metadata.ring, resolved)
         planned = plan(snapshot.metadata, resolved, ALL_ON)
         operation = resolved.operation
-        check_begins(operation, permit(snapshot.metadata, planned, ALL_ON))
+        check_begins(operation, permit(snapshot.metadata, planned, UNLOCKED))
+        if permit(snapshot.metadata, planned, ALL_ON) is not None:
+            return by_gossip(initial(ring, given.keyspaces, given.epoch), operations), True
         snapshot = enact(snapshot, resolved, ALL_ON)
         # Where tools show it in flight, its pending replicas are written to already: just before
         # the switch.
@@ -130,7 +162,30 @@ def as_it_stands(given: Imported) -> Snapshot:
             if sequence.next.switches:
                 break
             snapshot = enact(snapshot, Advance(operation.node), ALL_ON)
-    return snapshot
+    return snapshot, False
+
+
+def by_gossip(snapshot: Snapshot, operations: Sequence[ResolvedOperation]) -> Snapshot:
+    """The ring with operations that share ranges, which a log of metadata would have refused.
+
+    Pending is whoever gets a range once all who leave are gone, and of those who come each one as
+    if it came alone then. Source: published ``calculatePendingRanges``, before CEP-21.
+    """
+    now: Ring = reduce(placed, operations, snapshot.metadata.ring)
+    goes = [each for each in operations if each.operation.kind in SHRINKS]
+    left: Ring = reduce(ring_after, goes, now)
+    ends = (left, *(ring_after(left, each) for each in operations if each not in goes))
+    rights = reduce(np.union1d, (ring.rights for ring in ends), now.rights)
+    lefts = np.append(np.int64(now.space.low), rights[:-1])
+    placements = []
+    for placement, replication in zip(snapshot.placements, snapshot.metadata.groups, strict=True):
+        groups = replicas(now, replication, rights)
+        for ring in ends:
+            new = replicas(ring, replication, rights)
+            late = np.where(slots_of(new, groups) < 0, new, np.int32(-1))
+            groups = np.concatenate((groups, late), axis=1)
+        placements.append(Placement(placement.reads, Table(lefts, rights, groups)))
+    return replace(snapshot, placements=tuple(placements))
 
 
 def _cells(loss: Loss) -> tuple[str, str, str, str]:

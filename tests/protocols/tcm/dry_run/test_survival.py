@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import kit
 from kit.errors import BadInput
 from kit.operators.importers.opening import Imported
-from kit.protocols.tcm.dry_run.survival import survival
+from kit.protocols.tcm.dry_run.player import opened
+from kit.protocols.tcm.dry_run.survival import as_it_stands, survival
 from kit.ring.reference import replicas_reference
 from kit.ring.replication import (
     Keyspace,
@@ -194,3 +195,33 @@ def test_a_rehearsal_warns_of_what_the_server_would_turn_away(
     said = [line for line in made.warnings if "cannot begin as things are" in line]
     assert [line.rpartition(": ")[2] for line in said] == ["decommission it"] * warns
     assert made.operations[0].status != "planned"
+
+
+@pytest.mark.parametrize(
+    ("token", "pending"),
+    [
+        (50, {"10.0.0.4", "10.0.0.5"}),  # the joiner, too, since the one who leaves is thought gone
+        (150, {"10.0.0.4", "10.0.0.6"}),
+        (250, {"10.0.0.1", "10.0.0.4"}),
+        (350, {"10.0.0.4"}),
+        (550, set[str]()),
+    ],
+)
+def test_operations_that_share_ranges_are_those_of_gossip(token: int, pending: set[str]) -> None:
+    """UL and UJ in one range: no log lets both begin, so all that gossip makes pending counts."""
+    ring = ring_text(UP, UP, LEAVES, ("Up", "Joining"), UP, UP)
+    snapshot, shares = as_it_stands(opened(ring, rf(3)))
+    [placement] = snapshot.placements
+    names = snapshot.metadata.ring.names
+    [reads], [writes] = placement.reads.groups_of(token), placement.writes.groups_of(token)
+    assert shares
+    assert {names[code] for code in {*writes} - {*reads}} == pending
+    assert {*reads} <= {*writes}
+
+
+def test_that_ranges_are_shared_is_said() -> None:
+    """A warning says why so many answers are needed, and only where it is so."""
+    joins = ("Up", "Joining")
+    for states, shares in (((UP, UP, LEAVES, joins, UP), True), ((UP, UP, UP, UP, joins), False)):
+        report = kit.survive(ring_text(*states), keyspaces=rf(3))
+        assert any("share ranges" in line for line in report.warnings) == shares
