@@ -912,7 +912,9 @@ class Schema(NodeModel[SchemaState]):
         for cells in self.schemas(after, self.newest(after)):
             for keyspace, rf in gossip.schema_of(cells).keyspaces:
                 if (planned := plan.get(keyspace, rf)) != rf:
-                    done = f"{action.node} streamed for RF {planned} of {keyspace}"
+                    done = (
+                        f"{action.node} streamed {keyspace} for replication factor (RF) {planned}"
+                    )
                     return f"{done}, but its RF is now {rf}"
         return None
 

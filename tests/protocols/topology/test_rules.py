@@ -20,7 +20,12 @@ from kit.protocols.topology.rules.machines import (
     transition_state,
 )
 from kit.protocols.topology.rules.requests import OperationRequest, refusal, requested
-from kit.protocols.topology.rules.work import tablets_moved
+from kit.protocols.topology.rules.work import (
+    TopologyOperation,
+    addressees,
+    state_of,
+    tablets_moved,
+)
 from kit.protocols.topology.topology import ServeRequest
 
 CODE = Setting(edition="server")
@@ -138,3 +143,23 @@ def test_the_whole_cluster_waits_for_requests_not_for_nodes() -> None:
     _, entry = queue(requested(asked_for, OperationRequest("cleanup")), 0b11, CODE)
     assert (entry.standing, entry.reason) == ("waits", "requests for single nodes come first")
     assert entry.waits_for == 0
+
+
+@pytest.mark.parametrize(
+    ("edition", "kind", "waits_for"),
+    [
+        ("documents", "decommissioning", 0b011),
+        ("documents", "bootstrapping", 0b011),
+        ("server", "decommissioning", 0b111),
+        ("server", "bootstrapping", 0b111),
+    ],
+)
+def test_the_node_on_its_way_out_is_asked_by_the_server_alone(
+    edition: Any, kind: Any, waits_for: int
+) -> None:
+    """The documents wait for other nodes; the server's barrier asks whoever is in transition."""
+    nodes = NORMAL, NORMAL, replace(NORMAL, state=kind)
+    setting, operation = Setting(edition=edition), TopologyOperation(kind, 2, "left_token_ring")
+    topology = replace(cluster(*nodes), transition="left_token_ring")
+    [barrier] = [work for work in state_of(operation, setting).work if work.barrier]
+    assert addressees(topology, operation, barrier) == waits_for
