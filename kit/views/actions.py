@@ -258,7 +258,7 @@ def _groups(scene: Scene, gate: Gate) -> Groups:
     for action, why in scene.options():
         if why is not None and why.awaited and gate.what == scene.model.label(scene.state, action):
             return _lacking(why)
-    return [(gate.missing, gate.needed - len(gate.there))]
+    return [(gate.awaited, gate.needed - len(gate.there))]
 
 
 def _lacking(refusal: Refusal) -> Groups:

@@ -32,6 +32,7 @@ MOST_COME = 7
 MOST_NAMED = 24
 """Nodes that the sentence of a gate names on each side."""
 MISSING, THERE = later("Missing: {names}."), later("Present: {names}.")
+AGAINST = later("Refused: {names}.")
 HIGH = 42.0
 """How high a gate at the foot of a stage is."""
 _MIDDLE = 16.0
@@ -73,7 +74,8 @@ class Gate(Struct, frozen=True):
     ``thing`` is the key of what it is about, which is lit with it (a range), ``what`` the name of
     the next step; of several gates of that step this is the one of ``where``. ``knows`` says what
     is to be known: ``applied epoch 2``. Who knows it is ``there``. Where nobody is counted, ``why``
-    is the reason to wait; it may name nobody.
+    is the reason to wait; it may name nobody. Of those ``missing``, ``against`` have said no:
+    nobody waits for them.
     """
 
     thing: str
@@ -84,6 +86,12 @@ class Gate(Struct, frozen=True):
     needed: int
     why: str = ""
     where: str = ""
+    against: tuple[str, ...] = ()
+
+    @property
+    def awaited(self) -> tuple[str, ...]:
+        """The missing of whom it is not known yet."""
+        return tuple(name for name in self.missing if name not in self.against)
 
     @property
     def title(self) -> str:
@@ -114,7 +122,9 @@ class Gate(Struct, frozen=True):
                 "The gate for “{what}” is closed. {n} of {all} have {knows} ({needed} needed).",
                 **values,
             )
-        for words, names in ((MISSING, self.missing), (THERE, self.there)):
+        for words, names in (
+            (MISSING, self.awaited), (AGAINST, self.against), (THERE, self.there)
+        ):  # fmt: skip
             if names:
                 said += f" {say(words, names=', '.join(some_of(names, MOST_NAMED)))}"
         return said
@@ -144,16 +154,18 @@ def of_members(
     groups: Sequence[Collection[str]],
     done: Collection[str],
     enough: int | None = None,
+    against: Collection[str] = (),
 ) -> Iterator[Gate]:
-    """The majority of each group of members, or ``enough`` of them; two groups are those before and
-    after a change of the members.
+    """The majority of each group of members, or ``enough`` of them, of whom some are ``against``;
+    two groups are those before and after a change of the members.
     """
     wheres = ("",) if len(groups) == 1 else (say("the old members"), say("the new members"))
     for group, where in zip(groups, wheres, strict=True):
         there = tuple(name for name in group if name in done)
         missing = tuple(name for name in group if name not in done)
         needed = enough or majority(len(group))
-        yield Gate(thing, what, knows, there, missing, needed, where=where)
+        no = tuple(name for name in missing if name in against)
+        yield Gate(thing, what, knows, there, missing, needed, where=where, against=no)
 
 
 def gates_of(scene: Scene, declared: Declared) -> tuple[Gate, ...]:

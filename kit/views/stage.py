@@ -1122,7 +1122,8 @@ def _aspects(
             yield Aspect(title, now, frozenset(changed))
     for gate in gates[:1]:
         standing = dict.fromkeys(gate.there, say("answered"))
-        standing |= dict.fromkeys(gate.missing, say("missing"))
+        standing |= dict.fromkeys(gate.awaited, say("missing"))
+        standing |= dict.fromkeys(gate.against, say("refused"))
         so_far = f"{len(gate.there)}/{gate.needed}"
         yield Aspect(gate.title, standing, frozenset(came(gate, then)), so_far)
 

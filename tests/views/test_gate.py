@@ -31,6 +31,7 @@ from kit.views.gate import (
     gates_above,
     gates_of,
     heads_for,
+    of_members,
 )
 from kit.views.labels import measured, tags
 from kit.views.panel import Scene, is_shown, scene_of
@@ -401,3 +402,13 @@ def test_who_drives_an_operation_is_waited_for_whatever_the_counts_are() -> None
         said += [part.text() for part in parts if part.get("class") == "kp-awaited"]
     wanted = ["X, B, C", "X, C", "X"]
     assert said == [f"add write replicas waits for {names}" for names in wanted]
+
+
+def test_who_has_refused_is_not_waited_for() -> None:
+    """A vote that is lost is told apart from one that is still unknown."""
+    [gate] = of_members("t", "elect A", "voted for it", [("A", "B", "C")], {"A"}, against={"B"})
+    assert (gate.missing, gate.against, gate.awaited) == (("B", "C"), ("B",), ("C",))
+    assert gate.sentence == (
+        "The gate for “elect A” is closed. 1 of 3 has voted for it (2 needed). "
+        "Missing: C. Refused: B. Present: A."
+    )

@@ -262,7 +262,11 @@ class Commit(NodeModel[CommitState]):
 
     def _submit_says(self, before: CommitState, a: Any, after: CommitState) -> str:
         if not self.cms >> self.number(a.node) & 1:
-            return "{node} is not in the CMS. It answers with the members: {members}."
+            if self.submissions[a.request].node == a.node:
+                return "{node} is not in the CMS. It looks up the members: {members}."
+            return (
+                "{submitter} asks {node}, which is not in the CMS: it names the members, {members}."
+            )
         is_unknown = before.requests[a.request].stage == "unknown"
         again = " again, because the outcome is unknown" * is_unknown
         if self.submissions[a.request].node == a.node:

@@ -347,7 +347,7 @@ class Paxos(MachineModel):
         opened: Next = self.turned(s, place, self.opened(place, node, epoch, repairs))
         return opened
 
-    @action(each=proposers, says="{node} opens ballot {ballot} for epoch {epoch}.")
+    @action(each=proposers, says="{node} opens ballot {ballot} for epoch {epoch}.{moves}")
     @purpose("A majority of promises shuts out every lower ballot.")
     def ballot(self, s: MachineState, node: Node) -> Next:
         """A member opens its next ballot for the epoch above its log."""
@@ -470,7 +470,8 @@ class Paxos(MachineModel):
             place = self.number(action.node)
             epoch = self.next_epoch(before.nodes[place], isinstance(action, Paxos.repair))
             ballot = self.ballot_after(place, before.nodes[place], epoch)
-            said |= {"ballot": self.ballot_name(ballot), "epoch": epoch}
+            moves = self._brought_about(before, action.node, after)
+            said |= {"ballot": self.ballot_name(ballot), "epoch": epoch, "moves": moves}
         if isinstance(action, DeliverMessage):
             said["received"] += self._brought_about(before, action.envelope.target, after)
         return said

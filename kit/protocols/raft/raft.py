@@ -371,7 +371,8 @@ class Raft(MachineModel):
     def reads_see_writes(self, s: MachineState) -> str | None:
         """A read sees every write that was answered before it began."""
         for stale in filter(_is_stale, s.answers):
-            return f"{stale.request}: it sees entries only up to index {index_in(stale.outcome)}"
+            seen = index_in(stale.outcome)
+            return f"a client asked {self.wish(stale.request)}, but sees only up to index {seen}"
         return None
 
     @always("INV-PROGRESS", when=lambda m: m.detector)

@@ -258,6 +258,7 @@ class Tcm(Declared[TcmState]):
         last = self.committed(events)
         operation = last.operation
         assert last.before is not None, f"{operation.title} is a single event"
+        lacks = self.replicas(TcmState(events)) is not None
         own, missed = 0, list[str]()
         while len(events):
             event = self.committed(events)
@@ -275,6 +276,8 @@ class Tcm(Declared[TcmState]):
         if missed:
             epochs = f"epoch{'s' * (len(missed) > 1)} {', '.join(reversed(missed))}"
             missing = f"but a read could miss a write at {epochs}"
+        elif lacks:
+            missing = "but a range does not have the replicas that it should have"
         return f"{became} after {counted(own, 'epoch')}: {moved}, {missing}."
 
     def submitter(self, before: TcmState, action: Any) -> str | None:

@@ -100,7 +100,8 @@ def majorities(thing: str, server: Server, *, card: str = "", more: str = "") ->
     if isinstance(role, Candidate):
         what = f"elect {server.id}{more} in term {server.term + role.trial}"
         did = "promised to vote for it" if role.trial else "voted for it"
-        yield from _majorities(thing, what, did, configuration, role.granted)
+        refused = role.refused
+        yield from of_members(thing, what, did, configuration.groups, role.granted, against=refused)
     elif isinstance(role, Leader):
         for read in role.reads[:1]:
             sure = {server.id, *(p.id for p in role.progress if p.read >= read.number)}
