@@ -188,7 +188,7 @@ def test_without_locks_an_operation_ends_with_too_few_replicas(what: str) -> Non
     [judge] = (each for each in timeline.model.properties if each.name == "replicated")
     assert (
         judge.of_step(timeline.before, timeline.now.action, timeline.state)
-        == "B streamed for RF 1 of ks, but its RF is now 2"
+        == "B streamed ks for replication factor (RF) 1, but its RF is now 2"
     )
 
 
