@@ -312,15 +312,17 @@ def excluded(topology: ClusterTopology, node: int) -> int:
 def addressees(topology: ClusterTopology, operation: TopologyOperation, work: WorkRow) -> int:
     """The nodes that a piece of work needs an answer of.
 
-    A barrier asks all normal nodes, and the one in transition. On its way out the documents wait
-    for "other nodes" alone, while the server still asks it and goes on if it is dead (published
-    ``exec_global_command``). A barrier that can only be tried again does not wait for ignored
-    nodes: no operation hangs for ever (Topology over Raft, "Topology coordinator during recovery").
+    A barrier asks all normal nodes, and the one in transition until it is on its way out; the
+    server still asks one that leaves, which may coordinate requests (published
+    ``exec_global_command``), where the documents wait for "other nodes". A barrier that can only be
+    tried again does not wait for ignored nodes: no operation hangs for ever (Topology over Raft,
+    "Topology coordinator during recovery").
     """
     node = operation.node
     own = 0 if node == NOBODY else 1 << node
     if work.barrier:
-        takes_part = operation.state != "left_token_ring" or work.on_failure == "proceed"
+        drained = operation.machine == "decommissioning" and work.on_failure == "proceed"
+        takes_part = drained or operation.state != "left_token_ring"
         members = in_state(topology, "normal") | (own & topology.members if takes_part else 0)
         ignored = topology.ignored if work.on_failure == "retry" else 0
         return members & ~(excluded(topology, node) | ignored)
