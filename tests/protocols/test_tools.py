@@ -374,7 +374,7 @@ def test_who_has_left_is_forgotten_by_its_number() -> None:
 @pytest.mark.parametrize(
     ("node", "kind", "state"),
     [
-        ("B", "PREPARE_COMPLEX_CMS_RECONFIGURATION", "JOINED"),  # a member hands over first
+        ("B", "PREPARE_SIMPLE_CMS_RECONFIGURATION", "JOINED"),  # a member hands over first
         ("D", "PREPARE_LEAVE", "LEAVING"),
     ],
 )

@@ -107,12 +107,12 @@ def of_members(m: Cms, entry: Entry, members: int) -> LoggedEvent:
     """An entry of the log, committed while these were the ``members``.
 
     The server rejects ``PREPARE_LEAVE`` of a member: its leaving begins with a change of the CMS
-    (published ``PrepareLeave``).
+    in which another takes its place (published ``PrepareLeave``, ``maybeReconfigureCMS``).
     """
     what, nodes = rules.parsed(entry.event)
     kind = KINDS.get(what, STEPS.get(what, REMOVAL) if m.edition == "documents" else STEP)
     if what == rules.LEAVE and members & nodes:
-        kind = KINDS[rules.RECONFIGURE]
+        kind = KINDS[rules.REPLACE]
     node = nodes.bit_length() - 1 if nodes.bit_count() == 1 and what not in OF_ALL else None
     more = dict[str, str]()
     if what == rules.STARTUP and node is not None:
@@ -144,7 +144,7 @@ def with_lacks(m: Cms, s: CmsState, log: NodeLog) -> Iterator[LoggedEvent]:
             event = replace(event, begins=begins, lacks=lacks)
         elif event.kind in (KINDS[rules.FORCE], KINDS[rules.CANCEL]):
             is_open = False
-        elif event.kind == KINDS[rules.RECONFIGURE]:
+        elif event.kind.endswith("RECONFIGURATION"):
             is_open = True
         yield event
 
