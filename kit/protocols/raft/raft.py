@@ -372,7 +372,8 @@ class Raft(MachineModel):
         """A read sees every write that was answered before it began."""
         for stale in filter(_is_stale, s.answers):
             seen = index_in(stale.outcome)
-            return f"a client asked {self.wish(stale.request)}, but sees only up to index {seen}"
+            asked = self.wish(stale.request)
+            return f"the client that asked {asked} sees entries only up to index {seen}"
         return None
 
     @always("INV-PROGRESS", when=lambda m: m.detector)

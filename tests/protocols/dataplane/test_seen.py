@@ -359,7 +359,7 @@ def test_each_answer_of_a_random_run_has_its_plan(seed: int) -> None:
                 for quota in event.plan:
                     assert set(quota.counted) <= set(quota.replicas) & did[event.request]
                     assert len(quota.counted) >= quota.needed
-                assert "(plan: " in line(event)
+                assert ", plan: " in line(event)
 
 
 @pytest.mark.spec("B-082")

@@ -27,5 +27,5 @@ def test_numbers_beside_replicas_and_clients_have_one_meaning(name: str) -> None
         newest = facts.epoch(m, s)
         assert all(row.behind == newest - row.epoch for row in facts.replicas(m, s))
         several = any(row.oldest < row.newest for row in facts.addressees(m, s))
-        words = f"several {m.history.unit}s at a client: it may plan its next request at any"
+        words = f"several {m.history.unit}s at a client: its next request is planned at one of them"
         assert (words in draw_spacetime(scene).text()) is several

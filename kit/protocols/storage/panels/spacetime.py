@@ -84,7 +84,7 @@ def line(event: what.Happened) -> str:
             result = f"{event.coordinator} at {event.epoch} {sign} {event.title}: {event.result}"
             back = f", written back to {', '.join(event.repaired)}" if event.repaired else ""
             plan = "; ".join(quota.count for quota in event.plan)
-            return f"{result}{back} (plan: {plan})" if plan else f"{result}{back}"
+            return f"{result}{back}, plan: {plan}" if plan else f"{result}{back}"
         case what.EpochCommitted():
             return f"{event.unit} {event.epoch} is committed: {event.title}"
         case what.Applied():
@@ -377,7 +377,7 @@ def _legend(scene: Scene, drawing: Layout, words: str) -> Iterator[str]:
         yield "square: client; blue lines: reads, black: writes"
         if any(row.oldest < row.newest for row in scene.of(facts.addressees)):
             unit = scene.model.history.unit
-            yield f"several {unit}s at a client: it may plan its next request at any"
+            yield f"several {unit}s at a client: its next request is planned at one of them"
         yield legend()
         yield from ("+: becomes a replica",) * any(row.joins for row in scene.of(facts.replicas))
         yield from ("key: session",) * bool(facts.session(scene.model, scene.state))
