@@ -13,6 +13,17 @@ from tools.reference import PAGE, STORIES
 
 pytestmark = pytest.mark.browser
 
+EARLY = """new MutationObserver((_, watch) => {
+  const root = document.querySelector(".kp[data-my-on]");
+  if (!root) return;
+  watch.disconnect();
+  window.hurried = !document.querySelector(".kp-frame");
+  for (const key of ["ArrowRight", "ArrowLeft", "f", "m", "o", " "])
+    root.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+  for (const one of root.querySelectorAll(".kp-stepper button, .kp-modes button")) one.click();
+}).observe(document, { attributes: true, childList: true, subtree: true })"""
+"""Presses everything as soon as the module runs, when the pack is not unpacked yet."""
+
 
 @pytest.mark.parametrize("name", ["page"])
 def test_the_exported_page_needs_nothing(
@@ -61,6 +72,23 @@ def test_the_exported_page_needs_nothing(
     assert len([url for url in requests if url.startswith("file:")]) == 1
     assert errors == []
     assert serious(page) == []
+
+
+def test_what_is_pressed_before_the_first_frame_breaks_nothing(
+    context: BrowserContext, tmp_path: Path
+) -> None:
+    """Whoever is faster than the page that is unpacked sees its start, and then it steps."""
+    path = walked("tcm/bootstrap", 3).export(tmp_path / "page.html").path
+    page = context.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.add_init_script(EARLY)
+    page.goto(path.as_uri())
+    page.wait_for_selector(".kp[data-my-on] .kp-frame")
+    assert page.evaluate("window.hurried")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".kp-where")).to_have_text("1 / 3")
+    assert errors == []
 
 
 def test_keys_that_the_page_does_not_use_are_the_browsers(

@@ -87,7 +87,12 @@ const WALKING = /^(Arrow(Up|Down)|Enter| )$/; // keys that a group of things tak
 const PRESSING = /^(Enter| )$/;
 const PRESSED = "button,summary,input[type=checkbox]";
 
+// Nothing is heard before there is a first frame: until its pack is unpacked a page has no steps.
 export function listen(player) {
+  player.wire.then(() => hear(player));
+}
+
+function hear(player) {
   const { root } = player;
   const heard = { click, input, change, focusin: focus, pointerover: point, pointerleave: point };
   for (const name in heard)
