@@ -21,7 +21,7 @@ _PLACES = {
     "explain": "kit.engine.explain",
     "export_grades": "kit.lessons.grades",
     "export_html": "kit.views.export",
-    "export_run": "kit.views.lanes",
+    "export_run": "kit.views.runs",
     "glossary": "kit.lessons.glossary",
     "lesson": "kit.lessons.course",
     "load_ipython_extension": "kit.widgets.magics",

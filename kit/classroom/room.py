@@ -15,7 +15,6 @@ from msgspec import Struct
 
 from kit.edge.words import say
 from kit.engine.actors import NetworkModel
-from kit.engine.itf import members, plain, words
 from kit.engine.network import DeliverMessage
 from kit.engine.timeline import LONGEST_RUN
 from kit.errors import BadInput, Refused
@@ -23,6 +22,7 @@ from kit.playing.opening import Source
 from kit.playing.session import Line, Session
 from kit.views.actions import mark
 from kit.views.fragment import Frag, h
+from kit.views.runs import Row, node_rows
 
 LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ"
 """Those that nobody takes for another letter or a digit when they are read from a wall."""
@@ -69,7 +69,7 @@ Said: TypeAlias = Enter | Sit | Return | Press | Leave
 class Known(Struct, frozen=True):
     """What a node knows and may do: its row of a table, its actions, its own steps so far."""
 
-    row: list[tuple[str, str]]
+    row: Row
     acts: list[Any]
     did: list[str]
 
@@ -153,7 +153,7 @@ class Room:
         for action in known.acts:
             (inbox if isinstance(action, DeliverMessage) else own).append(self._button(action))
         lines = [h("li", line) for line in known.did[-MOST_LINES:]]
-        rows = [h("div", h("dt", name), h("dd", value)) for name, value in known.row]
+        rows = [h("div", h("dt", name), h("dd", value)) for name, value in known.row.items()]
         return h(
             "div",
             h("h2", say("You are node {node}", node=node)),
@@ -167,18 +167,23 @@ class Room:
         )
 
     def _button(self, action: Any) -> Frag:
-        model = self.player.model
-        said = model.label(self.player.state, action)
+        """A button in words; beside it the verb by which the projector knows what a node does."""
+        model, state = self.player.model, self.player.state
+        verb = model.verb(action)
+        said, beside = model.label(state, action), [h("small", verb)]
         if isinstance(action, DeliverMessage) and isinstance(model, NetworkModel):
             texts = {"what": model.in_full(action.envelope.message), "name": action.envelope.source}
-            said = say("receive from {name}: {what}", **texts)
-        return h("li", h("button", said, type="button", data_act=mark(model, action)))
+            said, beside = say("receive from {name}: {what}", **texts), []
+        elif said == verb:  # nobody wrote more for a button: what the step will say
+            said = model.describe(state, action, model.apply(state, action))
+        return h("li", h("button", said, type="button", data_act=mark(model, action)), beside)
 
     def known(self) -> dict[str, Known]:
         """What each node knows and may do at the moment that is shown; worked out once for all."""
         timeline = self.player.timeline
         if self._worked_out[0] != timeline.at:
-            model, state, rows = self.player.model, self.player.state, self._rows()
+            model, state = self.player.model, self.player.state
+            rows = node_rows(self.player.rendered.scene(timeline.at), self.nodes)
             acts: dict[str, list[Any]] = {node: [] for node in self.nodes}
             for action, refusal in model.options(state):
                 if refusal is None and model.kind(action) not in model.faults:
@@ -190,29 +195,6 @@ class Room:
             known = {node: Known(rows[node], acts[node], did[node]) for node in self.nodes}
             self._worked_out = timeline.at, known
         return self._worked_out[1]
-
-    def _rows(self) -> dict[str, list[tuple[str, str]]]:
-        """Of each node the row of the first table that has one, else its state."""
-        rendered, rows = self.player.rendered, dict[str, list[tuple[str, str]]]()
-        scene = rendered.scene(self.player.timeline.at)
-        views = rendered.views
-        panels = [panel for panel in rendered.panels if panel.name != views.picture]
-        panels.sort(key=lambda panel: panel.name != views.table)
-        for table in (t for panel in panels for t in panel.draw(scene).walk() if t.tag == "table"):
-            head, *body = (part for part in table.walk() if part.tag == "tr")
-            for row in body:
-                _, _, key = (row.key or "").partition(":")
-                node = key.partition(":")[0]
-                if node in self.nodes and node not in rows:
-                    rows[node] = [*zip(_cells(head), _cells(row), strict=False)]
-        for node, state in zip(self.names, self.player.state.nodes, strict=True):
-            parts = members(plain(state)).items()
-            rows.setdefault(node, [(name, words(value)) for name, value in parts])
-        return rows
-
-
-def _cells(row: Frag) -> list[str]:
-    return [cell.text() for cell in row.kids if isinstance(cell, Frag)]
 
 
 def _section(title: str, items: list[Frag], nothing: str) -> list[Frag]:

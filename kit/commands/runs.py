@@ -39,12 +39,12 @@ def _play(given: Namespace) -> Answer:
 
 def _export(given: Namespace) -> Answer:
     """Run the same, and give the run in a form that another tool reads."""
-    from kit.views.lanes import export_run
+    from kit.views.runs import export_run
 
     if given.out is not None:
         check_place(given.out, "--out", inputs=(given.what,))
     timeline, notes = opened(given.what)
-    text = export_run(timeline, given.form, node=given.node)
+    text = export_run(timeline, given.form, node=given.node, field="--node")
     said = {"model": timeline.model.name, "form": given.form, "steps": len(timeline.path()) - 1}
     if given.out is None:
         return Answer({**said, "text": text}, text.splitlines(), warnings=notes)
@@ -60,9 +60,11 @@ WHAT = Word(
     "own (lock.py)",
 )
 HTML = Word("--html", "OUT", "write one HTML page instead")
+FORMS = "itf, shiviz, mermaid, svg, or node: a line for each step that NODE has seen"
+SEEN = "only what this node has seen; node needs it, and itf takes none"
 OF_EXPORT = (
-    Word("form", "FORM", "itf, shiviz, mermaid, svg, or node (a table)"),
-    Word("--node", "NODE", "write only what this node has seen", default=""),
+    Word("form", "FORM", FORMS),
+    Word("--node", "NODE", SEEN, default=""),
     Word("--out", "FILE", "write the run to a file instead"),
 )
 PLAY = Command("play", _play, words=(WHAT, HTML), as_json=False)

@@ -33,8 +33,8 @@ from kit.playing.verdicts import ending
 from kit.views.actions import end_words, mark, refusal_text
 from kit.views.export import LIMIT, Exported, export_html
 from kit.views.frame import frame_text
-from kit.views.lanes import seen_by
 from kit.views.rendered import RenderedTimeline
+from kit.views.runs import seen_by
 from kit.views.wire import Act, Look, Need, Pack, Sync, Update, read_message
 
 LIVE = 5

@@ -1,23 +1,19 @@
-"""Who takes part in a run: what each has seen of it, and the run as a text for other tools."""
+"""Who takes part in a run: the steps that each has seen, and what travels in them, as texts."""
 
 import json
 import re
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
-from kit.edge.arguments import checked
 from kit.edge.words import say
 from kit.engine.actors import NetworkModel
-from kit.engine.declared import NodeModel
 from kit.engine.flows import Flow, flows, whose
-from kit.engine.itf import members, plain, words
-from kit.engine.recorded import RecordedRun, itf_of
-from kit.engine.timeline import Breach, PassedStep, Timeline
-from kit.errors import BadInput, nearest
+from kit.engine.recorded import RecordedRun
+from kit.engine.timeline import Breach, PassedStep
 from kit.views.actions import concerned
 from kit.views.fragment import Frag, h
 from kit.views.labels import measured
-from kit.views.panel import Scene, scene_at
+from kit.views.panel import Scene
 from kit.views.spacetime import Spacetime, arrow_path, run_of, tag
 from kit.views.static import standalone_svg
 
@@ -94,45 +90,9 @@ def known_parts(picture: Frag, name: str) -> list[str]:
     return known
 
 
-def seen_by(scene: Scene, node: str) -> list[tuple[int, str, str]]:
-    """What a node did and saw, in order: the step (from 1), its part in it, and what happened.
-
-    Raises BadInput for a node that the run does not tell of.
-    """
-    known, model, rows = seen(scene), scene.model, []
-    if node not in known:
-        raise BadInput(
-            "node", node, f"one of {', '.join(sorted(known)) or 'none, because it has no lanes'}"
-        )
-    for number in sorted(known[node]):
-        step = scene.way()[number]
-        pairs = [pair for _, *pair in ends(model, step)]
-        part = say("does") if node in json.loads(concerned(model, step.action)) else say("hears of")
-        if any(node == source for source, _ in pairs):  # on a network it has sent it before
-            part = say("hears of") if isinstance(model, NetworkModel) else say("sends")
-        part = say("receives") if any(node == target for _, target in pairs) else part
-        part = say("changes") if isinstance(model, RecordedRun) else part
-        said = model.describe(step.before, step.action, step.after)
-        rows.append((number + 1, part, said + _learnt(model, step, node)))
-    return rows
-
-
 def changes(model: Any, step: PassedStep) -> dict[str, dict[str, str]]:
     """The nodes of a recorded run that a step changes, and what is said of them then."""
     return model.changed(step.before, step.after) if isinstance(model, RecordedRun) else {}
-
-
-def _learnt(model: Any, step: PassedStep, node: str) -> str:
-    """What a step has changed in a node's own state, where the model has one for each."""
-    if own := changes(model, step).get(node):
-        return "".join(f" [{name} {said}]" for name, said in own.items())
-    names = model.names if isinstance(model, NodeModel) else ()
-    nodes = getattr(step.after, "nodes", ())
-    if node not in names or not isinstance(nodes, tuple) or len(nodes) != len(names):
-        return ""
-    was, now = (members(plain(s.nodes[names.index(node)])) for s in (step.before, step.after))
-    changed = (f"{name} {words(now[name])}" for name in now if now[name] != was.get(name))
-    return "".join(f" [{each}]" for each in changed)
 
 
 # -- the run as text -------------------------------------------------------------------------------
@@ -257,32 +217,3 @@ def shiviz(scene: Scene, numbers: Container[int]) -> str:
             if source != target:
                 event(target, number, flow.text, stamps[source, number])
     return "\n".join([*lines, ""])
-
-
-@checked
-def export_run(timeline: Timeline, form: str, *, node: str = "") -> str:
-    """Write the run that is shown, up to its end, as text for other tools.
-
-    ``itf``: its states, for Apalache and Quint. ``shiviz``: a log with vector clocks. ``mermaid``
-    and ``svg``: a sequence diagram. With a ``node`` they show only what that node has seen.
-    ``node``: the same as lines, with the node's part in each step.
-
-    Raises BadInput for another form, an unknown node, a missing node where one is needed, or a node
-    where the form has whole states.
-    """
-    if node and form == "itf":
-        raise BadInput("node", node, "no node with itf, because its states are those of all nodes")
-    scene = scene_at(timeline, timeline.path()[-1])
-    known = seen_by(scene, node) if node or form == "node" else []
-    numbers = [step - 1 for step, *_ in known] if node else range(len(scene.way()))
-    run = scene.model, scene.way(), numbers
-    forms: dict[str, Callable[[], str]] = {
-        "itf": lambda: itf_of(timeline),
-        "mermaid": lambda: mermaid(*run),
-        "node": lambda: "".join(f"{step:>5}  {part:<8}  {said}\n" for step, part, said in known),
-        "shiviz": lambda: shiviz(scene, numbers),
-        "svg": lambda: svg(*run),
-    }
-    if form not in forms:
-        raise BadInput("form", form, f"one of {', '.join(forms)}{nearest(form, [*forms])}")
-    return forms[form]()

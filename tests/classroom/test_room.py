@@ -107,6 +107,29 @@ def test_faults_are_for_the_projector() -> None:
     assert "election" not in possible or "tick" in kinds or kinds <= possible
 
 
+@pytest.mark.parametrize("source", MODELS)
+def test_buttons_are_words_and_the_verb_stands_beside_them(source: str) -> None:
+    """No button of a random run is a mere verb; what a label does not say, the step's words do."""
+    room, chance = Room(source), random.Random(3)
+    model: Any = room.player.model
+    for _ in range(STEPS):
+        acts = [(node, act) for node, known in room.known().items() for act in known.acts]
+        if not acts:
+            break
+        node, act = chance.choice(acts)
+        verb, label = model.verb(act), model.label(room.player.state, act)
+        seen = [*room.seen(node).walk()]
+        [at] = [i for i, part in enumerate(seen) if part.get("data-act") == mark(model, act)]
+        room.press(node, Press(mark(model, act)))
+        said = seen[at].text()
+        assert said != verb
+        if isinstance(act, DeliverMessage):
+            assert said.startswith(f"receive from {act.envelope.source}: ")
+        else:
+            assert said == (room.player.timeline.now.say if label == verb else label)
+            assert (seen[at + 1].tag, seen[at + 1].text()) == ("small", verb)
+
+
 def test_a_message_lies_in_one_inbox() -> None:
     """What A sends can be received by whom it is for, and by nobody else."""
     room = Room("discovery")

@@ -67,7 +67,9 @@ def test_bad_input_is_a_line_and_nothing_is_written(tmp_path: Path) -> None:
     out.write_text("mine")
     for words, about in (
         (("bootstrap", "pdf"), "form | 'pdf' | itf"),
-        (("bootstrap", "node", "--node", "Z"), "node | 'Z' | A, B"),
+        (("bootstrap", "node", "--node", "Z"), "--node | 'Z' | A, B"),
+        (("bootstrap", "node"), "--node | 'nothing' | A, B, C, X"),
+        (("bootstrap", "itf", "--node", "A"), "--node | 'A' | no node with itf"),
         ((str(spoiled), "itf"), "states[0].x | ['#sett'] | #set | line 1"),
         ((str(tmp_path / "none.json"), "itf"), "file | No such file"),
     ):

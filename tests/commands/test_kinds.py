@@ -12,7 +12,7 @@ from kit.engine.family import families
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps
-from kit.views.lanes import export_run
+from kit.views.runs import export_run
 from tests.commands.calling import bad, call, ring_of, written
 from tests.operators.samples import FOLDER
 

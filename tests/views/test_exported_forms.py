@@ -17,8 +17,10 @@ from kit.engine.recorded import RecordedRun
 from kit.engine.registry import build, entries
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.views.lanes import escaped, export_run, seen, seen_by
+from kit.views.default import rows_of as leaves
+from kit.views.lanes import escaped, seen
 from kit.views.panel import scene_at
+from kit.views.runs import export_run, own_states, seen_by
 from tests.engine.test_actors import ping_pong
 from tests.examples import share_of
 from tests.saying import like
@@ -72,9 +74,9 @@ MERMAID = """sequenceDiagram
     p1->>p2: 3. ball 1
 """
 NODE = """\
-    1  receives  B receives ball 0 from A and sends ball 0 to A.
+    1  receives  B receives ball 0 from A and sends ball 0 to A. [value: 1]
     2  hears of  A receives ball 0 from B and sends ball 1 to B.
-    3  receives  B receives ball 1 from A and sends ball 1 to A.
+    3  receives  B receives ball 1 from A and sends ball 1 to A. [value: 2]
 """
 
 
@@ -96,14 +98,25 @@ def test_what_a_node_has_seen_to_the_letter() -> None:
 
 
 def test_a_step_says_what_a_node_has_learnt() -> None:
-    """Behind what happened stand the fields of its own state that are others now."""
+    """Behind what happened stand the cells of its row that are others now."""
     timeline = Timeline(build("commit"))
     for _ in range(6):
         timeline.forward()
     [*_, last] = seen_by(scene_at(timeline, timeline.at), "A")
-    assert "[handles {" in last[2]
-    assert "stage: committed" in last[2]
-    assert "[up " not in last[2]
+    assert last[2].endswith(" [epoch: 1; entries: 1 r1; to replay: 1 of 1]")
+
+
+@pytest.mark.parametrize("name", entries())
+def test_what_a_node_has_learnt_are_words_of_its_table(name: str) -> None:
+    """No line shows how a state is built: neither a list in a list nor the name of a field."""
+    timeline = walked(name, 1)
+    scene = scene_at(timeline, timeline.tip)
+    states = own_states(scene.model, scene.state).values()
+    fields = {path for state in states for path, _ in leaves(state) if "." in path}
+    for node in seen(scene):
+        for _, _, said in seen_by(scene, node):
+            learnt = said.rpartition(" [")[2] if said.endswith("]") else ""
+            assert not fields & {cell.partition(":")[0] for cell in learnt.split("; ")}
 
 
 def test_a_drawing_has_a_lifeline_each_and_a_line_for_each_message() -> None:
@@ -222,12 +235,12 @@ def test_what_is_not_there_is_refused() -> None:
     for form, node, words in (
         ("svgg", "", "form | 'svgg' | itf, mermaid, node, shiviz, svg | nearest: svg"),
         ("node", "Z", "node | 'Z' | A, B"),
-        ("node", "", "node | '' | A, B"),
+        ("node", "", "node | 'nothing' | A, B"),
         ("mermaid", "Z", "node | 'Z' | A, B"),
     ):
         with pytest.raises(BadInput, match=like(words)):
             kit.export_run(timeline, form, node=node)
-    with pytest.raises(BadInput, match=like("node | 'A' | it has no lanes")):
+    with pytest.raises(BadInput, match=like("node | 'A' | has no lanes")):
         export_run(RecordedRun(ItfTrace(({"x": 1},), ("",))).read_through(), "node", node="A")
 
 
