@@ -33,12 +33,11 @@ def _models(given: Namespace) -> Answer:
 
 def _summaries(known: Iterable[Mapping[str, Any]]) -> Iterator[Part]:
     for each in known:
-        scenarios = (scenario.name for scenario in registry.entries()[each["name"]].scenarios)
         safeguards = (f"{safeguard['id']} {safeguard['name']}" for safeguard in each["safeguards"])
         yield f"{each['name']}: {each['title']}"
         yield Rows(
             [
-                ("scenarios", listed(scenarios, "none")),
+                ("scenarios", listed(each["scenarios"], "none")),
                 ("safeguards", listed(safeguards, "none")),
                 ("properties", listed(each["properties"])),
             ]
@@ -53,6 +52,7 @@ def _listed(entry: registry.Entry) -> dict[str, Any]:
         "name": entry.name,
         "title": entry.title,
         "parameters": plainly(entry.parameters()),
+        "scenarios": [scenario.name for scenario in entry.scenarios],
         "safeguards": [
             {"name": safeguard.name, "id": safeguard.id, "protects": list(safeguard.protects)}
             for safeguard in entry.safeguards

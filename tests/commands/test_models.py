@@ -26,7 +26,9 @@ def test_models_as_json() -> None:
     assert (answer.status, answer.err) == (0, "")
     assert [model["name"] for model in answer.json] == list(entries())
     for model in answer.json:
-        assert list(model) == ["name", "title", "parameters", "safeguards", "properties"]
+        assert list(model) == [
+            "name", "title", "parameters", "scenarios", "safeguards", "properties",
+        ]  # fmt: skip
         assert all(list(guard) == ["name", "id", "protects"] for guard in model["safeguards"])
         assert all(isinstance(name, str) for name in model["properties"])
     tcm = next(model for model in answer.json if model["name"] == "tcm")
@@ -38,12 +40,14 @@ def test_models_as_json() -> None:
 
 
 def test_models_in_words() -> None:
-    """The list names every model and every scenario, within the terminal's width."""
+    """The list names every model and every scenario, as JSON does, within the terminal's width."""
     out = call("models").out
+    scenarios = {model["name"]: model["scenarios"] for model in call("models", "--json").json}
     words = out.replace(",", " ").split()
     for entry in entries().values():
         assert f"{entry.name}: {entry.title}" in out
-        assert all(scenario.name in words for scenario in entry.scenarios)
+        assert scenarios[entry.name] == [scenario.name for scenario in entry.scenarios]
+        assert all(name in words for name in scenarios[entry.name])
     assert max(map(len, out.splitlines())) <= WIDTH
 
 
