@@ -89,18 +89,19 @@ def words() -> dict[str, Entry]:
     return {word: entry for part in parts().values() for word, entry in part.words.items()}
 
 
-def entry(word: str) -> tuple[str, Entry]:
+def entry(word: str, every: str = "kit.glossary()") -> tuple[str, Entry]:
     """A word as the glossary writes it, and its entry; capitals and other forms do not matter.
 
-    Raises BadInput for a word that is not there, with the words nearest to it.
+    Raises BadInput for a word that is not there, with the words nearest to it and what lists
+    ``every`` word.
     """
     sought = word.strip().casefold()
     for name, known in words().items():
         if re.fullmatch(_pattern(name, known), sought, re.IGNORECASE):
             return name, known
     names = {each.casefold(): each for each in words()}
-    near = [names[each] for each in get_close_matches(sought, names, cutoff=0.5)]
-    allowed = f"{', '.join(near) or 'a word of the glossary'} (kit.glossary() lists all)"
+    near = [names[each] for each in get_close_matches(sought, names)]
+    allowed = f"{', '.join(near) or 'a word of the glossary'} ({every} lists all)"
     raise BadInput("word", word, allowed)
 
 

@@ -67,7 +67,7 @@ class Explained(Struct, Shown, frozen=True):
         """What the picture shows, in words."""
         timeline = timeline_at(self.entry)
         if timeline is None:
-            return self.entry.picture
+            return f"images/{self.entry.picture}"
         name, step = self.entry.scene or ("", 0)
         text = timeline.moments[timeline.at].say
         return say("{name}, step {step}: {text}", name=name, step=step, text=text)

@@ -87,7 +87,8 @@ def test_a_drawing_is_shown_as_it_is() -> None:
     assert isinstance(drawn, Explained)
     assert 'alt="a drawing of token"' in drawn._repr_mimebundle_()["text/html"]
     assert drawn.still() is None
-    assert "ring.svg" in repr(drawn)
+    line = next(line for line in repr(drawn).splitlines() if line.startswith("Picture: "))
+    assert (ROOT / line.removeprefix("Picture: ")).is_file()
 
 
 def test_without_a_word_all_are_listed() -> None:
@@ -102,8 +103,9 @@ def test_a_word_that_is_not_there_is_told_with_near_ones() -> None:
     """One error: what was asked for, near words, and how to see all."""
     with pytest.raises(BadInput, match=r"word: got 'fense'; allowed: fence.*lists all"):
         glossary("fense")
-    with pytest.raises(BadInput, match=r"allowed: a word of the glossary"):
-        glossary("")
+    for stranger in ("", "nosuchword"):
+        with pytest.raises(BadInput, match=r"allowed: a word of the glossary"):
+            glossary(stranger)
     with pytest.raises(BadInput, match="word: got 7"):
         kit.glossary(7)
 
@@ -120,15 +122,21 @@ def test_the_nine_ways_in_which_a_node_is_not_there_have_four_answers(word: str)
 
 
 def test_the_command_line_answers_alike() -> None:
-    """The same words; as JSON with the notebook's file; an unknown word is bad input."""
+    """The same words; as JSON with the notebook's file; an unknown word is bad input.
+
+    All words as JSON are what each alone is, in the order of the text.
+    """
     assert call("glossary", "fence").out.startswith(f"fence\n  {words()['fence'].means}\n")
-    data = call("glossary", "read group", "--json").json
+    data = call("glossary", "read", "group", "--json").json
     assert data["word"] == "read group"
+    assert call("glossary", "read group", "--json").json == data
     assert (ROOT / "notebooks" / data["file"]).exists()
-    assert set(call("glossary", "--json").json) == set(words())
+    every = call("glossary", "--json").json
+    assert [one["word"] for one in every] == sorted(words(), key=str.casefold)
+    assert data in every
     status, out, err = call("glossary", "fense")
     assert (status, out, len(err.splitlines())) == (2, "", 1)
-    assert "fence" in err
+    assert "fence (python -m kit glossary lists all)" in err
 
 
 def test_a_model_speaks_the_words_of_its_family_and_of_those_it_builds_on() -> None:
