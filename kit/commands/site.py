@@ -1,6 +1,4 @@
-"""Serve the static pages that ``make site`` builds, on this machine only. Any other server will do.
-Or write one page as a file that needs no server.
-"""
+"""``site``: the static pages, served on this machine, or one of them as a file."""
 
 from __future__ import annotations
 
@@ -21,6 +19,10 @@ from kit.site.single import single_page
 
 BUILT = Path(__file__).resolve().parents[2] / "build" / "site"
 LOOPBACK, FIRST_PORT = "127.0.0.1", 8766
+ABOUT = """\
+Serve the static pages that `make site` builds, on this machine only. Any other server will do.
+Or write one page as a file that needs no server.
+"""
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -49,7 +51,7 @@ def site(argv: Sequence[str]) -> int:
 
     Raises BadInput for a folder without them, a port that is none, a story that is not there.
     """
-    parser = Parser(prog="python -m kit site", description=__doc__)
+    parser = Parser(prog="python -m kit site", description=ABOUT)
     parser.add_argument("folder", nargs="?", help="the folder with the pages (default: build/site)")
     parser.add_argument("--port", help=f"first port to try (default {FIRST_PORT})")
     parser.add_argument("--open", action="store_true", help="open the first page in a browser")

@@ -9,6 +9,8 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from kit.commands.answer import MOST_LINES, WIDTH, columns, fits, limited_columns
+from kit.commands.cli import ANSWERS, SESSIONS
+from kit.engine.family import families
 from tests.commands.calling import TEN, call, ring_of, written
 from tests.commands.drawing import clusters, keyspaces, operations
 from tests.examples import examples
@@ -16,6 +18,7 @@ from tests.saying import line_with
 
 ABC = [{"name": n, "tokens": [t]} for n, t in (("A", 100), ("B", 200), ("C", 300))]
 CEP = ("--edition", "documents")
+COMMANDS = (*ANSWERS, *(name for family in families() for name in family.commands), *SESSIONS)
 SIMPLE_2 = {"class": "SimpleStrategy", "replication_factor": 2}
 # A line each: the key words of a sentence, or a row of a table.
 JOIN = """\
@@ -172,9 +175,11 @@ def test_help() -> None:
     assert answer.out.isascii()
 
 
-@pytest.mark.parametrize("command", ["", "models", "show", "play", "check", "ring"])
-def test_help_of_the_others(command: str) -> None:
-    """Every command explains itself."""
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_of_every_command(command: str) -> None:
+    """Every command explains itself, within the terminal's width and without marks of a source."""
     answer = call(*command.split(), "--help")
     assert (answer.status, answer.err) == (0, "")
     assert answer.out.startswith(f"usage: python -m kit {command}".rstrip())
+    assert max(map(len, answer.out.splitlines())) <= WIDTH
+    assert "``" not in answer.out
