@@ -89,15 +89,12 @@ const PRESSED = "button,summary,input[type=checkbox]";
 
 // Nothing is heard before there is a first frame: until its pack is unpacked a page has no steps.
 export function listen(player) {
-  player.wire.then(() => hear(player));
-}
-
-function hear(player) {
-  const { root } = player;
   const heard = { click, input, change, focusin: focus, pointerover: point, pointerleave: point };
-  for (const name in heard)
-    root.addEventListener(name, ({ target }) => heard[name](player, target));
-  root.addEventListener("keydown", (event) => press(player, event));
+  heard.keydown = press;
+  const hear = (event) => heard[event.type](player, event.target, event);
+  player.wire.then(() => {
+    for (const name in heard) player.root.addEventListener(name, hear);
+  });
 }
 
 function click(player, target) {
@@ -171,8 +168,8 @@ function focus(player, target) {
     item.tabIndex = item === target ? 0 : -1;
 }
 
-function press(player, event) {
-  const { key, target, shiftKey } = event;
+function press(player, target, event) {
+  const { key, shiftKey } = event;
   const isLarge = player.root.hasAttribute("data-my-large");
   const name = (shiftKey && WITH_SHIFT[key]) || KEYS[key] || (isLarge && REMOTE[key]);
   if (player.hand?.key(key)) {
