@@ -24,6 +24,7 @@ DROPPED = "(the line is dropped; exit ends the drill)"
 ABOUT = """\
 Type an operator's commands against a simulated cluster; nothing runs on this machine. The end of
 the input, or exit, ends the drill, which is then graded by replay.
+Exits with 0 if the drill is passed, and 1 if it is not.
 """
 
 

@@ -41,6 +41,7 @@ WORDS = (
     Word("notebook", "NOTEBOOK", "a notebook (.ipynb); its cells are run", number="?"),
     Word("--all", "", "the whole course as one reader: reader.html and reader-key.html"),
     Word("--teacher", "", "also make a notebook with its folds open and its exercises answered"),
-    Word("--out", "FOLDER", "where to write both pages", "."),
+    Word("--out", "FOLDER", "where to write all of it (default: the current folder)", "."),
 )
-HANDOUT = Command("handout", _handout, words=WORDS, as_json=False)
+ABOUT = "A page to hand out for a notebook, and the page with its answers; or both for the course."
+HANDOUT = Command("handout", _handout, WORDS, ABOUT, as_json=False)

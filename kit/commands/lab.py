@@ -18,6 +18,7 @@ from kit.commands.parsing import Parser
 from kit.errors import BadInput, KitError, one_line
 from kit.lessons.course import lesson
 
+LESSON = "a lesson to open, by its current or former name (default: the first)"
 START = Path("notebooks/00-start-here.ipynb")
 FIRST_PORT = 8888
 PORTS_TRIED = 50
@@ -30,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     cannot be written.
     """
     parser = Parser(prog="python -m kit lab", description="Open JupyterLab on a notebook.")
-    parser.add_argument("lesson", nargs="?", help="a lesson to open, by its current or former name")
+    parser.add_argument("lesson", nargs="?", help=LESSON)
     parser.add_argument("--port", help=f"first port to try (default {FIRST_PORT})")
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
     options = parser.parse_args(argv)

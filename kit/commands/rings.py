@@ -74,4 +74,5 @@ def _tables(given: RingFile, rows_of: dict[str, list[Line]]) -> Iterator[Rows]:
         )
 
 
-RING = Command("ring", _ring, RING_WORDS)
+ABOUT = "Which nodes hold each range of a ring in which no operation is under way."
+RING = Command("ring", _ring, RING_WORDS, ABOUT)

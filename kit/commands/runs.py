@@ -67,8 +67,10 @@ OF_EXPORT = (
     Word("--node", "NODE", SEEN, default=""),
     Word("--out", "FILE", "write the run to a file instead"),
 )
-PLAY = Command("play", _play, words=(WHAT, HTML), as_json=False)
-EXPORT = Command("export", _export, words=(WHAT, *OF_EXPORT))
+PLAYED = "A run in words: each step, what it breaks, and the pictures at milestones."
+EXPORTED = "A run in a form that another tool reads, or what one node has seen of it."
+PLAY = Command("play", _play, (WHAT, HTML), PLAYED, as_json=False)
+EXPORT = Command("export", _export, (WHAT, *OF_EXPORT), EXPORTED)
 
 
 def opened(what: str) -> tuple[Timeline, tuple[str, ...]]:

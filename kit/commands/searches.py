@@ -162,8 +162,10 @@ def _signs_without(entry: registry.Entry) -> list[tuple[Property, list[str]]]:
 
 OWN = "a file with a model of your own (lock.py)"
 MODEL = Word("model", "MODEL", f"a model, one of its scenarios, or {OWN}")
-MODELS = Command("models", _models)
-SHOW = Command("show", _show, words=(MODEL,), as_json=False)
+LISTED = "Every model with its scenarios, safeguards and properties."
+MODELS = Command("models", _models, about=LISTED)
+SHOWN = "A model: its parameters, properties, safeguards, scenarios and diagrams."
+SHOW = Command("show", _show, (MODEL,), SHOWN, as_json=False)
 
 
 CLEAN, VIOLATED, BOUNDED, PARTLY = 0, 1, 2, 3
@@ -530,5 +532,15 @@ def _seeds(text: str) -> range:
     return seeds
 
 
-CHECK = Command("check", _check, words=(*CONFIGURATION, *OF_CHECK, TRACE))
-FUZZ = Command("fuzz", _fuzz, words=(*CONFIGURATION, *OF_FUZZ, TRACE))
+SEARCHED = "Search every state that a model can reach, for a run that breaks a promise."
+AFTER_CHECK = """\
+Exits with 0 if the search saw everything and nothing broke, 1 if something broke, 2 if it was
+bounded, or on bad input, and 3 if nothing broke but something of the model was not judged.
+"""
+WALKED = "Walk a model at random, once for each seed; a run that breaks a promise is made shorter."
+AFTER_FUZZ = """\
+Exits with 0 if nothing broke, 1 if something did, and 2 if it was interrupted before, or on bad
+input.
+"""
+CHECK = Command("check", _check, (*CONFIGURATION, *OF_CHECK, TRACE), SEARCHED, AFTER_CHECK)
+FUZZ = Command("fuzz", _fuzz, (*CONFIGURATION, *OF_FUZZ, TRACE), WALKED, AFTER_FUZZ)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from kit.commands.answer import MOST_LINES, WIDTH, columns, fits, limited_columns
 from kit.commands.cli import ANSWERS, SESSIONS
 from kit.engine.family import families
+from kit.protocols.tcm.commands import PLAN_OPTIONS
 from tests.commands.calling import TEN, call, ring_of, written
 from tests.commands.drawing import clusters, keyspaces, operations
 from tests.examples import examples
@@ -177,9 +178,20 @@ def test_help() -> None:
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_help_of_every_command(command: str) -> None:
-    """Every command explains itself, within the terminal's width and without marks of a source."""
+    """Every command says what it does, within a terminal's width and without marks of a source."""
     answer = call(*command.split(), "--help")
     assert (answer.status, answer.err) == (0, "")
     assert answer.out.startswith(f"usage: python -m kit {command}".rstrip())
     assert max(map(len, answer.out.splitlines())) <= WIDTH
     assert "``" not in answer.out
+    about = answer.out.split("\n\n")[1]
+    assert not about.startswith(("options", "positional arguments"))
+
+
+def test_the_help_of_plan_names_every_option() -> None:
+    """In its usage and in its list; those of an operation stand with the operations."""
+    usage, _, about = call("plan", "--help").out.partition("\n\n")
+    operations, _, options = about.partition("\noptions\n")
+    for name in PLAN_OPTIONS.keys() - {"--help"}:
+        assert name in options
+        assert name in usage or name in operations

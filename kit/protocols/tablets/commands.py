@@ -70,6 +70,9 @@ and why, and what would happen if you changed something.
   shard TOKEN    which nodes serve a token, on which shards, and where static sharding would put it
   why TABLE TABLET HOST:SHARD
                  why the next plan moves a tablet to that shard, or why it does not
+
+After --table only resize can be asked, or
+  tokens         the range of each tablet, how many are on a shard, and how large one is
 """
 AFTER = """\
 DUMP is what cqlsh writes for COPY system.tablets TO 'file' WITH HEADER = TRUE, or shows for
@@ -134,7 +137,7 @@ def _of_table(given: Namespace) -> Answer:
         case ["tokens"]:
             return Answer(table.tokens(), parts=_tokens(table))
     words = " ".join(given.words) or "nothing"
-    raise BadInput("words", words, "resize or tokens, after --table")
+    raise BadInput("ACTION", words, "resize or tokens, after --table")
 
 
 def _tokens(table: ImaginedTable) -> Iterator[Part]:
@@ -165,7 +168,7 @@ def _answer(given: Namespace) -> Answer:
     dump, *words = given.words
     action, *rest = words or ["show"]
     if action not in ACTIONS:
-        raise BadInput("words", action, one_of(action, list(ACTIONS)))
+        raise BadInput("ACTION", action, one_of(action, list(ACTIONS)))
     least, most, usage, answer = ACTIONS[action]
     if not least <= len(rest) <= most:
         raise BadInput(f"words after {action}", " ".join(rest) or "nothing", usage)

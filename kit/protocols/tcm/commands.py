@@ -39,8 +39,9 @@ Pair = tuple[tuple[str, ...], tuple[str, ...]]
 Cells = tuple[str, str, str]
 """A changed range as it is shown, with its two groups."""
 PLAN_HELP = """\
-usage: python -m kit plan RINGFILE OPERATION [--while OPERATION]... [--edition EDITION] [--force]
-                          [--with FILE]... [--keyspace KS={...}]... [--sizes FILE] [--json]
+usage: python -m kit plan RINGFILE OPERATION [--while OPERATION]... [--edition EDITION]
+                          [--barrier LEVEL] [--force] [--with FILE]... [--keyspace KS={...}]...
+                          [--sizes FILE] [--json]
 
 Rehearse an operation on a ring: every event it commits with the read and write tables after it,
 the ranges it locks, the data to copy, and which nodes must know each event before the next one.

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kit.protocols.tablets.commands import ACTIONS
 from tests.commands.calling import bad, call
 from tests.saying import says
 
@@ -163,7 +164,7 @@ def test_a_table_is_imagined() -> None:
     [
         ([], "DUMP | nothing | a dump of system.tablets"),
         (["nope"], "dump: got 'nope'; allowed: a readable file"),
-        ([DUMP, "drian"], "words | 'drian' | one of drain"),
+        ([DUMP, "drian"], "ACTION | 'drian' | one of drain"),
         ([DUMP, "drain"], "words after drain | nothing | HOST"),
         ([DUMP, "show", "more"], "words after show | 'more' | nothing more"),
         ([DUMP, "drain", "9"], "HOST | '9' | one of"),
@@ -179,7 +180,7 @@ def test_a_table_is_imagined() -> None:
         ([DUMP, "why", "t", "0", "00000001:0"], "table | 't' | a base table"),
         ([DUMP, "why", "shop.orders", "9", "00000001:0"], "tablet | 9 | 0 to 3"),
         ([DUMP, "--target", "5X"], "--target | '5X' | a size in bytes"),
-        (["--table", "count=8"], "words | 'nothing' | resize or tokens"),
+        (["--table", "count=8"], "ACTION | 'nothing' | resize or tokens"),
         (["--table", "count=8", "tokens", *TOPOLOGY], "--topology | nothing beside --table"),
         (["--table", "count=0", "tokens"], "--table count | '0' | a number from 1"),
         (["--table", "count", "tokens"], "--table | 'count' | NAME=NUMBER"),
@@ -216,3 +217,13 @@ def test_without_moves_it_is_said_who_is_down(up: int, tmp_path: Path) -> None:
     answer = call("tablets", DUMP, *TOPOLOGY, "--status", str(path), "balance").out
     assert answer.startswith("0 moves")
     assert "down, not excluded. Barriers wait for them, so moves stall." in answer
+
+
+@pytest.mark.parametrize("action", [*ACTIONS, "tokens"])
+def test_the_help_says_what_may_be_asked(action: str) -> None:
+    """A line for each; what is asked without a cluster, too, and answered there."""
+    assert re.search(rf"^  {action}\b", call("tablets", "--help").out, re.MULTILINE)
+    if action in ("resize", "tokens"):
+        assert call("tablets", "--table", "count=4,rf=3", action).status == 0
+    else:
+        assert says(bad("tablets", "--table", "count=4,rf=3", action), "ACTION | resize or tokens")
