@@ -23,7 +23,7 @@ _PLACES = {
     "export_html": "kit.views.export",
     "export_run": "kit.views.runs",
     "glossary": "kit.lessons.glossary",
-    "lesson": "kit.lessons.course",
+    "lesson": "kit.engine.course",
     "load_ipython_extension": "kit.widgets.magics",
     "read_itf": "kit.engine.recorded",
     "read_ring": "kit.operators.importers.ringfile",

@@ -21,9 +21,9 @@ from contextlib import chdir
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from kit.engine.course import COURSE, lesson
 from kit.engine.drill import drills
 from kit.errors import KitError
-from kit.lessons.course import COURSE, lesson
 from kit.site.drills import drill_page, listed_drills
 from kit.site.lessons import glossary_page, lesson_page
 from kit.site.pages import ARCHIVE, listed, sheet, start_page, story_page, style

@@ -7,8 +7,8 @@ from pathlib import Path
 from kit.commands.answer import Answer
 from kit.commands.lab import serving_root
 from kit.commands.parsing import Command, Word
+from kit.engine.course import COURSE
 from kit.errors import BadInput
-from kit.lessons.course import COURSE
 from kit.lessons.handouts import write_handout, write_reader
 from kit.lessons.teachers import write_teacher
 

@@ -15,8 +15,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from kit.commands.parsing import Parser
+from kit.engine.course import lesson
 from kit.errors import BadInput, KitError, one_line
-from kit.lessons.course import lesson
 
 LESSON = "a lesson to open, by its current or former name (default: the first)"
 START = Path("notebooks/00-start-here.ipynb")

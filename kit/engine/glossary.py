@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from kit.engine.course import COURSE
 from kit.engine.family import Family, families, model_places
 from kit.errors import BadInput
 
@@ -165,10 +166,10 @@ def lesson_name(path: Path) -> str:
     return path.stem.lstrip("0123456789-")
 
 
-def lesson_title(path: Path) -> str:
-    """A lesson as one speaks of it: ``11, when things fail halfway``."""
-    number = path.stem.partition("-")[0]
-    return f"{number}, {lesson_name(path).replace('-', ' ')}"
+def lesson_title(lesson: str) -> str:
+    """A lesson as one speaks of it: ``39, When things fail halfway``; empty: there is none."""
+    titles = (f"{each.number:02}, {each.title}" for each in COURSE if each.slug == lesson)
+    return next(titles, "")
 
 
 def glossary_anchor(word: str) -> str:

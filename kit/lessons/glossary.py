@@ -54,8 +54,8 @@ class Explained(Struct, Shown, frozen=True):
     @property
     def lesson(self) -> str:
         """Which lesson explains it; empty: none does."""
-        file = lesson_file(self.entry.lesson)
-        return say("Lesson {title}", title=lesson_title(file)) if file else ""
+        title = lesson_title(self.entry.lesson)
+        return say("Lesson {title}", title=title) if title else ""
 
     def still(self) -> Still | None:
         """The step of a story that shows it: the picture of the Player."""

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from kit.edge.arguments import checked
 from kit.edge.writing import write_whole
+from kit.engine.course import COURSE
 from kit.errors import BadInput
-from kit.lessons.course import COURSE
 from kit.lessons.progress import VARIABLE, names_in, solved
 
 POSSIBLE = "Points Possible"

@@ -20,8 +20,8 @@ from msgspec import Struct
 from kit.edge.reading import read_text
 from kit.edge.words import say
 from kit.edge.writing import check_place, write_whole
+from kit.engine.course import without_magics
 from kit.errors import BadInput, KitError
-from kit.lessons.course import without_magics
 from kit.lessons.exercises import Exercise, right_answers
 from kit.lessons.predictions import Prediction
 from kit.lessons.tasks import Task

@@ -13,9 +13,9 @@ import msgspec
 from kit.edge.reading import read_text
 from kit.edge.words import later, say
 from kit.edge.writing import write_whole
+from kit.engine.course import COURSE, TRACKS, Lesson
 from kit.engine.glossary import drawing_file
 from kit.errors import BadInput
-from kit.lessons.course import COURSE, TRACKS, Lesson
 from kit.views.fragment import escape
 from kit.views.static import OPENING, file_image
 

@@ -16,8 +16,8 @@ from msgspec import Struct
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
 from kit.edge.words import say
+from kit.engine.course import COURSE, Lesson, without_magics
 from kit.engine.drill import drills
-from kit.lessons.course import COURSE, Lesson, without_magics
 from kit.playing.stored import StoredRun, run_stored
 from kit.site.pages import page_of
 from kit.site.programs import Program, program_of

@@ -3,7 +3,7 @@
 from functools import cache
 
 from kit.edge.words import say
-from kit.engine.glossary import finder, lesson_file, lesson_title, words
+from kit.engine.glossary import finder, lesson_title, words
 from kit.views.fragment import PRESSED, Frag, Kid, h
 
 
@@ -35,7 +35,7 @@ def _button(word: str, text: str) -> Frag:
 def meaning(word: str) -> str:
     """What is said of a word: its meaning, its lesson, and how to see its picture."""
     entry = words()[word]
-    file = lesson_file(entry.lesson)
-    lesson = say("Lesson {title}.", title=lesson_title(file)) if file else ""
+    title = lesson_title(entry.lesson)
+    lesson = say("Lesson {title}.", title=title) if title else ""
     picture = say("Picture: {what}", what=f'kit.glossary("{word}")')
     return "\n".join(filter(None, [f"{word}: {entry.means.replace('`', '')}", lesson, picture]))

@@ -9,8 +9,8 @@ import nbformat
 import pytest
 
 import kit
+from kit.engine.course import COURSE, TRACKS, Lesson, lesson
 from kit.errors import BadInput
-from kit.lessons.course import COURSE, TRACKS, Lesson, lesson
 from tests.house.source import ROOT
 from tools import course
 

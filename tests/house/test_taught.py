@@ -14,8 +14,8 @@ from functools import cache
 import nbformat
 import pytest
 
+from kit.engine.course import COURSE, Lesson, lesson
 from kit.engine.glossary import Finder, words
-from kit.lessons.course import COURSE, Lesson, lesson
 from tests.house.source import ROOT
 from tools.linking import APART, LINKED, spoken
 

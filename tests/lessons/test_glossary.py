@@ -7,12 +7,14 @@ import re
 import pytest
 
 import kit
+from kit.engine.course import lesson
 from kit.engine.glossary import (
     drawing_file,
     entry,
     finder,
     lesson_file,
     lesson_name,
+    lesson_title,
     parts,
     words,
 )
@@ -50,6 +52,8 @@ def test_a_lesson_is_found_by_its_name_alone() -> None:
     """The number of a notebook may change; what ends like a name is not that lesson."""
     for path in (ROOT / "notebooks").glob("*.ipynb"):
         assert lesson_file(lesson_name(path)) == path
+        assert lesson_title(lesson_name(path)) == f"{path.stem[:2]}, {lesson(path.stem).title}"
+    assert lesson_title("") == lesson_title("epoch") == ""
     assert lesson_file("") is lesson_file("epoch") is lesson_file("by-epoch") is None
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from kit.engine.course import COURSE
 from kit.errors import BadInput
-from kit.lessons.course import COURSE
 from kit.lessons.grades import POSSIBLE, export_grades
 from kit.lessons.progress import VARIABLE, keep
 

@@ -11,8 +11,8 @@ import pytest
 
 from kit.commands import handout
 from kit.commands.cli import main
+from kit.engine.course import COURSE
 from kit.errors import BadInput, KitError
-from kit.lessons.course import COURSE
 from kit.lessons.handouts import handout_of, read_lesson, write_handout, write_reader
 from kit.lessons.tasks import task_named
 from kit.views.fragment import escape

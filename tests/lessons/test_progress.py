@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from kit import course
+from kit.engine.course import COURSE
 from kit.errors import BadInput
 from kit.lessons import exercise
-from kit.lessons.course import COURSE
 from kit.lessons.progress import VARIABLE, boxes, keep, solved
 from kit.views.fragment import escape
 from tests.house.source import ROOT

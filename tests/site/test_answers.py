@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from kit.engine import progress
+from kit.engine.course import COURSE, Lesson, without_magics
 from kit.lessons import exercises
 from kit.lessons import judge as judging
-from kit.lessons.course import COURSE, Lesson, without_magics
 from kit.lessons.progress import VARIABLE, solved
 from kit.site.answers import answered, judge
 from kit.site.lessons import read_lesson

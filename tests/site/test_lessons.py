@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from kit.engine.course import COURSE, Lesson, lesson
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.lessons.course import COURSE, Lesson, lesson
 from kit.lessons.hunting import hunt
 from kit.playing.stored import FIELD, run_stored, stored_run
 from kit.site.lessons import LessonPage, glossary_page, led, lesson_page, read_lesson

@@ -21,9 +21,9 @@ from playwright.sync_api import expect
 from kit.commands.site import LOOPBACK, server
 from kit.commands.site import site as site_command
 from kit.engine.check import check
+from kit.engine.course import COURSE
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
-from kit.lessons.course import COURSE
 from kit.playing.links import link_of, run_of
 from kit.site.worker import whole_story
 from tests.house.source import ROOT, python_files

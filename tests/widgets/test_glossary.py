@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from kit.engine.glossary import lesson_file, lesson_title, words
+from kit.engine.glossary import lesson_title, words
 from kit.views.export import export_html
 from kit.widgets import Player
 from tests.widgets.browsing import MakeDesk, serious, walked
@@ -21,9 +21,7 @@ WORD = ".kp-stage .kp-said .kp-word"
 def says_what_a_fence_is(page: Page) -> None:
     """By mouse and by key: meaning and lesson below the word, and spoken; Escape ends it."""
     note, word = page.locator(".kp-note"), page.locator(WORD, has_text="fence")
-    file = lesson_file(words()["fence"].lesson)
-    assert file
-    told = [words()["fence"].means, lesson_title(file), 'kit.glossary("fence")']
+    told = [words()["fence"].means, lesson_title(words()["fence"].lesson), 'kit.glossary("fence")']
     word.focus()
     for press in (lambda: page.keyboard.press("Enter"), word.click):
         press()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kit.lessons.course import without_magics
+from kit.engine.course import without_magics
 
 
 @pytest.mark.parametrize(
