@@ -371,9 +371,8 @@ class Raft(MachineModel):
     def reads_see_writes(self, s: MachineState) -> str | None:
         """A read sees every write that was answered before it began."""
         for stale in filter(_is_stale, s.answers):
-            seen = index_in(stale.outcome)
-            asked = self.wish(stale.request)
-            return f"the client that asked {asked} sees entries only up to index {seen}"
+            wish, seen = self.wish(stale.request), index_in(stale.outcome)
+            return f"the client that asked {wish} sees entries only up to index {seen}"
         return None
 
     @always("INV-PROGRESS", when=lambda m: m.detector)
