@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -16,9 +17,10 @@ from msgspec import Struct
 from kit.edge.words import say
 from kit.engine.actors import NetworkModel
 from kit.engine.network import DeliverMessage
-from kit.engine.timeline import LONGEST_RUN
-from kit.errors import BadInput, Refused
-from kit.playing.opening import Source
+from kit.engine.registry import entries
+from kit.engine.timeline import LONGEST_RUN, Timeline
+from kit.errors import BadInput, Refused, nearest
+from kit.playing.opening import Source, is_known, open_named
 from kit.playing.session import Line, Session
 from kit.views.actions import mark
 from kit.views.fragment import Frag, h
@@ -30,6 +32,23 @@ CODE = 8
 """Letters of a code: 23 to the power of 8, far more than can be tried during a lesson."""
 MOST_LINES = 40
 """Steps of its own that a node is shown, the last ones."""
+MOST_PLAYED = 60
+"""Steps of a story that are looked through for faults."""
+
+
+def played() -> tuple[str, ...]:
+    """The models that a class can play: those whose nodes send messages."""
+    known = entries().values()
+    networks = (e for e in known if isinstance(e.build, type) and issubclass(e.build, NetworkModel))
+    return tuple(entry.name for entry in networks)
+
+
+def _not_played(name: str) -> BadInput:
+    """The refusal of what was typed, with what can be played instead."""
+    models = played()
+    stories = [each.name for model in models for each in entries()[model].scenarios]
+    allowed = f"a model of nodes that send messages, or a scenario of one: {', '.join(models)}"
+    return BadInput("model", name, allowed + nearest(name, [*models, *stories]))
 
 
 # What a seat says.
@@ -67,33 +86,52 @@ Said: TypeAlias = Enter | Sit | Return | Press | Leave
 
 
 class Known(Struct, frozen=True):
-    """What a node knows and may do: its row of a table, its actions, its own steps so far."""
+    """What a node knows and may do: what it knows of itself, its actions, its own steps so far;
+    one that ``is_down`` does nothing, and hears nothing.
+    """
 
     row: Row
     acts: list[Any]
     did: list[str]
+    is_down: bool = False
 
 
 class Room:
     """A run that a class plays; ``code`` lets one in, ``key`` opens the projector.
 
-    ``source`` is what a Player takes. Raises BadInput for a model whose nodes are not on a network:
-    of others nobody can say what one node knows.
+    ``source`` is what a Player takes; parameters are ``given`` to one that is a name. Raises
+    BadInput for a model whose nodes are not on a network: of others nobody can say what one node
+    knows.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, given: Mapping[str, Any] | None = None) -> None:
         self.line = Line()
-        self.player = Session(source, self.line)
+        if isinstance(source, str) and not is_known(source):
+            raise _not_played(source)
+        named = open_named(source, given).timeline if given and isinstance(source, str) else source
+        self.player = Session(named, self.line)
         model = self.player.model
         if not isinstance(model, NetworkModel):
-            allowed = "a model of nodes that send messages, such as raft, paxos or gossip"
-            raise BadInput("model", model.name, allowed)
+            raise _not_played(source if isinstance(source, str) else model.name)
         self.names = model.names
         self.nodes = tuple(name for name in self.names if name not in model.shared)
         self.code = "".join(secrets.choice(LETTERS) for _ in range(CODE))
         self.key = secrets.token_urlsafe(24)
         self.tickets: dict[str, str] = {}
         self._worked_out: tuple[int, dict[str, Known]] = (-1, {})
+
+    def faults(self) -> tuple[str, ...]:
+        """The kinds of fault that can be caused while the story goes on, up to some steps."""
+        timeline = Timeline(self.player.model, self.player.timeline.script)
+        kinds = dict[str, None]()
+        for _ in range(MOST_PLAYED):
+            model = timeline.model
+            for action, refusal in model.options(timeline.state):
+                if refusal is None and model.kind(action) in model.faults:
+                    kinds[model.kind(action)] = None
+            if timeline.forward() is None:
+                break
+        return tuple(kinds)
 
     # -- seats -------------------------------------------------------------------------------------
 
@@ -154,13 +192,15 @@ class Room:
             (inbox if isinstance(action, DeliverMessage) else own).append(self._button(action))
         lines = [h("li", line) for line in known.did[-MOST_LINES:]]
         rows = [h("div", h("dt", name), h("dd", value)) for name, value in known.row.items()]
+        idle = say("You can do nothing now. Wait for a message.")
+        if known.is_down:
+            idle = say("Your node is down: it does nothing and hears nothing.")
         return h(
             "div",
             h("h2", say("You are node {node}", node=node)),
             _section(say("Your inbox"), inbox, say("No message has arrived.")),
-            _section(
-                say("What you can do"), own, say("You can do nothing now. Wait for a message.")
-            ),
+            h("p", h("b", say("Your node is down."))) if known.is_down and own else None,
+            _section(say("What you can do"), own, idle),
             h("h3", say("What you know")),
             h("dl", rows),
             _section(say("What you did and received, newest first"), lines[::-1], say("Nothing.")),
@@ -192,7 +232,10 @@ class Room:
             for step in timeline.passed(timeline.at):
                 said = model.describe(step.before, step.action, step.after)
                 did.get(model.actor_of(step.before, step.action), []).append(said)
-            known = {node: Known(rows[node], acts[node], did[node]) for node in self.nodes}
+            down = [
+                n for n in self.nodes if isinstance(model, NetworkModel) and model.is_down(state, n)
+            ]
+            known = {n: Known(rows[n], acts[n], did[n], n in down) for n in self.nodes}
             self._worked_out = timeline.at, known
         return self._worked_out[1]
 

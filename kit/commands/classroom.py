@@ -11,23 +11,28 @@ from kit.classroom.server import EVERYWHERE, LOOPBACK, serve
 from kit.commands.answer import put
 from kit.commands.lab import choose_port, port_number
 from kit.commands.parsing import Parser
+from kit.commands.searches import PARAMETER, parameters_given
 
 FIRST_PORT = 8765
 ABOUT = """\
 Open the first address on the projector. Everyone else opens the second one, types the code that
-the projector shows, and becomes a node: they see what that node knows, and do what it can do. You
-cause the faults. No names are asked for and nothing is stored. Ctrl-C ends the class.
+the projector shows, and becomes a node: they see what that node knows, and do what it can do.
+Faults are for you alone, on the projector's page: those that the parameters allow, such as
+-p crashes=1 -p drops=2 of raft. No names are asked for and nothing is stored. Ctrl-C ends the
+class.
 """
 
 
 def classroom(argv: Sequence[str]) -> int:
     """Serve a class until it is stopped; returns 0.
 
-    Raises BadInput for a model whose nodes send no messages, or a port that is none.
+    Raises BadInput for a model whose nodes send no messages, a parameter that it does not take, or
+    a port that is none.
     """
     parser = Parser(prog="python -m kit class", description=ABOUT)
     help_ = "a model or scenario of nodes that send messages (default: election)"
     parser.add_argument("source", metavar="NAME", nargs="?", default="election", help=help_)
+    parser.add(PARAMETER)
     parser.add_argument("--port", help=f"first port to try (default {FIRST_PORT})")
     parser.add_argument(
         "--lan",
@@ -36,11 +41,14 @@ def classroom(argv: Sequence[str]) -> int:
     )
     given = parser.parse_args(argv)
     port = choose_port(FIRST_PORT if given.port is None else port_number(given.port))
-    room = Room(given.source)
+    room = Room(given.source, parameters_given(given.parameter))
+    faults, name = room.faults(), room.player.model.name
     host = own_address() if given.lan else LOOPBACK
     seats = f"http://{host}:{port}/"
     put(f"projector (for you alone)  http://{LOOPBACK}:{port}/projector#{room.key}")
     put(f"everybody                  {seats}")
+    none = f"none with these parameters (python -m kit show {name} lists all)"
+    put(f"faults you can cause       {', '.join(faults) or none}")
     put("Ctrl-C ends the class")
     try:
         asyncio.run(serve(room, seats, port, EVERYWHERE if given.lan else LOOPBACK))

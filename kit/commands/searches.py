@@ -321,7 +321,7 @@ def _model(given: Namespace, otherwise: Mapping[str, Any], breaks: str = "") -> 
         needed = [each.breaking(breaks) for each in entry.safeguards if each.name in off]
         for case in needed or [dict(otherwise)]:
             parameters |= case
-    parameters.update(entry.former.parameters_today(_parameters(given.parameter)))
+    parameters.update(entry.former.parameters_today(parameters_given(given.parameter)))
     registry.convert(entry, parameters)
     return registry.build(entry.name, parameters, switched)
 
@@ -336,13 +336,14 @@ def _refinement(given: Namespace) -> Refinement:
     if given.off:
         raise BadInput("--off", given.off[0], "no safeguard switched off when --refines is given")
     parameters: dict[str, Any] = dict(scenario.parameters) if scenario else {}
-    parameters.update(entry.former.parameters_today(_parameters(given.parameter)))
+    parameters.update(entry.former.parameters_today(parameters_given(given.parameter)))
     if not parameters and scenario is None:
         parameters.update(entry.compared)
     return entry.refinement(registry.convert(entry, parameters))
 
 
-def _parameters(words: Sequence[str]) -> dict[str, Any]:
+def parameters_given(words: Sequence[str]) -> dict[str, Any]:
+    """The parameters of ``-p name=value`` words. Raises BadInput for one that has no such form."""
     given: dict[str, Any] = {}
     for text in words:
         field, equals, value = text.partition("=")
@@ -483,9 +484,10 @@ def _run(model: Model[Any, Any], actions: Actions) -> Rows:
 
 SET = "set a parameter, such as nodes=4 (repeatable)"
 SWITCH = "switch a safeguard off, by name or id; without -p, in a small configuration that needs it"
+PARAMETER = Word("-p --parameter", "NAME=VALUE", SET, several=True)
 CONFIGURATION = (
     MODEL,
-    Word("-p --parameter", "NAME=VALUE", SET, several=True),
+    PARAMETER,
     Word("--off", "SAFEGUARD", SWITCH, several=True),
 )
 TRACE = Word("--trace", "FILE", "write the failing run as a trace")

@@ -326,6 +326,10 @@ class NetworkModel(NodeModel[ActorState]):
         """The network is cut: {sides}."""
         return self._through(s, self.carrier.split(s.network, nodes))
 
+    def is_down(self, s: ActorState, node: str) -> bool:
+        """Whether a node has crashed or stopped: it takes no turn until it starts again."""
+        return False
+
     # -- words -------------------------------------------------------------------------------------
 
     def in_short(self, message: Any) -> str:

@@ -149,6 +149,10 @@ class MachineModel(NetworkModel):
         """The part of a node's state that is on disk; all of it, unless a model says less."""
         return state
 
+    def is_down(self, s: Any, node: str) -> bool:
+        """Whether a node has crashed and was not restarted."""
+        return bool(s.down >> self.index[node] & 1)
+
     def restarted(self, node: str, disk: Any) -> Any:
         """The state of a node that has this on its disk and knows nothing else."""
         return disk

@@ -1,11 +1,13 @@
 """What a Player can be opened on: a timeline, a model, a scenario, or a name."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from msgspec import Struct
 
 from kit.engine.model import Model
-from kit.engine.registry import Scenario, build, model_names, scenario_of
+from kit.engine.registry import Scenario, build, entry_of, model_names, scenario_of
 from kit.engine.scenario import files, open_script, parse, read
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
@@ -36,12 +38,17 @@ def open_source(source: Source) -> Opened:
     return open_named("bootstrap" if source is None else source)
 
 
-def open_named(name: str) -> Opened:
-    """Open a scenario or a model by name. Raises BadInput when there is neither."""
+def open_named(name: str, given: Mapping[str, Any] = MappingProxyType({})) -> Opened:
+    """Open a scenario or a model by name, with these parameters in place of its own.
+
+    Raises BadInput when there is neither, or for a parameter that it does not take.
+    """
     if name in model_names():
-        return Opened(Timeline(build(name)), name)
+        own = entry_of(name).former.parameters_today(given)
+        return Opened(Timeline(build(name, own)), name)
     entry, scenario = scenario_of(name)
-    model = build(entry.name, scenario.parameters, scenario.off)
+    own = {**scenario.parameters, **entry.former.parameters_today(given)}
+    model = build(entry.name, own, scenario.off)
     timeline, full = Timeline(model, scenario.script), f"{entry.name}/{scenario.name}"
     timeline.tell(scenario.title)
     if full in files():
@@ -49,6 +56,17 @@ def open_named(name: str) -> Opened:
         whole = open_script(script) if script.remarks else None
         timeline.tell(scenario.title, script.why, whole)
     return Opened(timeline, full)
+
+
+def is_known(name: str) -> bool:
+    """Whether a model or a scenario has this name."""
+    if name in model_names():
+        return True
+    try:
+        scenario_of(name)
+    except BadInput:
+        return False
+    return True
 
 
 def replayed(timeline: Timeline) -> Timeline:

@@ -357,6 +357,7 @@ def panel_of(
     still: bool = False,
     optional: bool = False,
     shown: Callable[[Scene], bool] | None = None,
+    own: bool = False,
 ) -> Panel:
     """Make a panel of its parts, one under the other; one with tables scrolls.
 
@@ -372,7 +373,7 @@ def panel_of(
         lines = (line for part in parts for line in part.words(scene))
         return "\n".join(line if line.startswith("* ") else f"  {line}" for line in lines)
 
-    return Panel(name, title, draw, wording, optional, still, shown, tab)
+    return Panel(name, title, draw, wording, optional, still, shown, tab, own=own)
 
 
 Badges: TypeAlias = Iterable[tuple[str, ...]]

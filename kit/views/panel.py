@@ -188,6 +188,8 @@ class Panel(Struct, frozen=True):
     ``still`` make up the picture that a notebook keeps without a kernel. ``shown`` tells whether
     there is anything. ``tab`` is a shorter title for a tab; one with ``gates`` draws them itself.
     ``legend`` says what the marks mean that a picture has now: it stands beside the title.
+    Of an ``own`` panel each row of a table says what the node that it is keyed by knows itself, and
+    nothing that only others know: a seat of a class shows its node that row.
     """
 
     name: str
@@ -200,6 +202,7 @@ class Panel(Struct, frozen=True):
     tab: str = ""
     gates: Callable[[Scene], Iterable[Any]] | None = None
     legend: Callable[[Scene], str] | None = None
+    own: bool = False
 
     def text(self, scene: Scene) -> str:
         """The panel in words: its own, or the lines of its picture."""

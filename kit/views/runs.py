@@ -23,28 +23,38 @@ Row = dict[str, str]
 
 
 def node_rows(scene: Scene, nodes: Collection[str]) -> dict[str, Row]:
-    """Of each node the row of the first table that has one, that which explains the picture first;
-    else its own state, if the model has one for each.
+    """Of each node its rows of the tables that are its own, and its state: where that is put into
+    words, or no table has a row. What all nodes know together is in none of them, unless a model
+    without a network has no such table: then its row of the first that has one counts.
     """
-    rows: dict[str, Row] = {}
-    for table in _tables(scene):
+    model, rows = scene.model, dict[str, Row]()
+    apart = isinstance(model, NetworkModel)  # its nodes know what they hear, and no more
+    for table in _tables(scene, own=apart):
         head, *body = (part for part in table.walk() if part.tag == "tr")
         for row in body:
             node = (row.key or "").partition(":")[2].partition(":")[0]
-            if node in nodes and node not in rows:
-                rows[node] = dict(zip(_cells(head), _cells(row), strict=False))
-        if len(rows) == len(nodes):
-            break
-    states = own_states(scene.model, scene.state)
-    return {node: dict(rows_of(states[node])) for node in nodes if node in states} | rows
+            if node in nodes and (apart or node not in rows):  # the first cell names the node
+                cells = zip(_cells(head)[1:], _cells(row)[1:], strict=False)
+                rows.setdefault(node, {}).update(cells)
+    states = model.readable(scene.state) if apart else own_states(model, scene.state)
+    for node in filter(states.__contains__, nodes):
+        if isinstance(states[node], str):
+            rows.setdefault(node, {})[say("state")] = states[node]
+        elif node not in rows:
+            rows[node] = dict(rows_of(states[node]))
+    return rows
 
 
-def _tables(scene: Scene) -> Iterator[Frag]:
+def _tables(scene: Scene, *, own: bool) -> Iterator[Frag]:
+    """The tables of panels; whose rows are a node's own, or that which explains the picture first.
+
+    A row of the picture, or of a state, is no node, but a field.
+    """
     views = for_model(scene.model)
-    others = (views.picture, STATE.name)  # of these tables a row is no node, but a field
-    panels = [panel for panel in views.panels if panel.name not in others]
+    panels = [panel for panel in views.panels if panel.name not in (views.picture, STATE.name)]
+    panels = [panel for panel in views.panels if panel.own] if own else panels
     for panel in sorted(panels, key=lambda panel: panel.name != views.table):
-        if is_shown(panel, scene):
+        if own or is_shown(panel, scene):
             yield from (part for part in panel.draw(scene).walk() if part.tag == "table")
 
 

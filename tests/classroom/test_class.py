@@ -23,6 +23,7 @@ def addresses() -> Iterator[tuple[str, str]]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         wall, seats = (process.stdout.readline().split()[-1] for _ in range(2))
+        assert "faults you can cause" in process.stdout.readline()
         assert "ends the class" in process.stdout.readline()
         yield wall, seats
         process.terminate()

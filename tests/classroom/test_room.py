@@ -7,12 +7,17 @@ from typing import Any
 
 import pytest
 
-from kit.classroom.room import Press, Room
+from kit.classroom.room import Press, Room, played
 from kit.engine.network import DeliverMessage
+from kit.engine.registry import build
 from kit.errors import BadInput, Refused
 from kit.views.actions import mark
+from kit.views.panel import Scene
+from kit.views.runs import node_rows
+from tests.house.source import ROOT
 
 STEPS = 30
+KNOWN = ("raft", "raft_groups", "discovery", "gossip", "paxos", "join", "removed-node-is-back")
 MODELS = ("raft", "raft_groups", "discovery/twelve", "gossip/both-sides", "paxos", "join")
 
 
@@ -83,6 +88,70 @@ def test_what_others_do_changes_nothing_that_a_node_knows(source: str) -> None:
     assert len(room.player.timeline.moments) > 5
 
 
+@pytest.mark.parametrize("source", KNOWN)
+def test_a_node_knows_its_own_state_and_nothing_else(source: str) -> None:
+    """Its rows are the same were all others still as they began, and say what its state holds."""
+    room, chance = Room(source), random.Random(3)
+    model: Any = room.player.model
+    start = room.player.state
+    for _ in range(STEPS):
+        state = room.player.state
+        rows = node_rows(Scene(model, state), room.nodes)
+        for node in room.nodes:
+            mine = {*model.shared, node}
+            pairs = zip(room.names, state.nodes, start.nodes, strict=True)
+            nodes = tuple(now if name in mine else then for name, now, then in pairs)
+            assert rows[node], node
+            alone = Scene(model, state.but(nodes=nodes))
+            assert node_rows(alone, room.nodes)[node] == rows[node], node
+        options = [action for action, refusal in model.options(state) if refusal is None]
+        if not options:
+            break
+        room.player.act(chance.choice(options))
+
+
+@pytest.mark.parametrize(
+    ("source", "node", "row"),
+    [
+        ("election", "A", ("state", "log: 1:-; committed up to 0")),
+        ("raft_groups/one-node-leads", "A", ("schema", "leader in term 1")),
+        ("raft_groups/one-node-leads", "A", ("data", "follower in term 0")),
+        ("join/join-handshake", "B", ("what it is doing", "handles the request of N1")),
+        ("join/removed-node-is-back", "B", ("what it is doing", "bans Z")),
+    ],
+)
+def test_a_seat_says_what_its_node_holds(source: str, node: str, row: tuple[str, str]) -> None:
+    """Within some steps of the story: a log with its commit index, each group, what it handles."""
+    room, seen = Room(source), list[tuple[str, str]]()
+    for _ in range(STEPS):
+        seen += room.known()[node].row
+        room.player.timeline.forward()
+    assert any(name == row[0] and row[1] in words for name, words in seen), seen
+
+
+def test_a_removed_node_does_not_know_it_before_it_hears_it() -> None:
+    """Its seat names no state that only group 0 holds."""
+    room = Room("join/removed-node-is-back")
+    assert room.known()["Z"].row == [("what it is doing", "is cut off")]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "node", "fault"),
+    [("raft", {"crashes": 1}, "A", "crash A"), ("join", {"down": ("B",)}, "B", "")],
+)
+def test_the_seat_of_a_node_that_is_down_says_so(
+    name: str, given: dict[str, Any], node: str, fault: str
+) -> None:
+    """It is down from the start, or once it has crashed."""
+    room = Room(build(name, given))
+    if fault:
+        assert "is down" not in room.seen(node).text()
+        option = room.player.model.find(room.player.state, fault)
+        assert option is not None
+        room.player.act(option[0])
+    assert "Your node is down" in room.seen(node).text()
+
+
 def test_a_node_does_only_what_its_buttons_do() -> None:
     """The mark of another node's action and nonsense change nothing."""
     room = Room("raft")
@@ -94,6 +163,37 @@ def test_a_node_does_only_what_its_buttons_do() -> None:
     assert len(room.player.timeline.moments) == 1
     room.press("A", Press(other))
     assert room.player.timeline.now.action == own
+
+
+def test_every_model_on_a_network_is_said_to_be_played() -> None:
+    """A refusal names what was typed and each model that serves; so does the teachers' guide."""
+    guide = (ROOT / "TEACHING.md").read_text("utf-8")
+    for typed in ("tcm", "bootstrap", "nosuch"):
+        with pytest.raises(BadInput, match=f"got '{typed}'.*: {', '.join(played())}"):
+            Room(typed)
+    assert ", ".join(f"`{name}`" for name in played()) in guide
+    with pytest.raises(BadInput, match="nearest: election"):
+        Room("elction")
+
+
+@pytest.mark.parametrize(
+    ("source", "given", "faults"),
+    [
+        ("election", {}, set()),
+        ("election", {"crashes": 1, "drops": 1}, {"crash", "drop"}),
+        ("discovery", {"losses": 1}, {"drop"}),
+        ("join/crash-and-wipe", {}, {"crash", "wipe"}),
+        ("removed-node-is-back", {}, {"wake"}),
+    ],
+)
+def test_a_room_says_which_faults_there_are(
+    source: str, given: dict[str, Any], faults: set[str]
+) -> None:
+    """Those of the parameters, given or a scenario's; the story stays the scenario's."""
+    room = Room(source, given)
+    assert set(room.faults()) == faults
+    assert room.player.timeline.script == Room(source).player.timeline.script
+    assert len(room.player.timeline.moments) == 1
 
 
 def test_faults_are_for_the_projector() -> None:

@@ -164,6 +164,7 @@ VIEWS = staged(
         ),
         still=True,
         tab="Versions",
+        own=True,
     ),
     panel_of(
         "schemas",

@@ -528,6 +528,7 @@ DISCOVERY_VIEWS = Views(
                 line=table_line,
             ),
             tab="Tables",
+            own=True,
         ),
         LAMPS,
     ),

@@ -128,6 +128,7 @@ VIEWS = staged(
         ),
         still=True,
         tab="Acceptors",
+        own=True,
     ),
     panel_of(
         "epochs",

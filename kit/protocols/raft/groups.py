@@ -30,7 +30,7 @@ from kit.protocols.raft import core
 from kit.protocols.raft.messages import Message
 from kit.protocols.raft.rules.configuration import Member
 from kit.protocols.raft.state import Leader, Options, Output, Server
-from kit.protocols.raft.words import data_text, said
+from kit.protocols.raft.words import data_text, said, server_text
 
 IDS = {
     "schema": "5c8e0a10-0000-1000-8000-00000000a001",
@@ -216,6 +216,12 @@ class RaftGroups(NetworkModel):
     def purpose_of(self, message: GroupMessage) -> str:
         """What the message within is for."""
         return super().purpose_of(message.message)
+
+    def readable(self, s: ActorState) -> dict[str, Any]:
+        """Each node's servers, a line for each group, then the network."""
+        nodes = ([server_text(each) for each in of] for of in s.nodes)
+        lines = (dict(zip(IDS, texts, strict=True)) for texts in nodes)
+        return super().readable(s) | dict(zip(self.names, lines, strict=True))
 
     def in_short(self, message: GroupMessage) -> str:
         """Whose message it is, and what it says in short."""

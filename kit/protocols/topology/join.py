@@ -203,6 +203,12 @@ class Join(NetworkModel):
                 return check.reason
         return ""
 
+    def is_down(self, s: ActorState, node: str) -> bool:
+        """Whether a member is down, or the joiner has stopped."""
+        state = s.nodes[self.index[node]]
+        is_stopped = isinstance(state, JoinerState) and state.status == "stopped"
+        return is_stopped or (isinstance(state, MemberState) and not state.up)
+
     def runs_group0(self, state: JoinerState) -> bool:
         """Whether the joiner's group 0 server runs: once it was told to wait (S-37, too)."""
         early = () if self.join_message_order else ("asking", "requesting")

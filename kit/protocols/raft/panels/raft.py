@@ -152,6 +152,7 @@ VIEWS = staged(
             of="n:{0.name}",
         ),
         tab="Terms",
+        own=True,
     ),
     *TABS,
     MESSAGES,

@@ -50,7 +50,7 @@ def processes(m: Join, s: ActorState) -> tuple[tuple[str, str], ...]:
     named.append((handshake.JOINER, "; ".join(filter(None, doing))))
     if zombie is not None:
         awake = "has sent its old write" if zombie.awake else "is cut off"
-        named.append((handshake.REMOVED, f"removed; {'knows it' if zombie.banned else awake}"))
+        named.append((handshake.REMOVED, "knows that it was removed" if zombie.banned else awake))
     return tuple(named)
 
 
@@ -277,6 +277,7 @@ VIEWS = Views(
             ),
             Note(_tried, "tried"),
             tab="Nodes",
+            own=True,
         ),
         panel_of(
             "checks",
