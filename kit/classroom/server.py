@@ -191,9 +191,8 @@ class SeatLine(Line):
         """Hear what the page says. A refusal is told; what has no form ends the connection."""
         if not self.bucket.take():
             self.too_many += 1
-            if self.too_many > PATIENCE:
-                self.close(1008)
-            return self.say(wrong=say("Too fast: wait a moment."))
+            self.say(wrong=say("Too fast: wait a moment."))
+            return self.close(1008) if self.too_many > PATIENCE else None
         if len(message) > LARGEST:
             return self.close(1009)
         try:
@@ -239,8 +238,10 @@ class SeatLine(Line):
             self.show()
             return
         self.wrong += 1
-        self.say(wrong=say("That is not the code. Look at the projector."))
-        if self.wrong >= MOST_WRONG:
+        is_last = self.wrong >= MOST_WRONG
+        again = say("That was not the code {n} times. Look at the projector.", n=self.wrong)
+        self.say(wrong=again if is_last else say("That is not the code. Look at the projector."))
+        if is_last:
             self.close(1008)
 
     def show(self) -> None:
@@ -254,6 +255,14 @@ class SeatLine(Line):
             self.say(html=room.seen(self.node).html(), step=step, show="node")
         elif self.is_in:
             self.say(nodes=nodes_of(room).html(), show="nodes")
+
+
+def not_the_key() -> str:
+    """What the projector's page says to whom the room does not know."""
+    return say(
+        "This address does not have the key of this class. Open the projector's address that the "
+        "terminal has printed, with all that follows the #."
+    )
 
 
 class WallLine(Line):
@@ -285,6 +294,7 @@ class WallLine(Line):
 
     def _unlock(self, said: Wall | None) -> None:
         if said is None or not self.hall.room.opens(said.key):
+            self.tell(as_message({"wrong": not_the_key()}))
             return self.close(1008)
         self.is_open = True
         self.hall.walls.add(self)
@@ -309,6 +319,8 @@ def application(hall: Hall) -> Application:
             page("/player.css", "text/css", widget_style),
             page("/room.css", "text/css", room_style),
             page("/linked.js", script, lambda: raw_module("linked")),
+            page("/alone.js", script, lambda: raw_module("alone")),
+            page("/line.js", script, lambda: sheet("line.js")),
             page("/seat.js", script, lambda: sheet("seat.js")),
             page("/projector.js", script, lambda: sheet("projector.js")),
             ("/seat", SeatLine, {"hall": hall}),

@@ -120,3 +120,99 @@ def test_the_wall_drives_the_player(browser: Browser, addresses: tuple[str, str]
     finally:
         wall.close()
         phone.close()
+
+
+LINES = """window.lines = [];
+window.WebSocket = class extends WebSocket {
+  constructor(...given) {
+    super(...given);
+    window.lines.push(this);
+    this.addEventListener("open", () => {
+      document.documentElement.dataset.opened = window.lines.length;
+    });
+  }
+};"""
+FOCUS = "document.activeElement.tagName"
+
+
+def test_a_seat_says_what_went_wrong_and_keeps_the_focus(
+    browser: Browser, addresses: tuple[str, str]
+) -> None:
+    """A wrong code is told until another one is tried; five end the line, and it begins anew. The
+    focus goes along: from the code to the nodes, to the node, and stays there after an action.
+    """
+    wall_address, address = addresses
+    wall, phone = browser.new_page(), browser.new_page(viewport=PHONE)
+    try:
+        wall.goto(wall_address)
+        code = wall.locator("#head b").inner_text(timeout=SLOW)
+        phone.add_init_script(LINES)
+        phone.goto(address)
+        for number in range(1, 6):
+            phone.fill("#code", "AAAA AAAA")
+            phone.press("#code", "Enter")
+            words = "not the code. Look" if number < 5 else "not the code 5 times"
+            expect(phone.locator("#wrong")).to_contain_text(words)
+        expect(phone.locator("html[data-opened='2']")).to_have_count(1, timeout=SLOW)
+        expect(phone.locator("#wrong")).to_contain_text("not the code 5 times")
+        phone.fill("#code", code)
+        phone.press("#code", "Enter")
+        expect(phone.locator("#nodes h2")).to_be_focused()
+        expect(phone.locator("#wrong")).to_have_text("")
+        phone.keyboard.press("Tab")
+        phone.keyboard.press("Enter")
+        expect(phone.locator("#seen h2")).to_be_focused()
+        wall.click(".kp-next")  # something arrives
+        expect(phone.locator("#seen[data-step='1']")).to_be_visible(timeout=SLOW)
+        while not phone.locator("#seen button").count():
+            wall.click(".kp-next")
+        phone.locator("#seen button").first.focus()
+        phone.keyboard.press("Enter")
+        expect(phone.locator("#seen")).to_contain_text("A receives")
+        assert phone.evaluate(FOCUS) in ("H2", "BUTTON")
+    finally:
+        wall.close()
+        phone.close()
+
+
+def test_the_wall_has_keys_comes_back_and_keeps_its_head(
+    browser: Browser, addresses: tuple[str, str]
+) -> None:
+    """Keys work before anything was pressed; a line that is cut is tried again; what the room says
+    stays there in large type; another key is told what it is.
+    """
+    wall_address, address = addresses
+    wall, phone = browser.new_page(), browser.new_page(viewport=PHONE)
+    try:
+        wall.add_init_script(LINES)
+        wall.goto(wall_address)
+        code = wall.locator("#head b").inner_text(timeout=SLOW)
+        sit(phone, address, code, "A")
+        expect(wall.locator(".kp-next")).to_be_visible(timeout=SLOW)
+        wall.keyboard.press("ArrowRight")
+        expect(wall.locator(".kp-where")).to_have_text("1 / 1", timeout=SLOW)
+        wall.evaluate("lines[0].close()")
+        expect(wall.locator("#wrong")).to_contain_text("trying again")
+        expect(wall.locator("#wrong")).to_have_text("", timeout=SLOW)
+        wall.keyboard.press("ArrowRight")
+        expect(wall.locator(".kp-where")).to_have_text("2 / 2", timeout=SLOW)
+        wall.keyboard.press("p")
+        expect(wall.locator("[data-screen]:fullscreen")).to_have_count(1)
+        for part in ("#head b", "#head button", ".kp-next", ".kp-modes"):
+            box = wall.locator(part).first.bounding_box()
+            assert box is not None
+            x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+            size = wall.viewport_size
+            assert size is not None
+            assert y < size["height"]
+            seen = f"document.elementFromPoint({x}, {y})?.closest('{part}') !== null"
+            assert wall.evaluate(seen), part
+        wall.locator("#head button").focus()
+        wall.keyboard.press("Enter")
+        expect(phone.locator("#nodes")).to_be_visible()
+        expect(wall.locator("#head ul")).to_be_focused()
+        phone.goto(f"{address}projector#guessed")
+        expect(phone.locator("#wrong")).to_contain_text("does not have the key")
+    finally:
+        wall.close()
+        phone.close()

@@ -169,9 +169,11 @@ def test_codes_are_not_tried_for_long() -> None:
 
     async def test(hall: Hall, place: str) -> None:
         one = await guest(place)
-        for _ in range(MOST_WRONG):
+        for _ in range(MOST_WRONG - 1):
             await one.say(say="enter", code="AAAA AAAA")
-            assert "not the code" in await one.until("wrong")
+            assert "not the code. Look" in await one.until("wrong")
+        await one.say(say="enter", code="AAAA AAAA")
+        assert f"not the code {MOST_WRONG} times" in await one.until("wrong")
         assert await one.cut() == 1008
 
     served(test)
@@ -242,6 +244,7 @@ def test_the_wall_is_for_who_has_the_key() -> None:
         for said in ({"key": "guessed"}, {"message": "act", "control": "step", "at": 0, "have": 0}):
             wall = await guest(place, "wall")
             await wall.say(**said)
+            assert "does not have the key" in (await wall.hear())["wrong"]
             assert await wall.hear() is None
             assert wall.line.close_code == 1008
 
@@ -258,6 +261,8 @@ def test_no_page_tells_the_code_or_the_key() -> None:
             "projector",
             "seat.js",
             "projector.js",
+            "line.js",
+            "alone.js",
             "player.js",
             "player.css",
             "room.css",

@@ -1,29 +1,35 @@
 // The page on the wall: the Player of the notebook, on a line of its own to the room.
 
+import { hearKeys } from "./alone.js";
+import { connect, replace, tell } from "./line.js";
 import { linked } from "./linked.js";
 import widget from "./player.js";
 
 const part = (id) => document.getElementById(id);
 const traits = { ...document.body.dataset, live: true, plays: false, steps: 0, story: false };
 traits.shell = part("player").innerHTML;
-const { model, hear } = linked(traits, (content) => line.send(JSON.stringify(content)));
+const { model, hear } = linked(traits, (content) => line.say(content));
 
-const line = new WebSocket(new URL("wall", location.href.replace(/^http/, "ws")));
-line.binaryType = "arraybuffer";
-line.onopen = () => line.send(JSON.stringify({ key: location.hash.slice(1) }));
-line.onclose = () => (part("wrong").textContent = document.body.dataset.cut);
-line.onmessage = ({ data }) => {
+const opened = () => line.say({ key: location.hash.slice(1) });
+const line = connect("wall", { opened, hear: heard, once: true });
+
+function heard(data) {
   if (data instanceof ArrayBuffer) {
     const isFirst = !traits.pack;
     hear(new DataView(data));
-    if (isFirst) widget.render({ model, el: part("player") });
+    if (isFirst) {
+      widget.render({ model, el: part("player") });
+      hearKeys({ root: part("player").querySelector(".kp") });
+    }
     return;
   }
   const told = JSON.parse(data);
-  if ("head" in told) part("head").innerHTML = told.head;
+  if ("wrong" in told) tell(told.wrong);
+  else if ("head" in told) replace(part("head"), told.head);
   else hear(told);
-};
+}
+
 document.addEventListener("click", ({ target }) => {
   const node = target.closest("#head button")?.dataset.node;
-  if (node) line.send(JSON.stringify({ free: node }));
+  if (node) line.say({ free: node });
 });

@@ -1,45 +1,53 @@
 // The page of a seat: it says what was typed and pressed, and shows what its node may see.
 // All HTML comes from the kit's escaping builder.
 
+import { connect, focusOn, replace, tell } from "./line.js";
+
 const part = (id) => document.getElementById(id);
 const TICKET = "ticket"; // by which one comes back to the seat
-const LATER = 2000; // milliseconds until a line that was cut is tried again
-let line, code, step;
+let typed, code, step; // only a code that was right is said again
+let section = "door";
 
-function connect() {
-  line = new WebSocket(new URL("seat", location.href.replace(/^http/, "ws")));
-  line.onopen = () => {
-    tell("");
-    const ticket = sessionStorage.getItem(TICKET);
-    if (ticket) say({ say: "return", ticket });
-    else if (code) say({ say: "enter", code });
-  };
-  line.onmessage = ({ data }) => hear(JSON.parse(data));
-  line.onclose = () => {
-    tell(document.body.dataset.cut);
-    setTimeout(connect, LATER);
-  };
+const line = connect("seat", { opened, hear: (data) => hear(JSON.parse(data)) });
+
+function opened() {
+  const ticket = sessionStorage.getItem(TICKET);
+  if (ticket) line.say({ say: "return", ticket });
+  else if (code) line.say({ say: "enter", code });
 }
 
+// What was wrong is told until something else is tried, or another section is shown.
 function say(message) {
-  if (line.readyState === WebSocket.OPEN) line.send(JSON.stringify(message));
+  tell("");
+  line.say(message);
 }
 
 function hear(told) {
-  if ("wrong" in told) tell(told.wrong);
   if ("ticket" in told) sessionStorage.setItem(TICKET, told.ticket);
   if ("out" in told) sessionStorage.removeItem(TICKET);
-  if ("nodes" in told) put("nodes", told.nodes);
+  if ("nodes" in told) {
+    code = typed ?? code;
+    put("nodes", told.nodes);
+  }
   if ("html" in told) {
     step = told.step;
     put("seen", told.html);
-    tell("");
   }
-  if ("show" in told) for (const id of ["door", "nodes", "node"]) part(id).hidden = id !== told.show;
+  if ("show" in told) turnTo(told.show);
+  if ("wrong" in told) tell(told.wrong);
+}
+
+function turnTo(name) {
+  if (name === section) return;
+  const had = part(section).contains(document.activeElement);
+  section = name;
+  for (const id of ["door", "nodes", "node"]) part(id).hidden = id !== name;
+  tell("");
+  if (had) focusOn(part(name).querySelector("input,h2"));
 }
 
 // What is the same stays as it is, and nothing moves below a finger: what came meanwhile is shown
-// once it is lifted. Where the focus was is where it stays.
+// once it is lifted.
 const shown = {};
 const waiting = new Map();
 let isDown = false;
@@ -53,10 +61,7 @@ function paint() {
   for (const [id, html] of waiting) {
     if (shown[id] === html) continue;
     shown[id] = html;
-    const { act, node } = document.activeElement?.dataset ?? {};
-    part(id).innerHTML = html;
-    const same = act ? `[data-act="${act}"]` : node && `[data-node="${CSS.escape(node)}"]`;
-    if (same) part(id).querySelector(same)?.focus();
+    replace(part(id), html);
   }
   waiting.clear();
   part("seen").dataset.step = step;
@@ -69,14 +74,10 @@ for (const end of ["pointerup", "pointercancel"])
     setTimeout(paint); // after the click
   });
 
-function tell(words) {
-  if (part("wrong").textContent !== words) part("wrong").textContent = words;
-}
-
 part("door").addEventListener("submit", (event) => {
   event.preventDefault();
-  code = part("code").value;
-  say({ say: "enter", code });
+  typed = part("code").value;
+  say({ say: "enter", code: typed });
 });
 document.addEventListener("click", ({ target }) => {
   const button = target.closest("button");
@@ -84,4 +85,3 @@ document.addEventListener("click", ({ target }) => {
   if (button?.dataset.act) say({ say: "press", act: button.dataset.act });
   if (button?.id === "leave") say({ say: "leave" });
 });
-connect();

@@ -171,7 +171,8 @@ function focus(player, target) {
 function press(player, target, event) {
   const { key, shiftKey } = event;
   const isLarge = player.root.hasAttribute("data-my-large");
-  const name = (shiftKey && WITH_SHIFT[key]) || KEYS[key] || (isLarge && REMOTE[key]);
+  const isRemote = isLarge || target === player.range; // a slider would take it the other way round
+  const name = (shiftKey && WITH_SHIFT[key]) || KEYS[key] || (isRemote && REMOTE[key]);
   if (player.hand?.key(key)) {
     event.preventDefault();
     event.stopPropagation();
