@@ -9,7 +9,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
@@ -21,6 +21,7 @@ from kit.edge.reading import read_text
 from kit.edge.words import say
 from kit.edge.writing import check_place, write_whole
 from kit.engine.course import without_magics
+from kit.engine.glossary import entry, glossary_anchor, words
 from kit.errors import BadInput, KitError
 from kit.lessons.exercises import Exercise, right_answers
 from kit.lessons.predictions import Prediction
@@ -30,17 +31,12 @@ from kit.views.static import bundle_of
 
 LARGEST = 1 << 26  # bytes
 EXERCISE_CHECK = ").check("
-MOST_WORDS = 3  # of a term
-LEAST_LISTED = 5  # numbered items that begin with a word: a list of words
-EMPHASIS = frozenset(
-    "again all before both every first if new not old one original same two until whole older "
-    "reads writes replicas shortest at in still try neighbouring".split()
-)
-"""With what bold letters begin in the notebooks where they stress something and explain no word."""
-HEADINGS = ("What you will learn", "What you will learn here", "Time", "Before", "You need")
-_BOLD = re.compile(r"\*\*([^*]+?)\*\*")
-_ITEM = re.compile(r" (?=\d+\. \*\*|- \*\*)")
+OWN_WORDS = "**Words.**"
+"""How the paragraph begins in which a lesson explains its words; they are in italics there."""
+_TERM = re.compile(r"\[[^\]]*\]\([^)#]*glossary\.md#([^)]+)\)|(?<!\*)\*([^*[]+)\*(?!\*)")
+_FIRST = re.compile(r"(?<=[.!?])\s+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`(*])")
+_HEADING = re.compile(r"^##+ (.+?)\s*$", re.MULTILINE)
 _MARKS = re.compile(r"\*+|`|\[([^\]]*)\]\([^)]*\)")
 
 
@@ -106,44 +102,34 @@ def _behind(heading: str, paragraphs: list[str]) -> str:
 
 
 def _words(paragraphs: list[str]) -> Iterator[Word]:
-    """The words of the paragraph or the list that explains them; else those in bold letters."""
-    own = next((text for text in paragraphs if text.startswith("**Words.**")), None)
-    known = set()
-    if own is not None:
-        for sentence in _SENTENCE.split(own.removeprefix("**Words.**").strip()):
-            for term in re.findall(r"\*([^*]+)\*", sentence):
-                yield Word(term, plain(sentence))
-        return
-    items = [item for text in paragraphs for item in _ITEM.split(text)]
-    listed = [item for item in items if re.match(r"\d+\. \*\*", item)]
-    for item in listed if len(listed) >= LEAST_LISTED else items:
-        words = _explained(item) if len(listed) < LEAST_LISTED else [_of_the_list(item)]
-        for word in words:
-            if word.term.lower() not in known:
-                known.add(word.term.lower())
-                yield word
-
-
-def _of_the_list(item: str) -> Word:
-    """The word of an item of a numbered list, and the first sentence behind it."""
-    _, term, rest = item.split("**", 2)
-    bare = term.rstrip(".")
-    behind = rest.strip() if bare != term else term + rest
-    return Word(bare, plain(_SENTENCE.split(behind)[0]))
-
-
-def _explained(item: str) -> Iterator[Word]:
-    """The words in bold letters of a paragraph or of an item of a list.
-
-    One with a full stop is a heading, and what stands behind it explains it.
+    """The words that a lesson explains, each once: those of its paragraph of words, and those that
+    it links to the glossary, in the order in which they come. Each has the first sentence of the
+    glossary; what that does not know, the lesson's own.
     """
-    for sentence in _SENTENCE.split(item):
-        for term in _BOLD.findall(sentence):
-            bare = term.rstrip(".:")
-            short = len(bare.split()) <= MOST_WORDS and any(letter.isalpha() for letter in bare)
-            if short and bare not in HEADINGS and bare.lower().split()[0] not in EMPHASIS:
-                said = sentence if bare == term else sentence.partition(f"**{term}**")[2]
-                yield Word(bare, plain(said.removeprefix("- ").strip()))
+    known = {glossary_anchor(word): word for word in words()}
+    done = set[str]()
+    for text in paragraphs:
+        own = text.startswith(OWN_WORDS)
+        for sentence in _SENTENCE.split(text.removeprefix(OWN_WORDS).strip()):
+            unknown = list[str]()
+            for anchor, term in _TERM.findall(sentence):
+                word = known.get(anchor, "") if anchor else _in_glossary(plain(term)) if own else ""
+                if word and word not in done:
+                    done.add(word)
+                    yield Word(word, plain(_FIRST.split(words()[word].means)[0]))
+                elif word is None:
+                    unknown.append(plain(term))
+            if unknown and not done.issuperset(unknown):
+                done.update(unknown)
+                yield Word(", ".join(unknown), plain(sentence))
+
+
+def _in_glossary(term: str) -> str | None:
+    """How the glossary writes a term; None: it does not have it."""
+    try:
+        return entry(term)[0]
+    except BadInput:
+        return None
 
 
 def plain(text: str) -> str:
@@ -216,7 +202,6 @@ def _run(source: str, names: dict[str, Any]) -> Any:
     return eval(compile(ast.Expression(last.value), "<cell>", "eval"), names)
 
 
-MOST_LISTED = 12
 PAGE, IMAGE, ITEM = 4_400, 1_400, 20
 """Letters that fill a page in the largest type; for how many a picture counts, and an item."""
 TYPE = (5.6, 9.6)
@@ -242,10 +227,14 @@ Picture: TypeAlias = tuple[str, str]
 
 
 class Handout(Struct, frozen=True):
-    """What goes on the two pages: a notebook's words, questions, exercises and one picture."""
+    """What goes on the two pages: a notebook's words, questions, exercises and one picture.
+
+    ``sections`` gives the text of a question the heading under which its state is shown.
+    """
 
     lesson: LessonText
     questions: tuple[Prediction, ...]
+    sections: Mapping[str, str]
     exercises: tuple[Task, ...]
     picture: Picture | None
 
@@ -259,12 +248,15 @@ def handout_of(notebook: str | Path) -> Handout:
     path = Path(notebook)
     lesson = read_lesson(path)
     questions: dict[str, Prediction] = {}
+    sections: dict[str, str] = {}
+    headings = [*_headings(lesson)]
     exercises: dict[str, Task] = {}
     first: tuple[Picture, ...] = ()
     last: tuple[Picture, ...] = ()
     for number, value in shown_by(lesson, path.resolve().parent):
         if isinstance(value, Prediction):
             questions.setdefault(value.text, value)
+            sections.setdefault(value.text, headings[number - 1])
         elif isinstance(value, Exercise):
             exercises.setdefault(value.task.name, value.task)
         else:
@@ -275,10 +267,21 @@ def handout_of(notebook: str | Path) -> Handout:
     return Handout(
         lesson,
         tuple(questions.values()),
+        sections,
         tuple(exercises.values()),
         # One that comes behind a question may be its answer; the last one is of another moment.
         max(first or last, key=lambda picture: len(picture[0]), default=None),
     )
+
+
+def _headings(lesson: LessonText) -> Iterator[str]:
+    """Of each code cell the heading of its section; empty above the first one."""
+    heading = ""
+    for cell in lesson.cells:
+        if cell.cell_type == "code":
+            yield heading
+        for title in _HEADING.findall(cell.text) if cell.cell_type == "markdown" else ():
+            heading = plain(title)
 
 
 def _pictures(number: int, value: Any) -> Iterator[Picture]:
@@ -297,11 +300,19 @@ def write_handout(notebook: str | Path, folder: str | Path) -> tuple[Path, Path]
 
     Raises BadInput as ``handout_of``, or when the folder cannot be written to.
     """
-    handout, path = handout_of(notebook), Path(folder) / Path(notebook).stem
+    path = _place(folder, f"{Path(notebook).stem}-handout.html")
+    handout = handout_of(notebook)
     sheet, answers = sheet_of(handout), key_of(handout)
     page, key = (_page(each.title, [each]) for each in (sheet, answers))
-    page_path = write_whole(Path(f"{path}-handout.html"), page, "--out")
-    return page_path, write_whole(Path(f"{path}-key.html"), key, "--out")
+    key_path = path.with_name(f"{Path(notebook).stem}-key.html")
+    return write_whole(path, page, "--out"), write_whole(key_path, key, "--out")
+
+
+def _place(folder: str | Path, name: str) -> Path:
+    """The path of a page, refused before any cell runs where nothing could be written."""
+    if not Path(folder).is_dir():
+        raise BadInput("--out", str(folder), "a folder that is there")
+    return check_place(Path(folder) / name, "--out")
 
 
 def write_reader(
@@ -312,7 +323,7 @@ def write_reader(
     ``progress`` hears how many were read, of how many. Raises BadInput and KitError as
     ``handout_of``, and BadInput when the folder cannot be written to.
     """
-    place = check_place(Path(folder) / "reader.html", "--out")
+    place = _place(folder, "reader.html")
     sheets, keys = list[Sheet](), list[Sheet]()
     for number, path in enumerate(notebooks, start=1):
         handout = handout_of(path)
@@ -334,7 +345,7 @@ class Sheet(Struct, frozen=True):
 def sheet_of(handout: Handout) -> Sheet:
     """The sheet for learners."""
     lesson, picture = handout.lesson, handout.picture
-    words = (h("li", h("b", word.term), f": {word.said}") for word in lesson.words[:MOST_LISTED])
+    terms = (h("li", h("b", word.term), f": {word.said}") for word in lesson.words)
     tasks = (h("li", h("b", task.title), f": {plain(task.text)}") for task in handout.exercises)
     return _sheet(
         lesson.title,
@@ -342,9 +353,12 @@ def sheet_of(handout: Handout) -> Sheet:
         h("h2", lesson.title),
         h("p", lesson.goals),
         h("p", lesson.time, class_="soft") if lesson.time else None,
-        _section(say("Words"), [*words]),
+        _section(say("Words"), [*terms]),
         h("img", src=picture[0], alt=picture[1]) if picture else None,
-        _section(say("What do you expect?"), [_question(each) for each in handout.questions]),
+        _section(
+            say("What do you expect?"),
+            [_question(each, handout.sections[each.text]) for each in handout.questions],
+        ),
         _section(say("Exercises"), [*tasks]),
     )
 
@@ -385,9 +399,16 @@ def _section(title: str, items: list[Frag]) -> list[Frag]:
     return [h("h3", title), h("ol", items, class_="columns")] if items else []
 
 
-def _question(question: Prediction) -> Frag:
+def _question(question: Prediction, section: str) -> Frag:
     choices = [h("span", f"☐ {choice}") for choice in question.choices]
-    return h("li", question.text, h("p", choices, class_="choices"), h("div", class_="space"))
+    where = h("small", " ", say("(The state is in “{section}”.)", section=section))
+    return h(
+        "li",
+        question.text,
+        where if section else None,
+        h("p", choices, class_="choices"),
+        h("div", class_="space"),
+    )
 
 
 def _answered(question: Prediction) -> Frag:

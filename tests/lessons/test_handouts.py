@@ -12,6 +12,7 @@ import pytest
 from kit.commands import handout
 from kit.commands.cli import main
 from kit.engine.course import COURSE
+from kit.engine.glossary import entry
 from kit.errors import BadInput, KitError
 from kit.lessons.handouts import handout_of, read_lesson, write_handout, write_reader
 from kit.lessons.tasks import task_named
@@ -23,9 +24,9 @@ GOALS = """# A <small> lesson
 
 **What you will learn.** How *two* managers agree. **Time.** Five minutes.
 
-A **manager** says when it is prepared. It is **not** alone.
+## 1. The `vote`
 
-1. **Vote.** A word that is given once. And more.
+A **[QUORUM](../docs/glossary.md#quorum)** is prepared. It is **not** alone.
 """
 ASKS = """from kit.lessons import allowed, exercise, predict
 question = predict("twophase", allowed)
@@ -46,23 +47,33 @@ def notebook(folder: Path, *cells: tuple[str, str]) -> Path:
 
 
 def test_a_lesson_is_read_from_its_notebook(tmp_path: Path) -> None:
-    """Title, goals, time, and the words in bold letters with what is said of them."""
+    """Title, goals, time, and the words: what it links to the glossary, which says what they mean,
+    and its own of the paragraph of words that the glossary does not have, each sentence once.
+    """
     lesson = read_lesson(notebook(tmp_path, *NOTEBOOK))
     assert lesson.title == "A <small> lesson"
     assert lesson.goals == "How two managers agree."
     assert lesson.time == "Five minutes."
-    assert [(word.term, word.said) for word in lesson.words] == [
-        ("manager", "A manager says when it is prepared."),
-        ("Vote", "A word that is given once."),
-    ]
-    items = "\n".join(f"{i}. **Word {i}.** It is {i}. And more." for i in range(1, 6))
-    listed = read_lesson(notebook(tmp_path, *NOTEBOOK, ("markdown", items))).words
-    assert [(word.term, word.said) for word in listed][1:] == [
-        (f"Word {i}", f"It is {i}.") for i in range(1, 6)
-    ]
-    own = ("markdown", "# T\n\n**Words.** A *vote* is a word. To *commit* is to do it.")
-    words = read_lesson(notebook(tmp_path, own)).words
-    assert [word.term for word in words] == ["vote", "commit"]
+    said = [(word.term, word.said) for word in lesson.words]
+    assert said == [("quorum", entry("quorum")[1].means.split(". ")[0].removesuffix(".") + ".")]
+    own = "# T\n\n**Words.** A *yes* and a *no* are votes. A *[nodes](../docs/glossary.md#quorum)*."
+    words = read_lesson(notebook(tmp_path, ("markdown", own))).words
+    assert [word.term for word in words] == ["yes, no", "quorum"]
+    assert words[0].said == "A yes and a no are votes."
+
+
+def test_words_of_the_course_are_words_and_have_no_marks() -> None:
+    """Of every lesson each word stands there once, with a sentence of its own, as plain text."""
+    for lesson in COURSE:
+        read = read_lesson(ROOT / "notebooks" / lesson.file)
+        assert read.words, lesson.file
+        terms = [word.term.casefold() for word in read.words]
+        sentences = [word.said for word in read.words]
+        assert len({*terms}) == len(terms), lesson.file
+        assert len({*sentences}) == len(sentences), lesson.file
+        for text in (*terms, *sentences, read.title, read.goals, read.time):
+            assert not re.search(r"\]\(|\*\*|`", text), (lesson.file, text)
+            assert not text.startswith(("-", "Look back")), (lesson.file, text)
 
 
 def test_questions_on_the_page_and_answers_on_the_key(tmp_path: Path) -> None:
@@ -74,6 +85,7 @@ def test_questions_on_the_page_and_answers_on_the_key(tmp_path: Path) -> None:
         assert "A &lt;small&gt; lesson" in text
         assert question.text in text
     assert all(choice in page for choice in question.choices)
+    assert "(The state is in “1. The vote”.)" in page
     because = question.posed.question.because
     assert because in key
     assert because not in page
@@ -82,13 +94,14 @@ def test_questions_on_the_page_and_answers_on_the_key(tmp_path: Path) -> None:
 
 
 def test_the_command_writes_both_pages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It names them; a folder that is not there is one line."""
+    """It names them; a folder that is not there is one line, before any cell is run."""
     path = str(notebook(tmp_path, *NOTEBOOK))
     assert main(["handout", path, "--out", str(tmp_path)]) == 0
     names = capsys.readouterr().out.split()
     assert [Path(name).name for name in names] == ["lesson-handout.html", "lesson-key.html"]
-    assert main(["handout", path, "--out", str(tmp_path / "nowhere")]) == 2
-    assert capsys.readouterr().err.startswith("kit: --out: ")
+    slow = str(notebook(tmp_path, *NOTEBOOK, ("code", "1 / 0")))
+    assert main(["handout", slow, "--out", "nowhere"]) == 2
+    assert capsys.readouterr().err == "kit: --out: got 'nowhere'; allowed: a folder that is there\n"
 
 
 def test_a_reader_binds_the_sheets_of_many_notebooks(tmp_path: Path) -> None:
