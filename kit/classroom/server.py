@@ -239,7 +239,7 @@ class SeatLine(Line):
             return
         self.wrong += 1
         is_last = self.wrong >= MOST_WRONG
-        again = say("That was not the code {n} times. Look at the projector.", n=self.wrong)
+        again = say("That was not the code {count} times. Look at the projector.", count=MOST_WRONG)
         self.say(wrong=again if is_last else say("That is not the code. Look at the projector."))
         if is_last:
             self.close(1008)

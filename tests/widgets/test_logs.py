@@ -51,3 +51,24 @@ def test_what_was_chosen_survives_a_step(table: Desk) -> None:
     page.click("[data-do=step]")
     table.wait_where("3 / 3")
     assert page.evaluate(SEEN) == ["|TM||disk|", "|TM||network|"]
+
+
+def test_what_was_chosen_is_kept_where_it_is_not_there(table: Desk) -> None:
+    """A node that has written nothing yet stays in the drop-down, and it is said that nothing
+    matches; a step on, its lines are there again.
+    """
+    page = table.page
+    page.select_option("[data-choose=log-node]", "|RM0|")
+    lines = page.evaluate(SEEN)
+    for at in (2, 1, 0):
+        page.click("[data-do=back]")
+        table.wait_where(f"{at} / 3")
+    assert page.evaluate(SEEN) == []
+    picked = "document.querySelector('[data-choose=log-node]').selectedOptions[0]?.text"
+    assert page.evaluate(picked) == "RM0"
+    assert "Nothing here matches" in page.get_attribute("[data-find]", "data-my-count")
+    for at in (1, 2, 3):
+        page.click("[data-do=step]")
+        table.wait_where(f"{at} / 3")
+    assert page.evaluate(SEEN) == lines
+    assert page.evaluate("[...document.querySelectorAll('[value=\"|RM0|\"]')].length") == 1

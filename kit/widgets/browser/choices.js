@@ -104,13 +104,16 @@ export class Choices {
   }
 
   restoreChosen() {
+    const shown = {};
     for (const select of all(this.root, "select[data-choose]")) {
       const name = select.dataset.choose;
-      this.chosen[name] = select.value = this.chosen[name] ?? select.value;
+      this.chosen[name] ??= select.value;
+      keep(select, this.chosen[name]);
+      shown[name] = select.value;
     }
     for (const part of all(this.root, "[data-choice]")) {
       const [name, value] = JSON.parse(part.dataset.choice);
-      part.hidden = this.chosen[name] !== value;
+      part.hidden = shown[name] !== value;
     }
   }
 
@@ -125,6 +128,16 @@ export class Choices {
     for (const part of all(this.root, "[data-spot]"))
       part.ariaPressed = part.dataset.spot === this.lit;
   }
+}
+
+// What was chosen may not be there at this step. A filter keeps it, and finds nothing; of other
+// drop-downs the first choice is shown until it is there again.
+function keep(select, value) {
+  if (![...select.options].some((option) => option.value === value)) {
+    if (!select.closest("[data-sift]")) return void (select.selectedIndex = 0);
+    select.add(new Option(value.replaceAll("|", ""), value)); // as kit/views/logs.py tags it
+  }
+  select.value = value;
 }
 
 // What a part is about; many parts may be about one thing.
@@ -159,6 +172,7 @@ function search(box) {
     const text = [item.textContent, item.dataset.tags].join().toLowerCase();
     found += item.toggleAttribute("data-my-hit", any && words.every((word) => text.includes(word)));
   }
-  if (any) list.dataset.myCount = say("{n} found", { n: found });
+  const none = say("Nothing here matches what you chose and typed.");
+  if (any) list.dataset.myCount = found ? say("{n} found", { n: found }) : none;
   else delete list.dataset.myCount;
 }
