@@ -140,6 +140,8 @@ def _next(scene: Scene, closed: Sequence[Gate]) -> Frag:
     long, shown = " long" if len(verb) > ONE_LINE else "", verb
     if len(verb) > THREE_LINES:
         shown = f"{shortened(clause(verb, ROOM, bold=True), ROOM, bold=True).rstrip('…')}…"
+    recorded = scene.following.get(action)  # a page shows the step that was done there
+    is_closed = bool(scene.closed) and recorded is None
     return h(
         "button",
         h("small", say("next")),
@@ -147,9 +149,11 @@ def _next(scene: Scene, closed: Sequence[Gate]) -> Frag:
         type="button",
         title=verb if shown != verb else None,
         class_=f"act suggested kp-next{long}",
-        data_act=f"do:{mark(scene.model, action)}",
+        data_act=f"do:{mark(scene.model, action)}" if recorded is None else None,
+        data_do=None if recorded is None else "along",
+        data_moment=recorded,
         data_key=1,
-        aria_disabled="true" if scene.closed else None,
+        aria_disabled="true" if is_closed else None,
         aria_label=say("next: {verb}", verb=verb),
     )
 

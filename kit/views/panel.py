@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache, partial
 from itertools import accumulate, zip_longest
 from typing import Any, TypeVar
@@ -33,7 +33,8 @@ class Scene(Struct, frozen=True):
     at the start; ``before`` serves only to mark what changed. ``say`` tells what happened, ``why``
     what it was for. ``suggested`` is the action that the step button would do. ``closed`` is the
     sentence to answer with where acting is impossible (an
-    exported page). ``memories`` is what the model's monitors remember at this moment. ``past``
+    exported page); ``following`` gives an action that was done next there the moment that it led
+    to. ``memories`` is what the model's monitors remember at this moment. ``past``
     gives the steps that led here, for pictures of a whole run; ``broken`` says which of them broke
     a promise, where somebody kept that. ``counted`` gives a step of that way (from 0) the number
     that the Player's counter shows, and ``moments`` the moments of a timeline that they lead to.
@@ -59,6 +60,7 @@ class Scene(Struct, frozen=True):
     met: Callable[[Any], int | None] = lambda state: None
     inquiry: Inquiry | None = None
     half: bool = False
+    following: Mapping[Any, int] = {}
     kept: dict[Any, Any] = field(default_factory=dict)
 
     def once(self, name: Any, work: Callable[[], T]) -> T:
@@ -159,7 +161,14 @@ def scene_of(
         model, suggested = timeline.here, timeline.suggest()
     finally:
         timeline.at, timeline.tip = former
-    return msgspec.structs.replace(scene_at(timeline, moment, closed, suggested), model=model)
+    following = dict[Any, int]()
+    if closed is not None:  # steps within a run of several are not gone to one by one
+        after = (timeline.moments[number] for number in timeline.children[moment])
+        following = {each.action: each.id for each in after if not each.fold}
+        # What follows there is what the step button does, whatever else could be done.
+        suggested = suggested if suggested in following else next(iter(following), suggested)
+    scene = scene_at(timeline, moment, closed, suggested)
+    return msgspec.structs.replace(scene, model=model, following=following)
 
 
 def counting(timeline: Timeline, moment: int) -> Callable[[int], int]:

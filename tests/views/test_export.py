@@ -72,6 +72,23 @@ def test_acting_is_shown_but_closed(tmp_path: Path) -> None:
     assert all('aria-disabled="true"' in one for one in acts if "op:" not in one)
 
 
+def test_next_is_the_step_that_was_recorded(tmp_path: Path) -> None:
+    """At each moment the button *next* goes to what was done there, whatever could be done; what
+    the model would do next is closed at the end alone.
+    """
+    timeline = Timeline(build("twophase"))
+    for verb in ("prepare RM1", "prepare RM0"):
+        option = timeline.model.find(timeline.state, verb)
+        assert option is not None
+        timeline.do(option[0])
+    rendered = RenderedTimeline(timeline, closed=closed_words())
+    for moment in (0, 1, 2):
+        button = re.search(r"<button[^>]*kp-next[^>]*>", rendered.html(moment))
+        assert button is not None
+        assert (f'data-do="along" data-moment="{moment + 1}"' in button[0]) == (moment < 2)
+        assert ('aria-disabled="true"' in button[0]) == (moment == 2)
+
+
 def test_pages_are_repeatable(tmp_path: Path) -> None:
     """Equal histories give equal bytes."""
     one = export_html(walk("tcm/bootstrap"), tmp_path / "a.html").path.read_bytes()

@@ -40,6 +40,7 @@ const BUTTONS = {
   unbreak: (player) => player.breaks.close(),
   broke: (player, button) => player.breaks.open(Number(button.dataset.moment)),
   visit: (player, button) => player.visit(Number(button.dataset.moment)),
+  along: (player, button) => player.rush.do(() => player.along(Number(button.dataset.moment))),
   copy: (player, button) => player.breaks.copy(button),
   answer: (player, button) => player.answer(button),
   reveal: (player) => player.answer(),

@@ -138,6 +138,12 @@ export class Player {
     });
   }
 
+  // The step that was recorded next; on another branch than the one that is shown it is gone to.
+  along(id) {
+    if (this.path[this.step + 1] === id) this.forward();
+    else this.visit(id);
+  }
+
   // -- where one is
 
   get step() {
