@@ -34,9 +34,14 @@ from kit.views.styles import page_styles
 LIMIT = 500_000
 PAGE = (
     "body{margin:0}body>header{position:absolute;clip-path:inset(50%)}"
-    ".kp.kp{--room:calc(100vh - var(--nav,0px));min-height:var(--room)}"
+    ".kp.kp{--note:0px;--room:calc(100vh - var(--nav,0px) - var(--note));"
+    "min-height:calc(100vh - var(--nav,0px))}"
+    ".kp.kp:has(>.kp-left-out){--note:24px}.kp-left-out{height:24px;line-height:24px;"
+    "overflow:hidden;white-space:nowrap;text-overflow:ellipsis}"
 )
-"""A page of its own fills the window; its headings are only heard."""
+"""A page of its own fills the window, with what is said above the board in one line; its headings
+are only heard.
+"""
 STORIES = (
     ":root{color-scheme:light dark}body{--nav:44px}nav{display:flex;gap:8px;align-items:center;"
     "height:43px;padding:0 12px;overflow-x:auto;white-space:nowrap;font:15px system-ui,sans-serif;"

@@ -226,7 +226,7 @@ def shell(stage: Kid = None, note: str = "", *, idle: Container[str] = ()) -> Fr
     """
     return h(
         "div",
-        h("div", note, class_="kp-left-out") if note else None,
+        h("div", note, class_="kp-left-out", title=note) if note else None,
         h(
             "div",
             _time(),

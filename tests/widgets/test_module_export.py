@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
+from kit.views.export import export_html
 from tests.widgets.browsing import serious, walked
 from tools.reference import PAGE, STORIES
 
@@ -149,3 +150,20 @@ def test_a_page_of_stories_tells_each(context: BrowserContext) -> None:
         expect(page.locator(".kp-where")).to_have_text(re.compile("^1 / "))
     assert errors == []
     assert serious(page) == []
+
+
+def test_what_was_left_out_is_told_in_a_line_of_the_window(
+    context: BrowserContext, tmp_path: Path
+) -> None:
+    """A page that says what it lacks is no higher than one that lacks nothing."""
+    timeline = walked("tcm/bootstrap", 12).timeline
+    whole = export_html(timeline, tmp_path / "whole.html")
+    small = export_html(timeline, tmp_path / "small.html", limit=whole.size - 1)
+    assert small.left_out
+    page = context.new_page()
+    for made in (whole, small):
+        for width, height in ((1280, 720), (1920, 1080)):
+            page.set_viewport_size({"width": width, "height": height})
+            page.goto(f"{made.path.as_uri()}#step-1")
+            page.wait_for_selector(".kp[data-my-on] .kp-frame")
+            assert page.evaluate("document.documentElement.scrollHeight") == height
