@@ -39,7 +39,7 @@ def seat_page() -> str:
 def wall_page() -> str:
     """The page for the projector; what it shows comes only to who has the key."""
     stage = f'<main id="player">{shell().html()}</main>'
-    body = f'<div data-screen><div id="head"></div><p id="wrong" role="alert"></p>{stage}</div>'
+    body = f'<div id="wall"><div id="head"></div><p id="wrong" role="alert"></p>{stage}</div>'
     return _page(say("The class"), body, "projector")
 
 

@@ -140,7 +140,8 @@ def _next(scene: Scene, closed: Sequence[Gate]) -> Frag:
     long, shown = " long" if len(verb) > ONE_LINE else "", verb
     if len(verb) > THREE_LINES:
         shown = f"{shortened(clause(verb, ROOM, bold=True), ROOM, bold=True).rstrip('…')}…"
-    recorded = scene.following.get(action)  # a page shows the step that was done there
+    # A page shows the step that was done there: the next one, or the first of another branch.
+    recorded, fork = scene.following.get(action), len(scene.following) > 1
     is_closed = bool(scene.closed) and recorded is None
     return h(
         "button",
@@ -150,8 +151,8 @@ def _next(scene: Scene, closed: Sequence[Gate]) -> Frag:
         title=verb if shown != verb else None,
         class_=f"act suggested kp-next{long}",
         data_act=f"do:{mark(scene.model, action)}" if recorded is None else None,
-        data_do=None if recorded is None else "along",
-        data_moment=recorded,
+        data_do=None if recorded is None else "visit" if fork else "step",
+        data_moment=recorded if fork else None,
         data_key=1,
         aria_disabled="true" if is_closed else None,
         aria_label=say("next: {verb}", verb=verb),

@@ -197,7 +197,7 @@ def test_the_wall_has_keys_comes_back_and_keeps_its_head(
         wall.keyboard.press("ArrowRight")
         expect(wall.locator(".kp-where")).to_have_text("2 / 2", timeout=SLOW)
         wall.keyboard.press("p")
-        expect(wall.locator("[data-screen]:fullscreen")).to_have_count(1)
+        expect(wall.locator("#wall:fullscreen")).to_have_count(1)
         for part in ("#head b", "#head button", ".kp-next", ".kp-modes"):
             box = wall.locator(part).first.bounding_box()
             assert box is not None

@@ -85,8 +85,16 @@ def test_next_is_the_step_that_was_recorded(tmp_path: Path) -> None:
     for moment in (0, 1, 2):
         button = re.search(r"<button[^>]*kp-next[^>]*>", rendered.html(moment))
         assert button is not None
-        assert (f'data-do="along" data-moment="{moment + 1}"' in button[0]) == (moment < 2)
+        assert ('data-do="step"' in button[0]) == (moment < 2)
         assert ('aria-disabled="true"' in button[0]) == (moment == 2)
+    timeline.at = 0
+    timeline.forward()  # along the branch
+    timeline.at = 0
+    option = timeline.model.find(timeline.state, "prepare RM0")
+    assert option is not None
+    timeline.do(option[0])
+    forked = RenderedTimeline(timeline, closed=closed_words()).html(0)
+    assert re.search(r'kp-next[^>]*data-do="visit" data-moment="[13]"', forked)
 
 
 def test_pages_are_repeatable(tmp_path: Path) -> None:

@@ -54,8 +54,8 @@ def test_what_was_chosen_survives_a_step(table: Desk) -> None:
 
 
 def test_what_was_chosen_is_kept_where_it_is_not_there(table: Desk) -> None:
-    """A node that has written nothing yet stays in the drop-down, and it is said that nothing
-    matches; a step on, its lines are there again.
+    """A node that has written nothing yet stays in the drop-down, and nothing is found;
+    a step on, its lines are there again.
     """
     page = table.page
     page.select_option("[data-choose=log-node]", "|RM0|")
@@ -66,7 +66,7 @@ def test_what_was_chosen_is_kept_where_it_is_not_there(table: Desk) -> None:
     assert page.evaluate(SEEN) == []
     picked = "document.querySelector('[data-choose=log-node]').selectedOptions[0]?.text"
     assert page.evaluate(picked) == "RM0"
-    assert "Nothing here matches" in page.get_attribute("[data-find]", "data-my-count")
+    assert page.get_attribute("[data-find]", "data-my-count") == "0 found"
     for at in (1, 2, 3):
         page.click("[data-do=step]")
         table.wait_where(f"{at} / 3")

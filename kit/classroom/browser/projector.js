@@ -19,7 +19,10 @@ function heard(data) {
     hear(new DataView(data));
     if (isFirst) {
       widget.render({ model, el: part("player") });
-      hearKeys({ root: part("player").querySelector(".kp") });
+      const root = part("player").querySelector(".kp");
+      hearKeys({ root });
+      // The address, the code and the seats stay above what is shown in large type.
+      root.requestFullscreen = () => part("wall").requestFullscreen();
     }
     return;
   }

@@ -2,7 +2,7 @@
 // the culprits and the frame dims, and beside it stands what contradicts what.
 
 import { calm } from "./motion.js";
-import { all } from "./picture.js";
+import { all, QUIET } from "./picture.js";
 import { say } from "./words.js";
 
 const STILL = 700; // milliseconds
@@ -115,7 +115,7 @@ export class Breaks {
     const within = this.sheet.contains(document.activeElement);
     this.closed = true;
     this.show(false);
-    if (within) this.player.range.focus({ preventScroll: true });
+    if (within) this.player.range.focus(QUIET);
     return true;
   }
 

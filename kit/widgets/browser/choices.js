@@ -13,10 +13,6 @@ export class Choices {
     Object.assign(this, { root, settle, ghosts: new Ghosts(root) });
   }
 
-  forget() {
-    this.chosen = {};
-  }
-
   choose({ dataset, value }) {
     this.chosen[dataset.choose] = value;
     this.restore();
@@ -104,16 +100,15 @@ export class Choices {
   }
 
   restoreChosen() {
-    const shown = {};
     for (const select of all(this.root, "select[data-choose]")) {
       const name = select.dataset.choose;
-      this.chosen[name] ??= select.value;
-      keep(select, this.chosen[name]);
-      shown[name] = select.value;
+      const value = (select.value = this.chosen[name] ??= select.value);
+      if (select.selectedIndex < 0) // not there at this step; kit/views/logs.py tags with bars
+        select.add(new Option(value.replaceAll("|", ""), value, 1, 1));
     }
     for (const part of all(this.root, "[data-choice]")) {
       const [name, value] = JSON.parse(part.dataset.choice);
-      part.hidden = shown[name] !== value;
+      part.hidden = this.chosen[name] !== value;
     }
   }
 
@@ -128,16 +123,6 @@ export class Choices {
     for (const part of all(this.root, "[data-spot]"))
       part.ariaPressed = part.dataset.spot === this.lit;
   }
-}
-
-// What was chosen may not be there at this step. A filter keeps it, and finds nothing; of other
-// drop-downs the first choice is shown until it is there again.
-function keep(select, value) {
-  if (![...select.options].some((option) => option.value === value)) {
-    if (!select.closest("[data-sift]")) return void (select.selectedIndex = 0);
-    select.add(new Option(value.replaceAll("|", ""), value)); // as kit/views/logs.py tags it
-  }
-  select.value = value;
 }
 
 // What a part is about; many parts may be about one thing.
@@ -172,7 +157,6 @@ function search(box) {
     const text = [item.textContent, item.dataset.tags].join().toLowerCase();
     found += item.toggleAttribute("data-my-hit", any && words.every((word) => text.includes(word)));
   }
-  const none = say("Nothing here matches what you chose and typed.");
-  if (any) list.dataset.myCount = found ? say("{n} found", { n: found }) : none;
+  if (any) list.dataset.myCount = say("{n} found", { n: found });
   else delete list.dataset.myCount;
 }

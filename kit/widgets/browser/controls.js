@@ -40,7 +40,6 @@ const BUTTONS = {
   unbreak: (player) => player.breaks.close(),
   broke: (player, button) => player.breaks.open(Number(button.dataset.moment)),
   visit: (player, button) => player.visit(Number(button.dataset.moment)),
-  along: (player, button) => player.rush.do(() => player.along(Number(button.dataset.moment))),
   copy: (player, button) => player.breaks.copy(button),
   answer: (player, button) => player.answer(button),
   reveal: (player) => player.answer(),
@@ -172,7 +171,7 @@ function focus(player, target) {
 function press(player, target, event) {
   const { key, shiftKey } = event;
   const isLarge = player.root.hasAttribute("data-my-large");
-  const isRemote = isLarge || target === player.range; // a slider would take it the other way round
+  const isRemote = isLarge || target === player.range; // which takes them the other way round
   const name = (shiftKey && WITH_SHIFT[key]) || KEYS[key] || (isRemote && REMOTE[key]);
   if (player.hand?.key(key)) {
     event.preventDefault();

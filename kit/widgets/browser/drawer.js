@@ -3,7 +3,7 @@
 
 import { CUT } from "./frames.js";
 import { bounds } from "./motion.js";
-import { all } from "./picture.js";
+import { all, QUIET } from "./picture.js";
 
 export class Drawer {
   isOpen = false;
@@ -44,8 +44,8 @@ export class Drawer {
     this.player.press("setup", this.isOpen);
     this.sheet.toggleAttribute("data-my-open", this.isOpen);
     this.place();
-    if (!this.isOpen) this.button.focus({ preventScroll: true });
-    else this.sheet.querySelector("select,input,button")?.focus({ preventScroll: true });
+    if (!this.isOpen) this.button.focus(QUIET);
+    else this.sheet.querySelector("select,input,button")?.focus(QUIET);
   }
 
   // Over the pane, wherever that is; over the lower half of a narrow board.

@@ -1,7 +1,7 @@
 // Film: the milestones of the branch as small pictures; a press on one goes to its step.
 
 import { captioned, chosen } from "./paper.js";
-import { all } from "./picture.js";
+import { all, QUIET } from "./picture.js";
 
 export class Film {
   constructor(player) {
@@ -21,7 +21,7 @@ export class Film {
     this.box.hidden = !on;
     player.press("film", on);
     if (on) this.draw(true);
-    else if (within) player.range.focus({ preventScroll: true });
+    else if (within) player.range.focus(QUIET);
     return isOpen;
   }
 

@@ -1,7 +1,7 @@
 // The menu of a thing in the picture: what is known of it, and what may be done with it.
 
 import { bounds } from "./motion.js";
-import { all } from "./picture.js";
+import { all, QUIET } from "./picture.js";
 import { PICTURES } from "./spots.js";
 import { say } from "./words.js";
 
@@ -49,7 +49,7 @@ export class Menu {
     this.box.ariaLabel = say("{thing}: what you can do", { thing: name });
     this.box.hidden = false;
     this.place(part);
-    this.box.querySelector("button,[tabindex]")?.focus({ preventScroll: true });
+    this.box.querySelector("button,[tabindex]")?.focus(QUIET);
   }
 
   // What it is called, then facts: what the part says of itself, the cells of its row in a table,

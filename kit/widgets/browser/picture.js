@@ -9,6 +9,7 @@ const HEAD = /^<(\w+) data-k="([^"]*)"/;
 const FOCUSABLE = "button,input,select,summary,[tabindex]";
 
 export const all = (root, selector) => [...root.querySelectorAll(selector)];
+export const QUIET = { preventScroll: true }; // a focus that moves nothing
 
 export class Picture {
   live = new Map(); // elements by key; each carries in `keyed` its key, tag, text and frame
@@ -51,7 +52,7 @@ export class Picture {
     if (!active || document.activeElement === active) return;
     const order = [...stops.slice(stops.indexOf(active)), ...stops];
     const next = order.find((element) => element.isConnected && element.checkVisibility());
-    next?.focus({ preventScroll: true });
+    next?.focus(QUIET);
   }
 
   morphTo(id) {

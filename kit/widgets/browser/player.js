@@ -13,7 +13,7 @@ import { settled } from "./ghosts.js";
 import { lens } from "./lens.js";
 import { Menu } from "./menu.js";
 import { Paper } from "./paper.js";
-import { all, Picture } from "./picture.js";
+import { all, Picture, QUIET } from "./picture.js";
 import { Projector } from "./projector.js";
 import { Rush } from "./rush.js";
 import { Sheets } from "./sheets.js";
@@ -100,7 +100,7 @@ export class Player {
     this.voice.hush();
     this.withdraw();
     this.other = -1;
-    this.choices.forget();
+    this.choices.chosen = {};
     this.breaks.begin();
     this.rush.clear();
     this.frames.begin();
@@ -136,12 +136,6 @@ export class Player {
       this.follow(this.tip, id);
       this.go(id, false);
     });
-  }
-
-  // The step that was recorded next; on another branch than the one that is shown it is gone to.
-  along(id) {
-    if (this.path[this.step + 1] === id) this.forward();
-    else this.visit(id);
   }
 
   // -- where one is
@@ -213,7 +207,7 @@ export class Player {
   begun(next) {
     const within = this.root.querySelector(".kp-cover")?.contains(document.activeElement);
     this.root.setAttribute("data-my-begun", "");
-    if (within) this.range.focus({ preventScroll: true });
+    if (within) this.range.focus(QUIET);
     next?.();
   }
 

@@ -1,5 +1,4 @@
-// Full screen and large type. Where there is no full screen, the window is filled. A page that has
-// more to show than the Player is shown as a whole (data-screen).
+// Full screen and large type. Where there is no full screen, the window is filled.
 
 export class Projector {
   isOn = false;
@@ -23,7 +22,7 @@ export class Projector {
     root.toggleAttribute("data-my-large", this.isOn);
     if (!document.activeElement.checkVisibility()) this.player.range.focus(); // keys go on
     try {
-      if (this.isOn) await (root.closest("[data-screen]") ?? root).requestFullscreen(); // perhaps switched off meanwhile
+      if (this.isOn) await root.requestFullscreen(); // perhaps switched off meanwhile
       if (!this.isOn && document.fullscreenElement) await document.exitFullscreen();
       this.isFull = this.isOn;
     } catch {

@@ -1,6 +1,6 @@
 // What lies over the panels: one sheet at a time; Escape closes it and gives the focus back.
 
-import { all } from "./picture.js";
+import { all, QUIET } from "./picture.js";
 
 const OPEN = "details.kp-pop[open]";
 const KEPT = ".kp-sheet,.kp-pop>summary,.kp-track,.kp-stepper,.kp-modes"; // clicks that close none
@@ -25,7 +25,7 @@ export class Sheets {
     for (const one of open) {
       const within = one.contains(document.activeElement);
       one.open = false;
-      if (within) one.querySelector("summary").focus({ preventScroll: true });
+      if (within) one.querySelector("summary").focus(QUIET);
     }
     const { help, drawer } = this.player;
     const helped = kept !== help && !help.hidden;
@@ -40,7 +40,7 @@ export class Sheets {
     const one = this.root.querySelector(`.kp-stage ${name}`);
     if (!one) return;
     one.open = true;
-    one.querySelector("input,button")?.focus({ preventScroll: true });
+    one.querySelector("input,button")?.focus(QUIET);
   }
 
   // A click beside a sheet closes it; time goes on under an open one.
