@@ -124,7 +124,7 @@ def test_a_seat_says_what_its_node_holds(source: str, node: str, row: tuple[str,
     """Within some steps of the story: a log with its commit index, each group, what it handles."""
     room, seen = Room(source), list[tuple[str, str]]()
     for _ in range(STEPS):
-        seen += room.known()[node].row
+        seen += room.known()[node].row.items()
         room.player.timeline.forward()
     assert any(name == row[0] and row[1] in words for name, words in seen), seen
 
@@ -132,7 +132,7 @@ def test_a_seat_says_what_its_node_holds(source: str, node: str, row: tuple[str,
 def test_a_removed_node_does_not_know_it_before_it_hears_it() -> None:
     """Its seat names no state that only group 0 holds."""
     room = Room("join/removed-node-is-back")
-    assert room.known()["Z"].row == [("what it is doing", "is cut off")]
+    assert room.known()["Z"].row == {"what it is doing": "is cut off"}
 
 
 @pytest.mark.parametrize(
