@@ -38,6 +38,39 @@ def sit(phone: Page, address: str, code: str, node: str) -> None:
     expect(phone.locator("#seen h2")).to_have_text(f"You are node {node}")
 
 
+# A line of which the page hears only when `opens` is called that it is open.
+LATE = """(() => {
+  const Real = WebSocket;
+  window.WebSocket = class extends Real {
+    isLate = true;
+    get readyState() { return this.isLate ? Real.CONNECTING : super.readyState; }
+    set onopen(hear) {
+      super.onopen = () => { window.opens = () => { this.isLate = false; hear(); }; };
+    }
+  };
+})()"""
+
+
+def test_a_code_that_is_typed_early_is_said_once_the_line_is_open(
+    browser: Browser, addresses: tuple[str, str]
+) -> None:
+    """Nobody has to press twice because the room was slow."""
+    context = browser.new_context(viewport=PHONE)
+    wall, phone = context.new_page(), context.new_page()
+    try:
+        wall.goto(addresses[0])
+        code = wall.locator("#head b").inner_text(timeout=SLOW)
+        phone.add_init_script(LATE)
+        phone.goto(addresses[1])
+        phone.fill("#code", code)
+        phone.press("#code", "Enter")
+        phone.wait_for_function("!!window.opens")
+        phone.evaluate("window.opens()")
+        expect(phone.locator("[data-node='B']")).to_be_visible()
+    finally:
+        context.close()
+
+
 HOSTILE = """async ({ code, acts }) => {
   const cut = () => new Promise((done) => {
     const line = new WebSocket(location.href.replace("http", "ws") + "seat");

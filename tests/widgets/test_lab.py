@@ -303,7 +303,8 @@ def test_every_control_around_the_stage_does_something(page: Page, way: str) -> 
         page.wait_for_selector(f"{inner} :text('{word}')")
         for name in names(root, around=True):
             late = title != "Files" and ("Scenario" in name or "Reset" in name)
-            if name in seen or late or any(f"|{other}|" in name for other in PAGES):
+            off = "Zoom in" in name  # until a step that has a finer run is shown
+            if name in seen or late or off or any(f"|{other}|" in name for other in PAGES):
                 continue
             if "Reset" in name:
                 stepped(page)

@@ -5,7 +5,7 @@ import { connect, focusOn, replace, tell } from "./line.js";
 
 const part = (id) => document.getElementById(id);
 const TICKET = "ticket"; // by which one comes back to the seat
-let typed, code, step; // only a code that was right is said again
+let code, step; // a code is said again, unless it was wrong
 let section = "door";
 
 const line = connect("seat", { opened, hear: (data) => hear(JSON.parse(data)) });
@@ -25,16 +25,16 @@ function say(message) {
 function hear(told) {
   if ("ticket" in told) sessionStorage.setItem(TICKET, told.ticket);
   if ("out" in told) sessionStorage.removeItem(TICKET);
-  if ("nodes" in told) {
-    code = typed ?? code;
-    put("nodes", told.nodes);
-  }
+  if ("nodes" in told) put("nodes", told.nodes);
   if ("html" in told) {
     step = told.step;
     put("seen", told.html);
   }
   if ("show" in told) turnTo(told.show);
-  if ("wrong" in told) tell(told.wrong);
+  if ("wrong" in told) {
+    if (section === "door") code = undefined;
+    tell(told.wrong);
+  }
 }
 
 function turnTo(name) {
@@ -76,8 +76,8 @@ for (const end of ["pointerup", "pointercancel"])
 
 part("door").addEventListener("submit", (event) => {
   event.preventDefault();
-  typed = part("code").value;
-  say({ say: "enter", code: typed });
+  code = part("code").value; // if the line is not open yet, it is said then
+  say({ say: "enter", code });
 });
 document.addEventListener("click", ({ target }) => {
   const button = target.closest("button");
