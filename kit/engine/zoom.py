@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from kit.engine.family import model_places
 from kit.engine.model import Model
-from kit.engine.registry import build, entry_of
+from kit.engine.registry import build, entry_of, registered
 from kit.engine.timeline import LONGEST_RUN, Timeline
 from kit.errors import KitError
 
@@ -38,9 +38,11 @@ class FinerRun(Struct, frozen=True):
 
 def finer_runs(model: Model[Any, Any]) -> Any:
     """What tells the finer run of a step of a model; None where its family declares nothing."""
-    family, _ = model_places().get(model.name, (None, ""))
-    place = family and family.zooms.get(model.name)
-    return family.load(place) if family and place else None
+    if registered(model) is None:  # of that name, but another
+        return None
+    family, _ = model_places()[model.name]
+    place = family.zooms.get(model.name)
+    return family.load(place) if place else None
 
 
 def finer_run(timeline: Timeline, moment: int) -> FinerRun | None:

@@ -86,7 +86,8 @@ def test_no_word_of_an_exercise_is_left_in_english(greek: Timeline) -> None:
     verbs = ", ".join(map(timeline.model.verb, timeline.model.actions(timeline.state)))
     said.append((stopped or "").replace(verbs, "").replace("'x'", ""))
     lesson = LessonText("Τίτλος", "Στόχος", "", (), ())
-    handout = Handout(lesson, (predict(greek, questions.allowed),), (task,), None)
+    asked = predict(greek, questions.allowed)
+    handout = Handout(lesson, (asked,), {asked.text: "Πρώτα"}, (task,), None)
     sheets = (sheet_of(handout), key_of(handout))
     said += [sheet.content.html().replace("abs", "") for sheet in sheets]
     assert latin(*said) == []
