@@ -10,6 +10,7 @@ from kit.edge.paths import path_of
 from kit.engine import registry
 from kit.engine.careful import line_of, raised_at
 from kit.engine.declared import Declared, entry
+from kit.engine.family import model_places
 from kit.errors import BadInput, KitError
 
 FILE = "a Python file with a model (lock.py), or one of several by its class (lock.py:Lock)"
@@ -45,6 +46,9 @@ def entry_in(name: str) -> registry.Entry:
         allowed = "one of " + ", ".join(f"{path.name}:{each}" for each in models)
         raise BadInput("model", f"{file}, which has {len(models)}", allowed)
     model = models[wanted] if wanted else next(iter(models.values()))
+    if model.name in model_places():
+        allowed = "a name that no model of the kit has"
+        raise BadInput(f"name of {model.__name__}", model.name, allowed)
     made = entry(model)
     registry.register(made)
     return made

@@ -23,7 +23,7 @@ MOST_PLAYED = 10_000
 
 
 def _play(given: Namespace) -> Answer:
-    """Run a trace, a scenario file or a scenario; in words, or written as one HTML page."""
+    """Run a trace, a scenario or a model; in words, or written as one HTML page."""
     what, html = given.what, given.html
     if html is not None:
         check_place(html, "--html", inputs=(what,))
@@ -34,7 +34,8 @@ def _play(given: Namespace) -> Answer:
 
     written = export_html(timeline, html, field="--html")
     size = f"{counted(written.size, 'byte')}, {counted(len(timeline.moments), 'moment')}"
-    return Answer(None, [f"{html}: {size}", *(f"left out: {part}" for part in written.left_out)])
+    left = [f"left out: {part}" for part in written.left_out]
+    return Answer(None, [*notes, f"{html}: {size}", *left])
 
 
 def _export(given: Namespace) -> Answer:
@@ -120,7 +121,9 @@ def _suggested(model: Model[Any, Any]) -> tuple[Timeline, tuple[str, ...]]:
         if before != timeline.at:
             same = f"its state is that of step {before}, so it would go on as it did from there"
             return timeline, (f"step {timeline.at} is the last: {same}",)
-    return timeline, ()
+    if len(timeline.moments) < MOST_PLAYED:
+        return timeline, ()
+    return timeline, (f"these are the first {timeline.at:,} steps: no state came again",)
 
 
 def _script(path: str) -> tuple[Timeline, tuple[str, ...]]:

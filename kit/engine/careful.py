@@ -143,13 +143,18 @@ def check_fields(state: Any, what: str, function: Callable[..., Any]) -> None:
 
     Raises BadInput naming the field, and the function that made the state, if it is not.
     """
-    if not is_kits(function) and (wrong := _misfit(state)):
+    if not is_kits(function) and (wrong := _misfit(state, _packed(state))):
         name, value, allowed = wrong
         raise BadInput(f"{place(what, function)}: {name}", value, allowed)
 
 
+def _packed(value: Any) -> bytes:
+    """A value as bytes, which tell 1 from 1.0 and from True: they are equal."""
+    return msgspec.msgpack.encode(value, enc_hook=repr)
+
+
 @lru_cache(1 << 14)  # searches come to a state by several steps, and to its parts in many states
-def _misfit(value: Any) -> tuple[str, Any, str] | None:
+def _misfit(value: Any, _bytes: bytes) -> tuple[str, Any, str] | None:
     """The first field of a value that is not of its type, what it holds, and what it may."""
     if not isinstance(value, _PARTED):
         return None
@@ -159,7 +164,7 @@ def _misfit(value: Any) -> tuple[str, Any, str] | None:
             if not (_fits((part,), _tuple_of(kind)) or _is_one(part, kind)):
                 return name, part, f"{_type_name(kind)}, as {type(value).__name__} declares it"
     inner = (part for part in parts if isinstance(part, _PARTED))
-    return next(filter(None, map(_misfit, inner)), None)
+    return next(filter(None, (_misfit(part, _packed(part)) for part in inner)), None)
 
 
 @cache

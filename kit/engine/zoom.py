@@ -38,7 +38,7 @@ class FinerRun(Struct, frozen=True):
 
 def finer_runs(model: Model[Any, Any]) -> Any:
     """What tells the finer run of a step of a model; None where its family declares nothing."""
-    if registered(model) is None:  # of that name, but another
+    if model.name not in model_places() or registered(model) is None:  # another of that name
         return None
     family, _ = model_places()[model.name]
     place = family.zooms.get(model.name)

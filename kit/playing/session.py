@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from inspect import signature
 from pathlib import Path
@@ -21,7 +21,7 @@ from kit.edge.arguments import checked, finite
 from kit.edge.words import say
 from kit.engine import trace as traces
 from kit.engine.causes import MOST_STATES, Cause, Possible, Restored
-from kit.engine.check import Progress, Result, Violation, check
+from kit.engine.check import Progress, Result, check
 from kit.engine.model import Model
 from kit.engine.purity import asking, error_line, is_own, uncollected
 from kit.engine.registry import made_again, registered
@@ -189,10 +189,9 @@ class Session:
 
         return self._change(along)
 
-    def lead_to(self, violation: Violation) -> Moment:
+    def lead_to(self, actions: Sequence[Any], words: str) -> Moment:
         """Make a counterexample a branch, and show its last step, which says how the run ends."""
-        moment = self.branch(violation.actions, at_end=True)
-        words = ending(self.model, violation, self.state)
+        moment = self.branch(actions, at_end=True)
         if words and words not in self.timeline.why(moment.id):
             self.timeline.remark(words)
             self.redraw(moment.id)
@@ -211,7 +210,7 @@ class Session:
         """
         result = check(self.model, max_states=max_states, progress=progress)
         if result.violation is not None:
-            self.lead_to(result.violation)
+            self.lead_to(result.violation.actions, ending(self.model, result.violation))
         return result
 
     def why(self) -> Cause:

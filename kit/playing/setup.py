@@ -39,6 +39,15 @@ class Field(Struct, frozen=True):
     most: int = MOST
 
 
+class Change(Struct, frozen=True):
+    """What a touched parameter ``was``, and all parameters before and after: it can be undone."""
+
+    touched: str
+    was: Any
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+
+
 class Setup:
     """The parameters of a session as plain data, and the names of the safeguards that are off.
 
@@ -52,6 +61,7 @@ class Setup:
         self.off: tuple[str, ...] = ()
         self.kept: dict[tuple[str, bytes, tuple[str, ...]], Timeline] = {}
         self.left: dict[str, tuple[Timeline, Timeline]] = {}  # stories: as opened, as left
+        self.last: Change | None = None
         self.follow()
 
     def follow(self) -> None:
@@ -87,7 +97,8 @@ class Setup:
         entry, session = self.entry, self.session
         if entry is None:
             return ""
-        given = self._given(entry.parameters, touched, value)
+        was = next((field.value for field in self.fields if field.name == touched), None)
+        before, given = self.parameters, self._given(entry.parameters, touched, value)
         script = session.timeline.script if given == self.parameters else ()
         model = build(entry.name, given, off)
         self.off, former = off, self.off
@@ -97,6 +108,7 @@ class Setup:
                 return again
         said = self.replace(Timeline(model, script))
         self.parameters = plainly(model.parameters)
+        self.last = Change(touched, was, before, self.parameters)
         return said
 
     def _switched(self, model: Model[Any, Any]) -> str:
@@ -190,11 +202,14 @@ class Setup:
         """The parameters after one was touched.
 
         Touching what a ring is generated from leaves a ring that was given, and the operations on
-        it; another number of replicas fits the operations on a generated ring.
+        it; another number of replicas fits the operations on a generated ring. Who undoes the last
+        change has all of them again.
         """
-        given = dict(self.parameters)
+        given, last = dict(self.parameters), self.last
         if not touched:
             return given
+        if last and (last.touched, last.was, last.after) == (touched, value, given):
+            return dict(last.before)
         parts = {each.name: each for each in parameters_of(kind)}
         several = parts[touched].flags.get("written") and not isinstance(given[touched], str)
         numbers = isinstance(getattr(parts[touched].type, "item_type", None), IntType)

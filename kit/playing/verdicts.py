@@ -10,6 +10,8 @@ from kit.edge.words import say
 from kit.engine.check import Result, Violation
 from kit.engine.model import Model
 from kit.engine.search import DEADLOCK, LOST
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput
 from kit.views.dangers import written
 from kit.views.fragment import Frag, h
 
@@ -49,8 +51,14 @@ def verdict(model: Model[Any, Any], result: Result) -> str:
     return say("Complete: {seen}, no violation.", seen=seen) + never
 
 
-def ending(model: Model[Any, Any], violation: Violation, last: Any) -> str:
-    """What a picture of the ``last`` state does not show: that a goal is lost from there on.
+def check_bound(most: int) -> None:
+    """Raises BadInput for a number of states that no search looks at."""
+    if not 1 <= most <= LARGEST_BOUND:
+        raise BadInput(say("states at most"), most, f"1 to {LARGEST_BOUND:,}")
+
+
+def ending(model: Model[Any, Any], violation: Violation) -> str:
+    """What a picture of its last state does not show: that a goal is lost from there on.
 
     Nothing of a violation that is something else.
     """
@@ -59,6 +67,7 @@ def ending(model: Model[Any, Any], violation: Violation, last: Any) -> str:
     if violation.witness != LOST:
         return ""
     lost = say("From here this is out of reach: {goal}.", goal=_title(model, violation.property))
+    last = Timeline.along(model, violation.actions).state
     if next(model.actions(last), None) is None:
         return f"{lost} {say('Nothing more can happen.')}"
     return f"{lost} {say('Steps go on, but none that is sure to happen leads there.')}"

@@ -20,7 +20,14 @@ from kit.errors import BadInput, KitError
 from kit.playing.links import link_of
 from kit.playing.session import Session
 from kit.playing.setup import Field, Setup
-from kit.playing.verdicts import LARGEST_BOUND, MOST_STATES, outcome_box, stopped_box
+from kit.playing.verdicts import (
+    LARGEST_BOUND,
+    MOST_STATES,
+    check_bound,
+    ending,
+    outcome_box,
+    stopped_box,
+)
 from kit.site.elsewhere import Elsewhere
 from kit.views.fragment import Frag, h
 from kit.views.parts import prose
@@ -73,12 +80,13 @@ class Stopped(Struct, frozen=True, forbid_unknown_fields=True, tag_field="setup"
 class Verdict(Struct, frozen=True, forbid_unknown_fields=True, tag_field="setup", tag="verdict"):
     """A search has ended: what it says, as HTML, and the run that it found, as a trace (or none).
 
-    ``trace`` is that of what was searched.
+    ``trace`` is that of what was searched, ``ending`` what the picture of the run does not show.
     """
 
     trace: str
     html: str
     run: str = ""
+    ending: str = ""
 
 
 Said: TypeAlias = Change | Switch | Begin | Link | Linked | Search | Stopped | Verdict
@@ -140,8 +148,7 @@ class Drawer:
         if isinstance(said, Linked):
             return self._forgetting(self.setup.open_link(said.run))
         if isinstance(said, Search):
-            if not 1 <= said.most <= LARGEST_BOUND:
-                raise BadInput("states at most", said.most, f"1 to {LARGEST_BOUND:,}")
+            check_bound(said.most)
             check_searchable(self.session.model)
             self.work.search(self._trace(), said.most)
         elif isinstance(said, Stopped):
@@ -153,7 +160,7 @@ class Drawer:
                 self.verdict = said.html
                 if said.run:
                     actions = Timeline.load(traces.loads(said.run)).actions()
-                    self.session.branch(actions, at_end=True)
+                    self.session.lead_to(actions, said.ending)
         return ""
 
     def _forgetting(self, words: str) -> str:
@@ -252,7 +259,8 @@ def searched(trace: str, most: int, tell: Progress) -> Verdict:
     """
     model = traces.model_of(traces.loads(trace))
     result = check(model, max_states=most, progress=tell)
-    run = ""
-    if result.violation is not None:
-        run = traces.dumps(Timeline.along(model, result.violation.actions).save())
-    return Verdict(trace, outcome_box(model, result).html(), run)
+    box, found = outcome_box(model, result).html(), result.violation
+    if found is None:
+        return Verdict(trace, box)
+    run = traces.dumps(Timeline.along(model, found.actions).save())
+    return Verdict(trace, box, run, ending(model, found))

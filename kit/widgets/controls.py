@@ -17,7 +17,7 @@ from kit.engine.zoom import finer_run, finer_runs
 from kit.errors import BadInput, KitError
 from kit.playing.opening import open_named
 from kit.playing.setup import Field, Setup
-from kit.playing.verdicts import LARGEST_BOUND, MOST_STATES, outcome_box, stopped_box
+from kit.playing.verdicts import MOST_STATES, check_bound, ending, outcome_box, stopped_box
 from kit.playing.working import Background
 from kit.views.fragment import Frag, h
 from kit.views.parts import prose
@@ -56,8 +56,9 @@ class SearchBoard:
         """A bound out of its limits is refused beside its field, which has its former one again."""
         most = change["new"]
         self.wrong.value = ""
-        if not 1 <= most <= LARGEST_BOUND:
-            error = BadInput(self.most.description, most, f"1 to {LARGEST_BOUND:,}")
+        try:
+            check_bound(most)
+        except BadInput as error:
             self.most.value = change["old"]
             self.wrong.value = _wrong(error).html()
 
@@ -102,7 +103,8 @@ class SearchBoard:
         self.result = outcome
         self.found.value = outcome_box(model, outcome).html()
         if outcome.violation is not None:
-            self.player.lead_to(outcome.violation)
+            found = outcome.violation
+            self.player.lead_to(found.actions, ending(model, found))
 
     def _show_running(self, on: bool) -> None:
         self.button.disabled = on

@@ -8,7 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from kit.commands import runs
+from kit.commands.own_models import entry_in
 from kit.engine import registry
+from kit.errors import KitError
+from kit.widgets import Player
 from tests.commands.calling import call
 
 LOCK = '''"""A lock."""
@@ -59,6 +63,8 @@ FILES = {
     "ends.py": "raise SystemExit\n",
     "spelt.py": "def f(:\n",
     "declared.py": LOCK.replace("ge=1", "ge='x'"),
+    "taken.py": LOCK.replace('"lock"', '"raft"'),
+    "endless.py": LOCK.replace("s.but(holder=-1)", "s.but(holder=-1, tries=s.tries + 1)"),
 }
 
 
@@ -93,6 +99,7 @@ ANSWERS: dict[str, tuple[int, str]] = {
     "check ends.py": (2, r"line 1 of ends.py \(raise SystemExit\): got 'SystemExit"),
     "check spelt.py": (2, r"model, line 1 of spelt.py \(def f\(:\): got 'invalid syntax'"),
     "check declared.py": (2, "^kit: parameter: got .*limits as msgspec.Meta has them"),
+    "check taken.py": (2, "name of Lock: got 'raft'; allowed: a name that no model of the kit has"),
     "check lock.py -p limit=9": (2, "limit: got 9; allowed: a number from 1 to 5"),
     "check lock.py --refines": (2, "--refines: got 'lock'; allowed: a model that refines"),
 }
@@ -113,3 +120,21 @@ def test_a_run_without_an_end_is_played_once() -> None:
     answer = call("play", "lock.py")
     assert answer.out.rstrip().endswith("2 0 releases it.")
     assert "step 2 is the last: its state is that of step 0" in answer.out + answer.err
+    assert "step 2 is the last" in call("play", "lock.py", "--html", "lock.html").out
+
+
+def test_a_run_whose_states_never_come_again_is_cut_and_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its length is a limit of ours, and no end of the model's."""
+    monkeypatch.setattr(runs, "MOST_PLAYED", 20)
+    assert "these are the first 19 steps: no state came again" in call("play", "endless.py").out
+
+
+def test_a_registered_model_has_a_player_and_no_finer_view() -> None:
+    """No family of the kit knows it."""
+    entry_in("lock.py")
+    player = Player("lock")
+    player.step()
+    with pytest.raises(KitError, match="no finer view"):
+        player.zoom()

@@ -8,6 +8,7 @@ from itertools import count
 from typing import Any
 
 import pytest
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.engine.careful import (
@@ -18,6 +19,7 @@ from kit.engine.careful import (
     careful,
     careful_monitor,
     check_call,
+    check_fields,
     check_refusal,
     check_stands,
     raised_at,
@@ -363,3 +365,26 @@ def test_a_function_is_asked_again_about_sets_in_another_order() -> None:
     for _ in range(2):
         with pytest.raises(BadInput, match="a different answer each time"):
             judge(one, several)
+
+
+class Counted(Struct, frozen=True):
+    """A state with a number."""
+
+    n: int = 0
+    parts: tuple[int, ...] = ()
+
+
+FLOAT: Any = 1.0
+
+
+@pytest.mark.parametrize("wrong", [Counted(FLOAT), Counted(1, (2 * FLOAT,))])
+def test_a_number_of_another_type_is_refused_whatever_was_seen_before(wrong: Counted) -> None:
+    """It equals one that is right, which was looked at first."""
+
+    def made(state: Counted) -> Counted:
+        return state
+
+    check_fields(Counted(1), "action", made)
+    check_fields(Counted(1, (2,)), "action", made)
+    with pytest.raises(BadInput, match="as Counted declares it"):
+        check_fields(wrong, "action", made)

@@ -372,15 +372,18 @@ def test_who_has_left_is_forgotten_by_its_number() -> None:
 
 
 @pytest.mark.parametrize(
-    ("node", "kind", "state"),
+    ("edition", "node", "kind", "state"),
     [
-        ("B", "PREPARE_SIMPLE_CMS_RECONFIGURATION", "JOINED"),  # a member hands over first
-        ("D", "PREPARE_LEAVE", "LEAVING"),
+        ("server", "B", "PREPARE_SIMPLE_CMS_RECONFIGURATION", "JOINED"),  # it hands over first
+        ("server", "D", "PREPARE_LEAVE", "LEAVING"),
+        ("documents", "B", "PREPARE_LEAVE", "LEAVING"),
     ],
 )
-def test_the_server_prepares_no_leave_of_a_member(node: str, kind: str, state: str) -> None:
+def test_the_server_prepares_no_leave_of_a_member(
+    edition: str, node: str, kind: str, state: str
+) -> None:
     """It would reject that event, so the log begins with a change of the CMS."""
-    given = {"nodes": 4, "members": 3, "edition": "server", "orders": 1, "longest": 9}
+    given = {"nodes": 4, "members": 3, "edition": edition, "orders": 1, "longest": 9}
     timeline = Timeline(build("cms", given, ()))
     option = timeline.model.find(timeline.state, f"decommission A {node} A B")
     assert option is not None

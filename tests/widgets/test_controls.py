@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from kit import build
 from kit.engine import trace as traces
 from kit.widgets.player import Player
@@ -51,6 +53,24 @@ def test_a_wrong_figure_is_told_in_place_and_changes_nothing() -> None:
     assert player.model is model
     assert "nodes" in player.controls.message.value
     assert "role=&quot;" not in player.controls.message.value
+
+
+@pytest.mark.parametrize("story", ["tcm/bootstrap", "tcm/decommission", "dataplane/while-leaving"])
+@pytest.mark.parametrize("name", ["rf", "nodes", "tokens"])
+def test_the_former_figure_brings_the_run_back(story: str, name: str) -> None:
+    """Also where a ring and operations that were given have gone with it."""
+    player, _ = quiet(story)
+    controls = player.controls
+    assert controls is not None
+    field = controls.fields[name]
+    player.step()
+    run, was = player.timeline, field.value
+    field.value = was + 1
+    if "is kept: undo" in controls.message.value:
+        controls.fields[name].value = was
+        assert player.timeline is run
+    else:
+        assert controls.message.value or player.timeline is run, "nothing is put away unsaid"
 
 
 def test_a_run_that_is_put_away_is_kept_and_that_is_said() -> None:

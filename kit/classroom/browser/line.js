@@ -13,12 +13,14 @@ export function tell(words) {
 // stays there: a page that is `once` is over then.
 export function connect(name, { opened, hear, once = false }) {
   const { cut } = document.body.dataset;
-  const end = { say: () => {} };
+  const end = { say: () => false };
   const open = () => {
     const line = new WebSocket(new URL(name, location.href.replace(/^http/, "ws")));
     line.binaryType = "arraybuffer";
     end.say = (content) => {
-      if (line.readyState === WebSocket.OPEN) line.send(JSON.stringify(content));
+      const isOpen = line.readyState === WebSocket.OPEN;
+      if (isOpen) line.send(JSON.stringify(content));
+      return isOpen;
     };
     line.onopen = () => {
       if (part("wrong").textContent === cut) tell("");

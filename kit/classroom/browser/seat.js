@@ -18,8 +18,7 @@ function opened() {
 
 // What was wrong is told until something else is tried, or another section is shown.
 function say(message) {
-  tell("");
-  line.say(message);
+  if (line.say(message)) tell("");
 }
 
 function hear(told) {

@@ -113,7 +113,7 @@ def wish_text(what: str) -> str:
         "snapshot": "to take a snapshot",
         "read": f"to read all up to index {after}" if after else "to read",
     }
-    return wishes.get(word, f"to add {word}")
+    return wishes.get(word, f"to add {' '.join((word, *rest))}")
 
 
 def answer_text(answer: Answer) -> str:

@@ -111,7 +111,7 @@ def of_members(m: Cms, entry: Entry, members: int) -> LoggedEvent:
     """
     what, nodes = rules.parsed(entry.event)
     kind = KINDS.get(what, STEPS.get(what, REMOVAL) if m.edition == "documents" else STEP)
-    if what == rules.LEAVE and members & nodes:
+    if m.edition == "server" and what == rules.LEAVE and members & nodes:
         kind = KINDS[rules.REPLACE]
     node = nodes.bit_length() - 1 if nodes.bit_count() == 1 and what not in OF_ALL else None
     more = dict[str, str]()
@@ -310,7 +310,8 @@ class CmsServers(LoggingServers):
         states = dict.fromkeys(nodes_in(m.directory(log) if log.epoch else 0), "LEFT")
         states |= dict.fromkeys(nodes_in(known.cluster if log.epoch else 0), "JOINED")
         # As long as a member hands over, the server says nothing of its leaving.
-        leaving = known.leaving & ~(known.readers | known.writers)
+        handing = known.readers | known.writers if m.edition == "server" else 0
+        leaving = known.leaving & ~handing
         states |= dict.fromkeys(nodes_in(leaving), "LEAVING")
         return {node: ListedNode(state) for node, state in states.items()}
 
