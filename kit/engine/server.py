@@ -333,9 +333,13 @@ class Servers:
         options = now.model.options(now.state)
         of_kind = [each for each in options if _fits(now.model.verb(each[0]).split(), like)]
         if not of_kind:
-            wish = self.does[command].format_map(words).replace(" *", "")
-            raise Refused(f"{wish}: nothing like that can be done in this model now")
+            typed = command.format_map(given)
+            raise Refused(f"{typed}: {self.idle(now, given, command)}")
         return CommandReply(actions=(min(of_kind, key=lambda option: option[1] is not None)[0],))
+
+    def idle(self, now: DrillMoment, given: Given, command: str) -> str:
+        """Why there is nothing to do now that is a command."""
+        return "nothing like that can be done in this model now"
 
     def status(self, now: DrillMoment, given: Given) -> CommandReply:
         """``nodetool status``, as this node sees the others."""

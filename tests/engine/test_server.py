@@ -94,7 +94,7 @@ def at(node: int) -> Any:
 def test_a_command_is_the_first_action_like_it(
     command: str, given: dict[str, str], verb: str
 ) -> None:
-    """One that is permitted comes before one that is not; without any, the wish is named."""
+    """One that is permitted comes before one that is not; without any, the line is named."""
     if verb in LAMPS:
         assert Lamps().acted(at(0), given, command).actions == (verb,)
     else:

@@ -8,7 +8,6 @@ Sources: CEP-21, "Failure Recovery"; published code, ``ReconfigureCMS``, ``CMSOp
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -26,8 +25,11 @@ from kit.engine.drill import (
 from kit.engine.forms import Form, Given, Slot
 from kit.engine.server import cql_rows
 from kit.errors import Refused, counted
+from kit.masks import nodes_in
 from kit.protocols.cms.cms import SCENARIOS, Cms, CmsState, alive, entries_of, working
-from kit.protocols.cms.facts.tools import CmsServers
+from kit.protocols.cms.facts.tools import SCHEMA_CHANGE, CmsServers, LoggedEvent
+from kit.protocols.cms.rules.log import Entry
+from kit.protocols.cms.rules.members import CHANGE
 
 WANTED = 3
 """How many members the CMS is to have at the end."""
@@ -35,12 +37,14 @@ BUDGETS = {"orders": 9, "changes": 9, "requests": 2, "crashes": 4, "longest": 24
 """What may be done in a drill, and how long the log may get by it."""
 BY_ITSELF = (Cms.repair_paxos, Cms.catch_up, Cms.advance, Cms.complete_leave)
 """What the cluster does without an operator."""
-ALTER = "ALTER TABLE shop.orders ADD note text"
+COLUMN = "note"
+ALTER = f"ALTER TABLE shop.orders ADD {COLUMN} text"
 SELECT = "SELECT id FROM shop.orders"
 DUMP, OPTIONS = "clustermetadata.dump", "/etc/cassandra/jvm-server.options"
 BOOT = f"edit {OPTIONS} -Dcassandra.unsafe_boot_with_clustermetadata"
 CHECKED = "change checked"
 DUMPED, ALONE = "{} dumped at {}", "{} alone in its dump at {}"
+ALTERED = "table altered at {}"
 NEWEST = "the newest epoch dumped"
 SET, UNSET = "option of {} set", "option of {} unset"
 
@@ -76,6 +80,21 @@ class LostCms(CmsServers):
             silent = ", ".join(now.model.named(readers & ~able))
             raise Refused(f"nothing is committed: no quorum of the CMS answers ({silent})")
         return super().acted(now, given, command)
+
+    def alter(self, now: DrillMoment, given: Given) -> CommandReply:
+        """Raises Refused, as the server does, where the log has this column already."""
+        reply = self.acted(now, given, ALTER)
+        if any(is_alter(now, each) for each in known_entries(now)):
+            raise Refused(f"Column with name '{COLUMN}' already exists")
+        m, s = now.model, now.state
+        last = max(m.epoch(s, at) for at in nodes_in(working(m, s)))
+        return replace(reply, marks=(ALTERED.format(last + 1),))
+
+    def logged(self, now: DrillMoment) -> list[LoggedEvent]:
+        """What an operator has changed here is the table."""
+        changed = {"kind": SCHEMA_CHANGE, "event": ALTER}
+        logged = super().logged(now)
+        return [replace(each, **changed) if is_alter(now, each) else each for each in logged]
 
     def select(self, now: DrillMoment, given: Given) -> CommandReply:
         """Data is read at QUORUM of its replicas, with the CMS or without."""
@@ -148,6 +167,17 @@ def is_set(now: DrillMoment, name: str) -> bool:
     return SET.format(name) in now.marks and UNSET.format(name) not in now.marks
 
 
+def known_entries(now: DrillMoment) -> Iterator[Entry]:
+    """What is in the logs of the nodes that answer."""
+    for at in nodes_in(working(now.model, now.state)):
+        yield from now.state.nodes[at].log.entries
+
+
+def is_alter(now: DrillMoment, entry: Entry | LoggedEvent) -> bool:
+    """Whether an entry is the statement of the drill; the model has one event for all changes."""
+    return entry.event == CHANGE and ALTERED.format(entry.epoch) in now.marks
+
+
 SERVERS = LostCms()
 SLOTS = SERVERS.slots(
     address=Slot("the address of this machine", lambda now: [SERVERS.hosts(now)[now.here].address])
@@ -158,9 +188,9 @@ FORMS: tuple[Form, ...] = (
     SERVERS.reading(SELECT, "read data at QUORUM", table="shop.orders"),
     *SERVERS.understood("SELECT"),
     SERVERS.reading("SELECT * FROM shop.orders", "read data at QUORUM", False, table="shop.orders"),
-    Form(ALTER, "a schema change", partial(SERVERS.acted, command=ALTER)),
-    Form(ALTER.replace("TABLE", "TABLE IF EXISTS"), "a schema change",
-         partial(SERVERS.acted, command=ALTER), offered=False),
+    Form(ALTER, "a schema change", SERVERS.alter),
+    Form(ALTER.replace("TABLE", "TABLE IF EXISTS"), "a schema change", SERVERS.alter,
+         offered=False),
     Form("jmx dumpClusterMetadata", "write what this node knows to a file here", SERVERS.dump,
          own=True),
     Form(f"addtocmstool {DUMP} {{address}}", "make this node the only member in the file",

@@ -122,7 +122,8 @@ def test_the_replication_factor_is_what_was_asked_for(lines: list[str], size: in
     walked = typed(MEMBER, *lines, LIST, "nodetool cms dumplog")
     assert f"Replication factor: {row}" in walked.transcript[-2].lines
     prepared = [line for line in walked.transcript[-1].lines if "#Complex" in line]
-    assert all(f"#Complex{{replicationParams={row}}}: " in line for line in prepared)
+    said = f"#Complex{{replicationParams={row}}}: reconfigure {size} (by A)"
+    assert all(line.endswith(said) for line in prepared)
     assert bool(prepared) == bool(lines)
 
 
@@ -133,6 +134,7 @@ UNPREPARED, ENDED = "no entry of the model prepares", "the server has one more e
     ("name", "lines", "steps"),
     [
         (MEMBER, [THREE], ["0", "1", f"2 {ENDED}"]),
+        (MEMBER, ["nodetool cms reconfigure 4"], ["0", "1", f"2 {ENDED}"]),
         (MEMBER, ["nodetool assassinate C"], [f"0 {UNPREPARED}", f"1 {ENDED}"]),
         (
             MEMBER,
@@ -155,6 +157,35 @@ def test_a_log_tells_which_entries_of_a_change_are_not_there(
     told = ([line.partition("idx=")[2][0], *filter(line.__contains__, (UNPREPARED, ENDED))]
             for line in logged)  # fmt: skip
     assert [" ".join(each) for each in told] == steps
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"), [(MEMBER, []), (MEMBER, [THREE]), (ALL, [*RETURN, *FILE, RESTART])]
+)
+def test_a_column_is_added_once(name: str, lines: list[str]) -> None:
+    """The log has the statement, as the server's kind; other changes of before are not known."""
+    walked = typed(name, *lines, ALTER, ALTER.replace("TABLE", "TABLE IF EXISTS"))
+    assert errors(walked) == ["Column with name 'note' already exists"]
+    logged = walked.enter("nodetool cms dumplog").lines
+    told = [(kind.split()[-1], line) for kind, line in zip(logged, logged[1:], strict=False)]
+    altered = [
+        kind for kind, line in told if f"AlterSchema{{schemaTransformation={ALTER}}}" in line
+    ]
+    assert altered == ["SCHEMA_CHANGE"]
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("nodetool cms reconfigure --cancel", "no node is half added to the CMS"),
+        ("nodetool cms reconfigure --resume", "no change of the members is under way"),
+        ("nodetool cms reconfigure 4", "this size was already asked for"),
+    ],
+)
+def test_what_there_is_nothing_to_do_of_says_why(line: str, why: str) -> None:
+    """With the words that were typed."""
+    walked = typed(MEMBER, "nodetool cms reconfigure 4", line)
+    assert errors(walked)[0].startswith(f"{line}: {why}")
 
 
 @pytest.mark.parametrize(("name", "lines", "wrong", "said"), WRONG)

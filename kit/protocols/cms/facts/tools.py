@@ -109,7 +109,7 @@ def of_members(m: Cms, entry: Entry, members: int) -> LoggedEvent:
     The server rejects ``PREPARE_LEAVE`` of a member: its leaving begins with a change of the CMS
     in which another takes its place (published ``PrepareLeave``, ``maybeReconfigureCMS``).
     """
-    what, nodes = rules.parsed(entry.event)
+    (what, nodes), said = rules.parsed(entry.event), entry.event
     kind = KINDS.get(what, STEPS.get(what, REMOVAL) if m.edition == "documents" else STEP)
     if m.edition == "server" and what == rules.LEAVE and members & nodes:
         kind = KINDS[rules.REPLACE]
@@ -121,15 +121,17 @@ def of_members(m: Cms, entry: Entry, members: int) -> LoggedEvent:
         size, by_dc = rules.sizes_in(entry.event)
         sizes = rules.sizes_of(by_dc or str(size), m.datacenters)
         more = {"replicationParams": replication_params(sizes)}
+        said = f"{what} {by_dc or size}"  # what was asked for: the published entry names no node
     number = number_of(m, entry)
-    return LoggedEvent(entry.epoch, kind, entry.event, number, entry.id, node, more=more)
+    return LoggedEvent(entry.epoch, kind, said, number, entry.id, node, more=more)
 
 
 def with_lacks(m: Cms, s: CmsState, log: NodeLog) -> Iterator[LoggedEvent]:
     """The entries of a log of the members, and what the server has before and behind each change.
 
     The model has no entry that prepares a change which no operator asked for, and none that unlocks
-    the log. A change has ended when there are as many members as are wanted, or can be.
+    the log. A change that names its members has ended when no step follows, any other one when
+    there are as many members as are wanted, or can be.
     """
     is_open = False
     for at, entry in enumerate(log.entries, 1):
@@ -138,7 +140,8 @@ def with_lacks(m: Cms, s: CmsState, log: NodeLog) -> Iterator[LoggedEvent]:
             snapshots = tuple(each for each in log.snapshots if each.epoch <= entry.epoch)
             members = metadata(NodeLog(log.entries[:at], snapshots), m.machine)
             count = members.readers.bit_count()
-            missing = members.pending or count != sum(m.wanted_sizes(members).values())
+            few = count != sum(m.wanted_sizes(members).values())
+            missing = members.pending or members.chosen or few
             begins, is_open = not is_open, bool(missing and m.step_of(s, members))
             lacks = (UNPREPARED,) * begins + (ENDED,) * (not is_open)
             event = replace(event, begins=begins, lacks=lacks)
@@ -277,6 +280,19 @@ class CmsServers(LoggingServers):
         if left := self.has_left(now, now.place):
             raise Refused(left)
         return super().acted(now, given, command)
+
+    def idle(self, now: DrillMoment, given: Given, command: str) -> str:
+        """Nothing is under way, nothing is half done, or all is as it is asked for."""
+        m, known = now.model, now.model.newest(now.state)
+        if not m.has_quorum(now.state):
+            return "no quorum of the CMS answers"
+        if command in RESUME:
+            return "no change of the members is under way"
+        if command in CANCEL:
+            return "no node is half added to the CMS: there is nothing to give up"
+        if (known.by_dc or str(known.size)) in (given.get("size"), given.get("sizes")):
+            return "this size was already asked for"
+        return super().idle(now, given, command)
 
     def service(self, now: DrillMoment, at: int) -> ServiceView:
         """The members, and whether they are to change, by a node's own log."""
