@@ -24,7 +24,11 @@ from kit.engine.registry import build, entry_of, one_of, scenario_of
 from kit.engine.timeline import Moment, Timeline, played_out
 from kit.errors import BadInput, KitError, Refusal, Refused, one_line, shorten
 
-_ADDRESSED = re.compile(r"\s*nodetool\s+-h\s+(\S+)\s+(\S.*)")
+_ADDRESSED = re.compile(
+    r"(?P<before>\s*(?:sudo\s+(?:-u\s+\S+\s+)?)?)"
+    r"(?:(?P<tool>nodetool)\s+-h|(?P<shell>cqlsh)(?=\s+\S+(?:\s+9042)?\s+(?:-e|--execute)\b))"
+    r"\s+(?P<host>[^\s-]\S*)(?:\s+9042)?\s+(?P<rest>\S.*)"
+)
 MOST_OWN_STEPS = 100
 """Steps that a cluster does by itself after a command; a model whose own steps have no end is
 wrong.
@@ -285,17 +289,18 @@ class Drill:
         return entry
 
     def _addressee(self, line: str) -> tuple[DrillMoment, str]:
-        """``nodetool -h B …`` is asked of B, from the machine that one is on."""
+        """``nodetool -h B …`` and ``cqlsh B -e …`` are asked of B, from where one is."""
         now, addressed = self.now, _ADDRESSED.fullmatch(line)
         machines = self.kind.slots.get("machine")
         if addressed is None or machines is None or machines.values is None:
             return now, line
         known, names = [*machines.values(now)], now.model.names
-        if addressed[1] not in known:
-            raise BadInput("-h", addressed[1], one_of(addressed[1], known))
+        host, tool = addressed["host"], addressed["tool"] or addressed["shell"]
+        if host not in known:
+            raise BadInput("-h" if addressed["tool"] else tool, host, one_of(host, known))
         # Names come first, then the addresses of the same machines.
-        place = names[known.index(addressed[1]) % len(names)]
-        return structs.replace(now, place=place), f"nodetool {addressed[2]}"
+        place = names[known.index(host) % len(names)]
+        return structs.replace(now, place=place), f"{addressed['before']}{tool} {addressed['rest']}"
 
     def complete(self, line: str) -> tuple[str, ...]:
         """The lines that go on from this one by a word."""

@@ -2,9 +2,9 @@
 
 A family gives its *forms*, each a line of fixed words and slots: ``nodetool removenode {host_id}``.
 A slot names what may stand there: the values of the moment, one or several with commas between,
-or any text. Words are read in any case, but in quotes letter by letter. A statement of CQL has its
-quotes and comments, any other line those of a shell. Lines are compared with the forms; nothing is
-ever evaluated.
+or any text. A statement of CQL has its quotes and comments, and its words are read in any case. Any
+other line has those of a shell, which minds the case; only the kit's own words do not. Lines are
+compared with the forms; nothing is ever evaluated.
 """
 
 import re
@@ -37,13 +37,16 @@ _WORD = re.compile(r"""'(?:[^']|'')*'|"[^"]*"|[=,;]|[^\s=,;'"]+""")
 _CQL_WORD = re.compile(r"""'(?:[^']|'')*'|"[^"]*"|[=,;()]|[^\s=,;()'"]+""")
 _SLOT = re.compile(r"\{([a-z_]+)\}")
 _PART = re.compile(r"""\{[a-z_]+\}|'[^']*'|[=,;()]|[^\s=,;()]+""")
-_VERBS = r"(?:ALTER|DELETE|INSERT|SELECT|TRUNCATE|UPDATE)\b"
+_BEGINNINGS = "ALTER, DELETE, INSERT, SELECT, TRUNCATE or UPDATE"
+_VERBS = rf"(?:{'|'.join(re.findall('[A-Z]+', _BEGINNINGS))})\b"
+_JOINING = ";", "&", "&&", "||"
 _STATEMENT = re.compile(rf"\s*{_VERBS}", re.IGNORECASE)
-_WRAPPED = (
-    re.compile(rf"\s*sudo\s+(?P<said>(?!{_VERBS})\S.*)", re.IGNORECASE),
-    re.compile(r"""\s*cqlsh\s+(?:-e|--execute)[\s=]\s*(["'])(?P<said>.*)\1\s*"""),
-)
+_SUDO = re.compile(rf"\s*sudo\s+(?:-u\s+\S+\s+)?(?!(?i:{_VERBS}))(?P<said>[^-\s].*)")
+_CQLSH = re.compile(r"\s*cqlsh(?!\S)(?P<rest>.*)")
+_EXECUTE = re.compile(r"""\s+(?:-e|--execute)[\s=]\s*(?:"([^"]*)"|'([^']*)')\s*(?:\s#.*)?""")
 """Lines that only say how something else is run."""
+IN_CQLSH = "-e and one statement in quotes; a statement can also be typed without cqlsh"
+ONE_COMMAND = "one command on one line"
 _UNITS = "systemctl", "journalctl"
 _CQL_COMMENT = re.compile(r"(?:--|//).*|/\*.*?\*/")
 _SHELL_COMMENT = re.compile(r"(?<!\S)#.*")
@@ -249,10 +252,11 @@ def _is_part(form: Form, part: str, word: _Typed) -> bool:
         return bool(in_quotes) and word.text == part[1:-1]
     if form.is_statement and word.quote:
         return False
-    text = word.text.casefold()
-    if form.text.startswith(_UNITS):
-        text = text.removesuffix(".service")  # what a unit is if it does not say it
-    return text == part.casefold()
+    if form.is_statement or form.own:
+        return word.text.casefold() == part.casefold()
+    # what a unit is if it does not say it
+    is_service = form.text.startswith(_UNITS)
+    return (word.text.removesuffix(".service") if is_service else word.text) == part
 
 
 def _standing(form: Form, slot: Slot, word: _Typed, known: Mapping[str, str] | None) -> str | None:
@@ -281,10 +285,8 @@ def _words(line: str) -> list[_Typed]:
         allowed = f"one command, of at most {LONGEST_LINE:,} characters"
         raise BadInput("line", f"{len(line):,} characters", allowed)
     if "\n" in line.strip():
-        raise BadInput("line", line, "one command on one line")
-    for wrapped in _WRAPPED:
-        match = wrapped.fullmatch(line)
-        line = match["said"] if match else line
+        raise BadInput("line", line, ONE_COMMAND)
+    line = _unwrapped(line)
     words: list[_Typed] = []
     at, end = 0, len(line.rstrip())
     is_statement = _STATEMENT.match(line) is not None
@@ -314,7 +316,24 @@ def _words(line: str) -> list[_Typed]:
             words.append(_Typed(text, quote))
     while words and words[-1] == _Typed(";"):
         words.pop()
+    several = next((each for each in words if not each.quote and each.text in _JOINING), None)
+    if several:
+        raise BadInput("line", several.text, ONE_COMMAND)
     return words
+
+
+def _unwrapped(line: str) -> str:
+    """What ``sudo`` or ``cqlsh`` is to run. Raises BadInput where cqlsh is given no statement."""
+    match = _SUDO.fullmatch(line)
+    line = match["said"] if match else line
+    if not (opened := _CQLSH.fullmatch(line)):
+        return line
+    if not (given := _EXECUTE.fullmatch(opened["rest"])):
+        raise BadInput("cqlsh", opened["rest"].strip() or NOTHING, IN_CQLSH)
+    statement = given[1] or given[2] or ""
+    if not _STATEMENT.match(statement):
+        raise BadInput("cqlsh -e", statement, f"a statement that begins with {_BEGINNINGS}")
+    return statement
 
 
 def _unknown(word: str, known: list[str]) -> BadInput:

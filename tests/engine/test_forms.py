@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,7 +19,7 @@ def _same(moment: Any, given: Mapping[str, Any]) -> Mapping[str, Any]:
 FORMS = (
     Form("put {fruit} on {table}", "one", _same),
     Form("put all {fruits} on {table}", "several", _same),
-    Form("SAY {words} = {number}", "a statement", _same, offered=False),
+    Form("SAY {words} = {number}", "a statement", _same, offered=False, own=True),
     Form("open 'the door'", "a fixed text in quotes", _same),
 )
 SLOTS = {
@@ -46,8 +47,8 @@ def wrong(line: str) -> str:
 
 
 def test_a_line_is_read_by_its_form() -> None:
-    """Words in any case, values as they stand, several with commas, a semicolon at the end."""
-    assert read("Put apple ON one") == ("one", {"fruit": "apple", "table": "one"})
+    """Own words in any case, several values with commas, a semicolon at the end."""
+    assert read("put apple on one") == ("one", {"fruit": "apple", "table": "one"})
     several = {"fruits": ("apple", "pear"), "table": "two"}
     assert read("put all apple, pear on two") == read("put all apple,pear on two")
     assert read("put all apple , pear on two;") == ("several", several)
@@ -88,6 +89,9 @@ DELETE = "DELETE FROM shop.orders WHERE id = 0000000a-0000-4000-8000-00000000000
         UPDATE.replace("value", '"value"'),
         f'cqlsh -e "{UPDATE}"',
         f"cqlsh --execute='{DELETE}'",
+        f"cqlsh -e '{DELETE}'  # now",
+        f'sudo -u shop cqlsh -e "{DELETE}"',
+        "sudo -u shop systemctl start shop",
         "INSERT INTO shop.orders(id) VALUES(7)",
         "insert into shop.orders ( id ) values ( 7 );",
         DELETE.upper(),
@@ -118,12 +122,37 @@ def test_a_line_is_written_as_its_own_language_has_it(line: str) -> None:
         DELETE.replace("0000000a-", "'0000000a-") + "'",
         "systemctl start shop.service.service",
         "systemctl start shop -- now",
+        "SYSTEMCTL start shop",
+        "systemctl START shop",
+        "Sudo systemctl start shop",
+        "sudo -u shop",
         "take apple pear from 0000000a-0000-4000-8000-00000000000a",
     ],
 )
 def test_what_its_language_refuses_is_refused(line: str) -> None:
     """A text of CQL is in single quotes, and a name is not; nor has it a shell's comments."""
     with pytest.raises(BadInput):
+        STATEMENTS.read(line, MOMENT)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("cqlsh -e 'systemctl start shop'", "-e: got 'systemctl start shop'; allowed: a statement"),
+        ('cqlsh -e "help"', "cqlsh -e: got 'help'; allowed: a statement that begins with ALTER, "),
+        ("cqlsh -e ''", "cqlsh -e: got ''; allowed: a statement"),
+        (f"cqlsh -e {DELETE}", "; allowed: -e and one statement in quotes"),
+        ("cqlsh", "cqlsh: got 'nothing'; allowed: -e and one statement in quotes"),
+        ("cqlsh -f file", "a statement can also be typed without cqlsh"),
+        ("systemctl start shop && reboot", "line: got '&&'; allowed: one command on one line"),
+        ("systemctl start shop; reboot", "line: got ';'; allowed: one command on one line"),
+        (f"{DELETE}; {DELETE}", "line: got ';'; allowed: one command on one line"),
+        ("Systemctl start shop", "a command of this drill. Did you mean systemctl? help"),
+    ],
+)
+def test_what_a_shell_would_take_says_what_is_wrong(line: str, said: str) -> None:
+    """``cqlsh`` takes one statement of CQL, and a line is one command, in its own case."""
+    with pytest.raises(BadInput, match=re.escape(said)):
         STATEMENTS.read(line, MOMENT)
 
 

@@ -362,12 +362,12 @@ def test_who_has_left_is_forgotten_by_its_number() -> None:
         assert option is not None
         timeline.do(option[0])
     assert states() == ["JOINED", "JOINED", "JOINED", "LEFT"]
-    with pytest.raises(Refused, match="^nodetool cms unregister 1: nothing like that"):
+    with pytest.raises(Refused, match=r"^nodetool cms unregister 1: nothing like that"):
         answer(tools, now(), "nodetool cms unregister 1")
     [action] = answer(tools, now(), "nodetool cms unregister 4").actions
     timeline.do(action)
     assert states() == ["JOINED", "JOINED", "JOINED"]
-    with pytest.raises(Refused, match="^nodetool cms unregister 4: nothing like that"):
+    with pytest.raises(Refused, match=r"^nodetool cms unregister 4: nothing like that"):
         answer(tools, now(), "nodetool cms unregister 4")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -88,6 +90,17 @@ def test_a_node_is_asked_from_another_machine(host: str) -> None:
     assert wrong.error.startswith("-h: got 'Z'; allowed: one of 10.0.0.11, ")
 
 
+def test_cqlsh_asks_the_server_that_is_named() -> None:
+    """By its name or address; what is no server of the drill is told."""
+    walked = typed(MEMBER, *(f'cqlsh {host} -e "{READ}"' for host in ("A", "10.0.0.11", "C", "Z")))
+    named, by_address, down, wrong = walked.transcript
+    assert named.lines == by_address.lines
+    assert "7" in [line.strip() for line in named.lines]
+    assert down.error == "cqlsh on C: connection refused, the server is down"
+    assert wrong.error.startswith("cqlsh: got 'Z'; allowed: one of 10.0.0.11, ")
+    assert walked.place == "D"
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -167,7 +180,7 @@ def test_a_column_is_added_once(name: str, lines: list[str]) -> None:
     walked = typed(name, *lines, ALTER, ALTER.replace("TABLE", "TABLE IF EXISTS"))
     assert errors(walked) == ["Column with name 'note' already exists"]
     logged = walked.enter("nodetool cms dumplog").lines
-    told = [(kind.split()[-1], line) for kind, line in zip(logged, logged[1:], strict=False)]
+    told = [(kind.split()[-1], line) for kind, line in pairwise(logged)]
     altered = [
         kind for kind, line in told if f"AlterSchema{{schemaTransformation={ALTER}}}" in line
     ]
