@@ -274,9 +274,11 @@ class Drill:
             self._do(answer, said)
             asks = form.looks or self.is_own(form) or form.text.startswith(HAPPEN)
             changed = bool(said or noted) and not asks
-            if not (lines or said or answer.place or form.looks or form.own):
-                done = say("(done on {place}: {what})", place=place, what=form.about)
-                lines = (done if noted else say("(nothing changed: this was already the case)"),)
+            if not (lines or said or answer.place or form.looks or self.is_own(form)):
+                if not noted:
+                    lines = (say("(nothing changed: this was already the case)"),)
+                elif not form.own:
+                    lines = (say("(done on {place}: {what})", place=place, what=form.about),)
         except KitError as wrong:
             error = one_line(str(wrong))
         typed = one_line(line) if len(line) <= LONGEST_LINE else shorten(line)
@@ -419,7 +421,8 @@ def _own_forms(drill: Drill) -> Iterator[Form]:
     yield Form(CLEAR, say("clear the screen"), prints(lambda now: ()), own=True)
     graded = prints(lambda now: grade_lines(grade(now)))
     ended = prints(lambda now: (*grade_lines(grade(now)), say("You can keep typing.")))
-    yield Form("exit", say("how the run is graded so far"), ended, own=True)
+    about = say("how the run is graded so far; on the command line it also ends the drill")
+    yield Form("exit", about, ended, own=True)
     about = say("the steps of the procedure, ticked off as they are done")
     yield Form("checklist", about, prints(lambda now: checklist_lines(checklist(now))), own=True)
     yield Form("grade", say("how the run would be graded now"), graded, own=True)

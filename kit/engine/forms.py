@@ -350,12 +350,17 @@ def _misfit(
     """The error at a word: what stands before it, the word, what the forms want there."""
     before = " ".join(word.text for word in words[:at]).rstrip(":") or "command"
     word = words[at].text if at < len(words) else NOTHING
-    wanted = list(dict.fromkeys(each for reading, _ in readings for each in reading.wanted))
+    typed = "" if word is NOTHING else word
+    # by what they are: fixed words are no values of a slot that may stand there, too
+    wanted: dict[str, dict[str, None]] = {}
+    for reading, _ in readings:
+        if reading.about or reading.wanted:
+            wanted.setdefault(reading.about, {}).update(dict.fromkeys(reading.wanted))
+    allowed = [
+        ": ".join(filter(None, (about, one_of(typed, [*values]) if values else "")))
+        for about, values in sorted(wanted.items(), key=lambda pair: not pair[0])
+    ]
     usages = " or ".join(dict.fromkeys(form.usage for _, form in readings[:3]))
-    abouts = dict.fromkeys(reading.about for reading, _ in readings if reading.about)
-    allowed = list(abouts)
-    if wanted:
-        allowed.append(one_of("" if word is NOTHING else word, wanted))
     if not allowed:
         return BadInput(before, word, f"nothing more: {usages}")
-    return BadInput(before, word, ": ".join(allowed) + f" ({usages})" * (at > 0))
+    return BadInput(before, word, "; or ".join(allowed) + f" ({usages})" * (at > 0))

@@ -276,7 +276,10 @@ def _field(parameter: Parameter, value: Any) -> Field | None:
 def _lines(text: str, numbers: bool) -> list[str | int]:
     """The lines of a text that has semicolons between them; ``numbers``: whole ones as such.
 
-    What should be a number and is none stays as it was written: the model says what is wrong.
+    What should be a number and is none, or an empty line before a semicolon, stays as it was
+    written: the model says what is wrong.
     """
-    lines = [line.strip() for line in text.split(";") if line.strip()]
+    lines = [line.strip() for line in text.split(";")]
+    if not lines[-1]:  # behind the last semicolon
+        lines.pop()
     return [int(line) if numbers and line.isdecimal() else line for line in lines]

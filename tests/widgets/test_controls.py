@@ -9,9 +9,26 @@ import pytest
 
 from kit import build
 from kit.engine import trace as traces
+from kit.errors import BadInput
 from kit.widgets.player import Player
 from tests.house.source import ROOT
 from tests.widgets.playing import quiet
+
+
+@pytest.mark.parametrize(
+    ("typed", "value"),
+    [("xx", "xx"), ("drop table t at A; ;", ""), (";;;", ""), ("xx at A", "xx at A")],
+)
+def test_what_is_wrong_with_a_text_of_lines_is_named(typed: str, value: str) -> None:
+    """The line as it was typed, by the name of the field; nothing is built of the rest."""
+    player, _ = quiet("commit/two-submit")
+    before = player.model
+    assert player.controls is not None
+    setup = player.controls.setup
+    with pytest.raises(BadInput) as error:
+        setup.configure((), "events", typed)
+    assert (error.value.field, error.value.value) == ("events", value)
+    assert player.model is before
 
 
 def test_controls_build_the_model_anew() -> None:

@@ -111,8 +111,11 @@ def submission_of(text: str, names: tuple[str, ...]) -> Submission:
     """
     event, _, where = text.rpartition(" at ")
     node, _, contact = where.partition(" to ")
-    parsed(event)
     if node not in names or (contact and contact not in names):
         allowed = f"an event, and nodes of {', '.join(names)}: drop table t at B to A"
         raise BadInput("events", text, allowed)
+    try:
+        parsed(event)
+    except BadInput as wrong:
+        raise BadInput("events", text, wrong.allowed) from wrong
     return Submission(event, node, contact)

@@ -27,7 +27,7 @@ BAD = {
     "unknown": ("nodtool status", "a command of this drill. Did you mean nodetool? help"),
     "half": ("nodetool", "nodetool: got 'nothing'; allowed: one of "),
     "half statement": ("DELETE value FROM system.scylla_local", "allowed: one of WHERE"),
-    "wrong host id": ("nodetool removenode 42", f"one of --ignore-dead-nodes, {host('A')}"),
+    "wrong host id": ("nodetool removenode 42", f"a host id: one of {host('A')}, {host('B')}"),
     "open quote": ("SELECT * FROM system.raft WHERE group_id = 'x", "allowed: a closing '"),
     "unknown column": ("SELECT value FROM system.raft", "got 'value'; allowed: * or group_id"),
     "unquoted": ("SELECT * FROM system.scylla_local WHERE key = x", "a value in quotes"),

@@ -223,7 +223,9 @@ def test_a_firewall_may_be_built_address_by_address(kind: str) -> None:
     drill.enter(f"firewall drop {rest}")
     assert drill.timeline.state.isolated
     moments = len(drill.timeline.moments)
-    assert not drill.enter(ISOLATE[0]).error
+    again = drill.enter(ISOLATE[0])
+    assert again.lines == ("(nothing changed: this was already the case)",)
+    assert not again.error
     assert len(drill.timeline.moments) == moments
 
 
