@@ -167,7 +167,7 @@ def test_an_equals_sign_behind_an_option_says_nothing() -> None:
     [
         ("", "command: got 'nothing'; allowed: one of "),
         ("putt apple", "got 'putt'; allowed: a command of this drill. Did you mean put?"),
-        ("put plum on one", "put: got 'plum'; : a fruit: one of apple, pear; or one of all (put"),
+        ("put plum on one", "put: got 'plum'; allowed: a fruit: one of apple, pear; or one of all"),
         ("put apple", "put apple: got 'nothing'; allowed: one of on (put FRUIT on TABLE)"),
         ("put all apple, on one", "got 'on'; allowed: fruits: one of apple, pear"),
         ("put all apple,", "put all apple ,: got 'nothing'; allowed: fruits"),
