@@ -1,7 +1,7 @@
 """The tables that a node answers: those of drivers, the schema, and those of the model's servers.
 
 What a model does not tell is null. A server's own table has text columns, but for those that
-``TYPES`` knows by name. Source: published ``SystemKeyspace``, ``SchemaKeyspace``,
+``NodeTable.type_of`` knows by name. Source: published ``SystemKeyspace``, ``SchemaKeyspace``,
 ``VirtualSchemaKeyspace`` and ``DescribeStatement``.
 """
 
@@ -32,39 +32,6 @@ PARTS = 2
 """A table's name has two: its keyspace, and its own."""
 IN_RING = "NLM"
 """The states in which a node is a peer: one that joins is none yet."""
-TYPES = {
-    "epoch": "bigint",
-    "entry_id": "bigint",
-    "entry_time": "timestamp",
-    "node_id": "int",
-    "host_id": "uuid",
-    "broadcast_port": "int",
-    "local_port": "int",
-    "native_port": "int",
-    "port": "int",
-    "generation": "int",
-    "multi_step_operation": "map<text, text>",
-    "up": "boolean",
-    "behind": "bigint",
-    "held": "set<bigint>",
-    "read_endpoints": "set<text>",
-    "write_endpoints": "set<text>",
-    "read_replicas": "set<int>",
-    "write_replicas": "set<int>",
-    "can_commit": "boolean",
-    "needs_reconfiguration": "boolean",
-    "commits_paused": "boolean",
-    "version": "bigint",
-    "fence_version": "bigint",
-    "commit_idx": "bigint",
-    "idx": "bigint",
-    "can_vote": "boolean",
-}
-OF_TABLE = {
-    "kit_views.cms_health": {"members": "set<text>", "answering": "set<text>"},
-    "system_views.cluster_metadata_directory": {"tokens": "list<text>"},
-    "system.topology": {"tokens": "set<text>"},
-}
 STRATEGY: Mapping[str, str] = {"class": f"{LOCATORS}LocalStrategy"}
 EMPTY = {
     "types": "keyspace_name text, type_name text, field_names list<text>, field_types list<text>",
@@ -156,7 +123,7 @@ class Catalog:
                     columns = {"keyspace_name": "text"}
                 made.append(Table(schema, name, columns, _of(rows[name], virtual)))
         for each in tools.tables:
-            types = {name: _type_of(each.title, name) for name in each.columns}
+            types = {name: each.type_of(name) for name in each.columns}
             made.append(Table(each.keyspace, each.name, types, _read(each.rows, now)))
         made += [Table(each.keyspace, each.name, each.columns) for each in self.users]
         self.tables = {each.title: each for each in made}
@@ -349,12 +316,6 @@ def _read(
     rows: Callable[[DrillMoment, int], Iterable[Row]], now: DrillMoment
 ) -> Callable[[], Iterable[Row]]:
     return lambda: rows(now, now.here)
-
-
-def _type_of(table: str, column: str) -> str:
-    if table == "system_views.gossip_info" and column.endswith("_version"):
-        return "int"
-    return OF_TABLE.get(table, {}).get(column) or TYPES.get(column, "text")
 
 
 def replication_of(keyspace: Keyspace) -> dict[str, str]:

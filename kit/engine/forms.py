@@ -55,6 +55,12 @@ _SMALL_NAME = re.compile(r"[a-z][a-z0-9_]*")
 Given: TypeAlias = Mapping[str, str | tuple[str, ...]]
 
 
+class Bare(str):
+    """A value of CQL that was typed without quotes: a number or a UUID."""
+
+    __slots__ = ()
+
+
 class Slot(Struct, frozen=True):
     """What may stand in a place of a form.
 
@@ -267,7 +273,7 @@ def _standing(form: Form, slot: Slot, word: _Typed, known: Mapping[str, str] | N
     if form.is_statement and word.quote and (word.quote == "'") != slot.quoted:
         return None
     if known is None:
-        return word.text
+        return Bare(word.text) if slot.quoted and not word.quote else word.text
     value = known.get(word.text.casefold())
     return (
         None if word.quote and value != word.text and not UNQUOTED.fullmatch(word.text) else value

@@ -17,7 +17,7 @@ from msgspec import Struct
 from kit.engine.declared import Act
 from kit.engine.drill import CommandReply, DrillMoment
 from kit.engine.flows import ServerHost, ServerLine, ServerLog, address_of, host_id
-from kit.engine.forms import Form, Given, Slot
+from kit.engine.forms import Bare, Form, Given, Slot
 from kit.engine.patterns import basic
 from kit.engine.timeline import PassedStep
 from kit.errors import BadInput, Refused
@@ -180,6 +180,48 @@ OWN_KEYSPACE = "kit_views"
 """Where tables stand that no server has."""
 
 
+TYPES = {
+    "epoch": "bigint",
+    "entry_id": "bigint",
+    "entry_time": "timestamp",
+    "node_id": "int",
+    "host_id": "uuid",
+    "broadcast_port": "int",
+    "local_port": "int",
+    "native_port": "int",
+    "port": "int",
+    "generation": "int",
+    "multi_step_operation": "map<text, text>",
+    "up": "boolean",
+    "behind": "bigint",
+    "held": "set<bigint>",
+    "read_endpoints": "set<text>",
+    "write_endpoints": "set<text>",
+    "read_replicas": "set<int>",
+    "write_replicas": "set<int>",
+    "can_commit": "boolean",
+    "needs_reconfiguration": "boolean",
+    "commits_paused": "boolean",
+    "version": "bigint",
+    "fence_version": "bigint",
+    "commit_idx": "bigint",
+    "idx": "bigint",
+    "can_vote": "boolean",
+}
+OF_TABLE = {
+    "kit_views.cms_health": {"members": "set<text>", "answering": "set<text>"},
+    "system_views.cluster_metadata_directory": {"tokens": "list<text>"},
+    "system.topology": {"tokens": "set<text>"},
+}
+"""The CQL types of columns by their names, and where a table has another one; else it is text."""
+FITTING = {
+    "STRING": ("text", "timestamp"),
+    "INTEGER": ("int", "bigint", "timestamp"),
+    "UUID": ("uuid", "text"),  # as not every text here is one in the server
+}
+"""The types of columns that each kind of a constant fits."""
+
+
 class NodeTable(Struct, frozen=True):
     """A system table: its name, its columns, and the rows that a node has."""
 
@@ -192,6 +234,21 @@ class NodeTable(Struct, frozen=True):
     def title(self) -> str:
         """Its name, as a statement has it."""
         return f"{self.keyspace}.{self.name}"
+
+    def type_of(self, column: str) -> str:
+        """The CQL type of a column."""
+        if self.title == "system_views.gossip_info" and column.endswith("_version"):
+            return "int"
+        return OF_TABLE.get(self.title, {}).get(column) or TYPES.get(column, "text")
+
+    def check_constant(self, column: str, value: str) -> None:
+        """Raises Refused, as the server does, for a value that is not of a column's type."""
+        is_number = value.removeprefix("-").isdecimal()
+        constant = ("INTEGER" if is_number else "UUID") if isinstance(value, Bare) else "STRING"
+        kind = self.type_of(column)
+        if kind not in FITTING[constant]:
+            wrong = f"Invalid {constant} constant ({value})"
+            raise Refused(f'{wrong} for "{column}" of type {kind}')
 
 
 class UserTable(Struct, frozen=True):
@@ -388,7 +445,7 @@ class Servers:
     def read(self, now: DrillMoment, at: int, given: Given) -> TableAnswer:
         """``columns`` of a node's ``table``, of rows whose ``column`` has a ``value``, as ``json``.
 
-        Raises BadInput for a column that the table has not.
+        Raises BadInput for a column that the table has not, Refused for a value of another type.
         """
         [table] = [each for each in self.tables if each.title == given["table"]]
         wanted = tuple(given["columns"])
@@ -398,6 +455,10 @@ class Servers:
             if name not in table.columns:
                 known = ", ".join(table.columns)
                 raise BadInput("column", name, f"* or {known} of {given['table']}")
+        if only:
+            value = given["value"]
+            assert isinstance(value, str)
+            table.check_constant(only, value)
         rows = [
             row for row in table.rows(now, at) if not only or str(row.get(only)) == given["value"]
         ]

@@ -478,6 +478,39 @@ def test_what_is_typed_is_read_strictly(line: str, says: str) -> None:
         typed(servers(timeline), now, line)
 
 
+ID = "0000000a-0000-4000-8000-00000000000a"
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value", "constant", "kind"),
+    [
+        ("kit_views.log_replication", "epoch", "'1'", "STRING", "bigint"),
+        ("kit_views.log_replication", "held", "1", "INTEGER", "set<bigint>"),
+        ("system_views.gossip_info", "dc_version", "'1'", "STRING", "int"),
+        ("system_views.cluster_metadata_log", "kind", "1", "INTEGER", "text"),
+        ("system_views.cluster_metadata_directory", "node_id", ID, "UUID", "int"),
+        ("system_views.cluster_metadata_directory", "host_id", f"'{ID}'", "STRING", "uuid"),
+    ],
+)
+def test_a_value_is_of_the_type_of_its_column(
+    table: str, column: str, value: str, constant: str, kind: str
+) -> None:
+    """As the server says it; what it takes has its rows."""
+    timeline = Timeline(build("cms", {}, ()))
+    now = DrillMoment(timeline.model, (timeline.moments[0],), "A")
+    said = value.strip("'")
+    wrong = f'Invalid {constant} constant ({said}) for "{column}" of type {kind}'
+    with pytest.raises(Refused, match=re.escape(wrong)):
+        typed(servers(timeline), now, f"SELECT * FROM {table} WHERE {column} = {value}")
+    right = (
+        "kit_views.log_replication WHERE epoch = 1",
+        f"system_views.cluster_metadata_directory WHERE host_id = {ID}",
+        "system_views.cluster_metadata_directory WHERE rack = 'r1'",
+    )
+    for each in right:
+        assert "(0 rows)" not in typed(servers(timeline), now, f"SELECT * FROM {each}")
+
+
 def test_every_event_has_a_published_kind() -> None:
     """Of all that the CMS may commit, and of each step of an operation."""
     timelines = [open_file(file_named(name)) for name in STORIES if name.startswith(("cms", "tcm"))]
