@@ -37,16 +37,14 @@ _WORD = re.compile(r"""'(?:[^']|'')*'|"[^"]*"|[=,;]|[^\s=,;'"]+""")
 _CQL_WORD = re.compile(r"""'(?:[^']|'')*'|"[^"]*"|[=,;()]|[^\s=,;()'"]+""")
 _SLOT = re.compile(r"\{([a-z_]+)\}")
 _PART = re.compile(r"""\{[a-z_]+\}|'[^']*'|[=,;()]|[^\s=,;()]+""")
-_BEGINNINGS = "ALTER, DELETE, INSERT, SELECT, TRUNCATE or UPDATE"
-_VERBS = rf"(?:{'|'.join(re.findall('[A-Z]+', _BEGINNINGS))})\b"
+_BEGINNINGS = ["ALTER", "DELETE", "INSERT", "SELECT", "TRUNCATE", "UPDATE"]
+_VERBS = rf"(?:{'|'.join(_BEGINNINGS)})\b"
 _JOINING = ";", "&", "&&", "||"
 _STATEMENT = re.compile(rf"\s*{_VERBS}", re.IGNORECASE)
 _SUDO = re.compile(rf"\s*sudo\s+(?:-u\s+\S+\s+)?(?!(?i:{_VERBS}))(?P<said>[^-\s].*)")
 _CQLSH = re.compile(r"\s*cqlsh(?!\S)(?P<rest>.*)")
 _EXECUTE = re.compile(r"""\s+(?:-e|--execute)[\s=]\s*(?:"([^"]*)"|'([^']*)')\s*(?:\s#.*)?""")
 """Lines that only say how something else is run."""
-IN_CQLSH = "-e and one statement in quotes; a statement can also be typed without cqlsh"
-ONE_COMMAND = "one command on one line"
 _UNITS = "systemctl", "journalctl"
 _CQL_COMMENT = re.compile(r"(?:--|//).*|/\*.*?\*/")
 _SHELL_COMMENT = re.compile(r"(?<!\S)#.*")
@@ -291,7 +289,7 @@ def _words(line: str) -> list[_Typed]:
         allowed = f"one command, of at most {LONGEST_LINE:,} characters"
         raise BadInput("line", f"{len(line):,} characters", allowed)
     if "\n" in line.strip():
-        raise BadInput("line", line, ONE_COMMAND)
+        raise _several(line)
     line = _unwrapped(line)
     words: list[_Typed] = []
     at, end = 0, len(line.rstrip())
@@ -324,7 +322,7 @@ def _words(line: str) -> list[_Typed]:
         words.pop()
     several = next((each for each in words if not each.quote and each.text in _JOINING), None)
     if several:
-        raise BadInput("line", several.text, ONE_COMMAND)
+        raise _several(several.text)
     return words
 
 
@@ -335,11 +333,18 @@ def _unwrapped(line: str) -> str:
     if not (opened := _CQLSH.fullmatch(line)):
         return line
     if not (given := _EXECUTE.fullmatch(opened["rest"])):
-        raise BadInput("cqlsh", opened["rest"].strip() or NOTHING, IN_CQLSH)
+        allowed = "-e and one statement in quotes; a statement can also be typed without cqlsh"
+        raise BadInput("cqlsh", opened["rest"].strip() or NOTHING, allowed)
     statement = given[1] or given[2] or ""
     if not _STATEMENT.match(statement):
-        raise BadInput("cqlsh -e", statement, f"a statement that begins with {_BEGINNINGS}")
+        allowed = f"a statement that begins with {one_of(statement, _BEGINNINGS)}"
+        raise BadInput("cqlsh -e", statement, allowed)
     return statement
+
+
+def _several(what: str) -> BadInput:
+    """The error where more than a command is on a line."""
+    return BadInput("line", what, "one command on one line")
 
 
 def _unknown(word: str, known: list[str]) -> BadInput:

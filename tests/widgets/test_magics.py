@@ -38,9 +38,7 @@ def test_a_query_cell_returns_a_small_table(shell: InteractiveShell) -> None:
     assert health.loc[0, "can_commit"]
     assert health.loc[0, "members"] == ["A", "B", "C"]
     one = "SELECT kind FROM system_views.cluster_metadata_log WHERE epoch = 2"
-    assert [*shell.run_cell_magic("cql", "-h B", one)["kind"]] == [
-        "PREPARE_SIMPLE_CMS_RECONFIGURATION"
-    ]
+    assert [*shell.run_cell_magic("cql", "-h B", one)["kind"]] == ["PREPARE_LEAVE"]
 
 
 def test_a_command_is_asked_of_a_node_of_a_player(
