@@ -367,9 +367,12 @@ def _misfit(
     for reading, _ in readings:
         if reading.about or reading.wanted:
             wanted.setdefault(reading.about, {}).update(dict.fromkeys(reading.wanted))
+    values_of_slots = {value for about, values in wanted.items() if about for value in values}
+    fixed = [each for each in wanted.pop("", {}) if each not in values_of_slots]
+    wanted |= {"": dict.fromkeys(fixed)} if fixed else {}
     allowed = [
         ": ".join(filter(None, (about, one_of(typed, [*values]) if values else "")))
-        for about, values in sorted(wanted.items(), key=lambda pair: not pair[0])
+        for about, values in wanted.items()
     ]
     usages = " or ".join(dict.fromkeys(form.usage for _, form in readings[:3]))
     if not allowed:
