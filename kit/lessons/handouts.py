@@ -33,7 +33,7 @@ LARGEST = 1 << 26  # bytes
 EXERCISE_CHECK = ").check("
 OWN_WORDS = "**Words.**"
 """How the paragraph begins in which a lesson explains its words; they are in italics there."""
-_TERM = re.compile(r"\[[^\]]*\]\([^)#]*glossary\.md#([^)]+)\)|(?<!\*)\*([^*[]+)\*(?!\*)")
+_TERM = re.compile(r"\[[^\]]*\]\([^)#]*glossary\.md#([^)]+)\)|(?<![*\w)])\*([^*[]+)\*(?!\*)")
 _FIRST = re.compile(r"(?<=[.!?])\s+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`(*])")
 _HEADING = re.compile(r"^##+ (.+?)\s*$", re.MULTILINE)

@@ -12,9 +12,9 @@ import pytest
 from kit.commands import handout
 from kit.commands.cli import main
 from kit.engine.course import COURSE
-from kit.engine.glossary import entry
+from kit.engine.glossary import entry, words
 from kit.errors import BadInput, KitError
-from kit.lessons.handouts import handout_of, read_lesson, write_handout, write_reader
+from kit.lessons.handouts import handout_of, plain, read_lesson, write_handout, write_reader
 from kit.lessons.tasks import task_named
 from kit.views.fragment import escape
 from tests.house.source import ROOT
@@ -70,6 +70,13 @@ def test_words_of_the_course_are_words_and_have_no_marks() -> None:
         terms = [word.term.casefold() for word in read.words]
         sentences = [word.said for word in read.words]
         assert len({*terms}) == len(terms), lesson.file
+        cells = "".join(cell.text for cell in read.cells if cell.cell_type == "markdown")
+        marked = {term.strip() for term in re.findall(r"\*([^*]+?)\*", cells.replace("**", ""))}
+        marked = {plain(term).casefold() for term in marked}
+        own = {part for term in terms for part in term.split(", ")}
+        known = {word.casefold() for word in words()}
+        assert own <= known | marked, (lesson.file, own - known - marked)
+        assert all(term[0].isalnum() or term[0] == "(" for term in terms), (lesson.file, terms)
         assert len({*sentences}) == len(sentences), lesson.file
         for text in (*terms, *sentences, read.title, read.goals, read.time):
             assert not re.search(r"\]\(|\*\*|`", text), (lesson.file, text)
