@@ -90,6 +90,10 @@ def words() -> dict[str, Entry]:
     return {word: entry for part in parts().values() for word, entry in part.words.items()}
 
 
+LIKE = 0.75
+"""How much of its letters a word that is offered has in common with the one that was sought."""
+
+
 def entry(word: str, every: str = "kit.glossary()") -> tuple[str, Entry]:
     """A word as the glossary writes it, and its entry; capitals and other forms do not matter.
 
@@ -101,7 +105,7 @@ def entry(word: str, every: str = "kit.glossary()") -> tuple[str, Entry]:
         if re.fullmatch(_pattern(name, known), sought, re.IGNORECASE):
             return name, known
     names = {each.casefold(): each for each in words()}
-    near = [names[each] for each in get_close_matches(sought, names)]
+    near = [names[each] for each in get_close_matches(sought, names, cutoff=LIKE)]
     allowed = f"{', '.join(near) or 'a word of the glossary'} ({every} lists all)"
     raise BadInput("word", word, allowed)
 

@@ -95,6 +95,17 @@ def test_a_drawing_is_shown_as_it_is() -> None:
     assert (ROOT / line.removeprefix("Picture: ")).is_file()
 
 
+@pytest.mark.parametrize(
+    ("sought", "near"),
+    [("nope", "a word of the glossary"), ("a fence", "fence"), ("fense", "fence")],
+)
+def test_only_words_that_are_near_are_offered(sought: str, near: str) -> None:
+    """A word that has half of its letters in common is none."""
+    with pytest.raises(BadInput) as raised:
+        kit.glossary(sought)
+    assert raised.value.allowed == f"{near} (kit.glossary() lists all)"
+
+
 def test_without_a_word_all_are_listed() -> None:
     """A table of every word with what it means, in the order of the alphabet."""
     shown = glossary()
