@@ -87,8 +87,9 @@ def stopped_box(model: Model[Any, Any], states: int) -> Frag:
 def _judged(model: Model[Any, Any], sign: str, sentence: str, budgets: str = "") -> Frag:
     """What was found, and in which configuration."""
     off = ", ".join(safeguard.id for safeguard in model.safeguards if safeguard.name in model.off)
-    which = say("without {names}", names=off) if off else say("with every safeguard on")
-    return h("p", h("strong", f"{sign} {sentence}"), f" ({model.name} {which}{budgets})")
+    which = f" {say('with every safeguard on')}" if model.safeguards else ""
+    which = f" {say('without {names}', names=off)}" if off else which
+    return h("p", h("strong", f"{sign} {sentence}"), f" ({model.name}{which}{budgets})")
 
 
 def outcome_box(model: Model[Any, Any], result: Result) -> Frag:

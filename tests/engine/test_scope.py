@@ -39,6 +39,14 @@ def test_a_whole_search_says_complete() -> None:
     assert "monitor visible" in box
 
 
+def test_a_model_without_safeguards_has_none_on() -> None:
+    """Nobody is told of safeguards that there are not."""
+    two = TwoPhase()
+    assert "safeguard" not in outcome_box(two, check(two)).html()
+    tcm = build("tcm")
+    assert "with every safeguard on" in outcome_box(tcm, check(tcm, max_states=9)).html()
+
+
 WRITE = ("K1 write QUORUM",)
 
 
