@@ -43,6 +43,8 @@ def open_named(name: str, given: Mapping[str, Any] = MappingProxyType({})) -> Op
 
     Raises BadInput when there is neither, or for a parameter that it does not take.
     """
+    if name.endswith(".json"):
+        raise BadInput("source", name, "a name of a model or scenario; Player().open opens a file")
     if name in model_names():
         own = entry_of(name).former.parameters_today(given)
         return Opened(Timeline(build(name, own)), name)

@@ -13,7 +13,7 @@ import traitlets
 
 from kit.edge.arguments import checked
 from kit.engine.zoom import finer_runs, zoomed
-from kit.errors import KitError
+from kit.errors import BadType, KitError
 from kit.playing.opening import Source, replayed
 from kit.playing.session import Session
 from kit.playing.stored import stored_run
@@ -81,7 +81,10 @@ class Player(Session, ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ship
         """Show a trace file, as ``load`` does; ipywidgets calls it without one to reach the page.
 
         Raises BadInput for what cannot be replayed; what is shown stays.
+        Raises BadType where it is called on the class.
         """
+        if isinstance(self, str | os.PathLike):
+            raise BadType("Player.open", self, "a Player that opens it: Player().open(path)")
         if path is None:
             super().open()
         else:

@@ -58,6 +58,14 @@ def test_buttons_and_methods_make_the_same_trace() -> None:
     assert saved[0] == saved[1] == saved[2]
 
 
+def test_a_file_is_opened_by_a_player() -> None:
+    """Who gives it elsewhere is told how."""
+    with pytest.raises(BadInput, match=r"Player.open: got 'run.json'; .*Player\(\).open\(path\)"):
+        Player.open("run.json")  # type: ignore[arg-type]  # that is the point
+    with pytest.raises(BadInput, match=r"got '/tmp/run.json'; allowed: .* Player\(\).open opens"):
+        Player("/tmp/run.json")
+
+
 def test_after_a_control_was_used_the_next_step_is_drawn() -> None:
     """On the kernel's loop, once the press is answered; a page that only opens costs nothing."""
     player, said = quiet()
