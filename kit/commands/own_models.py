@@ -13,12 +13,21 @@ from kit.engine.declared import Declared, entry
 from kit.engine.family import model_places
 from kit.errors import BadInput, KitError
 
+ENDING = ".py"
 FILE = "a Python file with a model (lock.py), or one of several by its class (lock.py:Lock)"
 
 
 def is_file(name: str) -> bool:
     """Whether a model is given as a Python file, with or without a class."""
-    return _parts(name)[0].endswith(".py")
+    return _parts(name)[0].casefold().endswith(ENDING)
+
+
+def or_a_file(name: str, allowed: str) -> str:
+    """What is allowed where ``name`` is neither a model of the kit nor a file: that, or a file."""
+    beside = f"{name}{ENDING}"
+    if beside in map(str, Path().glob(f"*{ENDING}")):
+        return f"{beside}, which is a file here; or {allowed}"
+    return f"{allowed}; or {FILE}"
 
 
 def entry_in(name: str) -> registry.Entry:
@@ -28,8 +37,12 @@ def entry_in(name: str) -> registry.Entry:
     """
     file, wanted = _parts(name)
     path = path_of(file, "model", FILE)
+    if path.is_dir():
+        raise BadInput("model", file, f"{FILE}; this is a folder")
     if not path.is_file():
         raise BadInput("model", file, f"{FILE}; there is no such file")
+    if path.suffix != ENDING:
+        raise BadInput("model", file, f"{FILE}; its name must end in {ENDING}, in small letters")
     module = _loaded(path)
     models = {
         each.__name__: each
@@ -55,7 +68,7 @@ def entry_in(name: str) -> registry.Entry:
 
 
 def _parts(name: str) -> tuple[str, str]:
-    file, _, wanted = name.rpartition(":") if ".py:" in name else (name, "", "")
+    file, _, wanted = name.rpartition(":") if f"{ENDING}:" in name.casefold() else (name, "", "")
     return file, wanted
 
 

@@ -15,7 +15,7 @@ from kit.engine import trace
 from kit.engine.itf import is_itf, is_tlc
 from kit.engine.model import Model, verdicts
 from kit.engine.recorded import read_itf
-from kit.engine.registry import build, model_names, scenario_of
+from kit.engine.registry import build, model_names, one_of, scenario_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, counted, one_line
 
@@ -27,7 +27,7 @@ def _play(given: Namespace) -> Answer:
     what, html = given.what, given.html
     if html is not None:
         check_place(html, "--html", inputs=(what,))
-    timeline, notes = opened(what)
+    timeline, notes = opened(what, given.model)
     if html is None:
         return Answer(None, [*notes, *_steps(timeline)])
     from kit.views.export import export_html
@@ -44,7 +44,7 @@ def _export(given: Namespace) -> Answer:
 
     if given.out is not None:
         check_place(given.out, "--out", inputs=(given.what,))
-    timeline, notes = opened(given.what)
+    timeline, notes = opened(given.what, given.model)
     text = export_run(timeline, given.form, node=given.node, field="--node")
     said = {"model": timeline.model.name, "form": given.form, "steps": len(timeline.path()) - 1}
     if given.out is None:
@@ -68,13 +68,14 @@ OF_EXPORT = (
     Word("--node", "NODE", SEEN, default=""),
     Word("--out", "FILE", "write the run to a file instead"),
 )
+OWN = Word("--model", "FILE", "the file with the model of your own that the trace is of (lock.py)")
 PLAYED = "A run in words: each step, what it breaks, and the pictures at milestones."
 EXPORTED = "A run in a form that another tool reads, or what one node has seen of it."
-PLAY = Command("play", _play, (WHAT, HTML), PLAYED, as_json=False)
-EXPORT = Command("export", _export, (WHAT, *OF_EXPORT), EXPORTED)
+PLAY = Command("play", _play, (WHAT, HTML, OWN), PLAYED, as_json=False)
+EXPORT = Command("export", _export, (WHAT, *OF_EXPORT, OWN), EXPORTED)
 
 
-def opened(what: str) -> tuple[Timeline, tuple[str, ...]]:
+def opened(what: str, own: str | None = None) -> tuple[Timeline, tuple[str, ...]]:
     """The timeline of a trace (the kit's own, or one of Apalache, Quint or TLC), a scenario file
     (``.txt``), a scenario or model by name, or a file with a model of one's own, and notes.
 
@@ -83,8 +84,12 @@ def opened(what: str) -> tuple[Timeline, tuple[str, ...]]:
     A note says what a scenario file calls by the name that it had in an earlier version, or that a
     trace was made by another revision of its model.
 
+    ``own`` is the file of the model that a trace is of, where that is none of the kit's.
+
     Raises BadInput when it is none of these.
     """
+    if own is not None:
+        return _of_own(what, own)
     if own_models.is_file(what):
         return _suggested(build(own_models.entry_in(what).name))
     first = beginning(what)
@@ -93,23 +98,37 @@ def opened(what: str) -> tuple[Timeline, tuple[str, ...]]:
     if what.endswith(".txt") or first.lstrip().startswith("#"):
         return _script(what)
     if what.endswith(".json") or _exists(what):
-        timeline = Timeline.load(trace.read(what))
+        run = trace.read(what)
+        if run.model not in model_names():
+            models = one_of(run.model, list(model_names()))
+            allowed = f"with {OWN.names} lock.py, the file of a model of your own; else {models}"
+            raise BadInput("model", run.model, allowed)
+        timeline = Timeline.load(run)
         return timeline, timeline.notes
     if what in model_names():
         return _suggested(build(what))
     try:
         entry, scenario = scenario_of(what)
-    except BadInput:
+    except BadInput as error:
         from kit.engine.scenario import files
 
         if what not in files():
-            raise
+            raise BadInput(error.field, what, own_models.or_a_file(what, error.allowed)) from None
         return _script(str(files()[what]))
     model = build(entry.name, scenario.parameters, scenario.off)
     timeline = Timeline(model, scenario.script)
     while len(timeline.moments) < MOST_PLAYED and timeline.forward() is not None:
         pass
     return timeline, ()
+
+
+def _of_own(what: str, own: str) -> tuple[Timeline, tuple[str, ...]]:
+    """The timeline of a trace of the model in a file."""
+    entry, run = own_models.entry_in(own), trace.read(what)
+    if run.model != entry.name:
+        raise BadInput(OWN.names, own, f"the file of the model {run.model}, which the trace is of")
+    timeline = Timeline.load(run)
+    return timeline, timeline.notes
 
 
 def _suggested(model: Model[Any, Any]) -> tuple[Timeline, tuple[str, ...]]:

@@ -4,6 +4,7 @@ import json
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from inspect import cleandoc
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -22,6 +23,7 @@ from kit.engine.fuzz import Finding, Fuzzed, fuzz
 from kit.engine.model import Model, Monitor, Property, Refinement
 from kit.engine.parameters import edition_in, parameters_of, plainly
 from kit.engine.scenario import Begun, begun_by
+from kit.engine.search import Violation
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, counted
 
@@ -73,7 +75,8 @@ def named(name: str) -> tuple[registry.Entry, registry.Scenario | None]:
     except BadInput:
         known = registry.entries()
         bare = [scenario.name for entry in known.values() for scenario in entry.scenarios]
-        raise BadInput("model", name, registry.one_of(name, [*known, *bare])) from None
+        allowed = own_models.or_a_file(name, registry.one_of(name, [*known, *bare]))
+        raise BadInput("model", name, allowed) from None
 
 
 def _show(given: Namespace) -> Answer:
@@ -94,13 +97,14 @@ def _parts(entry: registry.Entry, scenario: registry.Scenario | None) -> Iterato
             yield from wrap(listed(scenario.off), "switched off: ")
         yield from (f"script{GAP}{verb}" for verb in scenario.script)
     yield from _settings(entry, scenario.parameters if scenario else {})
-    yield Rows(_properties(entry, scenario), title="properties")
+    yield Rows(_properties(entry, scenario) or [("none",)], title="properties")
     safeguards = [
         (each.id, each.name, f"{each.in_full}; protects {listed(each.protects, 'nothing')}")
         for each in entry.safeguards
     ]
     yield Rows(safeguards or [("none",)], title="safeguards")
-    yield Rows([(each.name, each.title) for each in entry.scenarios], title="scenarios")
+    scenarios = [(each.name, each.title) for each in entry.scenarios]
+    yield Rows(scenarios or [("none",)], title="scenarios")
     for diagram in entry.diagrams:
         rows = [(state, f"─ {event} →", after) for state, event, after in diagram.transitions]
         yield Rows(rows, title=diagram.title)
@@ -108,23 +112,24 @@ def _parts(entry: registry.Entry, scenario: registry.Scenario | None) -> Iterato
 
 def _settings(entry: registry.Entry, own: Mapping[str, Any]) -> Iterator[Part]:
     """What the parameters mean, then their values; ``*`` marks those of the scenario."""
+    if not (known := parameters_of(entry.parameters)):
+        yield Rows([("none",)], title="parameters")
+        return
     meaning = cleandoc(entry.parameters.__doc__ or "").replace("``", "`")
     values = {**plainly(entry.parameters()), **msgspec.to_builtins(dict(own))}
     yield ""
-    yield "parameters" + (" (* as the scenario sets them)" if own else "")
+    yield "parameters"
     for paragraph in filter(None, meaning.split("\n\n")):
         yield from wrap(paragraph, GAP, GAP)
     said = [
-        (f"  {each.name}", "; ".join(filter(None, (each.meaning, each.allowed))))
-        for each in parameters_of(entry.parameters)
+        (f"  {each.name}", "; ".join(filter(None, (each.meaning, each.allowed)))) for each in known
     ]
     yield Rows([row for row in said if row[1]])
-    yield Rows(
-        [
-            (f"{'*' if field in own else ' '} {field}", json.dumps(value))
-            for field, value in values.items()
-        ]
-    )
+    rows = [
+        (f"{'*' if field in own else ' '} {field}", json.dumps(value))
+        for field, value in values.items()
+    ]
+    yield Rows(rows, title="defaults" + (" (* set by the scenario)" if own else ""))
 
 
 def _properties(
@@ -207,13 +212,12 @@ def _check(given: Namespace) -> Answer:
         before = 0 if search.begun is None else len(search.begun.actions)
         result = _searched(search, given.symmetry, given.partial_order, most)
     violation, whole = result.violation, CLEAN if result.complete and not result.bound else BOUNDED
-    if violation is not None:
-        _write(model, violation.actions, given.trace)
+    written = _write(given, model, violation)
     if result.verdict == "judged in part" and not (given.refines or given.breaks):
         whole = PARTLY
     return Answer(
         {**_result_as_plain(model, result), **({"begins_behind": before} if before else {})},
-        parts=_result_parts(model, result, before),
+        parts=chain(_result_parts(model, result, before), written),
         status=whole if violation is None else VIOLATED,
         compact=True,
     )
@@ -227,11 +231,10 @@ def _fuzz(given: Namespace) -> Answer:
     model = _model(given, entry.fuzzing.parameters)
     result = fuzz(model, seeds, steps=steps, progress=True)
     first = min(result.findings, key=lambda finding: finding.seed, default=None)
-    if first is not None:
-        _write(model, first.actions, given.trace)
+    written = _write(given, model, first)
     return Answer(
         _fuzzed_as_plain(model, result, seeds),
-        parts=_walk_parts(model, result),
+        parts=chain(_walk_parts(model, result), written),
         status=VIOLATED if first is not None else BOUNDED if result.interrupted else CLEAN,
         compact=True,
     )
@@ -242,9 +245,18 @@ def _check_trace(given: Namespace) -> None:
         check_place(given.trace, "--trace")
 
 
-def _write(model: Model[Any, Any], actions: Actions, trace_file: str | None) -> None:
-    if trace_file is not None:
-        trace.write(Timeline.along(model, actions).save(), trace_file)
+def _write(
+    given: Namespace, model: Model[Any, Any], broken: Violation | Finding | None
+) -> list[str]:
+    """Write the failing run, if there is one and it is asked for; what became of that, in words."""
+    if given.trace is None:
+        return []
+    if broken is None:
+        return [f"{given.trace}: not written, because no run that breaks anything was found"]
+    trace.write(Timeline.along(model, broken.actions).save(), given.trace)
+    own = f" --model {given.model}" if own_models.is_file(given.model) else ""
+    steps = counted(len(broken.actions), "step")
+    return [f"{given.trace}: a trace of {steps}; see it with: play {given.trace}{own}"]
 
 
 def _searched(search: SearchPlan, symmetry: bool, partial_order: bool, most: int | None) -> Result:

@@ -54,6 +54,9 @@ class Lock(Declared[Held]):
         return f"client {s.holder} has it" if s.holder >= self.limit else None
 '''
 TWO = f"{LOCK}\n\nclass Other(Lock):\n    name = 'other'\n"
+BARE = re.sub(r"    limit: .*\n|    @always(.*\n)*", "", LOCK)
+RUN = """{"format": 2, "kit": "0", "model": "lock", "revision": 1, "parameters": {"limit": 2},
+"off": [], "steps": [], "at": 0, "tip": 0}"""
 FILES = {
     "helping.py": "LIMIT = 2\n",
     "lock.py": LOCK,
@@ -64,6 +67,9 @@ FILES = {
     "spelt.py": "def f(:\n",
     "declared.py": LOCK.replace("ge=1", "ge='x'"),
     "taken.py": LOCK.replace('"lock"', '"raft"'),
+    "up.PY": LOCK,
+    "run.json": RUN,
+    "bare.py": BARE,
     "endless.py": LOCK.replace("s.but(holder=-1)", "s.but(holder=-1, tries=s.tries + 1)"),
 }
 
@@ -73,6 +79,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with models, in which the command is given."""
     for name, text in FILES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "folder.py").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setattr(registry, "_ENTRIES", {**registry.entries()})
@@ -91,6 +98,30 @@ ANSWERS: dict[str, tuple[int, str]] = {
     "play twophase": (0, "RM0 is prepared"),
     "check nowhere.py": (2, "model: got 'nowhere.py'; allowed: a Python file .* no such file"),
     "play nowhere.py": (2, "model: got 'nowhere.py'; allowed: a Python file .* no such file"),
+    "check lock": (2, "model: got 'lock'; allowed: lock.py, which is a file here; or one of"),
+    "play lock": (2, "got 'lock'; allowed: lock.py, which is a file here; or one of"),
+    "check -": (
+        2,
+        r"model: got '-'; allowed: one of .*; or a Python file with a model \(lock.py\)",
+    ),
+    "check up.PY": (2, "model: got 'up.PY'; allowed: .* must end in .py, in small letters"),
+    "check folder.py": (2, "model: got 'folder.py'; allowed: .*; this is a folder"),
+    "check lock.py -p limit=1 --trace t.json": (
+        1,
+        "t.json: a trace of 1 step; .* play t.json --model lock.py",
+    ),
+    "check lock.py --trace t.json": (0, "t.json: not written, because no run that breaks"),
+    "fuzz lock.py -p limit=1 --trace t.json": (
+        1,
+        "t.json: a trace of 1 step; .* play t.json --model lock.py",
+    ),
+    "play run.json": (2, "model: got 'lock'; allowed: with --model lock.py, the file of a model"),
+    "play run.json --model lock.py": (0, "0 A lock: the start."),
+    "export run.json mermaid --model lock.py": (0, "participant p1 as lock"),
+    "play run.json --model two.py:Other": (2, "got 'two.py:Other'; allowed: the file of .* lock"),
+    "play lock.py --model lock.py": (2, "lock.py: got .*; allowed: a trace in JSON"),
+    "export lock.py node": (2, "form: got 'node'; allowed: one of itf, mermaid, shiviz, svg"),
+    "show bare.py": (0, "parameters\n  none\n.*properties\n  none\n.*scenarios\n  none"),
     "check two.py": (2, "'two.py, which has 2'; allowed: one of two.py:Lock, two.py:Other"),
     "check lock.py:Lok": (2, r"model in lock.py: got 'Lok'.*Lock"),
     "check none.py": (2, "'none.py'; allowed: a file that defines a class below Declared"),
@@ -111,7 +142,7 @@ def test_a_file_stands_for_its_model(line: str) -> None:
     status, said = ANSWERS[line]
     answer = call(*line.split())
     assert answer.status == status, answer
-    assert re.search(said, answer.err if status == 2 else answer.out), answer
+    assert re.search(said, answer.err if status == 2 else answer.out, re.DOTALL), answer
     assert answer.err.count("\n") <= 1
 
 
