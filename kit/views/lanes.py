@@ -43,17 +43,20 @@ def seen(scene: Scene) -> Mapping[str, frozenset[int]]:
 
     On a network these are its own steps, and what it heard of with a message: all that the sender
     had seen when it sent it. Of a recorded run they are the steps that change something of it,
-    elsewhere those in which it sent or received something.
+    elsewhere those that it does, or in which it sends or receives something.
     """
     if isinstance(scene.model, NetworkModel):
         return _heard(scene)
     had: dict[str, set[int]] = {}
+    did: dict[str, set[int]] = {}
     for number, step in enumerate(scene.way()):
         pairs = [pair for _, *pair in ends(scene.model, step)]
         names = {*changes(scene.model, step), *(name for pair in pairs for name in pair)}
         for name in names.difference(NOBODY):
             had.setdefault(name, set()).add(number)
-    return {name: frozenset(steps) for name, steps in had.items()}
+        did.setdefault(scene.model.actor_of(step.before, step.action), set()).add(number)
+    # An actor may be a thing that is no node: it has no lane unless something travels there.
+    return {name: frozenset(steps | did.get(name, set())) for name, steps in had.items()}
 
 
 def _heard(scene: Scene) -> Mapping[str, frozenset[int]]:
@@ -73,7 +76,9 @@ def how_seen(scene: Scene) -> str:
         return say("A node has seen its own steps and whatever it has heard through messages.")
     if isinstance(scene.model, RecordedRun):
         return say("What a node hears was not recorded. These are the steps that change the node.")
-    return say("This model has no lanes. These are the steps in which a node sends or receives.")
+    return say(
+        "This model has no lanes. A node has seen the steps in which it acts, sends or receives."
+    )
 
 
 def known_parts(picture: Frag, name: str) -> list[str]:
@@ -185,7 +190,7 @@ def shiviz(scene: Scene, numbers: Container[int]) -> str:
     stamps: dict[tuple[str, int], dict[str, int]] = {}
 
     def event(name: str, step: int, said: str, heard: Mapping[str, int] | None = None) -> None:
-        host = "_".join(name.split()) or model.name
+        host = "_".join((name or model.name).split())
         clock = clocks.setdefault(host, {})
         clock |= {each: max(n, clock.get(each, 0)) for each, n in (heard or {}).items()}
         clock[host] = clock.get(host, 0) + 1

@@ -1,6 +1,5 @@
 """A run for who asks: what one node has seen and learnt, and the forms that other tools read."""
 
-import json
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
@@ -9,9 +8,8 @@ from kit.edge.words import say
 from kit.engine.actors import NetworkModel
 from kit.engine.declared import NodeModel
 from kit.engine.recorded import RecordedRun, itf_of
-from kit.engine.timeline import Timeline
+from kit.engine.timeline import PassedStep, Timeline
 from kit.errors import BadInput, nearest
-from kit.views.actions import concerned
 from kit.views.default import STATE, rows_of
 from kit.views.fragment import Frag
 from kit.views.lanes import changes, ends, mermaid, seen, shiviz, svg
@@ -78,19 +76,32 @@ def seen_by(scene: Scene, node: str, field: str = "node") -> list[tuple[int, str
     known, model, rows = seen(scene), scene.model, []
     if node not in known:
         names = ", ".join(sorted(known))
+        if not names and not node:
+            allowed = "one of itf, mermaid, shiviz, svg: no node is known to take part in this run"
+            raise BadInput("form", "node", allowed)
         allowed = f"one of {names}" if names else "no node, because this run has no lanes"
         raise BadInput(field, node or "nothing", allowed)
     for number in sorted(known[node]):
         step = scene.way()[number]
-        pairs = [pair for _, *pair in ends(model, step)]
-        part = say("does") if node in json.loads(concerned(model, step.action)) else say("hears of")
-        if any(node == source for source, _ in pairs):  # on a network it has sent it before
-            part = say("hears of") if isinstance(model, NetworkModel) else say("sends")
-        part = say("receives") if any(node == target for _, target in pairs) else part
-        part = say("changes") if isinstance(model, RecordedRun) else part
         said = model.describe(step.before, step.action, step.after)
-        rows.append((number + 1, part, said + _learnt(scene, number, node)))
+        rows.append((number + 1, _part(model, step, node), said + _learnt(scene, number, node)))
     return rows
+
+
+def _part(model: Any, step: PassedStep, node: str) -> str:
+    """The part of a node in a step that it has seen."""
+    if isinstance(model, RecordedRun):
+        return say("changes")
+    travels, actor = ends(model, step), model.actor_of(step.before, step.action)
+    if any(node == target for _, _, target in travels):
+        return say("receives")
+    if isinstance(model, NetworkModel):  # what it sends here has been sent before
+        return say("does") if node == actor else say("hears of")
+    kinds = {flow.kind for flow, source, _ in travels if node == source}
+    if not kinds:
+        return say("does")
+    arrives = kinds == {"message"} and actor not in ("", node)  # who receives it does this step
+    return say("is heard") if arrives else say("sends")
 
 
 def _learnt(scene: Scene, number: int, node: str) -> str:

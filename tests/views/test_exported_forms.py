@@ -11,17 +11,20 @@ from xml.etree import ElementTree
 import pytest
 
 import kit
+from kit.engine.actors import NetworkModel
 from kit.engine.fuzz import Walker
 from kit.engine.itf import ItfTrace
 from kit.engine.recorded import RecordedRun
 from kit.engine.registry import build, entries
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.playing.opening import open_named
 from kit.views.default import rows_of as leaves
 from kit.views.lanes import escaped, seen
 from kit.views.panel import scene_at
 from kit.views.runs import export_run, own_states, seen_by
 from tests.engine.test_actors import ping_pong
+from tests.engine.toys import Graph
 from tests.examples import share_of
 from tests.saying import like
 
@@ -95,6 +98,35 @@ def test_what_a_node_has_seen_to_the_letter() -> None:
     assert "2. ball 0" in alone
     assert "3. ball 1" not in alone
     assert seen_by(scene_at(timeline, 3), "A")[0][1] == "hears of"
+
+
+PARTS = {
+    ("twophase/commit", "RM0"): {1: "does", 4: "is heard", 8: "receives"},
+    ("twophase/commit", "TM"): {4: "receives", 7: "does", 8: "is heard"},
+    ("commit", "A"): {2: "does", 3: "receives", 7: "sends"},
+}
+
+
+@pytest.mark.parametrize(("name", "node"), PARTS)
+def test_the_part_of_a_node_in_a_step(name: str, node: str) -> None:
+    """Its own steps are there although nothing travels; who is heard has sent before."""
+    timeline = open_named(name).timeline
+    while timeline.forward() is not None:
+        pass
+    parts = {step: part for step, part, _ in seen_by(scene_at(timeline, timeline.at), node)}
+    assert {step: parts[step] for step in PARTS[name, node]} == PARTS[name, node]
+
+
+@pytest.mark.parametrize("name", entries())
+def test_on_a_network_a_node_does_only_its_own_steps(name: str) -> None:
+    """A node that another one's message names has no part in it."""
+    timeline = walked(name, 2, steps=60)
+    scene = scene_at(timeline, timeline.tip)
+    for node in seen(scene) if isinstance(scene.model, NetworkModel) else ():
+        for step, part, _ in seen_by(scene, node):
+            passed = scene.way()[step - 1]
+            own = scene.model.actor_of(passed.before, passed.action)
+            assert part == "hears of" or own == node, (node, step, part)
 
 
 def test_a_step_says_what_a_node_has_learnt() -> None:
@@ -197,6 +229,10 @@ def test_a_host_is_named_without_blanks() -> None:
     """ShiViz knows a host by a word; a step that looks like a host is none."""
     for host, _, clock in events(export_run(evil(), "shiviz")):
         assert host in clock
+    timeline = Timeline(Graph({0: (1,)}))
+    timeline.model.name = "a graph / of mine"
+    timeline.forward()
+    assert [host for host, *_ in events(export_run(timeline, "shiviz"))] == ["a_graph_/_of_mine"]
 
 
 # -- names that are made to break out --------------------------------------------------------------
@@ -240,6 +276,8 @@ def test_what_is_not_there_is_refused() -> None:
     ):
         with pytest.raises(BadInput, match=like(words)):
             kit.export_run(timeline, form, node=node)
+    with pytest.raises(BadInput, match=like("form | 'node' | itf, mermaid, shiviz, svg")):
+        export_run(Timeline(Graph({})), "node")
     with pytest.raises(BadInput, match=like("node | 'A' | has no lanes")):
         export_run(RecordedRun(ItfTrace(({"x": 1},), ("",))).read_through(), "node", node="A")
 

@@ -98,13 +98,17 @@ class TwoPhase(Declared[TwoPhaseState]):
             )
         return s.but(aborted=s.aborted | 1 << rm)
 
-    @action(each=unread, travels=[Travel("message", "{rm}", "TM", "prepared")])
+    @action(
+        each=unread,
+        travels=[Travel("message", "{rm}", "TM", "prepared")],
+        by="TM",
+    )
     @purpose("To commit, the transaction manager must know that all managers are prepared.")
     def receive_prepared(self, s: TwoPhaseState, rm: RM) -> Next:
         """The transaction manager learns that {rm} is prepared."""
         return DECIDED if s.tm else s.but(heard=s.heard | 1 << rm)
 
-    @action()
+    @action(by="TM")
     @purpose("One manager decides for all, so that none commits while another aborts.")
     def decide(self, s: TwoPhaseState, commit: Commit) -> Next:
         """The transaction manager decides to {commit}."""
