@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.edge.words import later, say
 from kit.engine.check import Result, check
@@ -21,7 +22,7 @@ from kit.errors import BadInput, KitError
 from kit.lessons.replays import broken_run, guards_goals, verbs_to
 from kit.lessons.stills import Still, scene_of, still
 from kit.views.panel import is_shown
-from kit.views.question import Question
+from kit.views.question import Question, coming
 from kit.views.registry import for_model
 
 M = TypeVar("M", bound=Model[Any, Any])
@@ -65,17 +66,28 @@ def posed(
 
 
 def changes(timeline: Timeline) -> PosedQuestion:
-    """What does the step to the next milestone change? Raises KitError when none comes next."""
+    """What does the step to the next milestone change? Where none comes: what does the next step?
+
+    Raises KitError when no step comes, or nothing can be asked about it.
+    """
     ahead = copied(timeline)
     ahead.to_milestone()
+    if ahead.now.milestone is None:
+        ahead = copied(timeline)
+        ahead.forward()
+    if ahead.at == timeline.at:
+        raise KitError("predict: no next step to ask about")
     views = for_model(ahead.model)
     scene = scene_of(ahead)
     former, panels = scene.former(), [each for each in views.panels if is_shown(each, scene)]
     moved = [each.name for each in panels if former and each.text(former) != each.text(scene)]
-    question = None if scene.milestone is None else views.asks(scene, panels, moved)
+    question = views.asks(scene, panels, moved, anywhere=True)
     if question is None:
-        raise KitError("predict: no next step to ask about")
-    return PosedQuestion(question, still(ahead, *views.evidence))
+        verb = ahead.model.verb(ahead.now.action)
+        raise KitError(f"predict: nothing can be asked about the step that comes: {verb}")
+    behind = len(ahead.path()) - len(timeline.path()) - 1
+    text = question.text.replace(coming(scene), coming(scene, behind))
+    return PosedQuestion(replace(question, text=text), still(ahead, *views.evidence))
 
 
 def allowed(timeline: Timeline, *kinds: str) -> PosedQuestion:
@@ -218,8 +230,8 @@ def how_many(timeline: Timeline) -> PosedQuestion:
         [f"{n:,}" for n in choices],
         [f"{result.states:,}"],
         say(
-            "The search visits {states:,} states through {steps:,} steps. The state furthest "
-            "from the start is {n} steps away.",
+            "States that the search visits: {states:,}. Steps: {steps:,}. The state furthest from "
+            "the start is {n} steps away.",
             states=result.states,
             steps=result.transitions,
             n=result.depth,

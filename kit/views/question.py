@@ -6,7 +6,7 @@ from itertools import zip_longest
 
 from msgspec import Struct
 
-from kit.edge.words import later, say
+from kit.edge.words import say
 from kit.engine.flows import OF_NODES, whose
 from kit.views.default import compared
 from kit.views.fragment import Frag, h
@@ -14,9 +14,9 @@ from kit.views.panel import Panel, Scene
 
 MOST = 8
 """Choices a question offers at most."""
-VOTED = "1234"
-"""The keys of the first choices: they tick, or in a class each press is a vote. Digits, because
-nodes have letters.
+VOTED = "123456789"
+"""The keys of the choices: they tick, or in a class each press is a vote. Digits, because nodes
+have letters.
 """
 _WORD = re.compile(r"\w+")
 _OF_NODE = re.compile(r"(?:^|\.)(?:nodes|views)\[(\d+)\]")
@@ -55,7 +55,8 @@ class Question(Struct, frozen=True):
             if any(self.things)
             else None
         )
-        each = say("each press of {keys} is one vote; no names are stored", keys=", ".join(VOTED))
+        keys = ", ".join(VOTED[: len(offered)])
+        each = say("each press of {keys} is one vote; no names are stored", keys=keys)
         return h(
             "div",
             h("fieldset", h("legend", self.text), where, labels),
@@ -70,6 +71,14 @@ class Question(Struct, frozen=True):
 
 def _button(words: str, act: str, kind: str = "act", **more: str) -> Frag:
     return h("button", words, type="button", class_=kind, data_do=act, **more)
+
+
+def coming(scene: Scene, behind: int = 0) -> str:
+    """Which step a question is about, ``behind`` so many others that nobody asks about."""
+    verb = scene.model.verb(scene.action)
+    if behind:
+        return say("After {n} other steps: {verb}.", n=behind, verb=verb)
+    return say("Next: {verb}.", verb=verb)
 
 
 def receivers(scene: Scene, picture: Panel | None) -> Question | None:
@@ -94,7 +103,7 @@ def receivers(scene: Scene, picture: Panel | None) -> Question | None:
     if not right <= things.keys() or not len(right) < len(things) <= MOST:
         return None
     return Question(
-        say("Next: {verb}. Which nodes get {what}?", verb=verb, what=flows[0].label or say("it")),
+        f"{coming(scene)} {say('Which nodes get {what}?', what=flows[0].label or say('it'))}",
         tuple(things),
         tuple(name for name in things if name in right),
         scene.say,
@@ -120,7 +129,7 @@ def changed_parts(scene: Scene, tabs: dict[str, bool] | None = None) -> Question
 
     None when there is too little to choose, or too much.
     """
-    if scene.action is None or scene.milestone is None:
+    if scene.action is None:
         return None
     given = getattr(scene.model, "names", ())
     names = tuple(given) if isinstance(given, tuple | list) else ()
@@ -139,11 +148,10 @@ def changed_parts(scene: Scene, tabs: dict[str, bool] | None = None) -> Question
     others = [part for part in parts if part not in right]
     kept = {*right, *others[: MOST - len(right)]}
     offered = tuple(part for part in parts if part in kept)
-    ask = later("Next: {verb}. Which of these change?")
-    if all(part in names for part in offered):
-        ask = later("Next: {verb}. Which nodes change?")
+    are_nodes = all(part in names for part in offered)
+    ask = say("Which nodes change?") if are_nodes else say("Which of these change?")
     return Question(
-        say(ask, verb=scene.model.verb(scene.action)),
+        f"{coming(scene)} {ask}",
         offered,
         tuple(right),
         f"{scene.say} {say('Changed: {parts}.', parts=', '.join(right))}",

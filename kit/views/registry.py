@@ -39,11 +39,17 @@ class Views(Slots, frozen=True):
     offered: tuple[str, ...] = ()
 
     def asks(
-        self, scene: Scene, panels: Iterable[Panel], changed: Collection[str]
+        self,
+        scene: Scene,
+        panels: Iterable[Panel],
+        changed: Collection[str],
+        *,
+        anywhere: bool = False,
     ) -> Question | None:
         """The question about a step: the family's own, or who gets what it sends, or what changes.
 
-        ``panels`` are those that are shown, ``changed`` the names of those that it changes.
+        ``panels`` are those that are shown, ``changed`` the names of those that it changes. What
+        changes is asked at milestones only, unless ``anywhere``.
         """
         others = (self.picture, self.badges, LAMPS.name, STATE.name)
         panels = tuple(panels)
@@ -54,7 +60,10 @@ class Views(Slots, frozen=True):
         if self.question is not changed_parts and (own := self.question(scene)):
             return own
         sent = receivers(scene, picture)
-        return sent or (changed_parts(scene, tabs) if self.question is changed_parts else None)
+        asked_here = anywhere or scene.milestone is not None
+        if sent or not asked_here or self.question is not changed_parts:
+            return sent
+        return changed_parts(scene, tabs)
 
     @property
     def macros(self) -> tuple[Macro, ...]:

@@ -170,7 +170,7 @@ def keys_help() -> tuple[tuple[str, str], ...]:
         (say("Home, End"), say("first and last step")),
         (say("Space"), say("play and pause")),
         (say("1 to 9"), say("do the action with this number in the list of all; 1: the next")),
-        (say("1 to 4"), say("while a question is open: choose, or vote in a class")),
+        (say("1 to 9"), say("while a question is open: choose, or vote in a class")),
         (
             say("[  and  ]"),
             say("move through the picture; Enter shows what you can do with a part"),

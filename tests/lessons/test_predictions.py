@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 
 import pytest
 
-from kit.engine.registry import build, entry_of
+from kit.engine.registry import build, entries, entry_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
 from kit.lessons import (
@@ -23,6 +24,8 @@ from kit.lessons import (
 )
 from kit.lessons.prediction_form import form, reply_to
 from kit.lessons.predictions import NONE
+from kit.lessons.questions import copied
+from kit.playing.opening import open_named
 from kit.protocols.tcm.facts import moment as facts
 
 
@@ -189,6 +192,33 @@ def test_asking_about_nothing_is_one_clear_line(
     """A source, safeguard, model or token that does not serve is BadInput with what is allowed."""
     with pytest.raises(BadInput):
         predict(source, question, *about)  # type: ignore[arg-type]  # that is the point
+
+
+@pytest.mark.parametrize("source", [*entries(), "decommission", "group0/race"])
+def test_a_question_names_the_step_that_it_is_about(source: str) -> None:
+    """What is said to come next is the very next step; of another one it is told how far it is."""
+    timeline = open_named(source).timeline
+    ahead = copied(timeline)
+    ahead.to_milestone()
+    steps = len(ahead.path()) - len(timeline.path())
+    if ahead.now.milestone is None:
+        ahead, steps = copied(timeline), 1
+        ahead.forward()
+    verb = timeline.model.verb(ahead.now.action)
+    text = ""
+    with suppress(KitError):  # not every step has something to ask about
+        text = predict(timeline).text
+    said, _, rest = text.partition(": ")
+    if rest.startswith(f"{verb}. Which"):
+        steps_before = f"{steps - 1} other step{'s' * (steps != 2)}"
+        assert said == ("Next" if steps == 1 else f"After {steps_before}"), text
+
+
+def test_where_no_milestone_comes_the_next_step_is_asked_about() -> None:
+    """A model needs no milestones for that."""
+    assert predict("failures").text.startswith("Next: alter A. Which")
+    with pytest.raises(KitError, match="nothing can be asked about the step that comes: decide"):
+        predict("twophase")
 
 
 def test_at_the_end_there_is_nothing_to_ask() -> None:

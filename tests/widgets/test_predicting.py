@@ -201,7 +201,7 @@ def test_a_bet_is_a_ghost_in_the_picture(desk: MakeDesk) -> None:
     assert page.locator(".kp-ghost").count() == 0
 
 
-def test_a_class_votes_with_four_keys(desk: MakeDesk) -> None:
+def test_a_class_votes_with_keys(desk: MakeDesk) -> None:
     """A digit chooses; once the class votes each press is a vote and a bar shows how many there
     are. What most voted for is the answer.
     """

@@ -193,7 +193,7 @@ function press(player, target, event) {
     event.preventDefault();
     player.spots.fold(target);
   } else if (target.matches("[data-roving]") && WALKING.test(key)) rove(event);
-  else if (!player.ask.hidden && /^[1-4]$/.test(key)) player.bet(key);
+  else if (!player.ask.hidden && /^[1-9]$/.test(key)) player.bet(key);
   else if (/^[1-9]$/.test(key))
     player.rush.do(() => player.main.box.querySelector(`[data-key="${key}"]`)?.click());
   else if (name) {
