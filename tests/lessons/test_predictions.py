@@ -27,6 +27,10 @@ from kit.lessons.predictions import NONE
 from kit.lessons.questions import copied
 from kit.playing.opening import open_named
 from kit.protocols.tcm.facts import moment as facts
+from kit.views.question import MOST, Question
+from tests.house.source import ROOT
+
+BROWSER = ROOT / "kit" / "widgets" / "browser"
 
 
 def worked(rf: int = 2, milestones: int = 0) -> Timeline:
@@ -212,6 +216,15 @@ def test_a_question_names_the_step_that_it_is_about(source: str) -> None:
     if rest.startswith(f"{verb}. Which"):
         steps_before = f"{steps - 1} other step{'s' * (steps != 2)}"
         assert said == ("Next" if steps == 1 else f"After {steps_before}"), text
+
+
+def test_each_choice_has_a_key_that_the_page_hears() -> None:
+    """Of as many as a question offers, "none of these" among them; votes are for these only."""
+    drawn = Question("?", tuple("abcdefgh"[:MOST]), (), "").draw()
+    keys = [part.text() for part in drawn.walk() if part.tag == "kbd"]
+    assert keys == [*"123456789"]
+    assert "/^[1-9]$/.test(key)) player.bet" in (BROWSER / "controls.js").read_text("utf-8")
+    assert "1, 2, 3 is one vote" in Question("?", ("a", "b"), (), "").draw().html()
 
 
 def test_where_no_milestone_comes_the_next_step_is_asked_about() -> None:
