@@ -259,8 +259,8 @@ def searched(trace: str, most: int, tell: Progress) -> Verdict:
     """
     model = traces.model_of(traces.loads(trace))
     result = check(model, max_states=most, progress=tell)
-    box, found = outcome_box(model, result).html(), result.violation
-    if found is None:
+    box, broken = outcome_box(model, result).html(), result.violation
+    if broken is None:
         return Verdict(trace, box)
-    run = traces.dumps(Timeline.along(model, found.actions).save())
-    return Verdict(trace, box, run, ending(model, found))
+    run = traces.dumps(Timeline.along(model, broken.actions).save())
+    return Verdict(trace, box, run, ending(model, broken))

@@ -103,8 +103,8 @@ class SearchBoard:
         self.result = outcome
         self.found.value = outcome_box(model, outcome).html()
         if outcome.violation is not None:
-            found = outcome.violation
-            self.player.lead_to(found.actions, ending(model, found))
+            broken = outcome.violation
+            self.player.lead_to(broken.actions, ending(model, broken))
 
     def _show_running(self, on: bool) -> None:
         self.button.disabled = on
