@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
 
 from msgspec import Struct, structs
 
-from kit.engine.careful import place
+from kit.engine.careful import LASTING, check_call, place
 from kit.engine.declared import Each, NodeModel, State, Travel, Words, action, purpose
 from kit.engine.flows import FlowKind
 from kit.engine.network import (
@@ -141,6 +141,8 @@ class NetworkModel(NodeModel[ActorState]):
         if not (self.message or self._receivers):
             allowed = "a type of message, or methods under @receives(Message)"
             raise BadInput(f"message of {self.name}", "nothing", allowed)
+        for method in self.receiving:
+            check_call(f"{method.__name__} of {self.name}", method, "state", "envelope")
         self.names, self.network_options = names, options or NetworkOptions()
         self.carrier = Carrier(names, self.network_options)
         self.index = {name: place for place, name in enumerate(names)}
@@ -198,6 +200,11 @@ class NetworkModel(NodeModel[ActorState]):
 
     # -- one turn of a node ------------------------------------------------------------------------
 
+    @property
+    def receiving(self) -> tuple[Any, ...]:
+        """The methods that say what messages make of a node."""
+        return tuple(getattr(self, name) for name, _ in self._receivers.values())
+
     def _turn(self, method: str, turn: Any) -> Turn:
         """What a method gave, which is a turn. Raises BadInput naming it if it is none."""
         if type(turn) is tuple and len(turn) == 2 and isinstance(turn[1], tuple | list):
@@ -213,7 +220,7 @@ class NetworkModel(NodeModel[ActorState]):
         return ActorState((*s.nodes[:node], state, *s.nodes[node + 1 :]), network)
 
     def receive(self, state: Any, envelope: Envelope[Any]) -> Turn:
-        """What a message makes of a node: nothing, if no method receives its type."""
+        """What a message makes of a node, as the method says that receives its type."""
         name, _ = self._receivers.get(type(envelope.message), ("", ""))
         return self._turn(name, getattr(self, name)(state, envelope)) if name else (state, ())
 
@@ -222,10 +229,22 @@ class NetworkModel(NodeModel[ActorState]):
         return after, self._sent(envelope.target, posts)
 
     def _sent(self, source: str, posts: tuple[Any, ...]) -> tuple[Envelope[Any], ...]:
-        posts = tuple(each for each in posts if isinstance(each, Post))  # not answers to clients
+        """What a node sends, on its way. Raises BadInput for what nobody could receive."""
+        sends = f"{source} sends"
         for post in posts:
+            if not isinstance(post, Post):
+                raise BadInput(sends, post, "Post(target, message)")
             if post.target not in self.index:
-                raise BadInput(f"{source} sends to", post.target, "one of " + ", ".join(self.index))
+                raise BadInput(f"{sends} to", post.target, "one of " + ", ".join(self.index))
+            kind = type(post.message)
+            if kind not in self._receivers and type(self).receive is NetworkModel.receive:
+                known = ", ".join(each.__name__ for each in self._receivers)
+                allowed = f"a message that a method receives: {known or 'there is none'}"
+                raise BadInput(sends, post.message, allowed)
+            try:
+                hash(post.message)
+            except TypeError as error:
+                raise BadType(sends, post.message, f"{LASTING} ({error})") from None
         return tuple(Envelope(source, post.target, post.message) for post in posts)
 
     # -- what the network does ---------------------------------------------------------------------

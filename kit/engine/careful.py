@@ -135,7 +135,8 @@ def check_kind(model: Model[Any, Any], what: str, function: Callable[..., Any], 
     if all(isinstance(kind, type) for kind in kinds) and not isinstance(state, kinds):
         names = " or ".join(kind.__name__ for kind in kinds)
         raise BadInput(place(what, function), state, f"a state of {model.name}: {names}")
-    check_fields(state, what, function)
+    if not is_kits(function):
+        check_fields(state, what, function)
 
 
 def check_fields(state: Any, what: str, function: Callable[..., Any]) -> None:
@@ -143,7 +144,7 @@ def check_fields(state: Any, what: str, function: Callable[..., Any]) -> None:
 
     Raises BadInput naming the field, and the function that made the state, if it is not.
     """
-    if not is_kits(function) and (wrong := _misfit(state, _packed(state))):
+    if wrong := _misfit(state, _packed(state)):
         name, value, allowed = wrong
         raise BadInput(f"{place(what, function)}: {name}", value, allowed)
 

@@ -217,6 +217,10 @@ class MachineModel(NetworkModel):
         after, effects = self._turns(state, envelope)
         return after, self._sent(envelope.target, effects)
 
+    def _sent(self, source: str, posts: tuple[Any, ...]) -> tuple[Sent, ...]:
+        """Answers to clients are not sent to nodes."""
+        return super()._sent(source, tuple(x for x in posts if not isinstance(x, Answer)))
+
     def _busy(self, s: MachineState, node: int) -> Refusal | None:
         """Why a node takes no turn: it is down, or has to write first."""
         if s.down >> node & 1:

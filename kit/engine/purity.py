@@ -16,6 +16,7 @@ from kit.engine.careful import (
     NO_CHANCE,
     careful,
     careful_property,
+    check_fields,
     check_kind,
     check_stands,
     check_text,
@@ -37,6 +38,7 @@ JUDGES = "an answer for every state and step that can be reached"
 def is_own(model: Model[Any, Any]) -> bool:
     """Whether all rules of a model are the kit's own, which tests have looked at."""
     functions = [f for rule in model.rules for f in (rule.choices, rule.outcome)]
+    functions += getattr(model, "receiving", ())  # in which nodes receive messages
     return all(map(is_kits, functions)) and all(map(is_own, getattr(model, "parts", {}).values()))
 
 
@@ -115,9 +117,14 @@ def suggested_by(model: Model[Any, Any], state: Any) -> Any:
 
 
 def check_start(model: Model[Any, Any], start: Any) -> None:
-    """See that the first state is the same each time. Raises BadInput naming what made another."""
+    """See that the first state is the same each time, and each field of its type.
+
+    Raises BadInput naming what made another, or a field that is not.
+    """
     if model.start() != start:
         raise BadInput(place("start", model.start), "a different state each time", NO_CHANCE)
+    if not is_own(model):
+        check_fields(start, "start", model.start)
 
 
 def check_seen(model: Model[Any, Any], state: Any) -> None:

@@ -92,6 +92,12 @@ class Ball(Struct, frozen=True, cache_hash=True, tag="ball"):
     number: int
 
 
+class Loose(Struct, tag="loose"):
+    """A message that can be written to."""
+
+    number: int = 0
+
+
 class PingPong(NetworkModel):
     """Both send the ball back, with the next number at each turn of A, so many times."""
 
@@ -175,6 +181,35 @@ MISTAKES: dict[str, tuple[Any, str]] = {
     "no tuple": (
         lambda: check(a_game(PingPong, hit=receives(Ball)(no_turn))()),
         "^hit of game, line .*: got .*; allowed: the node's next state and what it sends",
+    ),
+    "a bare tuple": (
+        lambda: check(a_game(PingPong, hit=receives(Ball)(lambda m, s, e: (s, (("A", 1),))))()),
+        r"^B sends: got \('A', 1\); allowed: Post\(target, message\)",
+    ),
+    "nobody receives it": (
+        lambda: check(a_game(PingPong, begin=lambda m, node: (0, (Post("B", 7),)))()),
+        "^A sends: got 7; allowed: a message that a method receives: Ball$",
+    ),
+    "a loose message": (
+        lambda: a_game(
+            PingPong,
+            hit=receives(Loose)(PingPong.hit),
+            begin=lambda m, node: (0, (Post("B", Loose()),)),
+        )().start(),
+        "^A sends: got Loose.number=0.; allowed: values that never change",
+    ),
+    "without an envelope": (
+        a_game(PingPong, hit=receives(Ball)(lambda m, s: (s, ()))),
+        "^<lambda> of game, line .*; allowed: a function of state, envelope",
+    ),
+    "a changed list": (
+        lambda: check(
+            a_game(
+                PingPong,
+                hit=receives(Ball)(lambda m, s, e: ([], ())),
+            )()
+        ),
+        "^outcome of deliver A>B ball 0: got .*; allowed: values that never change",
     ),
     "a text of nobody": (
         lambda: Timeline(
