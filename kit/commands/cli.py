@@ -135,6 +135,13 @@ def _main(words: list[str]) -> int:
         return _complain(shortage(), BAD_INPUT)
     except KeyboardInterrupt:
         return _complain("interrupted", INTERRUPTED)
+    except Exception as error:
+        from kit.engine.careful import is_own_error
+        from kit.engine.purity import error_line
+
+        if not is_own_error(error):  # the kit's own fault: all of it helps to find that
+            raise
+        return _complain(error_line(error), BAD_INPUT)  # of somebody's model
     return status
 
 

@@ -29,7 +29,7 @@ def _play(given: Namespace) -> Answer:
         check_place(html, "--html", inputs=(what,))
     timeline, notes = opened(what, given.model)
     if html is None:
-        return Answer(None, [*notes, *_steps(timeline)])
+        return Answer(None, [*notes, *_steps(timeline), *_end(timeline)])
     from kit.views.export import export_html
 
     written = export_html(timeline, html, field="--html")
@@ -192,6 +192,17 @@ def _steps(timeline: Timeline) -> list[str]:
                     lines += _folded("     " + line)
             lines.append("")
     return [line.rstrip() for line in lines]
+
+
+def _end(timeline: Timeline) -> tuple[str, ...]:
+    """That nothing more can happen where a run ends, if it is so: else one might go on."""
+    model, state = timeline.model, timeline.state
+    if next(model.actions(state), None) is not None:
+        return ()
+    goals = [prop for prop in model.properties if prop.kind == "goal"]
+    if goals and not any(goal.check(state) for goal in goals):
+        return ("nothing more can happen, and no goal is reached: a deadlock",)
+    return ("nothing more can happen",)
 
 
 def _folded(line: str) -> list[str]:

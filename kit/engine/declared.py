@@ -591,9 +591,10 @@ def judges(model: Model[Any, Any]) -> Iterator[tuple[Property, bool]]:
             if said.when and not said.when(model):
                 continue
             check = getattr(model, name)
-            title = said.title or (check.__doc__ or "").split("\n\n")[0].rstrip(".")
-            on = tuple(each.struct for each in said.on)
             named = said.name or name.replace("_", "-")
+            text = (check.__doc__ or "").split("\n\n")[0].rstrip(".")
+            title = said.title or text or named.replace("-", " ")
+            on = tuple(each.struct for each in said.on)
             prop = Property(named, said.kind, title, check, said.invariant, on, said.of)
             yield prop, said.sign is not None and said.sign(model)
 
@@ -634,6 +635,23 @@ def _check_distinct(model: type, what: str, words: Sequence[Any]) -> None:
     twice = next((word for at, word in enumerate(words) if word in words[:at]), None)
     if twice is not None:
         raise BadInput(f"{what} of {model.__name__}", twice, f"one {what} for each")
+
+
+def _check_protected(model: Declared[Any]) -> None:
+    """See that safeguards of somebody's own model protect what it promises, if only in some
+    configurations. The kit's own may protect what the models promise that they are joined to.
+    """
+    every: tuple[Any, ...] = (*model.properties, *model.signs, *model.monitors)
+    promised = {word: None for each in every for word in (each.name, each.invariant) if word}
+    for name in declared_by(type(model)):
+        for said in getattr(getattr(type(model), name), "judged", ()):
+            promised |= dict.fromkeys(filter(None, (said.name or name, said.invariant)))
+    for owner in type(model).__mro__:
+        for name, each in () if owner.__module__.startswith("kit.") else vars(owner).items():
+            guard = each.safeguard(name) if isinstance(each, Given) and each.safeguard else None
+            if lost := [word for word in guard.protects if word not in promised] if guard else []:
+                allowed = ", ".join(promised) or "a promise: it has none"
+                raise BadInput(f"what {name} of {owner.__name__} protects", lost[0], allowed)
 
 
 class Declared(Model[S, Any]):
@@ -753,6 +771,7 @@ class Declared(Model[S, Any]):
         judged = [*self._judges()]
         self.properties = (*self.properties, *(prop for prop, is_sign in judged if not is_sign))
         self.signs = (*self.signs, *(prop for prop, is_sign in judged if is_sign))
+        _check_protected(self)
 
     def _check_types(self) -> None:
         """See that parameters are of their types. Raises BadInput naming one that is not."""
@@ -822,8 +841,10 @@ class Declared(Model[S, Any]):
         return act.filled(said, act.words(self, None, action, None))
 
     def describe(self, before: S, action: Any, after: S) -> str:
-        """What the step did, in a sentence."""
+        """What the step did, in a sentence; its verb where the action has none."""
         act = self.acts[type(action)]
+        if not act.says:
+            return self.verb(action)
         said = act.says(self, before, action, after) if callable(act.says) else act.says
         return act.filled(said, act.words(self, before, action, after))
 

@@ -21,6 +21,7 @@ from kit.engine.declared import (
     sometimes,
     step,
 )
+from kit.engine.fuzz import fuzz
 from kit.engine.timeline import Timeline, held
 from kit.engine.trace import action_from
 from kit.errors import BadInput, BadType
@@ -433,6 +434,71 @@ def test_a_field_holds_what_it_is_declared_with(name: str, walked: Any) -> None:
 
     with pytest.raises(BadInput, match=f"^outcome of fill, line .*: {said}"):
         walked(Filling())
+
+
+class Texts(State, frozen=True):
+    """A number that is none."""
+
+    number: int = "x"  # type: ignore[assignment]  # the fault
+
+
+@pytest.mark.parametrize("walked", [check, lambda m: fuzz(m, range(1)), Timeline])
+def test_a_default_is_of_its_type(walked: Any) -> None:
+    """The state that all defaults make is held against the types, though the kit makes it."""
+
+    class Standing(Declared[Texts]):
+        name, title, State = "standing", "Defaults", Texts
+
+        @action()
+        def wait(self, s: Texts) -> Texts | None:
+            """It waits."""
+            return None
+
+    with pytest.raises(BadInput, match=r"^start: number: got 'x'; allowed: int, as Texts declares"):
+        walked(Standing())
+
+
+def test_what_has_no_text_goes_by_its_name() -> None:
+    """A step is told by its verb, a promise by its name in words."""
+
+    class Silent(Declared[Typed]):
+        name, title, State = "silent", "No words", Typed
+
+        @action()
+        def fill_up(self, s: Typed) -> Typed:
+            return s.but(number=1)
+
+        @always()
+        def is_empty(self, s: Typed) -> str | None:
+            return None
+
+    timeline = Timeline(Silent())
+    timeline.forward()
+    assert timeline.moments[-1].say == "fill-up"
+    assert [prop.title for prop in Silent().properties] == ["is empty"]
+
+
+def test_a_safeguard_protects_what_is_promised() -> None:
+    """By the name of the promise or by its invariant, be it in some configurations only."""
+
+    class Guarded(Declared[Typed]):
+        name, title, State = "guarded", "Guards", Typed
+        counts: bool = safeguard("S-1", "It counts", ("INV-EMPTY", "few"))
+
+        @always("INV-EMPTY", when=lambda m: False)
+        def is_empty(self, s: Typed) -> str | None:
+            """It is empty."""
+
+        @always()
+        def few(self, s: Typed) -> str | None:
+            """There are few."""
+
+    class Wrong(Guarded):
+        waits: bool = safeguard("S-2", "It waits", ("INV-FEW",))
+
+    assert Guarded().counts
+    with pytest.raises(BadInput, match=r"^what waits of Wrong protects: got 'INV-FEW'.*: .*few"):
+        Wrong()
 
 
 def test_a_field_may_hold_what_python_takes_for_its_type() -> None:
