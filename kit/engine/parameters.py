@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import Struct, to_builtins
 from msgspec import inspect as schema
-from msgspec.structs import fields, replace
+from msgspec.structs import FieldInfo, fields, replace
 
 from kit.errors import BadInput, BadType
 
@@ -30,7 +30,8 @@ class Parameter(Struct, frozen=True, kw_only=True):
     """One parameter: how it is labelled, what it means, and what it may be.
 
     ``path`` are the fields that lead to it: more than one where a parameter is a struct of others.
-    ``annotation`` is its type as the field says it, ``type`` what msgspec makes of that; ``least``
+    ``annotation`` is its type as the field says it, ``type`` what msgspec makes of that, ``usual``
+    its default; ``least``
     and ``most`` are the ends of a whole number, ``choices`` are all values that there are, where
     there are so few.
     """
@@ -42,6 +43,7 @@ class Parameter(Struct, frozen=True, kw_only=True):
     annotation: Any
     type: schema.Type
     flags: Mapping[str, Any]
+    usual: Any = None
     least: int | None = None
     most: int | None = None
     choices: tuple[Choice, ...] = ()
@@ -53,6 +55,8 @@ class Parameter(Struct, frozen=True, kw_only=True):
             return "one of " + ", ".join(map(str, self.choices))
         if self.least is not None and self.most is not None:
             return f"a number from {self.least} to {self.most}"
+        if self.most is not None:
+            return f"a number up to {self.most}"
         return "" if self.least is None else f"a number from {self.least} up"
 
     def value_in(self, given: Struct) -> Any:
@@ -141,10 +145,10 @@ def _parameters(kind: type[Struct], above: tuple[str, ...]) -> Iterator[Paramete
         if isinstance(bare, schema.StructType):
             yield from _parameters(bare.cls, (*above, field.name))
         else:
-            yield _parameter((*above, field.name), own.type, field.type)
+            yield _parameter((*above, field.name), own, field.type)
 
 
-def _parameter(path: tuple[str, ...], annotation: Any, kind: schema.Type) -> Parameter:
+def _parameter(path: tuple[str, ...], own: FieldInfo, kind: schema.Type) -> Parameter:
     said, kind = _without_words(kind)
     value = kind
     if isinstance(kind, schema.UnionType):  # a value or null: the value's own words and ends count
@@ -156,9 +160,10 @@ def _parameter(path: tuple[str, ...], annotation: Any, kind: schema.Type) -> Par
         path=path,
         title=said.get("title", path[-1].replace("_", " ")),
         meaning=said.get("description", ""),
-        annotation=annotation,
+        annotation=own.type,
         type=kind,
         flags=said,
+        usual=own.default,
         least=number.ge if number else None,
         most=number.le if number else None,
         choices=tuple(kind.values) if isinstance(kind, schema.LiteralType) else (),

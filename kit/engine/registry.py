@@ -351,7 +351,11 @@ def _check(entry: Entry, parameter: Parameter, name: str, place: str, plain: Any
             raise BadInput(name, plain, one_of(plain, list(map(str, parameter.choices)))) from None
         if not is_within(parameter, plain):
             raise BadInput(name, plain, parameter.allowed) from None
-        raise misfit(name, plain, error, parameter.allowed or f"as {entry.name} takes it") from None
+        as_taken = f"as {entry.name} takes it"
+        if isinstance(parameter.usual, tuple) and parameter.usual:
+            written = msgspec.json.encode(parameter.usual, enc_hook=str).decode()
+            as_taken = f"{as_taken}, such as {parameter.name}={written}"
+        raise misfit(name, plain, error, parameter.allowed or as_taken) from None
 
 
 def _filled(own: type[Struct], plain: dict[str, Any]) -> dict[str, Any]:

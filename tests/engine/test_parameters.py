@@ -128,12 +128,12 @@ class OfAJug(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def test_what_may_be_is_told_as_far_as_it_is_bounded() -> None:
-    """An end above alone is told by nothing but the error of a value."""
+    """An end above alone is told, too."""
     told = {each.name: each.allowed for each in parameters_of(OfAJug)}
     assert told == {
         "neither": "",
         "below": "a number from 2 up",
-        "above": "",
+        "above": "a number up to 7",
         "both": "a number from 2 to 7",
     }
     for name, (least, most) in {"below": (2, 99), "above": (-99, 7), "both": (2, 7)}.items():

@@ -152,6 +152,7 @@ NO_BUDGETS = {
     "commit": {"snapshot_every"},  # a setting of the cluster
     "dataplane": {"lag"},  # how far something may be behind
     "group0": {"kept", "newcomers"},  # who there is, and what is kept
+    "raft": {"most_in_flight"},  # what makes a search smaller
     "resize": {"initial"},  # a setting of a table
     "migration": {"spares"},  # who there is
     "topology": {"rf"},

@@ -82,7 +82,7 @@ class Raft(MachineModel):
         False, "whether servers suspect a leader only when they hear nothing from it"
     )
     most_in_flight: int = parameter(
-        0, "the most messages on their way at once (0: any number)", le=40
+        0, "the most messages on their way at once (0: any number)", ge=0, le=40
     )
     fifo: bool = parameter(False, "whether messages on a link arrive in the order they were sent")
     crashes: int = budget(0, "how many times a server crashes", le=FEW, own=False)
