@@ -19,11 +19,11 @@ from kit.edge.limits import spoken
 from kit.edge.writing import check_place
 from kit.engine import registry, trace
 from kit.engine.check import Result, check, check_refinement
-from kit.engine.fuzz import Finding, Fuzzed, fuzz
+from kit.engine.fuzz import AT_REST, Finding, Fuzzed, fuzz
 from kit.engine.model import Model, Monitor, Property, Refinement
 from kit.engine.parameters import edition_in, parameters_of, plainly
 from kit.engine.scenario import Begun, begun_by
-from kit.engine.search import Violation
+from kit.engine.search import LOST, Violation
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, counted
 
@@ -469,9 +469,14 @@ def _walk_parts(model: Model[Any, Any], result: Fuzzed) -> Iterator[Part]:
         yield f"after each walk comes a fair schedule of up to {result.within:,} steps"
     for finding in sorted(result.findings, key=lambda finding: finding.seed):
         yield from wrap(finding.witness, f"violated: {finding.property}: ", GAP)
-        shrunk = f"shrunk from {counted(finding.unshrunk, 'step')} to {len(finding.actions)}"
+        steps = counted(finding.unshrunk, "step")
+        of_goal = finding.property in result.scope.judged["goal"]
+        whole = of_goal and finding.witness not in (LOST, AT_REST)
+        shrunk = f"shrunk from {steps} to {len(finding.actions):,}"
+        if whole:
+            shrunk = f"{steps}, not shrunk"
         yield f"first found by seed {finding.seed}, in {finding.times} of the walks; {shrunk}"
-        yield _run(model, finding.actions)
+        yield _run(model, finding.actions, "steps" if whole else "")
     if not result.findings:
         yield result.sentence
     if result.untaken:
@@ -481,14 +486,15 @@ def _walk_parts(model: Model[Any, Any], result: Fuzzed) -> Iterator[Part]:
     yield from (f"never reached: {name}" for name in result.unreached)
 
 
-def _run(model: Model[Any, Any], actions: Actions) -> Rows:
+def _run(model: Model[Any, Any], actions: Actions, what: str = "") -> Rows:
+    """The steps of a run; of very many, called ``what``, the first."""
     state = model.start()
     rows = []
     for number, action in enumerate(actions, start=1):
         after = model.apply(state, action)
         rows.append((f"{number:4}", model.verb(action), model.describe(state, action, after)))
         state = after
-    return Rows(rows, indent="")
+    return Rows(rows, what, indent="")
 
 
 # -- the words of the command line -----------------------------------------------------------------

@@ -8,7 +8,7 @@ that needs every one of its steps, and opens like any other run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import reduce
+from functools import partial, reduce
 from html import escape
 from itertools import islice
 from random import Random
@@ -28,7 +28,7 @@ from kit.engine.progress import Progress, shown
 from kit.engine.purity import blaming, check_purity, check_start, exploring, rules_of
 from kit.engine.registry import fuzzing_of, one_of, rows_of
 from kit.engine.rule import Rule
-from kit.engine.search import look_further
+from kit.engine.search import LOST, look_further
 from kit.engine.timeline import Timeline
 from kit.engine.trace import Trace
 from kit.errors import BadInput, Refusal, one_line
@@ -205,6 +205,16 @@ class Chance:
 
 
 WITHIN = 1000  # steps
+AT_REST = "no step that is sure to happen is possible, and the goal does not hold"
+
+
+def _ways_from(
+    model: Model[Any, Any], rules: Sequence[Rule[Any, Any]], state: Any
+) -> tuple[list[tuple[Any, Any]], dict[Any, Any]]:
+    """The steps that progress may rely on, and those that an operator is told to take."""
+    ready = [w for rule in rules for w in rule.ready(state) if model.relied(state, w[0])]
+    helped = dict(model.helped(state))
+    return [*ready, *helped.items()], helped
 
 
 def _comes_to(
@@ -250,16 +260,11 @@ def led_on(
     beyond: int | None = None  # from here on a replay would go beyond a budget
     enabled_since: dict[Any, int] = {}
 
-    def ways_from(state: Any) -> tuple[list[tuple[Any, Any]], dict[Any, Any]]:
-        ready = [w for rule in rules for w in rule.ready(state) if model.relied(state, w[0])]
-        helped = dict(model.helped(state))
-        return [*ready, *helped.items()], helped
-
+    ways_from = partial(_ways_from, model, rules)
     while missing:
         ways, helped = ways_from(state)
         if not ways:
-            why = "no step that is sure to happen is possible, and the goal does not hold"
-            return tuple(actions[:beyond]), missing[0].name, why
+            return tuple(actions[:beyond]), missing[0].name, AT_REST
         if len(actions) >= within:
             for goal in missing:
                 if not _comes_to(goal, state, lambda s: ways_from(s)[0], chance, within):
@@ -370,12 +375,40 @@ class Walker:
         if walk.verdict != CLEAN or not self.goals:
             return walk
         state = reduce(self.model.apply, walk.actions, self.model.start())
-        rules = [rule for rule in rules_of(self.model) if self._weights.get(rule.kind, 1)]
-        lost = led_on(self.model, rules, state, self.goals, walk.seed, self.within)
+        lost = led_on(self.model, self._fair_rules(), state, self.goals, walk.seed, self.within)
         if lost is None:
             return walk
         actions, name, why = lost
         return replace(walk, actions=(*walk.actions, *actions), verdict=name, witness=why)
+
+    def lost(self, walk: Walk) -> PropertyJudges:
+        """What breaks where the *goal* is lost that a walk did not come to.
+
+        It rests as the walk does, or else the goal is out of reach, as a small search can tell: it
+        goes where a fair schedule may go, and tells nothing where it does not come to an end.
+        """
+        goal = next(goal for goal in self.goals if goal.name == walk.verdict)
+        model, rules = self.model, self._fair_rules()
+        told: dict[Any, str | None] = {}
+        ways = partial(_ways_from, model, rules)
+
+        def verdict(state: Any) -> str | None:
+            if state not in told:
+                if walk.witness == AT_REST:
+                    rests = not ways(state)[0] and not goal.check(state)
+                    return AT_REST if rests else None
+                new, open_ = look_further(
+                    [state], lambda s: iter(ways(s)[0]), lambda s: s, (), {}, MOST_SEARCHED
+                )
+                seen = (state, *new)
+                told[state] = None if open_ or any(map(goal.check, seen)) else LOST
+            return told[state]
+
+        return PropertyJudges((Property(goal.name, "always", goal.title, verdict),), (), (), ())
+
+    def _fair_rules(self) -> list[Rule[Any, Any]]:
+        """The rules that a walk draws from at all."""
+        return [rule for rule in rules_of(self.model) if self._weights.get(rule.kind, 1)]
 
     def walk(self, seed: int) -> Walk:
         """The walk of a seed, up to its first violation, its last step, or rest."""
@@ -553,7 +586,8 @@ def fuzz(
     """Walk once for each seed, and shrink the first run that breaks each property.
 
     From where a walk ended a fair schedule must come to each *goal* ``within`` so many steps, or a
-    small search must (0: goals are not judged); a run in which neither does is not shrunk.
+    small search must (0: goals are not judged). A run in which neither does is shrunk where such a
+    search has seen all that can still happen; else it stays as it is.
 
     ``progress`` is called now and then with the walks done, and how many there will be; True
     shows a bar, in a notebook or a terminal. Interrupted from the keyboard, it tells what it has
@@ -607,12 +641,17 @@ class _Tally:
                 progress(self.walks, len(seeds))
 
     def shrink_all(self) -> None:
-        goals = {goal.name for goal in self.walker.judges.goals}
+        goals = {goal.name for goal in self.walker.goals}
         for name, walk in self.failed.items():
+            judges = self.walker.judges
             if name in goals:
-                continue
-            actions, witness = shrink(self.walker.model, walk.actions, name, self.walker.judges)
-            self.shrunk[name] = self._finding(walk, actions, witness)
+                judges = self.walker.lost(walk)
+                end = reduce(self.walker.model.apply, walk.actions, self.walker.model.start())
+                if judges.broken(None, None, end, ()) is None:  # nor need earlier states be asked
+                    continue
+            actions, witness = shrink(self.walker.model, walk.actions, name, judges)
+            if witness:
+                self.shrunk[name] = self._finding(walk, actions, witness)
 
     def _finding(self, walk: Walk, actions: tuple[Any, ...], witness: str) -> Finding:
         times = self.times[walk.verdict]

@@ -70,6 +70,24 @@ FILES = {
     "up.PY": LOCK,
     "run.json": RUN,
     "bare.py": BARE,
+    "boo.py": LOCK.replace("s.but(holder=-1)", "{}['boo']"),
+    "unknown.py": LOCK.replace("holder=-1)", "holds=-1)"),
+    "options.py": "from kit.engine.network import NetworkOptions\n"
+    + LOCK.replace(
+        "    @action()",
+        "    def set_up(self):\n        NetworkOptions(copies=1)\n\n    @action()",
+        1,
+    ),
+    "pair.py": LOCK.replace("parameter(LIMIT,", "parameter((3, 4),")
+    .replace("limit: int", "limit: tuple[int, int]")
+    .replace(", ge=1, le=5", ""),
+    "lost.py": LOCK.replace('@always("INV-FEW")', "@goal()")
+    .replace(
+        'return f"client {s.holder} has it" if s.holder >= self.limit else None',
+        "return s.tries == 3",
+    )
+    .replace("always,", "goal,"),
+    "stuck.py": LOCK.replace("s.but(holder=-1)", "refused('never')"),
     "endless.py": LOCK.replace("s.but(holder=-1)", "s.but(holder=-1, tries=s.tries + 1)"),
 }
 
@@ -132,6 +150,14 @@ ANSWERS: dict[str, tuple[int, str]] = {
     "check declared.py": (2, "^kit: parameter: got .*limits as msgspec.Meta has them"),
     "check taken.py": (2, "name of Lock: got 'raft'; allowed: a name that no model of the kit has"),
     "check lock.py -p limit=9": (2, "limit: got 9; allowed: a number from 1 to 5"),
+    "check boo.py": (2, r"^kit: release, line \d+ of boo.py \(.*\): KeyError: 'boo'$"),
+    "fuzz boo.py": (2, r"^kit: release, line \d+ of boo.py \(.*\): KeyError: 'boo'$"),
+    "play boo.py": (2, r"^kit: release, line \d+ of boo.py \(.*\): KeyError: 'boo'$"),
+    "check unknown.py": (2, r"^kit: release, line \d+ of unknown.py .* has no field 'holds'$"),
+    "check options.py": (2, r"^kit: set_up, line \d+ of options.py .* argument 'copies'$"),
+    "check pair.py -p limit=1,2": (2, r"limit: got '1,2'; .*, such as limit=\[3,4\] \(a list\)"),
+    "fuzz lost.py --seeds 0:3": (1, r"few: .*out of reach\n.*; shrunk from 1,100 steps to 0"),
+    "play stuck.py": (0, "1 0 takes it.\n.*nothing more can happen$"),
     "check lock.py --refines": (2, "--refines: got 'lock'; allowed: a model that refines"),
 }
 

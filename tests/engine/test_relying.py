@@ -8,7 +8,8 @@ import pytest
 
 from kit.engine.check import check
 from kit.engine.declared import Declared, Each, State, action, budget, goal
-from kit.engine.fuzz import fuzz
+from kit.engine.fuzz import Walker, fuzz
+from kit.engine.timeline import Timeline
 from kit.errors import Refusal
 
 
@@ -136,6 +137,7 @@ def test_a_run_of_a_lost_goal_ends_within_the_budget() -> None:
             """It breaks while it pumps."""
             return None if s.broken else s.but(broken=True)
 
-    (finding,) = fuzz(Leaking(), range(3), steps=1, within=20).findings
-    assert finding.property == "dry"
-    assert finding.timeline(Leaking()).state.broken
+    walker = Walker(Leaking(), steps=1, within=20)
+    walk = walker.led_on(walker.walk(0))
+    assert walk.verdict == "dry"
+    assert Timeline.along(Leaking(), walk.actions).state.broken
