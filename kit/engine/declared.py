@@ -645,11 +645,13 @@ def _check_protected(model: Declared[Any]) -> None:
     promised = {word: None for each in every for word in (each.name, each.invariant) if word}
     for name in declared_by(type(model)):
         for said in getattr(getattr(type(model), name), "judged", ()):
-            promised |= dict.fromkeys(filter(None, (said.name or name, said.invariant)))
+            promised |= dict.fromkeys(
+                filter(None, (said.name or name.replace("_", "-"), said.invariant))
+            )
     for owner in type(model).__mro__:
         for name, each in () if owner.__module__.startswith("kit.") else vars(owner).items():
-            guard = each.safeguard(name) if isinstance(each, Given) and each.safeguard else None
-            if lost := [word for word in guard.protects if word not in promised] if guard else []:
+            switch = each.safeguard(name) if isinstance(each, Given) and each.safeguard else None
+            if lost := [word for word in switch.protects if word not in promised] if switch else []:
                 allowed = ", ".join(promised) or "a promise: it has none"
                 raise BadInput(f"what {name} of {owner.__name__} protects", lost[0], allowed)
 

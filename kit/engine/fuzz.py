@@ -389,11 +389,11 @@ class Walker:
         """
         goal = next(goal for goal in self.goals if goal.name == walk.verdict)
         model, rules = self.model, self._fair_rules()
-        told: dict[Any, str | None] = {}
+        witnesses: dict[Any, str | None] = {}
         ways = partial(_ways_from, model, rules)
 
         def verdict(state: Any) -> str | None:
-            if state not in told:
+            if state not in witnesses:
                 if walk.witness == AT_REST:
                     rests = not ways(state)[0] and not goal.check(state)
                     return AT_REST if rests else None
@@ -401,8 +401,8 @@ class Walker:
                     [state], lambda s: iter(ways(s)[0]), lambda s: s, (), {}, MOST_SEARCHED
                 )
                 seen = (state, *new)
-                told[state] = None if open_ or any(map(goal.check, seen)) else LOST
-            return told[state]
+                witnesses[state] = None if open_ or any(map(goal.check, seen)) else LOST
+            return witnesses[state]
 
         return PropertyJudges((Property(goal.name, "always", goal.title, verdict),), (), (), ())
 

@@ -483,21 +483,21 @@ def test_a_safeguard_protects_what_is_promised() -> None:
 
     class Guarded(Declared[Typed]):
         name, title, State = "guarded", "Guards", Typed
-        counts: bool = safeguard("S-1", "It counts", ("INV-EMPTY", "few"))
+        counts: bool = safeguard("S-1", "It counts", ("INV-EMPTY", "few-there"))
 
         @always("INV-EMPTY", when=lambda m: False)
         def is_empty(self, s: Typed) -> str | None:
             """It is empty."""
 
         @always()
-        def few(self, s: Typed) -> str | None:
+        def few_there(self, s: Typed) -> str | None:
             """There are few."""
 
     class Wrong(Guarded):
         waits: bool = safeguard("S-2", "It waits", ("INV-FEW",))
 
     assert Guarded().counts
-    with pytest.raises(BadInput, match=r"^what waits of Wrong protects: got 'INV-FEW'.*: .*few"):
+    with pytest.raises(BadInput, match=r"^what waits of Wrong protects: got 'INV-FEW'.*: .*few-there"):
         Wrong()
 
 
