@@ -497,7 +497,9 @@ def test_a_safeguard_protects_what_is_promised() -> None:
         waits: bool = safeguard("S-2", "It waits", ("INV-FEW",))
 
     assert Guarded().counts
-    with pytest.raises(BadInput, match=r"^what waits of Wrong protects: got 'INV-FEW'.*: .*few-there"):
+    with pytest.raises(
+        BadInput, match=r"^what waits of Wrong protects: got 'INV-FEW'.*: .*few-there"
+    ):
         Wrong()
 
 
