@@ -230,11 +230,11 @@ def how_many(timeline: Timeline) -> PosedQuestion:
         [f"{n:,}" for n in choices],
         [f"{result.states:,}"],
         say(
-            "States that the search visits: {states:,}. Steps: {steps:,}. The state furthest from "
-            "the start is {n} steps away.",
-            states=result.states,
-            steps=result.transitions,
-            n=result.depth,
+            "The search visits {states} through {steps}. The state furthest from the start is "
+            "{far} away.",
+            states=say("{n:,} states", n=result.states),
+            steps=say("{n:,} steps", n=result.transitions),
+            far=say("{n:,} steps", n=result.depth),
         ),
     )
 

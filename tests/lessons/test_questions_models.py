@@ -61,7 +61,7 @@ def test_how_many_states_there_are() -> None:
 def test_a_single_state_is_one_state() -> None:
     """The sentence is right for one as for several."""
     because = predict(Graph({}), how_many).posed.question.because
-    assert because.startswith("States that the search visits: 1. Steps: 0.")
+    assert because.startswith("The search visits 1 state through 0 steps.")
 
 
 def test_a_model_that_is_too_large_is_not_asked_about() -> None:
