@@ -48,7 +48,7 @@ LEFT_OUT = (
 )
 TESTS = (
     *("tests/ring", "tests/engine", "tests/protocols", "tests/commands", "tests/clients"),
-    *("tests/views", "tests/operators", "tests/hostile"),
+    *("tests/views/test_diagrams.py", "tests/views/test_narration.py"),
     *("tests/house/test_documents.py", "tests/house/test_reference.py"),
     "tests/lessons/test_glossary.py",
     *(f"{RECORDER}test_recording.py", *LEFT_OUT),
