@@ -271,7 +271,7 @@ def test_the_write_of_a_removed_node_is_refused() -> None:
     assert (flow.label, flow.text) == ("old write", "Z → A: an old write")
     assert shown(timeline, "processes", "process:A") == "A coordinator; bans Z"
     do(timeline, "deliver A>Z banned Z")
-    assert "knows it" in shown(timeline, "processes", "process:Z")
+    assert "knows that it was removed" in shown(timeline, "processes", "process:Z")
 
 
 def test_the_picture_names_a_message_shortly_and_its_text_in_full() -> None:
