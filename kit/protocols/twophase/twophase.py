@@ -98,11 +98,7 @@ class TwoPhase(Declared[TwoPhaseState]):
             )
         return s.but(aborted=s.aborted | 1 << rm)
 
-    @action(
-        each=unread,
-        travels=[Travel("message", "{rm}", "TM", "prepared")],
-        by="TM",
-    )
+    @action(each=unread, travels=[Travel("message", "{rm}", "TM", "prepared")], by="TM")
     @purpose("To commit, the transaction manager must know that all managers are prepared.")
     def receive_prepared(self, s: TwoPhaseState, rm: RM) -> Next:
         """The transaction manager learns that {rm} is prepared."""
