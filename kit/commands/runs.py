@@ -16,6 +16,7 @@ from kit.engine.itf import is_itf, is_tlc
 from kit.engine.model import Model, verdicts
 from kit.engine.recorded import read_itf
 from kit.engine.registry import build, model_names, one_of, scenario_of
+from kit.engine.search import STUCK, may_rest
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, counted, one_line
 
@@ -199,10 +200,7 @@ def _end(timeline: Timeline) -> tuple[str, ...]:
     model, state = timeline.model, timeline.state
     if next(model.actions(state), None) is not None:
         return ()
-    goals = [prop for prop in model.properties if prop.kind == "goal"]
-    if goals and not any(goal.check(state) for goal in goals):
-        return ("nothing more can happen, and no goal is reached: a deadlock",)
-    return ("nothing more can happen",)
+    return (STUCK if may_rest(model, state) else f"{STUCK}, and no goal is reached: a deadlock",)
 
 
 def _folded(line: str) -> list[str]:

@@ -275,6 +275,15 @@ def _speaks(said: Any) -> bool:
 Steps = Callable[[Any], Iterator[tuple[Any, Any]]]
 
 
+def may_rest(model: Model[Any, Any], state: Any, judged: Sequence[Property] = ()) -> bool:
+    """Whether a run may come to rest in a state: where a goal holds, or anywhere if the model does
+    not declare that. It does not depend on what is ``judged``, but that may hold further goals.
+    """
+    every = dict.fromkeys((*judged, *model.properties, *model.signs))
+    goals = (prop for prop in every if prop.kind == "goal")
+    return not model.rests_at_goals or any(prop.check(state) for prop in goals)
+
+
 def look_further(
     nodes: Iterable[Any],
     successors: Steps,
@@ -381,10 +390,6 @@ class Search:
         self.steps_on: dict[type, tuple[Any, ...]] = {}
         self.awaited = tuple(p for p in judged if p.kind == "sometimes")
         self.goals = tuple(p for p in judged if p.kind == "goal")
-        # Where the model may rest does not depend on what is judged.
-        own = (*judged, *model.properties, *model.signs)
-        goals = (prop for prop in own if prop.kind == "goal")
-        self.resting = tuple(dict.fromkeys(goals))
         self.parents: dict[Any, Any] = {}
         self.sources: dict[Any, list[Any]] = {}
         self.frontier: list[Any] = []
@@ -639,7 +644,7 @@ class Search:
     def _deadlock(self, node: Any, key: Any) -> Violation | None:
         """A deadlock, when the model may come to rest at its goals only, and this is none."""
         state = self.state_of(node)
-        if not self.model.rests_at_goals or any(prop.check(state) for prop in self.resting):
+        if may_rest(self.model, state, self.goals):
             return None
         actions, end = self.nodes.run_to(self.parents, key)
         reasons = [

@@ -57,6 +57,14 @@ TWO = f"{LOCK}\n\nclass Other(Lock):\n    name = 'other'\n"
 BARE = re.sub(r"    limit: .*\n|    @always(.*\n)*", "", LOCK)
 RUN = """{"format": 2, "kit": "0", "model": "lock", "revision": 1, "parameters": {"limit": 2},
 "off": [], "steps": [], "at": 0, "tip": 0}"""
+LOST = (
+    LOCK.replace('@always("INV-FEW")', "@goal()")
+    .replace(
+        'return f"client {s.holder} has it" if s.holder >= self.limit else None',
+        "return s.tries == 3",
+    )
+    .replace("always,", "goal,")
+)
 FILES = {
     "helping.py": "LIMIT = 2\n",
     "lock.py": LOCK,
@@ -81,13 +89,12 @@ FILES = {
     "pair.py": LOCK.replace("parameter(LIMIT,", "parameter((3, 4),")
     .replace("limit: int", "limit: tuple[int, int]")
     .replace(", ge=1, le=5", ""),
-    "lost.py": LOCK.replace('@always("INV-FEW")', "@goal()")
-    .replace(
-        'return f"client {s.holder} has it" if s.holder >= self.limit else None',
-        "return s.tries == 3",
-    )
-    .replace("always,", "goal,"),
+    "lost.py": LOST,
     "stuck.py": LOCK.replace("s.but(holder=-1)", "refused('never')"),
+    "rests.py": LOST.replace("s.but(holder=-1)", "refused('never')"),
+    "dead.py": LOST.replace("s.but(holder=-1)", "refused('never')").replace(
+        "    limit:", "    rests_at_goals = True\n    limit:"
+    ),
     "endless.py": LOCK.replace("s.but(holder=-1)", "s.but(holder=-1, tries=s.tries + 1)"),
 }
 
@@ -158,6 +165,8 @@ ANSWERS: dict[str, tuple[int, str]] = {
     "check pair.py -p limit=1,2": (2, r"limit: got '1,2'; .*, such as limit=\[3,4\] \(a list\)"),
     "fuzz lost.py --seeds 0:3": (1, r"few: .*out of reach\n.*; shrunk from 1,100 steps to 0"),
     "play stuck.py": (0, "1 0 takes it.\n.*nothing more can happen$"),
+    "play rests.py": (0, "\nnothing more can happen\n$"),  # it may rest anywhere
+    "play dead.py": (0, "\nnothing more can happen, and no goal is reached: a deadlock\n$"),
     "check lock.py --refines": (2, "--refines: got 'lock'; allowed: a model that refines"),
 }
 
