@@ -72,7 +72,7 @@ ENDED = "the server has one more entry, which ends the change"
 
 
 class LoggedEvent(Struct, frozen=True):
-    """An entry before it is printed: its kind, what it says, its id, who wanted it, of whom.
+    """An entry before it is printed: its kind, what it says, its id, who wanted it, its node.
 
     ``begins``: a change of the members begins with it, ``lacks`` are entries that the server has
     beside it, in words.
@@ -95,12 +95,12 @@ def number_of(m: Cms, entry: Entry) -> int:
     return entry.epoch << 8 | (m.number(entry.id) + 1 if entry.id in m.names else 0)
 
 
-def _members_at(m: Cms, log: NodeLog, entry: Entry) -> int:
-    """The members when an entry was committed (a mask)."""
-    entries = tuple(each for each in log.entries if each.epoch < entry.epoch)
-    snapshots = tuple(each for each in log.snapshots if each.epoch < entry.epoch)
+def _known_at(m: Cms, log: NodeLog, epoch: int) -> rules.Members:
+    """What a log says of the members up to an epoch."""
+    entries = tuple(each for each in log.entries if each.epoch <= epoch)
+    snapshots = tuple(each for each in log.snapshots if each.epoch <= epoch)
     known: rules.Members = metadata(NodeLog(entries, snapshots), m.machine)
-    return known.readers | known.writers
+    return known
 
 
 def of_members(m: Cms, entry: Entry, members: int) -> LoggedEvent:
@@ -134,11 +134,11 @@ def with_lacks(m: Cms, s: CmsState, log: NodeLog) -> Iterator[LoggedEvent]:
     there are as many members as are wanted, or can be.
     """
     is_open = False
-    for at, entry in enumerate(log.entries, 1):
-        event = of_members(m, entry, _members_at(m, log, entry))
+    for entry in log.entries:
+        before = _known_at(m, log, entry.epoch - 1)
+        event = of_members(m, entry, before.readers | before.writers)
         if event.kind == STEP:
-            snapshots = tuple(each for each in log.snapshots if each.epoch <= entry.epoch)
-            members = metadata(NodeLog(log.entries[:at], snapshots), m.machine)
+            members = _known_at(m, log, entry.epoch)
             count = members.readers.bit_count()
             few = count != sum(m.wanted_sizes(members).values())
             missing = members.pending or members.chosen or few

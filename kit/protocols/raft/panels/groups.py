@@ -1,6 +1,6 @@
 """How several groups on the same nodes are drawn, and the tables in which a node keeps them."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -96,30 +96,23 @@ def majorities(thing: str, server: Server, *, card: str = "", more: str = "") ->
     """The majorities that a candidate or a leader waits for, of each group of voters; ``card`` is
     the key of an entry where each has none of its own, ``more`` says whose they are.
     """
-    role, configuration = server.role, server.configuration
+    role, groups = server.role, server.configuration.groups
     if isinstance(role, Candidate):
         what = f"elect {server.id}{more} in term {server.term + role.trial}"
         did = "promised to vote for it" if role.trial else "voted for it"
-        refused = role.refused
-        yield from of_members(thing, what, did, configuration.groups, role.granted, against=refused)
+        yield from of_members(thing, what, did, groups, role.granted, against=role.refused)
     elif isinstance(role, Leader):
         for read in role.reads[:1]:
             sure = {server.id, *(p.id for p in role.progress if p.read >= read.number)}
             what = f"read at {read.index}{more}"
-            yield from _majorities(thing, what, "still follow", configuration, sure)
+            yield from of_members(thing, what, "still follow", groups, sure)
         # A leader counts answers for entries of its own term alone (dissertation, section 3.6.2).
         waiting = server.log.part(server.commit + 1)
         for entry in [each for each in waiting if each.term == server.term][:1]:
             sure = {server.id, *(p.id for p in role.progress if p.match >= entry.index)}
             what = f"commit {entry.index}{more or f': {held_text(entry.data)}'}"
             key = card or f"entry:{entry.index}:{entry.term}"
-            yield from _majorities(key, what, "confirmed it", configuration, sure)
-
-
-def _majorities(
-    thing: str, what: str, did: str, configuration: Configuration, done: Collection[str]
-) -> Iterator[Gate]:
-    return of_members(thing, what, did, configuration.groups, done)
+            yield from of_members(key, what, "confirmed it", groups, sure)
 
 
 def reach(server: Server, index: int, term: int) -> Reach:
