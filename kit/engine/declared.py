@@ -641,19 +641,25 @@ def _check_protected(model: Declared[Any]) -> None:
     """See that safeguards of somebody's own model protect what it promises, if only in some
     configurations. The kit's own may protect what the models promise that they are joined to.
     """
+    own = (owner for owner in type(model).__mro__ if not owner.__module__.startswith("kit."))
+    switches = [
+        (f"{name} of {owner.__name__}", each.safeguard(name))
+        for owner in own
+        for name, each in vars(owner).items()
+        if isinstance(each, Given) and each.safeguard
+    ]
+    if not switches:
+        return
     every: tuple[Any, ...] = (*model.properties, *model.signs, *model.monitors)
     promised = {word: None for each in every for word in (each.name, each.invariant) if word}
     for name in declared_by(type(model)):
         for said in getattr(getattr(type(model), name), "judged", ()):
-            promised |= dict.fromkeys(
-                filter(None, (said.name or name.replace("_", "-"), said.invariant))
-            )
-    for owner in type(model).__mro__:
-        for name, each in () if owner.__module__.startswith("kit.") else vars(owner).items():
-            switch = each.safeguard(name) if isinstance(each, Given) and each.safeguard else None
-            if lost := [word for word in switch.protects if word not in promised] if switch else []:
-                allowed = ", ".join(promised) or "a promise: it has none"
-                raise BadInput(f"what {name} of {owner.__name__} protects", lost[0], allowed)
+            named = said.name or name.replace("_", "-")
+            promised |= dict.fromkeys(filter(None, (named, said.invariant)))
+    for what, switch in switches:
+        if lost := [word for word in switch.protects if word not in promised]:
+            allowed = ", ".join(promised) or "a promise: it has none"
+            raise BadInput(f"what {what} protects", lost[0], allowed)
 
 
 class Declared(Model[S, Any]):
