@@ -90,7 +90,7 @@ class Gate(Struct, frozen=True):
 
     @property
     def awaited(self) -> tuple[str, ...]:
-        """The missing of whom it is not known yet."""
+        """Those that are missing and have not said no."""
         return tuple(name for name in self.missing if name not in self.against)
 
     @property
@@ -156,8 +156,8 @@ def of_members(
     enough: int | None = None,
     against: Collection[str] = (),
 ) -> Iterator[Gate]:
-    """The majority of each group of members, or ``enough`` of them, of whom some are ``against``;
-    two groups are those before and after a change of the members.
+    """The majority of each group of members, or ``enough`` of them; those ``against`` have said
+    no. Two groups are those before and after a change of the members.
     """
     wheres = ("",) if len(groups) == 1 else (say("the old members"), say("the new members"))
     for group, where in zip(groups, wheres, strict=True):

@@ -1,4 +1,4 @@
-"""A run for who asks: what one node has seen and learnt, and the forms that other tools read."""
+"""A run in other forms: what one node has seen and learnt of it, and texts for other tools."""
 
 from collections.abc import Callable, Collection, Iterator
 from typing import Any

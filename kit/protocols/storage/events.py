@@ -27,7 +27,7 @@ class QuotaRow(Struct, frozen=True):
 
     @property
     def count(self) -> str:
-        """How many were given, of whom, and how many are enough: ``1 of A, B, C (2 needed)``."""
+        """How many have answered, which may, and how many must: ``1 of A, B, C (2 needed)``."""
         return f"{len(self.counted)} of {', '.join(self.replicas)} ({self.needed} needed)"
 
 
