@@ -96,13 +96,14 @@ def _line(before: Ring, after: Ring) -> Line:
     old = {t: code for code in codes if code < known for t in before.nodes[code].tokens}
     new = {t: code for code in codes for t in after.nodes[code].tokens}
     changed = sorted(t for t in old.keys() | new.keys() if old.get(t) != new.get(t))
-    removed = np.array([t for t in changed if t not in new], np.int64)
+    removed = [t for t in changed if t not in new]
     if all(t in old for t in changed):
         tokens, owners = before.tokens, before.owners
+    elif not removed:
+        tokens, owners = after.tokens, after.owners
     else:
-        at = after.tokens.searchsorted(removed)
-        tokens = np.insert(after.tokens, at, removed) if len(removed) else after.tokens
-        owners = np.insert(after.owners, at, -1) if len(removed) else after.owners
+        at = after.tokens.searchsorted(np.array(removed, np.int64))
+        tokens, owners = np.insert(after.tokens, at, removed), np.insert(after.owners, at, -1)
     places = tokens.searchsorted(np.array(changed, np.int64))
     both = [np.array([owner.get(t, -1) for t in changed], np.int32) for owner in (old, new)]
     return Line(tokens, owners, places, both[0], both[1])
@@ -110,7 +111,10 @@ def _line(before: Ring, after: Ring) -> Line:
 
 def _bounds(line: Line, owners: Codes, ring: Ring) -> Tokens:
     """The changed tokens that have no owner in one ring and so bound rows in the other only."""
-    tokens: Tokens = line.tokens[line.changed[owners < 0]]
+    places = line.changed[owners < 0]
+    tokens: Tokens = line.tokens[places]
+    if not len(places):
+        return tokens
     inner: Tokens = tokens[(tokens != ring.space.low) & (tokens != ring.space.high)]
     return inner
 
@@ -172,13 +176,15 @@ def _one_walk(line: Line, old: ReplicaQuota, new: ReplicaQuota) -> Walks | None:
         first, last = _counting(before, old).tolist(), _counting(after, new).tolist()
         windows = zip(at.tolist(), first, last, strict=True)
         ended = [_reaching(where, a, b, old, new, reached) for where, a, b in windows]
+        if all(ended):
+            break
         places, span = places[np.logical_not(ended)], 2 * span
     return reached
 
 
 def _counting(codes: Codes, quota: ReplicaQuota) -> Codes:
-    """The codes of nodes that count for the quota, else -1."""
-    return np.where((codes >= 0) & quota.members[codes], codes, np.int32(-1))
+    """The codes of nodes that count for the quota, else -1 (which stays what it is)."""
+    return np.where(quota.members[codes], codes, -1)
 
 
 def _reaching(
@@ -209,16 +215,18 @@ def _walk(codes: list[int], start: int, quota: ReplicaQuota) -> tuple[list[int],
     """The replicas of one walk and where it takes the last; None where it does not end here."""
     taken, racks = list[int](), set[int]()
     rack_of, wanted, repeats = quota.rack_of.item, quota.wanted, quota.repeats
+    several = quota.racks > 1
     for at in range(start, len(codes)):
         code = codes[at]
         if code < 0 or code in taken:
             continue
-        rack = rack_of(code)
-        if rack in racks:
-            if not repeats:
-                continue
-            repeats -= 1
-        racks.add(rack)
+        if several:
+            rack = rack_of(code)
+            if rack in racks:
+                if not repeats:
+                    continue
+                repeats -= 1
+            racks.add(rack)
         taken.append(code)
         if len(taken) == wanted:
             return taken, at
