@@ -58,10 +58,12 @@ def settings(scratch: Path, *, here: bool = True) -> dict[str, str]:
     quiet = scratch / "log4j2.properties"
     quiet.write_text(QUIET, encoding="utf-8")
     loopback = {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
+    # Cores are for the Python workers, which do the work: one thread of Java's collects garbage.
+    java = ("-XX:+UseSerialGC", f"-Dlog4j2.configurationFile={quiet.as_uri()}")
     return {
         **(loopback if here else {}),
         "spark.driver.memory": f"{heap(limits().resident)}g",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet.as_uri()}",
+        "spark.driver.extraJavaOptions": " ".join(java),
         "spark.pyspark.python": sys.executable,
         "spark.pyspark.driver.python": sys.executable,
         # The working folder is on no worker's path, so that no json.py in it is taken for Python's.

@@ -153,7 +153,8 @@ class Tally:
                 units = np.flatnonzero(sums[0])
                 # A sum over all ranges has no unit: that is -1.
                 whole = name in PLAIN or name.endswith(" none")
-                same = ([value] * len(units) for value in (group, step, name))
+                typed = zip((group, step, name), MEASURES.arrow.types, strict=False)
+                same = (pa.repeat(pa.scalar(*each), len(units)) for each in typed)
                 columns = (*same, units - whole, *sums[:, units])
                 batches += [MEASURES.batch_of(columns)] if len(units) else []
         if batches:
