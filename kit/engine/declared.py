@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property, lru_cache, partial, reduce, update_wrapper
-from inspect import cleandoc, currentframe, get_annotations, signature
+from inspect import cleandoc, get_annotations, signature
 from itertools import product
 from operator import attrgetter, or_
 from types import FunctionType, MethodType
@@ -33,6 +33,7 @@ from typing import (
 from msgspec import NODEFAULT, Meta, Struct, ValidationError, convert, defstruct, field
 from msgspec.structs import asdict, astuple, replace
 
+from kit.engine.bodies import check_once
 from kit.engine.careful import check_call, is_kits
 from kit.engine.flows import Flow, FlowKind, FlowTable, ServerLine, ServerLog, spot
 from kit.engine.model import Gesture, Kind, Model, NoParameters, Property, Safeguard
@@ -54,6 +55,10 @@ class State(Struct, frozen=True):
     ``s.but(field=value)`` is the same state but for these fields. mypy knows them
     (``tools/state_fields.py``).
     """
+
+    def __init_subclass__(cls) -> None:
+        """No field is declared twice."""
+        check_once(cls)
 
     if TYPE_CHECKING:
 
@@ -233,7 +238,6 @@ class action(_Unfinished, frozen=True, kw_only=True):  # noqa: N801  # it is rea
         """The action that a method declares."""
         if not isinstance(run, FunctionType):
             raise BadType("@action", run, METHOD)
-        _check_once(run.__name__)
         return Act(run, self)
 
 
@@ -328,6 +332,17 @@ class Act:
         choices, outcome = self._choices(m, made), self._outcome(m)
         sure = bool(self.said.sure and self.said.sure(m))
         return Rule(self.struct, self.kind, choices, outcome, made.given, sure)
+
+    def with_body(self, body: Any, owner: type) -> Act:
+        """The same with another method. Raises BadInput for what is none, or promises something."""
+        if not isinstance(body, FunctionType) or hasattr(body, "judged"):
+            given = ", ".join(("self", "s", *self.names))
+            allowed = f"its new body, def {self.name}({given}), or another name"
+            where = f"{self.name} of {owner.__name__}"
+            raise BadInput(where, "something else in place of the action", allowed)
+        changed = copy(self)
+        changed.run = body
+        return changed
 
     def without_budget(self) -> Act:
         """The same, as often as it is needed."""
@@ -568,7 +583,6 @@ def judged(kind: Kind, invariant: str = "", **more: Any) -> Callable[[T], T]:
     def mark(check: T) -> T:
         if isinstance(check, type | staticmethod | classmethod) or not hasattr(check, "__dict__"):
             raise BadType(f"@{kind}", check, METHOD)
-        _check_once(getattr(check, "__name__", ""))
         vars(check).setdefault("judged", []).append(Judged(kind, invariant, **more))
         return check
 
@@ -617,17 +631,6 @@ def _check_field(what: str, name: str, state: Any) -> None:
     field = name.partition(".")[0]
     if isinstance(state, type) and not hasattr(state, field):
         raise BadInput(what, name, f"a field of {state.__name__}: {field}: int = 0")
-
-
-def _check_once(name: str) -> None:
-    """See that the body of a class, two calls up, has not declared the name: it would be lost."""
-    caller = (here := currentframe()) and here.f_back
-    body = caller.f_back.f_locals if caller and caller.f_back else {}
-    former = body.get(name)
-    if "__qualname__" in body and (isinstance(former, Act | Given) or hasattr(former, "judged")):
-        owner = body["__qualname__"].rpartition(".")[2]
-        allowed = "each name once: the second would take the first one's place"
-        raise BadInput(f"{name} of {owner}", "two of that name", allowed)
 
 
 def _check_distinct(model: type, what: str, words: Sequence[Any]) -> None:
@@ -682,12 +685,12 @@ class Declared(Model[S, Any]):
 
     def __init_subclass__(cls) -> None:
         """Take the declarations of a class apart."""
+        check_once(cls)
         own, bases = {**vars(cls)}, cls.__mro__[1:]
         for act in (act for base in bases for act in getattr(base, "acts", {}).values()):
-            if act.name in own and not isinstance(own[act.name], Act):  # it has a new body
-                changed = copy(act)
-                changed.run = own[act.name]
-                setattr(cls, act.name, changed)
+            body = next(vars(each)[act.name] for each in cls.__mro__ if act.name in vars(each))
+            if not isinstance(body, Act):  # the action stays, whoever gives it another body
+                setattr(cls, act.name, act.with_body(body, cls))
         # An action stands where its first owner declares it, whoever gives it another body.
         names = (name for each in cls.__mro__ for name in vars(each))
         places = {name: place for place, name in enumerate(names)}

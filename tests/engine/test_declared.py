@@ -161,38 +161,26 @@ def a_budget_that_is_spent() -> Any:
     return Failing()
 
 
-def two_actions() -> Any:
-    """An action of a name that stands already."""
+class _Hiding:
+    """A class that is no model, with what hides an action of the next base."""
 
-    class Twice(Slots):
-        @action()
-        def look(self, s: SlotState) -> SlotState:
-            """It looks."""
-            return s
-
-        @action()  # type: ignore[no-redef]  # the fault
-        def look(self, s: SlotState) -> SlotState | None:  # noqa: F811  # as above
-            """It looks again."""
-            return None
-
-    return Twice()
+    enter = 7
 
 
-def a_promise_in_place_of_an_action() -> Any:
-    """A promise of the name of an action."""
+def hidden_by(**own: Any) -> Callable[[], Any]:
+    """A model that has something else where its base has an action."""
+    return lambda: type("Hidden", (Slots,), own)
 
-    class Twice(Slots):
-        @action()
-        def look(self, s: SlotState) -> SlotState:
-            """It looks."""
-            return s
 
-        @always("INV-LOOK")  # type: ignore[no-redef]  # the fault
-        def look(self, s: SlotState) -> str | None:  # noqa: F811  # as above
-            """It looks again."""
-            return None
+def never(self: Any, s: Any) -> str:
+    """Nothing is ever well."""
+    return "broken"
 
-    return Twice()
+
+HIDDEN = (
+    r"^enter of Hidden: got 'something else in place of the action'; allowed: its new body, "
+    r"def enter\(self, s, client\), or another name$"
+)
 
 
 class Weighed(Slots):
@@ -221,8 +209,12 @@ WRONG: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "of anything": (of_anything, BadType, "^types of LooseParameters: .*numeric type"),
     "a budget": (a_budget_of_nobody, BadInput, "^budget of slots: got 'crashes'.*of SlotState"),
     "what is spent": (a_budget_that_is_spent, BadInput, "^spends of action crash: got 'crashes'"),
-    "two actions": (two_actions, BadInput, "^look of Twice: got 'two of that name'"),
-    "of one name": (a_promise_in_place_of_an_action, BadInput, "^look of Twice: got 'two of"),
+    "nothing in place of an action": (hidden_by(enter=None), BadInput, HIDDEN),
+    "a property there": (hidden_by(enter=property(never)), BadInput, HIDDEN),
+    "a function there": (hidden_by(enter=staticmethod(never)), BadInput, HIDDEN),
+    "a parameter there": (hidden_by(enter=parameter(1, "one")), BadInput, HIDDEN),
+    "a promise there": (hidden_by(enter=always()(never)), BadInput, HIDDEN),
+    "a base that hides it": (lambda: type("Hidden", (_Hiding, Slots), {}), BadInput, HIDDEN),
     "a share": (lambda: Weighed(share="x"), BadInput, "^share: got 'x'.*a number"),
     "a large share": (lambda: Weighed(share=1.5), BadInput, "^share: got 1.5; allowed: .*<= 1"),
     "no share": (lambda: Weighed(share=float("nan")), BadInput, "^share: got nan"),
@@ -243,11 +235,6 @@ def test_a_wrong_declaration_is_named(name: str) -> None:
     make, kind, said = WRONG[name]
     with pytest.raises(kind, match=said):
         make()
-
-
-def never(self: Any, s: Any) -> str:
-    """Nothing is ever well."""
-    return "broken"
 
 
 @pytest.mark.parametrize("mark", [always, goal, sometimes, step, action])
@@ -349,6 +336,25 @@ def test_an_action_may_get_another_body() -> None:
     assert check(Slots()).violation is None
     with pytest.raises(BadInput, match=r"^parameter: got 'rooms'; allowed: most$"):
         Sized(rooms=2)
+
+
+class _Closed:
+    """Another body for an action, in a class that is no model."""
+
+    def enter(self, s: SlotState, client: int) -> Any:
+        """{client} stays outside."""
+        return
+
+
+def test_another_body_may_come_from_a_base_that_is_no_model() -> None:
+    """As a method of the class itself it takes no action away."""
+
+    class Shut(_Closed, Slots):
+        """A room that nobody enters."""
+
+    model: Any = Shut()
+    assert {rule.kind for rule in model.rules} == {"enter", "depart"}
+    assert check(model).states == 1
 
 
 class _Untagged:
