@@ -28,7 +28,7 @@ from kit.engine.progress import Progress, shown
 from kit.engine.purity import blaming, check_purity, check_start, exploring, rules_of
 from kit.engine.registry import fuzzing_of, one_of, rows_of
 from kit.engine.rule import Rule
-from kit.engine.search import LOST, look_further
+from kit.engine.search import LOST, look_further, out_of_reach, ways_on
 from kit.engine.timeline import Timeline
 from kit.engine.trace import Trace
 from kit.errors import BadInput, Refusal, one_line
@@ -208,15 +208,6 @@ WITHIN = 1000  # steps
 AT_REST = "no step that is sure to happen is possible, and the goal does not hold"
 
 
-def _ways_from(
-    model: Model[Any, Any], rules: Sequence[Rule[Any, Any]], state: Any
-) -> tuple[list[tuple[Any, Any]], dict[Any, Any]]:
-    """The steps that progress may rely on, and those that an operator is told to take."""
-    ready = [w for rule in rules for w in rule.ready(state) if model.relied(state, w[0])]
-    helped = dict(model.helped(state))
-    return [*ready, *helped.items()], helped
-
-
 def _comes_to(
     goal: Property,
     state: Any,
@@ -260,7 +251,7 @@ def led_on(
     beyond: int | None = None  # from here on a replay would go beyond a budget
     enabled_since: dict[Any, int] = {}
 
-    ways_from = partial(_ways_from, model, rules)
+    ways_from = partial(ways_on, model, rules)
     while missing:
         ways, helped = ways_from(state)
         if not ways:
@@ -390,18 +381,14 @@ class Walker:
         goal = next(goal for goal in self.goals if goal.name == walk.verdict)
         model, rules = self.model, self._fair_rules()
         witnesses: dict[Any, str | None] = {}
-        ways = partial(_ways_from, model, rules)
 
         def verdict(state: Any) -> str | None:
             if state not in witnesses:
                 if walk.witness == AT_REST:
-                    rests = not ways(state)[0] and not goal.check(state)
+                    rests = not ways_on(model, rules, state)[0] and not goal.check(state)
                     return AT_REST if rests else None
-                new, open_ = look_further(
-                    [state], lambda s: iter(ways(s)[0]), lambda s: s, (), {}, MOST_SEARCHED
-                )
-                seen = (state, *new)
-                witnesses[state] = None if open_ or any(map(goal.check, seen)) else LOST
+                lost = out_of_reach(model, rules, goal, state, MOST_SEARCHED)
+                witnesses[state] = LOST if lost else None
             return witnesses[state]
 
         return PropertyJudges((Property(goal.name, "always", goal.title, verdict),), (), (), ())

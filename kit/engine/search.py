@@ -19,6 +19,7 @@ from kit.engine.careful import careful_monitor, careful_property, check_stands, 
 from kit.engine.model import Model, Monitor, Property
 from kit.engine.progress import Progress
 from kit.engine.purity import blame_states, check_purity, check_start, is_own, steps_of
+from kit.engine.rule import Rule
 from kit.errors import BadInput, KitError, shorten
 
 
@@ -308,6 +309,27 @@ def look_further(
                 new[key] = None
                 todo.append((after, key))
     return list(new), [key for _, key in todo]
+
+
+def ways_on(
+    model: Model[Any, Any], rules: Sequence[Rule[Any, Any]], state: Any
+) -> tuple[list[tuple[Any, Any]], dict[Any, Any]]:
+    """The steps that progress may rely on, and those that an operator is told to take."""
+    ready = [w for rule in rules for w in rule.ready(state) if model.relied(state, w[0])]
+    helped = dict(model.helped(state))
+    return [*ready, *helped.items()], helped
+
+
+def out_of_reach(
+    model: Model[Any, Any], rules: Sequence[Rule[Any, Any]], goal: Property, state: Any, most: int
+) -> bool:
+    """Whether a *goal* is lost in a state, where at most ``most`` further ones are to be seen."""
+
+    def steps(s: Any) -> Iterator[tuple[Any, Any]]:
+        return iter(ways_on(model, rules, s)[0])
+
+    new, unknown = look_further([state], steps, lambda s: s, (), {}, most)
+    return not unknown and not any(map(goal.check, (state, *new)))
 
 
 def all_lost(

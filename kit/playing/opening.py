@@ -11,6 +11,7 @@ from kit.engine.registry import Scenario, build, entry_of, model_names, scenario
 from kit.engine.scenario import files, open_script, parse, read
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.playing.verdicts import end_of
 from kit.views.panel import Panel
 from kit.views.registry import for_model
 
@@ -27,6 +28,8 @@ class Opened(Struct, frozen=True):
 def open_source(source: Source) -> Opened:
     """Open what a Player takes (None: the first example). Raises BadInput for an unknown name."""
     if isinstance(source, Timeline):
+        if (words := end_of(source)) and words not in source.why(source.at):
+            source.remark(words)
         return Opened(source)
     if isinstance(source, Model):
         return Opened(Timeline(source))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -9,15 +10,19 @@ import msgspec
 from kit.edge.words import say
 from kit.engine.check import Result, Violation
 from kit.engine.model import Model
-from kit.engine.search import DEADLOCK, LOST
+from kit.engine.patience import patient
+from kit.engine.purity import rules_of
+from kit.engine.search import DEADLOCK, LOST, may_rest, out_of_reach
 from kit.engine.timeline import Timeline
-from kit.errors import BadInput
+from kit.errors import BadInput, KitError
 from kit.views.dangers import written
 from kit.views.fragment import Frag, h
 
 MOST_STATES = 500_000
 LARGEST_BOUND = 20_000_000
 MOST_VERBS = 60
+FEW = 100
+"""States in which a run's goals are looked for when it is opened: nobody waits for them."""
 WHOLE = "complete: no violation"
 
 
@@ -62,13 +67,39 @@ def ending(model: Model[Any, Any], violation: Violation) -> str:
 
     Nothing of a violation that is something else.
     """
-    if violation.property == DEADLOCK:
-        return say("Nothing more can happen here, and no goal is reached: a deadlock.")
-    if violation.witness != LOST:
+    if violation.property != DEADLOCK and violation.witness != LOST:
         return ""
-    lost = say("From here this is out of reach: {goal}.", goal=_title(model, violation.property))
-    last = Timeline.along(model, violation.actions).state
-    if next(model.actions(last), None) is None:
+    return _ended(model, violation.property, Timeline.along(model, violation.actions).state)
+
+
+def end_of(timeline: Timeline) -> str:
+    """The same of a run that is opened at its end, and breaks nothing, as a small search tells."""
+    model, state = timeline.here, timeline.state
+    if 0 < timeline.at == timeline.tip and not timeline.script:
+        with suppress(KitError), patient():
+            if timeline.breaches(timeline.at):
+                return ""
+            if _stands(model, state) and not may_rest(model, state):
+                return _ended(model, DEADLOCK, state)
+            goals = (prop for prop in model.properties if prop.kind == "goal")
+            rules = rules_of(model)
+            for goal in goals:
+                if out_of_reach(model, rules, goal, state, FEW):
+                    return _ended(model, goal.name, state)
+    return ""
+
+
+def _stands(model: Model[Any, Any], state: Any) -> bool:
+    """Whether nothing can happen in a state."""
+    return next(model.actions(state), None) is None
+
+
+def _ended(model: Model[Any, Any], name: str, last: Any) -> str:
+    """How a run ends that loses the goal of this name, or all of them."""
+    if name == DEADLOCK:
+        return say("Nothing more can happen here, and no goal is reached: a deadlock.")
+    lost = say("From here this is out of reach: {goal}.", goal=_title(model, name))
+    if _stands(model, last):
         return f"{lost} {say('Nothing more can happen.')}"
     return f"{lost} {say('Steps go on, but none that is sure to happen leads there.')}"
 

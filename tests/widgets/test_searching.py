@@ -15,7 +15,7 @@ from kit.engine.purity import is_own
 from kit.engine.registry import build, entries
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.playing.verdicts import LARGEST_BOUND, MOST_STATES, elsewhere, verdict
+from kit.playing.verdicts import LARGEST_BOUND, MOST_STATES, elsewhere, end_of, verdict
 from kit.protocols.dataplane.dataplane import Dataplane
 from kit.protocols.storage import facts
 from kit.widgets import Player
@@ -330,6 +330,31 @@ def test_a_run_that_loses_a_goal_says_how_it_ends(kind: Any) -> None:
         assert ENDINGS[kind] in why
         assert why.count("Nothing more") + why.count("Steps go on") == 1
         assert ENDINGS[kind].split(".")[0] in player.static()
+
+
+@pytest.mark.parametrize("kind", ENDINGS)
+def test_so_does_such_a_run_that_is_opened(kind: Any) -> None:
+    """As a Player of a search says it: where the run ends, once, and nowhere else."""
+    broken = check(kind()).violation
+    assert broken is not None
+    run = Timeline.along(kind(), broken.actions)
+    for player in (Player(run), Player(run)):
+        assert player.timeline.why(run.tip).count(ENDINGS[kind]) == 1
+        assert ENDINGS[kind].split(".")[0] in player.static()
+    run.goto(0)
+    assert ENDINGS[kind] not in run.why(0)
+
+
+def test_a_run_that_may_go_on_to_its_goal_says_nothing_of_its_end() -> None:
+    """Nor does one that breaks another promise, or that is not looked at where it ends."""
+    model = Rests()
+    run = Timeline(model)
+    Player(run)
+    assert not end_of(run)
+    run.do(Rests.enter(0))
+    assert end_of(run)
+    run.back()
+    assert not end_of(run)
 
 
 def test_a_model_that_is_not_registered_is_searched_as_it_is() -> None:
