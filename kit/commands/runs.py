@@ -15,7 +15,7 @@ from kit.engine import trace
 from kit.engine.itf import is_itf, is_tlc
 from kit.engine.model import Model, verdicts
 from kit.engine.recorded import read_itf
-from kit.engine.registry import build, model_names, one_of, scenario_of
+from kit.engine.registry import build, model_names, scenario_of
 from kit.engine.search import STUCK, may_rest
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, counted, one_line
@@ -101,9 +101,8 @@ def opened(what: str, own: str | None = None) -> tuple[Timeline, tuple[str, ...]
     if what.endswith(".json") or _exists(what):
         run = trace.read(what)
         if run.model not in model_names():
-            models = one_of(run.model, list(model_names()))
-            allowed = f"with {OWN.names} lock.py, the file of a model of your own; else {models}"
-            raise BadInput("model", run.model, allowed)
+            own = f"one of your own is given as its file, with {OWN.names} lock.py"
+            raise trace.not_here(run.model, own)
         timeline = Timeline.load(run)
         return timeline, timeline.notes
     if what in model_names():

@@ -5,6 +5,7 @@ of format 1 does not say it, its actions are what counts: where they lead is not
 """
 
 import os
+from difflib import get_close_matches
 from typing import Annotated, Any
 
 import msgspec
@@ -16,7 +17,7 @@ from kit.edge.json_text import located, parse_json
 from kit.edge.reading import read_bytes, text_of
 from kit.edge.writing import write_whole
 from kit.engine.model import Model
-from kit.engine.registry import build, former_for, former_of
+from kit.engine.registry import LONGEST_WORD, build, former_for, former_of, model_names
 from kit.errors import BadInput, BadType, misfit
 
 FORMAT = 2
@@ -25,6 +26,10 @@ UNKNOWN = 0  # the revision of what a trace of that format was made with
 MOST_STEPS = 100_000
 MOST_BYTES = 64_000_000
 LONGEST_INTEGER = 1000  # digits
+OF_OWN = (
+    "one of your own is defined first, then Player(Lock()).load(path) opens its trace, or "
+    "register(entry(Lock)) makes it known"
+)
 
 
 class RecordedStep(Struct, frozen=True, forbid_unknown_fields=True):
@@ -72,9 +77,21 @@ def trace_of(
 
 @checked
 def model_of(trace: Trace) -> Model[Any, Any]:
-    """A trace's model, from the registry. Raises BadInput for an unknown name in the trace."""
+    """A trace's model, from the registry.
+
+    Raises BadInput for a name that is not there, such as of a model of somebody's own.
+    """
+    if trace.model not in model_names():
+        raise not_here(trace.model, OF_OWN)
     recorded = former_of(trace.model).parameters_recorded(trace.parameters)
     return build(trace.model, recorded, trace.off)
+
+
+def not_here(name: str, given: str) -> BadInput:
+    """The error for a trace of a model that is not known here, and how one's own is ``given``."""
+    near = get_close_matches(name[:LONGEST_WORD], model_names(), n=1)
+    meant = f" (did you mean {near[0]}?)" if near else ""
+    return BadInput("model of the trace", name, f"a model that is known here{meant}; {given}")
 
 
 @checked

@@ -10,8 +10,8 @@ import pytest
 
 from kit.commands import runs
 from kit.commands.own_models import entry_in
-from kit.engine import registry
-from kit.errors import KitError
+from kit.engine import declared, registry
+from kit.errors import BadInput, KitError
 from kit.widgets import Player
 from tests.commands.calling import call
 
@@ -140,7 +140,13 @@ ANSWERS: dict[str, tuple[int, str]] = {
         1,
         "t.json: a trace of 1 step; .* play t.json --model lock.py",
     ),
-    "play run.json": (2, "model: got 'lock'; allowed: with --model lock.py, the file of a model"),
+    "play run.json": (
+        2,
+        (
+            "model of the trace: got 'lock'; allowed: a model that is known here; one of your own is "
+            "given as its file, with --model lock.py\n$"
+        ),
+    ),
     "play run.json --model lock.py": (0, "0 A lock: the start."),
     "export run.json mermaid --model lock.py": (0, "participant p1 as lock"),
     "play run.json --model two.py:Other": (2, "got 'two.py:Other'; allowed: the file of .* lock"),
@@ -204,3 +210,21 @@ def test_a_registered_model_has_a_player_and_no_finer_view() -> None:
     player.step()
     with pytest.raises(KitError, match="no finer view"):
         player.zoom()
+
+
+def test_a_trace_of_a_model_that_is_not_known_says_how_it_is_opened() -> None:
+    """What it says works, both ways; a list of the kit's models would be of no help."""
+    with pytest.raises(BadInput) as wrong:
+        Player().load("run.json")
+    assert str(wrong.value) == (
+        "model of the trace: got 'lock'; allowed: a model that is known here; one of your own is "
+        "defined first, then Player(Lock()).load(path) opens its trace, or register(entry(Lock)) "
+        "makes it known"
+    )
+    made = entry_in("lock.py")
+    registry._ENTRIES.pop("lock")
+    lock = made.build(made.parameters(), ())
+    for player in (Player(lock), Player()):
+        player.load("run.json")
+        assert player.model.name == "lock"
+        registry.register(declared.entry(type(lock)))

@@ -97,7 +97,10 @@ AGAIN = {
 DAMAGES: dict[str, tuple[Damage, str]] = {
     "an unknown field": (_set("extra", 1), "unknown field `extra`"),
     "a missing field": (lambda data: data.pop("steps"), "missing required field `steps`"),
-    "an unknown model": (_set("model", "twofase"), "model | 'twofase' | twophase"),
+    "an unknown model": (
+        _set("model", "twofase"),
+        "model of the trace | 'twofase' | a model that is known here (did you mean twophase?)",
+    ),
     "a model's number": (_set("model", 3), "trace.model | 3"),
     "an unknown parameter": (_set("parameters", {"rm": 2}), "parameter | 'rm' | rms"),
     "a parameter's type": (_set("parameters", "rms", "2"), "rms | '2'"),
@@ -196,7 +199,7 @@ def test_a_trace_of_another_model_is_not_replayed_on_this_one() -> None:
     saved = Timeline(LiftModel(LiftParameters())).save()
     with pytest.raises(BadInput, match=like("model | 'lift' | twophase")):
         Timeline.load(saved, build("twophase"))
-    with pytest.raises(BadInput, match=like("model | 'lift'")):
+    with pytest.raises(BadInput, match=like("model of the trace | 'lift'")):
         Timeline.load(saved)
     assert Timeline.load(saved, LiftModel(LiftParameters())).path() == [0]
 
