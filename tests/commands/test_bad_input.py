@@ -278,7 +278,7 @@ NEGATIVE = [{"name": "k", "replication": {"class": "SimpleStrategy", "replicatio
         ({**HEAD, "format": 3}, "{path}: format | 3 | 1 or 2 | format"),
         ({**HEAD, "format": 1.0}, "{path}: format | 1.0 | 1 | format"),
         ({"format": 1}, "trace | {'format': 1}"),
-        ({**HEAD, "model": "nope"}, "model | 'nope'"),
+        ({**HEAD, "model": "nope"}, "model of the trace | 'nope'"),
         ({**HEAD, "parameters": {"nodes": 10**9}}, "nodes | 1000000000 | from 1"),
         ({**HEAD, "parameters": {"nodes": "x"}}, "nodes | 'x' | a number from 1"),
         ({**HEAD, "parameters": {"keyspaces": NEGATIVE}}, "keyspace k: replication_factor | -3"),

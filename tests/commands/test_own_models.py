@@ -143,8 +143,8 @@ ANSWERS: dict[str, tuple[int, str]] = {
     "play run.json": (
         2,
         (
-            "model of the trace: got 'lock'; allowed: a model that is known here; one of your own is "
-            "given as its file, with --model lock.py\n$"
+            "model of the trace: got 'lock'; allowed: a model that is known here; one of "
+            "your own is given as its file, with --model lock.py\n$"
         ),
     ),
     "play run.json --model lock.py": (0, "0 A lock: the start."),
@@ -217,7 +217,7 @@ def test_a_trace_of_a_model_that_is_not_known_says_how_it_is_opened() -> None:
     with pytest.raises(BadInput) as wrong:
         Player().load("run.json")
     assert str(wrong.value) == (
-        "model of the trace: got 'lock'; allowed: a model that is known here; one of your own is "
+        "model of the trace: got 'lock'; allowed: a model that is known here; one of "
         "defined first, then Player(Lock()).load(path) opens its trace, or register(entry(Lock)) "
         "makes it known"
     )
