@@ -16,6 +16,7 @@ from msgspec import Struct
 from kit.engine.drill import CommandReply, DrillMoment
 from kit.engine.flows import as_uuid
 from kit.engine.forms import Form, Given
+from kit.engine.logs import whole
 from kit.engine.server import (
     NO_TOKENS,
     OWN_KEYSPACE,
@@ -25,7 +26,6 @@ from kit.engine.server import (
     Row,
     Servers,
     aligned,
-    whole,
 )
 from kit.errors import Refused
 from kit.ring.tokens import TokenSpace

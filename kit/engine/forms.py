@@ -64,7 +64,8 @@ class Slot(Struct, frozen=True):
 
     ``about`` says it in a word or two. ``values`` gives the allowed texts of a moment; without it
     any text may stand there. ``many``: several, with commas between. ``quoted``: in quotes, unless
-    it is a number or a UUID; ``is_text``: be it one of these.
+    it is a number or a UUID; ``is_text``: be it one of these. ``options`` may stand there, or none
+    of them: by their names, whether a value stands behind each.
     """
 
     about: str
@@ -72,6 +73,7 @@ class Slot(Struct, frozen=True):
     many: bool = False
     quoted: bool = False
     is_text: bool = False
+    options: Mapping[str, bool] = {}
 
 
 class Form(Struct, frozen=True):
@@ -200,14 +202,16 @@ class Grammar:
             named = _SLOT.fullmatch(part)
             slot = self.slots[named[1]] if named else None
             if slot and form.absent:  # whatever is asked for, the model has nothing like that
-                slot = Slot(slot.about, many=slot.many)
+                slot = Slot(slot.about, many=slot.many, options=slot.options)
             end, value = _taken(form, slot, part, words, at, moment)
             if value is None:
                 wanted = (part,) if slot is None else tuple(_values(slot, moment))
                 return _Reading(end, wanted, "" if slot is None else slot.about)
             at = end
             if named:
-                given[named[1]] = value
+                former = given.get(named[1], ())  # options may stand in several places
+                both = isinstance(value, tuple) and isinstance(former, tuple)
+                given[named[1]] = (*former, *value) if both else value
         return _Reading(at, given=None if at < len(words) else given)
 
 
@@ -221,7 +225,7 @@ def _parts(text: str) -> tuple[str, ...]:
 
 
 def _values(slot: Slot, moment: Any) -> Iterator[str]:
-    values = () if slot.values is None else slot.values(moment)
+    values = slot.options if slot.values is None else slot.values(moment)
     return (f"'{value}'" for value in values) if slot.quoted else iter(values)
 
 
@@ -229,6 +233,8 @@ def _taken(
     form: Form, slot: Slot | None, part: str, words: Sequence[_Typed], at: int, moment: Any
 ) -> tuple[int, str | tuple[str, ...] | None]:
     """The place behind the words that a part takes, and what they say; None: they do not fit."""
+    if slot and slot.options:
+        return _options(slot.options, words, at)
     if at >= len(words):
         return at, None
     if slot is None:
@@ -247,6 +253,33 @@ def _taken(
             return at, (tuple(texts) if slot.many else texts[0])
         at += 1
     return at, None
+
+
+def _options(
+    known: Mapping[str, bool], words: Sequence[_Typed], at: int
+) -> tuple[int, tuple[str, ...] | None]:
+    """The same of options: ``-in`` is two of them, and ``-A 3`` or ``-A3`` is ``-A=3``."""
+    options: list[str] = []
+    while at < len(words) and _is_option(words[at]):
+        text = words[at].text
+        while text:
+            name = text if text.startswith("--") else text[:2]
+            rest = text.removeprefix(name)
+            if name not in known:
+                return at, None
+            if known[name] and not rest:
+                at += 1
+                if at >= len(words):
+                    return at, None
+                rest = words[at].text
+            options.append(f"{name}={rest}" if known[name] else name)
+            text = f"-{rest}" if rest and not known[name] else ""
+        at += 1
+    return at, tuple(options)
+
+
+def _is_option(word: _Typed) -> bool:
+    return not word.quote and word.text.startswith("-") and len(word.text) > 1
 
 
 def _is_part(form: Form, part: str, word: _Typed) -> bool:
@@ -269,6 +302,8 @@ def _standing(form: Form, slot: Slot, word: _Typed, known: Mapping[str, str] | N
     if not word.quote and (word.text in MARKS or (slot.quoted and not is_bare)):
         return None
     if form.is_statement and word.quote and (word.quote == "'") != slot.quoted:
+        return None
+    if known is None and _is_option(word) and not (form.is_statement or form.own):
         return None
     if known is None:
         return Bare(word.text) if slot.quoted and not word.quote else word.text

@@ -1,4 +1,4 @@
-r"""Patterns as ``grep`` reads them: basic regular expressions, which are turned into Python's.
+r"""Patterns as ``grep`` reads them: regular expressions, which are turned into Python's.
 
 No line may take long: a pattern is short, with few repetitions and none of a group.
 They are those of POSIX, with the ``\+``, ``\?``, ``\|``, ``\w`` and ``\<`` of GNU grep.
@@ -11,9 +11,11 @@ from kit.errors import BadInput
 
 LONGEST, MOST_REPEATS = 200, 3
 ALLOWED = (
-    f"a basic regular expression of at most {LONGEST} characters, with at most {MOST_REPEATS} "
+    f"a regular expression of at most {LONGEST} characters, with at most {MOST_REPEATS} "
     "repetitions, none of a group"
 )
+EXTENDED = frozenset("+?{}()|")
+"""What means something without a backslash in an extended expression, and with one in a basic."""
 CLASSES = {
     "alpha": "a-zA-Z",
     "digit": "0-9",
@@ -34,14 +36,30 @@ _TOKEN = re.compile(r"\\\{\d+(?:,\d*)?\\\}|\\.|\[\^?+\]?+(?>\[:[a-z]+:\]|[^]])*+
 _IN_BRACKETS = re.compile(r"\[:([a-z]+):\]|[]\\[&~|]")
 
 
-def basic(pattern: str, *, any_case: bool = False) -> re.Pattern[str]:
-    """The pattern, compiled. Raises BadInput naming one that is none, or that is not read here."""
+def compiled(pattern: str, letters: str = "") -> re.Pattern[str]:
+    """The pattern, compiled, by the letters of grep's options: ``i``, ``w``, ``E``, ``F``.
+
+    Raises BadInput naming one that is none, or that is not read here.
+    """
     try:
         if len(pattern) > LONGEST:
             raise KeyError(pattern)
-        return re.compile("".join(_parts(pattern)), re.IGNORECASE if any_case else 0)
+        if "F" in letters:
+            text = re.escape(pattern)
+        else:
+            text = "".join(_parts(_TOKEN.sub(_turned, pattern) if "E" in letters else pattern))
+        text = rf"(?<!\w)(?:{text})(?!\w)" if "w" in letters else text
+        return re.compile(text, re.IGNORECASE if "i" in letters else 0)
     except (re.error, OverflowError, KeyError) as wrong:
         raise BadInput("pattern", pattern, ALLOWED) from wrong
+
+
+def _turned(match: re.Match[str]) -> str:
+    """A token of an extended regular expression as a basic one has it."""
+    token = match[0].removeprefix("\\")
+    if token[:1] not in EXTENDED or match[0] == "\\":
+        return match[0]
+    return token if token != match[0] else f"\\{token}"
 
 
 def _parts(pattern: str) -> Iterator[str]:

@@ -18,7 +18,7 @@ from kit.engine.declared import Act
 from kit.engine.drill import CommandReply, DrillMoment
 from kit.engine.flows import ServerHost, ServerLine, ServerLog, address_of, host_id
 from kit.engine.forms import Bare, Form, Given, Slot
-from kit.engine.patterns import basic
+from kit.engine.logs import GREP, JOURNAL, grep, journal, options_in, timeless, whole
 from kit.engine.timeline import PassedStep
 from kit.errors import BadInput, Refused
 from kit.ring.replication import Keyspace
@@ -63,7 +63,33 @@ PARTS_OF_TABLES = {
     " LIMIT {limit}": "the first rows of a system table",
     " WHERE {column} = {value} LIMIT {limit}": "the first of some rows",
 }
-JOURNALS = "journalctl _COMM=scylla", f"journalctl -u {SERVER}"
+JOURNALS = (
+    "journalctl _COMM=scylla",
+    f"journalctl -u {SERVER}",
+    "journalctl {lines} _COMM=scylla {lines}",
+)
+READS = "lines of this node's log that match a pattern"
+WHOLE = "the whole log of this node"
+
+
+def log_commands(file: str, *journals: str, whole: str = WHOLE) -> Iterator[Command]:
+    """What reads the log of a server: its file, ``whole`` or in part, and what gives the same."""
+    searches = " {pattern}", " {options} {pattern}"
+    for at, search in enumerate(searches):
+        yield Command(
+            f"grep{search} {file}", "the same by options" if at else READS, "grep", not at
+        )
+    yield Command(f"cat {file}", whole, "grep")
+    more = *journals, "journalctl {lines}"
+    for begun in (f"cat {file}", *more):
+        about = "the same lines by options" if "{lines}" in begun else whole
+        if begun in more:
+            yield Command(begun, about, "grep", offered=False)
+        for at, search in enumerate(searches):
+            what = "the same by options" if at else "some lines of that log"
+            yield Command(f"{begun} | grep{search}", what, "grep", offered=False)
+
+
 DC_SIZES = "{dc_size}", "{other_dc_size}", "{third_dc_size}"
 VOCABULARY = (
     Command("on {node}", "go to a machine", "on", own=True),
@@ -139,25 +165,7 @@ VOCABULARY = (
             Command(f"systemctl {word} {SERVER}", f"{word} the server here", word, offered=False),
         )
     ),
-    Command(
-        f"grep {{pattern}} {LOG_FILE}", "lines of this node's log that match a pattern", "grep"
-    ),
-    Command(f"grep -i {{pattern}} {LOG_FILE}", "the same in any case", "grep_any_case", False),
-    Command(f"cat {LOG_FILE}", "the whole log of this node", "grep"),
-    Command(f"cat {LOG_FILE} | grep {{pattern}}", "some lines of that log", "grep", False),
-    Command(
-        f"cat {LOG_FILE} | grep -i {{pattern}}", "the same in any case", "grep_any_case", False
-    ),
-    *(
-        Command(f"{journal}{search}", about, answer, offered=False)
-        for journal in JOURNALS
-        for search, about, answer in (
-            ("", "the whole log of this node", "grep"),
-            (" | grep {pattern}", "some lines of that log", "grep"),
-            (" | grep -i {pattern}", "the same in any case", "grep_any_case"),
-            (" -g {pattern}", "some lines of that log", "grep"),
-        )
-    ),
+    *log_commands(LOG_FILE, *JOURNALS),
     Command(f"cat {CONFIGURATION}", "the configuration of this node", "configuration"),
     Command("happen {event} {node}", "an event that no operator causes", "happen", own=True),
 )
@@ -172,7 +180,6 @@ NEEDS = {
     "start": ("starts", "no server starts in this model"),
 }
 """What a method of ``Servers`` needs of a drill, and why a command is not there without it."""
-MOST_DIGITS = 20
 NOT_MODELLED = "not modelled here: "
 NO_TOKENS = "the model does not say which tokens a node owns"
 UNTOLD = "?"
@@ -277,15 +284,17 @@ class TableAnswer(Struct, frozen=True):
 class Servers:
     """The servers of a drill: who is where, who reaches whom, what their tools answer.
 
-    ``log`` is what they log, ``tables`` are their system tables, ``events`` the first words of what
-    happens to nodes by no operator's hand, ``stops`` and ``starts`` make actions of a node's name.
-    ``does`` gives a command the verb of the action that it is, in which ``*`` stands for a word, at
-    its end for any words, and ``{here}`` for the machine that one is on. ``lacks`` gives beginnings
-    of commands why the model has nothing like that; nor has it anything where no method answers.
-    ``operations`` are the kinds of what a node may be at, each with its name in JMX.
+    ``log`` is what they log, as a ``unit`` of systemd, ``tables`` are their system tables,
+    ``events`` the first words of what happens to nodes by no operator's hand, ``stops`` and
+    ``starts`` make actions of a node's name. ``does`` gives a command the verb of the action that
+    it is, in which ``*`` stands for a word, at its end for any words, and ``{here}`` for the
+    machine that one is on. ``lacks`` gives beginnings of commands why the model has nothing like
+    that; nor has it anything where no method answers. ``operations`` are the kinds of what a node
+    may be at, each with its name in JMX.
     """
 
     log: ServerLog
+    unit = SERVER
     tables: Sequence[NodeTable] = ()
     events: Sequence[str] = ()
     stops: Callable[[str], Any]
@@ -471,15 +480,18 @@ class Servers:
         """The lines of this node's log that match ``pattern``; without it all."""
         return CommandReply(self.searched(now, given))
 
-    def grep_any_case(self, now: DrillMoment, given: Given) -> CommandReply:
-        """The same in any case."""
-        return self.grep(now, {**given, "any_case": "-i"})
-
     def searched(self, now: DrillMoment, given: Given) -> tuple[str, ...]:
         """The same lines; behind each stands whether its words are the kit's own."""
-        pattern = basic(str(given.get("pattern", "")), any_case="any_case" in given)
-        mine = (line for each in self.written(now) for line in each if line.node == now.place)
-        return tuple(line.marked for line in mine if pattern.search(str(line)))
+        every = [line for each in self.written(now) for line in each if line.node == now.place]
+        which = options_in(given, "lines")
+        mine = journal(every, which, self.unit)
+        lines = [*grep(mine, str(given.get("pattern", "")), options_in(given, "options"))]
+        return (*(timeless(which) if lines else ()), *lines)
+
+    def reads(self, now: DrillMoment, given: Given) -> tuple[tuple[str, ...], bool]:
+        """These lines, and whether there is one to read: a count is none."""
+        lines = self.searched(now, given)
+        return lines, bool(lines) and "-c" not in options_in(given, "options")
 
     def written(self, now: DrillMoment) -> tuple[tuple[ServerLine, ...], ...]:
         """What all servers have logged, at each moment of the run."""
@@ -583,6 +595,10 @@ class Servers:
         answer = acted if is_action else getattr(self, command.answer)
         return Form(command.text, command.about, answer, command.offered, command.own)
 
+    def logs(self, file: str, whole: str) -> tuple[Form, ...]:
+        """What reads the log of a server that writes it there."""
+        return tuple(map(self._form, log_commands(file, f"journalctl -u {self.unit}", whole=whole)))
+
     def refused(self, now: DrillMoment, given: Given, why: str) -> CommandReply:
         """What the model has nothing of is told in words."""
         raise Refused(why)
@@ -610,6 +626,8 @@ class Servers:
             "node": Slot("a node", lambda now: now.model.names),
             "machine": Slot("a node or its address", self._machines),
             "pattern": Slot("a pattern"),
+            "options": Slot("an option", options=GREP),
+            "lines": Slot("an option", options=JOURNAL),
             "event": Slot("what happens", lambda now: self.events),
             "table": Slot("a system table", lambda now: tables),
             "columns": Slot("columns", lambda now: ("*", *names), many=True),
@@ -642,15 +660,6 @@ def _fits(verb: Sequence[str], like: Sequence[str]) -> bool:
 def _numbers(now: DrillMoment) -> list[str]:
     """The numbers of all nodes, from 1."""
     return [str(at + 1) for at in range(len(now.model.names))]
-
-
-def whole(field: str, given: object, least: int = 0) -> int:
-    """A number that somebody types. Raises BadInput for none, or one below ``least``."""
-    text, begins = str(given), f"a number from {least} on" if least else "a number"
-    is_number = text.isascii() and text.isdecimal() and len(text) < MOST_DIGITS
-    if not is_number or int(text) < least:
-        raise BadInput(field, text, f"{begins} with fewer than {MOST_DIGITS} digits")
-    return int(text)
 
 
 def possible(now: DrillMoment, words: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit.engine.patterns import ALLOWED, basic
+from kit.engine.patterns import ALLOWED, compiled
 from kit.errors import BadInput
 from tests.examples import examples
 
@@ -43,22 +43,22 @@ REFUSED = [
 @pytest.mark.parametrize(("pattern", "has"), READ.items())
 def test_a_pattern_is_a_basic_regular_expression(pattern: str, has: bool) -> None:
     """What Python writes without a backslash is written with one, and the other way round."""
-    assert bool(basic(pattern).search(LINE)) == has
+    assert bool(compiled(pattern).search(LINE)) == has
 
 
 @pytest.mark.parametrize("pattern", REFUSED)
 def test_what_is_not_read_is_refused_by_its_name(pattern: str) -> None:
     """One error: the pattern, and what is allowed."""
     with pytest.raises(BadInput) as wrong:
-        basic(pattern)
+        compiled(pattern)
     assert str(wrong.value).startswith("pattern: got ")
     assert ALLOWED in str(wrong.value)
 
 
 def test_the_case_counts_unless_it_is_told_otherwise() -> None:
     """As with ``-i``."""
-    assert not basic("MISSING").search(LINE)
-    assert basic("MISSING", any_case=True).search(LINE)
+    assert not compiled("MISSING").search(LINE)
+    assert compiled("MISSING", "i").search(LINE)
 
 
 @examples(200)
@@ -66,6 +66,6 @@ def test_the_case_counts_unless_it_is_told_otherwise() -> None:
 def test_any_text_is_a_pattern_or_is_refused(pattern: str) -> None:
     """Nothing else is ever raised, and no warning either."""
     try:
-        assert isinstance(basic(pattern), re.Pattern)
+        assert isinstance(compiled(pattern), re.Pattern)
     except BadInput:
         return

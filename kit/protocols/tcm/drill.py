@@ -60,6 +60,8 @@ def own_step(m: TcmCluster, s: Any) -> Any:
 class OperatedServers(TcmServers):
     """The servers of a cluster in which something does not go on."""
 
+    unit = "cassandra"
+
     def __init__(self) -> None:
         super().__init__()
         self.log = ServerLog(waits)
@@ -99,8 +101,8 @@ class OperatedServers(TcmServers):
 
     def grep(self, now: DrillMoment, given: Given) -> CommandReply:
         """What this node's log says of a barrier; the file is there when the server is down."""
-        lines = self.searched(now, given)
-        return CommandReply(lines, marks=(LOOKED,) if lines else ())
+        lines, has_read = self.reads(now, given)
+        return CommandReply(lines, marks=(LOOKED,) if has_read else ())
 
 
 def waits(m: TcmCluster, before: Any, action: Any, s: Any) -> Iterator[ServerLine]:
@@ -121,15 +123,7 @@ FORMS: tuple[Form, ...] = (
     *SERVERS.systemctl(),
     *SERVERS.understood("SELECT"),
     Form(INSERT, "write a row at QUORUM", SERVERS.insert),
-    Form(f"grep {{pattern}} {LOG_FILE}", "search this node's log", SERVERS.grep),
-    Form(
-        f"grep -i {{pattern}} {LOG_FILE}",
-        "the same in any case",
-        SERVERS.grep_any_case,
-        offered=False,
-    ),
-    Form(f"cat {LOG_FILE}", "show what this node's log says about barriers", SERVERS.grep),
-    Form("journalctl -u cassandra", "the same", SERVERS.grep, offered=False),
+    *SERVERS.logs(LOG_FILE, "show what this node's log says about barriers"),
 )
 
 

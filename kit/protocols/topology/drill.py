@@ -40,8 +40,8 @@ class BarrierServers(ClusterServers):
 
     def grep(self, now: DrillMoment, given: Given) -> CommandReply:
         """What the log of this node says of barriers; that somebody has seen it is noted."""
-        lines = self.searched(now, given)
-        return CommandReply(lines, marks=(LOOKED + now.place,) if lines else ())
+        lines, has_read = self.reads(now, given)
+        return CommandReply(lines, marks=(LOOKED + now.place,) if has_read else ())
 
     def server(self, now: DrillMoment, given: Given) -> str:
         """A node that joins has no server of the cluster yet."""
