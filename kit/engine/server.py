@@ -26,7 +26,6 @@ from kit.ring.tokens import TokenSpace
 
 LOG_FILE = "/var/log/scylla.log"
 CONFIGURATION = "/etc/scylla/scylla.yaml"
-SELECT = "SELECT {columns} FROM {table}"
 STATUS_HEAD = ("--", "Address", "Load", "Tokens", "Owns", "Host ID", "Rack")
 CLUSTER_HEAD = (
     "Cluster Information:",
@@ -56,12 +55,18 @@ class Command(Struct, frozen=True):
     own: bool = False
 
 
-SELECTS = ("SELECT", "", "select"), ("SELECT JSON", " as JSON", "select_json")
+SELECTS = (
+    ("SELECT {columns}", "", "select"),
+    ("SELECT JSON {columns}", " as JSON", "select_json"),
+    ("SELECT COUNT(*)", ", counted", "select"),
+)
 PARTS_OF_TABLES = {
     "": "read a system table of this node",
     " WHERE {column} = {value}": "some rows of a system table",
+    " WHERE {column} IN ({values})": "the rows with one of these values",
     " LIMIT {limit}": "the first rows of a system table",
     " WHERE {column} = {value} LIMIT {limit}": "the first of some rows",
+    " WHERE {column} IN ({values}) LIMIT {limit}": "the first of these rows",
 }
 JOURNALS = (
     "journalctl _COMM=scylla",
@@ -153,7 +158,7 @@ VOCABULARY = (
     ),
     Command("firewall drop {addresses}", "all live nodes refuse these addresses", "drop", own=True),
     *(
-        Command(f"{select}{SELECT[6:]}{some}", about + form, answer, offered=False)
+        Command(f"{select} FROM {{table}}{some}", about + form, answer, offered=False)
         for select, form, answer in SELECTS
         for some, about in PARTS_OF_TABLES.items()
     ),
@@ -214,6 +219,10 @@ TYPES = {
     "commit_idx": "bigint",
     "idx": "bigint",
     "can_vote": "boolean",
+    "group_id": "timeuuid",
+    "state_id": "timeuuid",
+    "server_id": "uuid",
+    "raft_server_id": "uuid",
 }
 OF_TABLE = {
     "kit_views.cms_health": {"members": "set<text>", "answering": "set<text>"},
@@ -224,9 +233,11 @@ OF_TABLE = {
 FITTING = {
     "STRING": ("text", "timestamp"),
     "INTEGER": ("int", "bigint", "timestamp"),
-    "UUID": ("uuid", "text"),  # as not every text here is one in the server
+    "UUID": ("uuid", "timeuuid"),
 }
 """The types of columns that each kind of a constant fits."""
+COUNTED = ("count",)
+"""The column of a read that counts rows."""
 
 
 class NodeTable(Struct, frozen=True):
@@ -452,25 +463,26 @@ class Servers:
         return self.select(now, {**given, "json": "JSON"})
 
     def read(self, now: DrillMoment, at: int, given: Given) -> TableAnswer:
-        """``columns`` of a node's ``table``, of rows whose ``column`` has a ``value``, as ``json``.
+        """``columns`` of a node's ``table``, of rows whose ``column`` has a ``value`` or one of
+        several ``values``, as ``json``; without columns, how many rows there are.
 
         Raises BadInput for a column that the table has not, Refused for a value of another type.
         """
         [table] = [each for each in self.tables if each.title == given["table"]]
-        wanted = tuple(given["columns"])
+        wanted = tuple(given.get("columns", "*"))
         columns = table.columns if wanted == ("*",) else wanted
         only = str(given.get("column", ""))
         for name in filter(None, (*columns, only)):
             if name not in table.columns:
                 known = ", ".join(table.columns)
                 raise BadInput("column", name, f"* or {known} of {given['table']}")
-        if only:
-            value = given["value"]
-            assert isinstance(value, str)
-            table.check_constant(only, value)
-        rows = [
-            row for row in table.rows(now, at) if not only or str(row.get(only)) == given["value"]
-        ]
+        value = given.get("values", given.get("value", ""))
+        values = (value,) if isinstance(value, str) else value
+        for each in values if only else ():
+            table.check_constant(only, each)
+        rows = [row for row in table.rows(now, at) if not only or str(row.get(only)) in values]
+        if "columns" not in given:
+            columns, rows = COUNTED, [{COUNTED[0]: len(rows)}]
         if "limit" in given:
             rows = rows[: whole("LIMIT", given["limit"], 1)]
         printed = json_rows if "json" in given else cql_rows
@@ -633,6 +645,7 @@ class Servers:
             "columns": Slot("columns", lambda now: ("*", *names), many=True),
             "column": Slot("a column", lambda now: names),
             "value": Slot("a value in quotes, a number or a UUID", quoted=True),
+            "values": Slot("values in quotes, numbers or UUIDs", quoted=True, many=True),
             "limit": Slot("how many rows"),
             "size": Slot("a number", _numbers),
             **{each[1:-1]: Slot("such as dc1:3", self._dc_sizes) for each in DC_SIZES},

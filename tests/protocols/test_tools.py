@@ -490,6 +490,7 @@ ID = "0000000a-0000-4000-8000-00000000000a"
         ("system_views.cluster_metadata_log", "kind", "1", "INTEGER", "text"),
         ("system_views.cluster_metadata_directory", "node_id", ID, "UUID", "int"),
         ("system_views.cluster_metadata_directory", "host_id", f"'{ID}'", "STRING", "uuid"),
+        ("system_views.cluster_metadata_directory", "rack", ID, "UUID", "text"),
     ],
 )
 def test_a_value_is_of_the_type_of_its_column(
@@ -502,6 +503,8 @@ def test_a_value_is_of_the_type_of_its_column(
     wrong = f'Invalid {constant} constant ({said}) for "{column}" of type {kind}'
     with pytest.raises(Refused, match=re.escape(wrong)):
         typed(servers(timeline), now, f"SELECT * FROM {table} WHERE {column} = {value}")
+    with pytest.raises(Refused, match=re.escape(wrong)):
+        typed(servers(timeline), now, f"SELECT COUNT(*) FROM {table} WHERE {column} IN ({value})")
     right = (
         "kit_views.log_replication WHERE epoch = 1",
         f"system_views.cluster_metadata_directory WHERE host_id = {ID}",
@@ -509,6 +512,38 @@ def test_a_value_is_of_the_type_of_its_column(
     )
     for each in right:
         assert "(0 rows)" not in typed(servers(timeline), now, f"SELECT * FROM {each}")
+
+
+# behind FROM -> how many rows there are
+COUNTS = {
+    "": 3,
+    " WHERE rack IN ('r1')": 3,
+    " WHERE rack IN ('r1', 'r3', 'r1')": 3,
+    " WHERE rack IN ('r2', 'r3')": 0,
+    " where node_id in (1,2 , 9);": 2,
+    " WHERE node_id IN (1, 2, 3) LIMIT 1": 3,
+    f" WHERE host_id IN ({ID})": 1,
+    " WHERE rack = 'r9'": 0,
+}
+
+
+@pytest.mark.parametrize("rest", COUNTS)
+def test_rows_are_counted_and_chosen_by_several_values(rest: str) -> None:
+    """A count is one row of its own; a limit is one of rows that are printed."""
+    timeline = Timeline(build("cms", {"nodes": 3}, ()))
+    now = DrillMoment(timeline.model, (timeline.moments[0],), "A")
+    table = "system_views.cluster_metadata_directory"
+    lines = typed(servers(timeline), now, f"SELECT COUNT(*) FROM {table}{rest}")
+    assert [*lines] == [
+        " count",
+        "-------",
+        f"     {COUNTS[rest]}",
+        "",
+        "(1 rows)",
+    ]
+    shown = 1 if "LIMIT" in rest else COUNTS[rest]
+    rows = typed(servers(timeline), now, f"SELECT * FROM {table}{rest}")
+    assert rows[-1] == f"({shown} rows)"
 
 
 def test_every_event_has_a_published_kind() -> None:

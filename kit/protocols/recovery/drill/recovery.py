@@ -30,7 +30,7 @@ from kit.engine.drill import (
 from kit.engine.flows import ServerHost, as_uuid
 from kit.engine.forms import Form, Given, Slot
 from kit.engine.model import Model
-from kit.engine.server import CONFIGURATION, LOG_FILE, NodeTable, Row
+from kit.engine.server import CONFIGURATION, COUNTED, LOG_FILE, NodeTable, Row
 from kit.engine.timeline import Moment, Timeline
 from kit.errors import Refused, are
 from kit.masks import is_majority, majority, nodes_in, union
@@ -276,7 +276,8 @@ class RecoveryServers(lost_majority.LostServers):
         answer = self.read(now, number, given)
         of_raft = given["table"] == "system.raft" and "commit_idx" in answer.columns
         noted = (mark("read", number),) if of_raft else ()
-        looked = ("looked who votes",) if given["table"] == "system.raft_state" else ()
+        of_voters = given["table"] == "system.raft_state" and answer.columns != COUNTED
+        looked = ("looked who votes",) if of_voters else ()
         marks = now.marks | {*noted}
         wanted = {mark("read", i) for i in nodes_in(now.state.live)}
         able = isinstance(now.model.comes_to(now.state, act.Read()), RecoveryState)
