@@ -521,3 +521,26 @@ def test_a_field_may_hold_what_python_takes_for_its_type() -> None:
             return s.but(number=True, share=1, names=frozenset(["a"]), anything=("x", 1))
 
     assert check(Filling()).complete
+
+
+def test_nobody_relies_on_a_fault() -> None:
+    """Neither on one that spends a budget nor on one without; on all else, unless it says so."""
+
+    class Relied(Slots):
+        @action(fault=True)
+        def stumble(self, s: SlotState) -> SlotState:
+            """A client stumbles."""
+            return s
+
+        @action(relied=False)
+        def idle(self, s: SlotState) -> SlotState:
+            """A client does nothing."""
+            return s
+
+        @action()
+        def work(self, s: SlotState) -> SlotState:
+            """A client works."""
+            return s
+
+    relied = {name: vars(Relied)[name].relied for name in ("stumble", "idle", "work")}
+    assert relied == {"stumble": False, "idle": False, "work": True}

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from kit import Timeline, build
 from kit.engine import trace
-from kit.engine.explain import Question, Seen, Sight, explain, search_explanation
+from kit.engine.explain import Answers, Question, Seen, Sight, explain, search_explanation
 from kit.engine.model import Model
 from kit.errors import BadInput
 from tests.examples import examples
@@ -235,3 +235,12 @@ def test_progress_is_seen() -> None:
     explain([*map(str, sorted(folder.iterdir()))], progress=lambda *each: heard.append(each))
     assert heard == sorted(heard)
     assert {answered for _, answered in heard} == {0, 1, 2}
+
+
+def test_where_nothing_had_to_be_explained_there_is_no_run() -> None:
+    """Observations that are all alike ask nothing."""
+    none = Answers({}, ("2 files, both the same",))
+    assert (none.verdict, none.first) == ("explained", None)
+    with pytest.raises(BadInput, match=r"^run: got 'no step'; allowed: observations that differ"):
+        none.timeline()
+    assert repr(none) == "2 files, both the same"

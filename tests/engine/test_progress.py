@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kit.engine.check import check
-from kit.engine.progress import Cell, ProgressBar, Terminal, seldom, shown
+from kit.engine.progress import HERE, Cell, ProgressBar, Terminal, seldom, shown
 from kit.protocols.twophase.twophase import TwoPhase
 
 WORDS = "{done:,} states, {now:,} now"
@@ -135,3 +135,15 @@ def test_who_counts_quickly_is_told_seldom(monkeypatch: pytest.MonkeyPatch) -> N
         clock.now = moment
         tell(done, 9)
     assert told == [1, 4, 6]
+
+
+def test_a_place_of_its_own_brings_its_paper(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page has one, where there is neither a notebook nor a terminal; the last one counts."""
+    early, late = list[str](), list[str]()
+    monkeypatch.setattr("kit.engine.progress.HERE", [Terminal(early.append), Terminal(late.append)])
+    clock = Clock()
+    bar = ProgressBar(WORDS, clock=clock)
+    clock.now = 0.6
+    bar(10, 1)
+    assert (early, late) == ([], ["\r10 states, 1 now"])
+    assert HERE == []

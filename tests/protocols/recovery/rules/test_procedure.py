@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
+import pytest
+
 from kit.protocols.group0.rules.quorum import Quorum
-from kit.protocols.recovery.rules.procedure import ONLY_FOR, choices
+from kit.protocols.recovery.rules.procedure import ONLY_FOR, choices, which_procedure
 
 TOO_FEW = "too few nodes can come back"
+FIVE, OTHER_NODE = 0b11111, 0b100000
 
 
 def clusters() -> Iterator[tuple[Quorum, int, int]]:
@@ -54,3 +57,30 @@ def test_a_stuck_upgrade_with_a_lost_node_is_not_restarted() -> None:
     ]
     assert not row.offered
     assert "not nodes that are lost" in row.why
+
+
+@pytest.mark.parametrize(
+    ("live", "down", "lost", "stuck", "by_leader", "procedure", "why"),
+    [
+        (FIVE, 0, 0, False, True, "nothing", "all nodes are up"),
+        (FIVE, 0, 0, True, True, "restart", "needs every node to be up"),
+        (0b11110, 1, 0, True, True, "restart", "needs every node to be up"),
+        (0b11110, 0, 1, True, True, "recovery mode", "stuck because it needs nodes that are lost"),
+        (0b11110, 1, 0, False, True, "restart", "group 0 has a quorum"),
+        (0b11110, 0, 1, False, True, "replace", "has a quorum, but nodes are lost"),
+        (FIVE, 0, OTHER_NODE, False, True, "replace", "has a quorum, but nodes are lost"),
+        # Two of five live: enough come back as long as two are lost, and not when three are.
+        (0b11000, 0b111, 0, False, True, "restart", "no quorum, but enough voters can come back"),
+        (0b11000, 0b001, 0b110, False, True, "restart", "no quorum, but enough voters can come"),
+        (0b11000, 0, 0b111, False, True, "recovery leader", "majority of group 0's voters cannot"),
+        (0b11000, 0, 0b111, False, False, "recovery mode", "majority of group 0's voters cannot"),
+        (0b11000, 0, 0b111, True, True, "recovery mode", "stuck because it needs nodes that are"),
+    ],
+)
+def test_which_procedure_and_why(
+    live: int, down: int, lost: int, stuck: bool, by_leader: bool, procedure: str, why: str
+) -> None:
+    """A stuck upgrade first, then whether there is or can be a quorum, then who is lost."""
+    chosen, reason = which_procedure(Quorum(FIVE, live), down, lost, stuck, by_leader)
+    assert chosen == procedure
+    assert why in reason
