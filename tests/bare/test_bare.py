@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
+from kit.engine.family import families
 from kit.engine.registry import entries
 from kit.engine.scenario import files
 from kit.lessons.tasks import tasks
 from tests.bare.searches import STATES, counts, walks
 from tests.bare.without import told
 from tests.house.source import imports, module_name, python_files
+from tools.site import kit_files
 
 PLACES = """
 from kit.engine.family import families
@@ -29,6 +31,17 @@ for family in families():
 for entry in entries().values():
     for_model(entry.build(entry.parameters(), ()))
 print(json.dumps([sorted(entries()), sorted(tasks())]))
+"""
+JUDGES = """
+from kit.engine.family import families
+
+class LeftOut:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "kit" and name not in CARRIED:
+            raise ImportError(f"{name} is not on the site", name=name)
+
+sys.meta_path.insert(0, LeftOut())
+print(json.dumps(sum([*map(family.load, family.tasks)] != [] for family in families())))
 """
 ONE_EACH = {family: name for name in reversed(files()) for family in [name.partition("/")[0]]}
 STORIES = [f"{e.name}/{scenario.name}" for e in entries().values() for scenario in e.scenarios]
@@ -100,3 +113,9 @@ def test_resource_is_asked_in_one_place() -> None:
     """What the system allows ``kit.edge.limits`` knows, and what begins a process."""
     own = {"kit.edge.limits", "kit.__main__", "kit.lessons.solo"}
     assert {module_name(p) for p in python_files("kit") if "resource" in {*imports(p)}} == own
+
+
+def test_the_site_has_all_that_judges_answers() -> None:
+    """What asks and judges in lessons loads with those modules of the kit that a page carries."""
+    carried = sorted(map(module_name, kit_files()))
+    assert told(f"CARRIED = set({carried!r})\n{JUDGES}") == sum(bool(f.tasks) for f in families())

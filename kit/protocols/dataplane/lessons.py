@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.clients.server import Served
 from kit.edge.arguments import checked
 from kit.engine.clients import RowAnswer, RowRequest
 from kit.engine.registry import build, one_of
@@ -43,7 +42,8 @@ from kit.views.question import MOST
 from kit.views.registry import for_model
 from kit.views.static import Sheet
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what no page has
+    from kit.clients.server import Served
     from kit.widgets.player import Player
 
 LEVELS = ("ONE", "TWO", "QUORUM", "ALL")
@@ -334,7 +334,7 @@ TOLD = {
 """What a program may be told, by the verdict of the model."""
 
 
-def program_hears(timeline: Timeline, served: Served, request: str) -> PosedQuestion:
+def program_hears(timeline: Timeline, served: "Served", request: str) -> PosedQuestion:
     """What answer does a program get that asks for this now, such as ``K1 write QUORUM``?
 
     Raises BadInput for a request that reads otherwise, or for a served cluster that shows another
