@@ -22,13 +22,11 @@ class VnodesServers(StorageServers):
 
     def ring(self, now: DrillMoment, at: int) -> Ring:
         """The ring as a node knows it: a node is in it, or out, once its operation has ended."""
+        views = now.model.views(now.state)[: self.known(now, at) + 1]
+        ended = [view.reads for view in views if view.reads == view.writes]
         before, after = now.model.rings
-        views, ring = now.model.views(now.state), before
-        for view in views[: self.known(now, at) + 1]:
-            if view.reads == view.writes:
-                ring = before if view.reads == views[0].reads else after
-        known: Ring = ring
-        return known
+        ring: Ring = before if ended[-1] == ended[0] else after
+        return ring
 
     def known_ring(self, now: DrillMoment, at: int) -> KnownRing:
         """Its tokens."""
