@@ -83,12 +83,35 @@ def test_a_run_that_stops_too_early_is_no_answer(name: str) -> None:
 
 def test_both_counts_in_plain_words() -> None:
     """The judge counts by the model's own quotas; so many answers are counted by hand, too."""
-    old, new = ["A", "B", "C"], ["B", "C", "D"]
-    for size in range(5):
-        for answered in combinations("ABCD", size):
-            for edition in ("documents", "server"):
-                case = (edition, old, new, list(answered))
-                assert acknowledged(*case) == solutions.acknowledged(*case), case
+    for old, new in ((["A", "B", "C"], ["B", "C", "D"]), (["A", "B"], ["B", "D"])):
+        for size in range(5):
+            for answered in combinations("ABCD", size):
+                for edition in ("documents", "server"):
+                    case = (edition, old, new, list(answered))
+                    assert acknowledged(*case) == solutions.acknowledged(*case), case
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "answered", "documents", "server"),
+    [
+        ("ABC", "BCD", "BC", True, False),  # two of three in each set; but two, not three, in all
+        ("ABC", "BCD", "ABD", True, True),
+        ("ABC", "BCD", "AB", False, False),  # one of three in the new set
+        ("AB", "BD", "B", False, False),  # half of a set is no majority of it
+        ("AB", "BD", "AB", False, False),
+        ("AB", "BD", "ABD", True, True),
+        ("ABCD", "ABCE", "ABD", False, False),  # three of four, and two of four
+        ("ABCD", "ABCE", "ABC", True, False),
+        ("ABCD", "ABCE", "ABDE", True, True),
+    ],
+)
+def test_a_majority_is_more_than_half(
+    old: str, new: str, answered: str, documents: bool, server: bool
+) -> None:
+    """Of two three are needed in all where one comes, of three three, and of four four."""
+    for edition, right in (("documents", documents), ("server", server)):
+        case = (edition, [*old], [*new], [*answered])
+        assert acknowledged(*case) == solutions.acknowledged(*case) == right
 
 
 def test_two_families_side_by_side() -> None:
