@@ -73,6 +73,21 @@ def test_what_has_failed_does_not_come_next(edition: Edition, words: str, fails:
     assert model.readable(state)["coordinator"].endswith("work, leave_group0 comes next")
 
 
+@pytest.mark.parametrize("node", "ABDEF")
+def test_who_has_left_is_dropped_whoever_is_down(node: str) -> None:
+    """No node is asked for that; whoever coordinates may do it while any other is down."""
+    given = {"edition": "documents", "nodes": 5, "operations": ("replace F C",)}
+    model: Any = build("topology", {**given, "crashes": 2, "changes": 1})
+    state = until(model, model.start(), "drop_left")
+    leader = "E" if node == "D" else "D"
+    begins = act.ElectCoordinator(leader), act.TakeDecision(), act.CommitDecision()
+    for action in (*begins, act.CrashMember(node)):
+        state = model.act(state, action)
+    assert why(model, state, act.DoWork()) == ""
+    assert "C" in model.named(state.topology.members)
+    assert "C" not in model.named(model.act(state, act.DoWork()).topology.members)
+
+
 @pytest.mark.parametrize("words", ["join D", "replace D C", "leave C", "remove C"])
 def test_a_pause_follows_a_barrier_that_failed(words: str) -> None:
     """In the server, behind the read switch: drain and plain barrier have failed."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from kit.engine.flows import flows
 from kit.engine.fuzz import Walker
@@ -13,6 +14,7 @@ from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.protocols.topology import topology as act
+from kit.protocols.topology.facts import nodes
 from kit.protocols.topology.rules.machines import (
     EDITIONS,
     GLOBAL_REQUESTS,
@@ -193,6 +195,25 @@ def test_who_has_left_stays_in_the_table_and_in_the_picture() -> None:
         assert any(line.startswith("  C: left") for line in shown["Nodes"])
         assert any("C.node_state = left" in line for line in shown["system.topology"])
         assert character(timeline, "C").get("class") == "character gone"
+
+
+HOW = {"none": "joining", "bootstrapping": "joining", "replacing": "joining", "left": "gone"}
+"""How a node in a state is drawn that is not down; in any other state it is ``up``."""
+
+
+@pytest.mark.parametrize("state", NODE_STATES)
+def test_a_node_is_drawn_by_its_state(state: str) -> None:
+    """One that is no member yet is joining, one that has left is gone, the others are up, or down.
+
+    Who is cut off is up all the same.
+    """
+    timeline = starting("join D")
+    model, start = cast("Any", timeline.model), timeline.state
+    rows = (replace(start.topology.nodes[0], state=state), *start.topology.nodes[1:])
+    s = start.but(topology=replace(start.topology, nodes=rows))
+    how = HOW.get(state, "up")
+    assert nodes(model, s)[0].how == nodes(model, s.but(cut=1))[0].how == how
+    assert nodes(model, s.but(up=s.up & ~1))[0].how == ("gone" if how == "gone" else "down")
 
 
 @pytest.mark.spec("D-028")

@@ -79,7 +79,12 @@ JOIN = {"transition_state": "join group0"}
         ([], {"global_topology_request": "cleanup"}, "global_topology_request | 'cleanup' | null"),
         ([], {"upgrade_state": "half"}, "upgrade_state | 'half' | not_upgraded, build_coord"),
         ([], {"version": 3, "fence_version": 4}, "fence_version | 4 | 0 to the version, 3"),
-        ([], {"version": None}, "version | None | a number from 1 up"),
+        ([], {"version": 3, "fence_version": -1}, "fence_version | -1 | 0 to the version, 3"),
+        ([], {"version": 3, "fence_version": None}, "fence_version | None | 0 to the version, 3"),
+        *(
+            ([], {"version": version, "fence_version": 0}, f"version | {version} | from 1 up")
+            for version in (None, -1, 0)
+        ),
         (
             [joining("replacing", replaced_id=uuid(77))],
             JOIN,
@@ -102,6 +107,8 @@ def test_what_cannot_be(
     ("nodes", "statics"),
     [
         ([], {}),
+        ([], {"version": 1, "fence_version": 0}),
+        ([], {"version": 1, "fence_version": 1}),
         ([BOOT], {"transition_state": "left token ring"}),
         ([joining("replacing", replaced_id=uuid(3), tokens=["3000", "-3000"])], JOIN),
         ([leaving("rebuilding")], {}),

@@ -190,6 +190,25 @@ def test_what_is_no_series_is_refused(tables: tuple[Any, ...], said: str, tmp_pa
     assert said in bad("explain", *series(tmp_path, *tables))
 
 
+@pytest.mark.parametrize("words", ["decommission C", "removenode C"])
+def test_who_drains_its_tablets_has_some(words: str, tmp_path: Path) -> None:
+    """They move before the next state; where no dump is of ``tablet_draining`` there are none."""
+    nodes = 3 + words.startswith("remove")
+    model = Topology(edition="documents", nodes=nodes, operations=(words,), on_tablets=("C",))
+    timeline = Timeline(model)
+    files = {"": dump(tmp_path, 0, model, timeline.state)}
+    while timeline.forward() is not None:
+        state = timeline.state.topology.transition or "idle"
+        if state not in files:
+            files[state] = dump(tmp_path, len(files), model, timeline.state)
+    for drains in (True, False):
+        shown = [file for state, file in files.items() if drains or state != "tablet_draining"]
+        answers = kit.explain(shown, edition="documents")
+        assert answers.verdict == "explained", answers
+        assert answers.first is not None
+        assert answers.first.as_plain()["steps"].count("move tablets") == drains
+
+
 def test_another_cluster_is_refused(tmp_path: Path) -> None:
     """No node is in both."""
     files = series(tmp_path, ([], {}))
