@@ -68,6 +68,23 @@ def test_members_in_words(readers: int, writers: int, said: str) -> None:
     assert of_members.text(model, members) == said
 
 
+@pytest.mark.parametrize(
+    ("readers", "writers", "read", "written"),
+    [
+        (0b011, 0b011, "A, B", "A, B"),
+        (0b001, 0b101, "A", "A, C"),
+        (0, 0b10, "nobody", "B"),
+        (0, 0, "nobody", "nobody"),
+    ],
+)
+def test_all_members_own_the_one_range(readers: int, writers: int, read: str, written: str) -> None:
+    """By the newest state that a node has; a snapshot of an operator may be without members."""
+    model: Any = build("cms")
+    made = Snapshot(7, Members(cluster=0b111, readers=readers, writers=writers))
+    state = model.start().at(2, log=NodeLog(snapshots=(made,)))
+    assert of_members.placement(model, state) == (("(MIN, MAX]", read, written),)
+
+
 def test_who_is_down_with_a_corrupt_log_does_not_come_back_for_a_quorum() -> None:
     """Two of three members: only then does nothing help but a state that is forced."""
     model: Any = build("cms", {"members": 3})

@@ -108,6 +108,26 @@ def test_whom_barriers_ask_is_what_the_models_need() -> None:
         assert (not coordinator.lacking(replace(b, after=state))) == ({*some} == {*asked}), some
 
 
+@pytest.mark.parametrize(
+    ("story", "last"),
+    [
+        ("topology/a-fifth-node-joins", "DE"),
+        ("topology/one-of-four-leaves", "DDD"),
+        ("topology/a-replica-dies-meanwhile", "C"),
+        ("topology/two-joins-at-once", "EEFF"),
+        ("topology/taken-back", "EDFF"),
+    ],
+)
+def test_a_barrier_opens_once_with_the_last_answer(story: str, last: str) -> None:
+    """It is open as the coordinator decides on the fence, too, but does not open then."""
+    told = [*moments(open_file(file_named(story)))]
+    runs = [now for now in told if coordinator.addressed(now)]
+    is_open = [now.verb for now in runs if not coordinator.lacking(now)]
+    assert is_open == [verb for name in last for verb in (f"answer {name}", "decide")]
+    opens = [now.verb for now in told if coordinator.opens(now)]
+    assert opens == [f"answer {name}" for name in last]
+
+
 def _subsets(names: list[str]) -> list[tuple[str, ...]]:
     chosen = product((False, True), repeat=len(names))
     return [tuple(n for n, on in zip(names, each, strict=True) if on) for each in chosen]
