@@ -230,6 +230,18 @@ def test_progress_is_told_now_and_then(mode: Mode) -> None:
     assert all(0 < level <= count <= result.states for count, level in heard)
 
 
+@pytest.mark.parametrize("mode", ["breadth", "depth"])
+@pytest.mark.parametrize(
+    ("nodes", "told"),
+    [(15, []), (16, [16]), (79, [16, 32, 48, 64]), (126, [16, 32, 48, 64, 80, 100, 125])],
+)
+def test_of_few_nodes_the_progress_is_told_sooner(mode: Mode, nodes: int, told: list[int]) -> None:
+    """They may be large: after 16 more, or a quarter more once that are as many."""
+    line, heard = Graph({at: (at + 1,) for at in range(nodes - 1)}), list[int]()
+    assert check(line, mode=mode, progress=lambda seen, _: heard.append(seen)).states == nodes
+    assert heard == told
+
+
 TRAP = Graph({0: (1, 2), 1: (0, 3), 2: (4,), 4: (2,), 3: ()})
 
 

@@ -37,6 +37,14 @@ def test_beyond_the_search_the_best_known_is_told() -> None:
     assert (again.used, again.least) == (found.used + 1, found.least)
 
 
+def test_a_search_for_which_there_is_no_time_looks_at_nothing() -> None:
+    """What was typed is the best that is known, if it passes, though none could be shorter."""
+    looks = ("grep barrier /var/log/scylla.log", "on B", "cat /var/log/scylla.log")
+    for lines, least in (((), None), (looks, None), ((*looks, "restart B"), 1)):
+        found = par(typed(STUCK, *lines), seconds=0.0)
+        assert (found.least, found.fewest, found.states) == (least, False, 0)
+
+
 def test_who_has_not_passed_hears_of_no_walk() -> None:
     """Nothing is said of a shortest walk that nobody knows."""
     found = par(typed(DRILL["documents"], "stop A"), max_states=1, seconds=ENOUGH)

@@ -32,6 +32,28 @@ def test_a_history_begins_with_the_start() -> None:
     assert timeline.back() is None
 
 
+def test_what_the_kits_own_rules_lead_to_is_not_looked_at() -> None:
+    """Tests have done that: a start is made once, and no step is tried but the one that is done."""
+    asked: list[str] = []
+
+    class Watched(TwoPhase):
+        """Its rules are the kit's own."""
+
+        def start(self) -> Any:
+            """Nobody has prepared."""
+            asked.append("start")
+            return super().start()
+
+        def verb(self, action: Any) -> str:
+            """As before; whoever looks at a state asks for it of each step from there."""
+            asked.append("verb")
+            return super().verb(action)
+
+    timeline = Timeline(Watched())
+    timeline.do(Prepare(0))
+    assert asked == ["start"]
+
+
 @pytest.mark.spec("H-005")
 @pytest.mark.parametrize("name", ["bootstrap", "decommission", "commit", "gap", "two-bootstraps"])
 def test_back_shows_exactly_the_former_state(name: str) -> None:
