@@ -290,6 +290,7 @@ MODELS: dict[str, tuple[Build, ...]] = {
         cms(nodes=3, members=2, crashes=1, longest=4),
         cms(newcomers=1, corruptions=1, longest=3),
         cms(members=2, edition="server", addresses=2, orders=0, longest=4),
+        cms(nodes=3, newcomers=1, losses=1, crashes=1, orders=0, longest=2),
     ),
     "migration": (
         migration(),

@@ -894,6 +894,8 @@ class Cms(NodeModel[CmsState]):
     def load_snapshot(self, s: CmsState, node: Node) -> Next:
         """The operator loads a hand-made snapshot of epoch {epoch} on {node}."""
         made, log = self.handmade(s), s.nodes[node].log
+        if not made.metadata.readers:
+            return refused("no node of the cluster is up, so the snapshot would have no member")
         if made in log.snapshots and not s.nodes[node].corrupt:
             return None
         return s.at(node, log=NodeLog(snapshots=(made,)), corrupt=False)

@@ -199,6 +199,18 @@ def test_only_a_node_of_the_cluster_is_forced() -> None:
     assert after("cms", given).model.find(after("cms", given).state, "lose A") is None
 
 
+def test_a_snapshot_names_a_member_that_is_up() -> None:
+    """A is lost and B down: C, which is not in the cluster, cannot load what would have none."""
+    given = {"nodes": 3, "newcomers": 1, "losses": 1, "crashes": 1}
+    timeline = after("cms", given, "lose A", "crash B", "open-override")
+    option = timeline.model.find(timeline.state, "load-snapshot C")
+    assert option is not None
+    assert option[1] is not None
+    assert option[1].reason.startswith("no node of the cluster is up")
+    go_on(timeline, "restart B", "load-snapshot B")
+    assert timeline.model.newest(timeline.state).readers == 0b10
+
+
 def test_a_snapshot_that_comes_back_is_not_passed_over() -> None:
     """A node with a hand-made snapshot goes down: the override stays open until others have it."""
     given = {"members": 3, "crashes": 1, "corruptions": 1}
