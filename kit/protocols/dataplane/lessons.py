@@ -334,7 +334,7 @@ TOLD = {
 """What a program may be told, by the verdict of the model."""
 
 
-def program_hears(timeline: Timeline, served: "Served", request: str) -> PosedQuestion:
+def program_hears(timeline: Timeline, served: Served, request: str) -> PosedQuestion:
     """What answer does a program get that asks for this now, such as ``K1 write QUORUM``?
 
     Raises BadInput for a request that reads otherwise, or for a served cluster that shows another
