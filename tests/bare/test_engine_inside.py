@@ -17,6 +17,7 @@ NEEDED = ("_pytest", "iniconfig", "packaging", "pluggy", "py", "pygments", "pyte
 FOLDER = ROOT / "tests" / "engine"
 ELSEWHERE = {
     "test_hash_seed": "begins processes",
+    "test_logs": "compares with the grep of this machine",
     "test_numpy_numbers": "a page has no numpy",
     "test_patience": "watches threads by signals; a page ends its worker",
 }
@@ -25,6 +26,7 @@ NOT_INSIDE = (
     # memory is known, no Jupyter, and who may write a file.
     "test_actors.py::test_the_hash_seed_changes_nothing",
     "test_errors.py::test_strange_values_can_be_spoken_of[deep data]",
+    "test_explain.py::test_progress_is_seen",
     "test_fuzz.py::test_the_hash_seed_changes_no_walk",
     "test_registry.py::test_deep_data_is_refused",
     "test_registry.py::test_what_is_not_used_is_not_loaded",
