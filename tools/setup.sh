@@ -16,6 +16,10 @@ fail() {
     exit 1
 }
 
+# Through a link to the environment of another checkout, that one would get the kit of this one.
+[ -L "$venv" ] && fail "$venv is a link, perhaps to the environment of another checkout:" \
+    "remove the link, and this checkout gets one of its own"
+
 # --- nothing to do? ------------------------------------------------------------------------------
 fingerprint=$({ pwd -P; cat requirements.lock pyproject.toml tools/setup.sh; } | cksum)
 if [ -z "$wanted" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$fingerprint" ] &&

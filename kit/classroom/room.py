@@ -195,6 +195,8 @@ class Room:
         idle = say("You can do nothing now. Wait for a message.")
         if known.is_down:
             idle = say("Your node is down: it does nothing and hears nothing.")
+        elif self.player.timeline.suggest() is None:
+            idle = say("You can do nothing now, and nothing more happens by itself.")
         return h(
             "div",
             h("h2", say("You are node {node}", node=node)),

@@ -152,6 +152,21 @@ def test_the_seat_of_a_node_that_is_down_says_so(
     assert "Your node is down" in room.seen(node).text()
 
 
+@pytest.mark.parametrize("source", ["paxos", "two-groups"])
+def test_at_the_end_nobody_is_told_to_wait(source: str) -> None:
+    """Before it, who has no button waits for a message; then none comes by itself."""
+    room = Room(source)
+    timeline = room.player.timeline
+    waits = set[str]()
+    while timeline.suggest() is not None:
+        waits |= {n for n in room.nodes if "Wait for a message" in room.seen(n).text()}
+        timeline.forward()
+    assert waits
+    seen = [room.seen(node).text() for node in room.nodes]
+    assert any("nothing more happens by itself" in text for text in seen)
+    assert not any("Wait for a message" in text for text in seen)
+
+
 def test_a_node_does_only_what_its_buttons_do() -> None:
     """The mark of another node's action and nonsense change nothing."""
     room = Room("raft")

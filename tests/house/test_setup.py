@@ -163,3 +163,10 @@ def test_an_interrupted_environment_is_made_again(machine: Machine) -> None:
     result = machine.set_up()
     assert "[2/4] making the virtual environment" in result.stdout
     assert os.access(machine.folder / ".venv" / "bin" / "python", os.X_OK)
+
+
+def test_the_environment_of_another_checkout_is_left_alone(machine: Machine) -> None:
+    """Through a link, that checkout would get this one's kit."""
+    machine.python("python3", GOOD)
+    (machine.folder / ".venv").symlink_to("/another/.venv")
+    assert ".venv is a link, perhaps to" in told(machine.set_up())
