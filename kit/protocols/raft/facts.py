@@ -11,7 +11,7 @@ from kit.protocols.raft.raft import Raft, leading
 from kit.protocols.raft.rules.configuration import Configuration
 from kit.protocols.raft.rules.log import Data
 from kit.protocols.raft.state import Leader, Server
-from kit.protocols.raft.words import configuration_text, data_text, role_of, server_text
+from kit.protocols.raft.words import configuration_text, data_text, role_of
 
 FULL, OPEN = "■", "□"
 RESTFUL = ("leader", "down")
@@ -133,7 +133,7 @@ def log_line(row: EntryRow) -> str:
 
 OUTPUT = {
     "servers": lambda m, s, _: "\n".join(
-        f"{n.server.id}: {server_text(n.server)}" for n in s.nodes
+        f"{name}: {text}" for name, text in m.readable(s).items() if name in m.names
     ),
     "log": lambda m, s, _: "\n".join(map(log_line, entries(m, s))) or "all logs are empty",
     "answers": lambda m, s, _: (

@@ -442,7 +442,12 @@ class Raft(MachineModel):
 
     def readable(self, s: Any) -> dict[str, Any]:
         """Each server in a line, then the network."""
-        return super().readable(s) | {n.server.id: words.server_text(n.server) for n in s.nodes}
+        servers = zip(self.names, s.nodes, strict=True)
+        lines = {
+            name: words.server_text(node.server, is_down=self.is_down(s, name))
+            for name, node in servers
+        }
+        return super().readable(s) | lines
 
 
 def index_in(outcome: str) -> int:

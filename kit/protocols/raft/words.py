@@ -93,13 +93,14 @@ def role_of(server: Server) -> str:
     return f"{'pre-' * trial}{type(server.role).__name__.lower()}"
 
 
-def server_text(s: Server) -> str:
-    """Its role, term, vote, log and commit index, in a line."""
+def server_text(s: Server, *, is_down: bool = False) -> str:
+    """Its role, term, vote, log and commit index, in a line; one that is down has what is left."""
     log = " ".join(map(entry_text, s.log)) or "empty"
     held = s.log.snapshot
     before = f"snapshot up to {held.index}, then " if held.index else ""
     vote = f", voted for {s.stored.vote}" if s.stored.vote else ""
-    return f"{role_of(s)} in term {s.term}{vote}; log: {before}{log}; committed up to {s.commit}"
+    role = f"down, comes back as {role_of(s)}" if is_down else role_of(s)
+    return f"{role} in term {s.term}{vote}; log: {before}{log}; committed up to {s.commit}"
 
 
 def wish_text(what: str) -> str:
