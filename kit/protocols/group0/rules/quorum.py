@@ -57,23 +57,19 @@ def extremes(
     """
     able = list(nodes_in(members))
     dcs, racks = numbered(tuple(places[node] for node in able))
-    standing = [(down >> node & 1) + 2 * (lost >> node & 1) for node in able]  # 0: it lives
-    many = len(able)
-    sums: list[tuple[int, int, int]] = [(many, 1, 0), (many + 1, many, 0)]  # of live, down, lost
-    every = [[of[each] for each in standing] for of in sums]
-    sets = [surest_voters(dcs, racks, ranks, rules) for ranks in every]
-    fewest = [[-rank for rank in ranks] for ranks in every]
-    sets += (surest_voters(dcs, racks, ranks, rules) for ranks in fewest)
+    # 0: it lives, 1: it may be restarted, 2: it may not.
+    standing = [((down | lost) >> node & 1) + (lost >> node & 1) for node in able]
+    worst = surest_voters(dcs, racks, [-each for each in standing], rules)
+    sets = [worst, surest_voters(dcs, racks, standing, rules)]
     if not together and rules.limits:
         most = rules.most_of_one([dcs.count(dc) for dc in set(dcs)])
-        for ranks in fewest:
-            picked: list[int] = []
-            of_dc: Counter[int] = Counter()
-            for node in sorted(range(len(able)), key=ranks.__getitem__):
-                if of_dc[dcs[node]] < most:
-                    picked.append(node)
-                    of_dc[dcs[node]] += 1
-            sets.append(mask_of(picked[: sets[0].bit_count()]))
+        picked: list[int] = []
+        of_dc: Counter[int] = Counter()
+        for node in sorted(range(len(able)), key=standing.__getitem__):
+            if of_dc[dcs[node]] < most:
+                picked.append(node)
+                of_dc[dcs[node]] += 1
+        sets.append(mask_of(picked[: worst.bit_count()]))
     quorums = [Quorum(among(able, each), among(able, each) & ~(down | lost)) for each in sets]
 
     def able_to(quorum: Quorum) -> tuple[bool, bool, int]:

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.errors import BadInput
-from kit.masks import nodes_in
+from kit.masks import mask_of, nodes_in
 from kit.operators.importers.system_tables import read_raft_state
 from kit.protocols.group0.rules.quorum import extremes
-from kit.protocols.group0.rules.voters import RELEASES, Release, VoterRules
+from kit.protocols.group0.rules.voters import NEWEST_RULES, RELEASES, Release, VoterRules
 from kit.protocols.recovery.dry_run import RecoveryAdvice, advise, parse_cluster
 from kit.protocols.recovery.rules.quorum import after_deaths
 from tests.commands.calling import bad, call, written
@@ -323,3 +323,37 @@ def test_what_group_0_does_lies_between_the_extremes(
     assert worst.live.bit_count() <= quorum.live.bit_count() <= best.live.bit_count()
     assert quorum.needed == worst.needed == best.needed
     assert not list(nodes_in(worst.live & dead))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "worst", "best"),
+    [
+        # L lives, d may be restarted, x may not; of seven nodes of a rack five vote
+        ("LLLLLLL", "live 5, needed 3", "live 5, needed 3"),
+        ("xLLLLLL", "live 4, needed 3", "live 5, needed 3"),
+        ("LLLLxxx", "live 2, needed 3", "live 4, needed 3"),
+        ("dddxxxL", "live 0, needed 3, 2 after restarts", "live 1, needed 3, 4 after restarts"),
+        ("xxxdddL", "live 0, needed 3, 2 after restarts", "live 1, needed 3, 4 after restarts"),
+        ("dLxdLxd", "live 0, needed 3, 3 after restarts", "live 2, needed 3, 5 after restarts"),
+        ("ddd", "live 0, needed 2, 3 after restarts", "live 0, needed 2, 3 after restarts"),
+    ],
+)
+def test_votes_of_the_lost_are_worst_and_votes_of_the_living_best(
+    nodes: str, worst: str, best: str
+) -> None:
+    """At worst the lost vote before those that may come back, and at best these before the lost."""
+    down, lost = (mask_of(at for at, each in enumerate(nodes) if each == of) for of in "dx")
+    places = [("dc1", "r1")] * len(nodes)
+    both = extremes(places, (1 << len(nodes)) - 1, down, lost, NEWEST_RULES, together=True)
+    for quorum, said in zip(both, (worst, best), strict=True):
+        back = (quorum.voters & ~lost).bit_count()
+        words = f"live {quorum.live.bit_count()}, needed {quorum.needed}"
+        assert words + f", {back} after restarts" * bool(down) == said
+
+
+@pytest.mark.parametrize(("together", "best"), [(True, 3), (False, 5)])
+def test_votes_move_where_nodes_died_one_after_another(together: bool, best: int) -> None:
+    """Five votes of two racks that died at once are three and two; later they are where life is."""
+    places = [("dc1", "r2")] * 5 + [("dc1", "r1")] * 5
+    ends = extremes(places, (1 << 10) - 1, 0, mask_of(range(5)), NEWEST_RULES, together=together)
+    assert [end.live.bit_count() for end in ends] == [2, best]
