@@ -275,6 +275,17 @@ def whole(count: int) -> NodeLog:
     return log
 
 
+@pytest.mark.parametrize(
+    ("count", "since"),
+    [(0, ""), (1, "r1"), (2, ""), (3, "r3"), (4, "r3 r4"), (5, ""), (6, "r6")],
+)
+def test_a_log_knows_every_entry_once(count: int, since: str) -> None:
+    """Those before its newest snapshot, which is an entry as well, and those that came since."""
+    log = whole(count)
+    assert log.ids == tuple((f"r{epoch}", epoch) for epoch in range(1, count + 1))
+    assert " ".join(each.id for each in log.since_snapshot) == since
+
+
 @pytest.mark.parametrize("had", range(len(ENTRIES)))
 @pytest.mark.parametrize("is_cut", [False, True])
 @pytest.mark.parametrize("snapshots", [False, True])

@@ -92,9 +92,15 @@ class NodeLog(Struct, frozen=True, cache_hash=True):
     @property
     def ids(self) -> tuple[tuple[str, int], ...]:
         """The ids of all that is committed up to its epoch, each with its own epoch."""
-        before = self.snapshots[-1] if self.snapshots else Snapshot(0, None)
-        after = (each for each in self.entries if each.epoch > before.epoch)
-        return (*before.ids, *((each.id, each.epoch) for each in after))
+        before = self.snapshots[-1].ids if self.snapshots else ()
+        return (*before, *((each.id, each.epoch) for each in self.since_snapshot))
+
+    @property
+    def since_snapshot(self) -> tuple[Entry, ...]:
+        """The entries that it applied after its newest snapshot."""
+        if not self.snapshots:
+            return self.entries
+        return tuple(each for each in self.entries if each.epoch > self.snapshots[-1].epoch)
 
     @property
     def archive(self) -> tuple[Entry, ...]:
@@ -110,9 +116,7 @@ def replay(machine: Machine, entries: Iterable[Entry], start: Snapshot | None = 
 @lru_cache(1 << 16)
 def metadata(log: NodeLog, machine: Machine) -> Any:
     """The metadata of a node: its newest snapshot, and the entries that it applied after that."""
-    start = log.snapshots[-1] if log.snapshots else None
-    after = start.epoch if start else 0
-    return replay(machine, (each for each in log.entries if each.epoch > after), start)
+    return replay(machine, log.since_snapshot, log.snapshots[-1] if log.snapshots else None)
 
 
 def applied(log: NodeLog, entry: Entry, machine: Machine) -> NodeLog:
