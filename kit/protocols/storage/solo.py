@@ -87,14 +87,14 @@ class Coordinator(Coordinating):
         return (delivered,)
 
     def _replies(self, s: StorageState) -> Iterator[tuple[int, Verdict, int, bool]]:
-        request = s.requests[0]
+        [request], [writes] = s.requests, self.mutations
         if request.phase in (requests.DONE, requests.FAILED):
             return
         for i in members(request.in_flight):
             for index in range(len(self.views(s))):
                 epoch = self.epoch(s, index)
                 yield i, "ok", epoch, False
-                if not self.mutations[0]:
+                if not writes:
                     yield i, "ok", epoch, True
                 yield i, "not-a-member", epoch, False
 

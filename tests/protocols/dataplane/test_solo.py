@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -33,6 +34,26 @@ def test_no_answers_make_a_coordinator_lie(kind: str, given: dict[str, Any]) -> 
     assert found.violation is None
     assert found.complete
     assert [name for name in found.unreached if name != "failed"] == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "answers"),
+    [
+        ("write", ("ok", "error")),
+        ("delete", ("ok", "error")),
+        ("read", ("ok", "ok, write found", "error")),
+    ],
+)
+def test_only_to_a_read_a_replica_returns_something(kind: str, answers: tuple[str, ...]) -> None:
+    """Of any epoch that is not older than the message; nobody answers who is not asked."""
+    timeline = Timeline(build("coordinator", {"request": f"K1 {kind} QUORUM"}))
+    model, start = timeline.model, timeline.state
+    begun = {model.verb(action): after for action, after in model.successors(start)}
+    assert all("answers" not in verb for verb in begun)
+    [asked] = [after for verb, after in begun.items() if verb.endswith("at epoch 100")]
+    verbs = {model.verb(action) for action in model.actions(asked)}
+    words = (verb.removeprefix("A answers ") for verb in verbs if verb.startswith("A answers "))
+    assert {re.sub(r" at epoch \d+", "", said) for said in words} == {*answers}
 
 
 @pytest.mark.spec("B-080", "B-034")
