@@ -83,10 +83,9 @@ class DryRun(Rehearsal):
             f"{planned.operation.title}: {words[planned.status]}" for planned in self.operations
         ]
         m, _ = self._opening
-        total = sum(load.receives_bytes or 0 for load in self.loads)
-        known = all(load.receives_bytes is not None for load in self.loads)
+        known = [load.receives_bytes for load in self.loads if load.receives_bytes is not None]
+        size = f"{volume(sum(known))} in " if len(known) == len(self.loads) else ""
         streams = sum(load.receives for load in self.loads)
-        size = f"{volume(total)} in " if known else ""
         epochs = counted(len(self.steps), "epoch") + edition_in(m.parameters, " (edition {})")
         copied = f"{size}{counted(streams, 'stream')}" if streams else "nothing"
         return f"{'; '.join(ends)}. {epochs}; {copied} copied."

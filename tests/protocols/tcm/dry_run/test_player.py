@@ -82,6 +82,26 @@ def test_a_ring_file_is_opened() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("sizes", "copied"),
+    [
+        (None, "1 stream"),
+        ({"a": 100}, "1 stream"),  # that of b, which is copied, is not known
+        ({"a": 100, "b": 0}, "0 bytes in 1 stream"),
+        ({"a": 100, "b": 10}, "10 bytes in 1 stream"),
+        ({"a": 0, "b": 1023}, "1,023 bytes in 1 stream"),
+    ],
+)
+def test_what_is_copied_is_what_is_received(sizes: dict[str, int] | None, copied: str) -> None:
+    """All that the leaving node has goes to the other one; who only sends adds nothing."""
+    nodes = "".join(f'{{"name": "{name}", "tokens": [{at}]}}, ' for at, name in enumerate("ab"))
+    replication = '{"class": "SimpleStrategy", "replication_factor": 1}'
+    keyspace = f'{{"name": "ks", "replication": {replication}}}'
+    text = f'{{"nodes": [{nodes[:-2]}], "keyspaces": [{keyspace}]}}'
+    summary = kit.rehearse(text, "decommission b", sizes=sizes).summary()
+    assert summary.endswith(f"(edition server); {copied} copied.")
+
+
 def test_operations_are_lines(friday: DryRun) -> None:
     """One text with several lines, several texts and operations mean the same."""
     lines = [line for line in FRIDAY.splitlines() if line]
