@@ -559,7 +559,7 @@ def split_brain(m: Gossip) -> Monitor:
             return (), (
                 f"{others[0]} and {name} changed the schema while they could not reach each other"
             )
-        return changers[:1] or (name,), ""
+        return changers or (name,), ""
 
     return Monitor(
         "split-brain",

@@ -97,6 +97,27 @@ def test_a_promise_breaks_whenever_both_sides_change_the_schema(first: str, seco
     assert "split-brain" not in broken_in(after("gossip", {**given, "changes": (a, b)}, *apart))
 
 
+@pytest.mark.parametrize(
+    ("order", "said"),
+    [
+        ("A B", ""),
+        ("A B C", "A and C"),
+        ("B A C", "B and C"),
+        ("A C B", "A and C"),
+        ("C A B", "C and A"),
+        ("C B A", "C and B"),
+    ],
+)
+def test_who_changed_first_on_either_side_is_named(order: str, said: str) -> None:
+    """However many follow on the first one's side, before the other side changes or after."""
+    changes = [f"create table ks.{node.lower()} at {node}" for node in order.split()]
+    given = {"changes": tuple(changes), "partitions": 1}
+    timeline = after("gossip", given, "partition A B | C", *changes)
+    [verdict] = [each for each in timeline.verdicts() if each.name == "split-brain"]
+    end = " changed the schema while they could not reach each other"
+    assert (verdict.witness or "") == (said and said + end)
+
+
 def broken_in(timeline: Timeline) -> list[str]:
     """What is broken at the end of a run."""
     return [verdict.name for verdict in timeline.verdicts() if not verdict.ok]
