@@ -260,7 +260,15 @@ def test_a_false_symmetry_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     model.symmetry = lambda s: (Cell(2) if s.at == 7 else s, None)
     with monkeypatch.context() as patch:
         patch.setattr("kit.engine.search.SymmetryCheck.compare", lambda *_: None)
-        with pytest.raises(KitError, match="graph: its symmetry merges states that behave"):
+        said = "graph: its symmetry merges states that behave differently"
+        with pytest.raises(KitError, match=f"^{said}; after 1 steps a run cannot be replayed$"):
+            check(model, symmetry=True, mode="depth", max_depth=5)
+        model.monitors = (
+            Monitor("idle", "", int, lambda m, *_: m, lambda _: None, lambda m, _: m),
+        )
+        with pytest.raises(
+            KitError, match=f"^{said}, or a monitor remembers what tells them apart"
+        ):
             check(model, symmetry=True, mode="depth", max_depth=5)
 
 

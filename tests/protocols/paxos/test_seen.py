@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kit.engine.registry import build
-from kit.protocols.paxos.facts import acceptors
+from kit.engine.timeline import Timeline
+from kit.protocols.paxos.facts import acceptors, proposers
 
 
 @pytest.mark.parametrize("members", [1, 3, 5])
@@ -30,3 +31,23 @@ def test_who_does_not_vote_yet_is_told() -> None:
     """Where the electorate changes, a node votes in the epochs in which it is of it."""
     model = build("paxos", {"members": 3, "becomes": ("A", "B", "D")})
     assert [row.votes for row in acceptors(model, model.start())] == [True, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("off", "groups", "enough"),
+    [((), (("A",), ("B", "C", "D")), None), (("majority",), (("A", "B", "C", "D"),), 1)],
+)
+def test_what_a_round_waits_for(
+    off: tuple[str, ...], groups: tuple[tuple[str, ...], ...], enough: int | None
+) -> None:
+    """A majority of the former and one of the new members; without the safeguard any one of all, so
+    that the proposer's own promise is enough for it.
+    """
+    given = {"members": 1, "becomes": ("B", "C", "D"), "values": ("x at A",)}
+    timeline = Timeline(build("paxos", given, off))
+    for verb in ("begin-change", "repair A"):
+        option = timeline.model.find(timeline.state, verb)
+        assert option is not None
+        timeline.do(option[0])
+    [row] = proposers(timeline.model, timeline.state)
+    assert (row.name, row.promises, row.groups, row.enough) == ("A", ("A",), groups, enough)

@@ -13,6 +13,7 @@ from kit.engine.timeline import Timeline
 from kit.engine.zoom import zoomed
 from kit.errors import KitError
 from kit.protocols.raft.examples import commands
+from kit.protocols.raft.rules.configuration import Configuration, Member
 from kit.protocols.raft.rules.log import Entry, Log, Snapshot
 from kit.protocols.raft.state import Server, Stored
 
@@ -76,4 +77,30 @@ def test_what_a_server_knows_to_be_committed(
     for index, data in list(enumerate("abcde", 1))[first - 1 :]:
         log = log.appended(Entry(1, index, data))
     log = replace(log, snapshot=Snapshot(snapshot, 1, state=state))
+    assert commands(Server("A", Stored(log=log, commit=commit))) == tuple(known.split())
+
+
+A, B, C = map(Member, "ABC")
+JOINT, NEW = Configuration((A, B, C), (A, B)), Configuration((A, B, C))
+ENTRIES = (None, "a", JOINT, "b", NEW, None, "c")
+
+
+@pytest.mark.parametrize(
+    ("state", "commit", "known"),
+    [
+        ("", 1, ""),
+        ("", 2, "a"),
+        ("", 3, "a"),
+        ("", 5, "a b"),
+        ("", 6, "a b"),
+        ("", 7, "a b c"),
+        ("1:{A}", 7, "a b c"),
+        ("1:- 1:{A} 1:x", 4, "x a b"),
+    ],
+)
+def test_what_is_no_command(state: str, commit: int, known: str) -> None:
+    """The first entry of a leader and the members, joint or not, in a log and in a snapshot."""
+    log = replace(Log(), snapshot=Snapshot(state=state))
+    for index, data in enumerate(ENTRIES, 1):
+        log = log.appended(Entry(1, index, data))
     assert commands(Server("A", Stored(log=log, commit=commit))) == tuple(known.split())

@@ -45,6 +45,14 @@ def test_other_lines_are_refused(lines: tuple[str, ...], said: str) -> None:
     assert says(error.value, said)
 
 
+def test_a_workload_has_one_request_to_sixty() -> None:
+    """Each is read, in order; several coordinators may be of several datacenters."""
+    for count in (1, 2, 59, 60):
+        assert parse_workload(("K1 read",) * count) == (parse_request("K1 read"),) * count
+    lines = ("K1@a read", "K2@b write", "K1@a delete")
+    assert parse_workload(lines) == tuple(map(parse_request, lines))
+
+
 def test_the_last_write_wins() -> None:
     """Of two cells the later stays, a tombstone like any other; a deleted value is no value."""
     assert max(written(1), tombstone(2)) == tombstone(2)
