@@ -71,6 +71,31 @@ def test_what_is_copied(orders: Path, tmp_path: Path) -> None:
     assert rf_change(cluster, "shop", ["dc1=2"]).bytes == 0
 
 
+ORDERS, COLOCATED = ITEMS.replace("2-0000", "1-0000", 1), ITEMS.replace("2-0000", "3-0000", 1)
+
+
+@pytest.mark.parametrize(
+    ("without", "gigabytes"),
+    [
+        ((), 20),  # 1.5 + 3 + 4.5 + 6, and a third of that of the co-located table
+        ((f"{ORDERS},-1,",), 17),
+        ((f"{ORDERS},-1,", f"{COLOCATED},-1,"), 16),
+        ((f"{COLOCATED},",), 15),
+        ((f"{ORDERS},", f"{COLOCATED},-1,"), 4),
+    ],
+)
+def test_a_tablet_of_which_no_size_is_known_adds_nothing(
+    without: tuple[str, ...], gigabytes: int, orders: Path, tmp_path: Path
+) -> None:
+    """Of one table or of both; what is known of others counts."""
+    sizes = tmp_path / "sizes.csv"
+    lines = (FIXTURES / "sizes.csv").read_text("utf-8").splitlines()
+    kept = (line for line in lines if not line.startswith((f"{ITEMS},", *without)))
+    sizes.write_text("".join(f"{line}\n" for line in kept), "utf-8")
+    report = rf_change(opened(orders, sizes=sizes), "shop", ["dc1=4"])
+    assert report.bytes == gigabytes << 30
+
+
 def test_a_rack_that_is_dropped_loses_its_replica(orders: Path, tmp_path: Path) -> None:
     """The schema tells that racks are meant by name; every other rack keeps its own."""
     cluster = opened(orders, schema=racked(tmp_path, orders))

@@ -79,6 +79,40 @@ def _place(kind: TransitionKind, replica: TabletReplica) -> str:
     return str(replica) if within else replica.host
 
 
+PLAN, ONWARD = "plan migration of A to D", ("write_both_read_old", "streaming")
+REVERTED = ("roll back to cleanup_target", "commit fence_version", "commit revert_migration")
+# the way -> at each epoch on it, its version and the oldest one of which requests are admitted
+FENCED = [
+    ({}, (PLAN, *(f"commit {name}" for name, _, _ in WAY[2:])),
+     "10-10 11-10 12-11 13-12 14-12 15-14 16-15 17-15 18-17"),
+    ({}, (PLAN, *(f"commit {name}" for name in ONWARD), *REVERTED, "commit no transition"),
+     "10-10 11-10 12-11 13-12 14-12 14-14 15-14 16-15"),
+    ({**SERVER, "excluded": "D"}, (PLAN, *(f"commit {name}" for name in ONWARD), "exclude D",
+     *REVERTED, "commit no transition"),
+     "10-10 11-10 12-11 13-12 13-12 14-12 14-14 15-14 16-15"),
+    ({**SERVER, "excluded": "D"}, (PLAN, "exclude D", *REVERTED, "commit no transition"),
+     "10-10 11-10 11-10 12-10 12-12 13-12 14-13"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "way", "fences"), FENCED)
+def test_the_fence_follows_the_barriers(
+    given: dict[str, object], way: tuple[str, ...], fences: str
+) -> None:
+    """It is the version of the last stage whose barrier was met. Streaming and the cleanups of old
+    replicas have none, a way back meets none, and to exclude a node raises no version.
+    """
+    history = built(given).history
+    epoch, passed, said = history.epochs[0], list[int](), list[str]()
+    for verb in (*way, ""):
+        passed.append(epoch.epoch)
+        assert epoch.view.fence is not None
+        said.append(f"{epoch.epoch}-{passed[-1 - epoch.view.fence]}")
+        if verb:
+            [epoch] = [history.epochs[edge.to] for edge in epoch.edges if edge.verb == verb]
+    assert " ".join(said) == fences
+
+
 def test_what_each_edge_waits_for() -> None:
     """A barrier with its drain, an empty replica, a lost replica; nothing else."""
     history = built({}).history
