@@ -13,11 +13,19 @@ from kit.engine.drill import DrillMoment
 from kit.engine.scenario import file_named, open_file
 from kit.errors import BadInput, Refused
 from kit.operators.importers.metadata_log import parse_metadata
-from kit.protocols.tcm.dry_run.metadata_log import Epoch, MetadataHistory, history_of
+from kit.protocols.tcm.dry_run.metadata_log import (
+    Epoch,
+    Flight,
+    Member,
+    MetadataHistory,
+    history_of,
+)
+from kit.protocols.tcm.dry_run.time_machine import operation_of
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.tools import SERVERS
 from kit.protocols.tcm.lessons.real_log import under_way_at
 from kit.protocols.tcm.rules.metadata import Cancel
+from kit.protocols.tcm.rules.operations import Kind
 from kit.widgets.controls import SearchBoard
 from tests.commands.calling import bad, call
 from tests.saying import says
@@ -462,6 +470,44 @@ def test_what_the_rules_forbid_is_not_replayed() -> None:
     with pytest.raises(BadInput) as raised:
         what_if(history, 15, KS)
     assert says(raised.value, "operation in flight | decommission 10.0.0.2 | locked")
+
+
+@pytest.mark.parametrize(
+    ("kind", "tokens", "named"),
+    [
+        ("bootstrap", None, "tokens of x"),
+        ("bootstrap", (), "tokens of x"),
+        ("bootstrap", (7,), ""),
+        ("move", None, "tokens of x"),
+        ("move", (-7, 0), ""),
+        ("replace", None, ""),
+        ("decommission", None, ""),
+        ("removenode", None, ""),
+    ],
+)
+def test_an_operation_is_known_with_the_tokens_it_takes(
+    kind: Kind, tokens: tuple[int, ...] | None, named: str
+) -> None:
+    """Only its preparation tells those of a newcomer or a move; without them nobody can go on."""
+    flight = Flight(kind, 1, ("prepare", "start"), tokens, 2 if kind == "replace" else None)
+    members = (Member(1, "x", "REGISTERED", "dc1", "r1", ()),)
+    if named:
+        with pytest.raises(BadInput) as raised:
+            operation_of(flight, members)
+        assert says(raised.value, f"{named} | None | preparation | in the log")
+        return
+    operation = operation_of(flight, members)
+    assert (operation.kind, operation.node, operation.tokens) == (kind, "x", tokens or ())
+    assert operation.target == ("node 2" if kind == "replace" else None)
+
+
+def test_a_newcomer_whose_preparation_is_not_in_the_log() -> None:
+    """What-if names the node; the history itself may begin in the middle."""
+    texts = [entry("INITIALIZE_CMS"), entry("REGISTER 1"), entry("UNSAFE_JOIN 1 tokens=[100]")]
+    history = metadata_history_of([*texts, entry("REGISTER 2"), entry("START_JOIN 2")])
+    with pytest.raises(BadInput) as raised:
+        what_if(history, 5, KS)
+    assert says(raised.value, "tokens of 10.0.0.2 | None | preparation | in the log")
 
 
 def test_the_command(tmp_path: Path) -> None:
