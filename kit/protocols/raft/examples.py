@@ -16,7 +16,7 @@ from kit.engine.model import Refinement
 from kit.engine.registry import Fuzzing, Scenario
 from kit.protocols.raft.raft import Raft
 from kit.protocols.raft.state import Server
-from kit.protocols.raft.words import entry_text
+from kit.protocols.raft.words import entry_text, entry_texts
 
 
 def commands(server: Server) -> tuple[str, ...]:
@@ -24,7 +24,7 @@ def commands(server: Server) -> tuple[str, ...]:
     log = server.log
     behind = log.part(max(log.first_index, log.snapshot.index + 1))
     known = [entry_text(each) for each in behind if each.index <= server.commit]
-    texts = (text.partition(":")[2] for text in (*log.snapshot.state.split(), *known))
+    texts = (text.partition(":")[2] for text in (*entry_texts(log.snapshot.state), *known))
     return tuple(text for text in texts if text != "-" and "{" not in text)
 
 

@@ -142,10 +142,15 @@ class Raft(MachineModel):
     # fmt: on
 
     def set_up(self) -> None:
-        """Who is there. Raises BadInput for members or beginnings of no node, or members twice."""
+        """Who is there. Raises BadInput for members or beginnings of no node, members twice, or a
+        command that looks like an entry.
+        """
         names = tuple(NAMES[: self.nodes])
         self.first_members = members_of(self.members, names)
         for what in self.requests:
+            if len(words.entry_texts(what)) > 1:
+                allowed = "a command without a word such as 2:y, for so the entries of a log begin"
+                raise BadInput("requests", what, allowed)
             if what.startswith("members "):
                 members_of(what.partition(" at ")[0].removeprefix("members "), names, "requests")
         if len(self.begins) > self.nodes:
@@ -174,7 +179,7 @@ class Raft(MachineModel):
         """What comes of an event: what is committed is applied at once."""
         machine = state.machine
         if output.snapshot:
-            machine = tuple(output.snapshot.state.split())
+            machine = words.entry_texts(output.snapshot.state)
         machine += tuple(map(words.entry_text, output.committed))
         final = core.apply(output.server, output.server.commit, self.raft)
         every = (*output.answers, *final.answers)

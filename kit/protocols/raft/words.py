@@ -1,7 +1,7 @@
 """What people read of messages and servers. Names of messages are those of the Raft paper."""
 
 from functools import lru_cache
-from re import sub
+from re import split, sub
 from typing import Any
 
 from kit.protocols.raft import messages as m
@@ -68,6 +68,11 @@ def _field(name: str, value: Any) -> str:
 def entry_text(entry: Entry) -> str:
     """``2:x``: the term and what the entry holds; a first one of a term holds nothing."""
     return f"{entry.term}:{data_text(entry.data) or '-'}"
+
+
+def entry_texts(state: str) -> tuple[str, ...]:
+    """The entries in the state of a snapshot; members of a configuration have blanks in between."""
+    return tuple(split(r" (?=\d+:)", state)) if state else ()
 
 
 def brief_text(entry: Entry) -> str:

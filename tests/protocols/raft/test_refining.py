@@ -7,15 +7,16 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.check import check_refinement
+from kit.engine.check import check, check_refinement
 from kit.engine.registry import build, entry_of
 from kit.engine.timeline import Timeline
 from kit.engine.zoom import zoomed
-from kit.errors import KitError
+from kit.errors import BadInput, KitError
 from kit.protocols.raft.examples import commands
 from kit.protocols.raft.rules.configuration import Configuration, Member
 from kit.protocols.raft.rules.log import Entry, Log, Snapshot
 from kit.protocols.raft.state import Server, Stored
+from kit.protocols.raft.words import entry_texts
 
 QUIET: dict[str, Any] = {"terms": 1, "most_in_flight": 2}
 LED = ("1, commit 1, leads", "1", "1")
@@ -104,3 +105,30 @@ def test_what_is_no_command(state: str, commit: int, known: str) -> None:
     for index, data in enumerate(ENTRIES, 1):
         log = log.appended(Entry(1, index, data))
     assert commands(Server("A", Stored(log=log, commit=commit))) == tuple(known.split())
+
+
+@pytest.mark.parametrize(
+    ("state", "entries"),
+    [
+        ("", ()),
+        ("1:-", ("1:-",)),
+        ("1:- 2:x y 2:{A B C}", ("1:-", "2:x y", "2:{A B C}")),
+        ("1:{A B}→{A B C} 12:-", ("1:{A B}→{A B C}", "12:-")),
+    ],
+)
+def test_a_snapshot_holds_whole_entries(state: str, entries: tuple[str, ...]) -> None:
+    """Also where a configuration or a command has blanks inside."""
+    assert entry_texts(state) == entries
+
+
+def test_a_snapshot_behind_a_change_of_members_is_applied_as_the_log_was() -> None:
+    """Whoever gets it has applied what the others have: no search finds another machine."""
+    given = {"begins": ("1, commit 1, leads", "1"), "members": "A B", "terms": 1}
+    wishes = {"requests": ("members A B C", "snapshot at A"), "most_in_flight": 2}
+    assert check(build("raft", given | wishes)).violation is None
+
+
+def test_a_command_does_not_look_like_an_entry() -> None:
+    """Two could not be told from one in a snapshot."""
+    with pytest.raises(BadInput, match=r"^requests: got 'x 2:y'; allowed: a command without"):
+        build("raft", {"requests": ("x 2:y",)})
