@@ -73,10 +73,15 @@ def run_of(text: str, story: Model[Any, Any]) -> Timeline:
     if len(run.actions) > LONGEST_RUN:
         raise BadInput("run", f"{len(run.actions):,} steps", f"at most {LONGEST_RUN:,} steps")
     parameters = plainly(story.parameters) if run.parameters is None else run.parameters
+    allowed = f"a run of the model {story.name}: this link may belong to another story"
     try:
         model = build(story.name, parameters, run.off)
         steps = [action_from(model, each, "run") for each in run.actions]
     except BadInput:
-        allowed = f"a run of the model {story.name}: this link may belong to another story"
         raise BadInput("run", shown, allowed) from None
-    return Timeline.along(model, steps)
+    timeline = Timeline(model)
+    for action in steps:
+        if model.comes_to(timeline.state, action) is None:
+            raise BadInput("run", shown, allowed)
+        timeline.do(action)
+    return timeline

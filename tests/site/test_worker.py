@@ -160,6 +160,15 @@ def test_a_bad_link_is_one_line(text: str) -> None:
     assert "\n" not in str(raised.value)
 
 
+def test_a_link_of_another_story_of_the_model_says_so() -> None:
+    """Its first step is none that this story could think of, whatever the model makes of it."""
+    other = whole_story("tcm/bootstrap")
+    other.goto(len(other.path(other.tip)) - 1)
+    link = link_of(other, other.model)
+    with pytest.raises(BadInput, match="a run of the model tcm: this link may belong to another"):
+        run_of(link, whole_story("tcm/decommission").model)
+
+
 def test_a_bad_link_is_told_where_one_looks() -> None:
     """Also while the drawer is closed; the history stays."""
     page = Page()
