@@ -276,6 +276,8 @@ def test_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trace, "MOST_STEPS", 5)
     with pytest.raises(BadInput, match=like("steps | 6 | most | 5 | steps")):
         loads(text)
+    monkeypatch.setattr(trace, "MOST_STEPS", 6)
+    assert len(loads(text).steps) == 6
     monkeypatch.setattr(trace, "MOST_BYTES", 100)
     with pytest.raises(BadInput, match=like("| most | 100 | bytes")):
         loads(text)

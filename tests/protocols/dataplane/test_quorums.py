@@ -245,3 +245,12 @@ def test_not_every_model_has_a_plan() -> None:
     with pytest.raises(BadInput, match=like("replicas | 26")):
         quorums(build("tcm", many))
     assert np.array_equal(apart((), (1,))[0], 0)
+
+
+@pytest.mark.parametrize(("plan", "pairs"), [(WORKED, 1), (DATACENTERS, 3)])
+def test_the_levels_of_a_datacenter_are_asked_where_there_are_two(
+    plan: dict[str, Any], pairs: int
+) -> None:
+    """In one datacenter QUORUM and LOCAL_QUORUM are the same."""
+    rows = quorums(build("tcm", plan)).rows
+    assert len({(row.write, row.read) for row in rows}) == pairs

@@ -226,6 +226,29 @@ def test_what_is_not_there_is_refused(
         why(one.input, table, tablet, TabletReplica(*target))
 
 
+@pytest.mark.parametrize(
+    ("host", "shard", "said"),
+    [
+        ("A", 0, ""),
+        ("A", 1, ""),
+        ("A", 2, "replica shard: got 2; allowed: a shard below 2, the shards of A"),
+        ("B", 1, "replica shard: got 1; allowed: a shard below 1, the shards of B"),
+        ("A", -1, "replica shard: got -1; allowed: a shard below 2, the shards of A"),
+        ("C", 0, "replica: got 'C'; allowed: a host of the cluster"),
+    ],
+)
+def test_a_replica_is_on_a_shard_that_its_node_has(host: str, shard: int, said: str) -> None:
+    """The last one has the number of shards, less one."""
+    nodes = (BalancerNode("A", "dc1", "r1", 2), BalancerNode("B", "dc1", "r1", 1))
+    one = DrawnCluster(nodes, {"t": made("t", (TabletReplica(host, shard),))}, {"t": (1,)})
+    if not said:
+        assert one.input.rows.nodes.tolist() == [[0]]
+        return
+    with pytest.raises(BadInput) as raised:
+        _ = one.input
+    assert str(raised.value) == said
+
+
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_the_source_is_a_replica_of_the_targets_rack(edition: Edition) -> None:
     """With a replica in each rack, not the one on the fullest node of another rack would move."""

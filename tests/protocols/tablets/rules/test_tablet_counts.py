@@ -74,6 +74,15 @@ def test_each_rule_has_its_say() -> None:
     assert asks["expected_data_size_in_gb"] == 80  # each of two tables has half of the target
 
 
+def test_a_datacenter_without_replicas_asks_for_nothing() -> None:
+    """Its shards hold no tablet of the table; a rack that is named holds one of each."""
+    size, shards = TableSize("t", 8, 3, 0), ONE_DC | {"dc2": {"r1": 4}}
+    asks = rules_of(size, CountOptions(), {"dc1": 3, "dc2": 0}, shards, SERVER)
+    assert asks["min_per_shard_tablet_count"] == 10 * 24 // 3
+    asks = rules_of(size, CountOptions(), {"dc1": ("r1", "r2"), "dc2": ("r1",)}, shards, SERVER)
+    assert asks["min_per_shard_tablet_count"] == 10 * 8
+
+
 @given(
     st.dictionaries(st.sampled_from("abcd"), st.integers(1, 10**6), min_size=1),
     st.integers(1, 3),
