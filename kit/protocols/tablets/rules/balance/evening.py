@@ -277,11 +277,11 @@ def _within_nodes(
     uneven = inside & (most > 0) & (most - least >= THRESHOLD * most)
     for node in np.flatnonzero(uneven).tolist():
         while True:
-            shards = loads.by_load(node)
-            ends = (shards[-1], shards[0])
+            *others, fullest = loads.by_load(node)
+            ends = (fullest, others[0])
             if is_even(*(float(loads.held[shard] / loads.room[shard]) for shard in ends)):
                 break
-            move = _best(loads, spread, ends[:1], shards[:-1])
+            move = _best(loads, spread, (fullest,), others)
             if move is None:
                 break
             yield move
