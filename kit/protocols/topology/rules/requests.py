@@ -70,7 +70,7 @@ def refusal(
     if entry.request:
         return Refusal("there is already a request for this node")
     if asks.kind in ("join", "replace"):
-        against = _against_joining(topology, asks, alive, setting)
+        against = _against_joining(topology, asks, alive, setting), 0
     elif entry.state != "normal":
         against = "the node is not normal", 0
     elif replacing := replacers(topology, asks.node):
@@ -99,26 +99,26 @@ Against = tuple[str, int]
 
 def _against_joining(
     topology: cluster.ClusterTopology, asks: OperationRequest, alive: int, setting: cluster.Setting
-) -> Against:
+) -> str:
     state = topology.nodes[asks.node].state
     if state == "left" and setting.safeguards.refuse_left:
-        return "its host id has left the cluster", 0
+        return "its host id has left the cluster"
     if state not in (cluster.NO_ROW, "left"):
-        return "the node is already in the cluster", 0
+        return "the node is already in the cluster"
     if asks.kind == "join":
-        return "", 0
+        return ""
     joins, old = topology.nodes[asks.node], topology.nodes[asks.replaced]
     if old.state != "normal":
-        return "the node that it would replace is not normal", 0
+        return "the node that it would replace is not normal"
     if alive >> asks.replaced & 1:
-        return "the node that it would replace is up", 0
+        return "the node that it would replace is up"
     if setting.edition == "documents":
-        return "", 0
+        return ""
     if place_of(joins.rack) != place_of(old.rack):
-        return OTHER_PLACE, 0
+        return OTHER_PLACE
     if asks.zero_token != old.zero_token:
-        return ZERO_FOR_OWNER if asks.zero_token else OWNER_FOR_ZERO, 0
-    return "", 0
+        return ZERO_FOR_OWNER if asks.zero_token else OWNER_FOR_ZERO
+    return ""
 
 
 OTHER_PLACE = "it is in another datacenter or rack than the node that it would replace"
