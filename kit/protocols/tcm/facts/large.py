@@ -161,7 +161,7 @@ def _holding(rights: Tokens, tokens: Tokens) -> NDArray[np.intp]:
 def _changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> ChangedRanges:
     now, then = _placement(m, s, keyspace), _placement(m, before, keyspace)
     ours, theirs = now.reads.rights, then.reads.rights
-    same = ours is theirs or np.array_equal(ours, theirs)
+    same = np.array_equal(ours, theirs)
     # For each row the former one that held its last token, and for each former one who has its own.
     was = np.arange(len(ours)) if same else _holding(theirs, ours)
     has = was if same else _holding(ours, theirs)
