@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kit.protocols.tablets.rules.balance.reasons import (
+    Balanced,
     DrainsFirst,
     EvensOut,
     NotEmptier,
@@ -14,6 +15,7 @@ from kit.protocols.tablets.rules.balance.reasons import (
     sizes_said,
 )
 from kit.protocols.tablets.rules.resize import AboveSplit, resize_said
+from kit.protocols.topology.rules.machines import Edition
 
 GIB = 2**30
 
@@ -33,6 +35,19 @@ def test_loads_that_differ_look_different(
 ) -> None:
     """With more digits where two would not tell them apart; rounding alone is no difference."""
     assert loads_said("server", *loads) == said
+
+
+@pytest.mark.parametrize(
+    ("edition", "reason", "said"),
+    [
+        ("server", Balanced(0.5, 0.497, 0.005), "from 49.70% to 50.00%, within 0.50% of"),
+        ("server", Balanced(0.5, 0.49999, 0.005), "from 49.999% to 50.000%, within 0.50% of"),
+        ("documents", Balanced(1200.0, 1199.0, 1), "from 1,199 to 1,200, within 1 of"),
+    ],
+)
+def test_how_even_is_enough_is_a_load(edition: Edition, reason: Balanced, said: str) -> None:
+    """It is written as loads are, with the usual digits: it is not compared with them."""
+    assert said in reason_said(reason, edition)
 
 
 def test_reasons_use_it() -> None:

@@ -414,6 +414,17 @@ def test_a_player_reads_on(history: MetadataHistory) -> None:
     assert rehearse([LOG, DIRECTORY]).text().startswith("warning: kinds")
 
 
+def test_milestones_of_a_log_are_the_ends_of_operations(history: MetadataHistory) -> None:
+    """A bootstrap that finishes, and a decommission that is cancelled; the move is not over."""
+    moments = replay_log(history).timeline.moments
+    milestones = {30 + at: m.milestone for at, m in enumerate(moments) if m.milestone is not None}
+    drops = "finish: drop old write replicas, merge if possible"
+    assert milestones == {
+        36: f"bootstrap 10.0.0.5 with 2 tokens, {drops}",
+        39: "cancel: decommission 10.0.0.3 is undone",
+    }
+
+
 def test_what_if_begins_where_the_log_was(history: MetadataHistory) -> None:
     """The model stands at the same epoch; its next step is the log's next, and a cancel goes."""
     for epoch in (33, 34, 35, 38, 42):

@@ -274,7 +274,10 @@ def test_the_table_says_what_a_student_needs() -> None:
     assert bundle["text/html"].count("<tr") == 13
     failed = simulate(0, nodes=10, rf=2, off=("range-locks",))
     assert f"✗ {COLUMNS['replicas']}: (" in repr(failed)
-    assert len(failed.table(0, 1000).rows) == len(failed.turns)
+    whole = failed.table(0, len(failed.turns))
+    assert len(whole.rows) == len(failed.turns)
+    assert "Shown" not in whole.text()
+    assert f"Shown: {len(failed.turns) - 1} of" in failed.table(1, 1000).text()
     odd = Simulation(1, Size(), (), failed.turns, (), 0, 1, 5, (), "replicas", "<b>&")
     assert "<b>&" not in odd._repr_mimebundle_()["text/html"]
 
