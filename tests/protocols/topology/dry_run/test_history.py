@@ -70,6 +70,9 @@ def test_idle_time_belongs_to_no_state(last: str, state: str, begins: bool, tmp_
         (("write both read old", "snapshot tables"), "not modelled"),
         (("join group0", "write both read new"), "unknown"),
         (("join group0", "something else"), "unknown"),
+        # No operation is over in these states, so none can begin.
+        (("write both read old", "join group0"), "unknown"),
+        (("rollback to normal", "join group0"), "unknown"),
     ],
 )
 def test_each_edge_is_looked_up(states: tuple[str, str], edge: str, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from kit.protocols.topology.dry_run.journal import (
     lines_text,
     replay_journal,
     standing,
+    way_of,
 )
 from kit.views.frame import frame, frame_text
 from kit.views.panel import scene_at
@@ -139,3 +140,30 @@ def test_how_a_state_was_come_to(edge: Way, state: str, said: str) -> None:
     before: Any = SimpleNamespace(read=0)
     assert journal.describe(before, None, before) == said  # type: ignore[arg-type]  # not looked at
     assert journal.milestone(before, None, before) == (state or None)  # type: ignore[arg-type]  # as above
+
+
+@pytest.mark.parametrize(
+    ("read", "way"),
+    [
+        (1, "join_group0"),
+        (2, "join_group0 commit_cdc_generation"),
+        (3, "join_group0 commit_cdc_generation write_both_read_old"),
+        (4, "join_group0 commit_cdc_generation write_both_read_old"),
+        (5, "join_group0 commit_cdc_generation write_both_read_old write_both_read_new"),
+        (6, "join_group0"),
+    ],
+)
+def test_a_state_that_is_entered_again_is_one_step_of_the_way(read: int, way: str) -> None:
+    """A coordinator that takes over enters it anew; the next operation has a way of its own."""
+    edges: list[tuple[str, Way]] = [
+        ("join_group0", "begins"),
+        ("commit_cdc_generation", "happy"),
+        ("write_both_read_old", "happy"),
+        ("write_both_read_old", "again"),
+        ("write_both_read_new", "happy"),
+        ("join_group0", "begins"),
+    ]
+    passages = [Passage("10:00", "a", state, edge, (), None) for state, edge in edges]
+    told = way_of(Journal(passages, "server"), read)
+    assert told is not None
+    assert told[1] == tuple(way.split())
