@@ -63,6 +63,17 @@ def _holds(row: object, *nows: object) -> bool:
 
 
 @every_pair
+def test_what_is_alike_is_true_of_both_worlds(pair: Pair) -> None:
+    """Another moment of either story, in place of the one that was found, makes it false."""
+    given = aligned(pair)
+    for met in given.met:
+        if met.row.alike:
+            a, b = met.nows
+            assert not all(_holds(met.row, other, b) for other in given.ways[0]), met.row.title
+            assert not all(_holds(met.row, a, other) for other in given.ways[1]), met.row.title
+
+
+@every_pair
 def test_rows_are_in_the_order_of_both_stories(pair: Pair) -> None:
     """No row comes before the one above it in either world."""
     for above, below in pairwise(aligned(pair).met):
@@ -126,6 +137,23 @@ def test_a_barrier_opens_once_with_the_last_answer(story: str, last: str) -> Non
     assert is_open == [verb for name in last for verb in (f"answer {name}", "decide")]
     opens = [now.verb for now in told if coordinator.opens(now)]
     assert opens == [f"answer {name}" for name in last]
+
+
+@pytest.mark.parametrize(
+    ("story", "each", "last"),
+    [
+        ("tcm/a-fifth-node-joins", "EB EB", "C"),
+        ("tcm/one-of-four-leaves", "CBD CBD CBD", "A"),
+        ("tcm/a-replica-dies-meanwhile", "ABD ABD", "E"),
+    ],
+)
+def test_a_barrier_of_epochs_waits_until_the_last_answer(story: str, each: str, last: str) -> None:
+    """Who applies an epoch that no barrier asks for, as that of a newcomer's plan, answers none."""
+    told = [*moments(open_file(file_named(story)))]
+    waits = [now.verb for now in told if epochs.waits(now)]
+    opens = [now.verb for now in told if epochs.opens(now)]
+    assert waits == [f"apply {name}" for name in each.replace(" ", "")]
+    assert opens == [f"apply {last}"] * len(each.split())
 
 
 def _subsets(names: list[str]) -> list[tuple[str, ...]]:
