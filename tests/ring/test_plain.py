@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kit.errors import KitError
@@ -165,6 +165,12 @@ OF_ONE: dict[str, Act] = {
     "wraps": lambda np, a: a.astype(np.uint64) - (a + 5).astype(np.uint64),
     "reaches": lambda np, a: np.maximum.accumulate(a) if len(a) else a,
     "order": lambda np, a: np.lexsort((a, a % 2)),
+    "beside a number": lambda np, a: [
+        (both, both.nbytes // max(len(a), 1))
+        for kind in (np.int8, np.int32, np.int64, np.uint64)
+        for column in (a.astype(kind),)
+        for both in (column - 1, 1 - column, column + True, True + column, column & 6, 6 | column)
+    ],
     "from the left": lambda np, a: (
         *(10 - a, 3 * a, 2 + a, 7 // (a * a + 1), 7 % (a * a + 1), 4 / (a * a + 1)),
         *(6 & a, 1 | a, 3 ^ a, 1 << (a * a % 5), 99 >> (a * a % 5)),
@@ -218,6 +224,7 @@ def _same(act: Act, given: list[Any]) -> None:
 
 
 @examples(200)
+@example([0, 3, 9], "beside a number")
 @given(NUMBERS, st.sampled_from([*OF_ONE]))
 def test_what_is_done_to_a_column_is_what_numpy_does(given: list[int], name: str) -> None:
     """Each function that the kit uses gives what numpy's gives."""
