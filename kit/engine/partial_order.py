@@ -190,14 +190,16 @@ class OrderCheck:
     def _waits(self, node: Any) -> list[tuple[Any, Any]]:
         return [each for each in self.fine.successors(node) if type(each[0]) in self.waiting]
 
-    def _all_ways(self, node: Any) -> Iterator[tuple[frozenset[Any], Any]]:
-        """Every node that steps that wait lead to, and which steps those are."""
+    def _all_ways(
+        self, node: Any, steps: Collection[Any] | None = None
+    ) -> Iterator[tuple[frozenset[Any], Any]]:
+        """Every node that steps that wait lead to, or some of them, and which steps those are."""
         ways = {node: frozenset[Any]()}
         pending = [node]
         for at in pending:  # grows while it is walked along
             yield ways[at], at
             for action, after in self._waits(at):
-                if after not in ways:
+                if after not in ways and (steps is None or action in steps):
                     ways[after] = ways[at] | {action}
                     pending.append(after)
 
@@ -230,15 +232,7 @@ class OrderCheck:
 
     def _leads_to(self, end: Any, wanted: Any, lead: frozenset[Any]) -> bool:
         """Whether steps that wait lead there: those that were taken before."""
-        seen, pending = {end}, [end]
-        for at in pending:  # grows while it is walked along
-            if at == wanted:
-                return True
-            for action, after in self._waits(at) if lead else ():
-                if action in lead and after not in seen:
-                    seen.add(after)
-                    pending.append(after)
-        return False
+        return any(at == wanted for _, at in self._all_ways(end, lead))
 
     def _broken(self, before: Any, action: Any, after: Any) -> frozenset[str]:
         """What a step of the model breaks, from a state to that of a node."""
