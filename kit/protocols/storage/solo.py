@@ -184,7 +184,7 @@ class Replica(Declared[ReplicaState]):
     about = "The real replica and its messages; the other options are those of the dataplane model."
     State = ReplicaState
     replica: str = ""
-    messages: int = 3
+    messages: int
     switches: ExchangeSwitches = ExchangeSwitches()
 
     def placement_history(self) -> RangeHistory:
