@@ -67,11 +67,12 @@ def _in_hand(s: TabletsState) -> str:
 def _host(m: Tablets, node: NodeFacts, role: str, hand: str) -> GridHost:
     row = node.row
     state = "" if row.state == "normal" else row.state
-    asks = row.request if row.request in ("leave", "remove", "replace") else ""
     excluded = "excluded" if node.is_ignored else ""
     zero = "" if state or row.tokens else "no tokens"
     left = state if state == "left" else ""  # it is down as well, for good
-    note = excluded or left or node.health or NOTES.get(state, state) or NOTES[asks] or zero
+    note = (
+        excluded or left or node.health or NOTES.get(state, state) or NOTES.get(row.request) or zero
+    )
     leads = node.is_coordinator
     tag = f"v{node.view.version}" if node.view else ""
     shards, rack = m.shards_of(node.name), m.rack(node.name)

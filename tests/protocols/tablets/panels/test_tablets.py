@@ -75,6 +75,23 @@ def test_the_stage_says_whom_requests_use(edition: Any) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("operation", "notes"),
+    [("leave C", ["", "", "leaves", ""]), ("rebuild C", [""] * 4), ("rebuild B", [""] * 4)],
+)
+def test_a_node_that_asks_to_leave_is_noted_before_anything_is_decided(
+    operation: str, notes: list[str]
+) -> None:
+    """One that asks for something else stays, so that nothing is to be said of it."""
+    timeline = starting(operations=(operation,))
+    for told in ([""] * 4, notes):
+        hosts = facts.grid(timeline.model, timeline.state).hosts
+        assert [each.note for each in hosts] == told
+        option = timeline.model.find(timeline.state, operation)
+        if option is not None:
+            timeline.do(option[0])
+
+
 def test_a_failure_leads_aside_in_the_diagram() -> None:
     """A stream that fails, its target being dead, takes the tablet back: the way has that edge."""
     timeline = until(starting(edition="documents", crashes=1, moves=1), stage("streaming"))
