@@ -251,3 +251,25 @@ def test_a_held_message_is_told_among_what_a_state_holds() -> None:
     held = model.readable(model.act(state, hold))["held"]
     assert held != "nothing"
     assert model.verb(hold).removeprefix("hold ") in held
+
+
+@pytest.mark.parametrize(
+    ("options", "free"),
+    [
+        ({}, True),
+        ({"drops": 1}, True),
+        ({"duplicates": 1}, True),
+        ({"drops": None, "duplicates": None}, True),
+        ({"tidy": True}, True),
+        ({"fifo": True}, False),
+        ({"most_in_flight": 1}, False),
+        ({"fifo": True, "most_in_flight": 1}, False),
+        ({"holds": 1}, False),
+        ({"holds": None}, False),
+        ({"partitions": 1}, False),
+        ({"partitions": None}, False),
+    ],
+)
+def test_where_every_message_may_be_received_at_once(options: dict[str, Any], free: bool) -> None:
+    """Nothing waits for its turn, for room on the way, for its release or for a link."""
+    assert Carrier(NODES, NetworkOptions(**options)).free is free
