@@ -193,6 +193,19 @@ def test_a_node_that_is_upgraded_later_learns_the_members() -> None:
     assert timeline.state.nodes[2].epoch == 2
 
 
+def test_only_who_runs_by_the_log_says_who_its_members_are() -> None:
+    """B has asked A, and has no log yet: while A is down C gets no answer, from B either."""
+    timeline = played("crashes=1", "upgrade A", "freeze A B", "freeze A C", "initialize A",
+                      "begin-log A", "upgrade B", "upgrade C", "ask-members B")  # fmt: skip
+    ask = "ask-members C"
+    for line, answered in (("crash A", False), ("restart A", True)):
+        go(timeline, line)
+        model, state = timeline.model, timeline.state
+        assert model.named(state.nodes[1].knows) == ("A",)
+        assert model.named(model.members_heard(state, 2)) == ("A",) * answered
+        assert (ask in map(model.verb, model.actions(state))) is answered
+
+
 @pytest.mark.spec("B-071")
 def test_the_operator_looks_at_gossip_and_injects_it() -> None:
     """The inspector shows who differs; an injected message gives an old node the change, and does

@@ -15,6 +15,7 @@ from kit.lessons.stills import scene_of
 from kit.protocols.raft import facts
 from kit.protocols.raft.panels.groups import majorities
 from kit.protocols.raft.panels.raft import _cards, _gates
+from kit.protocols.raft.rules.log import Entry, Log, Snapshot
 from kit.views.gate import gates_of
 from kit.views.registry import for_model
 
@@ -140,6 +141,40 @@ def test_a_leader_waits_for_an_entry_of_its_own_term() -> None:
                     assert server.log.term(index) == server.term
                     seen.add((index, server.term))
     assert (3, 4) in seen
+
+
+@pytest.mark.parametrize(
+    ("ends", "compacted", "terms"),
+    [
+        ((4, 4, 4), (0, 0, 0), [1, 1, 1, 1]),
+        ((4, 4, 1), (2, 0, 0), [1, 1, 1, 1]),
+        ((4, 4, 1), (2, 2, 0), [1, 1, 1, 1]),
+        ((4, 4, 1), (3, 3, 0), [1, 0, 1, 1]),
+        ((4, 4, 1), (4, 4, 0), [1, 0, 0, 1]),
+    ],
+)
+def test_an_entry_that_only_snapshots_stand_for_has_no_term(
+    ends: tuple[int, ...], compacted: tuple[int, ...], terms: list[int]
+) -> None:
+    """Behind the end of C's log and before the others' entries nobody knows the term any more; of
+    the last entry of a snapshot it is known. A snapshot stands for all of them.
+    """
+    model = build("raft")
+    start = model.start()
+    whole = tuple(Entry(1, index, "x") for index in range(1, 5))
+    nodes = []
+    for node, end, until in zip(start.nodes, ends, compacted, strict=True):
+        snapshot = Snapshot(until, min(until, 1), node.server.configuration)
+        log = Log(replace(snapshot, index=0, term=0)).merged(whole[:end]).compacted(snapshot)
+        stored = replace(node.server.stored, term=1, log=log, commit=until)
+        nodes.append(replace(node, server=replace(node.server, stored=stored)))
+    state = replace(start, nodes=tuple(nodes))
+    told = facts.entries(model, state)
+    assert [each.entry for each in told] == [f"entry:{i}:{t}" for i, t in enumerate(terms, 1)]
+    assert [each.quorums for each in told] == [
+        ("■■■ 3 of 3",) if all(end >= index for end in ends) else ("■■□ 2 of 3",)
+        for index in range(1, 5)
+    ]
 
 
 def test_the_gate_that_is_closed_is_seen_of_two_before_one_entry() -> None:
