@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from kit.protocols.storage.learning import learning_waits
 from kit.protocols.storage.ranges import COPIED, NOT_COPIED, LateCopy
-from kit.protocols.storage.rules.conditions import AllKnow
+from kit.protocols.storage.rules.conditions import AllKnow, MajorityKnows, MoreLost
 from kit.protocols.storage.rules.history import CopyTask, Edge
 from kit.protocols.storage.rules.requests import (
     DONE,
@@ -17,7 +18,7 @@ from kit.protocols.storage.rules.requests import (
     tombstone,
     written,
 )
-from kit.protocols.storage.storage import CollectTombstones, Commit, StorageState
+from kit.protocols.storage.storage import ApplyEpoch, CollectTombstones, Commit, StorageState
 from tests.outcomes import why
 from tests.protocols.storage.toys import BOTH, A, X, epoch, epochs, history, toy
 
@@ -137,3 +138,67 @@ def test_a_request_without_a_datacenter_is_at_home_in_the_first() -> None:
     moves = replace(epochs(), dcs=("dc1", "dc2"))
     model = toy(moves, ("K1 write QUORUM", "K2@dc2 read QUORUM", "K3@dc1 read QUORUM"))
     assert [model.home(number) for number in range(3)] == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("waits", "known", "learned"),
+    [
+        ((AllKnow(BOTH),), (0, 0), "A A X X"),
+        ((AllKnow(BOTH),), (1, 2), "A"),
+        ((AllKnow(BOTH),), (2, 2), ""),
+        ((AllKnow(BOTH, 1),), (0, 0), "A X"),
+        ((AllKnow(BOTH, 1),), (1, 0), "X"),
+        ((AllKnow(BOTH, 2),), (0, 0), ""),
+        ((AllKnow(A, 1), AllKnow(BOTH, 2)), (0, 0), "A"),
+        ((AllKnow(BOTH, 1), AllKnow(A)), (0, 0), "A A X"),
+        ((AllKnow(A), AllKnow(BOTH, 1)), (0, 0), "A A X"),
+        ((MajorityKnows(BOTH, 2),), (0, 1), "A A X"),
+        ((MajorityKnows(BOTH, 2, 1),), (0, 0), "A X"),
+        ((MajorityKnows(X, 1, 1),), (0, 0), "X"),
+    ],
+)
+def test_before_an_event_no_more_is_learned_than_it_asks_for(
+    waits: tuple[AllKnow | MajorityKnows, ...], known: tuple[int, int], learned: str
+) -> None:
+    """Of three epochs the newest, or one that is so much older; whatever is beyond may wait. The
+    event may then happen.
+    """
+    moves = history(
+        epoch(1, A, A, Edge("one", "", 1)),
+        epoch(2, A, A, Edge("two", "", 2)),
+        epoch(3, A, A, Edge("three", "", 3, waits)),
+        epoch(4, A, A),
+    )
+    model = toy(moves)
+    state = model.act(model.act(model.start(), Commit("one")), Commit("two"))
+    state = replace(state, known=(*known, *state.known[2:]))
+    [lead] = learning_waits(model).leads(state, Commit("three"))
+    assert lead == tuple(map(ApplyEpoch, learned.split()))
+    for each in lead:
+        assert why(model, state, Commit("three"))
+        state = model.act(state, each)
+    assert why(model, state, Commit("three")) == ""
+
+
+@pytest.mark.parametrize(
+    ("these", "those", "down", "ignored", "more", "lost"),
+    [
+        (0b011, 0b100, 0b000, 0, False, ()),
+        (0b011, 0b100, 0b001, 0, True, (0,)),
+        (0b011, 0b100, 0b100, 0, False, (2,)),
+        (0b011, 0b100, 0b101, 0, False, (0, 2)),
+        (0b011, 0b100, 0b001, 0b100, False, (0, 2)),
+        (0b011, 0b100, 0b100, 0b011, True, (0, 1, 2)),
+        (0b011, 0b110, 0b010, 0, False, (1,)),
+        (0b011, 0b110, 0b011, 0, True, (0, 1)),
+        (0b011, 0, 0b100, 0, False, ()),
+        (0b011, 0, 0, 0b110, True, (1,)),
+    ],
+)
+def test_a_way_back_counts_who_is_lost_on_either_side(
+    these: int, those: int, down: int, ignored: int, more: bool, lost: tuple[int, ...]
+) -> None:
+    """Down or excluded, each once; who is in neither group does not count."""
+    state = replace(toy(epochs()).start(), down=down)
+    condition = MoreLost(these, those, ignored)
+    assert (condition.holds(state, 0), condition.missing(state, 0)) == (more, lost)
