@@ -199,6 +199,33 @@ def test_a_rehearsal_ends_with_the_replicas_asked_for(
     assert timeline.state.control.topology.keyspaces == (("shop", (("dc1", replicas),)),)
 
 
+@pytest.mark.parametrize("words", ["dc1=4", "dc1=2"])
+def test_a_change_that_came_back_begins_again_before_loads_are_evened(
+    words: str, orders: Path
+) -> None:
+    """Of a tablet that is at rest without the change: one replica more, or one less."""
+    timeline = rehearse(orders, f"rf shop {words}", topology=FILES["topology"]).timeline
+    model = timeline.model
+    while not timeline.state.in_transition or any(map(model.free, timeline.state.tablets)):
+        assert timeline.forward() is not None
+    state = timeline.state
+    assert list(model.completing(state)) == []
+    rows = list(state.tablets)
+    for number, row in enumerate(rows):
+        back = (*rows[:number], row.but(transitions=()), *rows[number + 1 :])
+        after = state.but(tablets=back)
+        [(tablet, kind, removed, added)] = model.completing(after)
+        assert (tablet, kind) == (number, "rebuild_v2")
+        held = [str(each) for each in row.replicas]
+        if words == "dc1=4":
+            assert removed == ""
+            assert added.partition(":")[0] not in {each.host for each in row.replicas}
+        else:
+            assert added == ""
+            assert removed in held
+        assert list(model.plan(after)) == [(tablet, kind, removed, added)]
+
+
 def test_each_node_has_the_shards_of_its_own(orders: Path, tmp_path: Path) -> None:
     """A node with more shards than the others gets replicas on those that are empty."""
     topology = edited(tmp_path, "topology", 0, shard_count=8)

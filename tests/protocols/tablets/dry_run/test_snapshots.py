@@ -19,6 +19,7 @@ from kit.operators.importers.snapshots import MARK
 from kit.protocols.tablets.dry_run.explaining import of_snapshots
 from kit.protocols.tablets.dry_run.moments import opened_moments
 from kit.protocols.tablets.dry_run.opening import open_tablets
+from kit.protocols.tablets.dry_run.series import Series
 from tests.commands.calling import bad, call
 from tests.examples import examples
 
@@ -397,6 +398,36 @@ def test_moments_are_those_of_the_files() -> None:
     assert [moment.version for moment in moments] == [41, 44]
     assert [sum(moment.held.values()) for moment in moments] == [16, 16]
     assert [len(moment.up) for moment in moments] == [5, 4]
+
+
+def test_a_moment_has_whom_the_loads_say_to_be_given_up_or_not(tmp_path: Path) -> None:
+    """Of those that do not run: who runs is not asked for, nor is one known of whom they say
+    nothing.
+    """
+    untold = edited(FIRST, tmp_path / "s", LOADS, ("False;172.20.0.15", "null;172.20.0.15"))
+    for folder, known in (
+        (FIRST, {"ea504e82": False}),
+        (SECOND, {"ea504e82": True}),
+        (THIRD, {}),
+        (untold, {}),
+    ):
+        [moment] = opened_moments([folder], "server")
+        assert {host[:8]: each for host, each in moment.excluded.items()} == known
+    assert roles(untold)["ea504e82"] == "down"
+
+
+def test_a_step_says_which_version_is_read_and_how_much_changed() -> None:
+    """A dump alone has no version."""
+    whole, alone = [FIRST, SECOND], [f"{each}/{TABLETS}" for each in (FIRST, SECOND)]
+    for files, said in (
+        (whole, f"{Path(SECOND).name}/{TABLETS}, version 44: 3 changes."),
+        (alone, f"{TABLETS}: 2 changes."),
+    ):
+        series = Series(opened_moments(files, "server"))
+        before = series.start()
+        action = series.suggest(before)
+        assert action is not None
+        assert series.describe(before, action, series.act(before, action)) == said
 
 
 def test_a_tablet_that_came_back_unseen_may_leave_again(tmp_path: Path) -> None:

@@ -170,6 +170,36 @@ def test_numbers_are_copied_one_by_one_and_the_last_lets_a_split_end() -> None:
     assert lines(polled, "resize")["polled"] == "every replica has reported number 1"
 
 
+SPLITS = ("grow", "resize", *APPLY)
+MOVES = (*SPLITS, "move 0 A:0 C:0")
+
+
+@pytest.mark.parametrize(
+    ("verbs", "awaited", "shown"),
+    [
+        (("grow",), "", ""),
+        (SPLITS, "A B C", ""),
+        ((*SPLITS, "divide 0 A:0"), "B C", "A"),
+        ((*SPLITS, "divide 0 B:0"), "A B C", ""),
+        ((*SPLITS, "divide 0 B:0", "divide 1 B:0"), "A C", "B"),
+        ((*SPLITS, *(f"divide {n} {at}" for n, at in ((0, "A:0"), (0, "B:0"), (1, "B:0")))),
+         "C", "A B"),
+        (MOVES, "C", "A B"),
+        ((*MOVES, "end move 0"), "B C", ""),
+        ((*MOVES, "end move 0", "divide 0 C:0"), "B C", ""),
+        ((*MOVES, "end move 0", "divide 0 C:0", "divide 1 C:0"), "B", "C"),
+    ],
+)  # fmt: skip
+def test_a_split_waits_for_what_moves_then_for_every_replica(
+    verbs: tuple[str, ...], awaited: str, shown: str
+) -> None:
+    """While a tablet moves only for its new node; then for each that has a replica not divided."""
+    given = {"tablets": ("A B", "B C"), "size": 75, "moves": 1}
+    scene = last(given, *verbs)
+    line = facts.line(scene.model, scene.state)
+    assert (line.awaited, line.shown) == (tuple(awaited.split()), tuple(shown.split()))
+
+
 def _final(
     begun: tuple[str, ...], *within: str, edition: Edition = "server", nodes: int = 3
 ) -> tuple[str, ...]:
