@@ -41,7 +41,9 @@ def total(most: int) -> int:
     return found
 '''
 CHECKS = """\
+import importlib
 import pytest
+import toy.counting
 from toy.counting import below, total
 
 @pytest.mark.parametrize("number", [0, 2])
@@ -53,9 +55,13 @@ def test_large():
 
 def test_total():
     assert total(3) == 6
+
+def test_loaded_anew():
+    importlib.reload(toy.counting)
 """
 NEVER_ENDS = "total: number += 1 -> pass"
 KILLED = "below: return number < LIMIT -> return None"
+LOADED = "module: 3 -> 2"  # a test loads the module anew, another one notices
 SURVIVE = ["below: number < LIMIT -> number <= LIMIT", "module: 3 -> 4"]
 
 
@@ -79,9 +85,10 @@ def test_a_hole_in_the_tests_is_reported(toy: Project) -> None:
     """Mutants that no test notices are reported, one that never ends is ended, one is killed."""
     [(path, made)] = toy.made().items()
     short = {mutant.key.removeprefix(f"{path} "): mutant for mutant in made}
-    tried = [short[name] for name in (*SURVIVE, NEVER_ENDS, KILLED)]
+    tried = [short[name] for name in (*SURVIVE, NEVER_ENDS, KILLED, LOADED)]
     outcomes = run(toy, tried, {}, allowance=1.0, say=lambda line: None)
-    assert [outcomes[mutant] for mutant in tried] == ["survived", "survived", "by time", "killed"]
+    verdicts = ["survived", "survived", "by time", "killed", "killed"]
+    assert [outcomes[mutant] for mutant in tried] == verdicts
     faults = Report(outcomes, {}).faults()
     assert [fault for fault in faults if SURVIVE[0] in fault]
     assert len(faults) == 1 + len(SURVIVE)
