@@ -198,9 +198,9 @@ class Output(Struct, frozen=True):
 
     before: Server
     server: Server
-    messages: tuple[Sent, ...] = ()
-    answers: tuple[Answer, ...] = ()
-    aborted: bool = False
+    messages: tuple[Sent, ...]
+    answers: tuple[Answer, ...]
+    aborted: bool
 
     @property
     def written(self) -> Written:

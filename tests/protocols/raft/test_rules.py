@@ -392,6 +392,10 @@ def test_a_configuration_is_that_of_an_index() -> None:
         log = log.appended(Entry(1, index, data))
     assert [log.configuration_at(at) for at in (1, 2, 3)] == [begun, joined, joined]
     assert log.configuration == joined
+    later = log.appended(Entry(1, 4, begun)).compacted(Snapshot(4, 1, begun), 3)
+    assert [later.configuration_at(at) for at in (2, 3, 4)] == [joined, joined, begun]
+    bare = later.compacted(Snapshot(4, 1, begun))
+    assert (list(bare), bare.configuration_at(4), bare.configuration) == ([], begun, begun)
 
 
 @pytest.mark.parametrize(

@@ -95,8 +95,9 @@ class Log(Struct, frozen=True, cache_hash=True):
     def configuration_at(self, index: int) -> Configuration:
         """The newest one up to an index."""
         covered = self.snapshot.index if self.snapshot.index <= index else 0
-        at = next((held for held in reversed(self.configured) if covered < held <= index), 0)
-        held = entry.data if at and (entry := self.entry(at)) else None
+        newer = (self.entry(at) for at in reversed(self.configured) if covered < at <= index)
+        entry = next(newer, None)
+        held = entry.data if entry else None
         return held if isinstance(held, Configuration) else self.snapshot.configuration
 
     @property

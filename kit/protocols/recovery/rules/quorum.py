@@ -105,17 +105,16 @@ def orders_of_deaths(
     everybody, there = (1 << len(places)) - 1, tuple(places)
 
     @cache
-    def voters_after(gone: int) -> tuple[frozenset[int], bool]:
+    def voters_after(gone: int) -> tuple[set[int], bool]:
         """Who may vote after orders in which the quorum lasted; whether it did in all."""
         if not gone:
-            return frozenset((limited(places, everybody, 0, rules),)), True
+            return {limited(places, everybody, 0, rules)}, True
         up = everybody & ~gone
         before = [voters_after(gone & ~(1 << node)) for node in nodes_in(gone)]
-        voting = frozenset[int]().union(*(voters for voters, _ in before))
+        voting = set[int]().union(*(voters for voters, _ in before))
         holding = [voters for voters in voting if Quorum(voters, voters & up).holds]
         every = all(lasted for _, lasted in before) and len(holding) == len(voting)
-        again = (chosen_again(there, everybody, voters, (up,), rules) for voters in holding)
-        return frozenset(again), every
+        return {chosen_again(there, everybody, each, (up,), rules) for each in holding}, every
 
     def answered(dead: int) -> tuple[bool, bool]:
         voters, every = voters_after(dead)
