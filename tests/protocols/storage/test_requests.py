@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from kit.errors import BadInput
 from kit.protocols.storage.rules.requests import (
@@ -14,6 +15,7 @@ from kit.protocols.storage.rules.requests import (
     value,
     written,
 )
+from tests.protocols.storage.toys import epochs, toy
 from tests.saying import says
 
 
@@ -42,6 +44,27 @@ def test_other_lines_are_refused(lines: tuple[str, ...], said: str) -> None:
     """One clear error names the field, the value and what is allowed."""
     with pytest.raises(BadInput) as error:
         parse_workload(lines)
+    assert says(error.value, said)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("K1@dc1 read", ""),
+        ("K1@dc2 read", ""),
+        ("K1@dc3 read", "requests | 'dc3' | a datacenter of the range: dc1, dc2"),
+        ("A read", "requests | 'A' | not one of the replicas A, X"),
+        ("X@dc1 read", "requests | 'X' | not one of the replicas A, X"),
+    ],
+)
+def test_a_coordinator_is_of_a_datacenter_of_the_range(line: str, said: str) -> None:
+    """And no replica; the datacenters are named in order, whatever order the replicas have."""
+    moves = replace(epochs(), dcs=("dc2", "dc1"))
+    if not said:
+        assert toy(moves, (line,)).workload == (parse_request(line),)
+        return
+    with pytest.raises(BadInput) as error:
+        toy(moves, (line,))
     assert says(error.value, said)
 
 

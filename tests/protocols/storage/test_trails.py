@@ -14,11 +14,11 @@ from kit.protocols.storage.rules.conditions import (
     SessionClosed,
 )
 from kit.protocols.storage.rules.exchange import admits
-from kit.protocols.storage.rules.history import trails
+from kit.protocols.storage.rules.history import Edge, trails
 from kit.protocols.storage.rules.requests import DONE, OPEN, Request
 from kit.protocols.storage.rules.view import View
 from kit.protocols.storage.storage import ApplyEpoch, Commit, StorageState
-from tests.protocols.storage.toys import BOTH, A, X, epochs, toy, versions
+from tests.protocols.storage.toys import BOTH, A, X, epoch, epochs, history, toy, versions
 
 
 def test_a_tree_has_a_trail_for_each_node() -> None:
@@ -27,6 +27,33 @@ def test_a_tree_has_a_trail_for_each_node() -> None:
     assert [way.nodes for way in ways] == [(0,), (0, 1), (0, 1, 2), (0, 1, 2, 3)]
     assert [view.last_modified for view in ways[-1].views] == [0, 1, 2, 3]
     assert {way.numbers[0] for way in ways} == {1}
+
+
+@pytest.mark.parametrize(
+    ("rows", "modified"),
+    [
+        # of each epoch who reads, and who writes
+        ("A/A", [0]),
+        ("A/A A/A", [0, 0]),
+        ("A/A A/AX A/AX X/AX X/AX X/X", [0, 1, 1, 3, 3, 5]),
+        ("A/A X/A X/A X/X X/X", [0, 1, 1, 3, 3]),
+        ("A/AX A/A A/A A/AX", [0, 1, 1, 3]),
+        ("X/AX A/AX X/AX", [0, 1, 2]),
+        ("AX/A AX/X AX/A", [0, 1, 2]),
+    ],
+)
+def test_a_row_is_modified_when_who_reads_or_writes_changes(rows: str, modified: list[int]) -> None:
+    """An epoch that changes neither keeps the index of the one that last did."""
+    of = {"A": A, "X": X, "AX": BOTH}
+    groups = [[of[each] for each in row.split("/")] for row in rows.split()]
+    many = len(groups)
+    moves = history(
+        *(
+            epoch(at + 1, *pair, *([Edge("next", "", at + 1)] if at + 1 < many else []))
+            for at, pair in enumerate(groups)
+        )
+    )
+    assert [view.last_modified for view in trails(moves)[-1].views] == modified
 
 
 def test_a_history_that_leads_back_needs_a_bounded_lag() -> None:

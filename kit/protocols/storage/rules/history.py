@@ -210,11 +210,10 @@ def _numbers(history: RangeHistory, way: tuple[int, ...]) -> tuple[int, ...]:
 
 def _views(views: list[View]) -> tuple[View, ...]:
     """The views along a way; each knows when its row was last modified."""
-    last = 0
-    along = []
+    along, row = [], None
     for index, view in enumerate(views):
-        if index and (view.reads, view.writes) != (views[index - 1].reads, views[index - 1].writes):
-            last = index
+        if (now := (view.reads, view.writes)) != row:
+            last, row = index, now
         along.append(replace(view, last_modified=last))
     return tuple(along)
 
