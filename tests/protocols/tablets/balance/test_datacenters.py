@@ -97,6 +97,34 @@ def test_a_dead_node_is_no_busy_source(edition: Edition) -> None:
     assert max(loads.reads) <= given.streams_read
 
 
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize(
+    ("to_b", "from_a", "target"),
+    [
+        ("", 0, "B0"),  # B1 has a tablet already
+        ("B0", 0, "B0"),
+        ("B0 B0", 0, "B1"),
+        ("B0 B0 B1", 0, "B1"),
+        ("B0 B0 B1 B1", 0, "C1"),  # C0 has nine
+        ("", 1, "B0"),
+        ("", 2, ""),  # no shard reads from A once more, wherever the tablet would go
+    ],
+)
+def test_a_drain_passes_over_shards_that_are_written_to(
+    to_b: str, from_a: int, target: str, edition: Edition
+) -> None:
+    """Two streams at most come to a shard and two leave it: the next shard, or node, takes it."""
+    nodes = (node("A", shards=1, role="leaving"), node("B"), node("C"), node("D", role="excluded"))
+    ways = [("D", to) for to in to_b.split()] + [("A", "D")] * from_a
+    still = table("t", places("A"), *[places("B1")] * 3, *[places("C")] * 9)
+    streaming = [begun("migration", old, new) for old, new in ways]
+    one = replace(still, tablets=(*still.tablets, *streaming))
+    sizes = (GIB,) * len(still.tablets) + (0,) * len(streaming)
+    step = plan(DrawnCluster(nodes, {"t": one}, {"t": sizes}).input, edition)
+    moves = [move for move in step.moves if move.tablets == (0,)]
+    assert [f"{move.target.host}{move.target.shard}" for move in moves] == target.split()
+
+
 def two_datacenters(role: NodeRole) -> DrawnCluster:
     """In dc1 A is drained, in dc2 all tablets are on one of two nodes."""
     nodes = (

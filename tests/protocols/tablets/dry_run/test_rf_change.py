@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kit.errors import BadInput
 from kit.protocols.tablets.dry_run.opening import open_tablets
 from kit.protocols.tablets.dry_run.player import rehearse
 from kit.protocols.tablets.dry_run.what_if import balance, drain, rf_change
 from kit.protocols.tablets.rules.balance.reasons import RackNamed
+from kit.protocols.topology.control import with_topology
 from tests.commands.calling import call
 from tests.protocols.tablets.dry_run.test_command import FIXTURES, TOPOLOGY
 from tests.protocols.tablets.dry_run.test_opening import FILES, described, edited
@@ -224,6 +226,40 @@ def test_a_change_that_came_back_begins_again_before_loads_are_evened(
             assert added == ""
             assert removed in held
         assert list(model.plan(after)) == [(tablet, kind, removed, added)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "wanted", "said"),
+    [
+        ("balance", None, "moved"),
+        ("balance", 3, "moved"),  # as many as there are
+        ("balance", 4, "added"),
+        ("balance", 2, "removed"),
+        ("", 4, "added"),
+        ("", None, ""),
+        ("decommission 00000004", 4, "moved"),  # off that node
+    ],
+)
+def test_what_an_rf_change_lacks_comes_before_loads_are_evened_out(
+    lines: str, wanted: int | None, said: str, orders: Path
+) -> None:
+    """The keyspace's tablets get or lose a replica each; only a drain goes before that."""
+    timeline = rehearse(orders, lines, topology=FILES["topology"]).timeline
+    model, drains = timeline.model, lines.startswith("decommission")
+    while drains and not any(model.drain_moves(timeline.state)):
+        timeline.forward()
+    s = timeline.state
+    if wanted is not None:
+        changed = replace(s.control.topology, keyspaces=(("shop", (("dc1", wanted),)),))
+        s = s.but(control=with_topology(s.control, changed))
+    begins = tuple(model.plan(s))
+    words = {(True, True): "moved", (False, True): "added", (True, False): "removed"}
+    assert {words[bool(old), bool(new)] for _, _, old, new in begins} == {*said.split()}
+    if said in ("added", "removed"):
+        free = [at for at in model.tablets_of("shop") if not s.tablets[at].transitions]
+        assert [at for at, *_ in begins] == free
+    if drains:
+        assert {old[:8] for _, _, old, _ in begins} == {"00000004"}
 
 
 def test_each_node_has_the_shards_of_its_own(orders: Path, tmp_path: Path) -> None:

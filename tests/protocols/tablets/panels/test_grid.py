@@ -268,6 +268,17 @@ def test_areas_stand_to_each_other_as_storage_does() -> None:
     assert large == small
 
 
+def test_a_shard_holds_the_bytes_that_are_known() -> None:
+    """Added up; a replica of unknown size adds nothing."""
+    rows = tuple(Tablet(last, (A0, B0)) for last in last_tokens(2))
+    sizes = {("ks.t", 0, A0): 5, ("ks.t", 1, A0): 7, ("ks.t", 1, B0): 3}
+    hosts = tuple(GridHost(name) for name in "ABC")
+    for known, held in ((sizes, [12, 3, 0]), ({}, [0, 0, 0]), (None, [0, 0, 0])):
+        grid = grid_of_maps([TabletMap("ks.t", rows)], hosts, known)
+        assert [grid.bytes(place) for place in grid.places] == held
+        assert [grid.count(place) for place in grid.places] == [2, 2, 0]
+
+
 def test_tables_are_told_apart_and_a_nasty_name_is_text() -> None:
     """Of two tables each has its letter; a name like a tag is escaped."""
     nasty = "<img src=x onerror=alert(1)>"
