@@ -584,6 +584,29 @@ def test_a_dumped_log_names_nodes_as_the_published_one(
     assert {each.epoch: each.node for each in log.rows if each.node} == nodes
 
 
+@pytest.mark.parametrize("off", [(), ("S-80",)], ids=["ordered", "gossip"])
+@pytest.mark.parametrize(
+    ("verbs", "running"),
+    [
+        ((), "A B"),
+        (("ask-seed X A",), "A B X"),
+        (("stop B",), "A"),
+        (("ask-seed X A", "stop B"), "A X"),
+        (("ask-seed X A", "bootstrap X", "stop X"), "A B"),
+    ],
+)
+def test_the_server_of_a_joiner_runs_once_it_has_asked(
+    verbs: tuple[str, ...], running: str, off: tuple[str, ...]
+) -> None:
+    """Before, nobody connects to it; nor to one that is down."""
+    given = {"nodes": 2, "race": "none", "joins": 1, "restarts": 1}
+    timeline = after("schema", given, *verbs, off=off)
+    now = DrillMoment(timeline.model, tuple(timeline.moments), "A")
+    names = timeline.model.names
+    up = [name for at, name in enumerate(names) if servers(timeline).is_up(now, at)]
+    assert up == running.split()
+
+
 MODELS_OF_SCYLLA = {"raft_upgrade", "topology_upgrade", "topology", "recovery", "recovery_mode"}
 LOOKS = (
     "journalctl -u scylla-server",

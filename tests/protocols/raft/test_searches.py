@@ -138,7 +138,9 @@ def test_with_a_safeguard_its_smallest_configuration_is_sound(guard: Any) -> Non
 
 
 def test_the_state_that_stands_for_others_has_as_many_down() -> None:
-    """It stands for itself, too, and has each server's term under one of the names."""
+    """It stands for itself, too, and has each server's term under one of the names, the oldest one
+    under the first.
+    """
     model = build("raft", {"requests": (), "terms": 2, "crashes": 2})
     assert model.symmetry is not None
     chance, state, down = Random(1), model.start(), 0
@@ -152,6 +154,7 @@ def test_the_state_that_stands_for_others_has_as_many_down() -> None:
             for s in (state, joined)
         )
         assert was == now
+        assert joined.nodes[0].server.term == was[0][0]
         down += bool(joined.down)
     assert down > 10
 

@@ -49,6 +49,35 @@ def test_who_does_not_vote_may_die(dead: str) -> None:
         build("recovery", {**SEVEN, "edition": "documents"})
 
 
+@pytest.mark.parametrize(
+    ("racks", "dead", "votes"),
+    [
+        ("a b c a", "B", "A C"),
+        ("a b c a", "B C", ""),  # of a rack one: A or D, and neither is a majority
+        ("a b c a", "A D", "B C"),
+        ("a a b b", "A B", "C D"),
+        ("a b b b", "A", "two of B C D"),
+    ],
+)
+def test_votes_do_not_move_while_nodes_die_at_once(racks: str, dead: str, votes: str) -> None:
+    """Of four nodes three vote, of each rack one first: so many of them have to live."""
+    given = {
+        "edition": "server",
+        "commit_indexes": (1,) * 4,
+        "racks": tuple(f"dc1/{rack}" for rack in racks.split()),
+        "dead": dead,
+        "majority_lives": True,
+    }
+    if not votes:
+        with pytest.raises(BadInput, match="few enough that a majority of the voters is alive"):
+            build("recovery", given)
+        return
+    model = build("recovery", given)
+    [voters] = model.first_voters
+    assert voters.bit_count() == 3
+    assert (voters & ~model.mask(dead.split())).bit_count() == 2
+
+
 def test_a_voter_that_is_back_brings_the_old_group_back() -> None:
     """Three of five hear each other and choose again; behind a firewall it is alone."""
     given = {**SEVEN, "changes": 1, "returns": 1}
