@@ -244,6 +244,8 @@ def test_the_wall_has_keys_comes_back_and_keeps_its_head(
         wall.keyboard.press("Enter")
         expect(phone.locator("#nodes")).to_be_visible()
         expect(wall.locator("#head ul")).to_be_focused()
+        wall.keyboard.press("ArrowLeft")  # which nothing there takes
+        expect(wall.locator(".kp-where")).to_have_text("1 / 2", timeout=SLOW)
         phone.goto(f"{address}projector#guessed")
         expect(phone.locator("#wrong")).to_contain_text("does not have the key")
     finally:
