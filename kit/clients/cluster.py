@@ -8,7 +8,7 @@ answered, except where somebody holds a node.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -135,19 +135,27 @@ class ServedCluster:
         Raises BadInput for a name of no node.
         """
         with self.lock:
+            self._check(nodes)
             for name in nodes:
-                if name not in self.names:
-                    raise BadInput("node", name, one_of(name, list(self.names)))
                 rows = row_servers(self.tools)
                 at = self.names.index(name)
                 self.held[name] = rows.epoch(self.now(at), at) if rows else 0
 
     def release(self, *nodes: str) -> None:
-        """These nodes are held no longer; without names, none is."""
+        """These nodes are held no longer; without names, none is.
+
+        Raises BadInput for a name of no node.
+        """
         with self.lock:
+            self._check(nodes)
             for name in nodes or tuple(self.held):
                 self.held.pop(name, None)
             self.look()
+
+    def _check(self, nodes: Iterable[str]) -> None:
+        for name in nodes:
+            if name not in self.names:
+                raise BadInput("node", name, one_of(name, list(self.names)))
 
     def copy(self) -> ServedCluster:
         """The same moment beside it, where nothing that is asked changes anything here."""

@@ -210,7 +210,10 @@ class Served:
         self.cluster.hold(*nodes)
 
     def release(self, *nodes: str) -> None:
-        """Hold these nodes no longer; without names, none."""
+        """Hold these nodes no longer; without names, none.
+
+        Raises BadInput for a name of no node.
+        """
         self.cluster.release(*nodes)
 
     def wait(self, seconds: float = 60) -> None:

@@ -22,6 +22,7 @@ from cassandra.query import BatchStatement, BatchType, SimpleStatement
 
 from kit import Player, build, serve
 from kit.clients.server import Served
+from kit.commands.serving import entered
 from kit.engine.drill import DrillMoment
 from kit.engine.family import server_places
 from kit.engine.timeline import played_out
@@ -133,6 +134,15 @@ def test_prepared_statements_and_batches(served: Served) -> None:
         assert one.session.execute(select, (150,)).one().value == "two"
         served.prepared.clear()
         assert one.session.execute(select, (150,)).one().value == "two"
+
+
+@pytest.mark.parametrize("word", ["hold", "release"])
+def test_a_name_of_no_node_is_not_held_or_released(served: Served, word: str) -> None:
+    """It is refused with the names that there are, and nothing else of the line is done."""
+    served.hold("A")
+    assert re.search(r"got 'Z'.*\bA\b.*\bB\b", entered(served, f"{word} A B Z"))
+    assert [*served.cluster.held] == ["A"]
+    assert entered(served, "release A") == "held: none"
 
 
 def test_too_few_live_replicas_are_unavailable() -> None:
