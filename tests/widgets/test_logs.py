@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from playwright.sync_api import expect
 
 from kit.widgets import Player
 from tests.views.logged import run
@@ -33,7 +34,10 @@ def test_filters_pick_lines_by_node_component_and_words(table: Desk) -> None:
     page.select_option("[data-choose=log-node]", "")
     page.fill(f"{ROOT} input[type=search]", "VOTE")
     assert page.evaluate(SEEN) == ["|RM0||network|", "|RM1||network|"]
+    page.fill(f"{ROOT} input[type=search]", "nobody wrote this")
+    expect(page.locator(".kp-live")).to_have_text("0 found")
     page.fill(f"{ROOT} input[type=search]", "")
+    expect(page.locator(".kp-live")).to_have_text("3 found")
     page.select_option("[data-choose=log-component]", "")
     assert len(page.evaluate(SEEN)) == 6
     assert page.get_attribute("[data-find]", "data-my-count") is None

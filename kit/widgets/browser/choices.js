@@ -144,7 +144,8 @@ function partsOf(thing) {
 }
 
 // Items that hold what is typed and what the drop-downs beside it say, in their words or tags.
-function search(box) {
+// Returns how many there are, in words.
+export function search(box) {
   const sift = box.closest("[data-sift]");
   const list = sift.querySelector("[data-find]");
   const words = all(sift, "input,select")
@@ -157,6 +158,6 @@ function search(box) {
     const text = [item.textContent, item.dataset.tags].join().toLowerCase();
     found += item.toggleAttribute("data-my-hit", any && words.every((word) => text.includes(word)));
   }
-  if (any) list.dataset.myCount = say("{n} found", { n: found });
-  else delete list.dataset.myCount;
+  if (any) return (list.dataset.myCount = say("{n} found", { n: found }));
+  delete list.dataset.myCount;
 }

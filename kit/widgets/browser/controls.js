@@ -1,6 +1,6 @@
 // What mouse, keys and fields do, each by its name in the page (data-do) or on the keyboard.
 
-import { partAt, thingAt } from "./choices.js";
+import { partAt, search, thingAt } from "./choices.js";
 import { all } from "./picture.js";
 import { STEP } from "./spots.js";
 import { say } from "./words.js";
@@ -138,7 +138,7 @@ function use(player, button) {
 }
 
 function input(player, target) {
-  if (target.matches("[data-filter]")) player.choices.restore();
+  if (target.matches("[data-filter]")) player.voice.speak(search(target));
   if (target !== player.range) return;
   player.pause();
   cancelAnimationFrame(player.drag);
