@@ -65,7 +65,8 @@ def nodes_of(room: Room) -> Frag:
     free = [node for node in room.nodes if node not in taken]
     buttons = [h("li", h("button", node, type="button", data_node=node)) for node in free]
     words = say("Which node will you be?") if free else say("Every node is taken.")
-    return h("div", h("h2", words), h("ul", buttons))
+    lost = say("Were you a node before? Ask your lecturer to free it: one press on the projector.")
+    return h("div", h("h2", words), h("ul", buttons), h("p", lost) if taken else None)
 
 
 def _page(title: str, body: str, script: str) -> str:

@@ -24,6 +24,7 @@ from kit.playing.opening import Source, is_known, open_named
 from kit.playing.session import Line, Session
 from kit.views.actions import mark
 from kit.views.fragment import Frag, h
+from kit.views.registry import for_model
 from kit.views.runs import Row, node_rows
 
 LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ"
@@ -205,8 +206,16 @@ class Room:
             _section(say("What you can do"), own, idle),
             h("h3", say("What you know")),
             h("dl", rows),
+            h("p", h("small", self.marks())) if self.marks() else None,
             _section(say("What you did and received, newest first"), lines[::-1], say("Nothing.")),
         )
+
+    def marks(self) -> str:
+        """What the marks mean in what a node knows; empty where there are none."""
+        scene = self.player.rendered.scene(self.player.timeline.at)
+        views = for_model(scene.model)
+        own = [panel for panel in views.panels if panel.own or panel.name == views.table]
+        return " · ".join(panel.legend(scene) for panel in own if panel.legend)
 
     def _button(self, action: Any) -> Frag:
         """A button in words; beside it the verb by which the projector knows what a node does."""

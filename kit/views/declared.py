@@ -358,8 +358,10 @@ def panel_of(
     optional: bool = False,
     shown: Callable[[Scene], bool] | None = None,
     own: bool = False,
+    marks: str = "",
 ) -> Panel:
-    """Make a panel of its parts, one under the other; one with tables scrolls.
+    """Make a panel of its parts, one under the other; one with tables scrolls. ``marks`` is its
+    legend, for a seat of a class, which shows its rows without the captions.
 
     In words a line that begins with a star says what changed: the star stands before the others.
     """
@@ -373,7 +375,8 @@ def panel_of(
         lines = (line for part in parts for line in part.words(scene))
         return "\n".join(line if line.startswith("* ") else f"  {line}" for line in lines)
 
-    return Panel(name, title, draw, wording, optional, still, shown, tab, own=own)
+    legend = (lambda scene: marks) if marks else None
+    return Panel(name, title, draw, wording, optional, still, shown, tab, legend=legend, own=own)
 
 
 Badges: TypeAlias = Iterable[tuple[str, ...]]

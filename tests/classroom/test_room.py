@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kit.classroom.pages import nodes_of
 from kit.classroom.room import Press, Room, played
 from kit.engine.network import DeliverMessage
 from kit.engine.registry import build
@@ -150,9 +151,11 @@ def test_the_seat_of_a_node_that_is_down_says_so(
         assert option is not None
         room.player.act(option[0])
     assert "Your node is down" in room.seen(node).text()
+    state = room.known()[node].row.get("state", "")
+    assert state.startswith("down, comes back as follower in term 0" if fault else "")
 
 
-@pytest.mark.parametrize("source", ["paxos", "two-groups"])
+@pytest.mark.parametrize("source", ["paxos", "restart", "two-groups", "other-cluster"])
 def test_at_the_end_nobody_is_told_to_wait(source: str) -> None:
     """Before it, who has no button waits for a message; then none comes by itself."""
     room = Room(source)
@@ -222,6 +225,32 @@ def test_faults_are_for_the_projector() -> None:
     assert "election" not in possible or "tick" in kinds or kinds <= possible
 
 
+@pytest.mark.parametrize(
+    ("source", "mark"),
+    [
+        ("raft", "1:-: one that holds nothing"),
+        ("raft_groups", "1:-: one that holds nothing"),
+        ("gossip", "≠: another version"),
+        ("paxos", "x 1A: value x in ballot 1A"),
+    ],
+)
+def test_a_seat_says_what_marks_mean(source: str, mark: str) -> None:
+    """Below what a node knows, which has no captions there."""
+    room = Room(source)
+    assert all(mark in room.seen(node).text() for node in room.nodes)
+
+
+def test_who_lost_a_seat_is_told_who_frees_it() -> None:
+    """As long as nobody is anything, nobody can have lost it."""
+    room = Room("election")
+    words = "Ask your lecturer to free it"
+    assert words not in nodes_of(room).text()
+    for node in room.nodes:
+        room.sit(node)
+        assert words in nodes_of(room).text()
+    assert "Every node is taken." in nodes_of(room).text()
+
+
 @pytest.mark.parametrize("source", MODELS)
 def test_buttons_are_words_and_the_verb_stands_beside_them(source: str) -> None:
     """No button of a random run is a mere verb; what a label does not say, the step's words do."""
@@ -238,6 +267,7 @@ def test_buttons_are_words_and_the_verb_stands_beside_them(source: str) -> None:
         room.press(node, Press(mark(model, act)))
         said = seen[at].text()
         assert said != verb
+        assert not said.startswith(f"{verb.split()[0]} ")  # which would be the verb once more
         if isinstance(act, DeliverMessage):
             assert said.startswith(f"receive from {act.envelope.source}: ")
         else:

@@ -165,6 +165,8 @@ VIEWS = staged(
         still=True,
         tab="Versions",
         own=True,
+        marks="=: that node has the same schema version, as far as this one has heard "
+        "· ≠: another version · (1:2): heard from generation 1, version 2 of that node's state",
     ),
     panel_of(
         "schemas",

@@ -129,6 +129,7 @@ VIEWS = staged(
         still=True,
         tab="Acceptors",
         own=True,
+        marks="1A: the ballot of A's round 1 · x 1A: value x in ballot 1A",
     ),
     panel_of(
         "epochs",

@@ -124,11 +124,7 @@ class RaftGroups(NetworkModel):
         output = core.receive(servers[group], envelope.source, message, EDITIONS[group])
         return self.after(servers, group, output)
 
-    @action(
-        verb="{event} {node} {group}",
-        label="{event} at {node} in {group}",
-        says=lambda m, before, a, after: EVENTS[a.event][0],
-    )
+    @action(verb="{event} {node} {group}", says=lambda m, before, a, after: EVENTS[a.event][0])
     @purpose("Each group has its own leader and its own log.")
     def happen(self, s: ActorState, node: Node, group: Group, event: Event) -> Any:
         """Something happens to {group} at {node}."""

@@ -447,11 +447,8 @@ class Raft(MachineModel):
 
     def readable(self, s: Any) -> dict[str, Any]:
         """Each server in a line, then the network."""
-        servers = zip(self.names, s.nodes, strict=True)
-        lines = {
-            name: words.server_text(node.server, is_down=self.is_down(s, name))
-            for name, node in servers
-        }
+        servers = (n.server for n in s.nodes)
+        lines = {x.id: words.server_text(x, is_down=self.is_down(s, x.id)) for x in servers}
         return super().readable(s) | lines
 
 

@@ -83,6 +83,8 @@ def _tab(title: str, kind: Any) -> Panel:
     return panel_of(title, title, chooser, still=True)
 
 
+ENTRIES = "1:x: an entry of term 1 that holds x · 1:-: one that holds nothing, a leader's first"
+"""What the marks in the text of a log mean."""
 TABS = tuple(_tab(title, kind) for title, kind in TABLES.items())
 
 
@@ -236,6 +238,7 @@ VIEWS = staged(
         ),
         still=True,
         tab="Logs",
+        marks=ENTRIES,
     ),
     *TABS,
     MESSAGES,

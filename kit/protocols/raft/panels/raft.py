@@ -10,7 +10,7 @@ from kit.engine.machines import MachineState
 from kit.errors import counted
 from kit.protocols.raft import facts
 from kit.protocols.raft.facts import EntryRow, ServerRow, held_text
-from kit.protocols.raft.panels.groups import TABS, majorities, reach
+from kit.protocols.raft.panels.groups import ENTRIES, TABS, majorities, reach
 from kit.protocols.raft.raft import Raft
 from kit.views.declared import Badges, Column, Table, of_state, panel_of
 from kit.views.gate import Gate
@@ -153,6 +153,7 @@ VIEWS = staged(
         ),
         tab="Terms",
         own=True,
+        marks=ENTRIES,
     ),
     *TABS,
     MESSAGES,
