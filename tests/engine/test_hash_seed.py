@@ -10,7 +10,7 @@ from functools import cache
 import pytest
 from msgspec import Struct
 
-from kit.engine.model import fingerprint
+from kit.engine.model import content, fingerprint
 from tests.house.source import ROOT
 
 PROGRAM = """
@@ -125,3 +125,21 @@ def test_fingerprints_are_of_the_content() -> None:
     assert len(set(wide)) == 4
     with pytest.raises(TypeError, match="a state cannot hold a object"):
         fingerprint((object(),))
+
+
+@pytest.mark.parametrize(
+    ("number", "packed"),
+    [
+        (0, "00"),
+        (-1, "ff"),
+        (-(1 << 63), "d3 8000000000000000"),
+        (-(1 << 63) - 1, "c709 01 ff7fffffffffffffff"),
+        ((1 << 64) - 1, "cf ffffffffffffffff"),
+        (1 << 64, "c709 01 010000000000000000"),
+    ],
+)
+def test_only_numbers_beyond_64_bits_are_packed_as_bytes(number: int, packed: str) -> None:
+    """Beside such a one, too: others are numbers of MessagePack, negative ones as well."""
+    large = "c709 01 010000000000000000"
+    assert content((number, 1 << 64)) == bytes.fromhex(f"92 {packed} {large}")
+    assert content({"n": (number, 1 << 64)}) == bytes.fromhex(f"81 a16e 92 {packed} {large}")

@@ -6,7 +6,8 @@ import pytest
 
 from kit.engine.registry import build, entries
 from kit.errors import BadInput
-from kit.protocols.gossip.gossip import LegacyNode, begun
+from kit.protocols.gossip.facts import short_versions
+from kit.protocols.gossip.gossip import Gossip, LegacyNode, begun
 from kit.protocols.gossip.rules import SchemaChange, cells_of
 from tests.views.frames import after, check_frame, go_on, last_flows, panel_text, scenes, walk
 
@@ -38,6 +39,27 @@ def test_another_digest_is_pulled() -> None:
     [flow] = last_flows(timeline)
     assert (flow.from_key, flow.to_key, flow.label) == ("n:A", "n:B", "cells d872eb")
     assert "B: version d872eb of 3 cells" in panel_text(timeline, "versions")
+
+
+@pytest.mark.parametrize(
+    ("changes", "nodes", "short"),
+    [
+        (("create table ks.t at A", "create table ks.u at A"), {}, ["v0", "v1", "v1+2"]),
+        (("create table ks.t at A", "create table ks.u at B"), {"nodes": 2}, ["v0", "v1", "v2"]),
+    ],
+)
+def test_a_short_name_of_a_version_counts_changes_from_1(
+    changes: tuple[str, ...], nodes: dict[str, int], short: list[str]
+) -> None:
+    """The first version is v0; others go by the changes that their nodes have."""
+    timeline = after("gossip", {"changes": changes, **nodes}, *changes)
+    assert isinstance(timeline.model, Gossip)
+    seen = dict.fromkeys(
+        name
+        for moment in timeline.moments
+        for name in short_versions(timeline.model, moment.state).values()
+    )
+    assert [*seen] == short
 
 
 @pytest.mark.spec("G-015")

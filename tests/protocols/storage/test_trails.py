@@ -56,6 +56,15 @@ def test_a_row_is_modified_when_who_reads_or_writes_changes(rows: str, modified:
     assert [view.last_modified for view in trails(moves)[-1].views] == modified
 
 
+def test_a_fence_does_not_modify_the_row() -> None:
+    """What changed the row last is where reads or writes last moved: not the fence after it."""
+    seen = {way.nodes: [view.last_modified for view in way.views] for way in trails(versions())}
+    assert seen[0, 1, 2] == [0, 1, 1]
+    assert seen[0, 1, 2, 3, 4] == [0, 1, 1, 3, 3]
+    assert seen[1, 2, 3, 4, 5] == [0, 0, 2, 2, 4]
+    assert seen[0, 1, 2, 0, 1] == [0, 1, 1, 3, 4]
+
+
 def test_a_history_that_leads_back_needs_a_bounded_lag() -> None:
     """Else there is a way for each number of attempts; the error says what to bound."""
     with pytest.raises(BadInput, match="a smaller lag"):

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kit.protocols.tablets.dry_run.moments import Change
-from kit.protocols.tablets.dry_run.series import changes_text, draw_changes
+from kit.protocols.tablets.dry_run.moments import Change, Moment, changes
+from kit.protocols.tablets.dry_run.series import VIEWS, changes_text, draw_changes
 
 
 def scene(count: int, read: int = 1) -> Any:
@@ -35,3 +35,24 @@ def test_without_changes_that_is_said(read: int, words: str) -> None:
     """Whether there was nothing before, or all stayed as it was."""
     assert words in draw_changes(scene(0, read)).html()
     assert changes_text(scene(0, read)) == "  nothing changed so far"
+
+
+def test_tables_are_in_the_order_of_their_names() -> None:
+    """Those that are new and those that are gone together."""
+    opened: Any = SimpleNamespace(nodes=())
+    row: Any = object()
+    gone: Moment = Moment(opened, {f"ks.{name}": {1: row, 2: row} for name in "hecag"})
+    new = Moment(opened, {f"ks.{name}": {1: row} for name in "bdfi"})
+    said = dict.fromkeys("acegh", "is gone, with 2 tablets")
+    said |= dict.fromkeys("bdfi", "is new, with 1 tablet")
+    assert [*changes(gone, new, {})] == [Change(f"ks.{name}", said[name]) for name in sorted(said)]
+
+
+def test_the_cluster_needs_more_width_than_height() -> None:
+    """All its nodes stand beside one another."""
+    assert VIEWS.wide
+
+
+def test_what_changed_stays_without_a_kernel() -> None:
+    """A notebook that is only read has it beside the cluster."""
+    assert [p.name for p in VIEWS.panels if p.still] == ["badges", "stage", "changes"]

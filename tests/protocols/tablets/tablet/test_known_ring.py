@@ -9,12 +9,13 @@ import pytest
 
 from kit.errors import Refused
 from kit.protocols.tablets.facts.tablet import SERVERS
+from kit.ring.replication import NetworkTopologyStrategy
 
 
 def moment(nodes: int, *, sharded: bool = False) -> Any:
     """Any moment of a model of so many nodes."""
-    history = SimpleNamespace(sharded=sharded)
-    return SimpleNamespace(model=SimpleNamespace(history=history, replicas=nodes))
+    history = SimpleNamespace(sharded=sharded, dcs=("dc1",) * nodes)
+    return SimpleNamespace(model=SimpleNamespace(history=history, replicas=nodes, rf=nodes))
 
 
 @pytest.mark.parametrize(
@@ -37,3 +38,10 @@ def test_within_a_node_there_are_no_programs() -> None:
     """Where the tablet moves between shards nobody can connect, and why is said."""
     with pytest.raises(Refused, match="between shards of one node"):
         SERVERS.known_ring(moment(3, sharded=True), 0)
+
+
+@pytest.mark.parametrize("nodes", [1, 3])
+def test_the_keyspace_has_its_replicas_in_the_datacenter_of_the_nodes(nodes: int) -> None:
+    """Be it of a single node."""
+    [keyspace] = SERVERS.keyspaces(moment(nodes))
+    assert keyspace.replication == NetworkTopologyStrategy((("dc1", nodes),))
