@@ -651,8 +651,6 @@ def _check_protected(model: Declared[Any]) -> None:
         for name, each in vars(owner).items()
         if isinstance(each, Given) and each.safeguard
     ]
-    if not switches:
-        return
     every: tuple[Any, ...] = (*model.properties, *model.signs, *model.monitors)
     promised = {word: None for each in every for word in (each.name, each.invariant) if word}
     for name in declared_by(type(model)):

@@ -67,7 +67,7 @@ class MetadataLog(State, frozen=True, cache_hash=True):
 
     founder: int
     base: int
-    ignored: int = 0
+    ignored: int
     entries: tuple[tuple[EntryKind, int], ...] = ()
 
     @property

@@ -102,8 +102,7 @@ def entries(m: Raft, s: MachineState) -> tuple[EntryRow, ...]:
     def row(index: int) -> EntryRow:
         terms = (log.term(index) or 0 for log in logs)
         term = (leader and leader.log.term(index)) or max(terms)
-        long = {name: log for name, log in disks.items() if index <= log.last_index}
-        has = {name for name, log in long.items() if log.matches(index, term)}
+        has = {name for name, log in disks.items() if log.matches(index, term)}
         return EntryRow(
             index,
             f"entry:{index}:{term}",

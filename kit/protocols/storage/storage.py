@@ -263,10 +263,9 @@ class Storage(Moving, Coordinating):
             kind = "write" if self.writing(before, action.request) else "read"
             did = f"is not a {kind} replica of the range: it answers with an error"
         elif verdict == "stale":
-            did = f"does not admit a request planned at {message}: it answers with an error"
-            if before.cells != after.cells:
-                stored = f"has stored {self.title_of(number)}, but "
-                did = stored + did.replace("does", "now does", 1)
+            stored = before.cells != after.cells
+            did = f"has stored {self.title_of(number)}, but now " if stored else ""
+            did += f"does not admit a request planned at {message}: it answers with an error"
         elif verdict == "coordinator-behind":
             did = (
                 f"knows newer replicas of the range than those of {message}: it answers with an "
