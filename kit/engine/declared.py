@@ -651,6 +651,8 @@ def _check_protected(model: Declared[Any]) -> None:
         for name, each in vars(owner).items()
         if isinstance(each, Given) and each.safeguard
     ]
+    if not switches:  # so it is with every model of the kit: gathering takes time
+        return
     every: tuple[Any, ...] = (*model.properties, *model.signs, *model.monitors)
     promised = {word: None for each in every for word in (each.name, each.invariant) if word}
     for name in declared_by(type(model)):
