@@ -81,16 +81,16 @@ DARK = {
     "chip": "#dfe4ea",
 }
 
-_HALF = "color-mix(in srgb,CanvasText {}%,Canvas)"
+_MIXED = "color-mix(in srgb,CanvasText {}%,Canvas)"
 FORCED = {
     "bg": "Canvas",
     "ink": "CanvasText",
-    "line": _HALF.format(25),
+    "line": _MIXED.format(25),
     "accent": "Highlight",
     **dict.fromkeys(("raised", "chip"), "var(--bg)"),
     **dict.fromkeys(("soft", "edge", "back", "outline"), "var(--ink)"),
     **dict.fromkeys(SIGNS, "var(--line)"),
-    "broken": _HALF.format(50),
+    "broken": _MIXED.format(45),
     "next": "var(--accent)",
     "on-next": "HighlightText",
 }

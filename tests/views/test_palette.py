@@ -13,6 +13,7 @@ import pytest
 import kit
 from kit.views.palette import (
     DARK,
+    FORCED,
     INK_ON,
     LIGHT,
     OKABE_ITO,
@@ -54,6 +55,16 @@ def test_words_on_signs_can_be_read(name: str) -> None:
     """Text on a fill has a contrast of at least 4.5, the outline around it at least 3."""
     assert contrast(SIGNS[name], INK_ON[name]) >= 4.5
     assert contrast(SIGNS[name], OUTLINE) >= 3
+
+
+@pytest.mark.parametrize("ink", ["#000000", "#ffffff"])
+def test_words_on_shades_of_the_readers_colours_can_be_read(ink: str) -> None:
+    """Black on white and white on black: a fill that is mixed of both lets the ink be read."""
+    shares = [int(share) for text in FORCED.values() for share in re.findall(r"(\d+)%", text)]
+    assert shares
+    for share in shares:
+        grey = round(255 * (share if ink == "#ffffff" else 100 - share) / 100)
+        assert contrast(ink, f"#{bytes([grey] * 3).hex()}") >= 4.5
 
 
 def laid(colour: str, ground: str) -> str:
