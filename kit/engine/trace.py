@@ -87,6 +87,7 @@ def model_of(trace: Trace) -> Model[Any, Any]:
     return build(trace.model, recorded, trace.off)
 
 
+@checked
 def not_here(name: str, given: str) -> BadInput:
     """The error for a trace of a model that is not known here, and how one's own is ``given``."""
     near = get_close_matches(name[:LONGEST_WORD], model_names(), n=1)

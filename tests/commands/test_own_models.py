@@ -218,8 +218,8 @@ def test_a_trace_of_a_model_that_is_not_known_says_how_it_is_opened() -> None:
         Player().load("run.json")
     assert str(wrong.value) == (
         "model of the trace: got 'lock'; allowed: a model that is known here; one of "
-        "defined first, then Player(Lock()).load(path) opens its trace, or register(entry(Lock)) "
-        "makes it known"
+        "your own is defined first, then Player(Lock()).load(path) opens its trace, or "
+        "register(entry(Lock)) makes it known"
     )
     made = entry_in("lock.py")
     registry._ENTRIES.pop("lock")

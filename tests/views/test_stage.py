@@ -294,8 +294,8 @@ def test_what_disks_say_is_explained(model: str) -> None:
     told = set()
     for _, frames in drawn(model, False):
         for scene, _ in frames:
-            [panel] = [p for p in for_model(scene.model).panels if p.legend]
-            told |= {*(panel.legend(scene) if panel.legend else "").split(" · ")}
+            legends = [panel.legend for panel in for_model(scene.model).panels if panel.legend]
+            told |= {mark for legend in legends for mark in legend(scene).split(" · ")}
     marks = {each.partition(": ")[0] for each in told}
     assert marks >= MEANT[model]
 
