@@ -198,6 +198,7 @@ class Room:
             idle = say("Your node is down: it does nothing and hears nothing.")
         elif self.player.timeline.suggest() is None:
             idle = say("You can do nothing now, and nothing more happens by itself.")
+        marks = self.marks()
         return h(
             "div",
             h("h2", say("You are node {node}", node=node)),
@@ -206,7 +207,7 @@ class Room:
             _section(say("What you can do"), own, idle),
             h("h3", say("What you know")),
             h("dl", rows),
-            h("p", h("small", self.marks())) if self.marks() else None,
+            h("p", h("small", marks)) if marks else None,
             _section(say("What you did and received, newest first"), lines[::-1], say("Nothing.")),
         )
 

@@ -29,7 +29,7 @@ TIMELESS = "(no line here has a time or a priority: {names} leaves none out)"
 
 
 def options_in(given: Given, slot: str) -> dict[str, str]:
-    """What stands in a slot of options: each by one of its names, with its value."""
+    """The options in a slot, each by one of its names, with its value."""
     pairs = (each.partition("=") for each in given.get(slot, ()))
     return {SHORT.get(name, name): value for name, _, value in pairs}
 

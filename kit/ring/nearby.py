@@ -111,9 +111,8 @@ def _line(before: Ring, after: Ring) -> Line:
 
 def _bounds(line: Line, owners: Codes, ring: Ring) -> Tokens:
     """The changed tokens that have no owner in one ring and so bound rows in the other only."""
-    places = line.changed[owners < 0]
-    tokens: Tokens = line.tokens[places]
-    if not len(places):
+    tokens: Tokens = line.tokens[line.changed[owners < 0]]
+    if not len(tokens):
         return tokens
     inner: Tokens = tokens[(tokens != ring.space.low) & (tokens != ring.space.high)]
     return inner
@@ -222,10 +221,10 @@ def _walk(codes: list[int], start: int, quota: ReplicaQuota) -> tuple[list[int],
             continue
         if several:
             rack = rack_of(code)
-            if rack in racks:
-                if not repeats:
-                    continue
-                repeats -= 1
+            again = rack in racks
+            if again and not repeats:
+                continue
+            repeats -= again
             racks.add(rack)
         taken.append(code)
         if len(taken) == wanted:

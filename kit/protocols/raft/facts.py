@@ -131,7 +131,9 @@ def log_line(row: EntryRow) -> str:
 
 
 OUTPUT = {
-    "servers": lambda m, s, _: "\n".join(f"{name}: {m.readable(s)[name]}" for name in m.names),
+    "servers": lambda m, s, _: "\n".join(
+        f"{name}: {text}" for name, text in m.readable(s).items() if name in m.names
+    ),
     "log": lambda m, s, _: "\n".join(map(log_line, entries(m, s))) or "all logs are empty",
     "answers": lambda m, s, _: (
         "\n".join(f"{a.request}: {a.outcome}" for a in s.answers) or "no client has an answer yet"
