@@ -118,11 +118,11 @@ class LostMajority(VotingModel[S]):
         self.places = places_of(size, self.racks)
         dead = self.mask(self.given_up)
         everybody = self.mask(self.names)
-        ends = Quorum(everybody, everybody & ~dead), Quorum(everybody, everybody & ~dead)
+        quorum = Quorum(everybody, everybody & ~dead)
         if self.edition == "server":
             rules = self.voter_rules
             ends = extremes(self.places, everybody, 0, dead, rules, together=True)
-        quorum = ends[self.majority_lives]
+            quorum = ends[self.majority_lives]
         if self.majority_lives and not quorum.holds:
             raise BadInput("dead", self.dead, "few enough that a majority of the voters is alive")
         if self.edition == "server" and not (self.stuck or self.majority_lives) and quorum.holds:

@@ -103,7 +103,7 @@ class Log(Struct, frozen=True, cache_hash=True):
     @property
     def configured_at(self) -> int:
         """The index of the newest configuration."""
-        return max((self.snapshot.index, *self.configured[-1:]))
+        return max((self.snapshot.index, *self.configured))
 
     def part(self, first: int, most: int = 0) -> tuple[Entry, ...]:
         """The entries from an index on; no more than ``most`` (0: all)."""
