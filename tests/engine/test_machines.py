@@ -9,12 +9,13 @@ from typing import Any, ClassVar
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from kit.engine import registry
 from kit.engine.check import check
 from kit.engine.machines import Answer, MachineModel, MachineOptions, MachineState, Turn
 from kit.engine.model import Model, PartialOrder
-from kit.engine.network import DeliverMessage, DropMessage, Envelope, Heal, line
+from kit.engine.network import DeliverMessage, DropMessage, Envelope, Heal, NetworkOptions, line
 from kit.engine.registry import build, register
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
@@ -340,6 +341,23 @@ class Idle(Keeping):
     def is_idle(self, state: Keeper, envelope: Envelope[Any]) -> bool:
         """An answer that A does not wait for."""
         return envelope.target == "A" and not state.waits
+
+
+class Spared(Keeping):
+    """Says only what the network does, which is less than may befall nodes."""
+
+    def set_up(self) -> None:
+        """A network where a message may be lost."""
+        self.connect(("A", "B"), NetworkOptions(drops=1))
+
+
+def test_nothing_befalls_nodes_of_whom_nothing_is_said() -> None:
+    """Options of the network alone leave a budget of 0 for each crash, cut, timer and request."""
+    model = Spared()
+    assert structs.asdict(model.start().left) == dict.fromkeys(
+        ("crashes", "cuts", "ticks", "requests"), 0
+    )
+    assert not [*model.actions(model.start())]
 
 
 def test_a_timer_that_would_change_nothing_does_not_run_out() -> None:

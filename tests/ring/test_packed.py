@@ -39,6 +39,19 @@ def test_a_ring_travels_as_columns(ring: Ring) -> None:
     assert again == ring
 
 
+@given(rings())
+def test_a_ring_of_columns_knows_where_its_nodes_are(ring: Ring) -> None:
+    """Columns tell of datacenters, racks and who owns tokens what the nodes tell."""
+    packed = Ring.unpacked(ring.packed)
+    assert "nodes" not in packed.__dict__
+    places, nodes = packed.geography, ring.nodes
+    assert list(places.dcs) == list(dict.fromkeys(node.dc for node in nodes))
+    assert list(places.racks) == list(dict.fromkeys((node.dc, node.rack) for node in nodes))
+    assert places.dc_of.tolist() == [places.dcs[node.dc] for node in nodes]
+    assert places.rack_of.tolist() == [places.racks[node.dc, node.rack] for node in nodes]
+    assert places.in_ring.tolist() == [bool(node.tokens) for node in nodes]
+
+
 def test_columns_with_a_token_twice_are_refused() -> None:
     """A token that two nodes own is named, with both."""
     packed = Packed(

@@ -93,6 +93,30 @@ def test_the_newest_timestamp_wins_and_the_other_is_lost() -> None:
     assert [v.name for v in timeline.verdicts() if not v.ok] == ["lost-update"]
 
 
+TWO = ("create table ks.t at A", "create table ks.u at B")
+PULLED = ("pull A B", "deliver A>B pull")
+
+
+@pytest.mark.parametrize(
+    ("changes", "verbs", "names"),
+    [
+        (TWO, (), "v0 v0"),
+        (TWO, TWO[:1], "v1 v0"),
+        (TWO, TWO[1:], "v0 v2"),
+        (TWO, TWO, "v1 v2"),
+        (TWO, (*TWO, *ROUND, *PULLED, "deliver B>A cells 5772a4"), "v1+2 v2"),
+        (RIVALS, (*RIVALS, *ROUND, *PULLED, "deliver B>A cells 7ad76c"), "v2 v2"),
+    ],
+)
+def test_a_version_is_named_for_its_changes(
+    changes: tuple[str, ...], verbs: tuple[str, ...], names: str
+) -> None:
+    """Numbers say which changes a node has; 0 stands for the schema before all of them."""
+    timeline = after("gossip", {"nodes": 2, "changes": changes}, *verbs)
+    short = short_versions(timeline.model, timeline.state)
+    assert " ".join(short[node.version] for node in timeline.state.nodes) == names
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [

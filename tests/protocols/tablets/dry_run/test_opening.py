@@ -302,6 +302,25 @@ def test_tablets_that_differ_from_the_schema(
     ]
 
 
+@pytest.mark.parametrize(
+    ("replication", "factors"),
+    [
+        ("'dc1': 3", [("dc1", 3)]),
+        ("'replication_factor': 2", [("dc1", 2)]),
+        ("'dc3': 2, 'dc2': 1, 'dc1': 3", [("dc1", 3), ("dc2", 1), ("dc3", 2)]),
+        ("'replication_factor': 2, 'dc0': 1", [("dc0", 1), ("dc1", 2)]),
+        ("'replication_factor': 2, 'dc1': 1", [("dc1", 1)]),
+    ],
+)
+def test_what_a_keyspace_asks_for_is_by_datacenter(
+    replication: str, factors: list[tuple[str, int]], tmp_path: Path
+) -> None:
+    """The factor for all holds where there is no other; datacenters stand by their names."""
+    cluster = opened(schema=described(tmp_path, replication))
+    assert [*cluster.replication("shop").items()] == factors
+    assert cluster.replication("nowhere") == {}
+
+
 def test_a_schema_names_the_tables_and_their_counts() -> None:
     """Names by id where the dump leaves them out; a view, a table without tablets, a minimum."""
     schema = FIXTURES / "schema.cql"
