@@ -644,9 +644,8 @@ def isin(column: NDArray, values: Any) -> NDArray:
 def bincount(column: Any, weights: Any = None, minlength: int = 0) -> NDArray:
     """How often, or with what weight together, each number from 0 on stands there."""
     numbers = asarray(column).flat
-    counts: list[Any] = [0 if weights is None else 0.0] * max(
-        max(numbers, default=-1) + 1, minlength
-    )
+    size = max([minlength, *(number + 1 for number in numbers)])
+    counts: list[Any] = [0 if weights is None else 0.0] * size
     worth = [1] * len(numbers) if weights is None else asarray(weights).flat
     for number, weight in zip(numbers, worth, strict=True):
         counts[number] += weight

@@ -50,8 +50,8 @@ def _may_cross(loads: Loads, inside: NDArray[np.bool_]) -> bool:
     """Whether any tablet has a replica there that another rack could take."""
     racks = len(set(loads.rack[inside].tolist()))
     nodes = loads.given.rows.nodes
-    if racks == 1 or not nodes.size:
-        return racks == 1
+    if not nodes.size:
+        return False
     held, alike = held_in_racks(loads, nodes, inside)
     most = alike.max(1)
     full = (alike == most[:, None]).sum(1, where=held != NOBODY) // np.maximum(most, 1)
