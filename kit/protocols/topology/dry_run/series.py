@@ -166,9 +166,7 @@ def _ways(
         replaces = [(f"replace {name} {old}{zero}",) for old in sorted(replaced) or gone]
         if "join" in kinds:
             return joins
-        if "replace" in kinds and not replaces:
-            raise BadInput(f"replaced_id of {each.host}", None, "the node that it replaces")
-        return replaces if replaced or "replace" in kinds else [*joins, *replaces]
+        return replaces if replaced else [*joins, *replaces]
     if kinds or each.states[-1] == "normal":
         return [tuple(f"{kind} {name}" for kind in kinds)]
     return [*((f"{kind} {name}",) for kind in LEAVING), ()]

@@ -15,6 +15,7 @@ from kit.protocols.topology.topology import CrashMember, MakeRequest, Topology
 from tests.commands.calling import bad, call
 from tests.operators.topology_printing import as_csv, node, table, uuid
 from tests.protocols.topology.dry_run.moments import dump
+from tests.saying import says
 
 NORMAL = tuple(node(number) for number in (1, 2, 3))
 RUNS: tuple[dict[str, Any], ...] = (
@@ -234,3 +235,11 @@ def test_a_replace_that_goes_on_needs_the_node_whose_place_is_taken(tmp_path: Pa
     assert answers.verdict == "explained", answers
     assert answers.first is not None
     assert "replace 00000006 00000005" in answers.first.as_plain()["steps"]
+
+
+def test_a_replace_has_to_name_whose_place_is_taken(tmp_path: Path) -> None:
+    """Where all members stay and no row names one of them, nobody can be meant."""
+    asks = node(4, node_state="none", topology_request="replace", tokens=None, request_id=None)
+    files = series(tmp_path, ([], {}), ([asks], {}))
+    wanted = f"replaced_id of node {uuid(4)} | None | another node in this table"
+    assert says(bad("explain", *files), wanted)
