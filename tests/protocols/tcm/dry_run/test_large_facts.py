@@ -184,3 +184,16 @@ def test_what_is_kept_is_worked_out_once_and_goes_with_its_model() -> None:
     del one
     gc.collect()
     assert ghost() is None
+
+
+def test_who_serves_ranges_is_told_by_name() -> None:
+    """A node that came last stands where its name does; who serves nothing is left out."""
+    m: Any = build("tcm", {"nodes": 3, "rf": 3, "operations": ["bootstrap AA --tokens 150"]})
+    assert m.names == ("A", "B", "C", "AA")
+    timeline = Timeline(m)
+    served = facts_large.served(m, timeline.state, "ks")
+    assert [name for name, *_ in served] == ["A", "B", "C"]
+    while timeline.forward() is not None:
+        pass
+    served = facts_large.served(m, timeline.state, "ks")
+    assert [name for name, *_ in served] == ["A", "AA", "B", "C"]
