@@ -11,8 +11,8 @@ from kit.engine.flows import MOST_FLOWS, flows
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.protocols.topology.rules.requests import MOST_NODES
-from kit.protocols.topology.topology import AnswerBarrier, DoWork
+from kit.protocols.topology.rules.requests import MOST_NODES, plan_of
+from kit.protocols.topology.topology import AnswerBarrier, DoWork, TopologyParameters
 from kit.views.panel import scene_at
 from kit.views.rendered import RenderedTimeline
 
@@ -85,3 +85,27 @@ def test_of_many_streams_some_are_shown() -> None:
     told = [one.text.removesuffix(rest) for one in moved]
     assert moved[-1].text == f"{told[-1]}{rest}"
     assert len(set(told)) == MOST_FLOWS
+
+
+@pytest.mark.parametrize(
+    ("members", "operations", "refused"),
+    [
+        (MOST_NODES, ("leave B",), False),
+        (MOST_NODES - 1, ("join X1",), False),
+        (MOST_NODES, ("join X1",), True),
+        (MOST_NODES - 1, ("join X1", "join X2"), True),
+        (MOST_NODES, ("replace X1 B",), True),
+    ],
+)
+def test_who_joins_counts_among_the_nodes(
+    members: int, operations: tuple[str, ...], refused: bool
+) -> None:
+    """Members and those that a request brings are limited together."""
+    given = TopologyParameters(nodes=members, operations=operations)
+    if not refused:
+        joiners = sum(not each.startswith("leave") for each in operations)
+        assert len(plan_of(given).names) == members + joiners
+        return
+    words = f"^operations: got {MOST_NODES + 1}; .*at most {MOST_NODES} nodes in total"
+    with pytest.raises(BadInput, match=words):
+        plan_of(given)

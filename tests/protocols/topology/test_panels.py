@@ -359,3 +359,24 @@ def test_the_legend_has_every_transition_state(edition: Edition) -> None:
     assert "decommissioning" in rows["rollback_to_normal"][0]
     assert "tablets" in rows["tablet_resize_finalization"][0]
     assert "tablet_resize_finalization  tablets" in LEGEND.text(scene)
+
+
+def test_a_barrier_that_is_run_again_after_a_failure_is_logged_again() -> None:
+    """The same command to the same nodes, but of a new transition state: the server logs both."""
+    given = {"operations": ("leave C",), "edition": "documents", "failures": 1}
+    timeline = Timeline(build("topology", given))
+    while timeline.state.topology.transition != "write_both_read_old":
+        assert timeline.forward() is not None
+    [fails] = [each for each, _ in timeline.model.successors(timeline.state)
+               if isinstance(each, act.FailWork)]  # fmt: skip
+    timeline.do(fails)
+    while timeline.state.topology.transition != "rollback_to_normal":
+        assert timeline.forward() is not None
+    words = [line.words for line in log_lines(timeline.model, timeline.passed(timeline.tip))]
+    sent = "executing global topology command barrier_and_drain, excluded nodes: {}"
+    assert [each for each in words if "entered" in each or "executing" in each][-4:] == [
+        "entered `write both read old` transition state",
+        sent,
+        "entered `rollback to normal` transition state",
+        sent,
+    ]
