@@ -167,3 +167,29 @@ def test_random_runs_of_larger_rings(operation: str) -> None:
     assert found.walks == 300
     assert found.findings == ()
     assert found.untaken == ()
+
+
+@pytest.mark.parametrize(
+    ("off", "available", "quorums", "streamed", "fenced"),
+    [
+        ((), False, False, False, False),
+        (("drain-before-leaving",), False, True, True, True),
+        (("fencing",), True, True, True, True),
+        (("drain-before-leaving", "fencing"), True, True, True, True),
+        (("write-before-read",), True, False, True, True),
+        (("write-before-read", "old-writer-stays"), True, False, True, True),
+        (("write-before-read", "fencing"), True, True, True, True),
+        (("barrier-drains",), True, True, False, True),
+        (("barrier-drains", "fencing"), True, True, False, True),
+    ],
+)
+def test_which_promises_are_only_signs(
+    off: tuple[str, ...], available: bool, quorums: bool, streamed: bool, fenced: bool
+) -> None:
+    """A promise that a safeguard keeps is judged without it; any other is a sign on the way."""
+    model: Any = build("vnodes", {"nodes": 3, "rf": 1}, off)
+    signs = {each.invariant for each in model.signs}
+    assert ("INV-AVAIL" in signs) is available
+    assert ("INV-QI" in signs) is quorums
+    assert ("INV-STREAM" in signs) is streamed
+    assert ("INV-FENCE" in signs) is fenced

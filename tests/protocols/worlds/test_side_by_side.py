@@ -456,3 +456,23 @@ def test_a_row_says_what_its_states_say() -> None:
     assert "Still behind: A, B, C." in met.said[0]
     assert met.row.epochs.says(later.nows[0]).endswith("Still behind: A.")
     assert met.row.topology.says(later.nows[1]).endswith("Still missing: nobody.")
+
+
+@pytest.mark.parametrize(
+    ("epoch", "raft", "holds"),
+    [
+        pytest.param(8, 16, True, id="C dies in both barriers"),
+        pytest.param(1, 16, False, id="no barrier asks C over epochs"),
+        pytest.param(8, 14, False, id="no barrier asks C over Raft"),
+        pytest.param(12, 16, False, id="a majority has opened the barrier of epochs"),
+        pytest.param(8, 36, False, id="C has answered over Raft, the last one to do so"),
+    ],
+)
+def test_a_death_counts_while_both_barriers_wait_for_the_dead(
+    epoch: int, raft: int, holds: bool
+) -> None:
+    """Both ask the dead node, and neither can go on: one of these alone is not enough."""
+    [pair] = [each for each in PAIRS if each.name == "death"]
+    [row] = [each for each in pair.rows if each.title == "a replica dies"]
+    first, second = ([*moments(open_file(file_named(story)))] for story in pair.stories)
+    assert bool(row.holds(first[epoch], second[raft])) is holds
