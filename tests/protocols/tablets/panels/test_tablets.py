@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kit.engine.flows import flows
 from kit.engine.registry import build, entries
@@ -214,3 +215,27 @@ def test_hundreds_of_tablets_are_listed_as_far_as_they_matter() -> None:
     words = panel_text(timeline, "tablets")
     assert f"tablet {number}:" in words
     assert "and 152 rows more" in words
+
+
+@pytest.mark.parametrize(
+    ("changed", "key"),
+    [
+        ((), "K3"),
+        ((0,), "K3"),
+        ((1,), "K7"),
+        ((2,), "K2"),
+        ((3,), "K6"),
+        ((1, 2), "K7"),
+        ((0, 3), "K3"),
+    ],
+)
+def test_a_sharder_is_asked_for_the_first_key_that_changed(
+    changed: tuple[int, ...], key: str
+) -> None:
+    """By token, tablets have K3, K7 K4, K2 K1 K5 K8, K6; where none changed, it is the first."""
+    timeline = starting(tablets=("A:0 B:0",) * 4)
+    given = facts.tablet_map(timeline.model, timeline.state)
+    rows = given.tablets
+    tablets = tuple(replace(row, session=1) if n in changed else row for n, row in enumerate(rows))
+    newest = replace(given, tablets=tablets)
+    assert facts.asked_about(newest, given).key == key
