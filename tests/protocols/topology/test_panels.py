@@ -372,7 +372,8 @@ def test_a_barrier_that_is_run_again_after_a_failure_is_logged_again() -> None:
     timeline.do(fails)
     while timeline.state.topology.transition != "rollback_to_normal":
         assert timeline.forward() is not None
-    words = [line.words for line in log_lines(timeline.model, timeline.passed(timeline.tip))]
+    model: Any = timeline.model
+    words = [line.words for line in log_lines(model, timeline.passed(timeline.tip))]
     sent = "executing global topology command barrier_and_drain, excluded nodes: {}"
     assert [each for each in words if "entered" in each or "executing" in each][-4:] == [
         "entered `write both read old` transition state",

@@ -234,7 +234,8 @@ def test_a_sharder_is_asked_for_the_first_key_that_changed(
 ) -> None:
     """By token, tablets have K3, K7 K4, K2 K1 K5 K8, K6; where none changed, it is the first."""
     timeline = starting(tablets=("A:0 B:0",) * 4)
-    given = facts.tablet_map(timeline.model, timeline.state)
+    model: Any = timeline.model
+    given = facts.tablet_map(model, timeline.state)
     rows = given.tablets
     tablets = tuple(replace(row, session=1) if n in changed else row for n, row in enumerate(rows))
     newest = replace(given, tablets=tablets)
