@@ -8,7 +8,7 @@ that needs every one of its steps, and opens like any other run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial, reduce
+from functools import cache, partial, reduce
 from html import escape
 from itertools import islice
 from random import Random
@@ -380,16 +380,13 @@ class Walker:
         """
         goal = next(goal for goal in self.goals if goal.name == walk.verdict)
         model, rules = self.model, self._fair_rules()
-        witnesses: dict[Any, str | None] = {}
+        is_lost = cache(lambda state: out_of_reach(model, rules, goal, state, MOST_SEARCHED))
 
         def verdict(state: Any) -> str | None:
-            if state not in witnesses:
-                if walk.witness == AT_REST:
-                    rests = not ways_on(model, rules, state)[0] and not goal.check(state)
-                    return AT_REST if rests else None
-                lost = out_of_reach(model, rules, goal, state, MOST_SEARCHED)
-                witnesses[state] = LOST if lost else None
-            return witnesses[state]
+            if walk.witness == AT_REST:
+                rests = not ways_on(model, rules, state)[0] and not goal.check(state)
+                return AT_REST if rests else None
+            return LOST if is_lost(state) else None
 
         return PropertyJudges((Property(goal.name, "always", goal.title, verdict),), (), (), ())
 

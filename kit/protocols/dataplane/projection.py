@@ -164,7 +164,7 @@ class _Projection:
         return reads, writes, reads, reads
 
     def _owners(self, ring: Ring) -> tuple[int, ...]:
-        replication = self.snapshot(self.states[0]).metadata.groups[self.group]
+        replication = self.snapshot(self.tcm.start()).metadata.groups[self.group]
         row = replicas(ring, replication, np.array([self.token], dtype=np.int64))[0]
         return tuple(int(code) for code in row if code >= 0)
 

@@ -140,7 +140,7 @@ class Coordinator(Coordinating):
 
     def describe(self, before: StorageState, action: Any, after: StorageState) -> str:
         """What the coordinator makes of it."""
-        who, request, now = self.workload[0].coordinator, before.requests[0], after.requests[0]
+        who, (request,), (now,) = self.workload[0].coordinator, before.requests, after.requests
         match action:
             case Start(_, epoch):
                 targets = ", ".join(self.history.names(now.in_flight))
