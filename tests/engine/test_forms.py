@@ -141,6 +141,7 @@ def test_what_its_language_refuses_is_refused(line: str) -> None:
         ("cqlsh -e 'systemctl start shop'", "-e: got 'systemctl start shop'; allowed: a statement"),
         ('cqlsh -e "help"', "cqlsh -e: got 'help'; allowed: a statement that begins with one of "),
         ("cqlsh -e ''", "cqlsh -e: got ''; allowed: a statement"),
+        ('cqlsh -e ""', "cqlsh -e: got ''; allowed: a statement"),
         (f"cqlsh -e {DELETE}", "; allowed: -e and one statement in quotes"),
         ("cqlsh", "cqlsh: got 'nothing'; allowed: -e and one statement in quotes"),
         ("cqlsh -f file", "a statement can also be typed without cqlsh"),

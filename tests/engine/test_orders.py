@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from itertools import permutations
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from kit.engine.orders import OrderedMove, OrderPlan, chains, order_outcomes
+from kit.engine.model import Property, always, goal, sometimes, step
+from kit.engine.orders import OrderedMove, OrderPlan, broken_by, chains, order_outcomes
 from kit.protocols.twophase.twophase import (
     COMMITTED,
     Decide,
@@ -85,3 +87,26 @@ def test_what_happens_by_itself_happens_at_once() -> None:
     reading = OrderPlan(votes, ended, by_itself=(ReceivePrepared,))
     assert order_outcomes(MODEL, reading) == {"committed": 1}
     assert order_outcomes(MODEL, plan(*votes)) == {"refused": 1}
+
+
+@pytest.mark.parametrize(
+    ("properties", "outcome"),
+    [
+        ((always("A", "", lambda s: "why" * (s == 1)),), "breaks A"),
+        ((always("A", "", lambda s: "why" * (s == 0)),), None),
+        ((step("S", "", lambda was, by, now: "why" * ((was, now) == (0, 1))),), "breaks S"),
+        ((step("S", "", lambda was, by, now: None),), None),
+        ((step("S", "", lambda was, by, now: "why", on=(int,)),), None),
+        ((sometimes("R", "", lambda s: True), goal("G", "", lambda s: True)), None),
+        ((step("S", "", lambda was, by, now: "why"), always("A", "", lambda s: "why")), "breaks S"),
+        ((always("A", "", lambda s: None), step("S", "", lambda was, by, now: "why")), "breaks S"),
+    ],
+)
+def test_a_step_breaks_what_holds_of_states_and_of_steps(
+    properties: tuple[Property, ...], outcome: str | None
+) -> None:
+    """From 0 up to 1: the state after it and the step are judged, and the first promise is named;
+    what some state shows, or has to stay in reach, is none.
+    """
+    model: Any = SimpleNamespace(properties=properties)
+    assert broken_by(model, 0, "up", 1) == outcome

@@ -6,6 +6,7 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from kit.engine.check import check
 from kit.engine.fuzz import fuzz
 from kit.engine.model import Model, Monitor, always
 from kit.engine.pairs import paired
-from kit.engine.patience import patient, stoppable
+from kit.engine.patience import attended, ended_after, patient, stoppable
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 
@@ -148,6 +149,21 @@ def test_one_thread_looks_at_all_work() -> None:
         assert patience._WATCH._thread is first
         assert first is not None
         assert first.is_alive()
+
+
+@pytest.mark.parametrize(
+    "work", [patient, attended, lambda: ended_after(60), lambda: stoppable(threading.Event())]
+)
+@pytest.mark.parametrize("alone", [True, False])
+def test_where_python_has_one_thread_nobody_looks(
+    work: Callable[[], AbstractContextManager[Any]], alone: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No thread begins in a page; elsewhere one does, and looks at this work."""
+    watch = patience._Watch()
+    monkeypatch.setattr(patience, "ALONE", alone)
+    monkeypatch.setattr(patience, "_WATCH", watch)
+    with work():
+        assert (len(watch.works), watch._thread is None) == (0 if alone else 1, alone)
 
 
 def test_a_signal_that_comes_late_stops_nothing() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -68,6 +69,20 @@ def test_each_word_has_a_picture(picture: str) -> None:
         assert found.scene
         assert len(timeline.path()) - 1 >= found.scene[1]
         assert timeline.moments[timeline.at].action is not None, name
+
+
+@pytest.mark.parametrize("kept", [(), ("images",), ("kit/shipped/images",)], ids=str)
+def test_a_drawing_is_of_a_checkout_or_of_a_package(
+    kept: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A package has its drawings within; there is none where neither has one of that name."""
+    monkeypatch.setattr("kit.engine.glossary.PACKAGE", tmp_path / "kit")
+    files = [tmp_path / folder / "map.svg" for folder in kept]
+    for file in files:
+        file.parent.mkdir(parents=True)
+        file.touch()
+    assert drawing_file("map.svg") == next(iter(files), None)
+    assert drawing_file("no-map.svg") is None
 
 
 def test_a_notebook_shows_a_word_with_its_picture_and_its_lesson() -> None:

@@ -10,6 +10,7 @@ import pytest
 from kit.engine.registry import build
 from kit.errors import BadInput
 from kit.protocols.group0.discovery import Peers, obstacle, seeds_of
+from kit.protocols.group0.facts import nodes
 from kit.protocols.group0.rules.schema import SchemaState, Statement, merged
 from tests.protocols.group0.driving import Driven
 
@@ -118,6 +119,30 @@ def test_what_counts_as_a_milestone() -> None:
     for step, told in zip(steps, ("index 2", None, "answered", "term 2"), strict=True):
         before, action = driven.state, driven.model.find(driven.state, step)[0]
         assert driven.model.milestone(before, action, driven.do(step).state) == told
+
+
+@pytest.mark.parametrize(
+    ("steps", "leading", "deposed"),
+    [
+        ((), "A", ""),
+        (("crash A",), "", ""),
+        (("crash B",), "A", ""),
+        (("crash A", "restart A"), "A", ""),
+        (("elect B",), "A B", "A"),
+        (("elect B", "crash A"), "B", ""),
+        (("elect B", "crash B"), "A", "A"),
+        (("crash A", "elect B"), "B", ""),
+        (("crash A", "elect B", "restart A"), "B", ""),
+    ],
+)
+def test_only_who_is_up_takes_itself_for_the_leader(
+    steps: tuple[str, ...], leading: str, deposed: str
+) -> None:
+    """The newest leader, and whoever led before and does not know of it; not who is down."""
+    driven = Driven(elections=1, crashes=1).do(*steps)
+    rows = nodes(driven.model, driven.state)
+    assert [row.name for row in rows if row.leads] == leading.split()
+    assert [row.name for row in rows if row.deposed] == deposed.split()
 
 
 def test_who_is_elected_leads_the_next_term() -> None:

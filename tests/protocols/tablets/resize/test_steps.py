@@ -47,6 +47,28 @@ def test_a_split_monitor_divides_once_its_node_knows_of_the_split() -> None:
     assert "do not yet report 1" in refused(model, state, "finalize")
 
 
+@pytest.mark.parametrize(
+    ("steps", "shown"),
+    [
+        (2, {"0 A:0": 0, "0 B:0": 0}),
+        (4, {"0 A:0": 1, "0 B:0": 0}),
+        (6, {"0 A:0": 1, "0 B:0": 1}),
+        (12, {"0 A:0": 0, "0 B:0": 0, "1 A:0": 0, "1 B:0": 0}),
+        (13, {"0 A:0": 0, "0 B:0": 0, "1 A:0": 0, "1 B:0": 0}),
+    ],
+)
+def test_a_replica_shows_the_number_of_the_split_that_it_is_divided_for(
+    steps: int, shown: dict[str, int]
+) -> None:
+    """It shows none before, nor by an older map than group 0's, nor by the new one."""
+    model: Any = build("resize", {"tablets": ("A B",), "nodes": 2, "edition": "server"})
+    begun = ("grow", "resize", "apply A", "divide 0 A:0", "apply B", "divide 0 B:0", "poll")
+    final = ("finalize", "apply A", "apply B", "barrier", "commit map", "apply A")
+    state = played(model, *(*begun, *final)[:steps])
+    numbers = model.shown(state)
+    assert {f"{tablet} {replica}": n for (tablet, replica), n in numbers.items()} == shown
+
+
 @pytest.mark.spec("E-046", "E-047")
 def test_finalization_has_a_barrier_before_the_map_and_no_move() -> None:
     """In ``tablet_resize_finalization`` nothing moves; the map waits until every node has applied
