@@ -15,7 +15,7 @@ import nbformat
 from msgspec import Struct
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
-from kit.edge.words import say
+from kit.edge.words import later, say
 from kit.engine.course import COURSE, Lesson, without_magics
 from kit.engine.drill import drills
 from kit.playing.stored import StoredRun, run_stored
@@ -28,6 +28,9 @@ LINK = re.compile(r'(?<= )(href|src|xlink:href)="([^"#]*)(#[^"]*)?"')
 KEPT = ("data:", "http:", "https:")
 SHOWN = ("text/html", "image/svg+xml", "image/png", "text/plain")
 """What is shown of an output: the first of these that it has."""
+HUNTS = re.compile(r"\bhunt\([^)]*\)")
+BOARD = re.compile(r"(\w+|hunt\(.*\))\s*$")
+"""The last line of a cell that shows the board of a hunt."""
 
 
 class Part(Struct, frozen=True):
@@ -147,10 +150,26 @@ def _cell(cell: Any, lesson: Lesson, folder: Path, parts: list[Part], before: li
     python = without_magics(cell.source)
     own = program_of(before, python)
     shown = "".join(_output(output, lesson, parts, own, folder) for output in cell.outputs)
+    hunt = HUNTS.search(python)
+    if hunt and BOARD.match(python.rpartition("\n")[2]):
+        shown += f"<p>{_hunted(hunt[0])}</p>"
     before.append(python)
     code = f"<pre><code>{escape(cell.source)}</code></pre>"
     head = escape(say("Code"))
     return f'{shown}<details class="code"><summary>{head}</summary>{code}</details>'
+
+
+def _hunted(hunt: str) -> str:
+    """How one hunts where the board has no buttons, as the code of a hunt says which."""
+    lines = ("from kit.lessons import hunt", f"bugs = {hunt}", "print(bugs.search(1))")
+    search, accuse = "; ".join(lines), 'print(bugs.accuse(1, "S-…"))'
+    words = later(
+        "On this page the table has no buttons (to play a variant, you need JupyterLab): to search "
+        "one, write {search} above the last line in the answer box of an exercise and press Check; "
+        "to accuse, add {accuse}."
+    )
+    code = {"search": search, "accuse": accuse}
+    return say(words, **{name: f"<code>{escape(text)}</code>" for name, text in code.items()})
 
 
 def _answer(name: str, program: str) -> str:

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from kit.engine import progress
@@ -14,9 +22,10 @@ from kit.lessons import exercises
 from kit.lessons import judge as judging
 from kit.lessons.progress import VARIABLE, solved
 from kit.site.answers import answered, judge
-from kit.site.lessons import read_lesson
+from kit.site.lessons import lesson_page, read_lesson
 from kit.site.programs import GIVEN, free_names, program_of
 from tests.house.source import ROOT
+from tools.site import kit_files
 
 ASKS = "from kit.lessons import exercise\n"
 FUNCTION = (
@@ -55,18 +64,32 @@ def apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(VARIABLE, str(tmp_path / "solved.json"))
 
 
-@pytest.mark.parametrize("one", COURSE, ids=lambda one: one.slug)
-def test_every_answer_of_the_course_stands_alone(one: Lesson) -> None:
-    """Before it stands what it needs of the cells before, and nothing of widgets."""
+def answers(one: Lesson) -> Iterator[str]:
+    """The boxes for answers of a lesson, as programs."""
     cells = [
         cell for cell in read_lesson(one, ROOT / "notebooks").cells if cell.cell_type == "code"
     ]
-    asked = [cell for cell in cells if "nbgrader" in cell.metadata]
-    assert len(asked) == len(one.exercises)
-    for cell in asked:
-        before = [without_magics(each.source) for each in cells[: cells.index(cell)]]
-        program = program_of(before, cell.source)
-        assert program.endswith(cell.source)
+    for number, cell in enumerate(cells):
+        if "nbgrader" in cell.metadata:
+            before = [without_magics(each.source) for each in cells[:number]]
+            program = program_of(before, cell.source)
+            assert program.endswith(cell.source)
+            yield program
+
+
+def hunted(one: Lesson) -> Iterator[str]:
+    """What the page of a lesson says to write in the place of a board's buttons."""
+    html = lesson_page(one, ROOT / "notebooks").html
+    for search, accuse in re.findall(r"no buttons.*?<code>(.*?)</code>.*?<code>(.*?)</code>", html):
+        yield unescape(f"{search}; {accuse}").replace("; ", "\n").replace("…", "01")
+
+
+@pytest.mark.parametrize("one", COURSE, ids=lambda one: one.slug)
+def test_every_answer_of_the_course_stands_alone(one: Lesson) -> None:
+    """Before it stands what it needs of the cells before, and nothing of widgets."""
+    programs = [*answers(one)]
+    assert len(programs) == len(one.exercises)
+    for program in programs:
         assert free_names(program) <= {*GIVEN}
 
 
@@ -146,3 +169,39 @@ def test_the_page_hears_how_many_cases_are_done(monkeypatch: pytest.MonkeyPatch)
     assert counted[-2:] == ["120 of 120 cases", ""]
     assert heard[-1]["answered"]["passed"]
     assert not progress.HERE
+
+
+JUDGED = """
+import sys
+from kit.edge import limits
+limits.ALONE = True
+from msgspec.json import decode, encode
+from kit.site.answers import answered
+print(encode([answered(program).html for program in decode(sys.stdin.buffer.read())]).decode())
+"""
+
+
+def test_every_answer_is_judged_by_what_a_page_carries(tmp_path: Path) -> None:
+    """No judge needs a folder that the site leaves out, or another package than msgspec."""
+    for path in kit_files():
+        place = tmp_path / path.relative_to(ROOT)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, place)
+    (tmp_path / "msgspec").symlink_to(Path(msgspec.__file__).parent)
+    programs = [program for one in COURSE for program in answers(one)]
+    assert (hunts := [program for one in COURSE for program in hunted(one)])
+    programs += hunts
+    judged = subprocess.run(
+        [sys.executable, "-S", "-c", JUDGED],
+        input=json.dumps(programs),
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        check=True,
+    )
+    told = json.loads(judged.stdout)
+    assert len(told) == len(programs)
+    assert not [html for html in told if "ModuleNotFoundError" in html or "ImportError" in html]
+    for html in told[-len(hunts) :]:
+        assert "<pre>Variant 1: the shortest run" in html

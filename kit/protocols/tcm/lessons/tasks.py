@@ -223,12 +223,9 @@ _WORKED = {"A": 100, "B": 200, "C": 300}
 
 
 def counts(rights: list[int], cuts: list[int]) -> list[int]:
-    """How many ranges each part of the line has, by the engine's own parts."""
-    # Only here, so that asking for another exercise loads no columns.
-    from kit.protocols.tcm.spark.parts import cut_at, rows_in  # noqa: PLC0415  # heavy, and only for this one
-
-    ring = Ring.of([Node("a", tuple(rights[:-1]))], small(rights[-1]))
-    return [len(rows_in(ring.rights, part)) for part in cut_at(ring, cuts)]
+    """How many ranges each part of the line has: those that end in it."""
+    ends = [0, *cuts, rights[-1]]
+    return [sum(left < right <= end for right in rights) for left, end in pairwise(ends)]
 
 
 def _some_line(chance: random.Random) -> Arguments:

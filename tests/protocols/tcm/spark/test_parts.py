@@ -12,17 +12,18 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kit.errors import BadInput, Refused
+from kit.protocols.tcm.lessons.tasks import counts
 from kit.protocols.tcm.parameters import enter, parse_operation
 from kit.protocols.tcm.rules.metadata import Advance, ResolvedEvent, enact, initial
 from kit.protocols.tcm.rules.operations import Operation, ProtocolSwitches
 from kit.protocols.tcm.spark.histories import History, history, sample
 from kit.protocols.tcm.spark.measures import Tally
-from kit.protocols.tcm.spark.parts import cut_at, cut_evenly, rows_of
+from kit.protocols.tcm.spark.parts import cut_at, cut_evenly, rows_in, rows_of
 from kit.protocols.tcm.spark.pipelines import PlainPipeline
 from kit.protocols.tcm.spark.tables import MEASURES
 from kit.ring.replication import Keyspace, Replication
-from kit.ring.tokens import MURMUR3
-from kit.ring.topology import Ring
+from kit.ring.tokens import MURMUR3, small
+from kit.ring.topology import Node, Ring
 from tests.examples import examples
 from tests.ring.draws import replications, rings, token_lists
 from tests.saying import like
@@ -166,3 +167,13 @@ def test_samples_are_repeatable() -> None:
         sample(0)
     with pytest.raises(BadInput, match=like("dcs | 5")):
         sample(4, dcs=5)
+
+
+@given(st.lists(st.integers(2, 99), min_size=1, max_size=9, unique=True), st.data())
+def test_the_exercise_counts_as_the_engine_cuts(rights: list[int], data: st.DataObject) -> None:
+    """Its judge does without columns, since a page has none."""
+    rights = sorted(rights)
+    cuts = sorted(data.draw(st.sets(st.integers(1, 99), max_size=4)))
+    ring = Ring.of([Node("a", tuple(rights))], small(100))
+    parts = [len(rows_in(ring.rights, part)) for part in cut_at(ring, cuts)]
+    assert counts([*rights, 100], cuts) == parts
