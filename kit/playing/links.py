@@ -29,22 +29,27 @@ ALLOWED = "a whole link, as it was copied: this one was cut or changed"
 
 
 class LinkedRun(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """What a link carries: actions, safeguards that are off, parameters (None: the story's)."""
+    """What a link carries: the actions of a branch, safeguards that are off there, parameters
+    (None: the story's), and after how many of the steps one looks (None: all of them).
+    """
 
     actions: tuple[Any, ...]
     off: tuple[str, ...] = ()
     parameters: dict[str, Any] | None = None
+    at: int | None = None
 
 
 def link_of(timeline: Timeline, story: Model[Any, Any]) -> str:
-    """The run to the moment that is shown, for a link to ``story``.
+    """The branch that is shown, and where one looks, for a link to ``story``.
 
     Raises BadInput for a run that is too long for an address.
     """
     model = timeline.model_at(timeline.tip)
     own, shown = plainly(story.parameters), plainly(model.parameters)
     parameters = None if shown == own else shown
-    run = LinkedRun(timeline.actions(timeline.at), tuple(model.off), parameters)
+    path = timeline.path()
+    at = None if timeline.at == path[-1] else path.index(timeline.at)
+    run = LinkedRun(timeline.actions(), tuple(model.off), parameters, at)
     deflate = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
     packed = deflate.compress(msgspec.json.encode(run)) + deflate.flush()
     text = base64.urlsafe_b64encode(packed).decode().rstrip("=")
@@ -54,9 +59,9 @@ def link_of(timeline: Timeline, story: Model[Any, Any]) -> str:
 
 
 def run_of(text: str, story: Model[Any, Any]) -> Timeline:
-    """The history that a link carries, at its last step.
+    """The history that a link carries, where one looked.
 
-    Raises BadInput for what is no link, and Refused for a step that the model refuses.
+    Raises BadInput for what is no link of this story, and Refused for a step that its model refuses.
     """
     shown = text if len(text) <= 40 else f"{text[:40]}..."
     if len(text) > MOST_LETTERS:
@@ -70,6 +75,8 @@ def run_of(text: str, story: Model[Any, Any]) -> Timeline:
         run = msgspec.json.decode(content, type=LinkedRun)
     except (ValueError, binascii.Error, zlib.error):
         raise BadInput("run", shown, ALLOWED) from None
+    if not 0 <= (run.at or 0) <= len(run.actions):
+        raise BadInput("run", shown, ALLOWED)
     if len(run.actions) > LONGEST_RUN:
         raise BadInput("run", f"{len(run.actions):,} steps", f"at most {LONGEST_RUN:,} steps")
     parameters = plainly(story.parameters) if run.parameters is None else run.parameters
@@ -87,4 +94,5 @@ def run_of(text: str, story: Model[Any, Any]) -> Timeline:
             if model.comes_to(timeline.state, action) is None:  # nobody here would think of it
                 raise BadInput("run", shown, allowed) from None
             raise
+    timeline.goto(timeline.tip if run.at is None else run.at)
     return timeline

@@ -175,12 +175,13 @@ class Setup:
         session = self.session
         linked = run_of(text, session.origin.model)
         if configuration(linked) == configuration(session.timeline):
-            session.branch(linked.actions(), at_end=True)
+            session.branch(linked.actions())
+            session.goto(session.timeline.path()[linked.at])
         else:
             self.keep()
             session.put(linked)
             self.follow()
-        return say("This is the run from the link: {n} steps.", n=linked.at)
+        return say("This is the run from the link: {n} steps.", n=linked.tip)
 
     def reset(self) -> str:
         """Begin again as it was opened, and say so where that is another configuration."""

@@ -189,7 +189,8 @@ def test_every_answer_is_judged_by_what_a_page_carries(tmp_path: Path) -> None:
         shutil.copy(path, place)
     (tmp_path / "msgspec").symlink_to(Path(msgspec.__file__).parent)
     programs = [program for one in COURSE for program in answers(one)]
-    assert (hunts := [program for one in COURSE for program in hunted(one)])
+    hunts = [program for one in COURSE for program in hunted(one)]
+    assert hunts
     programs += hunts
     judged = subprocess.run(
         [sys.executable, "-S", "-c", JUDGED],

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.json import decode
+from msgspec.json import decode, encode
 
 from kit.engine.check import check
 from kit.engine.registry import build
 from kit.errors import BadInput, KitError
-from kit.playing.links import link_of, run_of
+from kit.playing.links import LinkedRun, link_of, run_of
 from kit.playing.session import Line, Session
 from kit.site.worker import Engine, inquire, search, whole_story
 from kit.views.actions import mark
@@ -139,6 +139,42 @@ def test_a_link_carries_a_run() -> None:
     assert student.engine.timeline.actions() == teacher.engine.timeline.actions()
     steps = len(teacher.engine.timeline.actions())
     assert f"This is the run from the link: {steps} steps." in student.last("drawer")
+
+
+@pytest.mark.parametrize("steps", [0, 2, 9])
+@pytest.mark.parametrize("off", [(), ("commit-with-guard",)])
+def test_a_link_carries_the_whole_branch_and_the_place(off: tuple[str, ...], steps: int) -> None:
+    """Who went back, and comes again by it, can go on again; switches are as on that branch."""
+    page, again = Page(), Page()
+    for name in off:
+        page.say(setup="switch", name=name, on=False)
+    path = page.engine.timeline.path()
+    page.engine.goto(path[min(steps, len(path) - 1)])
+    page.say(setup="link", quiet=True)
+    again.say(setup="linked", run=page.last("link"))
+    was, came = page.engine.timeline, again.engine.timeline
+    assert came.actions() == was.actions()
+    assert came.path().index(came.at) == was.path().index(was.at)
+    assert again.engine.model.off == off
+    assert f"from the link: {len(path) - 1} steps." in again.last("drawer")
+
+
+def test_a_link_of_another_story_of_the_model_says_so() -> None:
+    """Its steps are actions of the model, and not of this story: nobody reads Python."""
+    run, story = whole_story("tcm/move"), whole_story("tcm/bootstrap").model
+    link = link_of(run, run.model)
+    with pytest.raises(BadInput, match="this link may belong to another story") as raised:
+        run_of(link, story)
+    assert "(" not in str(raised.value)
+
+
+def test_a_place_behind_the_end_is_no_link() -> None:
+    """It is told as any other link that was changed."""
+    for at in (-1, 1):
+        deflate = zlib.compressobj(9, zlib.DEFLATED, -15)
+        packed = deflate.compress(encode(LinkedRun((), at=at))) + deflate.flush()
+        with pytest.raises(BadInput, match="was cut or changed"):
+            run_of(urlsafe_b64encode(packed).decode().rstrip("="), STORY_MODEL)
 
 
 def test_twenty_actions_fit_into_three_hundred_letters() -> None:

@@ -232,7 +232,8 @@ def test_a_run_is_saved_linked_and_opened_again_like_any_other(pair: Pair, tmp_p
     assert other.export(tmp_path / "page.html").size < 1_000_000
     story = build("worlds")
     linked = links.run_of(links.link_of(run, story), story)
-    assert linked.actions() == run.actions(run.at)
+    assert linked.actions() == run.actions()
+    assert linked.state == run.state
     kept = run_stored(stored_run(run, None))
     assert kept is not None
     assert kept.timeline().actions() == run.actions()
@@ -242,7 +243,9 @@ def test_a_row_opens_its_moment_wherever_it_was_met() -> None:
     """A run that was opened again has its own numbers; a row that it did not meet has no button."""
     story = build("worlds")
     met = runs("bootstrap").model.moments[1]
-    run = links.run_of(links.link_of(_at(side_by_side_run("bootstrap"), met), story), story)
+    cut = _at(side_by_side_run("bootstrap"), met)
+    cut.fork()  # the branch ends here
+    run = links.run_of(links.link_of(cut, story), story)
     rows = next(panel for panel in for_model(run.model).panels if panel.name == "rows")
     drawn = rows.draw(scene_at(run, 0))
     opened = [int(part.get("data-moment") or 0) for part in drawn.walk() if part.tag == "button"]
