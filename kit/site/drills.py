@@ -39,6 +39,7 @@ def drill_page(name: str) -> tuple[str, bytes]:
     nav = (
         f'<nav aria-label="{escape(say("drills"))}">'
         f'<a href="{root}index.html">{escape(say("all drills"))}</a>'
+        f'<a id="again" href="">{escape(say("start again"))}</a>'
         f"<b>{escape(drill.kind.title)}</b>"
         f'<span id="engine" role="status">{escape(say("The engine is starting. You can type."))}'
         "</span></nav>"

@@ -150,25 +150,24 @@ def _cell(cell: Any, lesson: Lesson, folder: Path, parts: list[Part], before: li
     python = without_magics(cell.source)
     own = program_of(before, python)
     shown = "".join(_output(output, lesson, parts, own, folder) for output in cell.outputs)
+    before.append(python)
     hunt = HUNTS.search(python)
     if hunt and BOARD.match(python.rpartition("\n")[2]):
-        shown += f"<p>{_hunted(hunt[0])}</p>"
-    before.append(python)
+        shown += f"<p>{_hunted(program_of(before, f'bugs = {hunt[0]}'))}</p>"
     code = f"<pre><code>{escape(cell.source)}</code></pre>"
     head = escape(say("Code"))
     return f'{shown}<details class="code"><summary>{head}</summary>{code}</details>'
 
 
-def _hunted(hunt: str) -> str:
-    """How one hunts where the board has no buttons, as the code of a hunt says which."""
-    lines = ("from kit.lessons import hunt", f"bugs = {hunt}", "print(bugs.search(1))")
-    search, accuse = "; ".join(lines), 'print(bugs.accuse(1, "S-…"))'
+def _hunted(program: str) -> str:
+    """How one hunts where the board has no buttons; a program makes the hunt."""
     words = later(
         "On this page the table has no buttons (to play a variant, you need JupyterLab): to search "
         "one, write {search} above the last line in the answer box of an exercise and press Check; "
         "to accuse, add {accuse}."
     )
-    code = {"search": search, "accuse": accuse}
+    lines = [*filter(None, program.splitlines()), "print(bugs.search(1))"]
+    code = {"search": "; ".join(lines), "accuse": 'print(bugs.accuse(1, "S-…"))'}
     return say(words, **{name: f"<code>{escape(text)}</code>" for name, text in code.items()})
 
 

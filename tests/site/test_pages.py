@@ -245,6 +245,26 @@ def test_a_drill_is_passed_by_typing(page: Page, site: str) -> None:
     assert closed == [True]
 
 
+def test_what_is_typed_is_there_when_a_page_is_loaded_again(page: Page, site: str) -> None:
+    """Lines of a drill, unless one begins again; and the answer to an exercise."""
+    line, typed = page.locator("[data-part=line]"), page.locator(".kit-command")
+    page.goto(f"{site}/drills/{LAGS}.html")
+    for each in PASSING[LAGS][:2]:
+        line.fill(each)
+        line.press("Enter")
+    expect(typed).to_have_count(2)
+    page.reload()
+    expect(typed).to_have_count(2)
+    page.click("#again")
+    page.wait_for_selector("body[data-is=live]")
+    expect(typed).to_have_count(0)
+    page.goto(f"{site}/lessons/{LESSON}.html")
+    box = page.locator(".answer textarea").first
+    box.press_sequentially("# mine\n")
+    page.reload()
+    expect(box).to_have_value(re.compile("# mine\n"))
+
+
 def test_a_search_is_stopped_and_keeps_nobody_waiting(page: Page, site: str) -> None:
     """While it goes on the engine answers; a stop says what was seen."""
     opened(page, site, STORY)
@@ -333,6 +353,36 @@ def test_a_run_stays_when_the_page_is_loaded_again(page: Page, site: str) -> Non
     page.wait_for_selector("input[aria-valuetext^='step 2 of 2']", timeout=60_000)
 
 
+@pytest.mark.parametrize("switched", [False, True])
+def test_the_steps_ahead_stay_when_the_page_is_loaded_again(
+    page: Page, site: str, switched: bool
+) -> None:
+    """Who has gone back, with a safeguard off or not, goes on from there."""
+    opened(page, site, BROKEN)
+    if switched:  # at the start
+        page.click("[data-do=setup]")
+        page.check("[data-switch=commit-with-guard]")
+        page.locator(".kit-told").get_by_text("as a branch on the map").wait_for()
+        page.click("[data-do=setup]")
+    else:
+        page.keyboard.press("End")
+        page.locator(".kp-stage .actions [data-act]:not([data-refused])").first.evaluate(
+            "(button) => button.click()"
+        )
+    where, last = page.locator(".kp-where"), len(whole_story(BROKEN).path()) - switched
+    expect(where).to_have_text(f"0 / {last}" if switched else f"{last} / {last}")
+    page.keyboard.press("End")
+    expect(where).to_have_text(f"{last} / {last}")
+    page.wait_for_url(lambda address: len(address.partition("#run=")[2]) > len("99&step=99"))
+    was = page.evaluate("location.hash")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    expect(where).to_have_text(f"{last - 2} / {last}")
+    page.wait_for_url(lambda address: not address.endswith(was))
+    page.reload()
+    expect(where).to_have_text(f"{last - 2} / {last}", timeout=60_000)
+
+
 @pytest.mark.parametrize(("cut", "said"), [(slice(0, -3), "was cut or changed"), (slice(0, 0), "")])
 def test_a_link_that_is_cut_says_so(page: Page, site: str, cut: slice, said: str) -> None:
     """The story stays as it is stored, and can be used."""
@@ -344,6 +394,19 @@ def test_a_link_that_is_cut_says_so(page: Page, site: str, cut: slice, said: str
     if said:
         page.locator(".kp-note").get_by_text(said).wait_for()
     assert page.input_value("[data-do=scrub]") == "0"
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [("run=x", "run: got 'x'"), ("run=99", "run: got '99'"), ("step=999", "step: got '999'")],
+)
+def test_an_address_that_leads_nowhere_says_so(
+    page: Page, site: str, address: str, said: str
+) -> None:
+    """Also once the engine is there."""
+    opened(page, site, STORY, f"#{address}")
+    page.wait_for_selector("#player:not([inert])")
+    page.locator(".kp-note").get_by_text(said).wait_for()
 
 
 def test_what_an_engine_reads_is_compiled(site: str, page: Page) -> None:

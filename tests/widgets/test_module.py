@@ -182,6 +182,24 @@ def test_many_actions_are_found_by_their_words(desk: MakeDesk) -> None:
     assert "has applied every committed epoch" in (page.text_content(".kp-note") or "")
 
 
+def test_enter_takes_the_only_action_that_is_left(desk: MakeDesk) -> None:
+    """While more are left, or none, it takes none."""
+    table = desk(Player(build("tcm", {"nodes": 14, "rf": 3})))
+    page = table.page
+    page.click("[data-do=step]")
+    table.wait_where("1 / 1")
+    page.keyboard.press("a")
+    for text in ("apply", "no such action"):
+        page.keyboard.type(text)
+        page.keyboard.press("Enter")
+        page.keyboard.press("Control+a")
+    page.keyboard.type("apply C")
+    page.keyboard.press("Enter")
+    table.wait_where("2 / 2")
+    assert table.player.model.verb(table.player.timeline.now.action) == "apply C"
+    assert table.errors == []
+
+
 def test_the_search_finds_ranges_in_a_large_table(desk: MakeDesk) -> None:
     """Typing a node or a bound lists the ranges that hold it, and says how many there are."""
     table = desk(Player(build("tcm", {"nodes": 64, "tokens": 4, "rf": 3})))

@@ -76,3 +76,25 @@ def test_an_address_leads_to_a_step_a_tab_and_a_thing(
     page.wait_for_url(re.compile(r"#run=1&step=4&tab=\w+&lit=A&ask=1$"))
     page.evaluate("location.hash = '#step-2'")
     at(page, 2)
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("run=99&step=2", "run: got '99', allowed: a number from 1 to 1."),
+        ("run=x", "run: got 'x', allowed: a number from 1 to 1."),
+        ("step=999", "step: got '999', allowed: a number from 0 to "),
+        ("step=-1", "step: got '-1', allowed: a number from 0 to "),
+        ("tab=none", "tab: got 'none', allowed: "),
+        ("nonsense", "nonsense: got '', allowed: run, step, tab, lit, ask."),
+    ],
+)
+def test_what_leads_nowhere_in_an_address_is_told(
+    reader: Page, pages: Pages, address: str, said: str
+) -> None:
+    """The field, its value and what is allowed; the page can be used."""
+    reader.goto(f"{pages(STORY).as_uri()}#{address}")
+    reader.wait_for_selector(ON)
+    reader.locator(".kp-note").get_by_text(said).wait_for()
+    reader.keyboard.press("Home")
+    at(reader, 0)

@@ -1,9 +1,12 @@
 // The exercises of a lesson: what is written into a box is judged by a Python of its own, which is
-// ended when one stops it. What was solved this browser remembers, where it may.
+// ended when one stops it. What was solved this browser remembers, where it may, and what is
+// written as long as its tab is open.
 
 import { Engine } from "./engine.js";
+import { remember, remembered } from "./memory.js";
 
 const SOLVED = "kit-solved";
+const FOR_GOOD = "localStorage";
 const EACH_SECOND = 1000;
 
 export class Answers {
@@ -11,6 +14,10 @@ export class Answers {
     Object.assign(this, { fetched, place });
     for (const box of boxes) {
       box.addEventListener("click", ({ target }) => this.press(box, target.dataset.do));
+      const text = box.querySelector("textarea");
+      const name = `kit-answer ${box.dataset.exercise}`;
+      text.value = remembered(name) || text.value; // an emptied box begins again
+      text.addEventListener("input", () => remember(name, text.value));
       if (solved().includes(box.dataset.exercise)) this.say(box, place.solved);
     }
   }
@@ -73,17 +80,9 @@ export class Answers {
 }
 
 function solved() {
-  try {
-    return JSON.parse(localStorage.getItem(SOLVED)) ?? [];
-  } catch {
-    return []; // this browser keeps nothing, or something else wrote there
-  }
+  return remembered(SOLVED, FOR_GOOD) ?? [];
 }
 
 function keep(name) {
-  try {
-    localStorage.setItem(SOLVED, JSON.stringify([...new Set([...solved(), name])]));
-  } catch {
-    // then it is forgotten
-  }
+  remember(SOLVED, [...new Set([...solved(), name])], FOR_GOOD);
 }

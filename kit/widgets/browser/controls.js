@@ -188,7 +188,10 @@ function press(player, target, event) {
   }
   if (event.ctrlKey || event.metaKey || event.altKey || key === "Tab") return;
   event.stopPropagation(); // JupyterLab acts on single letters even here
-  if (isTyping(target, key) || isPressing(target, key)) return;
+  const isText = target.matches("input:not([type=range],[type=checkbox])");
+  const isOther = target.matches("select") && !/^(Arrow(Left|Right)|\?)$/.test(key);
+  if (isText && key === "Enter") take(target);
+  if (isText || isOther || (PRESSING.test(key) && target.matches(PRESSED))) return;
   if (target.matches("svg .who") && PRESSING.test(key)) {
     event.preventDefault();
     player.spots.fold(target);
@@ -203,13 +206,10 @@ function press(player, target, event) {
   }
 }
 
-function isTyping(target, key) {
-  const isText = target.matches("input:not([type=range],[type=checkbox])");
-  return isText || (target.matches("select") && !/^(Arrow(Left|Right)|\?)$/.test(key));
-}
-
-function isPressing(target, key) {
-  return PRESSING.test(key) && target.matches(PRESSED);
+// Of the actions that a search has left, the only one.
+function take(box) {
+  const [hit, other] = all(box.closest("[data-sift]") ?? box, "[data-my-hit] [data-act]");
+  if (!other) hit?.click();
 }
 
 function rove(event) {

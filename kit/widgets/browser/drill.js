@@ -1,8 +1,10 @@
 // The entry of a drill: a Player and a terminal over one history. What is typed before the engine
-// is there waits for it.
+// is there waits for it. What was typed is typed again when the page is loaded again, unless one
+// begins again.
 
 import { Engine } from "./engine.js";
 import { linked } from "./linked.js";
+import { remember, remembered } from "./memory.js";
 import { Seat } from "./seat.js";
 import { openTerminal } from "./terminal.js";
 
@@ -13,10 +15,17 @@ const ask = (said) => engine.ask("heard", { number: 0, text: JSON.stringify(said
 const pack = new Uint8Array(await (await fetch(place.pack)).arrayBuffer());
 const [box, el] = [part("player"), part("terminal")];
 const seat = new Seat(box, { pack, shell: box.innerHTML, story: false }, fetched, place, ask);
-const typed = linked({ ...JSON.parse(place.parts), shell: el.innerHTML }, ask);
+const kept = `kit-drill ${place.drill}`;
+const lines = remembered(kept) || [];
+const typed = linked({ ...JSON.parse(place.parts), shell: el.innerHTML }, (said) => {
+  ask(said);
+  if (said.enter && lines.push(said.enter)) remember(kept, lines);
+});
+part("again").addEventListener("click", () => remember(kept, []));
 openTerminal({ model: typed.model, el });
 const engine = new Engine(fetched, heard, failed);
 engine.ask("part", { number: 0, about: JSON.stringify(place.drill), pack });
+for (const enter of lines) ask({ enter });
 
 function heard([, said]) {
   if (said === "live") {

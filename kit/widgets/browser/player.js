@@ -1,6 +1,6 @@
 // The player: which moment is shown, how one goes to another, and what the controls do.
 
-import { folded, leavesOf, markDifferences, marksOf, parting, pathTo, unmark } from "./branches.js";
+import { folded, markDifferences, marksOf, parting, pathTo, unmark } from "./branches.js";
 import { Breaks } from "./breaks.js";
 import { Choices } from "./choices.js";
 import { Drawer } from "./drawer.js";
@@ -179,21 +179,6 @@ export class Player {
     const there = this.full[Math.min(step, this.full.length - 1)];
     this.jump(this.path.find((id) => this.full.indexOf(id) >= this.full.indexOf(there)));
     this.range.value = this.full.indexOf(this.at);
-  }
-
-  // To a step of a run, as an address names them: all steps count, runs as in the list of branches.
-  locate({ run = 1, step }) {
-    const leaf = leavesOf(this.store.moments, this.tip)[run - 1] ?? this.tip;
-    const path = this.fullPath(leaf);
-    const id = path[Math.min(step, path.length - 1)];
-    this.follow(leaf, id);
-    return id;
-  }
-
-  // The same of where one is.
-  get place() {
-    const run = leavesOf(this.store.moments, this.tip).indexOf(this.tip) + 1;
-    return { run, step: this.full.indexOf(this.at) };
   }
 
   // To the cover.
