@@ -61,7 +61,7 @@ def link_of(timeline: Timeline, story: Model[Any, Any]) -> str:
 def run_of(text: str, story: Model[Any, Any]) -> Timeline:
     """The history that a link carries, where one looked.
 
-    Raises BadInput for what is no link of this story, and Refused for a step that its model refuses.
+    Raises BadInput for what is no link of this story, Refused for a step that is refused.
     """
     shown = text if len(text) <= 40 else f"{text[:40]}..."
     if len(text) > MOST_LETTERS:
