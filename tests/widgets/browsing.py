@@ -49,7 +49,9 @@ window.leave = player.render({ el: document.getElementById("player"), model: {
     window.sent.push(news);
     if (window.cut) return;
     window.calls += 1;
-    deliver(JSON.parse(await window.kernel(JSON.stringify(news))));
+    const [place, answer] = JSON.parse(await window.kernel(JSON.stringify(news)));
+    deliver(answer);
+    window.place = place;
     window.calls -= 1;
   },
 } });
@@ -88,9 +90,9 @@ NORMAL = """(html) => {
   return walk(wanted, found, "root");
 }"""
 
-SETTLED = """(at) => {
+SETTLED = """() => {
   document.getAnimations().forEach((one) => one.finish());
-  return window.calls === 0 && document.querySelector(".kp-where").textContent === at
+  return window.calls === 0 && document.querySelector(".kp-where").textContent === window.place
     && !document.querySelector(".kp [aria-busy=true]")
     && document.getAnimations().every((one) => one.playState !== "running");
 }"""
@@ -132,7 +134,7 @@ class Place:
             self.desk.errors.append(str(error))
 
     def _kernel(self, text: str) -> str:
-        return self.desk.answer(text) if self.desk is not None else "[]"
+        return self.desk.answer(text) if self.desk is not None else '["", []]'
 
     def clear(self) -> None:
         """Leave the page as a new one is: empty, of usual size, the mouse in its corner."""
@@ -171,9 +173,9 @@ class Desk:
         self.outbox.append({"pack": base64.b64encode(change["new"]).decode()})
 
     def answer(self, text: str) -> str:
-        """What Python says to a message of the page."""
+        """Where Python is after a message of the page, and what it says to it."""
         self.player._hear(None, json.loads(text), None)
-        return json.dumps(self.drain())
+        return json.dumps([self.where(), self.drain()])
 
     def drain(self) -> list[dict[str, Any]]:
         """Take what Python has said since the last time."""
@@ -209,7 +211,8 @@ class Desk:
 
         What moves or travels in a step is let arrive at once, as by a reader who presses on.
         """
-        self.page.wait_for_function(SETTLED, arg=self.where(), polling=20)
+        self.page.evaluate("(at) => { window.place = at; }", self.where())
+        self.page.wait_for_function(SETTLED, polling=20)
 
     def where(self) -> str:
         """The text of the counter that the Python side would show."""

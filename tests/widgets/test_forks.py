@@ -152,6 +152,7 @@ def test_a_press_goes_to_the_first_difference_and_again_back(desk: MakeDesk) -> 
     page.focus(f"{LINES} {GO}")
     page.keyboard.press("Enter")
     table.wait_where("3 / 29")
+    table.settle()
     assert page.evaluate("document.activeElement.innerText") == "write 1 reaches C"
     page.keyboard.press("Enter")
     table.wait_where("3 / 3")
