@@ -13,7 +13,7 @@ from kit.operators.importers.cql import CqlType, cql_type
 
 IDS = {
     "bigint": 0x02, "boolean": 0x04, "int": 0x09, "timestamp": 0x0B, "uuid": 0x0C,
-    "text": 0x0D, "inet": 0x10, "list": 0x20, "map": 0x21, "set": 0x22,
+    "text": 0x0D, "timeuuid": 0x0F, "inet": 0x10, "list": 0x20, "map": 0x21, "set": 0x22,
 }  # fmt: skip
 _ENCODE: Mapping[str, Callable[[Any], bytes]] = {
     "bigint": lambda given: number("q", given),
@@ -21,6 +21,7 @@ _ENCODE: Mapping[str, Callable[[Any], bytes]] = {
     "int": lambda given: number("i", given),
     "timestamp": lambda given: number("q", milliseconds(given)),
     "uuid": lambda given: UUID(given).bytes,
+    "timeuuid": lambda given: UUID(given).bytes,
     "text": str.encode,
     "inet": lambda given: ip_address(given).packed,
 }
@@ -30,6 +31,7 @@ _DECODE: Mapping[str, Callable[[bytes], Any]] = {
     "boolean": lambda given: bool(struct.unpack(">B", given)[0]),
     "text": bytes.decode,
     "uuid": lambda given: str(UUID(bytes=given)),
+    "timeuuid": lambda given: str(UUID(bytes=given)),
     "inet": lambda given: str(ip_address(given)),
 }
 
