@@ -390,7 +390,7 @@ def test_a_configuration_is_that_of_an_index() -> None:
     log = Log(Snapshot(configuration=begun))
     for index, data in enumerate(("x", joined, "y"), 1):
         log = log.appended(Entry(1, index, data))
-    assert [log.configuration_at(at) for at in (1, 2, 3)] == [begun, joined, joined]
+    assert [log.configuration_at(at) for at in (0, 1, 2, 3)] == [begun, begun, joined, joined]
     assert log.configuration == joined
     later = log.appended(Entry(1, 4, begun)).compacted(Snapshot(4, 1, begun), 3)
     assert [later.configuration_at(at) for at in (2, 3, 4)] == [joined, joined, begun]

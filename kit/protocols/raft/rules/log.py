@@ -93,10 +93,8 @@ class Log(Struct, frozen=True, cache_hash=True):
         return self.configuration_at(self.last_index)
 
     def configuration_at(self, index: int) -> Configuration:
-        """The newest one up to an index."""
-        covered = self.snapshot.index if self.snapshot.index <= index else 0
-        newer = (self.entry(at) for at in reversed(self.configured) if covered < at <= index)
-        entry = next(newer, None)
+        """The newest one up to an index: the snapshot's where the log has none."""
+        entry = next((self.entry(at) for at in reversed(self.configured) if at <= index), None)
         held = entry.data if entry else None
         return held if isinstance(held, Configuration) else self.snapshot.configuration
 
