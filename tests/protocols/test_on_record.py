@@ -19,13 +19,14 @@ import pytest
 from kit.engine.drill import DrillMoment
 from kit.engine.family import server_places
 from kit.engine.registry import entries
-from kit.engine.scenario import file_named, files, open_file, read
+from kit.engine.scenario import file_named, files, open_file
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, Refused
 from kit.playing.opening import open_named
 from kit.views.panel import scene_of
 from kit.views.registry import for_model
 from tests.protocols.test_tools import servers, typed
+from tests.recording.records import told_in_files
 
 LOOKS = (
     *("nodetool status", "nodetool ring", "nodetool describecluster", "nodetool gossipinfo"),
@@ -91,13 +92,10 @@ def opened(story: str) -> Timeline:
 
 def stories() -> Iterator[tuple[str, str]]:
     """Each model with each of its stories; a file tells more than a scenario."""
-    told_in_files = set()
-    for story, path in files().items():
-        [model] = re.findall(r"^model (\w+)$", read(path), re.MULTILINE)
-        told_in_files.add(model)
+    for story, model in told_in_files().items():
         yield model, story
     for model, entry in entries().items():
-        if model not in told_in_files:
+        if model not in told_in_files().values():
             named = [f"{model}/{scenario.name}" for scenario in entry.scenarios]
             yield from ((model, story) for story in named or [model])
 

@@ -1,9 +1,10 @@
 """What was recorded of each model, how it is made, and what differs from it.
 
 ``configurations.toml`` says at what the recorder looks; below ``recorded`` lies a file for each
-family, with a block for each look and each scenario. A block has a line for each type of action:
-how often it was done and refused, and a digest of its lines in each column of ``walking``; and a
-line for each refusal's sentence, with how often it came.
+family, with a block for each look, each scenario and each story that a file tells. A look has a
+line for each type of action: how often it was done and refused, and a digest of its lines in each
+column of ``walking``; and a line for each refusal's sentence, with how often it came. A story has a
+line of its own run, one of all that could be done there, and one of walks that leave it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from msgspec import Struct, convert, field
@@ -21,7 +23,10 @@ from msgspec.structs import replace
 
 from kit.engine.family import families
 from kit.engine.model import Model
+from kit.engine.parameters import plainly
 from kit.engine.registry import Scenario, build, entry_of, output_of
+from kit.engine.scenario import file_named, files, open_file
+from kit.engine.scenario import read as text
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps
 from kit.errors import BadInput
@@ -32,6 +37,12 @@ RECORDED = HERE / "recorded"
 LONGEST_SCENARIO = 150
 """Steps of a scenario that are recorded: by then each has told its story."""
 REFUSED = "refused: "
+FILE = "file"
+AROUND, ASTRAY = "(around)", "(astray)"
+WALKS, STEPS, MOST_DONE = 6, 40, 1500
+"""Of a scenario's configuration, with each choice of safeguards; and the most steps that are taken
+then.
+"""
 _CELL = re.compile(r"(\w[\w ]*) ([0-9a-f]+)(?:, |$)")
 
 Row = dict[str, str]
@@ -108,17 +119,61 @@ def look_at(visit: Visit) -> Block:
     return block
 
 
-def play(model: Model[Any, Any], scenario: Scenario) -> Block:
-    """The block of a scenario: its saved trace, what is said along it, what its file may show."""
-    timeline = Timeline(model, scenario.script)
+@cache
+def told_in_files() -> dict[str, str]:
+    """The model of each story that a file tells."""
+    models = {
+        story: re.findall(r"^model (\w+)$", text(path), re.M) for story, path in files().items()
+    }
+    return {story: model for story, [model] in models.items()}
+
+
+def played(model: str, scenario: Scenario) -> Timeline:
+    """A scenario that was played, to its end if it has one."""
+    timeline = Timeline(build(model, scenario.parameters, scenario.off), scenario.script)
     while len(timeline.moments) <= LONGEST_SCENARIO and timeline.forward():
         pass
+    return timeline
+
+
+def block_along(timeline: Timeline, reader: Callable[[Step], None] | None = None) -> Block:
+    """The block of a story: its saved trace, what is said along it, what its file may show; around
+    it, all that could be done at each of its moments; and where one may go astray.
+    """
+    model = timeline.model
     trace = replace(timeline.save(), kit="")
     told = "\n".join(f"{moment.say} {moment.milestone}" for moment in timeline.moments)
     output = output_of(model.name)
     shown = "\n".join(_shown(each, timeline) for each in output.values())
     row = {"steps": str(len(trace.steps)), "trace": _digest(dumps(trace)), "words": _digest(told)}
-    return {STATE: row | ({"shown": _digest(shown)} if output else {})}
+    return {
+        STATE: row | ({"shown": _digest(shown)} if output else {}),
+        AROUND: _in_all([Visit(model, run=timeline.actions())], reader),
+        ASTRAY: _in_all(_astray(model), reader),
+    }
+
+
+def _astray(model: Model[Any, Any]) -> Iterator[Visit]:
+    """Drawn walks from the start of a model: as it is, and with more and more safeguards off."""
+    draw = Random(model.name)
+    names = [each.name for each in model.safeguards]
+    for number in sorted({0, 1, 2, len(names)}):
+        off = {*model.off, *draw.sample(names, min(number, len(names)))}
+        spoiled = build(model.name, plainly(model.parameters), tuple(sorted(off)))
+        yield Visit(spoiled, walks=WALKS, steps=STEPS)
+
+
+def _in_all(visits: Iterable[Visit], reader: Callable[[Step], None] | None) -> Row:
+    """What visits say, in one row."""
+    digests, done, refused = _Digests(), 0, 0
+    for visit in visits:
+        visit.reader = reader
+        for line in visit.lines():
+            digests.add(line._replace(kind=AROUND))
+            if visit.transitions > MOST_DONE:
+                break
+        done, refused = done + visit.transitions, refused + sum(visit.refused.values())
+    return {"done": str(done), "refused": str(refused), **digests.of(AROUND)}
 
 
 def _shown(output: Callable[[Any, Any, str], str], timeline: Timeline) -> str:
@@ -147,8 +202,11 @@ def block_of(name: str, reader: Callable[[Step], None] | None = None) -> Block:
             visit = look.visit(model)
             visit.reader = reader
             return look_at(visit)
-    scenario = next(s for s in entry_of(model).scenarios if about == f"scenario {s.name}")
-    return play(build(model, scenario.parameters, scenario.off), scenario)
+    kind, story = about.split(" ", 1)
+    if kind == FILE:
+        return block_along(open_file(file_named(story)), reader)
+    scenario = next(each for each in entry_of(model).scenarios if each.name == story)
+    return block_along(played(model, scenario), reader)
 
 
 def names_of(model: str, *, deep: bool | None = None) -> list[str]:
@@ -156,8 +214,9 @@ def names_of(model: str, *, deep: bool | None = None) -> list[str]:
     them.
     """
     looks = [each.about for each in table()[model].looks if deep in (None, each.deep)]
-    scenarios = [] if deep else [f"scenario {each.name}" for each in entry_of(model).scenarios]
-    return [f"{model}: {about}" for about in looks + scenarios]
+    scenarios = [f"scenario {each.name}" for each in entry_of(model).scenarios]
+    told = [f"{FILE} {story}" for story, its in told_in_files().items() if its == model]
+    return [f"{model}: {about}" for about in looks + ([] if deep else scenarios + told)]
 
 
 def file_of(model: str) -> Path:

@@ -28,7 +28,7 @@ def running(m: Any, s: Any) -> set[str]:
 
 def storing(m: Any, s: Any) -> set[str]:
     """The nodes of a model of ranges that are up."""
-    return {"K1", "K2", "K3", *m.history.names(~s.down & (1 << 64) - 1)}
+    return {"K1", "K2", "K3", "K4", *m.history.names(~s.down & (1 << 64) - 1)}
 
 
 UP: dict[str, Callable[[Any, Any], set[str]]] = {
@@ -45,7 +45,7 @@ UP: dict[str, Callable[[Any, Any], set[str]]] = {
     "migration": running,
     "raft_upgrade": running,
     "topology_upgrade": running,
-    "recovery": masked(lambda s: s.live),
+    "recovery": masked(lambda s: s.live | s.where(lambda node: node.standing == "returned")),
     "recovery_mode": masked(lambda s: s.where(lambda node: node.is_up)),
     "failures": masked(lambda s: s.up),
 }

@@ -1,7 +1,7 @@
 """Everything that a model says of a configuration, as lines: what the recorder compares.
 
 Every reachable state is visited, the nearest first; or, where there are too many, those on some
-drawn walks. A line belongs to one of four *columns*:
+drawn walks, or on a run that is given. A line belongs to one of four *columns*:
 
 ``content``   states and actions as data, by the names of their fields: what traces hold;
 ``protocol``  the same graph by numbers and verbs: which options there are, where they lead, all of
@@ -17,7 +17,7 @@ state moves a number: when a field is renamed, ``content`` differs alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from importlib import import_module
 from random import Random
@@ -108,7 +108,8 @@ def _tags(plain: Any) -> Iterator[str]:
 
 
 class Visit:
-    """One look at a configuration: every reachable state, or those on ``walks`` drawn walks.
+    """One look at a configuration: every reachable state, those on ``walks`` drawn walks, or those
+    on a ``run``.
 
     ``lines`` says all; afterwards ``states``, ``transitions`` and ``refused`` tell how many there
     were, and ``sentences`` how often each refusal's sentence came. ``reader`` is told of each step.
@@ -116,9 +117,16 @@ class Visit:
 
     reader: Callable[[Step], None] | None = None
 
-    def __init__(self, model: Model[Any, Any], *, walks: int = 0, steps: int = 60) -> None:
-        """A look at ``model``; ``steps`` is the most that a walk takes."""
-        self.model, self.walks, self.steps = model, walks, steps
+    def __init__(
+        self,
+        model: Model[Any, Any],
+        *,
+        walks: int = 0,
+        steps: int = 60,
+        run: Sequence[Any] | None = None,
+    ) -> None:
+        """A look at ``model``; ``steps`` is the most that a walk takes, ``run`` are actions."""
+        self.model, self.walks, self.steps, self.run = model, walks, steps, run
         self.numbers: dict[Any, int] = {}
         self.known: list[Any] = []
         self.memories: list[tuple[Any, ...]] = []
@@ -152,7 +160,10 @@ class Visit:
         if self._log:
             for line in self._log.begins(self.model, self.known[0]):
                 yield Line("words", STATE, f"begins {as_text(line)}")
-        yield from self._drawn() if self.walks else self._reachable()
+        if self.run is not None:
+            yield from self._passed(self.run)
+        else:
+            yield from self._drawn() if self.walks else self._reachable()
 
     def _reachable(self) -> Iterator[Line]:
         number = 0
@@ -160,6 +171,17 @@ class Visit:
             found, _ = self._of_state(number)
             yield from found
             number += 1
+
+    def _passed(self, run: Sequence[Any]) -> Iterator[Line]:
+        """The states of a run with all that could be done in them; each is looked at once."""
+        seen: dict[int, dict[Any, int]] = {}
+        number = 0
+        for action in (*run, None):
+            if number not in seen:
+                found, steps = self._of_state(number)
+                seen[number] = dict(steps)
+                yield from found
+            number = seen[number].get(action, number)
 
     def _drawn(self) -> Iterator[Line]:
         """Walks from the start; a state that was looked at before is only passed."""
