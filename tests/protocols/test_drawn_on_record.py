@@ -1,8 +1,9 @@
 """What every panel draws in every story: a change of any picture is seen, and says where it is.
 
-``drawn_of_all.txt`` has a line a story: how many moments are drawn, and for each panel a digest of
-its pictures in all of them, words and legends included; ``flows`` are what travels. Whether a
-picture is right other tests say. KIT_REWRITE=1 writes the table.
+``drawn_of_all.txt`` has a line a story: how many moments are drawn, its own and some of a walk that
+leaves it, and for each panel a digest of its pictures in all of them, words and legends included;
+``flows`` are what travels. Whether a picture is right other tests say. KIT_REWRITE=1 writes the
+table.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -24,6 +26,7 @@ from tests.protocols.test_on_record import opened, stories
 
 TABLE = Path(__file__).with_name("drawn_of_all.txt")
 MOST = 12  # moments of a story; of longer ones so many are drawn, evenly spread
+ASTRAY = 8  # and so many of a walk that leaves it
 BYTES = 3
 
 
@@ -38,11 +41,21 @@ def drawn(timeline: Timeline, moment: int) -> Iterator[tuple[str, str]]:
     yield "flows", draw_flows(flows).html() if flows else ""
 
 
+def astray(timeline: Timeline, begun: int, draw: Random) -> Iterator[int]:
+    """Moments of a drawn walk that leaves a story at one of its own."""
+    timeline.goto(begun)
+    for _ in range(ASTRAY):
+        options = [each for each, why in timeline.model.options(timeline.state) if why is None]
+        if not options:
+            break
+        yield timeline.do(draw.choice(options)).id
+
+
 def digests(story: str) -> str:
     """The line of a story."""
     timeline = opened(story)
     path = timeline.path()
-    path = path[:: 1 + len(path) // MOST]
+    path = [*path[:: 1 + len(path) // MOST], *astray(timeline, path[len(path) // 2], Random(story))]
     told = defaultdict[str, "blake2b"](lambda: blake2b(digest_size=BYTES))
     for moment in path:
         for name, text in drawn(timeline, moment):
