@@ -6,6 +6,7 @@ to the folder ``KIT_COVERAGE``; ``covering`` starts such a run and reads what it
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import signal
@@ -41,24 +42,26 @@ class Covered(Struct, frozen=True):
     """What a run of the tests told.
 
     ``lines`` gives, for each file and line, places in ``tests``; ``seconds`` has what they compute.
-    A line that runs when its module is loaded counts for every test of the module and for those of
-    what is declared, and for all tests where no function of the module ever runs.
+    A line of ``loaded`` runs with its module, or while tests are collected: it counts for the
+    ``users``, too, who run a function of the module, and for those of what is declared; and for all
+    tests where there are none.
     """
 
     tests: list[str] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     lines: dict[str, dict[int, list[int]]] = field(default_factory=dict)
+    loaded: dict[str, set[int]] = field(default_factory=dict)
+    users: dict[str, set[int]] = field(default_factory=dict)
 
     def of(self, path: str, lines: tuple[int, int]) -> set[int]:
         """The tests that run one of the lines of a file, from the first to the last given."""
-        known = self.lines.get(path, {})
-        first, last = lines
-        inside = [known[line] for line in range(first, last + 1) if line in known]
-        if any(not tests for tests in inside):  # loaded: whoever uses the module
-            users = {test for tests in known.values() for test in tests}
-            tables = {at for at, test in enumerate(self.tests) if test.startswith(DECLARED)}
-            return users | tables if users else set(range(len(self.tests)))
-        return {test for tests in inside for test in tests}
+        known, inside = self.lines.get(path, {}), range(lines[0], lines[1] + 1)
+        running = {test for line in inside for test in known.get(line, ())}
+        if self.loaded.get(path, set()).isdisjoint(inside):
+            return running
+        tables = {at for at, test in enumerate(self.tests) if test.startswith(DECLARED)}
+        users = self.users.get(path)
+        return running | users | tables if users else set(range(len(self.tests)))
 
 
 def covering(
@@ -112,13 +115,26 @@ def _failed(said: Path) -> list[str]:
 def _covered(root: Path, data: CoverageData, seconds: dict[str, float]) -> Covered:
     places = {name: place for place, name in enumerate(seconds)}
     lines: dict[str, dict[int, list[int]]] = defaultdict(dict)
+    loaded, users = defaultdict[str, set[int]](set), defaultdict[str, set[int]](set)
     for name in data.measured_files():
         path = Path(name).relative_to(root).as_posix()
+        within = set(_bodies(Path(name).read_text(encoding="utf-8")))
         for line, contexts in data.contexts_by_lineno(name).items():
+            running = sorted(places[test] for test in contexts if test in places)
+            lines[path][line] = running
+            if line in within:
+                users[path].update(running)
             # What a test loads anew ran before it, too, and whoever uses the module may notice.
-            tests = () if IMPORTED in contexts else contexts
-            lines[path][line] = sorted(places[test] for test in tests if test in places)
-    return Covered(list(seconds), list(seconds.values()), dict(lines))
+            if IMPORTED in contexts and not (line in within and running):
+                loaded[path].add(line)
+    return Covered(list(seconds), list(seconds.values()), dict(lines), dict(loaded), dict(users))
+
+
+def _bodies(source: str) -> Iterator[int]:
+    """The lines inside of functions."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from range(node.body[0].lineno, (node.end_lineno or 0) + 1)
 
 
 # -- the plugin ------------------------------------------------------------------------------------

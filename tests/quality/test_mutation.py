@@ -46,7 +46,7 @@ import pytest
 import toy.counting
 from toy.counting import below, total
 
-@pytest.mark.parametrize("number", [0, 2])
+@pytest.mark.parametrize("number", [2] if below(9) else [0, 2])
 def test_small(number):
     assert below(number)
 
@@ -60,7 +60,7 @@ def test_loaded_anew():
     importlib.reload(toy.counting)
 """
 NEVER_ENDS = "total: number += 1 -> pass"
-KILLED = "below: return number < LIMIT -> return None"
+KILLED = "below: return number < LIMIT -> return None"  # it also runs while tests are collected
 LOADED = "module: 3 -> 2"  # a test loads the module anew, another one notices
 SURVIVE = ["below: number < LIMIT -> number <= LIMIT", "module: 3 -> 4"]
 
