@@ -24,6 +24,9 @@ from kit.views.static import bundle_of, static_html
 from kit.views.styles import widget_style
 from kit.widgets.controls import Controls
 
+LEAVES = 0.02
+"""Seconds until an answer has left the kernel: who draws sooner holds it up."""
+
 
 class Stage(anywidget.AnyWidget):
     """Shows the frames it is sent and reports what its reader does. Holds no protocol facts."""
@@ -133,9 +136,9 @@ class Player(Session, ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ship
         self.hear(content)
 
     def _rest(self) -> None:
-        """Draw the next step as soon as the kernel has answered."""
+        """Draw the next step as soon as the kernel's answer has left."""
         with contextlib.suppress(RuntimeError):  # no loop: nobody comes back to it
-            asyncio.get_running_loop().call_soon(self.foresee)
+            asyncio.get_running_loop().call_later(LEAVES, self.foresee)
 
     def _follow(self) -> None:
         """Let the drawer show the switches of the branch, too."""
