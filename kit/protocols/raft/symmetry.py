@@ -31,20 +31,14 @@ class _Renaming:
 
     def _renamed(self, value: Any) -> Any:
         """A value with other names of servers; sets of them are in order again."""
-        if isinstance(value, str):
-            return self.new.get(value, value)
-        if isinstance(value, tuple):
-            some = tuple(map(self._renamed, value))
-            if some and isinstance(some[0], str):
-                return tuple(sorted(some))
-            return (
-                tuple(sorted(some, key=attrgetter("id")))
-                if some and hasattr(some[0], "id")
-                else some
-            )
-        if isinstance(value, Struct):
-            fields = value.__struct_fields__
-            return type(value)(*(self._renamed(getattr(value, name)) for name in fields))
+        match value:
+            case str():
+                return self.new.get(value, value)
+            case tuple():
+                return _in_order(tuple(map(self._renamed, value)))
+            case Struct():
+                fields = value.__struct_fields__
+                return type(value)(*(self._renamed(getattr(value, name)) for name in fields))
         return value
 
     def of(self, s: Any) -> tuple[Any, ...]:
@@ -54,6 +48,16 @@ class _Renaming:
         down = sum(1 << at for at, i in enumerate(self.places) if s.down >> i & 1)
         order = [*map(_content, nodes)], [*map(by_content, in_flight)], down
         return order, nodes, in_flight, down, self.names
+
+
+def _in_order(some: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Names, and what has one, in the order of names; all else as it is."""
+    match some:
+        case (str(), *_):
+            return tuple(sorted(some))
+        case (first, *_) if hasattr(first, "id"):
+            return tuple(sorted(some, key=attrgetter("id")))
+    return some
 
 
 def renaming_alike(m: Any) -> Callable[[Any], tuple[Any, tuple[str, ...]]] | None:

@@ -45,9 +45,9 @@ class HalfDone(Struct, frozen=True):
 
     edge: EdgeRow | None
     after: str
-    failed: str = ""
-    missing: int = 0
-    addressed: int = 0
+    failed: str
+    missing: int
+    addressed: int
 
 
 @lru_cache(maxsize=1 << 10)

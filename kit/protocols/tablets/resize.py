@@ -123,10 +123,10 @@ class ResizeState(State, frozen=True, cache_hash=True, kw_only=True):
     phase: Phase = ""
     polled: int = 0
     repair: RepairRun | None = None
-    grows: int = 0
-    shrinks: int = 0
-    moves: int = 0
-    repairs: int = 0
+    grows: int
+    shrinks: int
+    moves: int
+    repairs: int
 
     @property
     def view(self) -> TableView:
@@ -286,8 +286,15 @@ class Resize(Hosts[ResizeState]):
             for each in tablet.replicas
         )
         views, size = (TableView(first.count),) * self.nodes, self.size * first.count
-        return ResizeState(map=first, stores=stores, views=views, size=size).but(
-            grows=self.grows, shrinks=self.shrinks, moves=self.moves, repairs=self.repairs
+        return ResizeState(
+            map=first,
+            stores=stores,
+            views=views,
+            size=size,
+            grows=self.grows,
+            shrinks=self.shrinks,
+            moves=self.moves,
+            repairs=self.repairs,
         )
 
     def parts_of(self, tablet: int, count: int) -> int:

@@ -363,7 +363,7 @@ class Tablets(Plans, Stages):
     def fail_work(self, s: TabletsState, placeless: bool) -> Next:
         """Draining fails where a replica has no place; in ``documents``, at any time."""
         end: Next = self.in_part(Topology.fail_work, s, placeless)
-        if end is None or isinstance(end, Refusal):
+        if isinstance(end, Refusal):
             return end
         if s.command is not None:
             return coordinator.IN_HAND

@@ -228,7 +228,7 @@ def quorums(readers: int, writers: int, able: int) -> tuple[int, ...]:
     """The smallest sets of the nodes that are able that may decide an epoch."""
     members, smallest = Members(readers=readers, writers=writers), list[int]()
     nodes = [1 << node for node in nodes_in(able & (readers | writers))]
-    for count in range(1, len(nodes) + 1):
+    for count, _ in enumerate(nodes, 1):
         for some in combinations(nodes, count):
             mask = sum(some)
             if decides(members, mask) and not any(mask & least == least for least in smallest):

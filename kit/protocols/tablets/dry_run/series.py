@@ -73,7 +73,7 @@ def _health(moment: Moment, host: str, role: str) -> Health:
         return "gone"
     if role == "joining":
         return "joining"
-    return "down" if moment.up.get(host) is False or host in moment.opened.down else "up"
+    return "down" if host in moment.opened.down else "up"
 
 
 def _stage(scene: Scene) -> Stage:

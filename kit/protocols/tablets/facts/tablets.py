@@ -277,8 +277,8 @@ def barrier(m: Tablets, s: TabletsState) -> TabletBarrier | None:
 class Copies(Struct, frozen=True):
     """How many copies of tablets were made in either way; of co-located tables each counts."""
 
-    linked: int = 0
-    streamed: int = 0
+    linked: int
+    streamed: int
 
 
 def copies(m: Tablets, steps: Sequence[PassedStep]) -> Copies:

@@ -338,8 +338,8 @@ def _of_tablets(kind: str, text: str, words: list[str]) -> OperationRequest:
     if kind == "keyspace_rf_change" and words:
         replication = replication_in(words[1:], "operations")
         return OperationRequest(kind, keyspace=words[0], replication=replication)
-    keyspace, dot, table = (words or [""])[0].partition(".")
-    if len(words) != 1 or not (keyspace and dot and table):
+    keyspace, _, table = (words or [""])[0].partition(".")
+    if len(words) != 1 or not (keyspace and table):
         raise BadInput("operations", text, ALLOWED)
     return OperationRequest(kind, table=words[0])
 

@@ -19,7 +19,8 @@ from kit.operators.importers.snapshots import MARK
 from kit.protocols.tablets.dry_run.explaining import of_snapshots
 from kit.protocols.tablets.dry_run.moments import opened_moments
 from kit.protocols.tablets.dry_run.opening import open_tablets
-from kit.protocols.tablets.dry_run.series import Series
+from kit.protocols.tablets.dry_run.series import Series, _stage
+from kit.views.panel import scene_of
 from tests.commands.calling import bad, call
 from tests.examples import examples
 
@@ -285,6 +286,16 @@ def test_snapshots_are_a_player_with_the_moves_between_them() -> None:
     assert [(flow.from_key, flow.to_key) for flow in flows] == [("n:172.20.0.11", "n:172.20.0.14")]
 
 
+def test_the_stage_shows_who_is_down_until_it_has_left() -> None:
+    """As the loads of each snapshot say."""
+    player = kit.replay_snapshots(FIRST, SECOND, THIRD)
+    stay = dict.fromkeys((f"172.20.0.1{number}" for number in range(1, 5)), "up")
+    down = stay | {"172.20.0.15": "down"}
+    for moment, there in zip(player.timeline.path(), (down, down, stay), strict=True):
+        scene = scene_of(player.timeline, moment)
+        assert {each.name: each.health for each in _stage(scene).characters} == there
+
+
 def test_a_snapshot_of_another_cluster_is_one_line(tmp_path: Path) -> None:
     """No node is in both; nor can one snapshot alone be stepped through."""
     other = tmp_path / "other"
@@ -328,6 +339,22 @@ def test_a_stage_that_passed_a_node_that_was_down_is_refuted(
     assert answer.status == 1
     assert "no rule explains s/system_tablets.csv line 2; the nearest refusal is" in said
     assert '"barrier: a node does not receive the barrier: 172.20.0.15"' in said
+
+
+def test_a_node_that_came_back_was_restarted(tmp_path: Path) -> None:
+    """The barrier waited for it; in the run of a tablet it restarts, and no other node does."""
+    back = edited(
+        SECOND, tmp_path / "s", LOADS,
+        ("900000000000;True;172.20.0.15", "900000000000;False;172.20.0.15"),
+        ("2.0;False", "2.0;True"),
+    )  # fmt: skip
+    parts = call("explain", FIRST, back, "--json").json["parts"]
+    assert {part["verdict"] for part in parts.values()} == {"explained"}
+    for question in of_snapshots([FIRST, back], "server", False)[0]:
+        ((model, sight),) = question.ways
+        found = search_explanation(model, sight, question.seen, bound=50_000)
+        verbs = {model.verb(action) for action in found.run}
+        assert {verb for verb in verbs if verb.startswith("restart")} == {"restart 172.20.0.15"}
 
 
 @pytest.mark.parametrize("row", [True, False], ids=("left", "no row"))
