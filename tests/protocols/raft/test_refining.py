@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from kit.engine.check import check, check_refinement
 from kit.engine.registry import build, entry_of
-from kit.engine.timeline import Timeline
-from kit.engine.zoom import zoomed
+from kit.engine.timeline import Timeline, played_out
+from kit.engine.zoom import finer_run, zoomed
 from kit.errors import BadInput, KitError
 from kit.protocols.raft.examples import commands
 from kit.protocols.raft.rules.configuration import Configuration, Member
@@ -132,3 +132,13 @@ def test_a_command_does_not_look_like_an_entry() -> None:
     """Two could not be told from one in a snapshot."""
     with pytest.raises(BadInput, match=r"^requests: got 'x 2:y'; allowed: a command without"):
         build("raft", {"requests": ("x 2:y",)})
+
+
+@pytest.mark.parametrize(("nodes", "opens"), [(1, True), (6, True), (7, True), (8, False)])
+def test_a_commit_opens_as_messages_of_up_to_seven_servers(nodes: int, opens: bool) -> None:
+    """As many as the finer model has; of more members no finer view is known."""
+    given = {"nodes": nodes, "operations": ("create keyspace kt at A",)}
+    timeline = played_out(Timeline(build("group0", given)))
+    finer = [at for at in timeline.path()[1:] if finer_run(timeline, at)]
+    models: list[Any] = [zoomed(timeline, at).model for at in finer]
+    assert [model.nodes for model in models] == [nodes] * opens

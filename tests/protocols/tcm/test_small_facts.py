@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.engine.registry import build
-from kit.protocols.tcm.facts.large import first_missed, spread
+from kit.protocols.tcm.facts.large import DENSITY, first_missed, spread
 from kit.protocols.tcm.facts.moment import traffic_of
 from kit.ring.topology import Node
 
@@ -80,3 +80,12 @@ def test_the_first_majorities_that_do_not_meet(readers: Any, writers: Any) -> No
         if not {*r} & {*w}
     ]
     assert first_missed(readers, writers) == (ways[0] if ways else None)
+
+
+def test_tokens_half_a_degree_apart_can_be_told_apart() -> None:
+    """Twice as many parts as a circle has degrees, each with the one token in its middle."""
+    tokens = tuple(10 * part + 5 for part in range(720))
+    given = {"members": (Node("A", tokens),), "operations": ("bootstrap X --tokens 50",)}
+    model: Any = build("tcm", {**given, "rf": 1, "low": 0, "high": 7200})
+    [all_stable] = spread(model, model.start(), DENSITY)
+    assert all_stable.bins == tuple(range(720))

@@ -7,7 +7,7 @@ import pytest
 from kit import Player
 from kit.engine.registry import build, entry_of
 from kit.engine.timeline import Timeline, played_out
-from kit.engine.zoom import zoomed
+from kit.engine.zoom import finer_run, zoomed
 from kit.errors import KitError
 from kit.protocols.tcm.facts import moment as facts
 
@@ -110,3 +110,18 @@ def test_where_nothing_finer_is_known_there_is_no_button() -> None:
     player.step()
     with pytest.raises(KitError, match="this step of twophase"):
         player.zoom()
+
+
+@pytest.mark.parametrize(
+    ("nodes", "members"),
+    [(1, "A"), (2, "A"), (3, "A B C"), (5, "A B C")],
+)
+def test_the_service_has_three_members_or_one(nodes: int, members: str) -> None:
+    """Three nodes that are up all the time, or one of fewer; the newcomer is none of them."""
+    timeline = played_out(Timeline(build("tcm", {"nodes": nodes, "rf": 1})))
+    first = finer_run(timeline, commits(timeline)[0])
+    assert first is not None
+    names = members.split()
+    assert first.parameters["members"] == len(names)
+    assert first.parameters["given_names"][: len(names)] == tuple(names)
+    assert first.story.endswith(f"with {', '.join(names)} as the CMS")

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kit.engine.registry import build
 from kit.errors import BadInput
 from kit.protocols.topology.dry_run.report import is_played
-from kit.protocols.topology.rules.cluster import ClusterTopology, NodeEntry, Setting
+from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, NodeEntry, Setting
 from kit.protocols.topology.rules.columns import feature_bits
 from kit.protocols.topology.rules.decide import queue
 from kit.protocols.topology.rules.editions import MACHINES
@@ -23,6 +23,7 @@ from kit.protocols.topology.rules.requests import OperationRequest, refusal, req
 from kit.protocols.topology.rules.work import (
     TopologyOperation,
     addressees,
+    excluded,
     state_of,
     tablets_moved,
 )
@@ -163,3 +164,26 @@ def test_the_node_on_its_way_out_is_asked_by_the_server_alone(
     topology = replace(cluster(*nodes), transition="left_token_ring")
     [barrier] = [work for work in state_of(operation, setting).work if work.barrier]
     assert addressees(topology, operation, barrier) == waits_for
+
+
+@pytest.mark.parametrize(
+    ("kind", "node", "transition", "passed_over"),
+    [
+        ("normal", NOBODY, "tablet_migration", 0b001),
+        ("normal", NOBODY, "tablet_resize_finalization", 0b001),
+        ("normal", NOBODY, "truncate_table", 0),
+        ("removing", NOBODY, "truncate_table", 0),
+        ("removing", 3, "write_both_read_old", 0b1001),
+        ("replacing", 3, "write_both_read_old", 0b0011),
+        ("bootstrapping", 3, "write_both_read_old", 0),
+        ("decommissioning", 3, "write_both_read_old", 0),
+    ],
+)
+def test_whom_an_operation_passes_over(
+    kind: Any, node: int, transition: Any, passed_over: int
+) -> None:
+    """A is ignored: removals, replaces and moves of tablets do so; nobody waits for the subject."""
+    subject = replace(NORMAL, state=kind, replaced=1)
+    nodes = NORMAL, NORMAL, NORMAL, subject
+    topology = ClusterTopology(nodes=nodes, members=0b1111, ignored=1, transition=transition)
+    assert excluded(topology, node) == passed_over

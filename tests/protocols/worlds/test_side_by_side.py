@@ -74,6 +74,14 @@ def test_what_is_alike_is_true_of_both_worlds(pair: Pair) -> None:
 
 
 @every_pair
+def test_what_is_alike_is_said_of_both_worlds_at_once(pair: Pair) -> None:
+    """What differs is told of each world by its name, or of one in contrast to the other."""
+    for row in pair.rows:
+        named = any(world in row.claim.lower() for world in ("with epochs", "over raft"))
+        assert row.alike is not named, row.title
+
+
+@every_pair
 def test_rows_are_in_the_order_of_both_stories(pair: Pair) -> None:
     """No row comes before the one above it in either world."""
     for above, below in pairwise(aligned(pair).met):

@@ -8,7 +8,14 @@ from itertools import product
 import pytest
 
 from kit.protocols.group0.rules.quorum import Quorum
-from kit.protocols.recovery.rules.procedure import ONLY_FOR, choices, which_procedure
+from kit.protocols.recovery.rules.procedure import (
+    ONLY_FOR,
+    Procedure,
+    ProcedureChoice,
+    choices,
+    choices_between,
+    which_procedure,
+)
 
 TOO_FEW = "too few nodes can come back"
 FIVE, OTHER_NODE = 0b11111, 0b100000
@@ -84,3 +91,20 @@ def test_which_procedure_and_why(
     chosen, reason = which_procedure(Quorum(FIVE, live), down, lost, stuck, by_leader)
     assert chosen == procedure
     assert why in reason
+
+
+def test_what_depends_on_who_votes_says_so() -> None:
+    """A row is as in both cases, offered where it is in both; where in one alone it names that."""
+
+    def rows(*offered: tuple[bool, str]) -> list[ProcedureChoice]:
+        names: tuple[Procedure, ...] = ("restart", "replace", "recovery leader", "recovery mode")
+        return [ProcedureChoice(name, *each) for name, each in zip(names, offered, strict=True)]
+
+    worst = rows((True, "x"), (False, "x"), (True, "lost"), (False, "x"))
+    best = rows((True, "x"), (True, "held"), (False, "x"), (False, "y"))
+    assert choices_between(worst, best, ("A, B vote", "B, C vote")) == (
+        ProcedureChoice("restart", True, "x"),
+        ProcedureChoice("replace", False, "for example if B, C vote", True),
+        ProcedureChoice("recovery leader", False, "for example if A, B vote", True),
+        ProcedureChoice("recovery mode", False, "x, or y"),
+    )

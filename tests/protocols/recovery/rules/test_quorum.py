@@ -155,3 +155,12 @@ def after_limited(places: tuple[Place, ...], up: int, voters: int) -> int:
     return chosen_voters(
         [dcs[dc] for dc, _ in places], up, leader, voters, [racks[place] for place in places]
     )
+
+
+def test_at_first_nobody_has_a_vote_to_keep() -> None:
+    """A datacenter of three beside two of one: each has a vote, so that none has half of them. In
+    the large one it goes to the rack of two nodes, not to the node that has the first number.
+    """
+    places = (("a", "r1"), ("a", "r2"), ("a", "r2"), ("b", "r1"), ("c", "r1"))
+    assert after_deaths("server", places, []).voters == 0b11010
+    assert after_deaths("documents", places, []).voters == 0b11111

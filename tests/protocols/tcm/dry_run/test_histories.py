@@ -87,7 +87,7 @@ def test_what_stands_still_says_why() -> None:
     [
         (
             ("decommission n1", "decommission n1"),
-            "operation | 'decommission n1' | each | operation | once",
+            "operation | 'decommission n1' | each | operation | once | given twice",
         ),
         (("decommission n99",), "node | 'n99' | n1, n2"),
         (("bootstrap n1 --tokens 5",), "node | 'n1' | name | ring | yet"),
@@ -128,3 +128,12 @@ def test_a_saved_rehearsal_is_loaded_with_its_sizes() -> None:
     stream = facts.operations(m, again.state)[0].streams[0]
     assert stream.bytes == facts.operations(timeline.model, timeline.state)[0].streams[0].bytes
     assert stream.bytes
+
+
+def test_what_is_in_flight_is_not_asked_for_again() -> None:
+    """Nor is it said twice to be in flight, which is no mistake; the line says which it is."""
+    flying = (parse_operation("decommission n1"),) * 2
+    with pytest.raises(BadInput, match=r"each operation once; this one is already in flight$"):
+        played(printed(hosts(6)), "decommission n1", in_flight=flying)
+    timeline = played(printed(hosts(6)), in_flight=flying)
+    assert [one.status for one in outcome(timeline)] == ["done"]
