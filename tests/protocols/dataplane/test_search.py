@@ -238,3 +238,23 @@ def test_random_runs_with_tracked_operations(repair: str) -> None:
     found = fuzz(build("dataplane", given), range(150), steps=80)
     assert found.walks == 150
     assert found.findings == ()
+
+
+@pytest.mark.parametrize(
+    ("off", "is_sign"),
+    [
+        ((), False),
+        (("write-before-read",), False),
+        (("old-writer-stays", "two-event-cancel"), False),
+        (("epoch-exchange",), True),
+        (("progress-barrier",), True),
+        (("write-before-read", "epoch-exchange"), True),
+    ],
+)
+def test_quorums_that_miss_one_another_are_harm_or_a_sign(
+    off: tuple[str, ...], is_sign: bool
+) -> None:
+    """The harm of who gets writes when; without any other safeguard, a sign on the way to it."""
+    model: Any = build("dataplane", {"rf": 1}, off)
+    assert ("INV-QI" in {each.invariant for each in model.signs}) is is_sign
+    assert ("INV-QI" in {each.invariant for each in model.properties}) is not is_sign

@@ -18,7 +18,14 @@ from kit.protocols.storage.rules.requests import (
     tombstone,
     written,
 )
-from kit.protocols.storage.storage import ApplyEpoch, CollectTombstones, Commit, StorageState
+from kit.protocols.storage.storage import (
+    ApplyEpoch,
+    CollectTombstones,
+    Commit,
+    Finish,
+    StorageState,
+    TimeOut,
+)
 from tests.outcomes import why
 from tests.protocols.storage.toys import BOTH, A, X, epoch, epochs, history, toy
 
@@ -202,3 +209,24 @@ def test_a_way_back_counts_who_is_lost_on_either_side(
     state = replace(toy(epochs()).start(), down=down)
     condition = MoreLost(these, those, ignored)
     assert (condition.holds(state, 0), condition.missing(state, 0)) == (more, lost)
+
+
+@pytest.mark.parametrize(
+    ("requests", "repair", "matters"),
+    [
+        (("K1 write QUORUM", "K2 read QUORUM"), "none", (False, False)),
+        (("K1 write QUORUM", "K1 read QUORUM"), "none", (True, False)),
+        (("K1 write ONE", "K2 read ONE", "K1 read ONE"), "none", (True, False, False)),
+        (("K1 write QUORUM", "K2 read QUORUM"), "blocking", (True, True)),
+    ],
+)
+@pytest.mark.parametrize("ends", [Finish, TimeOut])
+def test_what_a_coordinator_knows_at_an_end_matters_to_its_next_request(
+    ends: type, requests: tuple[str, ...], repair: str, matters: tuple[bool, ...]
+) -> None:
+    """That of another one begins with what the other knows; a repair asks for it at once."""
+    model = toy(epochs(), requests, repair=repair)
+    state = model.act(model.start(), Commit("add"))
+    for number, name in enumerate(each.coordinator for each in model.workload):
+        leads = list(learning_waits(model).leads(state, ends(number)))
+        assert leads == [(), (ApplyEpoch(name),)][: 1 + matters[number]]

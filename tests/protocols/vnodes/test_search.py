@@ -10,7 +10,7 @@ from kit.engine.check import check
 from kit.engine.fuzz import fuzz
 from kit.engine.model import step
 from kit.engine.registry import build
-from kit.protocols.storage.rules.requests import AT_WORK
+from kit.protocols.storage.rules.requests import AT_WORK, OPEN, Request
 from kit.protocols.storage.storage import TimeOut
 from tests.protocols.storage.proofs import assert_holds, assert_needed
 from tests.protocols.vnodes.runs import (
@@ -193,3 +193,25 @@ def test_which_promises_are_only_signs(
     assert ("INV-QI" in signs) is quorums
     assert ("INV-STREAM" in signs) is streamed
     assert ("INV-FENCE" in signs) is fenced
+
+
+@pytest.mark.parametrize(
+    ("planned", "trail", "breaks"),
+    [
+        (0, -1, True),
+        (4, -1, False),  # B was shut down by then
+        (0, 2, False),  # B is a replica at that version, too, and it is down
+    ],
+)
+def test_an_answer_that_fails_names_replicas_of_then_and_of_now(
+    planned: int, trail: int, breaks: bool
+) -> None:
+    """B has left C its range and is shut down: a write that was planned before waits for B."""
+    model: Any = build("vnodes", {**ONE, "operation": "decommission"})
+    assert model.history.replicas == ("B", "C")
+    start, waits = model.start(), Request(OPEN, planned, planned, in_flight=1)
+    last = range(len(model.trails))[trail]
+    state = start.but(trail=last, down=1, requests=(waits, *start.requests[1:]))
+    fails = "fails at level QUORUM: B cannot answer; live replicas: C"
+    said = f"write 1, planned at version {10 + planned}, {fails}" if breaks else None
+    assert model.available(state, TimeOut(0), state) == said

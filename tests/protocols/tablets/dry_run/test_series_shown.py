@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kit.protocols.tablets.dry_run.moments import Change, Moment, changes
-from kit.protocols.tablets.dry_run.series import VIEWS, changes_text, draw_changes
+from kit.protocols.tablets.dry_run.series import VIEWS, _badges, changes_text, draw_changes
 
 
 def scene(count: int, read: int = 1) -> Any:
@@ -56,3 +56,24 @@ def test_the_cluster_needs_more_width_than_height() -> None:
 def test_what_changed_stays_without_a_kernel() -> None:
     """A notebook that is only read has it beside the cluster."""
     assert [p.name for p in VIEWS.panels if p.still] == ["badges", "stage", "changes"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "badge"),
+    [
+        ((), ("moving", "0 in transition", "")),
+        (("", ""), ("moving", "0 in transition", "")),
+        (("", "migration", "rebuild"), ("moving", "2 in transition", "busy")),
+    ],
+)
+@pytest.mark.parametrize("version", [None, 1_041])
+def test_badges_count_what_is_read_and_in_transition(
+    version: int | None, rows: tuple[str, ...], badge: tuple[str, str, str]
+) -> None:
+    """The version is there where the topology of the snapshot tells it."""
+    lines = {at: SimpleNamespace(transition=each) for at, each in enumerate(rows)}
+    moment = SimpleNamespace(version=version, rows={"ks.t": lines, "ks.u": {}})
+    model = SimpleNamespace(moments=[moment, moment, moment])
+    given: Any = SimpleNamespace(model=model, state=SimpleNamespace(read=1))
+    told = [("version", "version 1,041", "plain")] * (version is not None)
+    assert [*_badges(given)] == [("read", "2 of 3", "plain"), *told, badge]

@@ -91,3 +91,13 @@ def test_a_model_is_built_of_a_dump_that_fits() -> None:
     for wrong, field in (({"shards": (1, 1)}, "shards"), ({"sizes": ((1,),)}, "sizes")):
         with pytest.raises(BadInput, match=f"dump.{field}"):
             build("tablets", {**given, "dump": {**dump, **wrong}})
+
+
+def test_tables_of_a_dump_have_names_and_their_own_last_tokens() -> None:
+    """The second table has one tablet, whose last token is written down."""
+    dump = TabletDump((1, 1), MIXED)
+    assert [dump.named(each.name) for each in MIXED] == list(MIXED)
+    assert [dump.named(name).last_token(at) for name, at in (("ks.t", 1), ("ks.u", 0))] == [
+        (1 << 63) - 1,
+        7,
+    ]
