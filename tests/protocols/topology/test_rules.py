@@ -19,7 +19,12 @@ from kit.protocols.topology.rules.machines import (
     TRANSITION_STATES,
     transition_state,
 )
-from kit.protocols.topology.rules.requests import OperationRequest, refusal, requested
+from kit.protocols.topology.rules.requests import (
+    OperationRequest,
+    refusal,
+    request_text,
+    requested,
+)
 from kit.protocols.topology.rules.work import (
     TopologyOperation,
     addressees,
@@ -187,3 +192,28 @@ def test_whom_an_operation_passes_over(
     nodes = NORMAL, NORMAL, NORMAL, subject
     topology = ClusterTopology(nodes=nodes, members=0b1111, ignored=1, transition=transition)
     assert excluded(topology, node) == passed_over
+
+
+@pytest.mark.parametrize(
+    "text", ["truncate_table ks.t", "truncate_table ks.t.u", "keyspace_rf_change ks dc1=2"]
+)
+def test_what_a_request_names_of_tablets(text: str) -> None:
+    """A table by its keyspace and its name, or a keyspace."""
+    model: Any = build("topology", {"operations": (text,)})
+    [request] = model.plan.requests
+    assert request_text(request, model.names) == text
+    assert (request.table or request.keyspace) == text.split()[1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("truncate_table", "truncate_table ks", "truncate_table ks.", "truncate_table .t"),
+        *("truncate_table .", "truncate_table ks.t ks.u", "truncate_table ks.t u"),
+        *("keyspace_rf_change", "keyspace_rf_change ks dc1"),
+    ],
+)
+def test_what_names_no_table_is_refused(text: str) -> None:
+    """One table, by its keyspace and its name; a keyspace with what it is to have."""
+    with pytest.raises(BadInput, match=r"^operations: got "):
+        build("topology", {"operations": (text,)})

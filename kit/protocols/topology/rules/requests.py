@@ -338,10 +338,10 @@ def _of_tablets(kind: str, text: str, words: list[str]) -> OperationRequest:
     if kind == "keyspace_rf_change" and words:
         replication = replication_in(words[1:], "operations")
         return OperationRequest(kind, keyspace=words[0], replication=replication)
-    keyspace, _, table = (words or [""])[0].partition(".")
-    if len(words) != 1 or not (keyspace and table):
+    table = " ".join(words)
+    if len(words) != 1 or not all(table.partition(".")):
         raise BadInput("operations", text, ALLOWED)
-    return OperationRequest(kind, table=words[0])
+    return OperationRequest(kind, table=table)
 
 
 def stored_words(line: str) -> str:
