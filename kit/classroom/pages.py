@@ -33,7 +33,8 @@ def seat_page() -> str:
         '<section id="node" hidden><div id="seen" aria-live="polite"></div>'
         f"{leave.html()}</section></main>"
     )
-    return _page(say("Be a node"), body, "seat")
+    unkept = say("This browser keeps nothing: load this page again, and you lose your seat.")
+    return _page(say("Be a node"), body, "seat", unkept)
 
 
 def wall_page() -> str:
@@ -69,14 +70,14 @@ def nodes_of(room: Room) -> Frag:
     return h("div", h("h2", words), h("ul", buttons), h("p", lost) if taken else None)
 
 
-def _page(title: str, body: str, script: str) -> str:
+def _page(title: str, body: str, script: str, unkept: str = "") -> str:
     cut, closed = escape(say("The connection is lost: trying again.")), escape(closed_words())
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         f'<link rel="icon" href="data:,"><title>{escape(title)}</title>'
         '<link rel="stylesheet" href="room.css"><link rel="stylesheet" href="player.css"></head>\n'
-        f'<body data-cut="{cut}" data-closed="{closed}">{body}'
+        f'<body data-cut="{cut}" data-closed="{closed}" data-unkept="{escape(unkept)}">{body}'
         f'<script type="module" src="{script}.js"></script></body></html>\n'
     )
 

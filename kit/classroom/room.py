@@ -175,8 +175,11 @@ class Room:
 
         Others may have acted since the button was shown: it counts if the node may still do that.
 
-        Raises Refused where it may not: whatever a page sends, it does no more than its buttons.
+        Raises Refused where it may not: whatever a page sends, it does no more than its buttons,
+        of which there are none while the projector shows an earlier step.
         """
+        if self.looks_back:
+            raise Refused(say("The projector shows an earlier step: wait for the newest one."))
         if len(self.player.timeline.moments) >= LONGEST_RUN:
             raise Refused(say("This run has reached its limit. Ask for a new one."))
         for action in self.known()[node].acts:
@@ -185,31 +188,50 @@ class Room:
                 return
         raise Refused(say("Node {node} cannot do that now.", node=node))
 
+    @property
+    def looks_back(self) -> bool:
+        """Whether the projector shows a step that the run has gone on from.
+
+        What a seat did then would begin a branch, and the class would not be on its own run.
+        """
+        return self.player.timeline.at != self.player.timeline.tip
+
     def seen(self, node: str) -> Frag:
         """What a node knows, and its buttons."""
         known = self.known()[node]
-        inbox, own = list[Frag](), list[Frag]()
-        for action in known.acts:
-            (inbox if isinstance(action, DeliverMessage) else own).append(self._button(action))
-        lines = [h("li", line) for line in known.did[-MOST_LINES:]]
-        rows = [h("div", h("dt", name), h("dd", value)) for name, value in known.row.items()]
-        idle = say("You can do nothing now. Wait for a message.")
-        if known.is_down:
-            idle = say("Your node is down: it does nothing and hears nothing.")
-        elif self.player.timeline.suggest() is None:
-            idle = say("You can do nothing now, and nothing more happens by itself.")
+        past = say("The projector shows an earlier step, so this is what you knew then. Wait.")
         marks = self.marks()
         return h(
             "div",
             h("h2", say("You are node {node}", node=node)),
-            _section(say("Your inbox"), inbox, say("No message has arrived.")),
-            h("p", h("b", say("Your node is down."))) if known.is_down and own else None,
-            _section(say("What you can do"), own, idle),
+            h("p", h("b", past)) if self.looks_back else self._buttons(known),
             h("h3", say("What you know")),
-            h("dl", rows),
+            h("dl", [h("div", h("dt", name), h("dd", value)) for name, value in known.row.items()]),
             h("p", h("small", marks)) if marks else None,
-            _section(say("What you did and received, newest first"), lines[::-1], say("Nothing.")),
+            _section(
+                say("What you did and received, newest first"),
+                [h("li", line) for line in known.did[: -MOST_LINES - 1 : -1]],
+                say("Nothing."),
+            ),
         )
+
+    def _buttons(self, known: Known) -> list[Frag | None]:
+        """What a node may receive and do now."""
+        inbox, own = list[Frag](), list[Frag]()
+        for action in known.acts:
+            (inbox if isinstance(action, DeliverMessage) else own).append(self._button(action))
+        idle = say("You can do nothing now. Wait for a message.")
+        if known.is_down:
+            idle = say("Your node is down: it does nothing and hears nothing.")
+        elif inbox:
+            idle = say("You can only receive what is in your inbox.")
+        elif self.player.timeline.suggest() is None:
+            idle = say("You can do nothing now, and nothing more happens by itself.")
+        return [
+            *_section(say("Your inbox"), inbox, say("No message has arrived.")),
+            h("p", h("b", say("Your node is down."))) if known.is_down and own else None,
+            *_section(say("What you can do"), own, idle),
+        ]
 
     def marks(self) -> str:
         """What the marks mean in what a node knows; empty where there are none."""

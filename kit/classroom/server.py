@@ -227,6 +227,8 @@ class SeatLine(Line):
             self.say(wrong=say("Type the code of the class first."))
         elif isinstance(said, Leave):
             room.free(self.node)
+            self.node = self.ticket = ""
+            self.say(out=True)
             self.hall.tell_all()
         elif isinstance(said, Press):
             room.press(room.seat_of(self.ticket), said)
@@ -245,16 +247,16 @@ class SeatLine(Line):
             self.close(1008)
 
     def show(self) -> None:
-        """Show the node that one is, or which ones are free."""
-        room = self.hall.room
+        """Show the node that one is, or which ones are free; who lost a seat is told so."""
+        room, lost = self.hall.room, {}
         if self.node and self.ticket not in room.tickets:
-            self.node = self.ticket = ""
-            self.say(out=True)
+            freed = say("Your seat as {node} was freed. Choose a node.", node=self.node)
+            self.node, self.ticket, lost = "", "", {"out": True, "wrong": freed}
         if self.node:
             step = room.player.timeline.at
             self.say(html=room.seen(self.node).html(), step=step, show="node")
         elif self.is_in:
-            self.say(nodes=nodes_of(room).html(), show="nodes")
+            self.say(nodes=nodes_of(room).html(), show="nodes", **lost)
 
 
 def not_the_key() -> str:
@@ -319,6 +321,7 @@ def application(hall: Hall) -> Application:
             page("/player.css", "text/css", widget_style),
             page("/room.css", "text/css", room_style),
             page("/linked.js", script, lambda: raw_module("linked")),
+            page("/memory.js", script, lambda: raw_module("memory")),
             page("/alone.js", script, lambda: raw_module("alone")),
             page("/line.js", script, lambda: sheet("line.js")),
             page("/seat.js", script, lambda: sheet("seat.js")),

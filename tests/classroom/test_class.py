@@ -148,8 +148,39 @@ def test_the_wall_drives_the_player(browser: Browser, addresses: tuple[str, str]
             wall.click(".kp-next")
             expect(wall.locator(".kp-where")).to_have_text(f"{step} / {step}", timeout=SLOW)
         expect(phone.locator("#seen")).to_contain_text("A receives")
+        wall.keyboard.press("ArrowLeft")
+        expect(phone.locator("#seen")).to_contain_text("shows an earlier step", timeout=SLOW)
+        expect(phone.locator("#seen button")).to_have_count(0)
         wall.click("#head button")
         expect(phone.locator("#nodes")).to_be_visible()
+        expect(phone.locator("#wrong")).to_have_text("Your seat as A was freed. Choose a node.")
+    finally:
+        wall.close()
+        phone.close()
+
+
+BLOCKED = """for (const name of ["sessionStorage", "localStorage"])
+  Object.defineProperty(window, name, { get() { throw new Error("denied"); } });"""
+
+
+def test_a_browser_that_keeps_nothing_says_so_and_plays(
+    browser: Browser, addresses: tuple[str, str]
+) -> None:
+    """Its seat comes back when the line is cut, and no error is thrown."""
+    wall_address, address = addresses
+    wall, phone = browser.new_page(), browser.new_page(viewport=PHONE)
+    errors: list[str] = []
+    try:
+        wall.goto(wall_address)
+        code = wall.locator("#head b").inner_text(timeout=SLOW)
+        phone.on("pageerror", lambda error: errors.append(str(error)))
+        phone.add_init_script(BLOCKED + LINES)
+        sit(phone, address, code, "A")
+        expect(phone.locator("#wrong")).to_contain_text("This browser keeps nothing")
+        phone.evaluate("lines[0].close()")
+        expect(phone.locator("html[data-opened='2']")).to_have_count(1, timeout=SLOW)
+        expect(phone.locator("#seen h2")).to_be_visible()
+        assert not errors
     finally:
         wall.close()
         phone.close()

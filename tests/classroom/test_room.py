@@ -183,6 +183,46 @@ def test_a_node_does_only_what_its_buttons_do() -> None:
     assert room.player.timeline.now.action == own
 
 
+def test_while_the_projector_looks_back_the_seats_wait() -> None:
+    """They have no buttons and are told why; a press from before is refused, and nothing branches.
+    At the newest step they go on, and where the projector forks.
+    """
+    room = Room("raft")
+    timeline = room.player.timeline
+    played = [timeline.forward() for _ in range(7)]
+    for at in (0, 4):
+        timeline.goto(at)
+        for node, known in room.known().items():
+            seen = room.seen(node)
+            assert "The projector shows an earlier step" in seen.text()
+            assert not [part for part in seen.walk() if part.tag == "button"]
+            for act in known.acts:
+                with pytest.raises(Refused, match="shows an earlier step"):
+                    room.press(node, Press(mark(room.player.model, act)))
+    assert len(timeline.moments) == len(played) + 1
+    for go_on in (timeline.fork, lambda: timeline.goto(len(played))):
+        go_on()
+        texts = [room.seen(node).text() for node in room.nodes]
+        assert not any("shows an earlier step" in text for text in texts)
+    node, act = next((node, k.acts[0]) for node, k in room.known().items() if k.acts)
+    room.press(node, Press(mark(room.player.model, act)))
+    assert timeline.path() == [*range(len(played) + 2)]
+
+
+def test_nobody_with_a_message_is_told_to_wait_for_one() -> None:
+    """Below a full inbox, who can do nothing by itself can receive."""
+    room = Room("discovery/twelve")
+    waiting = 0
+    for _ in range(STEPS):
+        for node in room.nodes:
+            inbox, _, own = room.seen(node).text().partition("What you can do")
+            assert ("receive from" in inbox) <= ("You can do nothing now" not in own), node
+            waiting += "only receive what is in your inbox" in own
+        if room.player.timeline.forward() is None:
+            break
+    assert waiting
+
+
 def test_every_model_on_a_network_is_said_to_be_played() -> None:
     """A refusal names what was typed and each model that serves; so does the teachers' guide."""
     guide = (ROOT / "TEACHING.md").read_text("utf-8")

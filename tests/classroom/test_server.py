@@ -127,15 +127,24 @@ def test_who_comes_back_has_the_same_seat() -> None:
 
 
 def test_the_wall_frees_a_seat() -> None:
-    """Who sat there is at the door of the nodes again, and another one may sit down."""
+    """Who sat there is told so among the nodes, and another one may sit down. Who gives a seat up
+    knows it.
+    """
 
     async def test(hall: Hall, place: str) -> None:
         wall = await guest(place, "wall")
         await wall.say(key=hall.room.key)
         one = await seated(hall, place, "C")
         await wall.say(free="C")
-        assert await one.until("out") is True
-        await seated(hall, place, "C")
+        while not (told := await one.hear()).get("out"):
+            pass
+        assert told["wrong"] == "Your seat as C was freed. Choose a node."
+        assert told["show"] == "nodes"
+        other = await seated(hall, place, "C")
+        await other.say(say="leave")
+        while (told := await other.hear()).get("show") != "nodes":
+            assert "wrong" not in told
+        assert "wrong" not in told
 
     served(test)
 
@@ -262,6 +271,7 @@ def test_no_page_tells_the_code_or_the_key() -> None:
             "seat.js",
             "projector.js",
             "line.js",
+            "memory.js",
             "alone.js",
             "player.js",
             "player.css",

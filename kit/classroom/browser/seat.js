@@ -2,16 +2,17 @@
 // All HTML comes from the kit's escaping builder.
 
 import { connect, focusOn, replace, tell } from "./line.js";
+import { remember, remembered } from "./memory.js";
 
 const part = (id) => document.getElementById(id);
 const TICKET = "ticket"; // by which one comes back to the seat
+let ticket = remembered(TICKET); // a line that was cut comes back where the browser keeps nothing
 let code, step; // a code is said again, unless it was wrong
 let section = "door";
 
 const line = connect("seat", { opened, hear: (data) => hear(JSON.parse(data)) });
 
 function opened() {
-  const ticket = sessionStorage.getItem(TICKET);
   if (ticket) line.say({ say: "return", ticket });
   else if (code) line.say({ say: "enter", code });
 }
@@ -22,8 +23,8 @@ function say(message) {
 }
 
 function hear(told) {
-  if ("ticket" in told) sessionStorage.setItem(TICKET, told.ticket);
-  if ("out" in told) sessionStorage.removeItem(TICKET);
+  if ("ticket" in told) keep(told.ticket);
+  if ("out" in told) keep(null);
   if ("nodes" in told) put("nodes", told.nodes);
   if ("html" in told) {
     step = told.step;
@@ -36,12 +37,17 @@ function hear(told) {
   }
 }
 
+function keep(value) {
+  ticket = value;
+  remember(TICKET, ticket);
+}
+
 function turnTo(name) {
   if (name === section) return;
   const had = part(section).contains(document.activeElement);
   section = name;
   for (const id of ["door", "nodes", "node"]) part(id).hidden = id !== name;
-  tell("");
+  tell(ticket && !remembered(TICKET) ? document.body.dataset.unkept : "");
   if (had) focusOn(part(name).querySelector("input,h2"));
 }
 
