@@ -171,8 +171,8 @@ def nodetool(text: str) -> str:
             because.setdefault((_listed(commands), why), {})[name] = None
         for held in servers[name].tables:
             mark = " (our own)" if held.keyspace == OWN_KEYSPACE else ""
-            columns = _listed(held.columns)
-            known.setdefault((f"`{held.title}`{mark}", columns), {})[name] = None
+            columns = _listed(held.columns), _listed(held.key.of(held.columns))
+            known.setdefault((f"`{held.title}`{mark}", *columns), {})[name] = None
     cells = [["–" if form.absent else "✓" for form in each] for each in forms.values()]
     usages = [f"`{form.usage}`" for form in forms["tcm"]]
     parts = [
@@ -181,7 +181,7 @@ def nodetool(text: str) -> str:
         _rows(("commands", "because", "models"), because),
         f"No server to ask, so not modelled: {_listed(sorted({*entries()} - {*servers}))}.",
         "## Tables",
-        _rows(("table", "columns", "models"), known),
+        _rows(("table", "columns", "key", "models"), known),
     ]
     return _between(text, "nodetool", "\n\n".join(parts))
 

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.clients import frames, statements
 from kit.clients.cluster import ServedCluster
@@ -18,6 +19,7 @@ from kit.clients.statements import Marker, Statement, SyntaxFault
 from kit.clients.tables import CQL, Catalog, Table, row_servers
 from kit.clients.values import decoded, encoded, fitted
 from kit.engine.clients import RowAnswer, RowRequest
+from kit.engine.server import COUNTED, FILTERING, JSON, Row, json_row
 from kit.errors import BadInput, KitError, Refused
 from kit.operators.importers.cql import cql_type
 
@@ -117,7 +119,7 @@ class Conversation:
         bound = [Column(marker.name or name, cql_type(kind)) for marker, (name, kind) in pairs]
         first = next(iter(table.columns))
         key = next((at for at, (name, _) in enumerate(by_marker) if name == first), None)
-        columns = _columns(statement, table) if statement.verb == "select" else ()
+        columns = _columns(*_shaped(statement, table, ())[:2]) if statement.verb == "select" else ()
         return (
             Result(table.keyspace, table.name, bound),
             key,
@@ -135,6 +137,7 @@ class Conversation:
             if name not in table.columns:
                 allowed = f"one of {', '.join(table.columns)} of {table.title}"
                 raise BadInput("column", name, allowed)
+        _check_filtering(statement, table)
         return table
 
     async def _execute(self, known: str | bytes, given: Parameters) -> Reply:
@@ -209,6 +212,8 @@ class Conversation:
         if first in given and given[first] is None:  # an INSERT has no WHERE
             raise KitError(NULL.format(column=first))
         key = rows.key(catalog.now)
+        if any(isinstance(value, tuple) for value in statement.where.values()):
+            raise BadInput("WHERE", "IN", f"only {first} = {key}")
         if {*statement.sets} & {*statement.where}:
             raise BadInput("SET", first, f"only {', '.join(others)}: the key of a row stays")
         if {*statement.where} - {first}:
@@ -244,8 +249,7 @@ class Conversation:
                 if answer.writer is not None:
                     row |= {second: self.cluster.value_of(answer.writer)}
             result = [row] if answer.writer is not None else []
-            wanted = statement.columns or tuple(table.columns)
-            return _page(table, wanted, result, planned.given)
+            return _page(*_shaped(statement, table, result), planned.given)
         more = level + number("i", answer.received) + number("i", answer.needed)
         failed, reads = answer.verdict == "failure", statement.verb == "select"
         more += number("i", answer.failures) if failed else b""
@@ -259,16 +263,42 @@ class Conversation:
         return frames.error(codes[failed, reads], answer.why, more)
 
 
-def _columns(statement: Statement, table: Table) -> list[Column]:
-    wanted = statement.columns or table.columns
+def _columns(table: Table, wanted: Sequence[str]) -> list[Column]:
     return [Column(name, cql_type(table.columns[name])) for name in wanted]
+
+
+def _check_filtering(statement: Statement, table: Table) -> None:
+    """Refuse, as servers do, what could read more rows than it returns, unless it is allowed to.
+
+    Those of a key are found: of its partition, and of what follows in the order of its columns.
+    Virtual tables are read as a whole.
+    """
+    where = {*statement.where}
+    of_key = where == {*table.keys[: len(where)]}
+    if statement.verb == "select" and not (of_key or statement.filters or table.is_virtual):
+        raise KitError(FILTERING)
+
+
+def _shaped(
+    statement: Statement, table: Table, rows: Sequence[Row]
+) -> tuple[Table, Sequence[str], Sequence[Row]]:
+    """What a read returns of a table's rows: the same, each as JSON, or how many there are."""
+    wanted = statement.columns or tuple(table.columns)
+    if statement.shape == "rows":
+        return table, wanted, rows
+    [name] = COUNTED if statement.shape == "count" else (JSON,)
+    texts = [{name: json_row(wanted, row)} for row in rows]
+    counted = [{name: len(rows)}]
+    kind, result = ("bigint", counted) if statement.shape == "count" else ("text", texts)
+    return Table(table.keyspace, table.name, {name: kind}), (name,), result
 
 
 def _places(statement: Statement, table: Table) -> list[tuple[str, str]]:
     """The name and type of each marker, in their order."""
-    named = [*statement.sets.items(), *statement.where.items()]
     result = {
-        value: (name, table.columns[name]) for name, value in named if isinstance(value, Marker)
+        value: (name, table.columns[name])
+        for name, value in statement.values
+        if isinstance(value, Marker)
     }
     if isinstance(statement.limit, Marker):
         result[statement.limit] = ("[limit]", "int")
@@ -293,28 +323,24 @@ def _bound(statement: Statement, table: Table, given: Parameters) -> Statement:
             raise BadInput(name, "unset", "a value")
         values[marker] = decoded(kind, each)
 
+    def fill(name: str, value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(fill(name, each) for each in value)
+        if isinstance(value, Marker):
+            return values[value]
+        return _literal(name, table.columns[name], value)
+
     def filled(pairs: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            name: values[x] if isinstance(x, Marker) else _literal(name, table.columns[name], x)
-            for name, x in pairs.items()
-        }
+        return {name: fill(name, value) for name, value in pairs.items()}
 
     limit = values.get(statement.limit, statement.limit) if statement.limit is not None else None
     if statement.limit is not None and (type(limit) is not int or limit < 1):
         raise BadInput("LIMIT", limit, "a number of at least 1")
     sets, where = filled(statement.sets), filled(statement.where)
     for name, value in where.items():
-        if value is None:
+        if value is None or (isinstance(value, tuple) and None in value):
             raise KitError(NULL.format(column=name))
-    return Statement(
-        statement.verb,
-        statement.keyspace,
-        statement.table,
-        statement.columns,
-        sets,
-        where,
-        limit,
-    )
+    return replace(statement, sets=sets, where=where, limit=limit)
 
 
 def _literal(name: str, kind: str, value: Any) -> Any:
@@ -327,11 +353,15 @@ def _selected(statement: Statement, table: Table, given: Parameters) -> Reply:
         row
         for row in table.rows()
         if all(
-            _alike(row.get(name), value, table.columns[name])
+            any(
+                _alike(row.get(name), each, table.columns[name])
+                for each in (value if isinstance(value, tuple) else (value,))
+            )
             for name, value in statement.where.items()
         )
     ]
-    return _page(table, statement.columns or tuple(table.columns), rows[: statement.limit], given)
+    shown, wanted, result = _shaped(statement, table, rows)
+    return _page(shown, wanted, result[: statement.limit], given)
 
 
 def _alike(held: Any, wanted: Any, kind: str) -> bool:
@@ -347,7 +377,7 @@ def _page(
     table: Table, wanted: Sequence[str], rows: Sequence[Mapping[str, Any]], given: Parameters
 ) -> Reply:
     """A page of rows: as many as the client wants at once."""
-    columns = [Column(name, cql_type(table.columns[name])) for name in wanted]
+    columns = _columns(table, wanted)
     end = given.start + given.page if given.page else len(rows)
     shown = [[encoded(c.type, row.get(c.name)) for c in columns] for row in rows[given.start : end]]
     more = end if end < len(rows) else 0

@@ -14,7 +14,8 @@ from kit.operators.importers.cql import Statement as Words
 from kit.operators.importers.cql import statements
 
 UNDERSTOOD = (
-    "SELECT columns FROM table [WHERE column = value AND …] [LIMIT number], "
+    "SELECT columns FROM table [WHERE column = value AND …] [LIMIT number] [ALLOW FILTERING], "
+    "SELECT JSON columns …, SELECT COUNT(*) …, … WHERE column IN (values), "
     "INSERT INTO table (columns) VALUES (values), UPDATE table SET column = value WHERE key = "
     "value, DELETE FROM table WHERE key = value, USE keyspace, DESCRIBE"
 )
@@ -31,6 +32,7 @@ MISSING = {
     "IF": "conditional statements (lightweight transactions)",
     "USING": "timestamps and a time to live that clients choose",
 }
+Shape = Literal["rows", "json", "count"]
 Verb = Literal["select", "write", "delete", "use", "describe"]
 
 
@@ -48,7 +50,8 @@ class Marker(Struct, frozen=True):
 class Statement(Struct, frozen=True):
     """A statement: the table, ``columns`` that are read (none: all), what is set and compared.
 
-    Values are literals or markers. A DESCRIBE has its words in ``columns``.
+    Values are literals or markers, a tuple of them where one of several is wanted. A DESCRIBE has
+    its words in ``columns``. ``filters``: it may read rows that it does not return.
     """
 
     verb: Verb
@@ -59,6 +62,14 @@ class Statement(Struct, frozen=True):
     where: Mapping[str, Any] = {}
     limit: Any = None
     markers: tuple[Marker, ...] = ()
+    shape: Shape = "rows"
+    filters: bool = False
+
+    @property
+    def values(self) -> list[tuple[str, Any]]:
+        """Each value that is set or compared, with its column."""
+        where = ((name, x if isinstance(x, tuple) else (x,)) for name, x in self.where.items())
+        return [*self.sets.items(), *((name, each) for name, values in where for each in values)]
 
 
 def parsed(text: str) -> Statement:
@@ -165,14 +176,24 @@ class _Parser:
         self.at -= 1
         return self.wrong()
 
+    def values(self) -> tuple[Any, ...]:
+        self.need("(")
+        values = [self.value()]
+        while self.says(","):
+            values.append(self.value())
+        self.need(")")
+        return tuple(values)
+
     def pairs(self, between: str) -> dict[str, Any]:
         parts: dict[str, Any] = {}
         while True:
             name = self.name()
-            self.need("=")
+            several = between == "AND" and self.says("IN")
+            if not several:
+                self.need("=")
             if name in parts:
                 raise SyntaxFault(f"column {name} is in the statement twice")
-            parts[name] = self.value()
+            parts[name] = self.values() if several else self.value()
             if not self.says(between):
                 return parts
 
@@ -203,25 +224,40 @@ class _Parser:
         return made
 
     def select(self) -> Statement:
-        columns = () if self.says("*") else self.names()
+        columns: tuple[str, ...] = ()
+        shape: Shape = "json" if self.says("JSON") else "rows"
+        if shape == "rows" and self.says("COUNT"):
+            self.need("(", "*", ")")
+            shape = "count"
+        elif not self.says("*"):
+            columns = self.names()
         self.need("FROM")
         keyspace, table = self.table()
         where = self.pairs("AND") if self.says("WHERE") else {}
         limit = self.value() if self.says("LIMIT") else None
-        if self.says("ALLOW"):
+        filters = self.says("ALLOW")
+        if filters:
             self.need("FILTERING")
-        return Statement("select", keyspace, table, columns, {}, where, limit, tuple(self.markers))
+        return Statement(
+            "select",
+            keyspace,
+            table,
+            columns,
+            {},
+            where,
+            limit,
+            tuple(self.markers),
+            shape,
+            filters,
+        )
 
     def insert(self) -> Statement:
         self.need("INTO")
         keyspace, table = self.table()
         self.need("(")
         names = self.names()
-        self.need(")", "VALUES", "(")
-        values = [self.value()]
-        while self.says(","):
-            values.append(self.value())
-        self.need(")")
+        self.need(")", "VALUES")
+        values = self.values()
         if len(names) != len(values):
             many = counted(len(names), "column"), counted(len(values), "value")
             raise SyntaxFault(f"{' and '.join(many)}: each column needs one value")

@@ -17,8 +17,9 @@ from kit.engine.cassandra import NATIVE_PORT, PORT
 from kit.engine.clients import RowServers
 from kit.engine.drill import DrillMoment
 from kit.engine.flows import as_uuid
-from kit.engine.server import OWN_KEYSPACE, KnownRing, Row, Servers, UserTable
+from kit.engine.server import OWN_KEYSPACE, KnownRing, Row, Servers, TableKey, UserTable
 from kit.errors import BadInput
+from kit.operators.importers.cql import cql_columns
 from kit.ring.replication import Keyspace, LocalStrategy
 from kit.ring.tokens import MURMUR3
 
@@ -34,60 +35,95 @@ IN_RING = "NLM"
 """The states in which a node is a peer: one that joins is none yet."""
 STRATEGY: Mapping[str, str] = {"class": f"{LOCATORS}LocalStrategy"}
 EMPTY = {
-    "types": "keyspace_name text, type_name text, field_names list<text>, field_types list<text>",
-    "functions": "keyspace_name text, function_name text, argument_types list<text>",
-    "aggregates": "keyspace_name text, aggregate_name text, argument_types list<text>",
+    "types": "keyspace_name text, type_name text; field_names list<text>, field_types list<text>",
+    "functions": "keyspace_name text, function_name text, argument_types frozen<list<text>>",
+    "aggregates": "keyspace_name text, aggregate_name text, argument_types frozen<list<text>>",
     "triggers": "keyspace_name text, table_name text, trigger_name text",
-    "indexes": "keyspace_name text, table_name text, index_name text, kind text",
-    "views": "keyspace_name text, view_name text, base_table_name text",
+    "indexes": "keyspace_name text, table_name text, index_name text; kind text",
+    "views": "keyspace_name text, view_name text; base_table_name text",
 }
 OF_SCHEMA = {
-    "keyspaces": "keyspace_name text, durable_writes boolean, replication map<text, text>",
-    "tables": "keyspace_name text, table_name text, flags set<text>, comment text, id uuid",
+    "keyspaces": "keyspace_name text; durable_writes boolean, replication map<text, text>",
+    "tables": "keyspace_name text, table_name text; flags set<text>, comment text, id uuid",
     "columns": (
-        "keyspace_name text, table_name text, column_name text, clustering_order text, kind text, "
+        "keyspace_name text, table_name text, column_name text; clustering_order text, kind text, "
         "position int, type text"
     ),
 }
 LOCAL = (
-    "key text, bootstrapped text, broadcast_address inet, broadcast_port int, cluster_name text, "
+    "key text; bootstrapped text, broadcast_address inet, broadcast_port int, cluster_name text, "
     "cql_version text, data_center text, host_id uuid, listen_address inet, listen_port int, "
     "native_protocol_version text, partitioner text, rack text, release_version text, "
     "rpc_address inet, rpc_port int, schema_version uuid, tokens set<text>"
 )
-PEER = (
-    "peer inet, {}data_center text, host_id uuid, rack text, release_version text, "
-    "{}schema_version uuid"
-)
+PEERS = {
+    "peers": (
+        "peer inet; data_center text, host_id uuid, rack text, release_version text, "
+        "rpc_address inet, schema_version uuid"
+    ),
+    "peers_v2": (
+        "peer inet, peer_port int; data_center text, host_id uuid, native_address inet, "
+        "native_port int, rack text, release_version text, schema_version uuid"
+    ),
+}
 DESCRIBED = {"keyspace_name": "text", "type": "text", "name": "text", "create_statement": "text"}
 
 
-@lru_cache(64)
-def declared(text: str) -> Mapping[str, str]:
-    """Columns as they are declared, with their types."""
-    text = text.replace("map<text, text>", "map<text;text>")
-    pairs = (each.strip().split(" ", 1) for each in text.split(","))
-    return {name: kind.replace(";", ", ") for name, kind in pairs}
-
-
 class Table(Struct, frozen=True):
-    """A table: its columns with their CQL types, the key first, and its rows."""
+    """A table: its columns with their CQL types, its key, whose columns are first, and its rows."""
 
     keyspace: str
     name: str
     columns: Mapping[str, str]
     rows: Callable[[], Iterable[Row]] = tuple
+    key: TableKey = TableKey()
 
     @property
     def title(self) -> str:
         """Its name, as statements have it."""
         return f"{self.keyspace}.{self.name}"
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns of its key, the partition key first."""
+        return self.key.of(self.columns)
+
+    @property
+    def is_virtual(self) -> bool:
+        """Whether its rows are made when it is read."""
+        return self.keyspace in VIRTUAL
+
+    def kind_of(self, column: str) -> str:
+        """What a column is in the schema."""
+        if column in self.keys:
+            return "clustering" if self.keys.index(column) else "partition_key"
+        return "static" if column in self.key.static else "regular"
+
     def create(self) -> str:
         """The statement that would create it."""
-        key = next(iter(self.columns))
-        columns = "".join(f"    {name} {kind},\n" for name, kind in self.columns.items())
-        return f"CREATE TABLE {self.title} (\n{columns}    PRIMARY KEY ({key})\n);"
+        columns = "".join(
+            f"    {name} {kind}{' static' * (name in self.key.static)},\n"
+            for name, kind in self.columns.items()
+        )
+        order = f" WITH CLUSTERING ORDER BY ({', '.join(f'{each} DESC' for each in self.keys[1:])})"
+        return (
+            f"CREATE TABLE {self.title} (\n{columns}    PRIMARY KEY ({', '.join(self.keys)})\n)"
+            f"{order * self.key.descending};"
+        )
+
+
+@lru_cache(64)
+def declared(text: str) -> tuple[Mapping[str, str], TableKey]:
+    """Columns as they are declared, with their types; those of the key stand before a ``;``."""
+    parts = [cql_columns(part) for part in text.split("; ")]
+    columns = {name: column.type for part in parts for name, column in part.items()}
+    return columns, TableKey(len(parts[0]) - 1)
+
+
+def made(keyspace: str, name: str, text: str, rows: Callable[[], Iterable[Row]] = tuple) -> Table:
+    """A table from the declaration of its columns."""
+    columns, key = declared(text)
+    return Table(keyspace, name, columns, rows, key)
 
 
 class Addresses(Struct, frozen=True):
@@ -103,30 +139,23 @@ class Catalog:
     def __init__(self, tools: Servers, now: DrillMoment, addresses: Addresses) -> None:
         self.tools, self.now, self.addresses = tools, now, addresses
         self.keyspaces, self.users = tools.schema(now, now.here)
-        made = [
-            Table("system", "local", declared(LOCAL), self._local),
-            Table("system", "peers", self._peer_columns("", "rpc_address inet, "), self._peers),
-            Table(
-                "system",
-                "peers_v2",
-                self._peer_columns("peer_port int, ", "native_address inet, native_port int, "),
-                self._peers,
-            ),
-            *(Table("system_schema", name, declared(text)) for name, text in EMPTY.items()),
+        own = "" if self.ring() is None else ", tokens set<text>"
+        every = [
+            made("system", "local", LOCAL, self._local),
+            *(made("system", name, text + own, self._peers) for name, text in PEERS.items()),
+            *(made("system_schema", name, text) for name, text in EMPTY.items()),
         ]
+        rows = {"keyspaces": self._keyspaces, "tables": self._tables, "columns": self._columns}
         for schema in ("system_schema", "system_virtual_schema"):
             virtual = schema == "system_virtual_schema"
-            rows = {"keyspaces": self._keyspaces, "tables": self._tables, "columns": self._columns}
             for name, text in OF_SCHEMA.items():
-                columns = declared(text)
-                if virtual and name == "keyspaces":
-                    columns = {"keyspace_name": "text"}
-                made.append(Table(schema, name, columns, _of(rows[name], virtual)))
+                shown = text.partition(";")[0] if virtual and name == "keyspaces" else text
+                every.append(made(schema, name, shown, _of(rows[name], virtual)))
         for each in tools.tables:
             types = {name: each.type_of(name) for name in each.columns}
-            made.append(Table(each.keyspace, each.name, types, _read(each.rows, now)))
-        made += [Table(each.keyspace, each.name, each.columns) for each in self.users]
-        self.tables = {each.title: each for each in made}
+            every.append(Table(each.keyspace, each.name, types, _read(each.rows, now), each.key))
+        every += [Table(each.keyspace, each.name, each.columns) for each in self.users]
+        self.tables = {each.title: each for each in every}
 
     def table(self, keyspace: str, name: str) -> Table:
         """A table by its name. Raises BadInput where the node has none."""
@@ -209,10 +238,6 @@ class Catalog:
             "tokens": self.tokens(at),
         }
 
-    def _peer_columns(self, port: str, native: str) -> Mapping[str, str]:
-        columns = declared(PEER.format(port, native))
-        return columns if self.ring() is None else {**columns, "tokens": "set<text>"}
-
     def _peers(self) -> Iterator[Row]:
         hosts = self.tools.hosts(self.now)
         for at in self.members():
@@ -243,7 +268,7 @@ class Catalog:
 
     def _tables(self, virtual: bool) -> Iterator[Row]:
         for number, each in enumerate(self.tables.values()):
-            if (each.keyspace in VIRTUAL) is virtual:
+            if each.is_virtual is virtual:
                 yield {
                     "keyspace_name": each.keyspace,
                     "table_name": each.name,
@@ -254,16 +279,18 @@ class Catalog:
 
     def _columns(self, virtual: bool) -> Iterator[Row]:
         for each in self.tables.values():
-            if (each.keyspace in VIRTUAL) is virtual:
-                for place, (name, kind) in enumerate(each.columns.items()):
+            if each.is_virtual is virtual:
+                for name, type_ in each.columns.items():
+                    kind = each.kind_of(name)
+                    order = "desc" if each.key.descending else "asc"
                     yield {
                         "keyspace_name": each.keyspace,
                         "table_name": each.name,
                         "column_name": name,
-                        "clustering_order": "none",
-                        "kind": "regular" if place else "partition_key",
-                        "position": -1 if place else 0,
-                        "type": kind,
+                        "clustering_order": order if kind == "clustering" else "none",
+                        "kind": kind,
+                        "position": max(0, each.keys.index(name) - 1) if name in each.keys else -1,
+                        "type": type_,
                     }
 
     def describe(self, words: Sequence[str], used: str) -> tuple[dict[str, str], list[Row]]:

@@ -162,6 +162,14 @@ def host_id(number: int) -> str:
     return f"{10 + number:08x}-0000-4000-8000-{10 + number:012x}"
 
 
+TOKENS_APART = 100
+
+
+def token_of(number: int) -> str:
+    """The token of a node where a model has none, made of the number that it has."""
+    return str(TOKENS_APART * (number + 1))
+
+
 def as_uuid(number: int) -> str:
     """A number as a UUID is written, such as a schema version."""
     text = f"{number:032x}"

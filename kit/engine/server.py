@@ -188,6 +188,12 @@ NEEDS = {
 NOT_MODELLED = "not modelled here: "
 NO_TOKENS = "the model does not say which tokens a node owns"
 UNTOLD = "?"
+FILTERING = (
+    "Cannot execute this query as it might involve data filtering and thus may have unpredictable "
+    "performance. If you want to execute this query despite the performance unpredictability, use "
+    "ALLOW FILTERING"
+)
+"""What servers say of a condition that is not on a key from its beginning."""
 OWN_KEYSPACE = "kit_views"
 """Where tables stand that no server has."""
 
@@ -223,6 +229,7 @@ TYPES = {
     "state_id": "timeuuid",
     "server_id": "uuid",
     "raft_server_id": "uuid",
+    "replaced_id": "uuid",
 }
 OF_TABLE = {
     "kit_views.cms_health": {"members": "set<text>", "answering": "set<text>"},
@@ -230,18 +237,47 @@ OF_TABLE = {
     "system.topology": {"tokens": "set<text>"},
 }
 """The CQL types of columns by their names, and where a table has another one; else it is text."""
+
+
+class TableKey(Struct, frozen=True):
+    """What tells the rows of a table apart, in the order of its columns: the first is the partition
+    key, and so many behind it are ``clustering`` ones (``descending``: the greatest first). Those
+    that are ``static`` say the same in every row of a partition.
+    """
+
+    clustering: int = 0
+    descending: bool = False
+    static: tuple[str, ...] = ()
+
+    def of(self, columns: Iterable[str]) -> tuple[str, ...]:
+        """The columns of the key, the partition key first."""
+        return tuple(columns)[: self.clustering + 1]
+
+
+KEYS = {
+    "system.discovery": TableKey(1),
+    "system.group0_history": TableKey(1, descending=True),
+    "system.raft_snapshot_config": TableKey(2),
+    "system.raft_state": TableKey(2),
+    "system.topology": TableKey(
+        1, static=("transition_state", "version", "fence_version", "upgrade_state")
+    ),
+    "system_views.data_placements": TableKey(3),
+    "system_views.gossip_info": TableKey(1),
+}
+"""The keys of tables with more than one row in a partition, as published servers define them."""
 FITTING = {
     "STRING": ("text", "timestamp"),
     "INTEGER": ("int", "bigint", "timestamp"),
     "UUID": ("uuid", "timeuuid"),
 }
 """The types of columns that each kind of a constant fits."""
-COUNTED = ("count",)
-"""The column of a read that counts rows."""
+COUNTED, JSON = ("count",), "[json]"
+"""The columns of a read that counts rows, and of one that shows them as JSON."""
 
 
 class NodeTable(Struct, frozen=True):
-    """A system table: its name, its columns, and the rows that a node has."""
+    """A system table: its name, its columns, the key first, and the rows that a node has."""
 
     name: str
     columns: tuple[str, ...]
@@ -252,6 +288,11 @@ class NodeTable(Struct, frozen=True):
     def title(self) -> str:
         """Its name, as a statement has it."""
         return f"{self.keyspace}.{self.name}"
+
+    @property
+    def key(self) -> TableKey:
+        """What tells its rows apart."""
+        return KEYS.get(self.title, TableKey())
 
     def type_of(self, column: str) -> str:
         """The CQL type of a column."""
@@ -718,8 +759,16 @@ def cql_rows(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
 
 def json_rows(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
     """The same as ``SELECT JSON`` shows them."""
-    texts = [json.dumps({name: row.get(name) for name in columns}, default=str) for row in rows]
-    return cql_rows(("[json]",), [{"[json]": text} for text in texts])
+    return cql_rows((JSON,), [{JSON: json_row(columns, row)} for row in rows])
+
+
+def json_row(columns: Sequence[str], row: Row) -> str:
+    """These cells of a row, as ``SELECT JSON`` has them; a set is a list."""
+
+    def plain(value: Any) -> Any:
+        return sorted(value) if isinstance(value, set) else str(value)
+
+    return json.dumps({name: row.get(name) for name in columns}, default=plain)
 
 
 def _cell(value: Any) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,15 +23,21 @@ from cassandra.metadata import BytesToken
 from cassandra.query import BatchStatement, BatchType, SimpleStatement
 
 from kit import Player, build, serve
+from kit.clients.cluster import ServedCluster
 from kit.clients.server import Served
+from kit.clients.tables import Addresses
 from kit.commands.serving import entered
 from kit.engine.drill import DrillMoment
 from kit.engine.family import server_places
+from kit.engine.flows import host_id
+from kit.engine.registry import entries
 from kit.engine.timeline import played_out
 from kit.errors import KitError, Refused
+from kit.playing.opening import open_source
 from kit.protocols.tcm.facts import moment
 from kit.views.rendered import RenderedTimeline
 from tests.clients.programs import Program, program
+from tests.commands.calling import call
 from tests.waiting import until
 
 WRITE = "INSERT INTO ks.items (key, value) VALUES (150, '{}')"
@@ -484,6 +492,163 @@ def test_tables_answer_as_in_a_notebook(served: Served) -> None:
     told = served.cluster.tools.read(now, 0, given)
     assert [tuple(row) for row in found] == [(row["epoch"], row["kind"]) for row in told.rows]
     assert len(found) == 4
+
+
+KEYS = [
+    ("recovery/majority-is-lost", "system.topology", ["key", "host_id"]),
+    ("recovery/majority-is-lost", "system.raft_state", ["group_id", "disposition", "server_id"]),
+    (
+        "recovery/majority-is-lost",
+        "system.raft_snapshot_config",
+        ["group_id", "disposition", "server_id"],
+    ),
+    ("recovery/majority-is-lost", "system.group0_history", ["key", "state_id"]),
+    ("recovery/majority-is-lost", "system.discovery", ["key", "ip_addr"]),
+    ("recovery/majority-is-lost", "system.scylla_local", ["key"]),
+    ("tablets", "system.topology", ["key", "host_id"]),
+    ("topology_upgrade", "system.topology", ["key", "host_id"]),
+    ("tcm", "system_views.gossip_info", ["address", "port"]),
+    ("tcm", "system_views.cluster_metadata_log", ["epoch"]),
+    ("tcm", "system.peers_v2", ["peer", "peer_port"]),
+    ("tcm", "system_schema.columns", ["keyspace_name", "table_name", "column_name"]),
+]
+
+
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize("name", sorted({name for name, *_ in KEYS}))
+def test_drivers_are_told_the_keys_of_the_published_tables(name: str) -> None:
+    """The key, its order and the static columns, as the schema has them, and as DESCRIBE says."""
+    with serve(name) as served, program(served, next(iter(served.addresses))) as one:
+        for _, title, wanted in (each for each in KEYS if each[0] == name):
+            keyspace, table = title.split(".")
+            text = one.ask(f"DESCRIBE TABLE {title}")[0].create_statement
+            assert f"PRIMARY KEY ({', '.join(wanted)})" in text
+            kinds = {
+                row.column_name: row
+                for row in one.ask(
+                    f"SELECT * FROM system_schema.columns WHERE keyspace_name = '{keyspace}' "
+                    f"AND table_name = '{table}'"
+                )
+            }
+            known = one.cluster.metadata.keyspaces[keyspace].tables.get(table)
+            if known:
+                assert [column.name for column in known.primary_key] == wanted
+            for place, column in enumerate(wanted if kinds else ()):
+                row = kinds[column]
+                assert row.kind == ("clustering" if place else "partition_key")
+                assert row.position == max(0, place - 1)
+            is_newest_first = table == "group0_history"
+            assert ("CLUSTERING ORDER BY (state_id DESC)" in text) is is_newest_first
+            assert ("desc" in {row.clustering_order for row in kinds.values()}) is is_newest_first
+            is_static = " static," in text
+            assert is_static is (table == "topology")
+            assert ("static" in {row.kind for row in kinds.values()}) is is_static
+            rows = one.ask(f"SELECT {', '.join(wanted)} FROM {title}")
+            assert len({*rows}) == len(rows), title
+
+
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize("name", server_places())
+def test_no_two_rows_have_one_key(name: str) -> None:
+    """At each moment of each story of the model, on each node that is up."""
+    for scenario in entries()[name].scenarios[:4] or ("",):
+        source = f"{name}/{scenario.name}" if scenario else name
+        timeline = played_out(open_source(source).timeline)
+        try:
+            cluster = ServedCluster(timeline)
+        except Refused:
+            continue
+        names = timeline.model.names
+        cluster.addresses = Addresses([f"127.0.0.{at + 1}" for at in range(len(names))])
+        for step in timeline.path():
+            timeline.goto(step)
+            for at in (at for at in range(len(names)) if cluster.is_up(at)):
+                for table in cluster.catalog(at).tables.values():
+                    with suppress(Refused):  # whose table is not modelled in this story
+                        rows = [str([*map(row.get, table.keys)]) for row in table.rows()]
+                        assert len({*rows}) == len(rows), (source, step, table.title)
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        (
+            "SELECT JSON epoch, kind FROM {} WHERE epoch = 102",
+            ['{"epoch": 102, "kind": "MID_JOIN"}'],
+        ),
+        ("SELECT COUNT(*) FROM {}", [4]),
+        ("SELECT COUNT(*) FROM {} WHERE epoch IN (101, 102)", [2]),
+        ("SELECT COUNT(*) FROM {} WHERE kind = 'PREPARE_JOIN'", [1]),
+        ("SELECT epoch FROM {} WHERE epoch IN (102, 999) LIMIT 1", [102]),
+        ("SELECT JSON epoch FROM {} LIMIT 2", ['{"epoch": 100}', '{"epoch": 101}']),
+    ],
+)
+def test_statements_of_a_drill_are_answered(served: Served, text: str, rows: list[Any]) -> None:
+    """As JSON, counted, and with one of several values."""
+    play(served)
+    table = "system_views.cluster_metadata_log"
+    with program(served, "A") as one:
+        answers = [row[0] for row in one.ask(text.format(table))]
+        assert answers == rows
+
+
+def test_one_of_several_bound_values(served: Served) -> None:
+    """Each value of IN may be a marker; the columns of JSON and of a count are told before."""
+    with program(served, "A") as one:
+        table = "system_views.cluster_metadata_directory"
+        wanted = one.session.prepare(f"SELECT COUNT(*) FROM {table} WHERE node_id IN (?, ?, 3)")
+        assert one.session.execute(wanted, (1, 999)).one().count == 2
+        shown = one.session.prepare(f"SELECT JSON node_id FROM {table} WHERE node_id = ?")
+        assert one.session.execute(shown, (1,)).one()[0] == '{"node_id": 1}'
+
+
+@pytest.mark.parametrize(
+    ("where", "is_fine"),
+    [
+        ("", True),
+        ("key = 'topology'", True),
+        ("key = 'topology' AND host_id = {}", True),
+        ("host_id = {} AND key = 'topology'", True),
+        ("host_id = {}", False),
+        ("version = 1", False),
+        ("key = 'topology' AND version = 1", False),
+        ("key = 'topology' AND version = 1 ALLOW FILTERING", True),
+        ("version = 1 ALLOW FILTERING", True),
+    ],
+)
+def test_a_condition_that_is_on_no_key_needs_filtering(where: str, is_fine: bool) -> None:
+    """As on a server: what works here works there."""
+    with serve("topology") as served, program(served, "A") as one:
+        text = "SELECT * FROM system.topology" + f" WHERE {where}".format(host_id(0)) * bool(where)
+        if is_fine:
+            assert one.ask(text)
+        else:
+            with pytest.raises(InvalidRequest, match="use ALLOW FILTERING"):
+                one.ask(text)
+            with pytest.raises(InvalidRequest, match="use ALLOW FILTERING"):
+                one.session.prepare(text)
+
+
+@pytest.mark.parametrize("name", ["topology", "tablets", "recovery/majority-is-lost"])
+def test_what_is_read_from_a_served_cluster_is_a_dump(name: str, tmp_path: Path) -> None:
+    """The commands of operators take the rows, as OPERATORS.md has them saved."""
+    saved = {"topology": "SELECT JSON * FROM system.topology"}
+    with serve(name) as served, program(served, next(iter(served.addresses))) as one:
+        if name.startswith("recovery"):
+            key = "raft_group0_id"
+            group = one.ask(f"SELECT value FROM system.scylla_local WHERE key = '{key}'")[0].value
+            columns = "group_id, disposition, server_id, can_vote"
+            text = f"SELECT JSON {columns} FROM system.raft_state WHERE group_id = {group}"
+            saved["voters"] = text
+        for file, text in saved.items():
+            rows = ",\n".join(row[0] for row in one.ask(text))
+            (tmp_path / file).write_text(f"[{rows}]")
+    dump = str(tmp_path / "topology")
+    answer = call("topology", dump)
+    assert (answer.status, answer.err) == (0, "")
+    if "voters" in saved:
+        answer = call("recover", dump, "--raft-state", str(tmp_path / "voters"))
+        assert (answer.status, answer.err) == (0, "")
 
 
 def test_pages_of_rows(served: Served) -> None:

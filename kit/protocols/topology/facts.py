@@ -6,7 +6,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from kit.engine.drill import DrillMoment
-from kit.engine.flows import ServerHost, host_id
+from kit.engine.flows import ServerHost, host_id, token_of
 from kit.engine.server import NodeTable, Row, Servers
 from kit.engine.timeline import PassedStep
 from kit.masks import nodes_in
@@ -368,7 +368,10 @@ def _changed(before: ClusterTopology, after: ClusterTopology) -> Iterator[str]:
 # -- what ``nodetool`` answers ---------------------------------------------------------------------
 
 
-TABLE = ("key", "host_id", "node_state", "transition_state", "version", "fence_version")
+TABLE = (
+    *("key", "host_id", "datacenter", "rack", "node_state", "tokens", "topology_request"),
+    *("replaced_id", "transition_state", "version", "fence_version"),
+)
 LETTERS = {"normal": "N", "rebuilding": "N", "decommissioning": "L", "removing": "L"}
 
 
@@ -391,18 +394,34 @@ class ClusterServers(Servers):
         s, here = self.control(now), now.here
         behind = [at != here and s.unheard >> at & 1 for at in range(len(now.model.names))]
         where = (address_of(s, at, behind=late) for at, late in enumerate(behind))
-        return [ServerHost(address, host_id(at)) for at, address in enumerate(where)]
+        racks = (node.rack.split("/") if node.rack else () for node in s.topology.nodes)
+        return [
+            ServerHost(address, host_id(at), *rack)
+            for at, (address, rack) in enumerate(zip(where, racks, strict=True))
+        ]
 
     def rows(self, now: DrillMoment, number: int) -> Iterator[Row]:
-        """The rows of ``system.topology``."""
-        topology = self.control(now).topology
+        """The rows of ``system.topology``: who replaces a node has its token."""
+        topology, hosts = self.control(now).topology, self.hosts(now)
         state = TRANSITION_STATE.get(topology.transition)
-        stored = state.stored if state else topology.transition or None
-        versions = stored, topology.version, topology.fence_version
         for at, node in enumerate(topology.nodes):
-            if node.state:
-                values = ("topology", host_id(at), node.state, *versions)
-                yield dict(zip(TABLE, values, strict=True))
+            if node.state == NO_ROW:
+                continue
+            owner = node.replaced if node.state == "replacing" else at
+            token = topology.nodes[owner].tokens_string or token_of(owner)
+            yield {
+                "key": "topology",
+                "host_id": hosts[at].host_id,
+                "datacenter": hosts[at].dc,
+                "rack": hosts[at].rack,
+                "node_state": node.state,
+                "tokens": [token] if node.tokens else None,
+                "topology_request": node.request or None,
+                "replaced_id": None if node.replaced == NOBODY else host_id(node.replaced),
+                "transition_state": state.stored if state else topology.transition or None,
+                "version": topology.version,
+                "fence_version": topology.fence_version,
+            }
 
     def is_up(self, now: DrillMoment, at: int) -> bool:
         """Whether its server runs."""

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
+from kit.engine.drill import DrillMoment
+from kit.engine.registry import entries
+from kit.engine.timeline import played_out
 from kit.errors import BadInput
-from kit.operators.importers.system_tables import TOPOLOGY
-from kit.protocols.topology.facts import run_ids
+from kit.operators.importers.system_tables import TOPOLOGY, parse_topology
+from kit.playing.opening import open_source
+from kit.protocols.topology.dry_run.opening import system_topology
+from kit.protocols.topology.facts import SERVERS, run_ids
 from kit.protocols.topology.panels.tables import REQUESTS, TABLE, texts
+from kit.protocols.topology.rules.columns import impossible
 from kit.protocols.topology.rules.decide import decide
 from kit.views.fragment import Frag
 from kit.views.panel import Scene, scene_of
 from tests.protocols.topology.test_seen import ended, press, starting, until
 
 BASE = "SUPPORTS_CONSISTENT_TOPOLOGY_CHANGES"
+
+MODELS = "topology", "tablets"
 
 
 def tables(scene: Scene, panel: Any) -> list[Frag]:
@@ -205,3 +214,26 @@ def test_requests_keep_their_order() -> None:
     assert [row[1:3] for row in body(joined)] == [
         ("2", "cleanup"), ("4", "new_cdc_generation"), ("5", "cleanup"),
     ]  # fmt: skip
+
+
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize(
+    "name", [f"{model}/{each.name}" for model in MODELS for each in entries()[model].scenarios]
+)
+def test_what_a_server_answers_is_a_table_that_can_be(name: str) -> None:
+    """At each moment its rows have the columns that a dump needs, and no impossible cell; tokens,
+    datacenter and rack are where the model has them.
+    """
+    timeline = played_out(open_source(name).timeline)
+    for moment in timeline.path():
+        timeline.goto(moment)
+        model = timeline.here
+        now = DrillMoment(model, (timeline.now,), model.names[0], frozenset())
+        rows = [*SERVERS.rows(now, 0)]
+        if not rows:
+            continue
+        table = system_topology(parse_topology(json.dumps(rows), name))
+        assert not [*impossible(table, getattr(model, "edition", "server"))], moment
+        nodes = SERVERS.control(now).topology.nodes
+        there = {(bool(row["tokens"]), f"{row['datacenter']}/{row['rack']}") for row in rows}
+        assert there == {(node.tokens, node.rack or "dc1/r1") for node in nodes if node.state}

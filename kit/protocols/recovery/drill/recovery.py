@@ -27,7 +27,7 @@ from kit.engine.drill import (
     judged,
     refusal_line,
 )
-from kit.engine.flows import ServerHost, as_uuid
+from kit.engine.flows import ServerHost, as_uuid, token_of
 from kit.engine.forms import Form, Given, Slot
 from kit.engine.model import Model
 from kit.engine.server import CONFIGURATION, COUNTED, LOG_FILE, NodeTable, Row
@@ -45,7 +45,6 @@ from kit.protocols.topology.rules.machines import TRANSITION_STATE
 
 UPGRADED = "use_post_raft_procedures"
 GROUP_ID = "raft_group0_id"
-TOKENS_APART = 100
 RAFT_TABLES = ("raft", "raft_snapshots", "raft_snapshot_config")
 MISTAKES = ("isolation", "latest-index", "leader-first")
 """Rules that an operator may break in a drill; what a server refuses stays refused."""
@@ -192,7 +191,7 @@ def _topology(now: DrillMoment, number: int) -> Iterator[Row]:
             "datacenter": machine.dc,
             "rack": machine.rack,
             "node_state": "left" if left else LEAVES if leaves(now, at) else "normal",
-            "tokens": None if left else [str(TOKENS_APART * (at + 1))],
+            "tokens": None if left else [token_of(at)],
             "transition_state": TRANSITION_STATE[now.state.operation].stored if busy else None,
             "version": 1,
             "fence_version": 1,

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kit.engine import drill
-from kit.engine.flows import ServerHost
+from kit.engine.flows import ServerHost, token_of
 from kit.engine.forms import Form, Given
 from kit.engine.server import NodeTable, Row, Servers, by_verb
 from kit.errors import Refused
@@ -23,7 +23,6 @@ from kit.protocols.upgrade.topology_upgrade import ENTRY, MOST, TopologyNode, To
 TABLE = "system.topology"
 VERSION = 1
 """Of the topology and of the fence: the model has none, and no operation runs."""
-APART = 100  # between the tokens of two nodes
 ANSWERED = "answered done"
 BY_OPERATOR = (act.Upgrade, act.Post)
 
@@ -41,7 +40,7 @@ def _topology(now: drill.DrillMoment, number: int) -> Iterator[Row]:
         yield {
             "key": "topology", "host_id": there.host_id, "datacenter": there.dc,
             "rack": there.rack, "node_state": "none" if waits else "normal",
-            "tokens": None if waits else [str(APART * (at + 1))],
+            "tokens": None if waits else [token_of(at)],
             "topology_request": "join" if waits else None,
             "transition_state": None, "version": VERSION, "fence_version": VERSION,
             "upgrade_state": view,

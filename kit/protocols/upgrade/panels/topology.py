@@ -5,6 +5,7 @@ how a node joins.
 from collections.abc import Iterator
 from operator import itemgetter
 
+from kit.engine.flows import token_of
 from kit.protocols.upgrade import topology_upgrade
 from kit.protocols.upgrade.panels.states import UPGRADE, of_cluster
 from kit.protocols.upgrade.rules import BUILDING, DONE, FEATURE, NOT_UPGRADED, ROUTE, join_way
@@ -17,9 +18,6 @@ from kit.views.parts import act_button, bulb
 from kit.views.registry import staged
 from kit.views.stage import Character, Stage, stage_panel
 from kit.views.tape import Card
-
-TOKENS_APART = 100
-
 
 # -- the picture -----------------------------------------------------------------------------------
 
@@ -87,7 +85,7 @@ def gates(scene: Scene) -> Iterator[Gate]:
 
 def _gossiped(scene: Scene) -> Iterator[tuple[str, str, str]]:
     for number, (name, node) in enumerate(zip(scene.model.names, scene.state.nodes, strict=True)):
-        tokens = f"tokens {{{TOKENS_APART * (number + 1)}}}"
+        tokens = f"tokens {{{token_of(number)}}}"
         row = f"normal, {tokens}" if scene.state.rows >> number & 1 else ""
         gossip = "BOOT" if node.standing == "joining" else ""
         if node.standing == "normal":
