@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from playwright.sync_api import Browser
 
 from kit.engine.drill import Drill, open_drill
+from kit.engine.flows import token_of
 from kit.masks import nodes_in
 from kit.operators.importers.nodetool import parse_status_text
 from kit.operators.importers.system_tables import parse_topology
 from kit.protocols.upgrade.drill.raft_upgrade import host
-from kit.protocols.upgrade.drill.topology_upgrade import APART
 from kit.protocols.upgrade.rules import NOT_UPGRADED, ROUTE
 from kit.widgets import DrillBoard
 from tests.drills import errors, failed, printed, replayed, typed
@@ -211,7 +211,7 @@ def test_what_is_printed_is_read_back(choices: list[int]) -> None:
     } == {
         host(i).host_id: ("none", "join", None)
         if queued >> i & 1
-        else ("normal", None, (APART * (i + 1),))
+        else ("normal", None, (int(token_of(i)),))
         for i in nodes_in(rows)
     }
     assert table.statics["upgrade_state"] == s.nodes[there[0]].view
