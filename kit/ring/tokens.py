@@ -72,7 +72,7 @@ def _stir2(word: int) -> int:
 
 
 def _signed_word(tail: bytes) -> int:
-    """Up to eight bytes, little endian, each sign extended: Cassandra's known deviation."""
+    """The first eight bytes, little endian, each sign extended: Cassandra's known deviation."""
     word = 0
     for place, byte in enumerate(tail):
         word ^= ((byte - 256 if byte > 127 else byte) << (8 * place)) & _MASK
@@ -93,10 +93,8 @@ def murmur3_token(key: bytes) -> int:
         h2 ^= _stir2(int.from_bytes(key[at + 8 : at + 16], "little"))
         h2 = ((_rotl(h2, 31) + h1) * 5 + 0x38495AB5) & _MASK
     tail = key[whole:]
-    if len(tail) > 8:
-        h2 ^= _stir2(_signed_word(tail[8:]))
-    if tail:
-        h1 ^= _stir1(_signed_word(tail[:8]))
+    h2 ^= _stir2(_signed_word(tail[8:]))
+    h1 ^= _stir1(_signed_word(tail))
     h1 = ((h1 ^ len(key)) + (h2 ^ len(key))) & _MASK
     h2 = ((h2 ^ len(key)) + h1) & _MASK
     token = (_fmix(h1) + _fmix(h2)) & _MASK
