@@ -163,8 +163,7 @@ def _nearby(line: Line, before: Ring, after: Ring, replication: Replication) -> 
 
 def _one_walk(line: Line, old: ReplicaQuota, new: ReplicaQuota) -> Walks | None:
     """The rows whose walk reaches a changed token that counts; None: too many windows."""
-    counts = (line.before >= 0) & old.members[line.before]
-    counts |= (line.after >= 0) & new.members[line.after]
+    counts = (_counting(line.before, old) >= 0) | (_counting(line.after, new) >= 0)
     places, span = line.changed[counts], FIRST_SPAN
     reached: Walks = {}
     while len(places):

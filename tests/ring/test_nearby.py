@@ -87,6 +87,32 @@ def test_only_rows_nearby_are_looked_at() -> None:
     assert len(nearby.changes(ring, joined, SimpleStrategy(3)).rights) < 12
 
 
+# the datacenter of the node -> where the rows end that are looked at when it comes to 1501, when it
+# goes from there, and when another one of that datacenter takes its place
+REACHED = {
+    "dc1": ([1491, 1494, 1497, 1500, 1501, 1503],) * 3,
+    "dc2": ([1501, 1503],) * 3,
+    "dc3": ([1501, 1503],) * 3,
+}
+
+
+@pytest.mark.parametrize("dc", REACHED)
+def test_of_other_datacenters_only_the_halves_of_rows_are_looked_at(dc: str) -> None:
+    """Nodes of two datacenters take turns every three tokens, and one of them has three replicas:
+    of it, three nodes lie between 1491 (the first row whose third replica changes) and 1501. A
+    node that holds nothing of the keyspace changes no replica, but cuts a row.
+    """
+    without = Ring.of([Node(f"n{i}", (3 * i,), f"dc{i % 2 + 1}") for i in range(1, 1000)], TIGHT)
+    joined = without.join(Node("x", (1501,), dc))
+    known = joined.join(Node("y", (), dc))
+    x, y = (known.names.index(name) for name in "xy")
+    changes = (known.leave(x).join(Node("z", (1501,), dc)), known.leave(x), known.replace(x, y))
+    befores = (known.leave(x), known, known)
+    three = NetworkTopologyStrategy((("dc1", 3),))
+    looked_at = (nearby.changes(*rings, three) for rings in zip(befores, changes, strict=True))
+    assert tuple(rows.rights.tolist() for rows in looked_at) == REACHED[dc]
+
+
 @pytest.mark.parametrize("factor", [2, 3, 4, 5])
 @pytest.mark.parametrize("change", ["bootstrap", "decommission", "replace"])
 def test_a_rack_comes_or_goes(change: str, factor: int) -> None:
