@@ -117,6 +117,28 @@ def test_deltas_are_small_values() -> None:
     assert not Edits()
 
 
+MADE = edits([Edit(100, 150, 3)])
+GONE = edits((), [Edit(100, 150, 3)])
+
+
+@pytest.mark.parametrize(
+    "delta",
+    [
+        Delta(cuts=(150,)),
+        Delta(reads=MADE),
+        Delta(reads=GONE),
+        Delta(writes=MADE),
+        Delta(writes=GONE),
+        Delta(merges=(150,)),
+    ],
+)
+def test_a_delta_that_does_one_thing_does_something(delta: Delta) -> None:
+    """A cut, an edit of either table or a merge is enough, and so is its inverse."""
+    assert delta
+    assert invert(delta)
+    assert not merge(delta, invert(delta))
+
+
 @pytest.mark.spec("A-021")
 @given(st.sets(st.integers(1, 399), max_size=4))
 def test_cuts_keep_the_owners(cuts: set[int]) -> None:

@@ -12,6 +12,7 @@ from kit.ring.replication import (
     NetworkTopologyStrategy,
     Replication,
     SimpleStrategy,
+    by_datacenter,
     parse_replication,
     total,
 )
@@ -91,6 +92,12 @@ def test_labels_and_totals() -> None:
         "LocalStrategy",
     ]
     assert [total(one, ring) for one in some] == [5, 5, 2, 0]
+    assert [by_datacenter(one, ring) for one in some] == [
+        {"": 5},
+        {"dc1": 2, "dc2": 3},
+        {"": 2},
+        {},
+    ]
 
 
 def test_factors_are_sorted_and_unique() -> None:
