@@ -485,7 +485,6 @@ class Search:
         looked for among as many nodes again.
         """
         at = self.keys.index(self.stopped_at)
-        at += len(violation.actions) == level
         if self.model.rests_at_goals and len(violation.actions) > level:
             for node, key in zip(self.frontier[at:], self.keys[at:], strict=True):
                 if next(iter(self.successors(node)), None) is None:
