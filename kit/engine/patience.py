@@ -87,9 +87,9 @@ def _leaves(frame: FrameType | None) -> bool:
     return frame is not None and frame.f_code.co_filename in _WAY_OUT
 
 
-def _is_entered(frame: FrameType | None) -> bool:
+def _is_entered(frame: FrameType) -> bool:
     """Whether a frame is a context manager's, on the way into what happens inside."""
-    caller = frame.f_back if frame else None
+    caller = frame.f_back
     return caller is not None and _leaves(caller) and caller.f_code.co_name == "__enter__"
 
 
@@ -234,8 +234,9 @@ def attended() -> Iterator[None]:
     used = _processor_time(threading.get_ident())
     asleep = _idle(used)
     base: FrameType | None = sys._getframe()
-    while _leaves(base) or _is_entered(base):  # it leaves, while what happens inside goes on
-        base = base.f_back if base else None
+    # Those that leave while what happens inside goes on:
+    while base and (_leaves(base) or _is_entered(base)):
+        base = base.f_back
     call: FrameType | None = None
     began = 0.0
 

@@ -6,7 +6,8 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -139,6 +140,88 @@ def test_a_long_search_of_short_functions_is_left_alone(monkeypatch: pytest.Monk
     while time.thread_time() < begun + 5 * patience.SECONDS:
         assert check(model).states == 10_001
         assert fuzz(model, range(20), steps=200).walks == 20
+
+
+@contextmanager
+def attended_inside() -> Iterator[None]:
+    """As whatever searches attends to what happens inside."""
+    with attended():
+        yield
+
+
+@contextmanager
+def further_inside() -> Iterator[None]:
+    """The same, entered together with another one."""
+    with ExitStack() as stack:
+        stack.enter_context(attended_inside())
+        yield
+
+
+@pytest.mark.parametrize("attends", [attended, attended_inside, further_inside])
+def test_what_never_comes_back_is_stopped_however_it_was_entered(
+    attends: Callable[[], AbstractContextManager[None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Context managers on the way there have left by then; what they hold inside has not."""
+    monkeypatch.setattr(patience, "SECONDS", 0.1)
+    monkeypatch.setattr(patience, "_LOOK", 0.01)
+    begun = time.thread_time()
+
+    def stays() -> None:
+        while time.thread_time() < begun + 2:
+            pass
+
+    said = r"stays, line \d+ of test_patience.py .*no answer after"
+    with pytest.raises(BadInput, match=said), attends():
+        stays()
+
+
+def test_what_a_context_manager_decorates_is_attended_call_by_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each function that it calls comes back; it may take its time itself."""
+    monkeypatch.setattr(patience, "SECONDS", 0.1)
+    monkeypatch.setattr(patience, "_LOOK", 0.01)
+
+    @contextmanager
+    def aside() -> Iterator[None]:
+        yield
+
+    @aside()
+    def works() -> int:
+        begun, calls = time.thread_time(), 0
+        with attended():
+            while time.thread_time() < begun + 3 * patience.SECONDS:
+                calls += bool(sum(number for number in range(1000)))
+        return calls
+
+    assert works() > 0
+
+
+def test_a_thread_sleeps_that_computes_nothing_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At most half a thousandth of a second since then counts as nothing; who debugs a function
+    may look at it for as long as he likes.
+    """
+    clock, used = 0.0, 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: clock)
+    asleep = patience._idle(lambda: used)
+    debugged: Any = SimpleNamespace(f_trace=print)
+    frame: Any = SimpleNamespace(f_trace=None)
+    looks: list[tuple[float, float, Any, bool]] = [  # the clock, what was computed, the frame
+        (10.0, 0.0, frame, False),  # the first look
+        (39.75, 0.0, frame, False),
+        (40.0, 0.0, frame, True),
+        (41.0, 0.0005, None, True),
+        (42.0, 0.0006, None, False),
+        (71.75, 0.001, frame, False),
+        (72.0, 0.001, frame, True),
+        (73.0, 0.001, debugged, False),
+        (102.75, 0.001, frame, False),
+        (103.0, 0.001, frame, True),
+        (104.0, 9.0, frame, False),
+    ]
+    for at, computed, now, is_asleep in looks:
+        clock, used = at, computed
+        assert asleep(now) is is_asleep, at
 
 
 def test_one_thread_looks_at_all_work() -> None:
