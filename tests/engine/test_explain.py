@@ -15,7 +15,15 @@ from hypothesis import strategies as st
 
 from kit import Timeline, build
 from kit.engine import trace
-from kit.engine.explain import Answers, Question, Seen, Sight, explain, search_explanation
+from kit.engine.explain import (
+    Answers,
+    Explanation,
+    Question,
+    Seen,
+    Sight,
+    explain,
+    search_explanation,
+)
 from kit.engine.model import Model
 from kit.errors import BadInput
 from tests.examples import examples
@@ -235,6 +243,26 @@ def test_progress_is_seen() -> None:
     explain([*map(str, sorted(folder.iterdir()))], progress=lambda *each: heard.append(each))
     assert heard == sorted(heard)
     assert {answered for _, answered in heard} == {0, 1, 2}
+
+
+# what became of the parts, each with the steps of its run -> the verdict, the part to look at
+PARTS: dict[str, tuple[Any, str, int]] = {
+    "the longest": ([("explained", 1), ("explained", 3), ("explained", 2)], "explained", 1),
+    "the first of them": ([("explained", 1), ("explained", 2), ("explained", 2)], "explained", 1),
+    "a refuted one": ([("explained", 9), ("unknown", 8), ("refuted", 0)], "refuted", 2),
+    "the first refuted": ([("explained", 9), ("refuted", 1), ("refuted", 5)], "refuted", 1),
+    "the first unknown": ([("unknown", 0), ("explained", 9), ("unknown", 5)], "unknown", 0),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_of_several_parts_one_is_to_be_looked_at(name: str) -> None:
+    """The longest run where all is explained, else the first part of which it is not."""
+    given, verdict, at = PARTS[name]
+    parts = [Explanation(each, TWOPHASE, 1, 1, (None,) * steps, states=1) for each, steps in given]
+    answers = Answers({f"part {number}": part for number, part in enumerate(parts)})
+    assert answers.verdict == verdict
+    assert answers.first is parts[at]
 
 
 def test_where_nothing_had_to_be_explained_there_is_no_run() -> None:

@@ -13,7 +13,16 @@ from msgspec import Struct
 from kit.commands.cli import main
 from kit.engine import registry, trace
 from kit.engine.model import Safeguard, fingerprint
-from kit.engine.registry import Entry, Former, build, convert, entries, entry_of, safeguards_off
+from kit.engine.registry import (
+    Entry,
+    Former,
+    beginning_today,
+    build,
+    convert,
+    entries,
+    entry_of,
+    safeguards_off,
+)
 from kit.engine.scenario import parse, run
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
@@ -113,6 +122,30 @@ def test_a_trace_in_old_words_gives_the_history_of_today() -> None:
     plain["parameters"]["storeys"] = 4
     loaded = Timeline.load(trace.loads(msgspec.json.encode(plain)))
     assert loaded.save() == now.save()
+
+
+BEGINNINGS = {"put": "add", "put away": "store", "put away all": "clear"}
+
+
+@pytest.mark.parametrize(
+    ("line", "today"),
+    [
+        ("put", "add"),
+        ("put A", "add A"),
+        ("put away", "store"),
+        ("put away A", "store A"),
+        ("put away all A", "clear A"),
+        ("put awa", "add awa"),
+        ("putting", "putting"),
+        ("A put", "A put"),
+    ],
+)
+@pytest.mark.parametrize("names", [[*BEGINNINGS], [*BEGINNINGS][::-1]])
+def test_of_old_names_that_begin_alike_the_longest_is_meant(
+    line: str, today: str, names: list[str]
+) -> None:
+    """In whatever order they are known; only whole words count, at the beginning."""
+    assert beginning_today({name: BEGINNINGS[name] for name in names}, line) == today
 
 
 def test_old_parameters_are_converted() -> None:

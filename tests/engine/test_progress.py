@@ -102,11 +102,14 @@ def test_a_notebook_is_known_by_its_kernel(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(sys.modules, "IPython", kernel)
     monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace())
     assert isinstance(ProgressBar("")._paper, Cell)
-    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
-    monkeypatch.setattr(sys, "stderr", SimpleNamespace(isatty=lambda: True, write=str))
-    assert isinstance(ProgressBar("")._paper, Terminal)
-    monkeypatch.setattr(sys, "stderr", SimpleNamespace(isatty=lambda: False, write=str))
-    assert ProgressBar("")._paper is None
+    for shell in (None, SimpleNamespace()):  # plain Python, and IPython's own prompt
+        monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda s=shell: s))
+        monkeypatch.setattr(sys, "stderr", SimpleNamespace(isatty=lambda: True, write=str))
+        assert isinstance(ProgressBar("")._paper, Terminal)
+        monkeypatch.setattr(sys, "stderr", SimpleNamespace(isatty=lambda: False, write=str))
+        assert ProgressBar("")._paper is None
+        monkeypatch.setattr(sys, "stderr", None)  # as a program without a window has it
+        assert ProgressBar("")._paper is None
 
 
 def test_a_callback_a_bar_or_nothing() -> None:

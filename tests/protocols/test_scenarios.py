@@ -155,6 +155,7 @@ JOIN = "\njoin X --tokens 150\n----\n"
         ("# Why.\nmodel tcm\nrf 0\n", 3, "1 to 1000"),
         ("# Why.\nmodel tcm\noff range-lock\n", 3, "range-locks"),
         ('# Why.\nmodel tcm\noperations ["decommission Q"]\n', 3, "A, B, C"),
+        ('# Why.\nmodel tcm\noperations ["decommission \\u0051"]\nrf 3\n', 2, "A, B, C"),
         (HEAD + "\njoin X --tokens 150\n", 5, "a line ---- after"),
         (HEAD + "\n# nothing\n----\n", 6, "a command above"),
         (HEAD + "\njoin X --tokens 151\n----\n", 5, "bootstrap X --tokens 150"),
