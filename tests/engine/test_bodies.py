@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Iterator
+from pathlib import Path
 from textwrap import indent
 from typing import Any
 
 import pytest
 
-from kit.engine import declared
+from kit.engine import bodies, declared
 from kit.engine.declared import Declared
 from kit.errors import BadInput
 
 FILE = "<a cell>"
+SHIPPED = str(Path(bodies.__file__).with_name("none_of_these.py"))
 HEAD = 'name, title, State = "own", "A model", State\n'
 METHOD = 'def {}(self, s):\n    """It is said."""\n'
 LOOK, RING = (METHOD.format(name) for name in ("look", "ring"))
@@ -24,16 +26,17 @@ SAFE = 'safe: bool = safeguard("S-1", "it is safe", ("well",))\n'
 @pytest.fixture(autouse=True)
 def _forgotten() -> Iterator[None]:
     yield
-    linecache.cache.pop(FILE, None)
+    for file in (FILE, SHIPPED):
+        linecache.cache.pop(file, None)
 
 
-def made(body: str, base: str = "Declared", *, is_known: bool = True) -> Any:
-    """The class of this body, as a cell makes it; its text is known, or not."""
+def made(body: str, base: str = "Declared", *, is_known: bool = True, file: str = FILE) -> Any:
+    """The class of this body, as a cell makes it, or a file; its text is known, or not."""
     text = f"class Own({base}):\n{indent(body, '    ')}"
     if is_known:
-        linecache.cache[FILE] = len(text), None, text.splitlines(keepends=True), FILE
+        linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
     names: dict[str, Any] = {**vars(declared), "__name__": "cell"}
-    exec(compile(text, FILE, "exec", dont_inherit=True), names)
+    exec(compile(text, file, "exec", dont_inherit=True), names)
     return names["Own"]
 
 
@@ -66,6 +69,14 @@ def test_what_is_declared_twice_is_named_with_both_lines(what: str) -> None:
     said = rf"^{name} of Own: got 'two of that name, in lines {first} and {second}'; .* once: .*$"
     with pytest.raises(BadInput, match=said):
         made(body)
+
+
+def test_files_of_the_kit_are_not_read_again() -> None:
+    """A linter has looked at them."""
+    body = TWICE["a parameter"][0]
+    assert made(body, file=SHIPPED).__name__ == "Own"
+    with pytest.raises(BadInput, match="two of that name"):
+        made(body, file=SHIPPED.replace("kit", "kits"))
 
 
 @pytest.mark.parametrize("again", ["here: int = 0", "here: int"])

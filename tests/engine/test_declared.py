@@ -16,6 +16,7 @@ from kit.engine.declared import (
     always,
     budget,
     goal,
+    limited,
     parameter,
     safeguard,
     sometimes,
@@ -235,6 +236,16 @@ def test_a_wrong_declaration_is_named(name: str) -> None:
     make, kind, said = WRONG[name]
     with pytest.raises(kind, match=said):
         make()
+
+
+@pytest.mark.parametrize("limit", ["ge", "gt", "le", "lt"])
+def test_limits_are_numbers_of_64_bits(limit: str) -> None:
+    """The least and the largest such number are limits, and what is beyond them is none."""
+    for number in (-(2**63), 2**63 - 1):
+        assert getattr(limited(**{limit: number}), limit) == number
+    for number in (-(2**63) - 1, 2**63):
+        with pytest.raises(BadInput, match=rf"^{limit} of a parameter: got {number}; .* 2\*\*63"):
+            limited(**{limit: number})
 
 
 @pytest.mark.parametrize("mark", [always, goal, sometimes, step, action])
