@@ -113,6 +113,19 @@ def test_of_other_datacenters_only_the_halves_of_rows_are_looked_at(dc: str) -> 
     assert tuple(rows.rights.tolist() for rows in looked_at) == REACHED[dc]
 
 
+@pytest.mark.parametrize("factor", [1, 2, 3])
+def test_the_first_node_of_all_counts_as_any_other(factor: int) -> None:
+    """Its code is 0: it joins, moves and leaves as nodes with other codes do."""
+    here = Ring.of([Node("first", (1501,)), *(Node(f"n{i}", (3 * i,)) for i in range(1, 1000))])
+    assert here.names.index("first") == 0
+    gone, there = here.leave(0), here.move(0, (2002,))
+    replication = SimpleStrategy(factor)
+    for rings in ((gone, here), (here, there), (here, gone)):
+        plan = movement(*rings, replication)
+        assert parts(plan) == parts(anew(*rings, replication))
+        assert len(nearby.changes(*rings, replication).rights) < 12
+
+
 @pytest.mark.parametrize("factor", [2, 3, 4, 5])
 @pytest.mark.parametrize("change", ["bootstrap", "decommission", "replace"])
 def test_a_rack_comes_or_goes(change: str, factor: int) -> None:
