@@ -149,6 +149,6 @@ def _paper() -> Paper | None:
         return HERE[-1]
     shell = sys.modules.get("IPython")
     kernel = shell.get_ipython() if shell is not None else None
-    if kernel is not None and hasattr(kernel, "kernel"):
+    if hasattr(kernel, "kernel"):
         return Cell()
     return Terminal() if sys.stderr is not None and sys.stderr.isatty() else None

@@ -143,7 +143,8 @@ def test_who_counts_quickly_is_told_seldom(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_place_of_its_own_brings_its_paper(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page has one, where there is neither a notebook nor a terminal; the last one counts."""
     early, late = list[str](), list[str]()
-    monkeypatch.setattr("kit.engine.progress.HERE", [Terminal(early.append), Terminal(late.append)])
+    papers = [Terminal(each.append) for each in (early, early, late)]
+    monkeypatch.setattr("kit.engine.progress.HERE", papers)
     clock = Clock()
     bar = ProgressBar(WORDS, clock=clock)
     clock.now = 0.6
