@@ -175,7 +175,7 @@ def test_what_never_comes_back_is_stopped_however_it_was_entered(
         stays()
 
 
-def test_what_a_context_manager_decorates_is_attended_call_by_call(
+def test_what_a_context_decorates_is_attended_call_by_call(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each function that it calls comes back; it may take its time itself."""
