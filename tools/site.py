@@ -22,7 +22,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from kit.engine.course import COURSE, lesson
-from kit.engine.drill import drills
+from kit.engine.drill import drills, open_drill
 from kit.errors import KitError
 from kit.site.drills import drill_page, listed_drills
 from kit.site.lessons import glossary_page, lesson_page
@@ -174,6 +174,9 @@ def build(
     (None: all).
     """
     begun = time.monotonic()
+    for known, given in ((whole_story, names), (lesson, lessons), (open_drill, drilled)):
+        for name in given or ():
+            known(name)  # of a wrong one one hears before anything is lost
     shutil.rmtree(target, ignore_errors=True)
     engine(target / "engine")
     for entry in ENTRIES:

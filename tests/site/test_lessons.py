@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -22,6 +23,7 @@ from kit.site.programs import Program
 from kit.site.worker import Engine, search
 from kit.views.rendered import RenderedTimeline
 from tests.house.source import ROOT
+from tools.site import build as build_site
 
 FOLDER = ROOT / "notebooks"
 PLAYER = re.compile(r"Player\(([\w/]+): step (\d+) of (\d+);|DryRun\(|Rehearsal\(")
@@ -168,6 +170,17 @@ def test_every_word_that_a_lesson_links_is_in_the_glossary() -> None:
     anchors = set(re.findall(r'glossary\.html#([\w-]+)"', "".join(pages)))
     assert anchors
     assert anchors <= {*re.findall(r'id="([\w-]+)"', words)}
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"names": ["no/story"]}, {"lessons": ["none"]}, {"drilled": ["none"]}]
+)
+def test_a_wrong_name_costs_no_site(wrong: dict[str, list[str]], tmp_path: Path) -> None:
+    """It is told before the folder is emptied."""
+    (tmp_path / "index.html").write_text("built before", encoding="utf-8")
+    with pytest.raises(BadInput):
+        build_site(tmp_path, **wrong)
+    assert (tmp_path / "index.html").read_text(encoding="utf-8") == "built before"
 
 
 def test_one_engine_plays_every_player_of_a_page() -> None:
