@@ -358,13 +358,20 @@ def action_board(scene: Scene, macros: Sequence[Macro] = ()) -> Frag:
     runs = []
     for macro in macros:
         key, digit = f"macro:{macro.name}", _digit(scene.closed, numbers)
-        runs.append(act_button(macro.title, key, key, scene.closed, digit=digit))
+        button = act_button(macro.title, key, key, scene.closed, digit=digit)
+        runs.append(h("li", button, k=f"item:{key}"))
     find = h("input", type="search", data_filter=True, autocomplete="off")
     return h(
         "div",
         h("label", h("h3", say("All actions")), find) if options else h("h3", say("All actions")),
-        h("div", boards, data_find="all") if boards else soft(say("Nothing can happen here.")),
-        _kind(say("runs"), say("runs of several actions"), runs, " runs") if runs else None,
+        h(
+            "div",
+            boards or soft(say("Nothing can happen here.")),
+            _kind(say("runs"), say("runs of several actions"), [h("ul", runs)], " runs")
+            if runs
+            else None,
+            data_find="all",
+        ),
         class_="actions",
         data_sift=True,
     )
@@ -401,9 +408,9 @@ def _buttons(scene: Scene, items: list[Option], numbers: Iterator[int]) -> list[
         digit = None if suggested or many else _digit(why or scene.closed, numbers)
         things, hand = concerned(scene.model, action), scene.model.hand(scene.state, action)
         gesture = None if hand is None else msgspec.json.encode(hand).decode()
-        buttons.append(_item(verb, name, why or scene.closed, things, suggested, digit, gesture))
-        if refusal is not None and stuck:
-            buttons.append(h("li", h("small", refusal.reason, k=f"why:{name}", class_="why")))
+        reason = refusal.reason if refusal is not None and stuck else None
+        given = things, suggested, digit, gesture, reason
+        buttons.append(_item(verb, name, why or scene.closed, *given))
     lines = [h("ul", buttons)]
     if many:
         few = say("; {n} are listed", n=len(listed)) if len(listed) < len(items) else ""
@@ -421,12 +428,14 @@ def _item(
     suggested: bool,
     digit: int | None,
     gesture: str | None,
+    reason: str | None,
 ) -> Frag:
     """Draw one action of the list; in a large cluster most are the same in every frame."""
+    below = None if reason is None else h("small", reason, k=f"why:{name}", class_="why")
     kind = "act suggested" if suggested else "act"
     more = {"data_names": things, "data_hand": gesture}
     button = act_button(verb, f"act:{name}", f"do:{name}", why, "", kind, digit, **more)
-    return h("li", button, k=f"item:{name}")
+    return h("li", button, below, k=f"item:{name}")
 
 
 @lru_cache(8192)

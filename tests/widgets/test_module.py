@@ -200,6 +200,28 @@ def test_enter_takes_the_only_action_that_is_left(desk: MakeDesk) -> None:
     assert table.errors == []
 
 
+def test_a_search_among_actions_finds_runs_and_counts_what_can_be_pressed(desk: MakeDesk) -> None:
+    """A run is taken by Enter as an action is; a reason is found with its button, as one."""
+    table = desk(walked("tcm/bootstrap", 1))
+    page = table.page
+    page.focus("[data-do=scrub]")
+    page.keyboard.press("a")
+    page.keyboard.type("catch")
+    found = page.locator(".actions [data-find]")
+    assert found.get_attribute("data-my-count") == "1 found"
+    page.keyboard.press("Enter")
+    table.wait_where("2 / 2")
+    page.keyboard.press("a")
+    page.keyboard.press("Control+a")
+    page.keyboard.type(page.locator(".actions .why").first.text_content() or "")
+    shown = page.locator(".actions li[data-my-hit]")
+    assert shown.count() > 0
+    assert found.get_attribute("data-my-count") == f"{shown.count()} found"
+    assert page.locator(".actions li:visible [data-act]:visible").count() == shown.count()
+    assert page.locator(".actions li:visible").count() == shown.count()
+    assert table.errors == []
+
+
 def test_the_search_finds_ranges_in_a_large_table(desk: MakeDesk) -> None:
     """Typing a node or a bound lists the ranges that hold it, and says how many there are."""
     table = desk(Player(build("tcm", {"nodes": 64, "tokens": 4, "rf": 3})))
