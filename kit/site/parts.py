@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
+from msgspec import Struct
 
+from kit.edge.words import say
 from kit.engine.drill import open_drill
 from kit.errors import BadInput, misfit
 from kit.playing.drilling import DrillSession, Terminal
@@ -23,11 +25,27 @@ class Part(Protocol):
         """Do that."""
 
 
+class Done(Struct, frozen=True, array_like=True):
+    """What was said to a drill, and the moment and branch that it was said at.
+
+    Nothing: where one stands.
+    """
+
+    at: int
+    tip: int
+    said: dict[str, Any] = {}
+
+
 class Drilled:
-    """A drill as a page shows it: its session and its terminal, at the end of one line."""
+    """A drill as a page shows it: its session and its terminal, at the end of one line.
+
+    The page is told what was done and where one stands, and says it ``again`` when it is loaded
+    again. So it remembers only what took effect, and that comes back as it was left.
+    """
 
     def __init__(self, name: str, pack: bytes, tell: Tell) -> None:
-        drill, line = open_drill(name), Line()
+        drill, self.line = open_drill(name), Line()
+        line = self.line
         self.session = DrillSession(drill.timeline, line, drawn=unpacked(pack))
         line.tell = tell
         self.terminal = Terminal(
@@ -36,15 +54,55 @@ class Drilled:
             lambda parts, hinted: line.send({"terminal": parts, "hinted": hinted}),
             lambda content: line.send({"answer": content}),
         )
+        self.done: list[Done] = []
+        self.told = [self._here()]
 
     def said(self, text: str) -> None:
-        """Do what the page says: a message of the wire, or a line of the terminal."""
+        """Do what the page says: a message of the wire, a line of the terminal, or all of them
+        again.
+        """
         content = msgspec.json.decode(text)
-        if isinstance(content, dict) and "message" in content:
+        if isinstance(content, dict) and "again" in content:
+            self._again(content["again"])
+        else:
+            self._do(content)
+        now = [*self.done, self._here()]
+        if now != self.told:
+            self.told = now
+            self.line.send({"kept": now})
+
+    def _here(self) -> Done:
+        return Done(self.session.timeline.at, self.session.timeline.tip)
+
+    def _do(self, content: Any) -> None:
+        here, made = self._here(), len(self.session.timeline.moments)
+        if not isinstance(content, dict):
+            return
+        if "message" in content:
             self.session.hear(content)
             self.terminal.follow()
         else:
             self.terminal.hear(content)
+        acted = content.get("message") == "act" and (
+            here != self._here() or made != len(self.session.timeline.moments)
+        )
+        if acted or content.get("enter"):
+            self.done.append(Done(here.at, here.tip, content))
+
+    def _again(self, kept: object) -> None:
+        """Do what was done before; it is told if that does not lead to the same."""
+        try:
+            known = msgspec.convert(kept, list[Done])
+        except msgspec.ValidationError:
+            known = []
+        for each in known:
+            there = {"at": each.at, "tip": each.tip, "sequence": self.session.rendered.sequence}
+            self._do({"message": "look", "position": there})
+            if each.said:
+                self._do(each.said)
+        self.session.after(lambda: None)  # the page goes there, too
+        if [*self.done, self._here()] != known:
+            self.session.tell_refused(say("Not all that you did here before could be repeated."))
 
 
 class Parts:

@@ -12,9 +12,10 @@ import pytest
 from kit.engine.drill import drills
 from kit.errors import BadInput
 from kit.site.drills import drill_page, listed_drills
-from kit.site.parts import Parts
+from kit.site.parts import Drilled, Parts
 from tests.protocols.tcm.test_drill import LAGS, PASSING
 
+MAJORITY = "recovery/majority-is-lost"
 PARTS = {"banner", "buttons", "entries", "prompt", "side", "typed"}
 
 
@@ -72,6 +73,56 @@ def test_a_button_keeps_the_next_step_until_there_is_a_hint() -> None:
     assert not desk.last("hinted")
     desk.say(enter="hint")
     assert desk.last("hinted")
+
+
+def test_a_drill_comes_again_as_it_was_left() -> None:
+    """What was typed in the past of the run, what buttons did, and where one looks, in the very
+    order: a page that says it again has the same history. A completion and what was refused are
+    not kept.
+    """
+    desk, again = Desk(MAJORITY), Desk(MAJORITY)
+    desk.say(message="act", control="step", at=0, have=0)  # nobody has asked for a hint
+    desk.say(complete="on")
+    assert not [said for said in desk.told if isinstance(said, str) and '"kept"' in said]
+    for line in ("on B", "happen crash B"):
+        desk.say(enter=line)
+    drilled = desk.parts.opened[0]
+    assert isinstance(drilled, Drilled)
+    look(desk, drilled.terminal.drill.beginning)
+    desk.say(enter="happen crash A")
+    desk.say(enter="hint")
+    at = drilled.session.timeline.at
+    desk.say(message="act", control="step", at=at, have=0)
+    look(desk, at)
+    again.say(again=desk.last("kept"))
+    repeated = again.parts.opened[0]
+    assert isinstance(repeated, Drilled)
+    own, other = drilled.session.timeline, repeated.session.timeline
+    assert other.moments == own.moments
+    assert (other.at, other.tip) == (own.at, own.tip) == (at, own.tip)
+    assert again.last("terminal") == desk.last("terminal")
+    assert again.last("kept") == desk.last("kept")
+    assert again.last("position")["at"] == at
+    assert not any('"error"' in said for said in again.told)
+
+
+@pytest.mark.parametrize("kept", [["on B"], [[0, 99, {"enter": "on B"}]], "x", [[0]]])
+def test_what_cannot_be_done_again_is_told(kept: object) -> None:
+    """Of another edition of the drill, or written by somebody else: the drill is usable."""
+    desk = Desk(MAJORITY)
+    desk.say(again=kept)
+    assert "Not all that you did here before could be repeated." in desk.last("error")
+    desk.say(enter="on B")
+    assert desk.last("terminal")["typed"][-1:] == ["on B"]
+
+
+def look(desk: Desk, at: int) -> None:
+    """Look at a moment of the branch that is shown, as its page says."""
+    drilled = desk.parts.opened[0]
+    assert isinstance(drilled, Drilled)
+    session = drilled.session
+    there = {"at": at, "tip": session.timeline.tip, "sequence": session.rendered.sequence}
+    desk.say(message="look", position=there)
 
 
 def test_what_no_page_opens_is_refused() -> None:

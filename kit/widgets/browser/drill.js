@@ -1,6 +1,6 @@
 // The entry of a drill: a Player and a terminal over one history. What is typed before the engine
-// is there waits for it. What was typed is typed again when the page is loaded again, unless one
-// begins again.
+// is there waits for it. What was done is done again when the page is loaded again, unless one
+// begins again; the engine says what that is, so that nothing is kept of what had no effect.
 
 import { Engine } from "./engine.js";
 import { linked } from "./linked.js";
@@ -16,16 +16,13 @@ const pack = new Uint8Array(await (await fetch(place.pack)).arrayBuffer());
 const [box, el] = [part("player"), part("terminal")];
 const seat = new Seat(box, { pack, shell: box.innerHTML, story: false }, fetched, place, ask);
 const kept = `kit-drill ${place.drill}`;
-const lines = remembered(kept) || [];
-const typed = linked({ ...JSON.parse(place.parts), shell: el.innerHTML }, (said) => {
-  ask(said);
-  if (said.enter && lines.push(said.enter)) remember(kept, lines);
-});
-part("again").addEventListener("click", () => remember(kept, []));
+const done = remembered(kept);
+const typed = linked({ ...JSON.parse(place.parts), shell: el.innerHTML }, ask);
+part("again").addEventListener("click", () => remember(kept, null));
 openTerminal({ model: typed.model, el });
 const engine = new Engine(fetched, heard, failed);
 engine.ask("part", { number: 0, about: JSON.stringify(place.drill), pack });
-for (const enter of lines) ask({ enter });
+if (done) ask({ again: done });
 
 function heard([, said]) {
   if (said === "live") {
@@ -39,6 +36,7 @@ function heard([, said]) {
     part("room").classList.toggle("kit-unasked", !told.hinted);
     typed.hear({ traits: told.terminal });
   } else if (told.answer) typed.hear(told.answer);
+  else if (told.kept) remember(kept, told.kept);
   else seat.hear(told);
 }
 
