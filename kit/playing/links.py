@@ -58,6 +58,32 @@ def link_of(timeline: Timeline, story: Model[Any, Any]) -> str:
     return text
 
 
+def place_in(timeline: Timeline, story: Timeline, stored: int) -> tuple[int, int] | None:
+    """The number of the run, among those of the first ``stored`` moments of a story, that the shown
+    branch is or begins, and the step that one looks at; None: it is of none of them.
+    """
+    if timeline.model.parameters != story.model.parameters:
+        return None
+    path, at = timeline.path(), 0
+    for moment in path[1:]:
+        action, off = timeline.moments[moment].action, timeline.model_at(moment).off
+        same = (
+            child
+            for child in story.children[at]
+            if child < stored
+            and story.moments[child].action == action
+            and story.model_at(child).off == off
+        )
+        at = next(same, -1)
+        if at < 0:
+            return None
+    leaves = [
+        each for each in range(stored) if not min(story.children[each], default=stored) < stored
+    ]
+    number = next(n for n, leaf in enumerate(leaves, 1) if at in story.path(leaf))
+    return number, path.index(timeline.at)
+
+
 def run_of(text: str, story: Model[Any, Any]) -> Timeline:
     """The history that a link carries, where one looked.
 
@@ -80,7 +106,7 @@ def run_of(text: str, story: Model[Any, Any]) -> Timeline:
     if len(run.actions) > LONGEST_RUN:
         raise BadInput("run", f"{len(run.actions):,} steps", f"at most {LONGEST_RUN:,} steps")
     parameters = plainly(story.parameters) if run.parameters is None else run.parameters
-    allowed = f"a run of the model {story.name}: this link may belong to another story"
+    allowed = "a run of this story: this link may belong to another one"
     try:
         model = build(story.name, parameters, run.off)
         steps = [action_from(model, each, "run") for each in run.actions]

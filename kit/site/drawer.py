@@ -17,7 +17,7 @@ from kit.engine.check import check, check_searchable
 from kit.engine.progress import Progress
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
-from kit.playing.links import link_of
+from kit.playing.links import link_of, place_in
 from kit.playing.session import Session
 from kit.playing.setup import Field, Setup
 from kit.playing.verdicts import (
@@ -60,7 +60,9 @@ class Search(Struct, frozen=True, forbid_unknown_fields=True, tag_field="setup",
 
 
 class Link(Struct, frozen=True, forbid_unknown_fields=True, tag_field="setup", tag="link"):
-    """The page's address shall lead to the run; ``quiet``: nobody has asked for it."""
+    """The page's address shall lead to the run; ``quiet``: nobody has asked for it, and one of the
+    story as the page has it stored is its number, with the step.
+    """
 
     quiet: bool = False
 
@@ -100,6 +102,7 @@ class Drawer:
 
     def __init__(self, session: Session, tell: Any, program: str = "") -> None:
         self.session, self.tell = session, tell
+        self.stored = len(session.timeline.moments)
         self.work = session.breaks.work = Elsewhere(tell, program)
         self.setup = Setup(session)
         self.verdict: str = ""
@@ -142,8 +145,11 @@ class Drawer:
         if isinstance(said, Begin):
             return self._forgetting(self.setup.reset())
         if isinstance(said, Link):
-            session = self.session
-            self.tell({"link": link_of(session.timeline, session.origin.model)})
+            timeline, story = self.session.timeline, self.session.origin
+            known = place_in(timeline, story, self.stored) if said.quiet else None
+            run, step = known or (link_of(timeline, story.model), None)
+            there = {} if step is None else {"step": step}
+            self.tell({"link": str(run), "quiet": said.quiet, **there})
             return say("The address of this page now leads to this run, so you can share it.")
         if isinstance(said, Linked):
             return self._forgetting(self.setup.open_link(said.run))

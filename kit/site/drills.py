@@ -42,7 +42,7 @@ def drill_page(name: str) -> tuple[str, bytes]:
         f'<a id="again" href="">{escape(say("start again"))}</a>'
         f"<b>{escape(drill.kind.title)}</b>"
         f'<span id="engine" role="status">{escape(say("The engine is starting. You can type."))}'
-        "</span></nav>"
+        '</span><span id="note" role="status"></span></nav>'
     )
     room = (
         '<main id="room" class="kit-drill-room kit-unasked"><div class="kit-drill">'

@@ -72,7 +72,8 @@ def lesson_page(lesson: Lesson, folder: Path) -> LessonPage:
         f'<nav aria-label="{escape(say("lessons"))}">'
         f'<a href="../index.html">{escape(say("all lessons"))}</a>{back}'
         f"<b>{escape(lesson.title)}</b>"
-        f'<span id="engine" role="status">{escape(resting if parts else "")}</span></nav>'
+        f'<span id="engine" role="status">{escape(resting if parts else "")}</span>'
+        '<span id="note" role="status"></span></nav>'
     )
     data = {
         "engine": "../engine/",
@@ -84,6 +85,10 @@ def lesson_page(lesson: Lesson, folder: Path) -> LessonPage:
         "live": say("Live: every button works."),
         "failed": say(
             "This browser cannot start the engine. You can read the runs, but not change them."
+        ),
+        "lost": say(
+            "This browser cannot start the engine, so your run is not shown. Reload the page to "
+            "try again."
         ),
     }
     body = (

@@ -173,6 +173,10 @@ def story_page(name: str, title: str, rendered: RenderedTimeline) -> str:
         "failed": say(
             "This browser cannot start the engine. You can read the story, but not change it."
         ),
+        "lost": say(
+            "This browser cannot start the engine, so the run of this link is not shown. Reload "
+            "the page to try again."
+        ),
     }
     script = '<script type="module" src="../../live.js"></script>'
     return page_of(title, nav + stage + script, "../../", data)

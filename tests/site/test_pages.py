@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
+MAJORITY = "recovery/majority-is-lost"
 LESSON, OWN, LOG = "01-every-run", "91-write-your-own-model", "12-read-a-real-log"
 
 
@@ -46,7 +47,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small site, two folders below another."""
     if core.fetched() is None:
         pytest.skip("no Python for browsers here: `make programs` brings it")
-    return small_site(tmp_path_factory.mktemp("site"), lessons=[LESSON, OWN, LOG], drills=[LAGS])
+    root, drills = tmp_path_factory.mktemp("site"), [LAGS, MAJORITY]
+    return small_site(root, lessons=[LESSON, OWN, LOG], drills=drills)
 
 
 @pytest.fixture(scope="session")
@@ -265,6 +267,135 @@ def test_what_is_typed_is_there_when_a_page_is_loaded_again(page: Page, site: st
     expect(box).to_have_value(re.compile("# mine\n"))
 
 
+def typed(page: Page, *lines: str) -> None:
+    """Type lines into the terminal of a drill."""
+    for each in lines:
+        page.fill("[data-part=line]", each)
+        page.press("[data-part=line]", "Enter")
+
+
+def test_a_drill_comes_again_where_it_was_left(page: Page, site: str) -> None:
+    """What was typed in the past of the run, and what was pressed in the picture."""
+    shown = page.locator(".kp-where")
+    page.goto(f"{site}/drills/{MAJORITY}.html")
+    page.wait_for_selector("body[data-is=live]")
+    typed(page, "on B", "happen crash B")
+    expect(page.locator(".kit-command")).to_have_count(2)
+    was = shown.inner_text()
+    page.click("[data-do=back]")
+    expect(shown).not_to_have_text(was)
+    page.wait_for_timeout(500)  # until the engine hears where one looks
+    typed(page, "happen crash A", "hint")
+    expect(page.locator(".kit-command")).to_have_count(4)
+    there = page.locator("#room:not(.kit-unasked)")
+    there.wait_for()
+    page.click("[data-do=step]")
+    expect(shown).not_to_have_text(was)
+    expect(page.locator(".kp-map:not([hidden])")).to_have_count(1)
+    now, story = shown.inner_text(), page.inner_text(".kp-said")
+    page.reload()
+    expect(page.locator(".kit-command")).to_have_count(4)
+    expect(shown).to_have_text(now)
+    assert page.inner_text(".kp-said") == story
+    expect(page.locator(".kp-map:not([hidden])")).to_have_count(1)
+
+
+@pytest.fixture
+def cut(browser: Browser) -> Iterator[Page]:
+    """A page that cannot fetch an engine, until it is told."""
+    context = browser.new_context()
+    context.set_default_timeout(1000 * PATIENCE)
+    opened = context.new_page()
+    opened.route("**/engine/*", lambda route: route.abort())
+    yield opened
+    context.close()
+
+
+def test_what_had_no_effect_is_not_done_later(cut: Page, site: str) -> None:
+    """A drill without an engine says that commands have none, and so it is."""
+    cut.goto(f"{site}/drills/{LAGS}.html")
+    cut.locator("#engine").get_by_text("Your commands have no effect.").wait_for()
+    typed(cut, PASSING[LAGS][0])
+    cut.unroute("**/engine/*")
+    cut.reload()
+    cut.wait_for_selector("body[data-is=live]")
+    typed(cut, "help")
+    cut.locator(".kit-command").first.wait_for()
+    assert cut.locator(".kit-command").count() == 1
+
+
+def test_a_run_that_no_engine_opens_is_not_lost(cut: Page, site: str) -> None:
+    """The page says that this is not the run of its link, and keeps the address."""
+    story = whole_story(STORY).model
+    first = Timeline(story)
+    first.do(next(action for action, why in first.here.options(first.state) if why is None))
+    address = f"#run={link_of(first, story)}"
+    cut.goto(f"{site}/stories/{STORY}.html{address}")
+    cut.locator("#engine").get_by_text("the run of this link is not shown").wait_for()
+    cut.click("[data-do=step]")
+    cut.wait_for_selector("input[aria-valuetext^='step 1 of 5']")
+    cut.wait_for_timeout(500)  # until a position would be said
+    assert cut.evaluate("location.hash") == address
+    cut.unroute("**/engine/*")
+    cut.reload()
+    cut.wait_for_selector("input[aria-valuetext^='step 1 of 1']")
+
+
+FORGETFUL = """for (const name of ["sessionStorage", "localStorage"])
+  Object.defineProperty(self, name, { get() { throw new DOMException("denied"); } });"""
+
+
+def test_a_browser_that_remembers_nothing_says_so(page: Page, site: str) -> None:
+    """In a drill and below an exercise, as soon as there would be something to remember."""
+    page.add_init_script(FORGETFUL)
+    note = page.locator("#note").get_by_text("This browser remembers nothing")
+    page.goto(f"{site}/drills/{LAGS}.html")
+    page.wait_for_selector("body[data-is=live]")
+    typed(page, PASSING[LAGS][0])
+    note.wait_for()
+    page.goto(f"{site}/lessons/{LESSON}.html")
+    page.locator(".answer textarea").first.press_sequentially("#")
+    note.wait_for()
+
+
+def test_a_run_in_a_lesson_comes_again(page: Page, site: str) -> None:
+    """Of each of its Players, where one has left the stored run."""
+    page.goto(f"{site}/lessons/{LESSON}.html")
+    first = page.locator(".kit-player").nth(0)
+    expect(first).to_have_attribute("data-is", "seated")
+    first.locator("[data-do=fork]").click()
+    page.wait_for_selector("body[data-is=live]")
+    first.locator(
+        ".kp-stage .actions [data-act]:not([data-refused]):not(.suggested)"
+    ).first.evaluate("(button) => button.click()")
+    first.locator("input[aria-valuetext^='step 1 of 1']").wait_for()
+    page.wait_for_timeout(1000)  # until the engine has said what to remember
+    page.reload()
+    first.locator("input[aria-valuetext^='step 1 of 1']").wait_for()
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("part=99&run=abc", "part: got '99', allowed: a number from 0 to 1."),
+        ("part=x", "part: got 'x'"),
+        ("run=1&step=3", "step: got '3', allowed: part, run."),
+        ("foo=1", "foo: got '1'"),
+        ("part=0&part=1", "part: got '0, 1', allowed: one value."),
+    ],
+)
+def test_an_address_that_a_lesson_does_not_have_says_so(
+    page: Page, site: str, address: str, said: str
+) -> None:
+    """When it is opened by it, and when one types it there."""
+    page.goto(f"{site}/lessons/{LESSON}.html#{address}")
+    page.locator("#note").get_by_text(said).wait_for()
+    page.evaluate("location.hash = ''")
+    expect(page.locator("#note")).to_have_text("")
+    page.evaluate("(address) => { location.hash = address; }", address)
+    page.locator("#note").get_by_text(said).wait_for()
+
+
 def test_a_search_is_stopped_and_keeps_nobody_waiting(page: Page, site: str) -> None:
     """While it goes on the engine answers; a stop says what was seen."""
     opened(page, site, STORY)
@@ -383,6 +514,52 @@ def test_the_steps_ahead_stay_when_the_page_is_loaded_again(
     expect(where).to_have_text(f"{last - 2} / {last}", timeout=60_000)
 
 
+def test_a_link_keeps_how_one_looks_at_its_run(page: Page, site: str) -> None:
+    """Step, panel, light and Predict are as the address says, and stay when one goes on."""
+    story = whole_story(STORY).model
+    first = Timeline(story)
+    for _ in range(2):
+        first.do(next(action for action, why in first.here.options(first.state) if why is None))
+    link = link_of(first, story)
+    opened(page, site, STORY, f"#run={link}")
+    page.wait_for_selector("input[aria-valuetext^='step 2 of 2']")
+    tab = page.locator(".kp-pane [data-tab]").last.get_attribute("data-tab")
+    lit = page.locator(".kp-stage [data-of]").first.get_attribute("data-of")
+    page.goto("about:blank")
+    opened(page, site, STORY, f"#run={link}&step=1&tab={tab}&lit={lit}&ask=1")
+    page.wait_for_selector("input[aria-valuetext^='step 1 of 2']")
+    page.wait_for_selector(f".kp-pane [data-tab='{tab}'][aria-pressed=true]")
+    page.wait_for_selector("[data-do=predict][aria-pressed=true]")
+    page.wait_for_selector("[data-my-lit]")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_selector("input[aria-valuetext^='step 0 of 2']")
+    page.wait_for_url(lambda address: f"&tab={tab}" in address and "step" not in address)
+    assert page.evaluate("location.hash").endswith("&ask=1")
+    page.reload()
+    page.wait_for_selector("input[aria-valuetext^='step 0 of 2']")
+    page.wait_for_selector(f".kp-pane [data-tab='{tab}'][aria-pressed=true]")
+    page.goto("about:blank")
+    opened(page, site, STORY, f"#run={link}&tab=no")
+    page.locator(".kp-note").get_by_text("tab: got 'no'").wait_for()
+
+
+def test_after_a_reset_the_address_is_a_place_of_the_story(page: Page, site: str) -> None:
+    """As far as one follows it, the page has that stored; then all of it comes again."""
+    story = whole_story(STORY).model
+    first = Timeline(story)
+    first.do(next(action for action, why in first.here.options(first.state) if why is None))
+    opened(page, site, STORY, f"#run={link_of(first, story)}")
+    page.wait_for_selector("input[aria-valuetext^='step 1 of']")
+    page.click("[data-do=setup]")
+    page.click("[data-setup=reset]")
+    page.wait_for_url(re.compile("#run=1&step=0$"))
+    page.click("[data-do=setup]")
+    page.click("[data-do=step]")
+    page.wait_for_url(re.compile("#run=1&step=1$"))
+    page.reload()
+    expect(page.locator(".kp-where")).to_have_text("1 / 5")
+
+
 @pytest.mark.parametrize(("cut", "said"), [(slice(0, -3), "was cut or changed"), (slice(0, 0), "")])
 def test_a_link_that_is_cut_says_so(page: Page, site: str, cut: slice, said: str) -> None:
     """The story stays as it is stored, and can be used."""
@@ -398,7 +575,17 @@ def test_a_link_that_is_cut_says_so(page: Page, site: str, cut: slice, said: str
 
 @pytest.mark.parametrize(
     ("address", "said"),
-    [("run=x", "run: got 'x'"), ("run=99", "run: got '99'"), ("step=999", "step: got '999'")],
+    [
+        ("run=x", "run: got 'x'"),
+        ("run=99", "run: got '99'"),
+        ("step=999", "step: got '999'"),
+        ("lit=zzz", "lit: got 'zzz'"),
+        ("lit=", "lit: got ''"),
+        ("ask=0", "ask: got '0', allowed: 1."),
+        ("ask=", "ask: got ''"),
+        ("run=1&run=2&step=3&step=7", "run: got '1, 2', allowed: one value. step: got '3, 7'"),
+        ("step-1=2", "step-1: got '2', allowed: run, step, tab, lit, ask."),
+    ],
 )
 def test_an_address_that_leads_nowhere_says_so(
     page: Page, site: str, address: str, said: str

@@ -15,8 +15,9 @@ from msgspec.json import decode, encode
 
 from kit.engine.check import check
 from kit.engine.registry import build
+from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError
-from kit.playing.links import LinkedRun, link_of, run_of
+from kit.playing.links import LinkedRun, link_of, place_in, run_of
 from kit.playing.session import Line, Session
 from kit.site.worker import Engine, inquire, search, whole_story
 from kit.views.actions import mark
@@ -150,13 +151,59 @@ def test_a_link_carries_the_whole_branch_and_the_place(off: tuple[str, ...], ste
         page.say(setup="switch", name=name, on=False)
     path = page.engine.timeline.path()
     page.engine.goto(path[min(steps, len(path) - 1)])
-    page.say(setup="link", quiet=True)
+    page.say(setup="link")
     again.say(setup="linked", run=page.last("link"))
     was, came = page.engine.timeline, again.engine.timeline
     assert came.actions() == was.actions()
     assert came.path().index(came.at) == was.path().index(was.at)
     assert again.engine.model.off == off
     assert f"from the link: {len(path) - 1} steps." in again.last("drawer")
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_run_that_the_page_has_stored_is_its_number(begun: bool) -> None:
+    """Also after a reset, as far as the story is followed; what the story does not do, or does with
+    other switches or parameters, is a run of its own.
+    """
+    page = Page()
+    if begun:
+        page.say(setup="reset")
+    for step in range(1, 4):
+        page.engine.step()
+        page.say(setup="link", quiet=True)
+        said = page.heard[-1]
+        assert (said["link"], said["step"], said["quiet"]) == ("1", step, True)
+    page.say(setup="link")
+    assert run_of(page.last("link"), STORY_MODEL).at in (3, 0)
+    page.engine.goto(page.engine.timeline.path()[2])
+    timeline = page.engine.timeline
+    done = timeline.moments[timeline.path()[3]].action
+    free = (each for each, why in timeline.here.options(timeline.state) if why is None)
+    page.engine.act(next(each for each in free if each != done))
+    page.say(setup="link", quiet=True)
+    assert "step" not in page.heard[-1]
+    page.engine.goto(timeline.path()[0])
+    page.say(setup="switch", name="commit-with-guard", on=False)
+    page.say(setup="link", quiet=True)
+    assert "step" not in page.heard[-1]
+    page.say(setup="change", name="nodes", value=2)
+    page.say(setup="link", quiet=True)
+    assert "step" not in page.heard[-1]
+
+
+def test_a_story_with_branches_counts_its_runs_as_the_page_does() -> None:
+    """By their last moments; what two runs share is of the first."""
+    story = Timeline(STORY_MODEL)
+    options = [each for each, why in story.here.options(story.state) if why is None]
+    for action in options[:2]:
+        story.goto(0)
+        story.do(action)
+    assert place_in(story, story, len(story.moments)) == (2, 1)
+    story.goto(1)
+    assert place_in(story, story, len(story.moments)) == (1, 1)
+    assert place_in(Timeline(STORY_MODEL), story, len(story.moments)) == (1, 0)
+    story.goto(2)
+    assert place_in(story, story, 2) is None
 
 
 def test_a_place_behind_the_end_is_no_link() -> None:
@@ -197,7 +244,7 @@ def test_a_link_of_another_story_of_the_model_says_so(linked: str, opened: str) 
     """
     other = whole_story(linked)
     link = link_of(other, other.model)
-    allowed = "a run of the model tcm: this link may belong to another"
+    allowed = "a run of this story: this link may belong to another one"
     with pytest.raises(BadInput, match=allowed) as raised:
         run_of(link, whole_story(opened).model)
     assert "(" not in str(raised.value)

@@ -2,6 +2,7 @@
 // the list of branches, and all steps count.
 
 import { leavesOf } from "./branches.js";
+import { partsOf } from "./choices.js";
 import { all } from "./picture.js";
 import { say } from "./words.js";
 
@@ -10,19 +11,14 @@ const FIELDS = ["run", "step", "tab", "lit", "ask"];
 // Go where it leads, each part where it is wanted; what leads nowhere is told.
 export function follow(player, named) {
   const { choices, tip } = player;
-  const wrong = [];
-  const refuse = (field, allowed) => {
-    const value = named.get(field);
-    wrong.push(say("{field}: got '{value}', allowed: {allowed}.", { field, value, allowed }));
-  };
+  const wrong = strange(named, FIELDS);
+  const refuse = (field, allowed) => wrong.push(refusal(named, field, allowed));
   const number = (field, least, most, usual) => {
     const value = named.get(field) ?? usual;
     if (/^\d+$/.test(value) && value >= least && value <= most) return Number(value);
     refuse(field, say("a number from {least} to {most}", { least, most }));
     return value > most ? most : usual;
   };
-  for (const field of named.keys())
-    if (!FIELDS.includes(field) && !/^step-/.test(field)) refuse(field, FIELDS.join(", "));
   if (named.has("run") || named.has("step")) {
     const leaves = leavesOf(player.store.moments, tip);
     const leaf = leaves[number("run", 1, leaves.length, leaves.indexOf(tip) + 1) - 1];
@@ -31,22 +27,48 @@ export function follow(player, named) {
     player.follow(leaf, id);
     player.jump(id);
   }
-  if (named.has("lit") && choices.lit !== named.get("lit")) choices.light(named.get("lit"));
+  const lit = named.get("lit");
+  if (lit !== null && choices.lit !== lit) {
+    choices.light(lit);
+    if (!isShown(player, lit)) {
+      choices.dark();
+      refuse("lit", say("a thing in the picture"));
+    }
+  }
   const tab = named.get("tab");
   if (tab !== null) {
     const tabs = all(player.root, "[data-tab]").map(({ dataset }) => dataset.tab);
     if (tabs.includes(tab)) choices.turnTo(tab);
     else refuse("tab", [...new Set(tabs)].join(", "));
   }
-  if (named.has("ask")) player.press("predict", true);
+  if (named.get("ask") === "1") player.press("predict", true);
+  else if (named.has("ask")) refuse("ask", 1);
   if (wrong.length) player.voice.tell(wrong.join(" "));
+}
+
+// What an address has that is not of these fields, or more than once.
+export function strange(named, fields) {
+  const known = (field) => fields.includes(field);
+  return [...new Set(named.keys())]
+    .filter((field) => !known(field) || named.getAll(field).length > 1)
+    .map((field) => refusal(named, field, known(field) ? say("one value") : fields.join(", ")));
+}
+
+export function refusal(named, field, allowed) {
+  const value = named.getAll(field).join(", ");
+  return say("{field}: got '{value}', allowed: {allowed}.", { field, value, allowed });
+}
+
+function isShown(player, thing) {
+  return player.root.querySelector(partsOf(thing)) !== null;
 }
 
 export function placeOf(player) {
   const { tip, full, at, choices } = player;
   const run = leavesOf(player.store.moments, tip).indexOf(tip) + 1;
   const ask = player.isPressed("predict") ? 1 : null;
-  const values = [run, full.indexOf(at), choices.tab, choices.lit, ask];
+  const lit = choices.lit && isShown(player, choices.lit) ? choices.lit : null;
+  const values = [run, full.indexOf(at), choices.tab, lit, ask];
   const said = FIELDS.map((field, i) => [field, values[i]]).filter((pair) => pair[1] != null);
   return new URLSearchParams(said);
 }

@@ -139,7 +139,7 @@ export function partAt(target) {
   return (own || part)?.closest("[data-of],[data-k]:has(>title)");
 }
 
-function partsOf(thing) {
+export function partsOf(thing) {
   return `[data-of="${CSS.escape(thing)}"]`;
 }
 

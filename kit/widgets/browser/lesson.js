@@ -1,23 +1,31 @@
 // The entry of a lesson: each of its Players is a stored picture first, then a Player that steps
-// what was drawn for it. Whoever presses something in one starts the engine, one for all of them.
+// what was drawn for it. Whoever presses something in one starts the engine, one for all of them. A
+// run of one's own comes again when the page is loaded again.
 
+import { refusal, strange } from "./address.js";
 import { Answers } from "./answers.js";
 import { Engine } from "./engine.js";
+import { remember, remembered } from "./memory.js";
 import { Seat } from "./seat.js";
+import { say } from "./words.js";
 
 const place = document.body.dataset;
 const status = document.getElementById("engine");
 const shell = document.getElementById("shell").innerHTML;
 const fetched = (name) => fetch(new URL(name, new URL(place.engine, location.href)));
-const given = new URLSearchParams(location.hash.slice(1));
 const seats = [];
 let engine;
+let lost; // what is said without an engine, where a run was to be shown
 
 async function seated(box, number) {
   const { pack: file, about } = box.dataset;
   const pack = new Uint8Array(await (await fetch(file)).arrayBuffer());
   const { story } = JSON.parse(about);
-  const told = (said) => seat.isOpen && ask(said);
+  const told = (said) => {
+    if (!seat.isOpen) return;
+    ask(said);
+    if (said.position) ask({ setup: "link", quiet: true });
+  };
   const ask = (said) => engine.ask("heard", { number, text: JSON.stringify(said) });
   const seat = new Seat(box.querySelector(".place"), { pack, shell, story }, fetched, place, told);
   const { player } = seat;
@@ -29,14 +37,48 @@ async function seated(box, number) {
     engine.ask("part", { number, about, pack });
     player.wire.then(() => player.wire.look(player.at, player.tip));
   };
-  seat.linked = (run) => history.replaceState(null, "", `#part=${number}&run=${run}`);
+  const kept = `kit-run ${location.pathname} ${number}`;
+  seat.linked = ({ link, step, quiet }) => {
+    if (quiet) remember(kept, step === undefined ? link : null);
+    else history.replaceState(null, "", `#part=${number}&run=${link}`);
+  };
+  seat.open = (run) => {
+    seat.begin();
+    lost = place.lost;
+    if (place.is === "failed") status.textContent = lost;
+    ask({ setup: "linked", run });
+  };
   for (const pressed of ["pointerdown", "keydown"])
     box.addEventListener(pressed, seat.begin, { capture: true });
   box.dataset.is = "seated";
-  if (given.get("part") !== String(number) || !given.get("run")) return;
-  box.scrollIntoView();
-  seat.begin();
-  ask({ setup: "linked", run: given.get("run") });
+  const run = remembered(kept);
+  if (run && !isLinked(number)) seat.open(run);
+}
+
+function address() {
+  return new URLSearchParams(location.hash.slice(1));
+}
+
+// Whether the address has a run for a part, which then shows that.
+function isLinked(number) {
+  return address().get("part") === String(number) && address().has("run");
+}
+
+// What an address says: a part, and a run in it. A heading of the text is for the browser.
+function go() {
+  if (document.querySelector(":target")) return;
+  const named = address();
+  const [number, run] = ["part", "run"].map((field) => named.get(field));
+  const wrong = strange(named, ["part", "run"]);
+  const seat = /^\d+$/.test(number) && seats[number];
+  if (seat) {
+    boxes[number].scrollIntoView();
+    if (run) seat.open(run);
+  } else if (number !== null || run !== null) {
+    const allowed = say("a number from {least} to {most}", { least: 0, most: boxes.length - 1 });
+    wrong.push(refusal(named, "part", allowed));
+  }
+  document.getElementById("note").textContent = wrong.join(" ");
 }
 
 function begin() {
@@ -54,10 +96,12 @@ function heard([number, said]) {
 
 function failed(why) {
   place.is = "failed";
-  status.textContent = place.failed;
+  status.textContent = lost ?? place.failed;
   for (const seat of seats) seat?.failed(place.failed);
   console.error(why);
 }
 
-document.querySelectorAll(".kit-player").forEach(seated);
+const boxes = [...document.querySelectorAll(".kit-player")];
+Promise.allSettled(boxes.map(seated)).then(go);
+addEventListener("hashchange", go);
 new Answers(document.querySelectorAll(".answer"), fetched, place);

@@ -18,10 +18,11 @@ const fetched = (name) => {
   return fetch(held ? `data:;base64,${held.textContent}` : beside());
 };
 const ask = (said) => engine.ask("said", JSON.stringify(said));
-// What the page has of itself: the history as it was stored, and whether the run of a link is under
-// way, before which nothing else is done.
+// What the page has of itself: the history as it was stored, and what the address says beside a run
+// that is under way, before which nothing else is done. Without an engine it stays so: the address
+// is kept, and leads there when the page is loaded again.
 let stored;
-let isOpening = false;
+let opening;
 const seat = new Seat(box, { pack, shell: box.innerHTML, story: false }, fetched, place, (said) => {
   ask(said);
   if (said.position) keepPlace();
@@ -44,7 +45,7 @@ function heard(said) {
     return;
   }
   seat.hear(said);
-  if (!isOpening || place.is !== "live" || typeof said !== "string") return;
+  if (!opening || place.is !== "live" || typeof said !== "string") return;
   if (JSON.parse(said).drawer !== undefined) player.wire.then(opened);
 }
 
@@ -56,46 +57,69 @@ function nowHeld() {
 // comes again when the page is loaded again. One that carries a run stays until one goes elsewhere:
 // a player says its position once more when it has come to rest.
 function keepPlace() {
-  if (isOpening || String(placeOf(player)) === place.linked) return;
+  if (opening || String(placeOf(player)) === place.linked) return;
   delete place.linked;
   if (nowHeld() === stored) history.replaceState(null, "", `#${placeOf(player)}`);
-  else ask({ setup: "link", quiet: true });
+  else {
+    place.linked = placeOf(player);
+    ask({ setup: "link", quiet: true });
+  }
 }
 
-function keepRun(link) {
-  place.linked = placeOf(player);
-  history.replaceState(null, "", `#run=${link}`);
+// A run of the story as it was stored comes as its number, with the step.
+function keepRun({ link, step, quiet }) {
+  const named = placeOf(player);
+  if (!quiet) place.linked = named;
+  named.set("run", link);
+  if (step === undefined) named.delete("step");
+  else named.set("step", step);
+  history.replaceState(null, "", `#${named}`);
 }
 
 function arrived() {
   place.is = "live";
-  if (!isOpening) part("engine").textContent = place.live;
+  if (opening) return; // what comes of it has the position, too
+  part("engine").textContent = place.live;
   seat.arrived();
 }
 
 function opened() {
-  isOpening = box.inert = false;
+  const named = opening;
+  if (!named) return;
+  opening = undefined;
+  box.inert = false;
+  follow(player, named);
   place.linked = placeOf(player);
   part("engine").textContent = place.live;
 }
 
 function failed(why) {
   place.is = "failed";
-  isOpening = box.inert = false;
-  part("engine").textContent = place.failed;
+  box.inert = false;
+  tellFailed();
   seat.failed(place.failed);
   console.error(why);
+}
+
+function tellFailed() {
+  part("engine").textContent = opening ? place.lost : place.failed;
 }
 
 // A number names a branch of the story; what is none carries a run.
 function go(named) {
   const run = named.get("run");
-  if (!run || /^\d+$/.test(run)) follow(player, named);
-  else {
-    isOpening = box.inert = true;
-    part("engine").textContent = place.opening;
-    ask({ setup: "linked", run });
+  const isOwn = run && !/^\d+$/.test(run);
+  opening = isOwn ? named : undefined;
+  if (place.is === "failed") tellFailed();
+  if (!isOwn) {
+    follow(player, named);
+    return;
   }
+  named.delete("run");
+  if (place.is === "failed") return;
+  box.inert = true;
+  part("engine").textContent = place.opening;
+  ask({ setup: "linked", run });
 }
 
 addEventListener("hashchange", () => go(new URLSearchParams(location.hash.slice(1))));

@@ -1,5 +1,7 @@
 // What a browser remembers of a page, as JSON: until its tab is closed, or for good in its
-// `localStorage`. It may be told to keep nothing, and others may write there.
+// `localStorage`. It may be told to keep nothing, which is said; and others may write there.
+
+import { say } from "./words.js";
 
 const UNTIL_CLOSED = "sessionStorage";
 
@@ -15,6 +17,7 @@ export function remember(name, value, where = UNTIL_CLOSED) {
   try {
     self[where].setItem(name, JSON.stringify(value));
   } catch {
-    // then it is forgotten
+    const words = say("This browser remembers nothing: what you do here is lost when you leave.");
+    document.getElementById("note").textContent = words;
   }
 }

@@ -34,7 +34,7 @@ const model = {
 };
 const player = new Player(model, box);
 listen(player);
-player.wire.then(() => follow(player, given));
+if (namedMoment() === null) player.wire.then(() => follow(player, given));
 
 addEventListener("hashchange", () => {
   if (namedMoment() !== null) player.visit(namedMoment());

@@ -31,7 +31,7 @@ export class Seat {
     else if (told.search) this.desk.search(told.search);
     else if (told.inquire) this.desk.inquire(told.inquire);
     else if (told.halt) this.desk.halt();
-    else if (told.link) this.linked(told.link);
+    else if (told.link) this.linked(told);
     else this.pass(told);
   }
 
