@@ -172,7 +172,7 @@ def _hunted(program: str) -> str:
         "to accuse, add {accuse}."
     )
     lines = [*filter(None, program.splitlines()), "print(bugs.search(1))"]
-    code = {"search": "; ".join(lines), "accuse": 'print(bugs.accuse(1, "S-…"))'}
+    code = {"search": "; ".join(lines), "accuse": 'print(bugs.accuse(1, "S-?"))'}
     return say(words, **{name: f"<code>{escape(text)}</code>" for name, text in code.items()})
 
 

@@ -163,6 +163,14 @@ def test_links_lead_to_pages_of_the_site() -> None:
     assert led(html, "../") == (there, frozenset({"ring.svg"}))
 
 
+def test_what_a_hunt_offers_to_be_typed_is_told_as_it_stands() -> None:
+    """A refusal writes letters beyond ASCII as escapes, so that look-alikes are told apart."""
+    pages = "".join(paged(one).html for one in COURSE)
+    offered = re.findall(r"<code>([^<]*print\(bugs\.[^<]*)</code>", pages)
+    assert offered
+    assert all(text.isascii() for text in offered)
+
+
 def test_every_word_that_a_lesson_links_is_in_the_glossary() -> None:
     """Its page has the anchors."""
     words = glossary_page((ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")).html
