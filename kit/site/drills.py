@@ -11,7 +11,7 @@ from kit.engine.drill import drills, open_drill
 from kit.engine.registry import scenario_of
 from kit.playing.drilling import DrillSession, Terminal
 from kit.playing.session import Line
-from kit.site.pages import Listed, page_of
+from kit.site.pages import Listed, memory_note, page_of
 from kit.views.fragment import escape
 from kit.views.frame import readable_frame
 from kit.views.shell import shell
@@ -42,7 +42,7 @@ def drill_page(name: str) -> tuple[str, bytes]:
         f'<a id="again" href="">{escape(say("start again"))}</a>'
         f"<b>{escape(drill.kind.title)}</b>"
         f'<span id="engine" role="status">{escape(say("The engine is starting. You can type."))}'
-        '</span><span id="note" role="status"></span></nav>'
+        f"</span>{memory_note()}</nav>"
     )
     room = (
         '<main id="room" class="kit-drill-room kit-unasked"><div class="kit-drill">'

@@ -19,7 +19,7 @@ from kit.edge.words import later, say
 from kit.engine.course import COURSE, Lesson, without_magics
 from kit.engine.drill import drills
 from kit.playing.stored import StoredRun, run_stored
-from kit.site.pages import page_of
+from kit.site.pages import memory_note, page_of
 from kit.site.programs import Program, program_of
 from kit.views.fragment import escape
 from kit.views.shell import shell
@@ -73,7 +73,7 @@ def lesson_page(lesson: Lesson, folder: Path) -> LessonPage:
         f'<a href="../index.html">{escape(say("all lessons"))}</a>{back}'
         f"<b>{escape(lesson.title)}</b>"
         f'<span id="engine" role="status">{escape(resting if parts else "")}</span>'
-        '<span id="note" role="status"></span></nav>'
+        f"{memory_note()}</nav>"
     )
     data = {
         "engine": "../engine/",

@@ -182,6 +182,12 @@ def story_page(name: str, title: str, rendered: RenderedTimeline) -> str:
     return page_of(title, nav + stage + script, "../../", data)
 
 
+def memory_note() -> str:
+    """Where a page says that its browser remembers nothing of it."""
+    unkept = say("This browser remembers nothing: what you do here is lost when you leave.")
+    return f'<span id="note" role="status" data-unkept="{escape(unkept)}"></span>'
+
+
 def page_of(
     title: str,
     body: str,

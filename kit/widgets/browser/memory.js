@@ -1,8 +1,6 @@
 // What a browser remembers of a page, as JSON: until its tab is closed, or for good in its
 // `localStorage`. It may be told to keep nothing, which is said; and others may write there.
 
-import { say } from "./words.js";
-
 const UNTIL_CLOSED = "sessionStorage";
 
 export function remembered(name, where = UNTIL_CLOSED) {
@@ -17,7 +15,7 @@ export function remember(name, value, where = UNTIL_CLOSED) {
   try {
     self[where].setItem(name, JSON.stringify(value));
   } catch {
-    const words = say("This browser remembers nothing: what you do here is lost when you leave.");
-    document.getElementById("note").textContent = words;
+    const note = document.getElementById("note"); // a page that says so otherwise has none
+    if (note) note.textContent = note.dataset.unkept;
   }
 }
