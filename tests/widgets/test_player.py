@@ -67,7 +67,7 @@ def test_a_file_is_opened_by_a_player() -> None:
 
 
 def test_after_a_control_was_used_the_next_step_is_drawn() -> None:
-    """On the kernel's loop, once the press is answered; a page that only opens costs nothing."""
+    """On the kernel's loop, once its answer has left; a page that only opens costs nothing."""
     player, said = quiet()
     texts = len(player.rendered.store)
 
@@ -77,7 +77,9 @@ def test_after_a_control_was_used_the_next_step_is_drawn() -> None:
         await asyncio.sleep(0)
         assert len(player.rendered.store) == texts
         press(player, "step")
-        await asyncio.sleep(0)
+        answered = len(said)
+        while len(said) == answered:
+            await asyncio.sleep(0)
 
     asyncio.run(used())
     moved, ahead = said[-2:]
