@@ -243,12 +243,11 @@ class _Parser:
             keyspace,
             table,
             columns,
-            {},
-            where,
-            limit,
-            tuple(self.markers),
-            shape,
-            filters,
+            where=where,
+            limit=limit,
+            markers=tuple(self.markers),
+            shape=shape,
+            filters=filters,
         )
 
     def insert(self) -> Statement:

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 import kit
-from kit import Player, build
+from kit import build
 from kit.engine.registry import entries
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
@@ -31,6 +31,7 @@ from kit.views.registry import for_model
 from tests.fixtures import HERE
 from tests.protocols.tcm.dry_run.samples import FILES, JOIN, SHOP
 from tests.protocols.test_on_record import opened, stories
+from tests.recording.records import led_on
 
 TABLE = Path(__file__).with_name("drawn_of_all.txt")
 MOST = 12  # moments of a story; of longer ones so many are drawn, evenly spread
@@ -67,20 +68,19 @@ def rehearsed(*arguments: Any, **options: Any) -> Timeline:
 
 
 def timeline_of(opened: Any) -> Timeline:
-    """The history that a rehearsal or a Player shows, to its end."""
+    """The history that a rehearsal or a Player of files shows, to its end."""
     timeline: Timeline = opened.timeline
     timeline.goto(timeline.tip)
-    while len(timeline.path()) < LONGEST and timeline.forward() is not None:
-        pass
-    return timeline
+    return led_on(timeline, LONGEST)
 
 
 def large(model: str) -> Timeline:
     """A model with the most nodes of these that it takes, as it suggests."""
-    for nodes in SIZES:
+    largest = build(model)
+    for nodes in reversed(SIZES):
         with suppress(BadInput):
-            return timeline_of(Player(build(model, {"nodes": nodes})))
-    return timeline_of(Player(build(model)))
+            largest = build(model, {"nodes": nodes})
+    return led_on(Timeline(largest), LONGEST)
 
 
 TABLETS, SNAPSHOTS = HERE / "tablets", sorted((HERE / "snapshots").iterdir())

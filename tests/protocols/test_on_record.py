@@ -26,7 +26,7 @@ from kit.playing.opening import open_named
 from kit.views.panel import scene_of
 from kit.views.registry import for_model
 from tests.protocols.test_tools import servers, typed
-from tests.recording.records import told_in_files
+from tests.recording.records import led_on, told_in_files
 
 LOOKS = (
     *("nodetool status", "nodetool ring", "nodetool describecluster", "nodetool gossipinfo"),
@@ -84,10 +84,7 @@ def opened(story: str) -> Timeline:
     """
     if story in files():
         return open_file(file_named(story))
-    timeline = open_named(story).timeline
-    while len(timeline.path()) < MOST and timeline.forward() is not None:
-        pass
-    return timeline
+    return led_on(open_named(story).timeline, MOST)
 
 
 def stories() -> Iterator[tuple[str, str]]:

@@ -128,12 +128,17 @@ def told_in_files() -> dict[str, str]:
     return {story: model for story, [model] in models.items()}
 
 
-def played(model: str, scenario: Scenario) -> Timeline:
-    """A scenario that was played, to its end if it has one."""
-    timeline = Timeline(build(model, scenario.parameters, scenario.off), scenario.script)
-    while len(timeline.moments) <= LONGEST_SCENARIO and timeline.forward():
+def led_on(timeline: Timeline, most: int) -> Timeline:
+    """The timeline itself, led on to its end if it has one; it gets at most so many moments."""
+    while len(timeline.path()) < most and timeline.forward() is not None:
         pass
     return timeline
+
+
+def played(model: str, scenario: Scenario) -> Timeline:
+    """A scenario that was played."""
+    timeline = Timeline(build(model, scenario.parameters, scenario.off), scenario.script)
+    return led_on(timeline, LONGEST_SCENARIO + 1)
 
 
 def block_along(timeline: Timeline, reader: Callable[[Step], None] | None = None) -> Block:

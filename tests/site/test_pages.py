@@ -442,20 +442,26 @@ def test_a_cause_is_looked_for_beside_the_page(page: Page, site: str) -> None:
     page.wait_for_selector(".kp-cause")
 
 
-def test_a_link_leads_to_a_run(page: Page, site: str) -> None:
-    """A page that is opened by one stands at the run's end, and gives one for what comes next."""
+def opened_by_link(page: Page, site: str) -> Timeline:
+    """The run of a first step, whose link a page was opened by."""
     story = whole_story(STORY).model
     first = Timeline(story)
     first.do(next(action for action, why in first.here.options(first.state) if why is None))
     opened(page, site, STORY, f"#run={link_of(first, story)}")
     page.wait_for_selector("input[aria-valuetext^='step 1 of']")
+    return first
+
+
+def test_a_link_leads_to_a_run(page: Page, site: str) -> None:
+    """A page that is opened by one stands at the run's end, and gives one for what comes next."""
+    first = opened_by_link(page, site)
     page.click("[data-do=step]")
     page.wait_for_selector("input[aria-valuetext^='step 2 of']")
     page.click("[data-do=setup]")
     page.click("[data-setup=link]")
     page.locator(".kit-told").get_by_text("leads to this run").wait_for()
     address = page.evaluate("location.hash")
-    sent = run_of(address.removeprefix("#run="), story)
+    sent = run_of(address.removeprefix("#run="), first.model)
     assert sent.actions()[:1] == first.actions()
     assert len(sent.actions()) == 2
 
@@ -545,11 +551,7 @@ def test_a_link_keeps_how_one_looks_at_its_run(page: Page, site: str) -> None:
 
 def test_after_a_reset_the_address_is_a_place_of_the_story(page: Page, site: str) -> None:
     """As far as one follows it, the page has that stored; then all of it comes again."""
-    story = whole_story(STORY).model
-    first = Timeline(story)
-    first.do(next(action for action, why in first.here.options(first.state) if why is None))
-    opened(page, site, STORY, f"#run={link_of(first, story)}")
-    page.wait_for_selector("input[aria-valuetext^='step 1 of']")
+    opened_by_link(page, site)
     page.click("[data-do=setup]")
     page.click("[data-setup=reset]")
     page.wait_for_url(re.compile("#run=1&step=0$"))

@@ -6,7 +6,7 @@ import pytest
 
 from kit.engine.registry import build
 from kit.widgets import Player
-from tests.widgets.browsing import MakeDesk, walked
+from tests.widgets.browsing import Desk, MakeDesk, walked
 
 pytestmark = pytest.mark.browser
 
@@ -165,13 +165,19 @@ def test_a_run_is_one_step_that_can_be_unfolded(desk: MakeDesk) -> None:
     table.wait_where("5 / 5")
 
 
+def searching(desk: MakeDesk) -> Desk:
+    """A cluster with many actions after its first step, with the focus in the box above them."""
+    table = desk(Player(build("tcm", {"nodes": 14, "rf": 3})))
+    table.page.click("[data-do=step]")
+    table.wait_where("1 / 1")
+    table.page.keyboard.press("a")
+    return table
+
+
 def test_many_actions_are_found_by_their_words(desk: MakeDesk) -> None:
     """One types into the box above all actions and presses what is found; ``a`` leads there."""
-    table = desk(Player(build("tcm", {"nodes": 14, "rf": 3})))
+    table = searching(desk)
     page = table.page
-    page.click("[data-do=step]")
-    table.wait_where("1 / 1")
-    page.keyboard.press("a")
     page.keyboard.type("apply C")
     assert page.locator(".actions li:visible").all_text_contents() == ["apply C"]
     page.click("[data-group=apply] li[data-my-hit] button")
@@ -184,11 +190,8 @@ def test_many_actions_are_found_by_their_words(desk: MakeDesk) -> None:
 
 def test_enter_takes_the_only_action_that_is_left(desk: MakeDesk) -> None:
     """While more are left, or none, it takes none."""
-    table = desk(Player(build("tcm", {"nodes": 14, "rf": 3})))
+    table = searching(desk)
     page = table.page
-    page.click("[data-do=step]")
-    table.wait_where("1 / 1")
-    page.keyboard.press("a")
     for text in ("apply", "no such action"):
         page.keyboard.type(text)
         page.keyboard.press("Enter")
