@@ -19,7 +19,7 @@ from kit.clients.statements import Marker, Statement, SyntaxFault
 from kit.clients.tables import CQL, Catalog, Table, row_servers
 from kit.clients.values import decoded, encoded, fitted
 from kit.engine.clients import RowAnswer, RowRequest
-from kit.engine.server import COUNTED, FILTERING, JSON, Row, json_row
+from kit.engine.server import COUNTED, FILTERING, JSON, Row, json_row, needs_filtering
 from kit.errors import BadInput, KitError, Refused
 from kit.operators.importers.cql import cql_type
 
@@ -137,7 +137,9 @@ class Conversation:
             if name not in table.columns:
                 allowed = f"one of {', '.join(table.columns)} of {table.title}"
                 raise BadInput("column", name, allowed)
-        _check_filtering(statement, table)
+        filters = needs_filtering(table.keyspace, table.keys, statement.where)
+        if filters and statement.verb == "select" and not statement.filters:
+            raise KitError(FILTERING)
         return table
 
     async def _execute(self, known: str | bytes, given: Parameters) -> Reply:
@@ -265,18 +267,6 @@ class Conversation:
 
 def _columns(table: Table, wanted: Sequence[str]) -> list[Column]:
     return [Column(name, cql_type(table.columns[name])) for name in wanted]
-
-
-def _check_filtering(statement: Statement, table: Table) -> None:
-    """Refuse, as servers do, what could read more rows than it returns, unless it is allowed to.
-
-    Those of a key are found: of its partition, and of what follows in the order of its columns.
-    Virtual tables are read as a whole.
-    """
-    where = {*statement.where}
-    of_key = where == {*table.keys[: len(where)]}
-    if statement.verb == "select" and not (of_key or statement.filters or table.is_virtual):
-        raise KitError(FILTERING)
 
 
 def _shaped(

@@ -17,7 +17,7 @@ from kit.engine.cassandra import NATIVE_PORT, PORT
 from kit.engine.clients import RowServers
 from kit.engine.drill import DrillMoment
 from kit.engine.flows import as_uuid
-from kit.engine.server import OWN_KEYSPACE, KnownRing, Row, Servers, TableKey, UserTable
+from kit.engine.server import VIRTUAL, KnownRing, Row, Servers, TableKey, UserTable
 from kit.errors import BadInput
 from kit.operators.importers.cql import cql_columns
 from kit.ring.replication import Keyspace, LocalStrategy
@@ -28,7 +28,6 @@ RELEASE, CQL = "6.0.0-kit", "3.4.7"
 CLUSTER = "kit"
 PARTITIONERS = "org.apache.cassandra.dht."
 LOCATORS = "org.apache.cassandra.locator."
-VIRTUAL = ("system_views", OWN_KEYSPACE)
 PARTS = 2
 """A table's name has two: its keyspace, and its own."""
 IN_RING = "NLM"

@@ -5,7 +5,7 @@
 """
 
 import json
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from glob import escape
@@ -45,7 +45,8 @@ Row = Mapping[str, Any]
 class Command(Struct, frozen=True):
     """A command of the vocabulary, and the method of ``Servers`` that answers it.
 
-    Without one, it is an action of the model (``Servers.does``).
+    Without one, it is an action of the model (``Servers.does``). ``given`` is what its words say
+    besides its slots.
     """
 
     text: str
@@ -53,12 +54,17 @@ class Command(Struct, frozen=True):
     answer: str = ""
     offered: bool = True
     own: bool = False
+    given: Mapping[str, str] = {}
 
 
-SELECTS = (
-    ("SELECT {columns}", "", "select"),
-    ("SELECT JSON {columns}", " as JSON", "select_json"),
-    ("SELECT COUNT(*)", ", counted", "select"),
+SELECTS: tuple[tuple[str, str, Mapping[str, str]], ...] = (
+    ("SELECT {columns}", "", {}),
+    ("SELECT JSON {columns}", " as JSON", {"json": "JSON"}),
+    ("SELECT COUNT(*)", ", counted", {}),
+)
+FILTERS: tuple[tuple[str, str, Mapping[str, str]], ...] = (
+    ("", "", {}),
+    (" ALLOW FILTERING", ", by any column", {"filters": "ALLOW"}),
 )
 PARTS_OF_TABLES = {
     "": "read a system table of this node",
@@ -158,9 +164,16 @@ VOCABULARY = (
     ),
     Command("firewall drop {addresses}", "all live nodes refuse these addresses", "drop", own=True),
     *(
-        Command(f"{select} FROM {{table}}{some}", about + form, answer, offered=False)
-        for select, form, answer in SELECTS
+        Command(
+            f"{select} FROM {{table}}{some}{end}",
+            about + form + how,
+            "select",
+            False,
+            given={**a, **b},
+        )
+        for select, form, a in SELECTS
         for some, about in PARTS_OF_TABLES.items()
+        for end, how, b in FILTERS
     ),
     *(
         each
@@ -179,7 +192,6 @@ VOCABULARY = (
 NEEDS = {
     "grep": ("log", "this model does not include what servers log"),
     "select": ("tables", "the model has no system tables"),
-    "select_json": ("tables", "the model has no system tables"),
     "happen": ("events", "the model has nothing like that"),
     **dict.fromkeys(("stop", "restart"), ("stops", "no server stops in this model")),
     "start": ("starts", "no server starts in this model"),
@@ -196,6 +208,8 @@ FILTERING = (
 """What servers say of a condition that is not on a key from its beginning."""
 OWN_KEYSPACE = "kit_views"
 """Where tables stand that no server has."""
+VIRTUAL = ("system_views", OWN_KEYSPACE)
+"""Where tables stand whose rows are made when they are read."""
 
 
 TYPES = {
@@ -274,6 +288,15 @@ FITTING = {
 """The types of columns that each kind of a constant fits."""
 COUNTED, JSON = ("count",), "[json]"
 """The columns of a read that counts rows, and of one that shows them as JSON."""
+
+
+def needs_filtering(keyspace: str, key: Sequence[str], where: Collection[str]) -> bool:
+    """Whether by conditions on these columns a server could read more rows than it returns.
+
+    Those of a key are found: of its partition, and of what follows in the order of its columns.
+    Virtual tables are read as a whole.
+    """
+    return keyspace not in VIRTUAL and {*where} != {*key[: len(where)]}
 
 
 class NodeTable(Struct, frozen=True):
@@ -499,15 +522,12 @@ class Servers:
         """Rows of a system table of this node."""
         return CommandReply(self.read(now, self.answering(now, "cqlsh"), given).lines)
 
-    def select_json(self, now: DrillMoment, given: Given) -> CommandReply:
-        """The same as JSON."""
-        return self.select(now, {**given, "json": "JSON"})
-
     def read(self, now: DrillMoment, at: int, given: Given) -> TableAnswer:
         """``columns`` of a node's ``table``, of rows whose ``column`` has a ``value`` or one of
         several ``values``, as ``json``; without columns, how many rows there are.
 
-        Raises BadInput for a column that the table has not, Refused for a value of another type.
+        Raises BadInput for a column that the table has not, Refused for a value of another type,
+        and for a column off the key without ``filters``.
         """
         [table] = [each for each in self.tables if each.title == given["table"]]
         wanted = tuple(given.get("columns", "*"))
@@ -521,6 +541,9 @@ class Servers:
         values = (value,) if isinstance(value, str) else value
         for each in values if only else ():
             table.check_constant(only, each)
+        key, where = table.key.of(table.columns), (only,) if only else ()
+        if "filters" not in given and needs_filtering(table.keyspace, key, where):
+            raise Refused(FILTERING)
         rows = [row for row in table.rows(now, at) if not only or str(row.get(only)) in values]
         if "columns" not in given:
             columns, rows = COUNTED, [{COUNTED[0]: len(rows)}]
@@ -646,7 +669,9 @@ class Servers:
         is_action = command.text in self.does or not command.answer
         acted = partial(self.acted, command=command.text)
         answer = acted if is_action else getattr(self, command.answer)
-        return Form(command.text, command.about, answer, command.offered, command.own)
+        more = command.given
+        said = (lambda now, given: answer(now, {**given, **more})) if more else answer
+        return Form(command.text, command.about, said, command.offered, command.own)
 
     def logs(self, file: str, whole: str) -> tuple[Form, ...]:
         """What reads the log of a server that writes it there."""

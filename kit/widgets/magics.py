@@ -18,7 +18,7 @@ from kit.errors import BadInput, BadType, Refused, shorten
 from kit.widgets.player import Player
 
 OF, HOST = "--of", "-h"
-STATEMENT = "SELECT columns FROM table [WHERE column = value] [LIMIT number]"
+STATEMENT = "SELECT columns FROM table [WHERE column = value] [LIMIT number] [ALLOW FILTERING]"
 
 
 def load_ipython_extension(shell: Any) -> None:

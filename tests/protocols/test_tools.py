@@ -14,7 +14,7 @@ from kit.engine.family import server_places
 from kit.engine.forms import Grammar
 from kit.engine.registry import build
 from kit.engine.scenario import file_named, files, open_file, read
-from kit.engine.server import OWN_KEYSPACE, VOCABULARY, Servers
+from kit.engine.server import FILTERING, OWN_KEYSPACE, VOCABULARY, Servers
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, Refused
 from kit.operators.importers.metadata_log import KINDS, parse_metadata
@@ -467,7 +467,7 @@ def test_what_the_model_refuses_is_said_when_it_is_done() -> None:
         ("SELECT kind FROM kit_views.log_replication", "column: got 'kind'; allowed: * or node_id"),
         ("SELECT * FROM kit_views.log_replication WHERE epoch = up", "got 'up'"),
         ("SELECT * FROM kit_views.log_replication LIMIT -1", "LIMIT: got '-1'"),
-        ("SELECT * FROM kit_views.log_replication ALLOW FILTERING", "got 'ALLOW'"),
+        ("SELECT * FROM kit_views.log_replication ALLOW ALL", "got 'ALL'"),
     ],
 )
 def test_what_is_typed_is_read_strictly(line: str, says: str) -> None:
@@ -479,6 +479,7 @@ def test_what_is_typed_is_read_strictly(line: str, says: str) -> None:
 
 
 ID = "0000000a-0000-4000-8000-00000000000a"
+CONSTANTS = {"text": "'x'", "int": "1", "bigint": "1", "uuid": ID, "timeuuid": ID}
 
 
 @pytest.mark.parametrize(
@@ -544,6 +545,41 @@ def test_rows_are_counted_and_chosen_by_several_values(rest: str) -> None:
     shown = 1 if "LIMIT" in rest else COUNTS[rest]
     rows = typed(servers(timeline), now, f"SELECT * FROM {table}{rest}")
     assert rows[-1] == f"({shown} rows)"
+
+
+EVERY = {"*"}
+# model, table -> the columns by which its rows are found; by any other one it is searched
+FOUND_BY: dict[tuple[str, str], set[str]] = {
+    ("raft_upgrade", "system.scylla_local"): {"key"},
+    ("topology", "system.topology"): {"key"},
+    ("recovery", "system.raft_state"): {"group_id"},
+    ("recovery", "system.discovery"): {"key"},
+    ("cms", "system_views.cluster_metadata_directory"): EVERY,
+    ("cms", "kit_views.log_replication"): EVERY,
+}
+
+
+@pytest.mark.parametrize(("model", "table"), FOUND_BY)
+@pytest.mark.parametrize("form", ["= {}", "IN ({})", "= {} LIMIT 2"])
+@pytest.mark.parametrize("select", ["*", "JSON *", "COUNT(*)"])
+def test_a_search_off_the_key_has_to_be_allowed(
+    model: str, table: str, form: str, select: str
+) -> None:
+    """As on a server: it could read many rows to return one. Virtual tables are read whole."""
+    timeline = Timeline(build(model, {}, ()))
+    tools, now = servers(timeline), DrillMoment(timeline.model, (timeline.moments[0],), "A")
+    [asked] = [each for each in tools.tables if each.title == table]
+    kinds = {name: asked.type_of(name) for name in asked.columns}
+    constants = {name: CONSTANTS[kind] for name, kind in kinds.items() if kind in CONSTANTS}
+    finding = {*constants} if FOUND_BY[model, table] == EVERY else FOUND_BY[model, table]
+    for column, constant in constants.items():
+        line = f"SELECT {select} FROM {table} WHERE {column} {form.format(constant)}"
+        allowed = typed(tools, now, f"{line} ALLOW FILTERING;")
+        if column in finding:
+            assert typed(tools, now, line) == allowed
+        else:
+            with pytest.raises(Refused, match=FILTERING):
+                typed(tools, now, line)
 
 
 def test_every_event_has_a_published_kind() -> None:
