@@ -322,6 +322,12 @@ HOSTILE: dict[str, tuple[str, str]] = {
 }
 
 
+@pytest.mark.parametrize("digits", ["9" * 1000, f"-{'9' * 999}"])
+def test_a_number_may_have_a_thousand_characters(digits: str) -> None:
+    """As many as Python turns into a number in no time."""
+    assert parse(itf(f'{{"#bigint": "{digits}"}}')).states[0]["x"] == {"#bigint": digits}
+
+
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_a_spoiled_trace_is_refused_in_a_line(kind: str) -> None:
     """The field, the value and what is allowed; nothing else ever comes of it."""

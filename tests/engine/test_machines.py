@@ -391,6 +391,7 @@ def test_what_is_tidied_away_counts_for_no_bound() -> None:
     assert [each.reason for each in model.bounds] == [
         "most_in_flight=2: no more messages can be on their way"
     ]
+    assert not Idle(network=structs.replace(options, most_in_flight=0)).bounds
 
 
 def test_who_is_down_or_cut_off_is_not_heard() -> None:

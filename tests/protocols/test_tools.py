@@ -582,6 +582,21 @@ def test_a_search_off_the_key_has_to_be_allowed(
                 typed(tools, now, line)
 
 
+REAL = {
+    *("ALTER", "DELETE", "INSERT", "SELECT", "TRUNCATE", "UPDATE", "GET", "POST"),
+    *("nodetool", "addtocmstool", "cat", "curl", "grep", "journalctl", "ssh", "systemctl"),
+}
+
+
+def test_words_of_no_real_tool_are_said_to_be_the_kit_s_own() -> None:
+    """Of every drill: an operator doesn't look for them on a real server."""
+    forms = {form for name in drills() for form in open_drill(name).grammar.forms}
+    own = {form.text.split()[0] for form in forms if form.own}
+    assert own >= {"upgrade", "install", "restart", "happen"}
+    assert {form.text.split()[0] for form in forms if not form.own} == REAL
+    assert own.isdisjoint(REAL)
+
+
 def test_every_event_has_a_published_kind() -> None:
     """Of all that the CMS may commit, and of each step of an operation."""
     timelines = [open_file(file_named(name)) for name in STORIES if name.startswith(("cms", "tcm"))]
