@@ -294,5 +294,8 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _only_declares(node: ast.AST) -> bool:
-    """Whether it holds imports for annotations alone; nobody asks for it when the kit runs."""
+    """Whether only types are checked by it: imports for annotations, and what a module offers."""
+    if isinstance(node, ast.Assign | ast.AugAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        return [ast.unparse(each) for each in targets] == ["__all__"]
     return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"

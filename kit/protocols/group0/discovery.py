@@ -113,7 +113,7 @@ def obstacle(peers: Peers, *, closure: bool = True) -> str | None:
     return None if lowest == peers.name else f"{lowest} has a lower Raft id than {peers.name}"
 
 
-def lowest_known(peers: Peers, closure: bool = True) -> str:
+def lowest_known(peers: Peers, closure: bool) -> str:
     """The lowest Raft id of all that a node knows; without ``closure``, of those that answered."""
     return min(peers.known if closure else peers.answered)
 
