@@ -1,5 +1,6 @@
 """What each model declares: what a parameter may be, and is unless somebody says otherwise; where a
-safeguard is seen to matter; how a scenario is set up; and what random walks start from.
+safeguard is seen to matter; how a scenario is set up; what random walks start from; what a state
+has; and whether a run may only end at a goal.
 
 A trace leaves out what is usual, so a default that changes would change what old traces mean. A
 walk from a seed is told by its seed alone, so what it starts from is part of it. Whoever is told
@@ -16,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import Struct, to_builtins
+from msgspec import NODEFAULT, Struct, to_builtins
 from msgspec.inspect import Metadata, type_info
+from msgspec.structs import fields
 
 from kit.engine.parameters import parameters_of
 from kit.engine.registry import Entry, build, entries
@@ -48,6 +50,17 @@ def lines_of(entry: Entry) -> Iterator[str]:
         yield f"  {guard.id} {guard.name}{held}"
     for scenario in entry.scenarios:
         yield f"  scenario {scenario.name}{_set(scenario, 'parameters', 'off')}"
+    model = build(entry.name)
+    yield f"  a state has {', '.join(_fields(model.start()))}"
+    if model.rests_at_goals:
+        yield "  a run that ends anywhere but at a goal is a deadlock"
+
+
+def _fields(state: Any) -> Iterator[str]:
+    """The fields of a state, with what they are unless somebody says otherwise."""
+    for field in fields(type(state)):
+        value = field.default_factory() if callable(field.default_factory) else field.default
+        yield field.name if value is NODEFAULT else f"{field.name} = {value!r}"
 
 
 def _lengths(kind: type[Struct], name: str) -> Iterator[str]:
