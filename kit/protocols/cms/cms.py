@@ -992,7 +992,7 @@ class Cms(NodeModel[CmsState]):
     def words(self, before: Any, action: Any, after: Any) -> dict[str, Any]:
         """The epoch that a step made, the event, who stored it, and what a repair brought."""
         name = getattr(action, "member", getattr(action, "node", ""))
-        if not name or after is None:
+        if not name:
             return {}
         node = self.number(name)
         log = after.nodes[node].log

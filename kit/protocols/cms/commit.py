@@ -109,7 +109,7 @@ def _round_trip(m: Commit, before: CommitState, a: Any, after: CommitState) -> I
         yield Travel("answer", a.acceptor, a.node, back, leg=1)
 
 
-asks = partial(action, when=lambda m: m.backend == "paxos" and m.size > 1, travels=_round_trip)
+asks = partial(action, when=lambda m: m.size > 1, travels=_round_trip)
 """An action by which a member asks an acceptor."""
 
 
@@ -245,7 +245,7 @@ class Commit(NodeModel[CommitState]):
             return refused(f"{name} is down", (name,))
         work, epoch = s.nodes[member].handles, s.nodes[member].log.epoch + 1
         promised = other.slot(epoch).promised
-        if self.promises_bind and promised > work.ballot and other.log.epoch < epoch:
+        if self.promises_bind and promised > work.ballot:
             return refused(f"{name} has promised a higher ballot")
         return self.from_peer(s, member, acceptor) if self.knows_more(s, member, acceptor) else None
 
@@ -294,7 +294,7 @@ class Commit(NodeModel[CommitState]):
         if s.nodes[node].handles != IDLE:
             return refused(f"{name} is at work on another event")
         nth = request - len(self.events) + 1
-        if nth > 0 and s.nodes[0].log.epoch < nth * self.snapshot_every:
+        if s.nodes[0].log.epoch < nth * self.snapshot_every:
             return refused(f"a snapshot is due at epoch {nth * self.snapshot_every}")
         return s.answered(request, known.but(stage="sent")).at(node, handles=Handling(request))
 
@@ -509,7 +509,7 @@ class Commit(NodeModel[CommitState]):
             first = node.log.epoch + 1
             held = [each.epoch for each in node.log.held]
             for epoch in range(first, newest + 1):
-                if node.up and epoch not in held and self.committed_as(s, epoch):
+                if node.up and epoch not in held:
                     yield place, epoch
 
     def committed_as(self, s: CommitState, epoch: int) -> Entry | None:
@@ -701,8 +701,6 @@ class Commit(NodeModel[CommitState]):
         """What sentences name besides: ballot, epoch, event, submitter, outcome."""
         said: dict[str, Any] = {"members": ", ".join(self.named(self.cms))}
         request = getattr(action, "request", None)
-        if before is None:
-            return said if request is None else said | {"event": self.submissions[request].event}
         place = self.number(action.node)
         mine, ended = before.nodes[place], after.nodes[place]
         said |= {"epoch": mine.log.epoch + 1, "known": mine.log.epoch, "cut": ended.log.cut}

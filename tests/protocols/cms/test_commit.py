@@ -14,6 +14,7 @@ from kit.errors import BadInput
 from kit.protocols.cms.commit import Commit
 from kit.protocols.cms.facts.commit import log
 from kit.protocols.cms.panels.designs import DESIGN_LINES
+from kit.protocols.cms.rules.events import Fact, Metadata, objection
 from kit.protocols.cms.rules.log import (
     SNAPSHOT,
     Entry,
@@ -25,6 +26,7 @@ from kit.protocols.cms.rules.log import (
     slice_since,
     truncated,
 )
+from kit.protocols.cms.submitting import Handling
 from kit.views.panel import scene_of
 from tests.protocols.test_on_record import opened
 from tests.views.frames import after, check_frame, go_on, last_flows, panel_text, scenes, walk
@@ -242,6 +244,63 @@ def test_each_node_stores_a_snapshot() -> None:
     text = [" ".join(line.split()) for line in panel_text(timeline, "stores").splitlines()]
     assert [row for row in text if "1 of 3" in row and "C" in row.split()]
     assert metadata(logs[2], timeline.model.machine) == metadata(logs[0], timeline.model.machine)
+
+
+@pytest.mark.parametrize(
+    ("stage", "epoch", "witness"),
+    [
+        ("committed", 1, None),
+        ("waiting", 0, None),
+        ("rejected", 0, "r1 was rejected, but it is epoch 1"),
+        ("committed", 2, "r1 was answered with epoch 2, which is another event"),
+    ],
+)
+def test_an_answer_is_held_against_the_log(stage: Any, epoch: int, witness: str | None) -> None:
+    """What a submitter was told of its event, which is epoch 1."""
+    timeline = after("commit", {}, "submit r1 A", *ROUND)
+    request = timeline.state.requests[0].but(stage=stage, epoch=epoch)
+    told = timeline.state.answered(0, request)
+    [once] = [each for each in timeline.model.properties if each.name == "once"]
+    assert once.check(told) == witness
+
+
+def test_an_entry_above_a_gap_leaves_the_ballot_open() -> None:
+    """B has a ballot for epoch 1 when epoch 2 reaches it: nothing is settled until it has both."""
+    events = "alter table t at A", "alter table u at A", "alter table v at B"
+    given = {"events": events, "window": 2}
+    timeline = after("commit", given, "submit r1 A", *ROUND, "answer A", "submit r2 A", *ROUND)
+    go_on(timeline, "submit r3 B", "ballot B")
+    opened = timeline.state.nodes[1].handles
+    go_on(timeline, "deliver 2 to B")
+    assert timeline.state.nodes[1].handles == opened
+    assert opened.ballot
+    go_on(timeline, "deliver 1 to B")
+    assert timeline.state.nodes[1].log.epoch == 2
+    assert timeline.state.nodes[1].handles == Handling(opened.request)
+
+
+@pytest.mark.parametrize("names", [("P", "Q", "P", "R"), ("P",), ("P", "Q", "R", "S", "T")])
+def test_names_that_are_given_are_one_for_each_node(names: tuple[str, ...]) -> None:
+    """Neither too few nor too many, and none twice."""
+    with pytest.raises(BadInput, match="4 names, all different"):
+        build("commit", {"given_names": names, "events": ("drop table t at P",)})
+
+
+@pytest.mark.parametrize(
+    ("event", "why"),
+    [
+        ("replace A B", "node B is already in the cluster"),
+        ("replace A E", None),
+        ("replace E F", "node E does not exist"),
+        ("create table t", "table t already exists"),
+        ("decommission C", "node C has left"),
+    ],
+)
+def test_what_an_event_needs(event: str, why: str | None) -> None:
+    """Who comes for a node is not there yet; who goes is."""
+    facts = (Fact("node A", "there"), Fact("node B", "there"), Fact("node C", "left", 3))
+    said = objection(Metadata((*facts, Fact("table t", "there"))), event)
+    assert (said and said.reason) == why
 
 
 def test_only_a_majority_decides() -> None:

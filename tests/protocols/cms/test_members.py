@@ -22,7 +22,10 @@ from kit.protocols.cms.rules.members import (
     size_for,
     sizes_in,
     strangers,
+    too_many,
+    walked,
 )
+from kit.ring.topology import Node
 
 
 def members(readers: int, writers: int = 0, **more: int) -> Members:
@@ -144,6 +147,7 @@ def test_a_cancelled_addition_is_taken_back() -> None:
         (0b001, 0b011, 0b001, False),
         (0b001, 0b001, 0b001, True),
         (0b001, 0b011, 0b011, True),
+        (0b000, 0b001, 0b001, False),
     ],
 )
 def test_who_decides(readers: int, writers: int, nodes: int, may: bool) -> None:
@@ -196,3 +200,34 @@ def test_meeting_is_what_all_pairs_say(size: int) -> None:
 def test_several_at_once_may_part_the_quorums(before: int, after: int) -> None:
     """Replacing members in one event leaves quorums that share nobody."""
     assert strangers(members(before), members(after)) is not None
+
+
+def test_who_is_read_too_early_may_be_a_stranger() -> None:
+    """D joins both sets at once, and alone is read: A, B and C can decide without D."""
+    before, after = members(0b0111), members(0b1000, 0b1111)
+    both = strangers(before, after)
+    assert both is not None
+    assert not both[0] & both[1]
+    assert apart(before.readers, after.writers) is None
+
+
+SIX = tuple(Node(name, (10 * at,), f"dc{at % 2 + 1}", "r1") for at, name in enumerate("ABCDEF", 1))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "without", "chosen"),
+    [
+        ({"dc1": 1, "dc2": 2}, "", "A B C"),
+        ({"dc2": 2, "dc1": 1}, "", "A B C"),
+        ({"dc2": 1, "dc1": 0}, "", "A"),
+        ({"dc1": 3}, "B", "D F"),
+        ({"dc1": 0, "dc2": 0}, "", "no: a CMS needs at least one member"),
+        ({"dc3": 1}, "", "no: there is no datacenter dc3"),
+        ({"dc1": 4}, "", "no: dc1 has fewer than 4 nodes"),
+        ({"dc1": 3}, "BD", "no: too few nodes are up and free for a majority of that size"),
+    ],
+)
+def test_sizes_of_datacenters(sizes: dict[str, int], without: str, chosen: str) -> None:
+    """In any order; a datacenter may have none, but not all of them. A, C and E are in dc2."""
+    why = too_many(SIX, sizes, without)
+    assert (f"no: {why}" if why else " ".join(walked(SIX, sizes, without))) == chosen

@@ -220,7 +220,7 @@ def reconfiguration(now: Members, wanted: int) -> tuple[str, ...]:
 def decides(members: Members, nodes: int) -> bool:
     """Whether these nodes may decide an epoch: most of the read set, and most of the write set."""
     groups = members.readers, members.writers
-    return members.readers > 0 and all(is_majority(nodes, group) for group in groups)
+    return all(is_majority(nodes, group) for group in groups)
 
 
 @lru_cache(1 << 14)
