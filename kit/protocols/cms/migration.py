@@ -626,14 +626,14 @@ class Migration(NodeModel[MigratingCluster]):
     def no_return(self, before: MigratingCluster, act: Any, after: MigratingCluster) -> str | None:
         """A node that follows the log does so for ever, and its epoch never goes back."""
         for name, was, now in zip(self.names, before.nodes, after.nodes, strict=True):
-            if was.log != NO_LOG and (now.log, now.epoch) < (was.log, was.epoch):
+            if (now.log, now.epoch) < (was.log, was.epoch):
                 return f"{name} went back"
         return None
 
     @sometimes()
     def migrated(self, s: MigratingCluster) -> bool:
         """All nodes follow the log, and the CMS has grown."""
-        if not s.logs or any(n.log == NO_LOG for n in s.nodes if n.is_there):
+        if any(n.log == NO_LOG for n in s.nodes if n.is_there):
             return False
         log = s.logs[-1]
         return log.members_at(log.top).bit_count() == min(self.size, self.nodes)

@@ -182,6 +182,61 @@ def test_only_the_new_version_comes_in_while_versions_are_mixed() -> None:
         assert why_not(timeline, Migration.bring(node, "new")) == ""
 
 
+def test_a_switch_that_is_set_keeps_old_nodes_out_even_where_none_is_new() -> None:
+    """A had B set it and is lost: B lets nobody bootstrap, until it runs the new version."""
+    timeline = played("spares=1 deaths=1", "upgrade A", "freeze A B", "die A")
+    assert "the switch is set: no bootstrap" in why_not(timeline, Migration.bring("X", "old"))
+    assert why_not(timeline, Migration.bring("X", "new")) == ""
+
+
+def test_without_the_switch_old_nodes_come_in_and_come_back() -> None:
+    """Where versions are mixed, and where a log has begun without the node."""
+    timeline = played("spares=1 crashes=1", "upgrade A", off=("metadata-switch",))
+    assert why_not(timeline, Migration.bring("X", "old")) == ""
+    go(timeline, "crash C", "upgrade B", "initialize A C", "answer A B", "begin-log A")
+    assert why_not(timeline, Migration.restart("C")) == ""
+
+
+@pytest.mark.parametrize(
+    ("nodes", "source"),
+    [
+        ({1: {"epoch": 2}, 2: {"epoch": 3}}, 2),
+        ({1: {"epoch": 3}, 2: {"epoch": 2}}, 1),
+        ({1: {"epoch": 2}, 2: {"epoch": 3, "status": "down"}}, 1),
+        ({1: {"epoch": 2}, 2: {"epoch": 3, "log": 2}}, 1),
+        ({1: {"epoch": 1}, 2: {"epoch": 1}}, None),
+        ({1: {"epoch": 2, "status": "lost"}, 2: {"epoch": 1}}, None),
+    ],
+)
+def test_who_catches_up_asks_who_is_farthest(
+    nodes: dict[int, dict[str, Any]], source: int | None
+) -> None:
+    """Of those that are up, and follow the same log."""
+    model: Any = build("migration", {})
+    state = model.start().at(0, is_new=True, log=1, epoch=1)
+    for node, fields in nodes.items():
+        state = state.at(node, **{"is_new": True, "log": 1, **fields})
+    assert model.source(state, 0) == source
+
+
+@pytest.mark.parametrize(("status", "apart"), [("up", True), ("down", True), ("lost", False)])
+def test_the_log_of_who_is_lost_is_gone_with_it(status: str, apart: bool) -> None:
+    """Two nodes follow separate logs as long as both may come back."""
+    model: Any = build("migration", {})
+    state = model.start().at(0, log=1, status=status).at(1, log=2)
+    [one_log] = [each for each in model.properties if each.name == "one-log"]
+    assert (one_log.check(state) == "A and B follow separate logs") is apart
+
+
+@pytest.mark.parametrize("edition", ["documents", "server"])
+def test_who_knows_the_members_of_the_cms_does_not_begin_another(edition: str) -> None:
+    """Even the node with the flag."""
+    model: Any = build("migration", {**FRESH, "edition": edition})
+    state = model.start().at(0, met=0b111)
+    assert model.nominates(state, 0)
+    assert not model.nominates(state.at(0, knows=0b010), 0)
+
+
 @pytest.mark.spec("B-070")
 def test_a_node_that_is_upgraded_later_learns_the_members() -> None:
     """It asks its peers, an upgraded one answers, and it gets the log from a member."""
