@@ -191,8 +191,6 @@ def gives_up(view: View, walk: tuple[str, ...], rf: int, joiner: str) -> str:
     """The replica whose place a joining node takes by its own view; empty where it takes none."""
     now = replicas(view, walk, rf)
     later = [name for name in walk if name in now or name == joiner][:rf]
-    if joiner not in later:
-        return ""
     return next((name for name in now if name not in later), "")
 
 
@@ -466,8 +464,7 @@ def parse_changes(
     for line in lines:
         text = " ".join(line.split())
         match = _LINE.fullmatch(text)
-        change = match and _statement(match)
-        if not match or not change:
+        if not match or not (change := _statement(match)):
             raise BadInput(field, line, "; ".join(f"{way} at NODE" for way in WAYS))
         if match["node"] not in nodes:
             raise BadInput(field, line, f"one of the nodes {', '.join(nodes)}")

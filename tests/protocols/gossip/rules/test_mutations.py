@@ -161,9 +161,39 @@ def test_what_is_used_is_read_from_lines() -> None:
     assert [f"{each.change.text} at A" for each in asked] == [*lines]
 
 
+STATEMENTS = {
+    "create keyspace ks": SchemaChange("create", "ks"),
+    "create keyspace ks rf 3": SchemaChange("create", "ks", replication=3),
+    "alter keyspace ks rf 2": SchemaChange("alter", "ks", replication=2),
+    "drop keyspace ks": SchemaChange("drop", "ks"),
+    "create table ks.t": SchemaChange("create", "ks", "t"),
+    "alter table ks.t add c text": SchemaChange("alter", "ks", "t", "c", "text"),
+    "alter table ks.t drop c": SchemaChange("alter", "ks", "t", "c"),
+    "drop table ks.t": SchemaChange("drop", "ks", "t"),
+    "drop type ks.ud": SchemaChange("drop", "ks", "type ud"),
+    "create aggregate ks.a using f": SchemaChange("create", "ks", "aggregate a", uses="function f"),
+    "drop aggregate ks.a": SchemaChange("drop", "ks", "aggregate a"),
+    "drop view ks.v": SchemaChange("drop", "ks", "view v"),
+}
+
+
+@pytest.mark.parametrize("text", STATEMENTS)
+def test_a_statement_is_read(text: str) -> None:
+    """Each of the ways to write one."""
+    [planned] = parse_changes("changes", (f"{text} at B",), ("A", "B"))
+    assert (planned.change, planned.node) == (STATEMENTS[text], 1)
+
+
 @pytest.mark.parametrize(
     "line",
     [
+        "create table ks.t rf 3 at A",
+        "drop keyspace ks rf 3 at A",
+        "alter keyspace ks at A",
+        "alter table ks.t at A",
+        "alter table ks.t add pk int at A",
+        "alter table ks.t drop pk at A",
+        "create keyspace ks add c int at A",
         "create view ks.v at A",
         "create type ks.ud using t at A",
         "drop table ks.t using ud at A",
