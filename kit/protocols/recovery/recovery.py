@@ -334,13 +334,13 @@ class Recovery(LostMajority[RecoveryState]):
             ignored = ", recovery_leader is ignored" if node.option != NOBODY else ""
             yield own(name, RAFT, f"has group id {group}{ignored}")
             return
-        recovers, creates = node.option != NOBODY, len(after.groups) > len(before.groups)
-        if recovers and self.edition == "server":
+        recovers, creates = self.edition == "server", len(after.groups) > len(before.groups)
+        if recovers:
             leader = self.host(node.option)
             yield ServerLine(name, STORAGE, f"{RECOVERS} {leader.host_id}/{leader.address}")
         if creates:
             yield own(name, RAFT, f"creates group 0 with group id {group}")
-        if recovers and self.edition == "server":
+        if recovers:
             yield ServerLine(name, STORAGE, f"{FOUND} {group}")
         if not creates:
             yield ServerLine(name, RAFT, f"joined group 0 with group id {group}")
@@ -667,8 +667,7 @@ class Recovery(LostMajority[RecoveryState]):
         """Only a majority of the new group changes the topology, and removes no node it hears."""
         if not isinstance(action, Coordinate) and before.hears(self.number(action.node)):
             return f"{action.node} is removed although the others still hear it"
-        group = before.new_group
-        committed = group != NO_GROUP and before.may_commit(group)
+        committed = before.may_commit(before.new_group)
         return None if committed else "the topology changes without a majority of a new group"
 
     @step("INV-RAFT", on=(alter,))
