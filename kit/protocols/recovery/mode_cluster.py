@@ -139,7 +139,7 @@ class ModeState(LostState, frozen=True, cache_hash=True, kw_only=True):
     @property
     def answering(self) -> int:
         """The nodes that serve data (a mask), also those that are back although given up."""
-        return self.where(lambda n: n.is_up and n.standing in ("live", "returned"))
+        return self.where(lambda n: n.is_up)
 
     @property
     def can_change_schema(self) -> bool:

@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 
 from kit.protocols.group0.rules.quorum import Place
-from kit.protocols.recovery.rules.availability import answers, live_replicas, lost_ranges, standings
+from kit.protocols.recovery.rules.availability import (
+    LEVELS,
+    answers,
+    live_replicas,
+    lost_ranges,
+    standings,
+)
 from kit.protocols.recovery.rules.procedure import leaders, only_on, regressing
 from kit.ring.natural import replicas
 from kit.ring.replication import NetworkTopologyStrategy
@@ -97,11 +103,15 @@ def test_ranges_without_a_replica() -> None:
     assert lost_ranges(places, 0b011, {"dc1": 3}) == "available"
     assert lost_ranges(places, 0b111, {"dc1": 3}) == "unavailable"
     assert lost_ranges(SIX, 0b000111, {"dc1": 3, "dc2": 3}) == "available"
+    assert lost_ranges(SIX, 0b011111, {"dc1": 3, "dc2": 1}) == "of some ranges"
 
 
 def test_nobody_answers_for_a_keyspace_without_replicas() -> None:
-    """No datacenter, no answer."""
-    assert answers("ONE", {}, "") is False
+    """No datacenter, no answer at any level; one without replicas has no line of its own."""
+    assert not any(answers(level, {}, "") for level in LEVELS)
+    none_in_dc2 = {"dc1": 3, "dc2": 0}
+    assert standings(SIX, 0b000011, none_in_dc2) == standings(SIX, 0b000011, {"dc1": 3})
+    assert lost_ranges(SIX, 0b000011, none_in_dc2) == lost_ranges(SIX, 0b000011, {"dc1": 3})
 
 
 def test_who_may_lead() -> None:
