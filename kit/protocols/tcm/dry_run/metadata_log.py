@@ -103,7 +103,7 @@ class MetadataHistory:
         entries: Sequence[metadata_log.LogEntry],
         directory: Sequence[metadata_log.DirectoryNode] = (),
     ) -> None:
-        """Entries of one log in their order; ``directory`` is as the log's end left it."""
+        """One or more entries of a log in their order; ``directory`` is as its end left it."""
         self.directory = {node.node: node for node in directory}
         self.entries = tuple(_numbered(entries, directory))
         self.addresses: dict[int, list[tuple[int, str]]] = {}
@@ -112,6 +112,8 @@ class MetadataHistory:
                 self.addresses.setdefault(entry.node, []).append((entry.epoch, entry.address))
         for node in directory:
             self.addresses.setdefault(node.node, [(0, node.address)])
+        self.changed: dict[int | None, int] = {}
+        """The last epoch that gave a node other tokens: from then on the directory tells them."""
         self.base = self._base()
         fold = _Fold(self)
         taken = [(fold.take(entry), fold.standing()) for entry in self.entries]
@@ -163,21 +165,20 @@ class MetadataHistory:
         """Who was there before the first entry: everybody whose registration is no entry."""
         came = {entry.node for entry in self.entries if entry.kind == "REGISTER"}
         first: dict[int, metadata_log.LogEntry] = {}
-        changed = set()
         moved = {node for entry in self.entries for node, *_ in moved_racks(entry)}
         for entry in self.entries:
             for node in (entry.node, entry.replaced):
                 if node is not None:
                     first.setdefault(node, entry)
             if entry.kind.startswith(("FINISH_", "UNSAFE_JOIN", "ASSASSINATE")):
-                changed |= {entry.node, entry.replaced}
+                self.changed |= dict.fromkeys((entry.node, entry.replaced), entry.epoch)
         members = {}
         for node in sorted({*first, *self.directory} - came):
             known, begins = self.directory.get(node), first.get(node)
-            state = known.state if known and begins is None else "JOINED"
+            state = "JOINED" if begins else self.directory[node].state
             if begins and begins.node == node and begins.kind.endswith(BRINGING):
                 state = "REGISTERED"
-            tokens = known.tokens if known and node not in changed else None
+            tokens = known.tokens if known and node not in self.changed else None
             member = Member(node, self.name(node, 0), state)
             members[node] = replace(member, tokens=() if state == "REGISTERED" else tokens)
             # Of a node that is moved to another rack nothing tells where it was before.
@@ -293,7 +294,7 @@ class _Fold:
         if entry.node is None:
             return self._epoch(entry, plain)
         name = self.name(entry.node)
-        if entry.kind == "STARTUP" and entry.address:
+        if entry.address:  # of a startup: registrations are taken above
             was = self.members.get(entry.node)
             self._become(entry.node, was.state if was else "JOINED")
             since = f" (before: {was.name})" if was and was.name != name else ""
@@ -393,13 +394,15 @@ class _Fold:
         usual = usual_steps(kind, "server")
         flight = self.flights.get(node)
         before = flight.steps if flight else ()
-        wanted = usual[len(before)] if len(before) < len(usual) else "the end"
+        due = f"{usual[len(before)]} was due next"
         # A log that begins in the middle of an operation does not have its first steps.
-        seen = flight is not None or step == "prepare"
-        fits = not seen or (step == wanted and (flight is None or flight.kind == kind))
+        fits = flight is None or (step == usual[len(before)] and flight.kind == kind)
+        if flight and flight.kind != kind:
+            due = f"{usual[len(before)]} of its {flight.kind} was due next"
+            flight = None
         if node in self.unseen:
             self.unseen.discard(node)
-            fits = usual.index(step) >= len(before) or step == "prepare"
+            fits = flight is None or usual.index(step) >= len(before) or step == "prepare"
         if flight is None or step == "prepare":
             tokens = entry.tokens or None
             flight = Flight(kind, node, (), tokens, entry.replaced, entry.force)
@@ -409,7 +412,7 @@ class _Fold:
         self._moved_on(flight, step)
         say = f"{self.history.title(flight, entry.epoch)}, {SENTENCES[step]}"
         if not fits:
-            say = f"{say}; {wanted} was due next"
+            say = f"{say}; {due}"
         return self._epoch(entry, say, "as expected" if fits else "out of order", flight)
 
     def _moved_on(self, flight: Flight, step: str) -> None:
@@ -421,7 +424,7 @@ class _Fold:
         if step != "finish":
             return
         tokens = flight.tokens
-        if kind == "replace" and flight.replaced is not None:
+        if flight.replaced is not None:
             gone = self.members.get(flight.replaced)
             self.members = _without(self.members, flight.replaced)
             tokens = gone.tokens if gone else None
@@ -429,7 +432,9 @@ class _Fold:
             self._become(node, "LEFT", ())
         else:
             known = self.history.directory.get(node)
-            self._become(node, "JOINED", tokens or (known.tokens if known else None))
+            if known and self.history.changed[node] == self.last:
+                tokens = tokens or known.tokens
+            self._become(node, "JOINED", tokens)
 
 
 def _numbered(
@@ -440,14 +445,10 @@ def _numbered(
     Of two registrations of one address the directory can only know the later one.
     """
     last = {e.address: e.epoch for e in entries if e.kind == "REGISTER"}
-    numbers = {node.address: node.node for node in directory}
+    numbers: dict[str | None, int] = {node.address: node.node for node in directory}
     # Numbers are given in turn; only a log that begins with an empty cluster has all of them.
-    whole = (
-        bool(entries)
-        and entries[0].epoch == 1
-        and not any(
-            "NodeId{" in e.text for e in entries if e.kind in ("INITIALIZE_CMS", "FORCE_SNAPSHOT")
-        )
+    whole = entries[0].epoch == 1 and not any(
+        "NodeId{" in e.text for e in entries if e.kind in ("INITIALIZE_CMS", "FORCE_SNAPSHOT")
     )
     given = 0
     for entry in entries:
@@ -455,7 +456,7 @@ def _numbered(
             yield entry
             continue
         given += 1
-        known = numbers.get(entry.address or "") if last[entry.address] == entry.epoch else None
+        known = numbers.get(entry.address) if last[entry.address] == entry.epoch else None
         yield replace(entry, node=given if whole else known)
 
 
@@ -474,17 +475,13 @@ def metadata_history(files: str | Path | Sequence[str | Path]) -> MetadataHistor
 
 def history_of(files: Sequence[tuple[str, metadata_log.DumpedMetadata]]) -> MetadataHistory:
     """As ``metadata_history``, from what was read, with the names of the files."""
-    by_kind: dict[type, metadata_log.DumpedMetadata] = {}
+    by_kind: dict[type, Any] = {}
     for name, dumped in files:
         if isinstance(dumped, metadata_log.ServiceView) or type(dumped) in by_kind:
             raise BadInput("log", name, "one log and at most one directory")
         by_kind[type(dumped)] = dumped
-    log, directory = (
-        by_kind.get(metadata_log.Log),
-        by_kind.get(metadata_log.Directory, metadata_log.Directory(())),
-    )
-    if not isinstance(log, metadata_log.Log) or not isinstance(directory, metadata_log.Directory):
-        raise BadInput(
-            "log", ", ".join(name for name, _ in files), "at least one log among the files"
-        )
-    return MetadataHistory(log.rows, directory.rows)
+    if metadata_log.Log not in by_kind:
+        names = ", ".join(name for name, _ in files)
+        raise BadInput("log", names, "at least one log among the files")
+    directory = by_kind.get(metadata_log.Directory, metadata_log.Directory(()))
+    return MetadataHistory(by_kind[metadata_log.Log].rows, directory.rows)

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kit import metadata_history, rehearse, replay_log, what_if
 from kit.engine.drill import DrillMoment
 from kit.engine.scenario import file_named, open_file
 from kit.errors import BadInput, Refused
-from kit.operators.importers.metadata_log import parse_metadata
+from kit.operators.importers.metadata_log import DirectoryNode, parse_metadata
 from kit.protocols.tcm.dry_run.metadata_log import (
     Epoch,
     Flight,
@@ -187,6 +188,11 @@ def test_a_change_of_the_cms_is_under_way_until_its_end() -> None:
             "where it stands is not known",
         ),
         (
+            advance("OfALaterRelease(NodeId{id=1})", "", ""),
+            "the change of the CMS goes on",
+            "where it stands is not known",
+        ),
+        (
             ("CANCEL_CMS_RECONFIGURATION", "CancelCMSReconfiguration{}"),
             "the change of the CMS is given up",
             "",
@@ -346,6 +352,8 @@ def test_a_log_with_every_sort_of_entry() -> None:
         (["START_JOIN", "MID_JOIN", "FINISH_JOIN"], ""),
         (["FINISH_JOIN", "PREPARE_JOIN", "START_JOIN"], ""),
         (["PREPARE_JOIN", "PREPARE_JOIN"], "start was due next"),
+        (["PREPARE_JOIN", "START_MOVE"], "move node 4, start: add write replicas; start of its"),
+        (["PREPARE_JOIN", "PREPARE_MOVE"], "start of its bootstrap was due next"),
     ],
 )
 def test_steps_out_of_order_are_named(kinds: list[str], odd: str) -> None:
@@ -355,6 +363,153 @@ def test_steps_out_of_order_are_named(kinds: list[str], odd: str) -> None:
     assert len(found) == bool(odd)
     assert all(odd in say for say in found)
     assert len(history.warnings) == bool(odd)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "fits"),
+    [
+        ("PREPARE_JOIN", "START_JOIN", True),
+        ("PREPARE_JOIN", "PREPARE_JOIN", True),  # cancelled and begun anew in between
+        ("START_JOIN", "FINISH_JOIN", True),
+        ("MID_JOIN", "START_JOIN", False),
+        ("START_JOIN", "START_MOVE", True),  # the join ended in between
+    ],
+)
+def test_after_missing_epochs_a_step_fits_that_may_have_come(
+    before: str, after: str, fits: bool
+) -> None:
+    """The operation has at least the steps that it had before them, unless another has begun."""
+    rows = metadata_history_of([(kind, "Step{id=NodeId{id=4}}") for kind in (before, after)], 9)
+    late = replace(rows.entries[1], epoch=14)
+    history = MetadataHistory([rows.entries[0], late])
+    assert history.epochs[1].standing == ("as expected" if fits else "out of order")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        # A text that does not name its node; a kind of older releases that is no step.
+        ("PREPARE_JOIN", "prepare join"),
+        ("START_ADD_TO_CMS 1", "start add to cms: 10.0.0.1"),
+        ("STARTUP 1", "startup: 10.0.0.1"),
+    ],
+)
+def test_what_is_no_step_of_an_operation_changes_nobody(line: str, said: str) -> None:
+    """Everybody is as before, and nothing is under way."""
+    texts = [entry("REGISTER 1"), entry("UNSAFE_JOIN 1 tokens=[100]")]
+    history = metadata_history_of([*texts, entry(line)])
+    assert history.epochs[-1].say == said
+    assert history.at(3) == history.at(2)
+    assert history.at(3)[1] == ()
+
+
+def test_a_start_names_the_former_address_only_where_it_was_another() -> None:
+    """Nobody is known before who had left the cluster."""
+    texts = [entry("REGISTER 1"), startup(1, "10.0.0.1"), entry("UNREGISTER 1")]
+    history = metadata_history_of([*texts, startup(1, "10.0.0.9")])
+    assert [history.epochs[at].say for at in (1, 3)] == [
+        "startup: node 1 is at 10.0.0.1",
+        "startup: node 1 is at 10.0.0.9",
+    ]
+    assert [states(history, epoch) for epoch in (2, 3, 4)] == [
+        {"10.0.0.1": "REGISTERED"},
+        {},
+        {"10.0.0.9": "JOINED"},
+    ]
+
+
+def known(node: int, *tokens: int, state: str = "JOINED") -> DirectoryNode:
+    """A node of a directory, in dc1 and r1."""
+    return DirectoryNode(node, f"h{node}", state, "dc1", "r1", f"10.0.0.{node}", (), tokens)
+
+
+MOVE = ["PREPARE_MOVE 4 tokens=[9]", "START_MOVE 4", "MID_MOVE 4", "FINISH_MOVE 4"]
+LEAVE = [f"{step}_LEAVE 4" for step in ("PREPARE", "START", "MID", "FINISH")]
+
+
+@pytest.mark.parametrize(
+    ("more", "listed", "tokens"),
+    [
+        ([], known(4, 7), (7,)),
+        (["STARTUP 4"], known(4, 7), (7,)),
+        (MOVE, known(4, 9), None),
+        (LEAVE, known(4, state="LEFT"), None),
+        ([], known(3, 7), None),
+    ],
+)
+def test_the_directory_tells_tokens_from_their_last_change_on(
+    more: list[str], listed: DirectoryNode, tokens: tuple[int, ...] | None
+) -> None:
+    """What a newcomer got whose preparation is gone: if it owns other ones by now, nobody knows."""
+    lines = ["START_JOIN 4", "MID_JOIN 4", "FINISH_JOIN 4", *more]
+    texts = metadata_history_of([entry(line) for line in lines], first=9).entries
+    history = MetadataHistory(texts, [listed])
+    (member,) = [each for each in history.at(11)[0] if each.node == 4]
+    assert (member.state, member.tokens) == ("JOINED", tokens)
+
+
+def test_tokens_that_the_log_tells_need_no_directory() -> None:
+    """The directory of an older moment has none of them yet."""
+    steps = [f"{step}_JOIN 4" for step in ("START", "MID", "FINISH")]
+    texts = [entry(line) for line in ("PREPARE_JOIN 4 tokens=[7]", *steps)]
+    history = MetadataHistory(metadata_history_of(texts, first=9).entries, [known(4)])
+    assert [each.tokens for each in history.at(12)[0]] == [(7,)]
+
+
+def test_racks_of_the_directory_are_those_of_its_moment() -> None:
+    """Of who is moved in the log it does not tell the place before; of who is unknown, nothing."""
+    updates = "NodeId{id=1}=dc1/r9, NodeId{id=3}=dc2/r3"
+    texts = [("ALTER_TOPOLOGY", f"AlterTopology{{updates={{{updates}}}}}"), entry("STARTUP 8")]
+    history = MetadataHistory(
+        metadata_history_of(texts, first=9).entries, [known(1, 100), known(2, 200)]
+    )
+    places = [{m.node: (m.dc, m.rack) for m in history.at(at)[0]} for at in (8, 9)]
+    assert [*places[0]] == [1, 2, 8]
+    assert places == [
+        {1: (None, None), 2: ("dc1", "r1"), 8: (None, None)},
+        {1: ("dc1", "r9"), 2: ("dc1", "r1"), 8: (None, None)},
+    ]
+    assert history.at(8)[0][0].tokens == (100,)
+
+
+def test_unknown_kinds_are_listed_in_order() -> None:
+    """One line for all, each once."""
+    kinds = [f"OF_A_LATER_RELEASE_{letter}" for letter in "HGFEDCBAA"]
+    names = ", ".join(f"OF_A_LATER_RELEASE_{letter}" for letter in "ABCDEFGH")
+    warnings = metadata_history_of([(kind, "x") for kind in kinds]).warnings
+    assert warnings == (f"kinds unknown to this kit, kept as text: {names}",)
+
+
+@pytest.mark.parametrize(
+    ("first", "base", "number"),
+    [
+        (1, "Initialize{Directory{}}", 1),
+        (1, "Initialize{Directory{NodeId{id=1}}}", None),
+        (2, "Initialize{Directory{}}", None),
+    ],
+)
+def test_registrations_are_counted_only_from_an_empty_cluster(
+    first: int, base: str, number: int | None
+) -> None:
+    """Those who were there before have numbers too."""
+    texts = [("INITIALIZE_CMS", base), entry("REGISTER 1")]
+    assert metadata_history_of(texts, first).entries[1].node == number
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ([LOG, LOG], "log | 'log.txt' | one log and at most one directory"),
+        ([DIRECTORY, LOG, DIRECTORY], "log | 'directory.txt' | at most one directory"),
+        ([LOG, VIEW], "log | 'describe.txt' | one log and at most one directory"),
+        ([DIRECTORY], "log | 'directory.txt' | at least one log among the files"),
+    ],
+)
+def test_a_history_is_of_one_log(files: list[Path], said: str) -> None:
+    """With at most one directory; the file that is too much is named."""
+    with pytest.raises(BadInput) as raised:
+        metadata_history(files)
+    assert says(raised.value, said)
 
 
 @pytest.mark.parametrize(
