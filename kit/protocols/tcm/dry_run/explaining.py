@@ -18,7 +18,7 @@ from kit.edge.paths import Readable, source_name
 from kit.edge.reading import read_text
 from kit.engine.explain import Question, Seen, Sight, Values, reason_of
 from kit.engine.log import Apply
-from kit.errors import BadInput, counted
+from kit.errors import BadInput, are, counted
 from kit.operators.importers.data_placements import PlacedRange, is_placements, parse_placements
 from kit.operators.importers.metadata_log import LogEntry, is_metadata, parse_metadata
 from kit.operators.importers.opening import Imported, is_ring, listing_of
@@ -107,7 +107,10 @@ def of_log(
     others = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
     known = ", ".join(f"{each.name} ({each.replication.label})" for each in opened.keyspaces)
     lines = [
-        f"{counted(len(entries), 'epoch')}: {judged:,} events of operations are judged",
+        (
+            f"{counted(len(entries), 'epoch')}: {counted(judged, 'event')} of operations "
+            f"{are(judged)} judged"
+        ),
         *([f"not judged: {others}"] if others else []),
         *_left_out(opened.history, steps, stretches),
         f"keyspaces: {known or LEAST_KNOWN}",
@@ -372,7 +375,7 @@ def _refuses(
         action = Begin(parse_operation(event.operation))
     elif sequence is None:
         return None, f"{event.node} has no operation under way"
-    elif event.kind == "CANCEL_SEQUENCE" and not sequence.undoing:
+    elif event.kind == "CANCEL_SEQUENCE":  # one that has begun always goes on
         action = Cancel(event.node)
     elif (following := kind_of(sequence.plan.operation.kind, sequence.next.name)) != event.kind:
         return None, f"{event.node} continues with {following}"

@@ -186,12 +186,13 @@ def ring_of(
 
     Raises BadInput for one whose datacenter, rack or tokens the files do not tell.
     """
-    owners = [member for member in members if member.state in logs.OWNING]
-    lacking = [m.name for m in owners if m.tokens is None or m.dc is None or m.rack is None]
-    if lacking:
-        allowed = "an epoch at which every node's tokens and place are known: give dumpdirectory "
-        raise BadInput(f"epoch {epoch}: tokens of {lacking[0]}", None, allowed + "--tokens as well")
-    nodes = [Node(m.name, m.tokens or (), m.dc or "", m.rack or "") for m in owners]
+    nodes = []
+    for m in (member for member in members if member.state in logs.OWNING):
+        if m.tokens is None or m.dc is None or m.rack is None:
+            place = "an epoch at which every node's tokens and place are known"
+            allowed = f"{place}: give dumpdirectory --tokens as well"
+            raise BadInput(f"epoch {epoch}: tokens of {m.name}", None, allowed)
+        nodes.append(Node(m.name, m.tokens, m.dc, m.rack))
     ring = Ring.of(sorted(nodes, key=lambda node: name_order(node.name)), MURMUR3)
     return Imported(epoch, ring, keyspaces)
 

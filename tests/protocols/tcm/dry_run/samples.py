@@ -46,3 +46,21 @@ def hosts(count: int, **states: str) -> list[Host]:
 def played(given: Imported, *lines: str, **options: Any) -> Timeline:
     """A dry run of these lines, to the end."""
     return dry_run_of(given, tuple(map(parse_operation, lines)), **options)
+
+
+def entry(line: str) -> tuple[str, str]:
+    """The kind and the text of an entry of a metadata log: kind, node, what else it says."""
+    kind, _, rest = line.partition(" ")
+    node, _, more = rest.partition(" ")
+    if kind == "REGISTER":
+        address = f"addresses=NodeAddresses{{broadcastAddress=/10.0.0.{node}:7000}}"
+        return kind, f"Register{{{address}, location=dc1/r{node}, version=v}}"
+    if kind == "CANCEL_SEQUENCE":
+        return kind, f"CancelInProgressSequence{{nodeId=NodeId{{id={node}}}}}"
+    return kind, f"Entry{{id=NodeId{{id={node}}}, {more}}}" if node else "Entry{}"
+
+
+def startup(node: int, address: str) -> tuple[str, str]:
+    """A node starts with an address."""
+    addresses = f"addresses=NodeAddresses{{broadcastAddress=/{address}:7000}}"
+    return "STARTUP", f"Startup{{nodeId=NodeId{{id={node}}}, nodeVersion=v, {addresses}}}"

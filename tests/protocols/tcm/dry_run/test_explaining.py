@@ -28,6 +28,7 @@ from kit.ring.replication import Keyspace, SimpleStrategy
 from kit.ring.topology import Node
 from tests.commands.calling import bad, call
 from tests.examples import examples
+from tests.protocols.tcm.dry_run.samples import entry
 
 DATA = Path(__file__).resolve().parents[4] / "notebooks" / "data"
 FILES = [str(DATA / name) for name in ("metadata-log.txt", "metadata-directory.txt")]
@@ -272,6 +273,7 @@ def edits(texts: list[tuple[str, str]], edit: str) -> list[tuple[str, str]]:
         "twice": [*head, prepare, start, start, other, mid, finish, *rest],
         "cancelled late": [*head, prepare, start, other, mid, finish, CANCEL, *rest],
         "no member": [*head, ("PREPARE_LEAVE", LEAVE_13), prepare, start, other, mid, *rest],
+        "no member at last": [*texts, ("PREPARE_LEAVE", LEAVE_13)],
         "owned": [*head, ("PREPARE_JOIN", JOIN_13.replace("16", "20")), prepare, start, *rest],
     }[edit]
 
@@ -297,6 +299,7 @@ LOCKED = (
         ("twice", 2, "10.0.0.11 continues with MID_JOIN"),
         ("cancelled late", 5, "10.0.0.11 has no operation under way"),
         ("no member", 0, "node: got '10.0.0.13'; allowed: one of 10.0.0.1, 10.0.0.2"),
+        ("no member at last", 7, "node: got '10.0.0.13'; allowed: one of 10.0.0.1, 10.0.0.2"),
         ("owned", 0, "got 2000; allowed: a token that no node owns; this one belongs to 10.0.0.2"),
     ],
 )
@@ -434,6 +437,131 @@ def test_the_first_node_of_a_datacenter_joins(tmp_path: Path) -> None:
     m, s = drive.model, drive.state
     answers = explained(tmp_path, rows(entries(m, s)), directory=listed(m, s))
     assert answers.verdict == "explained"
+
+
+def told(
+    folder: Path, lines: Sequence[str], keyspaces: bool = False, first: int = 1, **more: Any
+) -> tuple[list[str], Sequence[str]]:
+    """The parts in which a log is judged, and what is said first; three nodes are there at once."""
+    came = [f"REGISTER {node}" for node in range(1, 6)]
+    came += [f"UNSAFE_JOIN {node} tokens=[{node}00]" for node in (1, 2, 3)]
+    files = {"log": rows([entry(line) for line in (*came, *lines)])} | more
+    if keyspaces:
+        files["keyspaces"] = [
+            {"keyspace_name": "ks", "durable_writes": True, "replication": KEYSPACES}
+        ]
+    for name, each in files.items():
+        (folder / f"{name}.json").write_text(json.dumps(each), "utf-8")
+    questions, said = of_log([folder / f"{name}.json" for name in files], "server", False)
+    return [question.name for question in questions], said
+
+
+def whole(kind: str, node: int, more: str = "") -> list[str]:
+    """All four entries of an operation."""
+    return [f"{step}_{kind} {node} {more}" for step in ("PREPARE", "START", "MID", "FINISH")]
+
+
+@pytest.mark.parametrize(
+    ("lines", "parts"),
+    [
+        ([*whole("LEAVE", 1), *whole("JOIN", 1, "tokens=[150]")], ["9 to 12", "13 to 16"]),
+        ([*whole("LEAVE", 1), *whole("JOIN", 4, "tokens=[100]")], ["9 to 12", "13 to 16"]),
+        ([*whole("LEAVE", 1), *whole("JOIN", 4, "tokens=[150]")], ["9 to 16"]),
+        ([*whole("LEAVE", 1), *whole("MOVE", 2, "tokens=[100]")], ["9 to 12", "13 to 16"]),
+        ([*whole("LEAVE", 1), *whole("MOVE", 2, "tokens=[150]")], ["9 to 16"]),
+        (
+            [*whole("MOVE", 1, "tokens=[150]"), *whole("MOVE", 1, "tokens=[160]")],
+            ["9 to 12", "13 to 16"],
+        ),
+        ([*whole("MOVE", 1, "tokens=[150]"), *whole("LEAVE", 1)], ["9 to 16"]),
+        ([*whole("JOIN", 4, "tokens=[150]"), *whole("MOVE", 4, "tokens=[160]")], ["9 to 16"]),
+        # What changes the ring at once, or how a node is called.
+        ([*whole("LEAVE", 1), "ALTER_TOPOLOGY", *whole("LEAVE", 2)], ["9 to 12", "14 to 17"]),
+        (
+            [*whole("LEAVE", 1), "UNSAFE_JOIN 4 tokens=[150]", *whole("LEAVE", 2)],
+            ["9 to 12", "14 to 17"],
+        ),
+        (
+            [*whole("LEAVE", 1), "STARTUP 2 broadcastAddress=/10.0.0.2:7000", *whole("LEAVE", 2)],
+            ["9 to 12", "14 to 17"],
+        ),
+        ([*whole("LEAVE", 1), "STARTUP 2", *whole("LEAVE", 2)], ["9 to 17"]),
+        ([*whole("LEAVE", 1), "SCHEMA_CHANGE 2 KEYSPACE", *whole("LEAVE", 2)], ["9 to 17"]),
+    ],
+)
+def test_a_part_of_a_log_ends_where_its_model_does(
+    lines: list[str], parts: list[str], tmp_path: Path
+) -> None:
+    """One model has each node once, in its place, with the tokens that it has at the beginning."""
+    assert told(tmp_path, lines)[0] == [f"epochs {part}" for part in parts]
+
+
+@pytest.mark.parametrize(
+    ("between", "apart"),
+    [
+        (["SCHEMA_CHANGE 0 ALTER KEYSPACE ks"], True),
+        (["SCHEMA_CHANGE 0 ALTER TABLE ks.t"], False),
+        (["CUSTOM 2 keyspace"], False),
+        (["PREPARE_LEAVE 2", "SCHEMA_CHANGE 0 ALTER KEYSPACE ks", "CANCEL_SEQUENCE 2"], False),
+    ],
+)
+def test_keyspaces_hold_from_the_last_change_of_them_on(
+    between: list[str], apart: bool, tmp_path: Path
+) -> None:
+    """No keyspace changes while an operation is under way."""
+    lines = [*whole("LEAVE", 1), *between, "PREPARE_LEAVE 2"]
+    parts = ["epochs 9 to 12", "epochs 14 to 14"] if apart else [f"epochs 9 to {8 + len(lines)}"]
+    assert told(tmp_path, lines, keyspaces=True)[0] == parts
+
+
+def test_a_step_that_does_not_name_its_node_is_not_judged(tmp_path: Path) -> None:
+    """It is counted as any other entry."""
+    parts, said = told(tmp_path, ["PREPARE_LEAVE", "PREPARE_LEAVE 1"])
+    assert parts == ["epochs 10 to 10"]
+    assert said[:2] == (
+        "10 epochs: 1 event of operations is judged",
+        "not judged: 5 REGISTER, 3 UNSAFE_JOIN, 1 PREPARE_LEAVE",
+    )
+
+
+@pytest.mark.parametrize(("first", "verdict"), [(1, "refuted"), (2, "explained")])
+def test_only_a_log_that_lacks_its_beginning_may_begin_in_an_operation(
+    first: int, verdict: str, tmp_path: Path
+) -> None:
+    """A log from the first epoch on has all events: what did not begin in it did not begin."""
+    m = cluster(3, ("decommission 10.0.0.2",))
+    log = rows([entry("TRIGGER_SNAPSHOT"), entry("START_LEAVE 1")], first)
+    answers = explained(tmp_path, log, directory=listed(m, m.start()))
+    assert answers.verdict == verdict
+
+
+def test_a_cancel_may_come_too_late(tmp_path: Path) -> None:
+    """By the documents, whose last step is one more event after the old replicas lag."""
+    told(tmp_path, [*whole("MOVE", 1, "tokens=[150]"), "CANCEL_SEQUENCE 1"])
+    answers = kit.explain([tmp_path / "log.json"], edition="documents")
+    assert answers.first is not None
+    assert "no rule explains log.json row 13; " in answers.first.sentence
+    assert "it is too late to go back" in answers.first.sentence
+
+
+@pytest.mark.parametrize(
+    ("second", "known"),
+    [
+        ({}, True),
+        ({"dc": None}, False),
+        ({"rack": None}, False),
+        ({"tokens": None}, False),
+        ({"tokens": None, "dc": None, "state": "LEFT"}, True),
+    ],
+)
+def test_a_ring_is_known_by_the_tokens_and_the_place_of_each_owner(
+    second: dict[str, Any], known: bool
+) -> None:
+    """Who owns nothing needs none, and nobody makes no ring."""
+    member = Member(1, "10.0.0.1", "JOINED", "dc1", "r1", (100,))
+    other = replace(member, node=2, **{"tokens": (200,)} | second)
+    assert _is_known((member, other), []) is known
+    assert not _is_known((), [])
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from kit.protocols.tcm.dry_run.metadata_log import (
     MetadataHistory,
     history_of,
 )
-from kit.protocols.tcm.dry_run.time_machine import operation_of
+from kit.protocols.tcm.dry_run.time_machine import operation_of, ring_of
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.tools import SERVERS
 from kit.protocols.tcm.lessons.real_log import under_way_at
@@ -29,6 +29,7 @@ from kit.protocols.tcm.rules.metadata import Cancel
 from kit.protocols.tcm.rules.operations import Kind
 from kit.widgets.controls import SearchBoard
 from tests.commands.calling import bad, call
+from tests.protocols.tcm.dry_run.samples import entry, startup
 from tests.saying import says
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures" / "metadata"
@@ -267,12 +268,6 @@ def test_a_question_names_also_who_registers_later() -> None:
     assert question.question.choices[0] == "bootstrap 10.0.0.2 with 1 token"
 
 
-def startup(node: int, address: str) -> tuple[str, str]:
-    """A node starts with an address."""
-    addresses = f"addresses=NodeAddresses{{broadcastAddress=/{address}:7000}}"
-    return "STARTUP", f"Startup{{nodeId=NodeId{{id={node}}}, nodeVersion=v, {addresses}}}"
-
-
 def test_a_node_may_start_with_a_new_address() -> None:
     """From that epoch on it is there; an operation under way keeps its node."""
     texts = [entry(f"REGISTER {node}") for node in (1, 2)]
@@ -312,18 +307,6 @@ PREPARE_LEAVE 2 force=false; START_LEAVE 2; MID_LEAVE 2; FINISH_LEAVE 2; UNREGIS
 ASSASSINATE 1; SCHEMA_CHANGE; TRIGGER_SNAPSHOT; SEAL_PERIOD; FORCE_SNAPSHOT
 """
 """An entry of each sort, in the order of a cluster's life: kind, node, what else its text says."""
-
-
-def entry(line: str) -> tuple[str, str]:
-    """The kind and the text of an entry."""
-    kind, _, rest = line.partition(" ")
-    node, _, more = rest.partition(" ")
-    if kind == "REGISTER":
-        address = f"addresses=NodeAddresses{{broadcastAddress=/10.0.0.{node}:7000}}"
-        return kind, f"Register{{{address}, location=dc1/r{node}, version=v}}"
-    if kind == "CANCEL_SEQUENCE":
-        return kind, f"CancelInProgressSequence{{nodeId=NodeId{{id={node}}}}}"
-    return kind, f"Entry{{id=NodeId{{id={node}}}, {more}}}" if node else "Entry{}"
 
 
 def epoch_line(history: MetadataHistory, epoch: Epoch) -> str:
@@ -578,6 +561,36 @@ def test_milestones_of_a_log_are_the_ends_of_operations(history: MetadataHistory
         36: f"bootstrap 10.0.0.5 with 2 tokens, {drops}",
         39: "cancel: decommission 10.0.0.3 is undone",
     }
+
+
+def test_only_operations_that_were_under_way_have_milestones() -> None:
+    """A cancel of nothing, and what ends without being an operation's end, is none."""
+    lines = ("REGISTER 1", "CANCEL_SEQUENCE 1", "FINISH_ADD_TO_CMS 1", "CANCEL_CMS_RECONFIGURATION")
+    moments = replay_log(metadata_history_of([entry(line) for line in lines])).timeline.moments
+    assert [moment.milestone for moment in moments] == [None] * 5
+
+
+def test_a_ring_has_its_nodes_in_the_order_of_addresses() -> None:
+    """Whatever their numbers are; who owns nothing is not in it."""
+    members = [
+        Member(1, "10.0.0.10", "JOINED", "dc1", "r1", (100,)),
+        Member(2, "10.0.0.9", "MOVING", "dc1", "r2", (200,)),
+        Member(3, "10.0.0.1", "BOOTSTRAPPING"),
+    ]
+    ring = ring_of(members, 7, ()).ring
+    assert [(n.name, n.rack, n.tokens) for n in ring.nodes] == [
+        ("10.0.0.9", "r2", (200,)),
+        ("10.0.0.10", "r1", (100,)),
+    ]
+
+
+@pytest.mark.parametrize("lacks", ["dc", "rack", "tokens"])
+def test_a_ring_needs_tokens_and_place_of_each_node(lacks: str) -> None:
+    """The first node that lacks one is named."""
+    node = Member(1, "10.0.0.10", "JOINED", "dc1", "r1", (100,))
+    with pytest.raises(BadInput) as raised:
+        ring_of([node, replace(node, name="10.0.0.9", **{lacks: None})], 7, ())
+    assert says(raised.value, "epoch 7: tokens of 10.0.0.9 | None | dumpdirectory --tokens as well")
 
 
 def test_what_if_begins_where_the_log_was(history: MetadataHistory) -> None:
