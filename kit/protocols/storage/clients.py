@@ -92,7 +92,7 @@ class StorageServers(RowServers):
 
     def is_up(self, now: DrillMoment, at: int) -> bool:
         """Whether its server runs; coordinators do not fail in these models."""
-        return at >= now.model.replicas or not now.state.down >> at & 1
+        return not now.state.down >> at & 1
 
     def known(self, now: DrillMoment, at: int) -> int:
         """The index of the epoch that a node knows; who coordinates nothing now hears of all."""
@@ -142,11 +142,8 @@ class StorageServers(RowServers):
 
     def _plan(self, now: DrillMoment, number: int, held: Mapping[str, int]) -> Start | None:
         """The start of a request that has not begun: by the newest epoch, or one that is held."""
-        starts = [
-            action
-            for action, refusal in now.model.options(now.state)
-            if isinstance(action, Start) and action.request == number and refusal is None
-        ]
+        able = now.model.actions(now.state)
+        starts = [each for each in able if isinstance(each, Start) and each.request == number]
         since = held.get(now.model.workload[number].coordinator)
         if since is not None:
             return next((each for each in starts if each.epoch >= since), None)
@@ -202,9 +199,9 @@ class StorageServers(RowServers):
 
 
 def _writer(m: Any, s: StorageState, number: int) -> int | None:
-    """The number of the request that wrote what a read found."""
+    """The number of the request that wrote what a read found; a mutation finds nothing."""
     cell = s.requests[number].newest_seen
-    if m.mutations[number] or cell == NOTHING or is_tombstone(cell):
+    if cell == NOTHING or is_tombstone(cell):
         return None
     return [each.timestamp for each in s.requests].index(timestamp(cell))
 

@@ -193,7 +193,7 @@ class Storage(Moving, Coordinating):
             did = f"already has {self.cell_text(before, held)}" if held == brought else newer
         if isinstance(action, WriteBack):
             title = f"{self.cell_text(before, brought)} back"
-        late, now = request.phase not in AT_WORK, after.requests[number].coordinator_epoch
+        now = after.requests[number].coordinator_epoch
         return Delivered(
             number,
             title,
@@ -204,8 +204,8 @@ class Storage(Moving, Coordinating):
             self.epoch(before, answer.known),
             error,
             did,
-            late,
-            self.epoch(after, now) if not late and now > request.coordinator_epoch else None,
+            request.phase not in AT_WORK,
+            self.epoch(after, now) if now > request.coordinator_epoch else None,
         )
 
     # -- messages ---------------------------------------------------------------------------------
@@ -431,7 +431,8 @@ class Storage(Moving, Coordinating):
                 case Start(request) if request and not last:
                     continue
             rank = _ORDER.get(type(each), len(_ORDER))
-            if best is None or rank < best[0] or (isinstance(each, Start) and rank == best[0]):
+            # Starts are listed before all else: of these the last one, by the newest epoch.
+            if best is None or rank < best[0] or isinstance(each, Start):
                 best = rank, each
         return best[1] if best and best[0] < len(_ORDER) else None
 
@@ -490,7 +491,7 @@ class Storage(Moving, Coordinating):
         Whoever knows a newer epoch says so, and the plan is validated again; or it refuses what is
         below its fence.
         """
-        if self.exchanged and not self.switches.safeguards.epoch_exchange:
+        if not self.switches.safeguards.epoch_exchange:
             return -1
         return mask_of(
             i
@@ -585,8 +586,7 @@ def _on_read_shards(view: View, cells: tuple[int, ...]) -> tuple[int, ...]:
     """What reads find on each replica: on one with shards what is on the shard that it reads."""
     if view.shards is None:
         return cells
-    shards = members(view.shards.reads)
-    cell = max((cells[i] for i in shards), default=NOTHING)
+    cell = next((cells[i] for i in members(view.shards.reads)), NOTHING)  # of one shard, if any
     return put(cells, view.shards.node.bit_length() - 1, cell)
 
 

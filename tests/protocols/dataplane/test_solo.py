@@ -13,6 +13,9 @@ from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
 from kit.errors import BadInput
+from kit.protocols.storage.coordinating import Start
+from kit.protocols.storage.facts import real
+from kit.protocols.storage.rules.requests import NOTHING, written
 from tests.saying import like
 
 
@@ -156,3 +159,31 @@ def test_what_a_replica_did_is_told() -> None:
         "A, at epoch 100, gets a write that was planned at epoch 101, catches up to epoch 101, and "
         "answers ok at epoch 101."
     )
+
+
+def test_without_the_exchange_an_answer_may_be_older_than_its_message() -> None:
+    """Whoever is asked has not caught up with the plan's epoch; else it has."""
+    for off, allowed in (((), False), (("epoch-exchange",), True)):
+        timeline = Timeline(build("coordinator", {"request": "K1 write QUORUM"}, off))
+        model: Any = timeline.model
+        starts = [action for action in model.actions(timeline.state) if isinstance(action, Start)]
+        timeline.do(starts[-1])
+        sent, first = starts[-1].epoch, model.epoch(timeline.state, 0)
+        assert first < sent
+        verbs = {model.verb(action) for action in model.actions(timeline.state)}
+        assert f"B answers ok at epoch {sent}" in verbs
+        assert (f"B answers ok at epoch {first}" in verbs) is allowed
+
+
+def test_what_a_member_holds_is_its_own() -> None:
+    """Only who is no replica by the newest epoch, and holds something, holds what is not owned."""
+    found = {}
+    for name in ("A", "B"):
+        model: Any = build("replica", {"replica": name})
+        cells = (NOTHING, written(1))
+        rows = [real(model, model.start().but(cell=cell)) for cell in cells]
+        found[name] = rows[0].role, [row.not_owned for row in rows]
+    assert found == {
+        "A": ("no replica", [False, True]),
+        "B": ("reads and writes", [False, False]),
+    }

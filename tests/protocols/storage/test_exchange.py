@@ -108,3 +108,9 @@ def test_who_is_at_the_same_epoch_is_not_ahead() -> None:
     off = ExchangeSwitches(safeguards=RequestSafeguards(membership_check=False))
     assert receive(VIEWS, 0, 3, 3, True, off) == Answer("not-a-member", 3)
     assert receive(VIEWS, 0, 3, 2, True, off) == Answer("ok", 3)
+
+
+def test_without_epochs_no_row_is_compared() -> None:
+    """The finer rule compares epochs, too: switched off, B takes the write of an older row."""
+    off = ExchangeSwitches("last-modified", RequestSafeguards(epoch_exchange=False))
+    assert receive(VIEWS, 1, 3, 0, True, off) == Answer("ok", 3)

@@ -1,0 +1,195 @@
+"""What programs are told of requests on hand-made histories: verdicts, and numbers of answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kit import build
+from kit.engine.clients import RowAnswer, RowRequest
+from kit.engine.drill import DrillMoment
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput, Refused
+from kit.protocols.dataplane.tools import SERVERS
+from kit.protocols.storage.clients import StorageServers
+from kit.protocols.storage.rules.history import Edge, RangeHistory
+from kit.protocols.storage.storage import (
+    ApplyEpoch,
+    Commit,
+    Crash,
+    Finish,
+    Serve,
+    Start,
+    TimeOut,
+)
+from tests.protocols.storage.toys import A, X, epoch, epochs, history, toy, versions
+from tests.saying import says
+
+TOOLS = StorageServers()
+SWAP = history(epoch(1, A, A, Edge("swap", "", 1)), epoch(2, X, X))
+"""The range goes from A to X at once, and nobody waits for anything."""
+
+
+def after(model: Any, *actions: Any) -> DrillMoment:
+    """A model after these steps, as a program meets it."""
+    timeline = Timeline(model)
+    for action in actions:
+        timeline.do(action)
+    run = tuple(timeline.moments[at] for at in timeline.path())
+    return DrillMoment(model, run, model.names[0])
+
+
+@pytest.mark.parametrize(
+    ("moves", "requests", "steps", "told"),
+    [
+        # Of two quotas the one that is met is not what is lacking.
+        (
+            versions(),
+            ("K1 write QUORUM",),
+            [Commit("write both"), Start(0, 2), Serve(0, "A"), TimeOut(0)],
+            RowAnswer("timeout", 1, 0, 0),
+        ),
+        # A's answer counted when it came, and not any more by what the coordinator knows now.
+        (
+            SWAP,
+            ("K1 write QUORUM",),
+            [Start(0, 1), Serve(0, "A"), Commit("swap"), ApplyEpoch("K1"), Finish(0)],
+            RowAnswer("failure", 1, 0, 1),
+        ),
+        # All that was asked answered; by now more replicas are needed than were asked.
+        (
+            epochs(),
+            ("K1 write QUORUM",),
+            [Start(0, 1), Commit("add"), ApplyEpoch("A"), Serve(0, "A"), Finish(0)],
+            RowAnswer("failure", 2, 1, 0),
+        ),
+        # Who no longer stores it answers with an error.
+        (
+            SWAP,
+            ("K1 write QUORUM",),
+            [Start(0, 1), Commit("swap"), ApplyEpoch("A"), Serve(0, "A"), TimeOut(0)],
+            RowAnswer("failure", 1, 0, 1),
+        ),
+        (SWAP, ("K1 write QUORUM",), [Start(0, 1), Serve(0, "A"), Finish(0)], RowAnswer("done")),
+    ],
+)
+def test_what_an_answer_says(
+    moves: RangeHistory, requests: tuple[str, ...], steps: list[Any], told: RowAnswer
+) -> None:
+    """How many answers were needed, how many of them came, who failed; in words the last step."""
+    now = after(toy(moves, requests, timeouts=True), *steps)
+    answer = TOOLS.answer(now, 0)
+    assert answer == replace(told, why=now.run[-1].say)
+
+
+@pytest.mark.parametrize(
+    ("requests", "writer"),
+    [
+        (("K1 write", "K1 write", "K1 read"), 1),
+        (("K1 write", "K1 delete", "K1 read"), None),
+        (("K1 delete", "K1 write", "K1 read"), 1),
+        (("K1 read",), None),
+        (("K1 read", "K1 write"), None),
+    ],
+)
+def test_who_wrote_what_a_program_gets(requests: tuple[str, ...], writer: int | None) -> None:
+    """The last write before a read; nobody where it was deleted. A write returns no row."""
+    steps = [step for n in range(len(requests)) for step in (Start(n, 1), Serve(n, "A"), Finish(n))]
+    answer = TOOLS.answer(after(toy(SWAP, requests), *steps), len(requests) - 1)
+    assert answer is not None
+    assert (answer.verdict, answer.writer) == ("done", writer)
+
+
+def test_a_program_waits_for_who_is_held_and_not_for_who_is_down() -> None:
+    """Then its request is given up; it is nothing else that happens to it by itself."""
+    model = toy(versions(), ("K1 write ALL",), timeouts=True, crashes=1, losses=1)
+    steps = [Commit("write both"), Start(0, 2)]
+    now = after(model, *steps)
+    assert TOOLS.next_step(now, 0, {}, begins=True) == Serve(0, "A")
+    assert TOOLS.next_step(now, 0, {"A": 0}, begins=True) == Serve(0, "X")
+    assert TOOLS.next_step(now, 0, {"A": 0, "X": 0}, begins=True) is None
+    now = after(model, *steps, Serve(0, "A"), Crash("X"))
+    assert TOOLS.next_step(now, 0, {}, begins=True) == TimeOut(0)
+    assert TOOLS.next_step(now, 0, {"X": 0}, begins=True) == TimeOut(0)
+    assert [TOOLS.is_up(now, at) for at in range(3)] == [True, False, True]
+    given_up = after(model, *steps, Serve(0, "A"), TimeOut(0), Crash("X"))
+    assert TOOLS.next_step(given_up, 0, {}, begins=True) is None  # nor is its message lost
+
+
+@pytest.mark.parametrize(
+    ("held", "planned"),
+    [({}, 2), ({"K1": 1}, 1), ({"K1": 2}, 2), ({"A": 1}, 2), ({"K1": 3}, None)],
+)
+def test_a_coordinator_plans_by_what_it_knows(held: dict[str, int], planned: int | None) -> None:
+    """The newest epoch, or one that it is held at; without a plan nothing refuses it."""
+    now = after(toy(epochs(), ("K1 write ALL",)), Commit("add"))
+    wanted = None if planned is None else Start(0, planned)
+    assert TOOLS.next_step(now, 0, held, begins=True) == wanted
+    assert TOOLS.next_step(now, 0, held, begins=False) is None
+    assert TOOLS.refusal(now, 0, held) is None
+
+
+def test_too_few_that_live_are_told_before_anything_is_sent() -> None:
+    """Of the quota that cannot be met; one that all of it can meet is sent."""
+    model = toy(versions(), ("K1 write QUORUM", "K2 read QUORUM"), crashes=1, together=True)
+    now = after(model, Commit("write both"), Crash("X"))
+    assert TOOLS.refusal(now, 0, {}) == RowAnswer(
+        "unavailable", 1, 0, why="write 1 needs 1 of X; live: 0"
+    )
+    assert TOOLS.refusal(now, 1, {}) is None
+
+
+def test_a_machine_is_in_the_datacenter_that_is_known_of_it() -> None:
+    """A coordinator in that of its requests, in the first one where they name none."""
+    two = replace(SWAP, dcs=("dc1", "dc2"))
+    now = after(toy(two, ("K1@dc2 write", "K2 read", "K3@dc1 read")))
+    assert [host.dc for host in TOOLS.hosts(now)] == ["dc1", "dc2", "dc2", "dc1", "dc1"]
+
+
+K1 = RowRequest("K1", "write", "QUORUM")
+
+
+@pytest.mark.parametrize(
+    ("request_", "taken", "number", "line"),
+    [
+        (K1, (), 0, "K1 write QUORUM"),
+        (replace(K1, kind="read", level="LOCAL_ONE"), (), 0, "K1 read ONE"),
+        (K1, (0,), 2, "K1 write QUORUM"),
+        (K1, (0, 2), 3, "K1 write QUORUM"),
+        (replace(K1, coordinator="K2"), (), 1, "K2 write QUORUM"),
+    ],
+)
+def test_a_request_takes_the_place_of_the_first_that_waits(
+    request_: RowRequest, taken: tuple[int, ...], number: int, line: str
+) -> None:
+    """Of the same coordinator and no program's, or it is added at the end."""
+    lines = ("K1 read ALL", "K2 read ALL", "K1 read ALL")
+    model, at = SERVERS.with_request(
+        after(build("dataplane", {"requests": lines})), request_, taken
+    )
+    given: Any = model
+    assert (at, given.parameters.requests[at]) == (number, line)
+    others = [(n, each) for n, each in enumerate(lines) if n != at]
+    assert [(n, given.parameters.requests[n]) for n, _ in others] == others
+
+
+def test_a_request_that_has_begun_is_left_alone() -> None:
+    """A new one waits after it."""
+    model: Any = build("dataplane", {"requests": ("K1 read ONE", "K2 read ONE")})
+    begun = after(model, Start(0, model.epoch(model.start(), 0)))
+    assert SERVERS.with_request(begun, K1, ())[1] == 2
+
+
+def test_a_history_has_room_for_so_many_requests() -> None:
+    """The last one fits, one more does not; a level that the model has not is named."""
+    full = after(build("dataplane", {"requests": ("K1 read ONE",) * 60}))
+    assert SERVERS.with_request(full, K1, range(59))[1] == 59
+    with pytest.raises(Refused, match="at most 60 requests fit in one history"):
+        SERVERS.with_request(full, K1, range(60))
+    room = after(build("dataplane", {"requests": ("K1 read ONE",) * 59}))
+    assert SERVERS.with_request(room, K1, range(59))[1] == 59
+    with pytest.raises(BadInput) as raised:
+        SERVERS.with_request(room, replace(K1, level="SERIAL"), ())
+    assert says(raised.value, "consistency level | 'SERIAL' | one of ONE, TWO")

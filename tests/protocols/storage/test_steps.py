@@ -1,0 +1,228 @@
+"""Single steps of requests on hand-made histories: who takes what, what is said of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kit.engine.timeline import Timeline
+from kit.errors import BadInput
+from kit.protocols.storage.facts import addressees
+from kit.protocols.storage.ranges import COPIED, NOT_COPIED, LateCopy
+from kit.protocols.storage.rules.conditions import SessionClosed
+from kit.protocols.storage.rules.exchange import ExchangeSwitches
+from kit.protocols.storage.rules.history import (
+    Edge,
+    RangeEpoch,
+    RangeHistory,
+    ShardedReplica,
+    trails,
+)
+from kit.protocols.storage.rules.requests import NOTHING, written
+from kit.protocols.storage.rules.view import ShardChoice, View
+from kit.protocols.storage.storage import (
+    Admit,
+    ApplyEpoch,
+    Commit,
+    Crash,
+    Finish,
+    Serve,
+    Start,
+    TimeOut,
+)
+from tests.outcomes import why
+from tests.protocols.storage.toys import BOTH, A, X, epoch, epochs, history, toy, versions
+
+SWAP = history(epoch(1, A, A, Edge("swap", "", 1)), epoch(2, X, X))
+"""The range goes from A to X at once, and nobody waits for anything."""
+LEAVE = history(epoch(1, BOTH, BOTH, Edge("leave", "", 1)), epoch(2, X, X))
+"""A leaves the range of A and X."""
+
+
+def run(model: Any, *actions: Any) -> Timeline:
+    """A model after these steps."""
+    timeline = Timeline(model)
+    for action in actions:
+        timeline.do(action)
+    return timeline
+
+
+@pytest.mark.parametrize(("applies", "repaired"), [(False, True), (True, False)])
+def test_what_a_read_found_is_written_to_those_that_still_take_writes(
+    applies: bool, repaired: bool
+) -> None:
+    """A lacked the write when it answered: it gets it, unless it knows that it has left."""
+    model = toy(LEAVE, ("K1 write ONE", "K2 read ALL"), repair="answered")
+    steps = [Start(0, 1), Serve(0, "X"), Finish(0), Start(1, 1), Serve(1, "A"), Serve(1, "X")]
+    steps += [Commit("leave"), *[ApplyEpoch("A")] * applies, Finish(1)]
+    state: Any = run(model, *steps).state
+    assert state.cells == (written(1) if repaired else NOTHING, written(1))
+
+
+@pytest.mark.parametrize(
+    ("applies", "label"),
+    [(False, "write back what read 2 found"), (True, "answer read 2")],
+)
+def test_the_label_of_an_answer_says_what_follows(applies: bool, label: str) -> None:
+    """A read whose plan holds no longer fails: it writes nothing back."""
+    union = history(epoch(1, A, BOTH, Edge("swap", "", 1)), epoch(2, X, X))
+    model = toy(union, ("K1 write ONE", "K2 read QUORUM"), repair="blocking")
+    steps = [Start(0, 1), Serve(0, "A"), Finish(0), Start(1, 1), Serve(1, "A")]
+    steps += [Commit("swap"), *[ApplyEpoch("K2")] * applies]
+    now = run(model, *steps)
+    assert model.label(now.state, Finish(1)) == label
+
+
+def test_a_write_goes_on_where_it_had_begun_when_its_client_was_told() -> None:
+    """Who is at work on it ends it; who is not, begins it yet."""
+    model = toy(LEAVE, ("K1 write ALL",), slow=True, timeouts=True)
+    state = run(model, Start(0, 1), Admit(0, "A"), TimeOut(0)).state
+    assert [*model.actions(state)] == [Serve(0, "A"), Commit("leave"), Admit(0, "X")]
+
+
+def test_a_write_begins_on_the_shards_that_the_node_chooses() -> None:
+    """And on no shard where another node begins it; reads are answered by the shard that reads."""
+    view = View(BOTH, BOTH, BOTH, BOTH, shards=ShardChoice(X, 4, 12))
+    moves = RangeHistory(
+        *("(0, 10]", 0, 10, ("A", "X", "X0", "X1"), ("dc1",) * 4),
+        (RangeEpoch(1, "", view),),
+        sharded=ShardedReplica(1, 12),
+    )
+    model = toy(moves, ("K1 write ALL", "K2 read ALL"), slow=True)
+    begun = [run(model, Start(0, 1), Admit(0, name)).state.requests[0].begun for name in "AX"]
+    assert begun == [A, X | 12]
+    state: Any = run(model, Start(0, 1), Admit(0, "X")).state
+    state = replace(state, cells=(NOTHING, NOTHING, NOTHING, written(2)))
+    assert [model.returned(state, 1, number) for number in (0, 1)] == [written(2), NOTHING]
+
+
+def test_nothing_begins_on_a_replica_that_is_down() -> None:
+    """The message waits there; at another one it begins."""
+    model = toy(LEAVE, ("K1 write ALL",), slow=True, crashes=1)
+    for name, other in ("AX", "XA"):
+        state = run(model, Start(0, 1), Crash(name)).state
+        assert why(model, state, Admit(0, name)) == f"{name} is down"
+        assert why(model, state, Admit(0, other)) == ""
+
+
+def test_a_slow_replica_refuses_at_once_what_it_does_not_store() -> None:
+    """It begins nothing then, and says why."""
+    model = toy(SWAP, ("K1 write ONE",), slow=True)
+    refused = run(model, Start(0, 1), Commit("swap"), ApplyEpoch("A"), Admit(0, "A")).now
+    said = "A, at epoch 2, is not a write replica of the range: it answers with an error"
+    assert refused.say == f"{said}; K1 hears of epoch 2 and catches up."
+    begun = run(model, Start(0, 1), Admit(0, "A")).now
+    assert begun.say == "A, at epoch 1, begins write 1."
+
+
+def test_a_replica_that_knows_a_newer_row_says_so() -> None:
+    """By the finer rule a write from before the row changed is refused, though A is a member."""
+    model = toy(
+        epochs(), ("K1 write ONE",), switches=ExchangeSwitches("last-modified"), timeouts=True
+    )
+    now = run(model, Start(0, 1), Commit("add"), ApplyEpoch("A"), Serve(0, "A")).now
+    assert now.say == (
+        "A, at epoch 2, knows newer replicas of the range than those of epoch 1: it answers with "
+        "an error; K1 hears of epoch 2 and catches up."
+    )
+
+
+def test_what_is_stale_is_no_question_of_who_stores() -> None:
+    """Below the fence a request is stale, even at who has no replica any more."""
+    last = epoch(2, X, X, fence=0)
+    last = replace(last, view=replace(last.view, stores=X))
+    steps = [Start(0, 1), Commit("swap"), ApplyEpoch("A"), Serve(0, "A")]
+    fenced = history(epoch(1, A, A, Edge("swap", "", 1)), last, admission="fence")
+    now = run(toy(fenced, ("K1 write ONE",)), *steps).now
+    assert now.say == (
+        "A, at epoch 2, does not admit a request planned at epoch 1: it answers with an error; "
+        "K1 hears of epoch 2 and catches up."
+    )
+    older = replace(last, view=replace(last.view, fence=1))
+    late = history(epoch(1, A, A, Edge("swap", "", 1)), older, admission="fence")
+    now = run(toy(late, ("K1 write ONE",)), *steps).now
+    assert now.say == (
+        "A, at epoch 2, is not a write replica of the range: it answers with an error; "
+        "K1 hears of epoch 2 and catches up."
+    )
+
+
+def test_what_is_next_is_the_message_that_is_on_its_way() -> None:
+    """Of requests that may begin, the one by the newest epoch; a message before another request."""
+    model = toy(epochs(), ("K1 write ONE", "K2 read ONE"), together=True)
+    added = run(model, Commit("add"))
+    assert model.suggest(added.state) == Start(0, 2)
+    begun = run(model, Start(0, 1))
+    assert model.suggest(begun.state) == Serve(0, "A")
+
+
+@pytest.mark.parametrize(
+    ("known", "down", "names"),
+    [
+        ((2, 2), 0, ("X",)),
+        ((2, 2), X, ()),
+        ((2, 2), A, ("X",)),
+        ((2, 1), 0, ()),
+        ((1, 2), 0, ("X",)),
+    ],
+)
+def test_whose_session_is_still_open(
+    known: tuple[int, int], down: int, names: tuple[str, ...]
+) -> None:
+    """Only who lives, knows the session of a late copy, and is where that arrives."""
+    moves = versions()
+    epochs_ = tuple(replace(e, session=n) for n, e in enumerate(moves.epochs))
+    model = toy(replace(moves, epochs=epochs_, sessions=True), late=1)
+    trail = next(at for at, each in enumerate(model.trails) if len(each.nodes) == 3)
+    late = (LateCopy(0, 1, written(1), 2),)
+    start = model.start()
+    now = replace(start, trail=trail, known=(*known, 2, 2), down=down, late_copies=late)
+    assert model.still_open(now) == names
+
+
+@pytest.mark.parametrize(
+    ("copies", "holds"),
+    [
+        ((), True),
+        ((NOT_COPIED,), True),
+        ((COPIED, NOT_COPIED), True),
+        ((NOTHING,), False),
+        ((COPIED, written(1)), False),
+        ((written(1), COPIED), False),
+    ],
+)
+def test_a_session_is_closed_once_no_copy_is_on_its_way(
+    copies: tuple[int, ...], holds: bool
+) -> None:
+    """One is enough to keep it open, be it of nothing."""
+    facts = replace(toy(epochs()).start(), copies=copies)
+    assert SessionClosed().holds(facts, 0) is holds
+
+
+@pytest.mark.parametrize(("most", "fits"), [(2, True), (1, False)])
+def test_a_history_has_so_many_ways(most: int, fits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More are refused with what makes them fewer."""
+    monkeypatch.setattr("kit.protocols.storage.rules.history.MOST_TRAILS", most)
+    if fits:
+        assert len(trails(SWAP)) == 2
+        return
+    with pytest.raises(BadInput, match="more than 1 ways"):
+        trails(SWAP)
+
+
+def test_reads_of_a_client_are_listed_before_its_writes() -> None:
+    """Whatever it asks first; a read that writes back is both."""
+    model = toy(LEAVE, ("K1 write ONE", "K1 read ONE"), repair="blocking")
+    rows = [(row.client, row.write) for row in addressees(model, model.start())]
+    assert rows == [("K1", False), ("K1", True)]
+
+
+def test_a_read_may_find_what_is_newer_than_a_deletion() -> None:
+    """A write that is not acknowledged yet comes after it: nothing that was deleted is back."""
+    model = toy(SWAP, ("K1 delete", "K2 write", "K3 read"), together=True)
+    steps = [Start(0, 1), Serve(0, "A"), Finish(0), Start(1, 1), Serve(1, "A"), Start(2, 1)]
+    timeline = run(model, *steps, Serve(2, "A"), Finish(2))
+    assert timeline.now.say.endswith("returns write 2.")
+    assert not timeline.breaches(timeline.at)
