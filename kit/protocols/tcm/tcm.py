@@ -611,8 +611,8 @@ class Tcm(Declared[TcmState]):
         """
         if s.crashes >= self.parameters.crashes:
             return refused("the run's budget of crashes is used up")
-        sequence = self.sequence(s, node)
-        driven = sequence is not None and driver(sequence.plan.operation) is not None
+        # Who is up and has something under way drives it: whom an operator removes is dead.
+        driven = self.sequence(s, node) is not None
         lost = {node} if driven and not self.pending_in_metadata else set()
         return s.but(
             down=tuple(sorted({*s.down, node})),

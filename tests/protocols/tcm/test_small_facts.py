@@ -11,9 +11,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.engine.registry import build
-from kit.protocols.tcm.facts.large import DENSITY, first_missed, spread
+from kit.protocols.tcm.cluster import Driver, follow
+from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.facts.large import (
+    DENSITY,
+    first_missed,
+    length,
+    majorities,
+    served,
+    spread,
+)
 from kit.protocols.tcm.facts.moment import traffic_of
+from kit.protocols.tcm.facts.tools import SERVERS
+from kit.protocols.tcm.rules.metadata import Advance, Begin
+from kit.ring.replication import (
+    Keyspace,
+    LocalStrategy,
+    NetworkTopologyStrategy,
+    SimpleStrategy,
+)
+from kit.ring.sizes import Stored
 from kit.ring.topology import Node
+from tests.protocols.tcm.driving import Drive
 
 NAMES = st.sets(st.sampled_from("ABCDE"), min_size=1).map(lambda names: tuple(sorted(names)))
 
@@ -89,3 +108,178 @@ def test_tokens_half_a_degree_apart_can_be_told_apart() -> None:
     model: Any = build("tcm", {**given, "rf": 1, "low": 0, "high": 7200})
     [all_stable] = spread(model, model.start(), DENSITY)
     assert all_stable.bins == tuple(range(720))
+
+
+SIX = {
+    "members": tuple(Node(name, (at * 100,)) for at, name in enumerate("ABCDEF", 1)),
+    "keyspaces": (Keyspace("ks", SimpleStrategy(2)),),
+    "low": 0,
+    "high": 700,
+}
+
+
+def drive(*operations: str, off: tuple[str, ...] = (), **more: Any) -> Drive:
+    """Six nodes with a token each, two replicas of each range."""
+    return Drive(off=off, operations=operations, **SIX | more)
+
+
+def test_what_is_kept_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest goes when one more comes than are kept."""
+    monkeypatch.setattr(facts, "MOST", 2)
+    model, asked = build("tcm"), list[str]()
+    for key in ("a", "b", "a", "b", "c", "b", "a"):
+        facts.memo(model, key, lambda at=key: asked.append(at))
+    assert asked == ["a", "b", "c", "a"]
+
+
+def test_barriers_that_are_not_met_come_first_where_not_all_are_told() -> None:
+    """Where there is room for all they are in the order of ranges."""
+    run = drive("bootstrap X --tokens 350").act("bootstrap X --tokens 350")
+    run.act("apply C", "apply D")
+    m, s, (sequence,) = run.model, run.state, run.metadata.sequences
+    every = facts.awaiting(m, s, sequence, None)
+    met = [row.met for row in every.rows]
+    assert met != sorted(met)
+    few = facts.awaiting(m, s, sequence, every.count - 1)
+    assert facts.awaiting(m, s, sequence, every.count) == every
+    assert [row.met for row in few.rows] == sorted(met)[:-1]
+    assert (few.count, few.unmet) == (every.count, every.unmet)
+
+
+@pytest.mark.parametrize(
+    ("stored", "known"),
+    [
+        (Stored(), False),
+        (Stored(nodes=(("A", 5),)), True),
+        (Stored(ranges=(("ks", ((0, 100, 5),)),)), True),
+    ],
+)
+def test_sizes_are_known_of_nodes_or_of_ranges(stored: Stored, known: bool) -> None:
+    """Of nothing stored nothing is said."""
+    assert (facts.sizes(drive("decommission A", stored=stored).model) is not None) is known
+
+
+def test_of_a_node_that_moves_some_tokens_the_others_stay() -> None:
+    """Only what it does not own yet is to come, only what it will not own is to go."""
+    members = (Node("A", (100, 300)), *(Node(n, (t,)) for n, t in (("B", 200), ("C", 400))))
+    run = drive("move A --tokens 100,350", members=members).act("move A --tokens 100,350")
+    found = {each.name: each for each in facts.nodes(run.model, run.state)}
+    assert (found["A"].coming, found["A"].going) == ((350,), (300,))
+    assert (found["B"].coming, found["B"].going) == ((), ())
+
+
+def test_what_was_cancelled_is_not_copied() -> None:
+    """Neither does it count as sent; what begins anew does."""
+    run = drive("decommission C", cancels=1).act("decommission C")
+    assert facts.copies(run.model, run.state)
+    run.act("cancel C")
+    assert facts.copies(run.model, run.state) == ()
+    run.act("decommission C")
+    assert not any(row.done for _, row in facts.copies(run.model, run.state))
+    [planned] = facts.planned(run.model, run.state)
+    assert planned.status == "under way"
+
+
+def test_of_two_operations_of_a_node_one_is_under_way() -> None:
+    """The other one is still planned, and may not begin."""
+    run = drive("decommission C", "move C --tokens 350").act("move C --tokens 350")
+    found = [(each.status, each.refusal is None) for each in facts.planned(run.model, run.state)]
+    assert found == [("planned", False), ("under way", True)]
+
+
+def test_a_local_keyspace_has_no_table() -> None:
+    """So nothing of it is counted."""
+    keyspaces = (Keyspace("own", LocalStrategy()), Keyspace("ks", SimpleStrategy(1)))
+    run = drive("decommission C", keyspaces=keyspaces)
+    assert length(run.model, run.state, "own") is None
+    assert length(run.model, run.state, "ks") == 7
+
+
+def test_majorities_are_of_ranges_with_both_groups() -> None:
+    """Where cuts are not made first, some range has only one of them, and no pair."""
+    run, lacking = drive("bootstrap X --tokens 350", off=("split-first",)), 0
+    run.complete("bootstrap X --tokens 350")
+    for state in run.states:
+        rows = facts.rows(run.model, state)
+        both = [row for row in rows if row.reads and row.writes]
+        lacking += len(rows) - len(both)
+        assert [each.row for each in majorities(run.model, state)] == both
+    assert lacking
+
+
+def test_who_is_read_from_and_not_written_to_serves() -> None:
+    """Without the order of writes before reads there is such a node."""
+    run = drive("bootstrap X --tokens 350", off=("write-before-read",))
+    run.complete("bootstrap X --tokens 350")
+    alone = set()
+    for state in run.states:
+        rows = facts.rows(run.model, state)
+        names = {name for row in rows for name in (*row.reads, *row.writes)}
+        found = served(run.model, state, "ks")
+        assert [name for name, *_ in found] == sorted(names)
+        alone |= {name for name, reads, writes in found if reads and not writes}
+    assert alone == {"X"}
+
+
+def test_a_name_that_is_an_address_is_that_of_its_machine() -> None:
+    """With dots or with colons; any other node has an address by its place."""
+    names = ("10.1.0.7", "fd00::7", "C")
+    members = tuple(Node(name, (at * 100,)) for at, name in enumerate(names, 1))
+    run = drive("decommission C", members=members)
+    now: Any = SimpleNamespace(model=run.model, state=run.state)
+    found = [host.address for host in SERVERS.hosts(now)]
+    assert found[:2] == ["10.1.0.7", "fd00::7"]
+    assert found[2] not in names
+
+
+def test_what_is_lost_is_listed_in_order() -> None:
+    """Whoever fails first."""
+    lines = ("decommission A", "decommission D")
+    run = drive(*lines, off=("pending-in-metadata", "range-locks"), crashes=2)
+    run.act(*lines, "crash D", "crash A")
+    assert run.state.tcm.forgotten == ("A", "D")
+
+
+def test_who_has_nothing_under_way_has_no_next_step() -> None:
+    """The label of a commit is empty then."""
+    run = drive("decommission C")
+    assert run.model.tcm.next_step(run.state.tcm, Advance("C")) == ""
+    run.act("decommission C")
+    assert "decommission C" in run.model.tcm.next_step(run.state.tcm, Advance("C"))
+
+
+def test_one_table_that_is_in_transition_is_enough() -> None:
+    """Of two keyspaces one may have no replica where something moves."""
+    members = (*(Node(n, (t,)) for n, t in (("A", 100), ("B", 200), ("C", 300))),
+               Node("D", (400,), "dc2"))  # fmt: skip
+    keyspaces = tuple(
+        Keyspace(dc, NetworkTopologyStrategy(((dc, 1),))) for dc in (members[0].dc, "dc2")
+    )
+    run = drive("decommission A", members=members, keyspaces=keyspaces).act("decommission A")
+    while all(p.reads == p.writes for p in run.model.snapshot(run.state).placements):
+        assert not run.model.tcm.in_transition(run.state.tcm)
+        run.commit("A")
+    assert any(p.reads == p.writes for p in run.model.snapshot(run.state).placements)
+    assert run.model.tcm.in_transition(run.state.tcm)
+
+
+@pytest.mark.parametrize(("off", "lacking"), [((), 2), (("apply-in-order",), 1)])
+def test_nodes_apply_all_that_they_lack(off: tuple[str, ...], lacking: int) -> None:
+    """What is held back above a gap comes with the entry below it; a gap that was skipped not."""
+    lines = ("decommission A", "decommission C", "decommission E")
+    one = (Keyspace("ks", SimpleStrategy(1)),)
+    run = drive(*lines, off=off, window=3, keyspaces=one)
+    run.act(*lines[:2], "deliver 2 to B", lines[2])
+    verbs = [run.model.verb(each) for each in follow(run.model, run.state, ["B"])]
+    assert verbs == ["apply B"] * lacking
+
+
+def test_an_event_that_is_refused_is_not_brought_about() -> None:
+    """Though what it waits for was done as far as that goes."""
+    driver = Driver(drive("decommission A", holds=1).model)
+    m = driver.model
+    assert driver.bring_about(Begin(m.tcm.cluster.operations[0]))
+    [hold] = (each for each in m.actions(driver.state) if m.verb(each) == "hold commit A")
+    driver.state = m.apply(driver.state, hold)
+    assert not driver.bring_about(Advance("A"))
+    assert m.verb(driver.actions[-1]).startswith("stream ")

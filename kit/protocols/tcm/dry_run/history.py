@@ -240,7 +240,7 @@ def _summary(m: Any, at: Moment) -> StepSummary:
         at.id,
         len(copies),
         sum(sizes) if sizes or not copies else None,
-        loads[0].node if loads and loads[0].sends else None,
+        loads[0].node if loads else None,
         tuple(sorted({name for loss in lost for name, _ in loss.nodes}, key=m.codes.__getitem__)),
         max((loss.broken for loss in lost), default=0),
     )
@@ -252,7 +252,7 @@ def standstill(timeline: Timeline) -> Iterator[str]:
     state = timeline.moments[timeline.tip].state
     for planned in outcome(timeline):
         title = planned.operation.title
-        if planned.status == "planned" and planned.refusal is not None:
+        if planned.refusal is not None:
             yield f"{title} cannot begin: {planned.refusal.reason}"
         if planned.status == "under way":
             refusal = m.refusal(state, m.wrap["tcm"](Advance(planned.operation.node)))

@@ -513,8 +513,7 @@ def missed(m: TcmCluster, s: Any) -> tuple[int, Voters, Voters] | None:
     if m.quorums_meet(s) is None:  # a verdict that is kept; the search below is not
         return None
     apart = quorums_apart(m.pairings(s.tcm.events, s.log.applied))
-    if apart is None:
-        return None
+    assert apart is not None, "the verdict is of the same majorities"
     reads, writes = (tuple(m.names[code] for code in side) for side in (apart.reads, apart.writes))
     epochs = apart.reader.metadata.epoch, apart.writer.metadata.epoch
     return apart.token, (epochs[0], reads), (epochs[1], writes)
@@ -723,7 +722,7 @@ def planned(m: TcmCluster, s: Any) -> Iterator[Planned]:
         if isinstance(event, rules.Begin):
             of_node[event.operation.node] = event.operation
             ended[event.operation] = "done"
-        elif isinstance(event, rules.Cancel) and event.node in of_node:
+        elif isinstance(event, rules.Cancel):
             ended[of_node[event.node]] = "cancelled"
     for operation in m.tcm.cluster.operations:
         sequence = m.tcm.sequence(s.tcm, operation.node)

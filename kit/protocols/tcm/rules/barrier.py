@@ -51,7 +51,7 @@ def barriers(
     read and write ones of the row that holds its end. Nodes that are gone for good are not counted:
     they can never answer.
     """
-    if sequence.done == 0 or not switches.safeguards.progress_barrier:
+    if not switches.safeguards.progress_barrier:
         return ()
     level = level or switches.first_level
     spec = OPERATION_SPECS[sequence.plan.operation.kind]
@@ -149,7 +149,7 @@ def pending(sequence: Sequence, streamed: int) -> tuple[int, ...]:
 
 def awaits_streams(sequence: Sequence) -> bool:
     """Whether the next step is the read switch, which data must precede."""
-    return not sequence.undoing and sequence.done < len(sequence.steps) and sequence.next.switches
+    return sequence.next.switches
 
 
 def must_stream(sequence: Sequence, switches: ProtocolSwitches) -> bool:

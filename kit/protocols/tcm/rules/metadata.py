@@ -396,7 +396,7 @@ def reading_ring(metadata: Metadata) -> Ring:
 
 def has_switched(sequence: Sequence) -> bool:
     """Whether the operation's read switch is committed (and not compensated)."""
-    return not sequence.undoing and any(s.switches for s in sequence.steps[: sequence.done])
+    return any(step.switches for step in sequence.steps[: sequence.done])
 
 
 def finished_step(sequence: Sequence) -> PlannedStep:
@@ -408,8 +408,6 @@ def state_of(sequence: Sequence) -> str:
     """The state of an operation in its diagram."""
     if sequence.undoing:
         return "reads back"
-    if sequence.done == 0:
-        return ops.BEFORE[sequence.plan.operation.kind]
     return finished_step(sequence).name
 
 

@@ -257,7 +257,7 @@ def disjoint_majorities(
     picked_writes = [code for code in writes if code in writing - able][: majority(len(writes))]
     need_reads = majority(len(reads)) - len(picked_reads)
     need_writes = majority(len(writes)) - len(picked_writes)
-    if not reads or not writes or need_reads + need_writes > len(common):
+    if need_reads + need_writes > len(common):  # also of an empty group, of which one is needed
         return None
     picked_reads += common[:need_reads]
     picked_writes += common[need_reads : need_reads + need_writes]
@@ -284,7 +284,7 @@ def majorities_meet(
         for group, some in zip(groups, gone, strict=True)
     ]
     needed, empty = np.zeros(len(groups[0]), np.int64), np.zeros(len(groups[0]), np.bool_)
-    for ours, theirs, size in ((*able, sizes[0]), (*able[::-1], sizes[1])):
+    for ours, theirs, size in ((*able, sizes[0]), (able[1], able[0], sizes[1])):
         shared = (ours >= 0) & (slots_of(ours, theirs) >= 0)
         common = shared.sum(axis=1)
         needed += np.maximum(size // 2 + 1 - ((ours >= 0).sum(axis=1) - common), 0)
@@ -323,7 +323,7 @@ Pairing = tuple[Snapshot, Snapshot, Silent, Silent]
 def quorums_apart(pairings: Iterable[Pairing]) -> Apart | None:
     """The first majorities that miss each other, of all or in a datacenter with its factor."""
     for reader, writer, *silent in pairings:
-        for group in range(min(len(reader.placements), len(writer.placements))):
+        for group in range(len(reader.placements)):
             reads, writes = reader.placements[group].reads, writer.placements[group].writes
             if reads is writes:
                 continue

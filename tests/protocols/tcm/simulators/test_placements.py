@@ -8,6 +8,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kit.engine.check import check
 from kit.engine.model import fingerprint
@@ -17,11 +18,21 @@ from kit.errors import BadInput
 from kit.protocols.tcm.cluster import Driver, TcmCluster
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.rules import metadata as rules_history
-from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel
+from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel, locks
 from kit.protocols.tcm.rules.operations import usual_steps
-from kit.protocols.tcm.simulators import plain
-from kit.protocols.tcm.simulators.columns import COLUMNS, Columns, _differ
-from kit.protocols.tcm.simulators.placements import Simulation, Size, draw, simulate
+from kit.protocols.tcm.simulators import placements, plain
+from kit.protocols.tcm.simulators.columns import COLUMNS, Columns, _differ, followed
+from kit.protocols.tcm.simulators.placements import (
+    Simulation,
+    Size,
+    checked,
+    draw,
+    simulate,
+    smaller,
+)
+from kit.ring.placements import Placement, Table
+from kit.ring.replication import EverywhereStrategy, Keyspace, SimpleStrategy
+from kit.ring.topology import Node
 from kit.widgets import Player
 from tests.house.source import ROOT
 from tests.saying import like
@@ -339,3 +350,165 @@ def test_what_is_drawn_fits_the_size() -> None:
     known = {node.name for node in drawn.parameters.members}
     known |= {x.node for x in drawn.growing if x.kind in ("bootstrap", "replace")}
     assert {x.target or x.node for x in drawn.growing if x.kind != "bootstrap"} <= known
+
+
+@pytest.mark.parametrize(
+    ("sizes", "fits"),
+    [
+        ({"nodes": 4, "rf": 3}, True),
+        ({"nodes": 3, "rf": 3}, False),
+        ({"nodes": 200}, True),
+        ({"nodes": 201}, False),
+        ({"nodes": 8, "rf": 3, "strategy": "network", "dcs": 2}, True),
+        ({"nodes": 7, "rf": 3, "strategy": "network", "dcs": 2}, False),
+        ({"cancelling": 0.0}, True),
+        ({"cancelling": 0.999}, True),
+        ({"cancelling": 1.0}, False),
+        ({"cancelling": -0.001}, False),
+    ],
+    ids=str,
+)
+def test_the_limits_of_sizes_themselves(sizes: dict[str, Any], fits: bool) -> None:
+    """One node more than is needed is enough; a chance is below 1."""
+    if fits:
+        assert checked(Size(**sizes)) == Size(**sizes)
+        return
+    with pytest.raises(BadInput):
+        checked(Size(**sizes))
+
+
+@pytest.mark.parametrize(("most", "shrunk"), [(-1, False), (0, True)])
+def test_only_a_long_run_stays_as_it_is(
+    most: int, shrunk: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without events that it can lack it is made smaller action by action, up to a limit."""
+    found = simulate(0, nodes=10, rf=2, off=("merge-equality",))
+    lengths: list[int] = []
+
+    def shrink(model: Any, kept: tuple[Any, ...], *_: Any) -> tuple[tuple[Any, ...], int]:
+        lengths.append(len(kept))
+        return kept[:1], 0
+
+    monkeypatch.setattr(placements, "shrink", shrink)
+    assert len(smaller(found.model(), found.actions, found.verdict)) == 1
+    [length] = lengths
+    monkeypatch.setattr(placements, "MANY", length + most)
+    assert len(smaller(found.model(), found.actions, found.verdict)) == (1 if shrunk else length)
+
+
+ROWS = [(0, 100, (0, 1)), (100, 200, (1, 2)), (200, 300, (2, 0)), (300, 400, (0, 1))]
+THREE = {
+    "members": tuple(Node(name, (at * 100,)) for at, name in enumerate("ABC", 1)),
+    "keyspaces": (Keyspace("ks", SimpleStrategy(2)),),
+    "operations": ("decommission A",),
+    "low": 0,
+    "high": 400,
+}
+TWICE = "tokens above {} are {} by no node, or twice"
+
+
+def row(at: int, *codes: int, end: int | None = None) -> list[tuple[int, int, tuple[int, ...]]]:
+    """The rows with others in one of them, or with another end."""
+    left, right, _ = ROWS[at]
+    return [*ROWS[:at], (left, end or right, codes), *ROWS[at + 1 :]]
+
+
+@pytest.mark.parametrize(
+    ("reads", "writes", "faults"),
+    [
+        (ROWS, ROWS, {}),
+        (ROWS[:3], ROWS, {"owners": "tokens above 300 are read by no node"}),
+        (ROWS, ROWS[:3], {"owners": "tokens above 300 are written by no node"}),
+        (ROWS[1:], ROWS, {"owners": TWICE.format(0, "read")}),
+        (ROWS, row(1, 1, 2, end=250), {"owners": TWICE.format(200, "written")}),
+        (row(1), ROWS, {
+            "owners": TWICE.format(100, "read"),
+            "replicas": "(100, 200] is read from nobody; wanted: 2",
+        }),
+        (row(1, 1, 1), ROWS, {"replicas": "(100, 200] is read from B, B; wanted: 2"}),
+        (row(1, 1), ROWS, {"replicas": "(100, 200] is read from B; wanted: 2"}),
+        (ROWS, row(1, 0, 1, 2), {
+            "over": "(100, 200] is written to A, B, C: 3, but 2 to 2 were expected"}),
+        (ROWS, row(1, 1), {"over": "(100, 200] is written to B: 1, but 2 to 2 were expected"}),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_rows_is_said_by_column(
+    reads: Any, writes: Any, faults: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The line is cut into pieces, each read from and written to by as many as it should."""
+    model = TcmCluster(TcmParameters(**THREE))
+    stable = model.snapshot(model.start())
+    broken = Placement(Table.of(reads), Table.of(writes))
+    monkeypatch.setattr(model.tcm, "snapshot", lambda events: replace(stable, placements=(broken,)))
+    monkeypatch.setattr(Columns, "plain", lambda self, events: "it lost its way")
+    lost = dict.fromkeys(("reads agree", "writes agree"), "it lost its way")
+    assert dict(Columns(model).looked(model.start().tcm.events).faults) == faults | lost
+
+
+def test_only_what_an_operation_holds_may_have_pending_replicas(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What it holds of another keyspace does not count: there other ranges move."""
+    keyspaces = tuple(Keyspace(f"ks{rf}", SimpleStrategy(rf)) for rf in (1, 2))
+    driver = Driver(TcmCluster(TcmParameters(**THREE | {"keyspaces": keyspaces})))
+    assert driver.bring_about(Begin(driver.model.tcm.cluster.operations[0]))
+    begun = driver.model.tcm.snapshot(driver.state.tcm.events)
+    held = [
+        {locked.right for group, locked in locks(begun.metadata.sequences[0]) if group == number}
+        for number in (0, 1)
+    ]
+    assert 300 in held[1] - held[0]
+    wide = Placement(
+        begun.placements[0].reads,
+        Table.of(
+            (each.left, each.right, (0, 1) if each.right == 300 else (code,))
+            for each in begun.placements[0].reads.rows(driver.model.names)
+            for code in [driver.model.codes[each.replicas[0]]]
+        ),
+    )
+    broken = replace(begun, placements=(wide, begun.placements[1]))
+    monkeypatch.setattr(driver.model.tcm, "snapshot", lambda events: broken)
+    looked = Columns(driver.model).looked(driver.state.tcm.events)
+    assert looked.fault("over") == "(200, 300] is written to A, B: 2, but 1 to 1 were expected"
+
+
+def test_keyspaces_without_a_factor_are_not_looked_at() -> None:
+    """Of one that is everywhere there is no number of replicas to check."""
+    keyspaces = (Keyspace("all", EverywhereStrategy()), Keyspace("ks", SimpleStrategy(2)))
+    model = TcmCluster(TcmParameters(**THREE | {"keyspaces": keyspaces}))
+    columns = Columns(model)
+    assert columns.groups == [(1, {"": 2})]
+    assert columns.looked(model.start().tcm.events).faults == ()
+
+
+def test_the_simple_model_may_lose_its_way() -> None:
+    """It says so; of rows that only one of the two has the first is told."""
+    stable = plain.stable_cluster(((100, "A"),), {"A": ("dc1", "r1")}, {"0": {"": 1}}, (0, 400))
+    said = "in the simple model, A has nothing left to do"
+    assert [followed(stable, event) for event in (Advance("A"), Cancel("A"))] == [said, said]
+    theirs: Any = dict.fromkeys((16, 3, 9, 400), (frozenset(), frozenset()))
+    assert _differ(((0, 400, ()),), theirs, 0) == "only the simple model has a row that ends at 3"
+
+
+@pytest.mark.parametrize(
+    ("factors", "change", "events"),
+    [
+        # Fewer nodes than are wanted: whoever comes is a replica, and nobody ceases to be one.
+        ({"ks": {"": 3}}, ("bootstrap", "X", (150,)), ["split", "add", "switch"]),
+        ({"ks": {"": 3}}, ("decommission", "A", ()), ["switch", "drop", "merge"]),
+        ({"ks": {"": 1}}, ("bootstrap", "X", (150,)), ["split", "add", "switch", "drop"]),
+        # Without keyspaces nothing changes, and the membership takes one event.
+        ({}, ("bootstrap", "X", (150,)), ["drop"]),
+        ({}, ("decommission", "A", ()), ["merge"]),
+    ],
+)
+def test_an_operation_has_the_events_that_change_rows(
+    factors: dict[str, plain.Factors], change: tuple[Any, str, tuple[int, ...]], events: list[str]
+) -> None:
+    """Reads switch where somebody becomes or ceases to be a replica."""
+    places = dict.fromkeys("ABX", ("dc1", "r1"))
+    stable = plain.stable_cluster(((100, "A"), (200, "B")), places, factors, (0, 400))
+    operation = plain.PlainOperation(*change)
+    line = plain.changed(stable.line, operation)
+    parts = stable.events(plain.Flight(stable.line, line, ()), operation.kind)
+    assert [*parts] == [(part,) for part in events]
