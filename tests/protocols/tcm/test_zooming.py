@@ -10,6 +10,7 @@ from kit.engine.timeline import Timeline, played_out
 from kit.engine.zoom import finer_run, zoomed
 from kit.errors import KitError
 from kit.protocols.tcm.facts import moment as facts
+from kit.protocols.tcm.facts import zooming
 
 
 def ended(scenario: str) -> Timeline:
@@ -125,3 +126,40 @@ def test_the_service_has_three_members_or_one(nodes: int, members: str) -> None:
     assert first.parameters["members"] == len(names)
     assert first.parameters["given_names"][: len(names)] == tuple(names)
     assert first.story.endswith(f"with {', '.join(names)} as the CMS")
+
+
+@pytest.mark.parametrize(("most", "opens"), [(4, True), (3, False)])
+def test_so_many_nodes_can_be_in_the_finer_run(
+    most: int, opens: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three members and the newcomer that submits its own steps."""
+    monkeypatch.setattr(zooming, "MOST_NODES", most)
+    timeline = ended("tcm/bootstrap")
+    found = finer_run(timeline, commits(timeline)[-1])
+    assert (found is not None) is opens
+    assert found is None or found.parameters["nodes"] == 4
+
+
+def test_before_the_first_commit_there_is_nothing_finer() -> None:
+    """Nor where each node was down at some time: then nobody can have been a member."""
+    timeline = Timeline(build("tcm", {"nodes": 2, "rf": 1, "crashes": 2}))
+    m = timeline.model
+
+    def do(*verbs: str) -> None:
+        for verb in verbs:
+            enabled = {m.verb(each): each for each in m.actions(timeline.state)}
+            timeline.do(enabled[verb])
+
+    do("crash B")
+    assert finer_run(timeline, timeline.at) is None
+    do("restart B")
+    do(next(m.verb(each) for each in m.actions(timeline.state) if "bootstrap" in m.verb(each)))
+    one = finer_run(timeline, timeline.at)
+    assert one is not None
+    assert one.parameters["given_names"][0] == "A"
+    again = Timeline(m)
+    again.goto(0)
+    timeline = again
+    do("crash A", "restart A", "crash B", "restart B")
+    do(next(m.verb(each) for each in m.actions(timeline.state) if "bootstrap" in m.verb(each)))
+    assert finer_run(timeline, timeline.at) is None

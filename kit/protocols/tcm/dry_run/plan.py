@@ -165,8 +165,8 @@ def _halt(m: TcmCluster, s: Any, node: str) -> str:
     refused = filter(None, (m.refusal(s, action) for action in actions))
     lines = [line for refusal in refused for line in (refusal.reason, *refusal.evidence)]
     why = next((line for line in lines if "no replica" in line), "")
-    if why or not s.tcm.down:
-        allowed = f"a level that each range can meet ({why or lines[0]})"
+    if why:
+        allowed = f"a level that each range can meet ({why})"
         raise BadInput("barrier", m.tcm.switches.first_level, allowed)
     return lines[0]
 
@@ -377,7 +377,8 @@ def _warnings(
         for dc, wanted in wants.items():
             where = f" in {dc}" if dc else ""
             counts = f"{now.get(dc, 'enough')} now, {then.get(dc, 'enough')} afterwards"
-            warnings.append(f"keyspace {keyspace.name} needs {wanted} replicas{where}: {counts}")
+            needs = counted(wanted, "replica")
+            warnings.append(f"keyspace {keyspace.name} needs {needs}{where}: {counts}")
     warnings += _assumed_place(metadata, given)
     warnings += _new_datacenter(metadata, operation)
     if operation.kind == "assassinate":

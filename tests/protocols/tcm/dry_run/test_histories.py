@@ -6,12 +6,31 @@ from typing import Any
 
 import pytest
 
+import kit
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.protocols.tcm.dry_run.history import opening_state, outcome, standstill, steps
+from kit.operators.importers.opening import Imported
+from kit.protocols.tcm.dry_run import history
+from kit.protocols.tcm.dry_run.history import (
+    elsewhere,
+    opening_state,
+    outcome,
+    standstill,
+    steps,
+)
+from kit.protocols.tcm.dry_run.plan import dry_run
+from kit.protocols.tcm.dry_run.survival import survival
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.parameters import parse_operation
 from kit.ring.placements import stable_placement
+from kit.ring.replication import (
+    Keyspace,
+    LocalStrategy,
+    NetworkTopologyStrategy,
+    SimpleStrategy,
+)
+from kit.ring.tokens import small
+from kit.ring.topology import Node, Ring
 from tests.operators.printing import Host, host_id
 from tests.protocols.tcm.dry_run.samples import JOIN, cluster, hosts, played, printed
 from tests.saying import like, says
@@ -137,3 +156,106 @@ def test_what_is_in_flight_is_not_asked_for_again() -> None:
         played(printed(hosts(6)), "decommission n1", in_flight=flying)
     timeline = played(printed(hosts(6)), in_flight=flying)
     assert [one.status for one in outcome(timeline)] == ["done"]
+
+
+@pytest.mark.parametrize(
+    ("line", "edition", "up", "said"),
+    [
+        ("removenode n1", "server", {"n1"}, "n1 is up: decommission it"),
+        ("removenode n1", "server", {"n2"}, ""),
+        ("removenode n1", "documents", {"n1"}, ""),
+        ("replace n1 x", "server", {"n1"}, "n1 is up: stop it first"),
+        ("replace n1 x", "server", {"x"}, ""),
+        ("assassinate n1", "server", {"n1"}, ""),
+        ("decommission n1", "server", {"n1"}, ""),
+        ("move n1 --tokens 5", "server", {"n1"}, ""),
+    ],
+)
+def test_what_a_node_has_against_an_operation(
+    line: str, edition: Any, up: set[str], said: str
+) -> None:
+    """The server removes or replaces nobody who is up; assassinate asks nobody."""
+    refusal = elsewhere(parse_operation(line), edition, printed(hosts(6)).ring, up)
+    assert (refusal.reason if refusal else "") == said
+
+
+@pytest.mark.parametrize(("nodes", "crashes"), [(5, 1), (6, 1), (7, 0)])
+def test_a_further_crash_is_offered_where_somebody_can_choose(
+    nodes: int, crashes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of so many nodes, and not of more."""
+    monkeypatch.setattr(history, "MOST_TO_CHOOSE", 6)
+    m: Any = played(printed(hosts(nodes)), "decommission n1").model
+    assert m.parameters.crashes == crashes
+
+
+@pytest.mark.parametrize(("nodes", "number"), [(3, 1), (6, 1)])
+def test_what_cannot_begin_is_said_once(nodes: int, number: int) -> None:
+    """Of what stands still that is the reason; of what is played, that a node is up."""
+    said = kit.rehearse(printed(hosts(nodes)), "removenode n1").warnings
+    begins = [line for line in said if "cannot begin" in line]
+    assert len(begins) == number
+    assert ("n1 is up" in begins[0]) is (nodes == 6)
+
+
+LINE = Ring.of(
+    [
+        *(Node(name, (at * 100,), "dc1") for at, name in enumerate("ABC", 1)),
+        Node("D", (350,), "dc2"),
+    ],
+    small(400),
+)
+OWN = Keyspace("own", LocalStrategy())
+
+
+def kept_in(*dcs: str) -> Keyspace:
+    """A keyspace with two replicas in dc1, and one in each of the others."""
+    return Keyspace("ks", NetworkTopologyStrategy((("dc1", 2), *((dc, 1) for dc in dcs))))
+
+
+@pytest.mark.parametrize(
+    ("keyspaces", "kept"),
+    [
+        ((kept_in(),), False),
+        ((OWN,), False),
+        ((kept_in(), OWN), False),
+        ((OWN, kept_in("dc9")), True),
+        ((Keyspace("ks", SimpleStrategy(2)),), True),
+    ],
+)
+def test_the_first_node_of_a_datacenter_is_told(
+    keyspaces: tuple[Keyspace, ...], kept: bool
+) -> None:
+    """And whether any keyspace keeps replicas there; a local one keeps them nowhere else."""
+    newcomer = parse_operation("bootstrap X --tokens 120 --dc dc9 --rack r")
+    said = dry_run(Imported(5, LINE, keyspaces), newcomer).warnings
+    tail = "" if kept else ", where no keyspace keeps replicas"
+    assert f"X is the first node of datacenter dc9{tail}" in said
+    lacking = "keyspace ks needs 1 replica in dc9: 0 nodes now, enough afterwards"
+    assert (lacking in said) is ("dc9" in str(keyspaces))
+
+
+@pytest.mark.parametrize("down", [(), ("A",)])
+def test_a_level_that_no_node_can_meet_is_bad_input(down: tuple[str, ...]) -> None:
+    """Whoever is up: in the datacenter of the node that leaves there is no replica."""
+    leaves, given = parse_operation("decommission D"), Imported(5, LINE, (kept_in(),))
+    with pytest.raises(BadInput, match="no replica is there to answer"):
+        dry_run(given, leaves, level="LOCAL_QUORUM", down=down)
+
+
+def test_who_is_down_halts_an_operation() -> None:
+    """What it waits for is said; with everybody up it comes to its end."""
+    leaves, given = parse_operation("decommission A"), Imported(5, LINE, (kept_in(),))
+    assert dry_run(given, leaves, level="ALL").reason is None
+    halted = dry_run(given, leaves, level="ALL", down=("B",))
+    assert halted.reason is not None
+    assert halted.reason.startswith("waiting at the barrier")
+
+
+@pytest.mark.parametrize(("down", "broken", "status"), [("", 0, 0), ("A", 0, 1), ("ABC", 5, 1)])
+def test_a_quorum_that_is_broken_is_an_answer_too(down: str, broken: int, status: int) -> None:
+    """Where nobody has to stay up since it is too late, it is not well."""
+    report = survival(Imported(0, LINE, (Keyspace("ks", SimpleStrategy(3)),)), set(down))
+    assert report.answer().status == status
+    assert bool(report.must_stay_up) is (down == "A")
+    assert (report.broken > 0) is (broken > 0)
