@@ -237,3 +237,37 @@ def test_reads_where_nobody_is_written_to_are_told(said: str) -> None:
     late = Table.of([(10, 50, (1,)), (50, 100, (2,))])
     assert told(WHOLE, late) == "ks0 (0, 50]: B serves reads but gets no writes"
     assert told(late, WHOLE) is None
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([(0, 50, (1,)), (50, 100, (2,))], None),
+        ([(1, 50, (1,)), (50, 100, (2,))], "one end of the line is not owned"),
+        ([(0, 50, (1,)), (50, 99, (2,))], "one end of the line is not owned"),
+        ([(1, 50, (1,)), (50, 99, (2,))], "one end of the line is not owned"),
+    ],
+)
+def test_both_ends_of_the_line_are_owned(
+    rows: list[tuple[int, int, tuple[int, ...]]], said: str | None
+) -> None:
+    """A row that begins late is as bad as one that ends early."""
+    ring = SimpleNamespace(space=small(100), names=("A", "B", "C"))
+    metadata: Any = SimpleNamespace(ring=ring, keyspaces_of=lambda group: ["ks"])
+    table = Table.of(rows)
+    told = covered(Snapshot(metadata, (Placement(table, table),)))
+    assert told == (said and f"ks, read table: {said}")
+
+
+def test_a_witness_names_the_row_that_there_is() -> None:
+    """That of reads, else that of writes, else all up to the token."""
+    ring = SimpleNamespace(space=small(100), names=("A", "B", "C", "D"))
+    metadata: Any = SimpleNamespace(
+        ring=ring, keyspaces_of=lambda group: ["ks"], groups=(None,), sequences=(), epoch=1
+    )
+    reads = Table.of([(0, 50, (0, 1))])
+    for last, label in ((100, "(50, 100]"), (80, "(50, 80]")):
+        writes = Table.of([(0, 50, (0, 1)), (50, last, (2, 3))])
+        told = quorums.settled(Snapshot(metadata, (Placement(reads, writes),)), frozenset())
+        assert told is not None
+        assert told.startswith(f"ks {label}: reads {{}}, writes {{C, D}}")

@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.engine.registry import build
+from kit.protocols.tcm import cluster as tcm_cluster
+from kit.protocols.tcm import tcm
 from kit.protocols.tcm.cluster import Driver, follow
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import (
@@ -283,3 +285,69 @@ def test_an_event_that_is_refused_is_not_brought_about() -> None:
     driver.state = m.apply(driver.state, hold)
     assert not driver.bring_about(Advance("A"))
     assert m.verb(driver.actions[-1]).startswith("stream ")
+
+
+def test_no_token_has_two_future_owners() -> None:
+    """Without what is committed being looked at, two may claim one: that breaks a promise."""
+    lines = ("bootstrap X --tokens 150", "bootstrap Y --tokens 150")
+    run = drive(*lines, off=("validate-committed",)).act(lines[0])
+    assert not [said for said in run.dark() if said.startswith("valid")]
+    said = "valid: token 150 is claimed by both bootstrap X at 150 and bootstrap Y at 150"
+    assert said in run.act(lines[1]).dark()
+
+
+@pytest.mark.parametrize(("edition", "differs"), [("server", False), ("documents", True)])
+def test_tables_are_the_same_where_a_skipped_epoch_changed_no_row(
+    edition: Any, differs: bool
+) -> None:
+    """The published server only takes locks when it prepares a decommission; documents act."""
+    lines = ("decommission A", "decommission D")
+    one = (Keyspace("ks", SimpleStrategy(1)),)
+    run = drive(*lines, off=("apply-in-order",), window=3, keyspaces=one, edition=edition)
+    said = run.act(*lines, "deliver 2 to B").dark()
+    assert "log-prefix: B has applied an entry above a gap" in said
+    assert any(each.startswith("same-state: B has applied") for each in said) is differs
+
+
+def test_only_what_was_asked_for_begins_by_itself() -> None:
+    """A menu offers more than that to a person."""
+    m: Any = drive("decommission A", "bootstrap X --tokens 150", menu=True).model
+    assert len(m.tcm.cluster.operations) > 2
+    wanted = [m.verb(action) for action in m.to_begin(m.start())]
+    assert wanted == ["decommission A", "bootstrap X --tokens 150"]
+
+
+@pytest.mark.parametrize(("longest", "text"), [(10, "(200, 250]"), (9, "1 range")])
+def test_a_label_that_is_short_enough_travels(
+    longest: int, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else how many ranges there are."""
+    monkeypatch.setattr(tcm, "LONGEST_LABEL", longest)
+    run = drive("bootstrap X --tokens 250").act("bootstrap X --tokens 250")
+    run.repeat("apply ").act("commit X").repeat("apply ")
+    m, s = run.model.tcm, run.state.tcm
+    found = {
+        travel.label
+        for action in run.model.actions(run.state)
+        if run.model.verb(action).startswith("stream ")
+        for travel in m.along_the_ring(s, action.action, s)
+    }
+    assert text in found
+
+
+def test_evidence_that_is_not_told_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the barrier and of both ends of a stream together."""
+    line = "bootstrap X --tokens 350"
+    rows = []
+    for most in (64, 1):
+        monkeypatch.setattr(tcm_cluster, "MOST_TOLD", most)
+        run = drive(line).act(line).repeat("apply ").act("commit X")
+        refusals = [
+            refusal
+            for action, refusal in run.model.waiting(run.state)
+            if run.model.verb(action).startswith("stream ")
+        ]
+        rows.append([(len(each.evidence), each.untold) for each in refusals])
+    all_told, few_told = rows
+    assert [untold for _, untold in all_told] == [0] * len(all_told)
+    assert few_told == [(2, told - 2) for told, _ in all_told]

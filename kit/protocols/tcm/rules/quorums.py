@@ -480,9 +480,9 @@ def _held(
 
 
 def _where(metadata: Metadata, group: int, placement: Placement, token: int) -> str:
-    table, space = placement.reads, metadata.ring.space
-    rows = table.rows_of(token) or placement.writes.rows_of(token)
-    row = table.range_of(rows[0]) if rows else Range(space.low, token)
+    space, tables = metadata.ring.space, (placement.reads, placement.writes)
+    rows = (table.range_of(at) for table in tables for at in table.rows_of(token)[:1])
+    row = next(rows, Range(space.low, token))
     return f"{', '.join(metadata.keyspaces_of(group))} {row.label(space)}"
 
 
