@@ -58,7 +58,7 @@ class Fenced(Storage):
         left = not today.writes & ~live and not request.in_flight & ~shut_down
         if not (left or (ask.level == "QUORUM" and enough(own, live))):
             return None
-        silent = self.history.names(request.in_flight & before.down)
+        silent = self.history.names(request.in_flight)  # none of them lives
         able = self.history.names((view.writes | today.writes) & live)
         return (
             f"{self.title_of(number)}, planned at {self.epoch_text(before, request.epoch)}, fails "

@@ -59,10 +59,8 @@ def length(m: TcmCluster, s: Any, keyspace: str) -> int | None:
     if group is None:
         return None
     reads, writes = m.snapshot(s).placements[group].reads, m.snapshot(s).placements[group].writes
-    same = reads is writes or (
-        reads.partitions and writes.partitions and np.array_equal(reads.rights, writes.rights)
-    )
-    return len(reads) if same else None
+    whole = reads.partitions and writes.partitions
+    return len(reads) if whole and np.array_equal(reads.rights, writes.rights) else None
 
 
 def _placement(m: TcmCluster, s: Any, keyspace: str) -> Placement:

@@ -259,3 +259,12 @@ def test_a_quorum_that_is_broken_is_an_answer_too(down: str, broken: int, status
     assert report.answer().status == status
     assert bool(report.must_stay_up) is (down == "A")
     assert (report.broken > 0) is (broken > 0)
+
+
+@pytest.mark.parametrize("down", [("n2", "n9"), ("n9", "n2")])
+def test_who_would_hand_over_and_is_down_is_listed(down: tuple[str, ...]) -> None:
+    """In the order of the ring, whoever is named first."""
+    newcomer = parse_operation("bootstrap x --tokens 150,850")
+    reason = dry_run(printed(hosts(10)), newcomer, down=down).reason
+    assert reason is not None
+    assert reason.startswith("n2, n9 are down and would hand over ranges")
