@@ -509,7 +509,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
     def why_here(self, before: TabletsState, action: Any, after: TabletsState) -> str:
         """A command is committed for the sake of the stage that it leads to."""
         reason = ""
-        if self.kind(action) == "commit" and len(before.tablets) == len(after.tablets):
+        if self.kind(action) == "commit":
             for old, new in zip(before.tablets, after.tablets, strict=True):
                 reason = reason or machines.reason_for(self._stage_row(old), self._stage_row(new))
         return reason or super().why_here(before, action, after)

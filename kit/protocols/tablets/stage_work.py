@@ -221,11 +221,11 @@ class Stages(TabletCluster):
                 spot, words = host_spot(each.host), f"{words}{tag}"
                 yield Travel("message", self.leader_spot(s), spot, words, text, stays=True)
             return
-        if name == stages.STREAM and piece.transition.kind == "intranode_migration":
+        if piece.transition.kind == "intranode_migration":
             label = f"hard links to {label}"
         for source in sources:
             for target in written:
-                if name == stages.STREAM or source != target:
+                if source != target:
                     ends = self.chip(s, piece.tablet, source), self.chip(s, piece.tablet, target)
                     text = f"{source} → {target}: {label}{carries}"
                     yield Travel("data", *ends, f"{label}{tag}", text, stays=True)
@@ -316,16 +316,22 @@ class Stages(TabletCluster):
         if missing:
             lacks = "has not answered" if self.answering else "does not receive the barrier"
             return refused(f"a node {lacks}", self.named(missing))
-        late = s.late
-        if self.sessions and late is not None and late.runs and s.is_over(late):
+        if self.overdue(s):
             return refused("work of a finished stage is still running")
         rows = dict[int, TabletRow]()
         for piece in pieces:
             rows[piece.tablet] = done_row(rows.get(piece.tablet, s.tablets[piece.tablet]), piece)
         s = s.with_rows(rows)
-        if late is not None and s.is_over(late):
-            s = s.but(late=late.but(sealed=True))
+        if s.late is not None and s.is_over(s.late):
+            s = s.but(late=s.late.but(sealed=True))
         return s.but(answered=0)
+
+    def overdue(self, s: TabletsState) -> int:
+        """The nodes on which work of a finished stage runs (a mask): barriers wait (S-24)."""
+        late = s.late
+        if not self.sessions or late is None or not late.runs or not s.is_over(late):
+            return 0
+        return self.nodes_of(late.targets)
 
     def awaited(self, s: TabletsState) -> int:
         """The nodes whose answer the barrier waits for (a mask)."""
@@ -339,9 +345,7 @@ class Stages(TabletCluster):
             return blocked
         if not s.control.reachable >> node & 1:
             return refused("the node does not receive the barrier", (self.names[node],))
-        late = s.late
-        runs = self.sessions and late is not None and late.runs and s.is_over(late)
-        if runs and late and self.nodes_of(late.targets) >> node & 1:
+        if self.overdue(s) >> node & 1:
             return refused("work of a finished stage is still running here")
         applied = (*s.applied[:node], len(s.views) - 1, *s.applied[node + 1 :])
         return s.but(applied=applied, answered=s.answered | 1 << node)
@@ -431,7 +435,7 @@ class Stages(TabletCluster):
             for place, transition in enumerate(row.transitions):
                 edge = self.error_edge(s, transition) if transition.failed else None
                 if transition.done == len(self.work(transition.kind, transition.stage)):
-                    edge = edge or stages.onward(self.table(transition), transition.stage)
+                    edge = stages.onward(self.table(transition), transition.stage)
                 if edge is not None:
                     changes.append(StageChange(tablet, place, transition.stage, edge.kind))
         return tuple(changes)
@@ -442,26 +446,37 @@ class Stages(TabletCluster):
             return s
         rows: dict[int, TabletRow] = {}
         used, carried = s.sessions(), {s.late.session} if s.late else set[int]()
-        for change in reversed(command.changes):
+        for change, _, edge in reversed([*self.taken(s, command)]):
             row = rows.get(change.tablet, s.tablets[change.tablet])
-            if change.place < len(row.transitions):
-                rows[change.tablet] = self._changed(row, change, used)
-                used |= carried
+            rows[change.tablet] = self._changed(row, change.place, edge, used)
+            used |= carried
         for tablet, transition in command.begins:
             row = rows.get(tablet, s.tablets[tablet])
             begun = entered(transition, stages.onward(self.table(transition), BOUNDARY), used)
             rows[tablet] = row.but(transitions=(*row.transitions, begun))
         return s.with_rows(rows)
 
-    def _changed(self, row: TabletRow, change: StageChange, used: set[int]) -> TabletRow:
-        transition = row.transitions[change.place]
-        edge = self.table(transition).edge(change.after, change.kind)
-        assert edge is not None, f"no such edge: {change}"
+    def taken(
+        self, s: TabletsState, command: TabletCommand
+    ) -> Iterator[tuple[StageChange, TabletTransition, EdgeRow]]:
+        """The changes of a command, each with its transition and the edge that this takes.
+
+        Without a guard (S-59) the transition may have ended meanwhile, and one of another kind may
+        stand in its place: then there is nothing that the change is for.
+        """
+        for change in command.changes:
+            for way in s.tablets[change.tablet].transitions[change.place :][:1]:
+                edge = self.table(way).edge(change.after, change.kind)
+                if edge is not None:
+                    yield change, way, edge
+
+    def _changed(self, row: TabletRow, place: int, edge: EdgeRow, used: set[int]) -> TabletRow:
+        transition = row.transitions[place]
         if edge.target == BOUNDARY:
-            row = row.way(change.place, None)
+            row = row.way(place, None)
             return row.but(replicas=transition.new) if stages.REPLACES in edge.effects else row
         now = entered(transition, edge, used)
-        row = row.way(change.place, now)
+        row = row.way(place, now)
         if self.table(transition).state(now.stage).writes == "both":
             row = row.but(some=joined(row.some, now.sets.pending))
         return row
@@ -498,18 +513,18 @@ class Stages(TabletCluster):
     @purpose("Not every node has answered, so the next stage must not begin.")
     def fail_barrier(self, s: TabletsState) -> Next:
         """The barrier of the tablets fails."""
-        edges = [(piece, self.error_edge(s, piece.transition)) for piece in self.barriers(s)]
-        pieces = [piece for piece, edge in edges if edge is not None]
-        if not pieces:
+        ways = {piece: self.error_edge(s, piece.transition) for piece in self.barriers(s)}
+        edges = {piece: edge for piece, edge in ways.items() if edge is not None}
+        if not edges:
             return None
-        if blocked := self.may_fail(s, pieces[0]):
+        if blocked := self.may_fail(s, next(iter(edges))):
             return blocked
         if self.answering:
             unheard = barrier_nodes(s) & s.control.reachable & ~s.answered
             # It leads past who is down, and past nobody else, who could be two stages behind.
-            if unheard and any(edge is not None and edge.kind == "proceed" for _, edge in edges):
+            if unheard and any(edge.kind == "proceed" for edge in edges.values()):
                 return refused("live nodes have not all answered", self.named(unheard))
-        return self.failed(s, *pieces)
+        return self.failed(s, *edges)
 
     def failing(self, s: TabletsState) -> dict[int, None]:
         """The tablets whose data work may fail; of very many, those where it cannot but fail."""

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import combinations, islice
-from typing import Any
+from typing import Any, TypeAlias
 
 from kit.engine.compose import lifted
 from kit.engine.declared import (
@@ -44,7 +44,7 @@ from kit.protocols.tablets.cluster import (
 from kit.protocols.tablets.hosts import LOG, shard_spot
 from kit.protocols.tablets.plans import Begin, Plans, replaced
 from kit.protocols.tablets.rules.replica_sets import replica_of, words
-from kit.protocols.tablets.rules.stages import REPLACES, TRANSITIONS, TransitionKind
+from kit.protocols.tablets.rules.stages import REPLACES, TRANSITIONS, TransitionKind, onward
 from kit.protocols.tablets.stage_work import Stages
 from kit.protocols.topology import coordinator
 from kit.protocols.topology.control import has_living_majority, majority_refusal, with_topology
@@ -72,6 +72,8 @@ VERBS = {
 ALTER_BASE = re.compile(r"ALTER TABLE (?P<table>\S+) WITH base_table = '?[\w.]+'?;?", re.IGNORECASE)
 """The statement that would co-locate a table with another one."""
 COMMITS = (Topology.commit_decision, Topology.commit_deposed)
+Decided: TypeAlias = TabletsState | Refusal
+"""What comes of a step that is offered: it happens, or is refused with a reason."""
 OF_CLUSTER = [act.name for act in Topology.acts.values()]
 BEFORE_MOVES = OF_CLUSTER.index("move_tablets")
 
@@ -98,7 +100,7 @@ class Tablets(Plans, Stages):
     def set_up(self) -> None:
         """What the cluster's coordinator decides is asked for each transition that may begin."""
         super().set_up()
-        self.decided_in_cluster: Callable[[TabletsState], Next] = lru_cache(1)(
+        self.decided_in_cluster: Callable[[TabletsState], Decided] = lru_cache(1)(
             lambda s: self.in_part(Topology.take_decision, s)
         )
 
@@ -132,7 +134,7 @@ class Tablets(Plans, Stages):
         return f"The coordinator decides: {said}." if said else ""
 
     @lifted(Topology.take_decision, says=decided)
-    def take_decision(self, s: TabletsState) -> Next:
+    def take_decision(self, s: TabletsState) -> Decided:
         """The cluster's decision, with whatever an RF change begins; otherwise the stages that are
         due.
         """
@@ -144,18 +146,18 @@ class Tablets(Plans, Stages):
             return s.but(command=TabletCommand(changes)) if changes else end
         if s.control.started and self.begins_track(s) and any(self.plan(s)):
             return refused("the balancer's plan goes into the same command")
-        return end and end.but(command=self.rf_command(s))
+        return end.but(command=self.rf_command(s))
 
-    def with_begun(self, s: TabletsState, *begins: Begin) -> Next:
+    def with_begun(self, s: TabletsState, *begins: Begin) -> Decided:
         """The state in which transitions are decided on, with the track's entry where it is due."""
         joint = self.begins_track(s)
         if not joint:
-            end: Next = self.busy(s) or s
+            end: Decided = self.busy(s) or s
         elif s.command is not None or not s.control.started:
             return coordinator.IN_HAND if s.command is not None else coordinator.BEGINS
         else:
             end = self.decided_in_cluster(s)
-        if end is None or isinstance(end, Refusal):
+        if isinstance(end, Refusal):
             return end
         pairs = ((each, s.tablets[each[0]]) for each in begins)
         rows = tuple(
@@ -191,7 +193,7 @@ class Tablets(Plans, Stages):
     @purpose("A replica moves in stages, so reads and writes still meet.")
     def begin_transition(
         self, s: TabletsState, tablet: int, kind: TransitionKind, source: str = "", target: str = ""
-    ) -> Next:
+    ) -> Decided:
         """The coordinator decides on a transition: a replica goes from one shard to another.
 
         ``source`` and ``target`` are written ``A:0``; a rebuild that only adds or a repair lacks
@@ -202,7 +204,7 @@ class Tablets(Plans, Stages):
             return refused(f"{self.tablet_words(tablet)} is in transition: {way.kind}, {way.stage}")
         begin = (tablet, kind, source, target)
         end = self.with_begun(s, begin)
-        if end is None or isinstance(end, Refusal):
+        if isinstance(end, Refusal):
             return end
         drains = any((each, str(place)) == (tablet, source) for each, place in self.drains(s))
         balances = not drains and begin not in self.completions(s)
@@ -236,11 +238,11 @@ class Tablets(Plans, Stages):
         """The nodes (a mask) off which a command gives up to stream: they are asked to leave."""
         if command.stale and self.commit_with_guard:
             return 0
-        ways = (
-            s.tablets[each.tablet].transitions[each.place]
-            for each in command.changes
-            if each.after == "streaming" and each.kind == "rollback"
-        )
+        ways = [
+            way
+            for change, way, _ in self.taken(s, command)
+            if change.after == "streaming" and change.kind == "rollback"
+        ]
         return sum(1 << node for node in {node for way in ways for node in self.leavers(s, way)})
 
     def in_log_words(self, s: TabletsState, command: TabletCommand) -> str:
@@ -327,16 +329,15 @@ class Tablets(Plans, Stages):
             return RUNNING
         if blocked := self.busy(s):
             return blocked
-        end: Next = self.in_part(Topology.move_tablets, s, on, more)
-        if end is None or isinstance(end, Refusal):
-            return end
-        return refused("tablets must move first") if self.unfinished(s) else end
+        end: Decided = self.in_part(Topology.move_tablets, s, on, more)
+        unfinished = not isinstance(end, Refusal) and self.unfinished(s)
+        return refused("tablets must move first") if unfinished else end
 
     @lifted(Topology.find_imbalance)
     def find_imbalance(self, s: TabletsState) -> Next:
         """The load is uneven where something could be moved."""
-        end: Next = self.in_part(Topology.find_imbalance, s)
-        if end is None or isinstance(end, Refusal):
+        end: Decided = self.in_part(Topology.find_imbalance, s)
+        if isinstance(end, Refusal):
             return end
         if next(self.plan(s), None) is None:
             return NOTHING_MOVES if self.balancing else DISABLED
@@ -443,12 +444,13 @@ class Tablets(Plans, Stages):
             [was], now = old.transitions, BOUNDARY if ended else new.transitions[0].stage
             edges = self.table(was).edges
             taken = [edge for edge in edges if (edge.source, edge.target) == (was.stage, now)]
-            due = was.new if ended and taken and REPLACES in taken[0].effects else old.replicas
             if not taken and was.stage != now:
                 how = f"lost its transition in {was.stage}"
                 return f"{name(tablet)} {how if ended else f'went from {was.stage} to {now}'}"
-            if ended and new.replicas != due:
-                return f"{name(tablet)} has {words(new.replicas)}, not {words(due)}"
+            if ended:
+                due = was.new if REPLACES in taken[0].effects else old.replicas
+                if new.replicas != due:
+                    return f"{name(tablet)} has {words(new.replicas)}, not {words(due)}"
         return None
 
     @step("INV-STAGE", on=COMMITS)
@@ -644,12 +646,8 @@ class Tablets(Plans, Stages):
 
     def leads_to(self, s: TabletsState, command: TabletCommand) -> Iterator[tuple[int, str, str]]:
         """Each tablet that is moved on, the stage that it leaves and where that leads."""
-        for change in command.changes:
-            row = s.tablets[change.tablet]
-            if change.place < len(row.transitions):
-                edge = self.table(row.transitions[change.place]).edge(change.after, change.kind)
-                target = "the end" if edge is None or edge.target == BOUNDARY else edge.target
-                yield change.tablet, change.after, target
+        for change, _, edge in self.taken(s, command):
+            yield change.tablet, change.after, "the end" if edge.target == BOUNDARY else edge.target
 
     def said(self, s: TabletsState, command: TabletCommand) -> str:
         """What a command does to tablets, in words; of very many, to the first of them."""
@@ -767,13 +765,10 @@ def rows(m: Tablets) -> TransitionRows:
         command = before.deposed if late else before.command
         if not commits or command is None or (command.stale and m.commit_with_guard):
             return ()
-        ways = [
-            (before.tablets[each.tablet].transitions[each.place], each.after, each.kind)
-            for each in command.changes
-        ]
-        ways += [(transition, BOUNDARY, "happy") for _, transition in command.begins]
-        edges = ((m.table(way), m.table(way).edge(after, kind)) for way, after, kind in ways)
-        return tuple(row_name(table.name, edge) for table, edge in edges if edge is not None)
+        edges = [(m.table(way), edge) for _, way, edge in m.taken(before, command)]
+        begun = (m.table(transition) for _, transition in command.begins)
+        edges += [(table, onward(table, BOUNDARY)) for table in begun]
+        return tuple(row_name(table.name, edge) for table, edge in edges)
 
     return TransitionRows(names, taken)
 

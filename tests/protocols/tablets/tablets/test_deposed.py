@@ -1,0 +1,100 @@
+"""What an earlier coordinator decided and is committed late, where no guard holds it off (S-59)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.registry import build, entry_of
+from kit.engine.timeline import Timeline
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.protocols.topology.topology import CommitDecision
+from tests.protocols.tablets.tablets.test_given_up import reached
+
+GIVEN: dict[str, Any] = {"nodes": 2, "tablets": ("A",), "moves": 2}
+SOON = "An earlier coordinator's decision is committed late. Group 0 stores it: "
+
+
+def played(given: dict[str, Any], *verbs: str) -> Timeline[Any, Any]:
+    """A history without the guard, in which each verb is done as soon as it may be."""
+    timeline = Timeline(build("tablets", {**GIVEN, **given}, off=("S-59",)))
+    for verb in verbs:
+        reached(timeline, verb)
+    return timeline
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("meanwhile", ["ended", "another kind"])
+def test_a_late_stage_finds_no_transition(edition: Edition, meanwhile: str) -> None:
+    """The repair that it was decided for has ended, and a migration may stand in its place: it
+    changes nothing, and says so.
+    """
+    timeline = played(
+        {"edition": edition, "nodes": 3, "changes": 1, "kinds": ("migration", "repair")},
+        *("imbalance", "repair-tablet 0", "commit", "work on 0", "decide", "commit", "barrier"),
+    )
+    for verb in (*["work on 0"] * (edition == "server"), "decide", "elect B"):
+        reached(timeline, verb)
+    while timeline.state.in_transition:
+        assert timeline.forward() is not None
+    if meanwhile == "another kind":
+        reached(timeline, "migrate 0 A:0 B:0")
+        reached(timeline, "commit")
+    before = timeline.state.tablets
+    assert [way.kind for way in before[0].transitions] == ["migration"] * (meanwhile != "ended")
+    reached(timeline, "commit deposed")
+    assert timeline.state.tablets == before
+    assert timeline.moments[-1].say == SOON + "nothing."
+
+
+def test_a_late_rollback_drains_nobody_of_whom_it_no_longer_speaks() -> None:
+    """A stream failed, a new coordinator tried it again, and the tablet has moved."""
+    timeline = played(
+        {"changes": 1, "failures": 1},
+        *("imbalance", "migrate 0 A:0 B:0", "commit", "fail work on 0", "decide", "elect B"),
+    )
+    while timeline.state.in_transition:
+        assert timeline.forward() is not None
+    before = timeline.state.tablets
+    assert [each.host for each in before[0].replicas] == ["B"]
+    reached(timeline, "commit deposed")
+    assert (timeline.state.tablets, timeline.state.given_up) == (before, 0)
+
+
+def test_a_stage_decided_later_is_committed_without_the_entry_before_it() -> None:
+    """Two coordinators are deposed: the first with the entry into the track, the second with a
+    stage. What is committed late is the stage alone.
+    """
+    timeline = played(
+        {"changes": 2},
+        *("imbalance", "migrate 0 A:0 B:0", "elect B", "migrate 0 A:0 B:0", "commit", "barrier"),
+        *("decide", "elect A"),
+    )
+    entry = timeline.state.control.deposed
+    assert entry is not None
+    assert timeline.state.deposed_alone
+    reached(timeline, "commit deposed")
+    assert timeline.state.control.deposed == entry
+    assert [way.stage for way in timeline.state.tablets[0].transitions] == ["write_both_read_old"]
+
+
+@pytest.mark.parametrize(
+    ("off", "edge"),
+    [((), ()), (("S-59",), ("migration: allow_write_both_read_old → write_both_read_old",))],
+)
+def test_a_command_on_an_older_state_takes_an_edge_only_without_the_guard(
+    off: tuple[str, ...], edge: tuple[str, ...]
+) -> None:
+    """A request that is made after the decision is a newer state of group 0."""
+    given = {**GIVEN, "nodes": 3, "moves": 1, "operations": ("leave C",)}
+    timeline = Timeline(build("tablets", given, off=off))
+    for verb in ("imbalance", "migrate 0 A:0 B:0", "commit", "barrier", "decide", "leave C"):
+        reached(timeline, verb)
+    before = timeline.state
+    assert before.command.stale
+    reached(timeline, "commit")
+    rows = entry_of("tablets").rows
+    assert rows is not None
+    assert rows(timeline.model).taken(before, CommitDecision(), timeline.state) == edge
+    assert (before.tablets == timeline.state.tablets) == (edge == ())

@@ -1,0 +1,190 @@
+"""Which transitions may begin, what may not yet, and who is passed over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kit.engine.registry import build
+from kit.engine.timeline import Timeline
+from kit.protocols.tablets import cluster
+from kit.protocols.tablets.cluster import LateRpc
+from kit.protocols.tablets.dump import DumpedTable, TabletDump
+from kit.protocols.tablets.rules.replica_sets import replicas_in
+from kit.protocols.tablets.tablets import Tablets
+from tests.protocols.tablets.tablets.test_given_up import reached
+from tests.protocols.tablets.tablets.test_promises import MODEL, MOVING, row, state, way
+from tests.protocols.tablets.tablets.test_track import acted
+
+BARRIER = "allow_write_both_read_old"  # a stage whose work is a barrier
+
+
+@pytest.mark.parametrize(
+    ("given", "begins"),
+    [
+        ({"tablets": ("A",)}, ["migrate 0 A:0 B:0", "migrate 0 A:0 C:0"]),
+        (
+            {"tablets": ("A",), "racks": ("dc1/r1", "dc1/r2", "dc1/r1")},
+            ["migrate 0 A:0 C:0"],
+        ),
+        ({"tablets": ("A C",), "racks": ("dc1/r1", "dc1/r2", "dc1/r1")}, []),
+        (
+            {"tablets": ("A",), "nodes": 5, "kinds": ("add_tablet_replica",)},
+            [f"rebuild-tablet-v2 0 {name}:0" for name in "BCDE"],
+        ),
+        ({"tablets": ("A",), "kinds": ("migration", "repair"), "balancing": False},
+         ["repair-tablet 0"]),
+        ({"tablets": ("A",), "kinds": ("intranode_migration",), "balancing": False}, []),
+        ({"tablets": ("A",), "moves": 0, "kinds": ("repair",)}, []),
+    ],
+)  # fmt: skip
+def test_what_may_begin(given: dict[str, Any], begins: list[str]) -> None:
+    """Within a rack, by name; with balancing off what operators ask for, and nothing else."""
+    model: Any = build("tablets", {"nodes": 3, **given})
+    moves = [Tablets.begin_transition.struct(*each) for each in model.balance_moves(model.start())]
+    assert [model.verb(each) for each in moves] == begins
+
+
+def test_who_gets_no_replica() -> None:
+    """A node without tokens, one that is to leave, one that is dead."""
+    leaving, zero = {"request": "leave"}, {"zero_token": True}
+    given = state(row("A"), B=leaving, C={"request": "remove"}, D=zero)
+    given = given.but(control=given.control.but(up=0b011111))
+    assert MODEL.named(cluster.targets(given)) == ("A", "E")
+
+
+@pytest.mark.parametrize(("off", "role"), [((), "leaving"), (("S-27",), "normal")])
+def test_without_its_drain_a_node_is_none_to_empty(off: tuple[str, ...], role: str) -> None:
+    """S-27: with the safeguard off the balancer does not see that it is to go."""
+    given = {"nodes": 3, "tablets": ("A",), "edition": "server", "operations": ("leave C",)}
+    model: Any = build("tablets", given, off=off)
+    asked = acted(model, model.start(), "leave C")
+    normal = ("normal", "normal")
+    assert model.roles(asked) == (*normal, role if not off else "zero-token")
+
+
+JOINED = TabletDump(
+    (2, 1),
+    (DumpedTable("ks.t", 2, lasts=(5, 2**63 - 1)), DumpedTable("ks.u", 2)),
+    capacities=(300, 200),
+)
+
+
+def test_a_node_that_a_dump_does_not_show_is_like_its_first() -> None:
+    """Shards and capacity; the tablets keep the last tokens that the dump has."""
+    given = {"nodes": 2, "tablets": ("A", "B", "A", "B"), "tables": ("ks.t",)}
+    model: Any = build("tablets", {**given, "operations": ("join C",), "dump": JOINED})
+    nodes = [*model.balancer_nodes(model.roles(model.start()))]
+    assert [(each.host, each.shards, each.capacity) for each in nodes] == [
+        ("A", 2, 300),
+        ("B", 1, 200),
+        ("C", 2, 300),
+    ]
+    maps = model.maps(model.start().tablets)
+    assert maps["ks.t"].last_tokens == (5, 2**63 - 1)
+    assert maps["ks.u"].last_tokens == (-1, 2**63 - 1)
+
+
+# -- what is late ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("session", "runs", "off", "barrier", "answers"),
+    [
+        (1, True, (), None, {"B": None, "C": None}),
+        (9, False, (), None, {"B": None, "C": None}),
+        (9, True, ("S-24",), None, {"B": None, "C": None}),
+        (
+            *(9, True, (), "work of a finished stage is still running"),
+            {"B": None, "C": "work of a finished stage is still running here"},
+        ),
+    ],
+)
+def test_a_barrier_waits_for_work_of_stages_that_are_over(
+    session: int, runs: bool, off: tuple[str, ...], barrier: str | None, answers: dict[str, Any]
+) -> None:
+    """A late stream to C was sent in a session of tablet 0, whose session is 1 now; tablet 1 waits
+    for the barrier. The node that it runs on does not answer, where each answers for itself.
+    """
+    late = LateRpc(0, "stream", replicas_in("C"), "streaming", session, runs=runs)
+    tablets = row("A", way("A", "C")), row("A", way("A", "B", BARRIER, session=0))
+    given = {"nodes": 3, "tablets": ("A", "A"), "late": 1}
+    for answering in (False, True):
+        model: Any = build("tablets", {**given, "answering": answering}, off=off)
+        s = state(*tablets, model=model, transition="tablet_migration").but(late=late)
+        wanted = {f"answer stages {name}": said for name, said in answers.items()}
+        for verb, said in (wanted if answering else {"barrier": barrier}).items():
+            option = model.find(s, verb)
+            assert option is not None
+            assert (option[1] and option[1].reason) == said, verb
+
+
+def test_what_is_sent_to_a_node_that_dies_never_arrives() -> None:
+    """The late stream to C goes with C; that to B does not."""
+    model: Any = build("tablets", {"nodes": 3, "tablets": ("A",), "late": 1, "crashes": 1})
+    tablet = row("A", way("A", "C"))
+    for host, crashed, is_left in (("C", "C", False), ("B", "C", True)):
+        late = LateRpc(0, "stream", replicas_in(host), "streaming", 1)
+        s = state(tablet, model=model, transition="tablet_migration").but(late=late)
+        assert (acted(model, s, f"crash {crashed}").late is not None) == is_left
+
+
+def test_tablets_in_transition_go_on_though_the_track_has_not_begun() -> None:
+    """As after a command that came late without a guard: what stands in a track goes on."""
+    assert MODEL.busy(state(row("A B", MOVING), transition="tablet_migration")) is None
+    assert MODEL.busy(state(row("A B"))).reason == "no tablet moves"
+
+
+# -- who cannot be drained -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("tablets", "said"),
+    [
+        (("A B",), ""),
+        (("A B C",), "Draining fails: there is no place for C:0."),
+        (("A B C",) * 2, "Draining fails: there is no place for C:0 C:0."),
+        (("A B C",) * 3, "Draining fails: there is no place for C:0 C:0 and 1 more."),
+    ],
+)
+def test_what_has_no_place_is_named(
+    tablets: tuple[str, ...], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two of the replicas, where a sentence has no room for more."""
+    monkeypatch.setattr("kit.protocols.tablets.tablets.MOST_SAID", 2)
+    given = {"nodes": 3, "tablets": tablets, "operations": ("decommission C",), "moves": 0}
+    model: Any = build("tablets", given)
+    s = acted(model, model.start(), "decommission C", "decide", "commit")
+    assert model.drain_failed(s, None, s) == said
+
+
+def test_a_node_that_has_left_fails_no_drain() -> None:
+    """A replica with no place keeps B's drain from its end; once B has left, nothing of it."""
+    model: Any = build("tablets", {"nodes": 2, "tablets": ("A B",), "moves": 0})
+    for node_state, is_placeless in (("decommissioning", True), ("left", False)):
+        s = state(row("A B"), model=model, transition="tablet_draining", B={"state": node_state})
+        topology = replace(s.control.topology, tablets="moving")
+        s = s.but(control=s.control.but(topology=topology))
+        assert [str(each) for each in model.without_target(s)] == ["B:0"]
+        assert model.is_placeless(s) == is_placeless
+
+
+@pytest.mark.parametrize(("number", "label"), [
+    (1, "tablet 0"), (2, "tablet 0, 1"), (3, "tablet 0, 1, 2"), (4, "4 tablets"),
+])  # fmt: skip
+def test_of_many_tablets_a_command_names_none(
+    number: int, label: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What travels into the log, where a label has room for three."""
+    monkeypatch.setattr("kit.protocols.tablets.tablets.MOST_NAMED", 3)
+    given = {"nodes": 3, "tablets": ("A B",) * number, "edition": "server", "moves": 0}
+    timeline = Timeline(build("tablets", {**given, "operations": ("keyspace_rf_change ks dc1=3",)}))
+    reached(timeline, "keyspace_rf_change ks dc1=3")
+    reached(timeline, "decide")
+    before = timeline.state
+    assert len(before.command.begins) == number
+    reached(timeline, "commit")
+    [travel] = timeline.model.into_log(before, before.command, timeline.state)
+    assert travel.label == label
