@@ -56,14 +56,14 @@ STRANGE = "a host that the other files name; are all files from one cluster?"
 Place = tuple[str | None, str | None]  # a datacenter and a rack, as far as a file tells
 MOST_HOSTS = 5  # that a line names
 BYTES_A_SHARD = 250  # columns of loads, and what is made of them on the way
-_ROLES: dict[str, cluster.NodeRole] = {
+_ROLES: dict[str | None, cluster.NodeRole] = {
     "normal": "normal",
     "rebuilding": "normal",
     "decommissioning": "leaving",
     "removing": "removing",
     "left": "left",
 }
-_STATES: dict[str, cluster.NodeRole] = {"leaving": "leaving", "joining": "joining"}
+_STATES: dict[str | None, cluster.NodeRole] = {"leaving": "leaving", "joining": "joining"}
 _DRAINED_BY: dict[str | None, cluster.NodeRole] = {"leave": "leaving", "remove": "removing"}
 
 
@@ -350,7 +350,7 @@ def known_nodes(
     placeless = [
         host
         for host, node in sorted(known.nodes.items())
-        if known.nodes and SOMEWHERE in (node.datacenter, node.rack)
+        if SOMEWHERE in (node.datacenter, node.rack)
     ]
     if placeless and (topology, status, loads) != (None, None, None):
         known.warnings.append(f"no file gives the datacenter and rack of {few(placeless)}")
@@ -397,7 +397,7 @@ def _add_topology(known: KnownNodes, opened: OpenedTopology) -> None:
 
 def _role(row: SystemTopologyRow) -> cluster.NodeRole:
     """What a node is to the balancer by its state and its request."""
-    role = _ROLES.get(row.node_state or "", "joining")
+    role = _ROLES.get(row.node_state, "joining")
     if role == "normal":
         role = _DRAINED_BY.get(row.topology_request, role)
     return "zero-token" if role == "normal" and not row.tokens else role
@@ -414,18 +414,17 @@ def _add_status(known: KnownNodes, listed: Iterable[Seen], source: str) -> None:
     """Addresses, and where no topology tells of nodes, these as well."""
     for node in listed:
         host, place = node.host_id, (node.dc, node.rack)
-        if host is not None:
-            known.addresses[node.name] = host
+        if host is None:
+            if known.topology is None:  # else its warnings say so
+                known.warnings.append(f"{source} does not give the host id of {node.name}")
+            continue
+        known.addresses[node.name] = host
         if known.topology is not None:
-            if host in known.nodes:
-                known.check(f"{source} node", host, place)
-                known.stands(host, node.health == "excluded")
-        elif host is None:
-            known.warnings.append(f"{source} does not give the host id of {node.name}")
+            known.check(f"{source} node", host, place)
         else:
             known.down |= {host} if node.health in ("down", "excluded") else set()
-            known.add(host, place, _STATES.get(node.state or "", "normal"))
-            known.stands(host, node.health == "excluded")
+            known.add(host, place, _STATES.get(node.state, "normal"))
+        known.stands(host, node.health == "excluded")
 
 
 def _add_loads(known: KnownNodes, loads: PathLike, edition: Edition) -> None:
@@ -457,7 +456,7 @@ def _add_loads(known: KnownNodes, loads: PathLike, edition: Edition) -> None:
         if load.ip is not None:
             known.addresses.setdefault(load.ip, load.host)
         drains = node.role in cluster.DRAINED
-        if listed and not known.instant and load.draining is not None and drains != load.draining:
+        if not known.instant and load.draining is not None and drains != load.draining:
             is_, other = ("draining", "not") if load.draining else ("not draining", "draining")
             known.warnings.append(
                 f"{load.host} is {is_} in {source_name(loads)} but {other} in the topology: the "
@@ -707,7 +706,7 @@ def sorted_out(files: Sequence[PathLike]) -> dict[str, Any]:
     of_kinds: dict[str, list[PathLike]] = {}
     for file in files:
         text = beginning(file)
-        kind = next((name for name, fits in FILE_KINDS.items() if text and fits(text)), None)
+        kind = next((name for name, fits in FILE_KINDS.items() if fits(text)), None)
         if kind is None:
             raise BadInput("file", source_name(file), ALLOWED)
         of_kinds.setdefault(kind, []).append(file)
@@ -718,11 +717,11 @@ def sorted_out(files: Sequence[PathLike]) -> dict[str, Any]:
                 "file", second, f"one file of each kind; {first} is already of this kind"
             )
     if "snapshot" in of_kinds:
-        dumped = {"dump": of_kinds.pop("snapshot")}
-        for kind in dumped.keys() & of_kinds.keys():
-            first, second = source_name(dumped[kind][0]), source_name(of_kinds[kind][0])
+        snapshot = of_kinds.pop("snapshot")
+        if "dump" in of_kinds:
+            first, second = source_name(snapshot[0]), source_name(of_kinds["dump"][0])
             raise BadInput("file", second, f"one file of each kind; {first} already has one")
-        of_kinds |= dumped
+        of_kinds["dump"] = snapshot
     if "dump" not in of_kinds:
         raise BadInput("file", f"{len(files)} files", "one of them a dump of system.tablets")
     return {

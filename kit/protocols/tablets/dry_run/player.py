@@ -108,8 +108,6 @@ def _wanted(
     Nodes are host ids; an RF change has its keyspace and replicas in the place of one. BadInput for
     a line that is no operation, or an operation given twice.
     """
-    if not isinstance(operations, Iterable):
-        raise BadInput("operations", operations, f"lines: {FORM}")
     lines = operations.splitlines() if isinstance(operations, str) else operations
     own = {
         node.host: REQUESTS[node.role != "leaving"]
@@ -331,7 +329,7 @@ def _dump(
         weights=_replicas(opened, bases, weight) if any(t.colocated for t in tables) else (),
         transitions=tuple(transitions),
         target_size=opened.target_size,
-        rack_lists=tuple(sorted(opened.rack_lists())),
+        rack_lists=tuple(opened.rack_lists()),
         version=versions[0],
         fence_version=versions[1],
     )

@@ -17,12 +17,13 @@ from kit.operators.importers.ringfile import place_name
 from kit.protocols.tablets.cluster import replication_before
 from kit.protocols.tablets.dry_run.opening import SOMEWHERE, OpenedTablets
 from kit.protocols.tablets.rules import availability
-from kit.protocols.tablets.rules.balance.cluster import DRAINED, STAYING, NodeRole
+from kit.protocols.tablets.rules.balance.cluster import DRAINED, STAYING, NodeRole, TabletSizes
 from kit.protocols.tablets.rules.balance.loads import Loads, TabletMove
 from kit.protocols.tablets.rules.balance.planner import DrainFailure, drained, planned
 from kit.protocols.tablets.rules.balance.reasons import Misplaced
 from kit.protocols.tablets.rules.maps import (
     Tablet,
+    TabletMap,
     complete,
     first_token,
     group,
@@ -493,12 +494,13 @@ def rf_change(opened: OpenedTablets, keyspace: str, words: Sequence[str]) -> RfR
     changed = () if refused else tuple(_changed(opened, tablets, dict(after)))
     unfit = not refused and opened.edition == "server"
     invalid = replication.newly_invalid(topology, dict(before), dict(after)) if unfit else ""
+    sizes = opened.sizes
     moved = Counter(step.rpartition(":")[0] for each in changed for step in each.steps)
     return RfReport(
         *(keyspace, dict(before), dict(after), refused, invalid),
         {host[1:]: count for host, count in sorted(moved.items()) if host[0] == COMES},
         {host[1:]: count for host, count in sorted(moved.items()) if host[0] == GOES},
-        None if opened.sizes is None else sum(_bytes(opened, each) for each in changed),
+        None if sizes is None else sum(_bytes(sizes, opened.maps, each) for each in changed),
         changed,
     )
 
@@ -537,10 +539,9 @@ def _changed(
             yield ChangedTablet(*place, old, tuple(way), new, lacks)
 
 
-def _bytes(opened: OpenedTablets, changed: ChangedTablet) -> int:
+def _bytes(sizes: TabletSizes, maps: Mapping[str, TabletMap], changed: ChangedTablet) -> int:
     """What is copied for a tablet: for each replica that comes as much as the largest one has."""
-    sizes = opened.sizes or {}
-    columns = [sizes.get(name, ()) for name in group(changed.table, opened.maps)]
+    columns = [sizes.get(name, ()) for name in group(changed.table, maps)]
     rows = [column[changed.tablet] for column in columns if changed.tablet < len(column)]
     largest = sum(max(row.values(), default=0) for row in rows)
     return largest * sum(step.startswith(COMES) for step in changed.steps)

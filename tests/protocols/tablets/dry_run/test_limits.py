@@ -1,0 +1,153 @@
+"""What a rehearsal is made of: its limits, who is down in it, what it says that it leaves out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kit.errors import BadInput
+from kit.protocols.tablets.dry_run import player
+from tests.protocols.tablets.dry_run.test_command import FIXTURES, host
+from tests.protocols.tablets.dry_run.test_opening import STATUS, edited
+from tests.protocols.tablets.dry_run.test_player import everywhere, rehearsed
+from tests.protocols.tablets.dry_run.test_rf_change import ITEMS
+from tests.saying import says
+
+LEAVE = tuple(f"decommission {host(number)}" for number in range(1, 4))
+LOSE = tuple(f"lose {host(number)}" for number in range(1, 4))
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "operations", "said"),
+    [
+        ("MOST_NODES", 5, (), None),
+        ("MOST_NODES", 4, (), "nodes | 5 | at most 4 for a Player"),
+        ("MOST_FAULTS", 2, LEAVE[:2], None),
+        ("MOST_FAULTS", 2, LEAVE, "operations | 3 | at most 2 in one rehearsal"),
+        ("MOST_FAULTS", 2, LOSE[:2], None),
+        ("MOST_FAULTS", 2, LOSE, "lost nodes | 3 | at most 2 in one rehearsal"),
+    ],
+)
+def test_a_rehearsal_has_its_limits(
+    limit: str,
+    most: int,
+    operations: tuple[str, ...],
+    said: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As many nodes, requests and losses as a Player can have, and no more."""
+    monkeypatch.setattr(player, limit, most)
+    if said is None:
+        assert rehearsed(*operations).timeline.model is not None
+        return
+    with pytest.raises(BadInput) as error:
+        rehearsed(*operations)
+    assert says(error.value, said), error.value
+
+
+@pytest.mark.parametrize(
+    ("most", "operations", "crashes"),
+    [(5, (), 3), (4, (), 0), (5, LOSE[:1], 4), (4, LOSE[:1], 1)],
+)
+def test_of_many_nodes_only_those_that_are_named_can_be_lost(
+    most: int, operations: tuple[str, ...], crashes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three more by the way, where there are few enough to choose from."""
+    monkeypatch.setattr(player, "MOST_TO_CHOOSE", most)
+    assert rehearsed(*operations).timeline.model.parameters.crashes == crashes
+
+
+def status_of(folder: Path, **marks: str) -> Path:
+    """The status with addresses in the opposite order of hosts, and some nodes not up."""
+    lines = []
+    for line in STATUS.splitlines():
+        number = next((each for each in range(1, 6) if host(each) in line), 0)
+        health = marks.get(f"n{number}", line[:1] if number == 0 else "U")
+        lines.append(health + line[1:].replace(f"10.0.0.{number}", f"10.0.0.{6 - number}"))
+    path = folder / "status.txt"
+    path.write_text("\n".join([*lines, ""]), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("marks", "down", "ignored"),
+    [
+        ({}, (), ()),
+        ({"n1": "D", "n2": "D"}, ("10.0.0.4", "10.0.0.5"), ()),
+        ({"n1": "X", "n2": "X"}, ("10.0.0.4", "10.0.0.5"), ("10.0.0.4", "10.0.0.5")),
+        ({"n1": "D", "n2": "X"}, ("10.0.0.4", "10.0.0.5"), ("10.0.0.4",)),
+    ],
+)
+def test_who_is_down_and_who_is_ignored(
+    marks: dict[str, str], down: tuple[str, ...], ignored: tuple[str, ...], tmp_path: Path
+) -> None:
+    """By the names that the picture has, ascending."""
+    given = rehearsed(status=status_of(tmp_path, **marks)).timeline.model.parameters
+    assert (given.down, given.ignored) == (down, ignored)
+
+
+@pytest.mark.parametrize(
+    ("columns", "down"),
+    [
+        ({}, ()),
+        ({"tokens": ""}, ("00000001",)),  # it has tablets, but may take none
+        ({"ignore_nodes": f"{{{host(1)}}}"}, ("00000001",)),
+    ],
+)
+def test_who_takes_no_tablets_takes_no_part(
+    columns: dict[str, str], down: tuple[str, ...], tmp_path: Path
+) -> None:
+    """It is there with its replicas, as if it were down."""
+    files = {"topology": edited(tmp_path, "topology", 0, **columns)} if columns else {}
+    assert rehearsed(**files).timeline.model.parameters.down == down
+
+
+WAITS = "5d3cc3c0-1c2d-11f1-8a00-0123456789ab"
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({}, []),
+        ({"global_topology_request": "cleanup"}, ["left out: the waiting request cleanup"]),
+        ({"global_requests": f"{{{WAITS}}}"}, ["left out: 1 waiting global requests"]),
+    ],
+)
+def test_what_the_cluster_waits_for_is_left_out(
+    columns: dict[str, str], said: list[str], tmp_path: Path
+) -> None:
+    """A line names it, or says how many there are."""
+    files = {"topology": everywhere(tmp_path, **columns)} if columns else {}
+    found = rehearsed(**files).warnings
+    assert [line for line in found if "waiting" in line] == said
+
+
+@pytest.mark.parametrize(
+    ("operations", "said"),
+    [
+        (("decommission 00000001 00000002",), "operation | decommission HOST"),
+        (("lose 00000005",), "operation | 'lose 00000005' | a node that is up"),
+        (("removenode 00000005",), None),
+        (("lose 00000004",), None),
+        (("rf shop dc1=4", "rf shop dc1=4"), None),
+        (("lose 00000004", "lose 00000004"), "operation | each node once"),
+    ],
+)
+def test_an_operation_fits_its_node(
+    operations: tuple[str, ...], said: str | None, tmp_path: Path
+) -> None:
+    """Who is down cannot be lost; a keyspace may be changed twice."""
+    dump, sizes = tmp_path / "tablets.csv", tmp_path / "sizes.csv"
+    for path in (dump, sizes):  # all tablets of which have three replicas
+        lines = (FIXTURES / path.name).read_text("utf-8").splitlines()
+        path.write_text("".join(f"{each}\n" for each in lines if ITEMS not in each), "utf-8")
+    files: dict[str, Any] = {"dump": dump, "sizes": sizes, "status": FIXTURES / "status.txt"}
+    if said is None:
+        made = rehearsed(*operations, **files).timeline.model.parameters
+        assert len(made.operations) == sum("lose" not in each for each in operations)
+        return
+    with pytest.raises(BadInput) as error:
+        rehearsed(*operations, **files)
+    assert says(error.value, said), error.value

@@ -1,0 +1,289 @@
+"""What files tell of nodes, sizes and schemas, and what is said where they contradict it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kit.errors import BadInput
+from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets, sorted_out
+from tests.operators.test_snapshots import FIRST, THIRD, copied, text_of
+from tests.protocols.tablets.dry_run.test_command import FIXTURES, host
+from tests.protocols.tablets.dry_run.test_opening import FILES, STATUS, described, edited, opened
+from tests.saying import says
+
+FIRST_HOST = "5f1c0a4e-8d3b-4c6a-9b1e-0a1f2e3d4c01"  # of the snapshot
+
+
+def told(cluster: OpenedTablets, *words: str) -> list[str]:
+    """The warnings that have all of these words."""
+    return [line for line in cluster.warnings if all(word in line for word in words)]
+
+
+def snapshot(folder: Path, **edits: tuple[tuple[str, str], ...]) -> OpenedTablets:
+    """The first snapshot with other words in some files."""
+    texts = {kind: text_of(FIRST, kind) for kind in edits}
+    for kind, changes in edits.items():
+        for old, new in changes:
+            assert old in texts[kind], old
+            texts[kind] = texts[kind].replace(old, new)
+    return open_tablets(copied(FIRST, folder / "snap", **texts))
+
+
+# -- nodes -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["", "0000000", "nobody"])
+def test_a_name_is_of_one_node(name: str) -> None:
+    """No name at all is that of none, however few nodes there are."""
+    with pytest.raises(BadInput) as error:
+        opened().host(name, "HOST")
+    assert (says(error.value, "this one fits")) == (name == "0000000")
+
+
+@pytest.mark.parametrize(
+    ("topology", "loads", "place"),
+    [
+        ({}, {"dc": "", "rack": ""}, ("dc1", "r1")),
+        ({"datacenter": "", "rack": ""}, {}, ("dc1", "r1")),
+        ({"datacenter": "", "rack": ""}, {"dc": "", "rack": ""}, ("unknown", "unknown")),
+        ({"rack": ""}, {"dc": ""}, ("dc1", "r1")),
+    ],
+)
+def test_a_place_is_known_by_whichever_file_tells(
+    topology: dict[str, str], loads: dict[str, str], place: tuple[str, str], tmp_path: Path
+) -> None:
+    """A null in one file contradicts no other one."""
+    edits = {"topology": topology, "loads": loads}
+    files = {name: edited(tmp_path, name, 0, **each) for name, each in edits.items() if each}
+    cluster = opened(**files)
+    assert cluster.places[host(1)] == place
+    untold = told(cluster, "no file gives the datacenter and rack of", host(1))
+    assert bool(untold) == ("unknown" in place)
+
+
+def test_an_address_without_a_host_id(tmp_path: Path) -> None:
+    """It is told once, and nobody goes by it; its node is unknown where no topology has it."""
+    status = tmp_path / "status.txt"
+    status.write_text(STATUS.replace(host(1), "null"), "utf-8")
+    cluster = opened(status=status)
+    assert told(cluster, "10.0.0.1") == ["status.txt does not give the host id of 10.0.0.1"]
+    assert sorted(cluster.addresses) == [f"10.0.0.{number}" for number in range(2, 6)]
+    assert host(1) in cluster.places
+    with pytest.raises(BadInput, match="are all files from one cluster"):
+        open_tablets(FIXTURES / "tablets.csv", status=status)
+
+
+def test_a_status_names_no_node_that_a_topology_lacks(tmp_path: Path) -> None:
+    """Its host would be of another cluster."""
+    status = tmp_path / "status.txt"
+    status.write_text(STATUS.replace(host(1), host(9)), "utf-8")
+    with pytest.raises(BadInput, match="host id of 10"):
+        opened(status=status)
+
+
+def test_who_has_left_without_tablets_is_passed_over(tmp_path: Path) -> None:
+    """In the loads, too, as soon as no replica is there any more."""
+    left = {"normal": "left", "{'5000'}": "", host(5): host(6)}
+    files = {}
+    for name in ("topology", "loads"):
+        text = FILES[name].read_text("utf-8")
+        more = text.splitlines()[-1]
+        for old, new in left.items():
+            more = more.replace(old, new)
+        files[name] = tmp_path / f"{name}.csv"
+        files[name].write_text(f"{text}{more}\n", "utf-8")
+    assert sorted(opened(**files).places) == [host(number) for number in range(1, 6)]
+
+
+@pytest.mark.parametrize(
+    ("columns", "capacity", "warned"),
+    [
+        ({"storage_capacity": 7}, 7, False),
+        ({"storage_capacity": ""}, 0, True),
+        ({"storage_capacity": 0}, 0, True),
+    ],
+)
+def test_a_capacity_that_is_not_told_is_none(
+    columns: dict[str, object], capacity: int, warned: bool, tmp_path: Path
+) -> None:
+    """Null is as good as 0."""
+    cluster = opened(loads=edited(tmp_path, "loads", 0, **columns))
+    assert cluster.nodes[0].capacity == capacity
+    assert bool(told(cluster, "no capacity of", host(1))) == warned
+
+
+def test_the_gross_capacity_is_told_where_it_is_used(tmp_path: Path) -> None:
+    """Of a node that has one alone; a node without either is full by its tablets."""
+    effective = {1: 900, 2: ""}
+    lines = FILES["loads"].read_text("utf-8").splitlines()
+    head, *rows = lines
+    rows = [f"{row},{effective.get(number, 900)}" for number, row in enumerate(rows, 1)]
+    rows[2] = rows[2].replace("1099511627776", "").rpartition(",")[0] + ","
+    path = tmp_path / "loads.csv"
+    path.write_text("\n".join([f"{head},effective_capacity", *rows, ""]), "utf-8")
+    cluster = opened(loads=path)
+    [line] = told(cluster, "does not give the effective_capacity")
+    assert host(2) in line
+    assert host(3) not in line
+
+
+# -- files of no single moment ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("up", "warned"),
+    [((), 0), ((";True\n",), 0), ((";True\n", ";False\n"), 1)],
+)
+def test_loads_that_say_of_nobody_who_is_up(
+    up: tuple[str, ...], warned: int, tmp_path: Path
+) -> None:
+    """Of some they may be silent."""
+    cluster = snapshot(tmp_path, loads=tuple((each, ";\n") for each in up))
+    assert len(told(cluster, "does not say who is up")) == warned
+
+
+def test_files_given_one_by_one_are_of_one_moment(tmp_path: Path) -> None:
+    """Nothing is told of loads that do not say who is up, or who drains."""
+    rows = FILES["loads"].read_text("utf-8").replace(",True,", ",,").splitlines()
+    rows = [f"{row},{'draining' if at == 0 else 'True'}" for at, row in enumerate(rows)]
+    path = tmp_path / "loads.csv"
+    path.write_text("\n".join([*rows, ""]), "utf-8")
+    cluster = opened(loads=path)
+    assert not told(cluster, "who is up")
+    assert not told(cluster, "draining")
+
+
+@pytest.mark.parametrize(
+    ("draining", "said"),
+    [("False", 0), ("True", 1), ("", 0)],
+)
+def test_who_drains_in_one_of_two_dumps(draining: str, said: int, tmp_path: Path) -> None:
+    """A null says nothing."""
+    row = f"{FIRST_HOST};oslo;"
+    cluster = snapshot(tmp_path, loads=((f"{row}False;", f"{row}{draining};"),))
+    assert len(told(cluster, FIRST_HOST, "draining")) == said
+
+
+def test_without_a_topology_the_loads_alone_say_who_drains(tmp_path: Path) -> None:
+    """There is nothing that they could contradict."""
+    row = f"{FIRST_HOST};oslo;"
+    folder = copied(
+        FIRST, tmp_path / "snap", loads=text_of(FIRST, "loads").replace(f"{row}False", f"{row}True")
+    )
+    (folder / "system_topology.csv").unlink()
+    cluster = open_tablets(folder)
+    assert {node.host: node.role for node in cluster.nodes}[FIRST_HOST] == "leaving"
+    assert not told(cluster, "draining")
+
+
+def test_tablets_in_transition_before_the_topology_says_so(tmp_path: Path) -> None:
+    """A line only where both disagree."""
+    said = []
+    for folder in (FIRST, THIRD):  # a tablet is in transition, none is
+        resting = text_of(folder, "topology").replace(";tablet migration;", ";;")
+        assert resting != text_of(folder, "topology")
+        for topology in (text_of(folder, "topology"), resting):
+            to = tmp_path / f"{folder.name}{len(said)}"
+            cluster = open_tablets(copied(folder, to, topology=topology))
+            said.append(told(cluster, "1 tablet in transition, but none at topology version 41"))
+            assert said[-1] == told(cluster, "in transition, but none")
+    assert [len(lines) for lines in said] == [0, 1, 0, 0]
+
+
+def test_sizes_of_a_table_that_came_later(tmp_path: Path) -> None:
+    """In a snapshot they are left out and told; of files of one moment they cannot be."""
+    sizes = (("a1b2c3d0-", "a1b2c3df-"),)
+    cluster = snapshot(tmp_path, sizes=sizes)
+    assert told(cluster, "has table a1b2c3df-", "it was read at a different time")
+
+
+# -- tablets and schemas ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("shard", "known"), [(0, True), (1, True), (2, False), (-1, False)])
+def test_a_shard_is_one_of_its_node(shard: int, known: bool, tmp_path: Path) -> None:
+    """The first node has two of them."""
+    dump = edited(tmp_path, "tablets", 1, replicas=f"[({host(1)}, {shard})]")
+    if known:
+        assert opened(tablets=dump).maps["shop.orders"].tablets[1].replicas[0].shard == shard
+        return
+    with pytest.raises(BadInput, match="a shard from 0 to 1"):
+        opened(tablets=dump)
+
+
+def test_a_resize_of_no_kind_is_named(tmp_path: Path) -> None:
+    """With the kinds that there are."""
+    text = (FIXTURES / "tablets.csv").read_text("utf-8").replace(",none,", ",fold,")
+    path = tmp_path / "tablets.csv"
+    path.write_text(text, "utf-8")
+    with pytest.raises(BadInput) as error:
+        opened(tablets=path)
+    assert says(error.value, "resize_type | 'fold' | none, split, merge")
+
+
+def with_attic(folder: Path) -> Path:
+    """The dump with its table ``items`` in a keyspace of its own."""
+    lines = (FIXTURES / "tablets.csv").read_text("utf-8").splitlines()
+    lines = [line.replace(",shop,", ",attic,") if ",items," in line else line for line in lines]
+    dump = folder / "tablets.csv"
+    dump.write_text("\n".join([*lines, ""]), "utf-8")
+    return dump
+
+
+def schema_of(folder: Path, strategy: str, *keyspaces: str, factor: str = "dc1") -> Path:
+    """A schema of keyspaces with one strategy."""
+    made = "CREATE KEYSPACE {} WITH replication = {{'class': '{}', '{}': 3}};".format
+    schema = folder / "schema.cql"
+    schema.write_text("\n".join(made(name, strategy, factor) for name in keyspaces), "utf-8")
+    return schema
+
+
+def test_tablets_ask_for_a_strategy_that_knows_racks(tmp_path: Path) -> None:
+    """No other one has tablets; the first keyspace by name is told."""
+    schema = schema_of(tmp_path, "SimpleStrategy", "shop", "attic", factor="replication_factor")
+    with pytest.raises(BadInput) as error:
+        opened(schema=schema, tablets=with_attic(tmp_path))
+    assert says(error.value, "keyspace attic class | 'SimpleStrategy' | NetworkTopologyStrategy")
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        (("other",), "2, first attic"),
+        (("attic",), "1, first shop"),
+        (("shop",), "1, first attic"),
+        (("attic", "shop"), None),
+    ],
+)
+def test_keyspaces_that_a_schema_lacks_are_counted(
+    known: tuple[str, ...], said: str | None, tmp_path: Path
+) -> None:
+    """The first of them by name."""
+    schema = schema_of(tmp_path, "NetworkTopologyStrategy", *known)
+    found = told(opened(schema=schema, tablets=with_attic(tmp_path)), "keyspaces that")
+    assert found == [f"keyspaces that schema.cql does not describe: {said}"] * (said is not None)
+
+
+# -- files, each known by what is in it ------------------------------------------------------------
+
+
+def test_files_are_sorted_by_what_they_hold(tmp_path: Path) -> None:
+    """Schemas may be several, a snapshot stands for its dump."""
+    dump, one = FIXTURES / "tablets.csv", FIXTURES / "schema.cql"
+    two = described(tmp_path, "'dc1': 3")
+    assert sorted_out([FIRST]) == {"dump": FIRST}
+    assert sorted_out([one, dump, two]) == {"schema": (one, two), "dump": dump}
+    empty = tmp_path / "empty.csv"
+    empty.write_text("", "utf-8")
+    cases: tuple[tuple[list[Any], str], ...] = (
+        ([FIRST, dump], "file | tablets.csv | already has one"),
+        ([FILES["topology"]], "file | 1 files | one of them a dump of system.tablets"),
+        ([dump, empty], "file | empty.csv | a dump of a system table"),
+    )
+    for files, said in cases:
+        with pytest.raises(BadInput) as error:
+            sorted_out(files)
+        assert says(error.value, said), error.value
