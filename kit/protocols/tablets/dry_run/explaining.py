@@ -230,7 +230,6 @@ def _leavers(lines: Sequence[TabletLine], moments: Sequence[Moment]) -> set[str]
 def _model(lines: Sequence[TabletLine], moments: Sequence[Moment], names: Names) -> Tablets:
     """A cluster of these nodes with this tablet, as it was before the first observation."""
     first = moments[0].opened
-    hosts = sorted(names)
     gone = {host for moment in moments for host in moment.opened.down}
     excluded = [
         {node.host for node in moment.opened.nodes if node.role == "excluded"} for moment in moments
@@ -250,8 +249,8 @@ def _model(lines: Sequence[TabletLine], moments: Sequence[Moment], names: Names)
     adds = any(len(line.new_replicas) > len(line.replicas) for line in rebuilt)
     return Tablets(
         edition=first.edition,
-        nodes=len(hosts),
-        names=tuple(names[host] for host in hosts),
+        nodes=len(names),
+        names=tuple(names.values()),
         tablets=(" ".join(_places(lines[0].replicas, names)),),
         shards=max(2, *(shard + 1 for shard in shards)),
         kinds=(*sorted(kinds | {"migration", "intranode_migration"}),)

@@ -67,7 +67,8 @@ def opened_moments(
             loads = snapshot.files.get("loads")
             rows = system_tables.read_loads(loads) if loads else ()
             members = {node.host for node in opened.nodes} - opened.left
-            up = {each.host: each.up for each in rows if each.host in members}
+            told = ((each.host, each.up) for each in rows if each.host in members)
+            up = {host: is_up for host, is_up in told if is_up is not None}
             known = {each.host for each in rows if each.excluded is not None}
             excluded = {
                 node.host: node.role == "excluded"
@@ -75,7 +76,6 @@ def opened_moments(
                 if node.host in known and node.role in ("down", "excluded")
             }
             moment = _moment(opened, snapshot.files["dump"])
-            up = {host: each for host, each in up.items() if each is not None}
             moments.append(replace(moment, up=up, excluded=excluded))
     else:
         for file in files:
@@ -108,7 +108,7 @@ def _moment(opened: OpenedTablets, dump: Readable) -> Moment:
 
 
 def names_in(moments: Sequence[Moment]) -> Mapping[str, str]:
-    """What each host of any moment is called in a picture."""
+    """What each host of any moment is called in a picture, in the order of host ids."""
     hosts = sorted({node.host for moment in moments for node in moment.opened.nodes})
     host_at = {a: host for moment in moments for a, host in moment.opened.addresses.items()}
     return short_names(replace(moments[-1].opened, addresses=host_at), hosts)

@@ -80,7 +80,7 @@ def _stage(scene: Scene) -> Stage:
     model: Series = scene.model
     moment = model.moments[scene.state.read]
     return Stage(
-        tuple(model.names[host] for host in sorted(model.names)),
+        tuple(model.names.values()),
         tuple(
             Character(
                 model.names[node.host],

@@ -1,0 +1,134 @@
+"""What changed from one moment to the next, and how much of it is explained at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from kit.errors import BadInput
+from kit.operators.importers.system_tables import TabletLine
+from kit.protocols.tablets.dry_run import explaining
+from kit.protocols.tablets.dry_run.moments import Moment, changes, names_in, opened_moments
+from tests.operators.test_snapshots import FIRST, SECOND, THIRD, copied, text_of
+
+MOMENTS = opened_moments([FIRST, SECOND, THIRD], "server")
+NAMES = names_in(MOMENTS)
+A, B, C, D, E = NAMES  # 172.20.0.11 to 172.20.0.15
+LAST, TABLE = 2**63 - 1, "bakery.loaves"
+
+
+def line(last: int, *hosts: str, **more: str) -> TabletLine:
+    """A tablet with a replica on the first shard of each host."""
+    return TabletLine("", last, tuple((host, 0) for host in hosts), **more)
+
+
+def moment(*lines: TabletLine) -> Moment:
+    """The first moment with these tablets of one table."""
+    return replace(MOMENTS[0], rows={TABLE: {each.last_token: each for each in lines}})
+
+
+def said(before: Moment, after: Moment) -> list[tuple[str, str]]:
+    """What changed, in words."""
+    return [(each.what, each.words) for each in changes(before, after, NAMES)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ((A, B), (A, B), None),
+        ((A, B), (B, A), None),
+        ((A, B), (A, B, C), "one more → 172.20.0.13:0"),
+        ((A, B, C), (A, C), "172.20.0.12:0 → gone"),
+        ((A, B), (C, B), "172.20.0.11:0 → 172.20.0.13:0"),
+        ((B, A), (D, C), "172.20.0.11:0, 172.20.0.12:0 → 172.20.0.13:0, 172.20.0.14:0"),
+    ],
+)
+def test_where_replicas_went(old: tuple[str, ...], new: tuple[str, ...], words: str | None) -> None:
+    """By name; those that come or go alone, too."""
+    found = said(moment(line(LAST, *old)), moment(line(LAST, *new)))
+    assert found == [(f"{TABLE} 0", words)] * (words is not None)
+
+
+def test_stages_that_changed() -> None:
+    """With the kind of the transition; a tablet that stands still is not there."""
+    moves = line(LAST, A, transition="migration", stage="streaming")
+    found = said(moment(line(0, A), line(LAST, A)), moment(moves, line(0, A)))
+    assert found == [(f"{TABLE} 1", "no transition → migration streaming")]
+
+
+def test_tablets_are_those_of_the_same_last_token() -> None:
+    """Of others nothing is said, though there are as many."""
+    before, after = moment(line(0, A), line(LAST, A)), moment(line(7, B), line(LAST, C))
+    assert said(before, after) == [(f"{TABLE} 1", "172.20.0.11:0 → 172.20.0.13:0")]
+
+
+def test_tables_that_only_one_moment_has() -> None:
+    """With how many tablets."""
+    without, own = replace(MOMENTS[0], rows={}), moment(line(0, A), line(LAST, A))
+    assert said(without, own) == [(TABLE, "is new, with 2 tablets")]
+    assert said(own, without) == [(TABLE, "is gone, with 2 tablets")]
+
+
+def test_nodes_that_changed() -> None:
+    """Who is new, who has left, whose role or health is another one, where both are told."""
+    nothing = {"rows": {}}
+    first, _, last = (replace(each, **nothing) for each in MOMENTS)
+    assert ("172.20.0.15", "has left") in said(first, last)
+    assert ("172.20.0.15", "is new") in said(last, first)
+    up, down, untold = ({**MOMENTS[0].up, A: True}, {**MOMENTS[0].up, A: False}, {})
+    for was, now, words in (
+        (up, down, ["is down"]),
+        (down, up, ["is up"]),
+        (up, up, []),
+        (untold, down, []),
+        (down, untold, []),
+    ):
+        pair = replace(first, up=was), replace(first, up=now)
+        assert [words for what, words in said(*pair) if what == "172.20.0.11"] == words
+
+
+TOLD = (
+    f"{B};oslo;False;900000000000;False;172.20.0.12;south;1000;0.01;1000000000000;1000;0.01;4;2.0;"
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "up"),
+    [
+        ("", "", {A: True, B: True, C: True, D: True, E: False}),
+        (f"{TOLD}True", TOLD, {A: True, C: True, D: True, E: False}),
+        (A, f"{A[:-1]}9", {B: True, C: True, D: True, E: False}),
+    ],
+)
+def test_who_is_up_as_far_as_it_is_told(
+    old: str, new: str, up: dict[str, bool], tmp_path: Path
+) -> None:
+    """A null tells nothing, nor does a row of a node that the topology lacks."""
+    loads = text_of(FIRST, "loads")
+    assert old in loads
+    folder = copied(FIRST, tmp_path / FIRST.name, loads=loads.replace(old, new) if old else loads)
+    assert opened_moments([folder], "server")[0].up == up
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "refused"),
+    [
+        ("MOST_SEARCHED", 3, ""),
+        ("MOST_SEARCHED", 2, "at most 2 tablets that changed"),
+        ("MOST_NODES", 5, ""),
+        ("MOST_NODES", 4, "at most 4"),
+    ],
+)
+def test_so_much_is_explained_at_once(
+    limit: str, most: int, refused: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three tablets of five nodes changed."""
+    monkeypatch.setattr(explaining, limit, most)
+    files = [FIRST, SECOND, THIRD]
+    if not refused:
+        assert len(explaining.of_snapshots(files, "server", False)[0]) == 3
+        return
+    with pytest.raises(BadInput, match=refused):
+        explaining.of_snapshots(files, "server", False)
