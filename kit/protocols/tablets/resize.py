@@ -143,7 +143,7 @@ class ResizeState(State, frozen=True, cache_hash=True, kw_only=True):
     def sibling_of(self, tablet: int) -> int | None:
         """The sibling that moves along with a tablet: they are co-located for a merge."""
         other, rows = tablet ^ 1, self.map.tablets
-        merges = self.map.resize_type == "merge" and other < self.map.count
+        merges = self.map.resize_type == "merge"  # of which there are two tablets or more
         return other if merges and not maps.colocating(rows[tablet], rows[other]) else None
 
     def joins_siblings(self, tablet: int, source: str, target: str) -> bool:
@@ -409,9 +409,10 @@ class Resize(Hosts[ResizeState]):
         """The stores once a node has remapped the compaction groups of its own replicas."""
         own = {e for e in s.stores if e.replica.host == self.names[node]}
         rest, count = [e for e in s.stores if e not in own], s.views[node].count
-        while count != s.map.count:
-            own = {*(halves(own) if count < s.map.count else together(own))}
-            count = 2 * count if count < s.map.count else count // 2
+        while count < s.map.count:
+            own, count = {*halves(own)}, 2 * count
+        while count > s.map.count:
+            own, count = {*together(own)}, count // 2
         return in_order([*rest, *own])
 
     # What nodes, replicas and the balancer do meanwhile
@@ -475,7 +476,7 @@ class Resize(Hosts[ResizeState]):
         """{replica} has split tablet {tablet} for decision {after.map.resize_seq_number}."""
         place, number = replica_of(replica), s.map.resize_seq_number
         view = s.views[self.number(place.host)]
-        if view.resize_type != "split" or view.number != number:
+        if view.number != number:
             return refused("its node does not know about the split yet")
         left, right = (self.parts_of(2 * tablet + side, 2 * s.map.count) for side in (0, 1))
         stores = tuple(
@@ -533,9 +534,9 @@ class Resize(Hosts[ResizeState]):
     def sent(self, before: ResizeState, action: Any, after: ResizeState) -> Iterator[Travel]:
         """What a replica holds goes from disk to disk."""
         source, _ = self.held(before, action)
-        text = "{source} → {target}: {moved_in_order}"
+        text = "{source} → {target}: {moved}"
         target = f"{source}:to:{action.target}"
-        yield Travel("data", source, target, "{moved_in_order}", text, stays=True)
+        yield Travel("data", source, target, "{moved}", text, stays=True)
 
     def held(self, s: ResizeState, move: Any) -> tuple[str, str]:
         """What the hand takes for a move, and where to."""
@@ -706,10 +707,8 @@ class Resize(Hosts[ResizeState]):
             words["remaps"] = " and remaps its compaction groups"
         if isinstance(action, Resize.move):
             tablet, sibling = action.tablet, before.sibling_of(action.tablet)
-            both = "tablets {} and {}".format
-            alone = f"tablet {tablet}" if sibling is None else ""
-            words["moved"] = alone or both(tablet, sibling)
-            words["moved_in_order"] = alone or both(*sorted((tablet, sibling or 0)))
+            alone = f"tablet {tablet}"
+            words["moved"] = alone if sibling is None else f"tablets {tablet} and {sibling}"
         return words
 
     def milestone(self, before: ResizeState, action: Any, after: ResizeState) -> str | None:

@@ -526,7 +526,7 @@ def map_of(
     rows = sorted(lines.tablets, key=lambda row: row.last_token)
     # Without a merge of an odd count the column says nothing.
     alone = lines.isolated if resize == "merge" and len(rows) % 2 else None
-    if alone is not None and (alone % 2 or not 0 <= alone < len(rows)):
+    if alone is not None and alone not in range(0, len(rows), 2):
         allowed = f"an even number below {len(rows)}, the tablet count of {name}"
         raise refused("isolated_tablet_for_merge", alone, allowed)
     given = TabletMap(

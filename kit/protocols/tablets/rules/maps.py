@@ -78,11 +78,10 @@ def siblings(count: int, isolated: int | None = None) -> tuple[tuple[int, int], 
     """
     if count < 2:
         raise BadInput("tablet_count", count, "a number from 2 up")
-    if count % 2 and (isolated is None or isolated % 2 or not 0 <= isolated < count):
+    if count % 2 and isolated not in range(0, count, 2):
         raise BadInput("isolated tablet", isolated, f"an even number below {count}")
-    alone = isolated if count % 2 and isolated is not None else count
-    firsts = (*range(0, alone, 2), *range(alone + 1, count - 1, 2))
-    return tuple((even, even + 1) for even in firsts)
+    paired = [number for number in range(count) if count % 2 == 0 or number != isolated]
+    return tuple(zip(paired[::2], paired[1::2], strict=True))
 
 
 ResizeType = Literal["none", "split", "merge"]

@@ -201,3 +201,59 @@ def test_another_decision_has_another_number(edition: Edition) -> None:
     assert model.numbers(before, None, grown) is None
     jumps = decided.but(map=replace(decided.map, resize_seq_number=3))
     assert model.numbers(grown, None, jumps) == "resize_seq_number went from 0 to 3"
+
+
+# -- of states made by hand ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ignored", [(), ("C",)])
+def test_a_merge_waits_for_no_move_of_who_is_ignored(ignored: tuple[str, ...]) -> None:
+    """B C would join A B: from C to A, or not at all."""
+    given = {"tablets": ("A B", "B C"), "grows": 0, "shrinks": 1, "ignored": ignored}
+    model: Any = build("resize", given)
+    state = played(model, "shrink", "resize")
+    moves = [] if ignored else [(1, "C:0", "A:0")]
+    assert [*model.movable(state)] == moves
+
+
+@pytest.mark.parametrize(("node", "missing"), [(0, ("A",)), (1, ("B",)), (None, ())])
+def test_who_repairs_answers_no_barrier(node: int | None, missing: tuple[str, ...]) -> None:
+    """The first node as well as any other."""
+    model: Any = build("resize", {"tablets": ("A B",), "nodes": 2, "repairs": 1})
+    state = model.start() if node is None else played(model, f"repair {'AB'[node]} 0")
+    assert model.drained(state)[1] == missing
+
+
+def test_each_token_is_in_one_of_a_power_of_two() -> None:
+    """Three tablets that cover all tokens are no map that a split or a merge makes."""
+    model: Any = build("resize", {"tablets": ("A",) * 4, "nodes": 1})
+    start = model.start()
+    first, _, *others = start.map.tablets
+    for tablets, said in (
+        (start.map.tablets, None),
+        ((first, *others), "there are 3 tablets"),
+        ((first, *others[:1]), "tablet 1: last_token "),
+    ):
+        found = model.whole_map(start.but(map=replace(start.map, tablets=tablets)))
+        assert (found or "").startswith(said or "")
+        assert (found is None) == (said is None)
+
+
+@pytest.mark.parametrize(("ignored", "is_told"), [((), True), (("A",), False)])
+def test_nobody_asks_for_data_of_who_is_ignored(ignored: tuple[str, ...], is_told: bool) -> None:
+    """A replica that lacks a part of its tablet's data."""
+    model: Any = build("resize", {"tablets": ("A B",), "nodes": 2, "ignored": ignored})
+    start = model.start()
+    [a, b] = start.stores
+    assert model.finds_all(start) is None
+    found = model.finds_all(start.but(stores=(a.but(groups=(0,)), b)))
+    assert found == ("A:0 does not find all the data of tablet 0" if is_told else None)
+
+
+@pytest.mark.parametrize(
+    ("given", "is_so"), [({"grows": 0}, True), ({"grows": 1}, False), ({"shrinks": 1}, False)]
+)
+def test_a_table_of_one_size_need_not_be_resized(given: dict[str, int], is_so: bool) -> None:
+    """What should happen some time is asked only of a table that grows or shrinks."""
+    model: Any = build("resize", {"tablets": ("A",), "nodes": 1, "grows": 0, **given})
+    assert model.resized(model.start()) == is_so

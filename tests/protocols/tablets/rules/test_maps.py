@@ -87,6 +87,7 @@ def test_siblings_are_pairs_by_number() -> None:
         (5, 2, ((0, 1), (3, 4))),
         (5, 4, ((0, 1), (2, 3))),
         (7, 0, ((1, 2), (3, 4), (5, 6))),
+        (4, 0, ((0, 1), (2, 3))),  # of an even count none is isolated
     ],
 )
 def test_of_an_odd_count_one_tablet_stays(
@@ -108,12 +109,16 @@ def test_of_an_odd_count_one_tablet_stays(
     assert not list(faults(ones))
 
 
-@pytest.mark.parametrize(("count", "isolated"), [(3, None), (3, 1), (5, 6), (5, -2), (7, 3)])
+@pytest.mark.parametrize(
+    ("count", "isolated"), [(3, None), (3, 1), (5, 5), (5, 6), (5, -2), (7, 3)]
+)
 def test_an_odd_count_needs_its_isolated_tablet(count: int, isolated: int | None) -> None:
     """One of even number: only then all others have siblings."""
     with pytest.raises(BadInput, match=f"isolated tablet: .*an even number below {count}"):
         siblings(count, isolated)
     assert TabletMap("ks.t", resize_type="merge").pairs == ()
+    one = TabletMap("ks.t", (Tablet(INT64_HIGH, (A,)),), resize_type="merge", isolated=0)
+    assert one.pairs == ()
 
 
 @pytest.mark.spec("E-048")
@@ -175,6 +180,8 @@ def test_a_colocated_table_names_its_base() -> None:
     known = {"ks.t": four((A, B)), "ks.v": TabletMap("ks.v", base_table="ks.t")}
     assert complete("ks.v", known) is complete("ks.t", known) is known["ks.t"]
     assert group("ks.t", known) == ("ks.t", "ks.v")
+    more = {f"ks.{name}": replace(known["ks.v"], table=f"ks.{name}") for name in "zyxw"}
+    assert group("ks.t", {**more, **known}) == ("ks.t", "ks.v", "ks.w", "ks.x", "ks.y", "ks.z")
     assert not [fault for table in known.values() for fault in faults(table)]
 
 
@@ -212,6 +219,7 @@ WHOLE: tuple[tuple[TransitionKind, Replicas, Replicas, str, str], ...] = (
     ("migration", (A0, B0_), (A1_, B0_), "streaming", "on another host"),
     ("migration", (A0, B0_), (B0_, A0), "streaming", "one replica added and one removed"),
     ("migration", (A0,), (A0, B0_), "streaming", "one replica added and one removed"),
+    ("migration", (A0, B0_), (A0,), "streaming", "one replica added and one removed"),
     ("intranode_migration", (A0,), (A0,), "streaming", "another shard of its host"),
     ("rebuild", (A0,), (A0, B0_), "streaming", ""),
     ("rebuild_v2", (A0, B0_), (A0,), "streaming", ""),
@@ -219,6 +227,9 @@ WHOLE: tuple[tuple[TransitionKind, Replicas, Replicas, str, str], ...] = (
     ("rebuild", (A0, B0_), (A1_, B0_), "streaming", "on another host"),
     ("repair", (A0, B0_), (B0_, A0), "repair", ""),
     ("repair", (A0, B0_), (A0, C0_), "repair", "a repair moves none"),
+    ("repair", (A0, B0_), (A0,), "repair", "a repair moves none"),
+    ("repair", (A0,), (A0, B0_), "repair", "a repair moves none"),
+    ("restore", (A0,), (A0, B0_), "restore", "a restore moves none"),
 )
 
 
@@ -244,6 +255,9 @@ def test_new_replicas_fit_the_kind(
         ("alternator_a.a.a.a:x", "alternator_a.a"),
         ("alternator_usertable.usertable", "alternator_usertable"),
         ("alternator_of_mine.t", "alternator_of_mine"),
+        ("alternator_a.b.c", "alternator_a"),
+        ("ks.a.b", "ks"),
+        ("ks.a.a", "ks"),
     ],
 )
 def test_the_keyspace_of_a_table(table: str, keyspace: str) -> None:
