@@ -240,7 +240,7 @@ class Tablet(Fenced):
 
     def is_sign(self, judge: str) -> bool:
         """Where a safeguard is off, whether a judge tells of something on the way to its harm."""
-        return bool(self.off) and not {*self.off} <= HARMS.get(judge, set())
+        return not {*self.off} <= HARMS.get(judge, set())
 
     # -- promises ---------------------------------------------------------------------------------
 

@@ -527,9 +527,7 @@ class _TabletHistory:
 
 def _is_retry(table: Machine, row: EdgeRow) -> bool:
     """Whether a failure leads where the work leads when it is done, a barrier being met."""
-    if row.kind != "proceed" or onward(table, row.source).target != row.target:
-        return False
-    return any(work.barrier for work in table.state(row.source).work)
+    return row.kind == "proceed" and any(work.barrier for work in table.state(row.source).work)
 
 
 def stage_of(epoch: RangeEpoch) -> str:

@@ -189,3 +189,34 @@ def test_a_slow_hand_does_not_pass() -> None:
             "move b3 B:0 C:0"]  # fmt: skip
     said = repr(exercise("even-by-hand").check(slow))
     assert "You made 5 moves; the planner needs 3." in said
+
+
+TABLES = [f"A:0 ks.t{number}" for number in range(27)]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"tablets": tuple(TABLES[:26])}, ""),
+        ({"tablets": tuple(TABLES)}, "27 tables"),
+        ({"tablets": ("A 1",)}, ""),
+        ({"tablets": ("A 10000",)}, ""),
+        ({"tablets": ("A 0",)}, "a size of 1 to 10000 percent"),
+        ({"tablets": ("A 10001",)}, "a size of 1 to 10000 percent"),
+        ({"tablets": ("A \u0663",)}, "a size in percent, a table"),  # a digit of other scripts
+        ({"tablets": ("A:\u0660",)}, "a size in percent, a table"),
+        ({"tablets": ("1x:0",)}, "a size in percent, a table"),
+        ({"tablets": ("A",), "room": ("1", "10000")}, ""),
+        ({"tablets": ("A",), "room": ("0", "1")}, "numbers from 1 to 10000"),
+        ({"tablets": ("A",), "room": ("1", "10001")}, "numbers from 1 to 10000"),
+        ({"tablets": ("A",), "room": ("1", "\u0663")}, "numbers from 1 to 10000"),
+    ],
+    ids=str,
+)
+def test_what_tablets_and_rooms_may_be(given: dict[str, Any], said: str) -> None:
+    """Numbers in ASCII, within their limits; as many tables as there are letters."""
+    if not said:
+        assert build("balance", {"nodes": 2, **given}).start() is not None
+        return
+    with pytest.raises(BadInput, match=said):
+        build("balance", {"nodes": 2, **given})

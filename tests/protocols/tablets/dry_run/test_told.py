@@ -9,6 +9,7 @@ import pytest
 
 from kit.errors import BadInput
 from kit.protocols.tablets.dry_run.opening import OpenedTablets, open_tablets, sorted_out
+from kit.protocols.tablets.dry_run.report import imagined, tablets_report
 from tests.operators.test_snapshots import FIRST, THIRD, copied, text_of
 from tests.protocols.tablets.dry_run.test_command import FIXTURES, host
 from tests.protocols.tablets.dry_run.test_opening import FILES, STATUS, described, edited, opened
@@ -265,6 +266,54 @@ def test_keyspaces_that_a_schema_lacks_are_counted(
     schema = schema_of(tmp_path, "NetworkTopologyStrategy", *known)
     found = told(opened(schema=schema, tablets=with_attic(tmp_path)), "keyspaces that")
     assert found == [f"keyspaces that schema.cql does not describe: {said}"] * (said is not None)
+
+
+def test_a_keyspace_has_its_own_tables(tmp_path: Path) -> None:
+    """Those of the dump, and those of the schema that the dump lacks; no other keyspace is told."""
+    dump = with_attic(tmp_path)
+    schema = schema_of(tmp_path, "NetworkTopologyStrategy", "shop", "attic")
+    tables = "\nCREATE TABLE {}.lamps (id int PRIMARY KEY);".format
+    text = schema.read_text("utf-8")
+    schema.write_text(f"{text}{tables('attic')}", "utf-8")
+    found = tablets_report(opened(schema=schema, tablets=dump)).keyspaces
+    assert {each.keyspace: (each.tables, each.without_tablets) for each in found} == {
+        "attic": (("attic.items",), ("attic.lamps",)),
+        "shop": (("shop.orders", "shop.orders_by_day"), ()),
+    }
+    one = schema_of(tmp_path, "NetworkTopologyStrategy", "attic")
+    assert [
+        each.keyspace for each in tablets_report(opened(schema=one, tablets=dump)).keyspaces
+    ] == ["attic"]
+
+
+@pytest.mark.parametrize(
+    ("words", "known"),
+    [
+        ("count=1", True),
+        ("count=0", False),
+        ("count=1048576", True),
+        ("count=1048577", False),
+        ("count=1_0", False),
+        ("count=+5", False),
+        ("count=1,rf=1000", True),
+        ("count=1,rf=1001", False),
+    ],
+)
+def test_the_numbers_of_an_imagined_table(words: str, known: bool) -> None:
+    """Digits alone, up to a limit."""
+    if known:
+        assert imagined(words, "server").count == int(words.split(",", maxsplit=1)[0][6:])
+        return
+    with pytest.raises(BadInput, match="a number from 1 to"):
+        imagined(words, "server")
+
+
+def test_only_the_server_asks_for_tablets_by_shard() -> None:
+    """The documents know no target count."""
+    words = "count=8,rf=3,size=400G,shards=16"
+    assert imagined(words, "documents").resize().target is None
+    assert imagined(words, "server").resize().target is not None
+    assert imagined("count=8,rf=3,size=400G", "server").resize().target is None
 
 
 # -- files, each known by what is in it ------------------------------------------------------------

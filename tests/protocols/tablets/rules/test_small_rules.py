@@ -1,0 +1,146 @@
+"""Rules on a tablet's replicas, each on both sides of its line, and the solutions of exercises."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit.protocols.tablets import solutions
+from kit.protocols.tablets.dump import holders
+from kit.protocols.tablets.rules.balance import evening
+from kit.protocols.tablets.rules.balance.cluster import BalancerNode, gathered
+from kit.protocols.tablets.rules.balance.planner import plan
+from kit.protocols.tablets.rules.balance.reasons import HUGE, load_said
+from kit.protocols.tablets.rules.grid import PlacedTablet, TabletWay, held_replicas
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap
+from kit.protocols.tablets.rules.replica_sets import (
+    Replicas,
+    ReplicaSets,
+    replicas_in,
+    streaming,
+)
+from kit.protocols.tablets.rules.resize import CountOptions, combined
+from kit.protocols.tablets.rules.stages import TRANSITIONS, TransitionKind
+from kit.protocols.topology.rules.machines import EDITIONS
+from kit.ring.tokens import INT64_HIGH
+
+A, B, C, D = map(replicas_in, "ABCD")
+
+
+@pytest.mark.parametrize(
+    ("kind", "new", "sources", "targets"),
+    [
+        ("migration", "C B", A, C),
+        ("migration", "A B C", A + B, C),
+        ("rebuild", "C B", B, C),
+        ("rebuild", "A B C", A + B, C),
+        ("rebuild_v2", "A B C", A, C),
+    ],
+)
+def test_who_sends_to_whom(
+    kind: TransitionKind, new: str, sources: Replicas, targets: Replicas
+) -> None:
+    """What leaves; where nothing leaves, those who stay."""
+    task = streaming(kind, ReplicaSets(replicas_in("A B"), replicas_in(new)))
+    assert (task.sources, task.targets) == (sources, targets)
+
+
+@pytest.mark.parametrize(
+    ("stage", "whole", "some"),
+    [
+        ("allow_write_both_read_old", A, A),
+        ("write_both_read_old", A, A + B),
+        ("cleanup_target", A, A + B),
+        ("revert_migration", A, A),
+        ("use_new", A + B, A + B),
+        ("end_migration", B, B),
+    ],
+)
+def test_who_has_data_at_a_stage(stage: str, whole: Replicas, some: Replicas) -> None:
+    """On the way back the pending replica has some until it is cleaned up."""
+    for edition in EDITIONS:
+        table = TRANSITIONS[edition]["migration"]
+        found = holders(table, stage, ReplicaSets(A, B))
+        assert tuple(tuple(sorted(each)) for each in found) == (whole, some)
+
+
+def way(old: Replicas, new: Replicas, reads: Replicas) -> TabletWay:
+    """A transition that writes to both."""
+    sets = ReplicaSets(old, new)
+    return TabletWay("migration", "streaming", sets, reads, sets.both)
+
+
+def test_a_place_is_used_by_whichever_of_two_transitions() -> None:
+    """A tablet in two at once is a broken promise, and still one that is shown."""
+    tablet = PlacedTablet("ks.t", 0, A, (way(A, B, A), way(A, C, C)))
+    [a], [b], [c], [d] = A, B, C, D
+    assert [tablet.is_used(each, write=False) for each in (a, b, c, d)] == [1, 0, 1, 0]
+    assert [tablet.is_used(each, write=True) for each in (a, b, c, d)] == [1, 1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("ways", "held"),
+    [
+        ((way(A, B, A),), [("A", "leaving", "B"), ("B", "pending", "A")]),
+        ((way(C, B, C),), [("A", "", None), ("B", "pending", None)]),
+        ((way(A, B, A), way(A, B, A)), [("A", "leaving", "B"), ("B", "pending", "A")]),
+        (
+            (way(A, B, A), way(C, B, A)),
+            [("A", "leaving", "B"), ("B", "pending", "A")],
+        ),
+        ((way(B, A, A),), [("A", "", None)]),
+    ],
+)
+def test_a_replica_that_comes_is_held_once(
+    ways: tuple[TabletWay, ...], held: list[tuple[str, str, str | None]]
+) -> None:
+    """Where what leaves by a transition is no replica any more, it comes from nowhere."""
+    found = held_replicas(PlacedTablet("ks.t", 0, A, ways))
+    assert [(each.place.host, each.part, each.twin and each.twin.host) for each in found] == held
+
+
+@pytest.mark.parametrize(
+    ("most", "least", "is_it"),
+    [(0.0, 0.0, True), (2.0, 1.0, False), (2.0, 1.01, True), (2.0, 2.0, True), (2.0, 0.0, False)],
+)
+def test_loads_that_are_even(
+    most: float, least: float, is_it: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nearer than half of the most; where nobody has anything, too."""
+    monkeypatch.setattr(evening, "THRESHOLD", 0.5)
+    assert evening.is_even(most, least) == is_it
+
+
+def test_a_load_of_very_many_times_a_capacity() -> None:
+    """From ten thousand times on it is written as a power of ten."""
+    assert load_said(HUGE - 1, "server") == "999,900.00%"
+    assert load_said(HUGE, "server") == "1.00e+06%"
+
+
+NODES = tuple(BalancerNode(host, "dc1", rack, 1) for host, rack in (("A", "r1"), ("B", "r2")))
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_cluster_without_tablets_has_nothing_to_even_out(edition: str) -> None:
+    """In two racks or in one."""
+    for nodes in (NODES, NODES[:1]):
+        assert plan(gathered(nodes, {}), edition).moves == ()  # type: ignore[arg-type]  # one of both
+
+
+def test_a_stream_from_a_node_that_is_no_longer_there_counts_where_it_goes() -> None:
+    """As after it has left: what it sends takes a stream of the target alone."""
+    tablet = Tablet(INT64_HIGH, D, B, "streaming", "migration")
+    given = gathered(NODES, {"ks.t": TabletMap("ks.t", (tablet,))})
+    assert (given.reads.tolist(), given.writes.tolist()) == ([0, 0], [0, 1])
+
+
+def test_co_located_tables_ask_for_the_most_of_all() -> None:
+    """The largest initial count."""
+    assert combined([CountOptions(initial=2), CountOptions(initial=8), CountOptions()]).initial == 8
+
+
+def test_solutions_are_sorted() -> None:
+    """Whatever the order of replicas or of racks."""
+    assert solutions.replicas_used("streaming", False, ["C", "A"], ["D", "B"]) == ["A", "C"]
+    assert solutions.replicas_used("use_new", False, ["C", "A"], ["D", "B"]) == ["B", "D"]
+    racks = dict.fromkeys("FEDCBA", "r1")
+    assert solutions.homes("A", ["A"], racks, ["C"]) == ["B", "D", "E", "F"]
