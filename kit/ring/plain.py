@@ -102,9 +102,8 @@ class NDArray:
     @property
     def flat(self) -> list[Any]:
         """The cells in order, row by row."""
-        if len(self.at) == len(self.cells) and isinstance(self.at, range):
-            return self.cells
-        return [self.cells[place] for place in self.at]
+        whole = isinstance(self.at, range)  # places are picked as lists
+        return self.cells if whole else [self.cells[place] for place in self.at]
 
     @property
     def size(self) -> int:
@@ -181,7 +180,7 @@ class NDArray:
         given = asarray(value)
         values = given.flat
         if given.shape != shape:
-            while len(given.shape) > len(shape) and given.shape[0] == 1:
+            while given.shape[:1] == (1,):
                 given = NDArray(values, given.shape[1:], given.dtype)
             values = [values[place] for place in _spread(given.shape, shape)]
         for place, each in zip(at, list(values), strict=True):
@@ -289,11 +288,11 @@ class NDArray:
         ]
         return NDArray(made, lanes.shape[:-1], dtype or self.dtype)
 
-    def sum(self, axis: int | None = None, where: Any = None, dtype: Kind | None = None) -> Any:
+    def sum(self, axis: int | None = None, where: Any = None) -> Any:
         """What the cells are together, those ``where`` it is so."""
         counted = self if where is None else _where(where, self, 0)
         kind = int64 if self.dtype.rank < float64.rank else self.dtype
-        return counted._reduced(sum, axis, dtype or kind)
+        return counted._reduced(sum, axis, kind)
 
     def mean(self) -> float:
         """Their mean."""
@@ -346,15 +345,11 @@ def _both(act: Callable[[Any, Any], Any], left: Any, right: Any, kind: Kind | No
     first, second = asarray(left), asarray(right)
     if kind is None:
         weak = [each for each in (left, right) if type(each) in (bool, int)]
-        kinds = [each.dtype for each in (first, second)]
-        kind = max(kinds, key=lambda each: each.rank)
-        if weak and float64 not in kinds:  # a number of Python's takes the column's kind
+        kind = max(first.dtype, second.dtype, key=lambda each: each.rank)
+        if weak:  # a number of Python's takes the column's kind
             own = first.dtype if right is weak[0] else second.dtype
             kind = own if own is not bool_ or type(weak[0]) is bool else int64
-        if act is operator.truediv:
-            kind = float64
-        elif kind is bool_ and act in (operator.add, operator.sub, operator.mul):
-            kind = bool_ if act is operator.add else int64
+        kind = float64 if act is operator.truediv else kind
     shape = first.shape if first.shape == second.shape else _joint((first.shape, second.shape))
     ours, theirs = (
         each.flat if each.shape == shape else [each.flat[n] for n in _spread(each.shape, shape)]
@@ -439,8 +434,6 @@ def array(given: Any, dtype: Kind | None = None) -> NDArray:
     while cells and isinstance(cells[0], list | tuple | range | NDArray):
         shape.append(len(cells[0]))
         cells = [*chain.from_iterable(cells)]
-    if not cells and not shape:
-        shape = [0]
     kind = dtype or _kind_of(cells)
     return NDArray([kind.make(each) for each in cells], tuple(shape), kind)
 
@@ -610,7 +603,7 @@ def cumsum(column: Any, dtype: Kind | None = None) -> NDArray:
     """The sums up to each cell."""
     given = asarray(column)
     kind = dtype or (given.dtype if given.dtype is float64 else int64)
-    return _column(list(accumulate(given.flat)), kind)
+    return _column(list(accumulate(map(kind.make, given.flat))), kind)
 
 
 def diff(column: NDArray) -> NDArray:
