@@ -22,7 +22,7 @@ SMALLEST = {guard.name: guard.smallest for guard in Dataplane.safeguards}
 # safeguard -> (file, text that is there, text that takes its place) …, and what is found then
 PLANTED: dict[str, tuple[list[tuple[str, str, str]], str]] = {
     "progress-barrier": (
-        [(BARRIER, "    if sequence.done == 0 or ", "    if True or ")],
+        [(BARRIER, "    if not switches.safeguards.progress_barrier:", "    if True:")],
         "quorums-in-use",
     ),
     "epoch-exchange": (
