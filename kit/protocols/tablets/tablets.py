@@ -375,7 +375,8 @@ class Tablets(Plans, Stages):
             return RUNNING
         if any(self.completions(s)):
             return refused("the RF change has not finished")
-        is_drain = not self.paused and work.on_failure != "retry"
+        # Work that is a drain's own is that of edition ``documents``.
+        is_drain = work.on_failure != "retry"
         if (is_drain and not placeless) or self.is_placeless(s):
             return end
         return coordinator.HAS_PLACES

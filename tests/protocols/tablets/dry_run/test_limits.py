@@ -13,6 +13,7 @@ from tests.protocols.tablets.dry_run.test_command import FIXTURES, host
 from tests.protocols.tablets.dry_run.test_opening import STATUS, edited
 from tests.protocols.tablets.dry_run.test_player import everywhere, rehearsed
 from tests.protocols.tablets.dry_run.test_rf_change import ITEMS
+from tests.protocols.tablets.tablets.test_given_up import reached
 from tests.saying import says
 
 LEAVE = tuple(f"decommission {host(number)}" for number in range(1, 4))
@@ -151,3 +152,33 @@ def test_an_operation_fits_its_node(
     with pytest.raises(BadInput) as error:
         rehearsed(*operations, **files)
     assert says(error.value, said), error.value
+
+
+def test_work_that_cannot_be_done_fails_by_its_tablets_name() -> None:
+    """Tablets are counted through all tables, but called by their own."""
+    timeline = rehearsed("lose 00000004").timeline
+    model: Any = timeline.model
+    reached(timeline, "exclude 00000004")
+    labels = [model.label(timeline.state, each) for each in model.actions(timeline.state)]
+    assert "fail work on tablet 0 of shop.orders: stream" in labels
+
+
+@pytest.mark.parametrize(
+    ("crashed", "done"),
+    [
+        (None, "Done: stream (tablets: 4)."),
+        ("00000003", "Done: stream (tablets: 4)."),
+        ("00000005", "Done: stream (tablets: 3); tablets that cannot continue: 1."),
+        ("00000004", "Done: stream (tablets: 1); tablets that cannot continue: 3."),
+    ],
+)
+def test_work_on_all_tablets_is_done_where_it_can_be(crashed: str | None, done: str) -> None:
+    """Host 1 is emptied: one tablet goes to host 5, three go to host 4."""
+    timeline = rehearsed("balance", "decommission 00000001").timeline
+    model: Any = timeline.model
+    while len(model.data_pieces(timeline.state)) < 4:
+        assert timeline.forward() is not None
+    if crashed:
+        reached(timeline, f"crash {crashed}")
+    reached(timeline, "work on all")
+    assert timeline.moments[-1].say == done

@@ -146,6 +146,7 @@ def test_co_location_is_not_altered(edition: str) -> None:
         "move_tablet ks.orders 0 A:0",
         "move_tablet ks.orders 0 A:0 B:1",
         "add_tablet_replica ks.orders 0 B:1",
+        "add_tablet_replica ks.other 0 C:1",
         "move_tablet ks.orders 0 A:0 C:1 now",
         "add_tablet_replica ks.orders 0 C:1 now",
         "move_tablet",

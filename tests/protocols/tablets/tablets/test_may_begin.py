@@ -87,6 +87,34 @@ def test_a_node_that_a_dump_does_not_show_is_like_its_first() -> None:
     assert maps["ks.u"].last_tokens == (-1, 2**63 - 1)
 
 
+GIB = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("sizes", "copied"),
+    [
+        (((10 * GIB, 20 * GIB),), 20 * GIB),
+        (((20 * GIB, 10 * GIB),), 20 * GIB),
+        (((0, 0),), 0),
+        (((-1, 7),), 7),
+        (((-1, -1),), 5 * GIB),
+        ((), 5 * GIB),
+    ],
+)
+def test_a_replica_that_came_is_as_large_as_the_largest(
+    sizes: tuple[tuple[int, ...], ...], copied: int
+) -> None:
+    """C has got one since the dump, and is to leave: it copies what the largest had there, also
+    where that is nothing, and the target size where nothing is known.
+    """
+    dump = TabletDump((1,) * 4, (DumpedTable("ks.t", 1),), (1000 * GIB,) * 4, sizes)
+    given = {"nodes": 4, "tablets": ("A B",), "edition": "server", "dump": dump}
+    model: Any = build("tablets", {**given, "operations": ("leave C",)})
+    asked = acted(model, model.start(), "leave C").but(tablets=(row("C B"),))
+    [move] = model.planner.plan(asked).step.moves
+    assert (str(move.source), move.bytes) == ("C:0", copied)
+
+
 # -- what is late ----------------------------------------------------------------------------------
 
 
