@@ -67,8 +67,8 @@ def opened_moments(
             loads = snapshot.files.get("loads")
             rows = system_tables.read_loads(loads) if loads else ()
             members = {node.host for node in opened.nodes} - opened.left
-            told = ((each.host, each.up) for each in rows if each.host in members)
-            up = {host: is_up for host, is_up in told if is_up is not None}
+            health = ((each.host, each.up) for each in rows if each.host in members)
+            up = {host: is_up for host, is_up in health if is_up is not None}
             known = {each.host for each in rows if each.excluded is not None}
             excluded = {
                 node.host: node.role == "excluded"
