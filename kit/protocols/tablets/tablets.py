@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import combinations, islice
-from typing import Any, TypeAlias
+from typing import Any
 
 from kit.engine.compose import lifted
 from kit.engine.declared import (
@@ -72,8 +72,6 @@ VERBS = {
 ALTER_BASE = re.compile(r"ALTER TABLE (?P<table>\S+) WITH base_table = '?[\w.]+'?;?", re.IGNORECASE)
 """The statement that would co-locate a table with another one."""
 COMMITS = (Topology.commit_decision, Topology.commit_deposed)
-Decided: TypeAlias = TabletsState | Refusal
-"""What comes of a step that is offered: it happens, or is refused with a reason."""
 OF_CLUSTER = [act.name for act in Topology.acts.values()]
 BEFORE_MOVES = OF_CLUSTER.index("move_tablets")
 
@@ -100,7 +98,7 @@ class Tablets(Plans, Stages):
     def set_up(self) -> None:
         """What the cluster's coordinator decides is asked for each transition that may begin."""
         super().set_up()
-        self.decided_in_cluster: Callable[[TabletsState], Decided] = lru_cache(1)(
+        self.decided_in_cluster: Callable[[TabletsState], Next] = lru_cache(1)(
             lambda s: self.in_part(Topology.take_decision, s)
         )
 
@@ -134,7 +132,7 @@ class Tablets(Plans, Stages):
         return f"The coordinator decides: {said}." if said else ""
 
     @lifted(Topology.take_decision, says=decided)
-    def take_decision(self, s: TabletsState) -> Decided:
+    def take_decision(self, s: TabletsState) -> Next:
         """The cluster's decision, with whatever an RF change begins; otherwise the stages that are
         due.
         """
@@ -146,18 +144,18 @@ class Tablets(Plans, Stages):
             return s.but(command=TabletCommand(changes)) if changes else end
         if s.control.started and self.begins_track(s) and any(self.plan(s)):
             return refused("the balancer's plan goes into the same command")
-        return end.but(command=self.rf_command(s))
+        return end and end.but(command=self.rf_command(s))
 
-    def with_begun(self, s: TabletsState, *begins: Begin) -> Decided:
+    def with_begun(self, s: TabletsState, *begins: Begin) -> Next:
         """The state in which transitions are decided on, with the track's entry where it is due."""
         joint = self.begins_track(s)
         if not joint:
-            end: Decided = self.busy(s) or s
+            end: Next = self.busy(s) or s
         elif s.command is not None or not s.control.started:
             return coordinator.IN_HAND if s.command is not None else coordinator.BEGINS
         else:
             end = self.decided_in_cluster(s)
-        if isinstance(end, Refusal):
+        if end is None or isinstance(end, Refusal):
             return end
         pairs = ((each, s.tablets[each[0]]) for each in begins)
         rows = tuple(
@@ -193,7 +191,7 @@ class Tablets(Plans, Stages):
     @purpose("A replica moves in stages, so reads and writes still meet.")
     def begin_transition(
         self, s: TabletsState, tablet: int, kind: TransitionKind, source: str = "", target: str = ""
-    ) -> Decided:
+    ) -> Next:
         """The coordinator decides on a transition: a replica goes from one shard to another.
 
         ``source`` and ``target`` are written ``A:0``; a rebuild that only adds or a repair lacks
@@ -204,7 +202,7 @@ class Tablets(Plans, Stages):
             return refused(f"{self.tablet_words(tablet)} is in transition: {way.kind}, {way.stage}")
         begin = (tablet, kind, source, target)
         end = self.with_begun(s, begin)
-        if isinstance(end, Refusal):
+        if end is None or isinstance(end, Refusal):
             return end
         drains = any((each, str(place)) == (tablet, source) for each, place in self.drains(s))
         balances = not drains and begin not in self.completions(s)
@@ -329,14 +327,14 @@ class Tablets(Plans, Stages):
             return RUNNING
         if blocked := self.busy(s):
             return blocked
-        end: Decided = self.in_part(Topology.move_tablets, s, on, more)
+        end: Next = self.in_part(Topology.move_tablets, s, on, more)
         unfinished = not isinstance(end, Refusal) and self.unfinished(s)
         return refused("tablets must move first") if unfinished else end
 
     @lifted(Topology.find_imbalance)
     def find_imbalance(self, s: TabletsState) -> Next:
         """The load is uneven where something could be moved."""
-        end: Decided = self.in_part(Topology.find_imbalance, s)
+        end: Next = self.in_part(Topology.find_imbalance, s)
         if isinstance(end, Refusal):
             return end
         if next(self.plan(s), None) is None:
