@@ -20,8 +20,8 @@ from math import isnan
 from operator import is_not
 from pathlib import Path
 from sysconfig import get_paths
-from types import CodeType, GenericAlias, MethodType
-from typing import Any, get_args, get_origin
+from types import CodeType, GenericAlias, MethodType, UnionType
+from typing import Any, Union, get_args, get_origin
 
 import msgspec
 from msgspec import Struct
@@ -81,7 +81,7 @@ def truth_of(name: str, judge: Callable[..., Any], answer: Any) -> bool:
     that nobody called, or values that nobody asked for.
     """
     _close(answer)
-    if answer is None and not is_kits(judge):
+    if answer is None:
         allowed = "True or False (is a return missing?)"
         raise BadInput(place(f"property {name}", judge), answer, allowed)
     if callable(answer) or isinstance(answer, Iterator | Awaitable) or answer is NotImplemented:
@@ -131,8 +131,10 @@ def check_text(what: str, function: Callable[..., Any], answer: Any) -> None:
 def check_kind(model: Model[Any, Any], what: str, function: Callable[..., Any], state: Any) -> None:
     """See that a state is of the model's ``State``. Raises BadInput naming the function if not."""
     given = getattr(model, "State", None)
-    kinds = tuple(get_origin(each) or each for each in (get_args(given) or (given,)))
-    if all(isinstance(kind, type) for kind in kinds) and not isinstance(state, kinds):
+    several = get_args(given) if get_origin(given) in (Union, UnionType) else (given,)
+    kinds = tuple(get_origin(each) or each for each in several)
+    are_classes = all(isinstance(kind, type) and kind is not Any for kind in kinds)
+    if are_classes and not isinstance(state, kinds):
         names = " or ".join(kind.__name__ for kind in kinds)
         raise BadInput(place(what, function), state, f"a state of {model.name}: {names}")
     if not is_kits(function):
@@ -201,7 +203,7 @@ def _is_one(value: Any, kind: Any) -> bool:
 
 
 def _type_name(kind: Any) -> str:
-    return kind.__name__ if isinstance(kind, type) and not get_args(kind) else str(kind)
+    return kind.__name__ if isinstance(kind, type) else str(kind)
 
 
 def check_stands(value: Any, what: str | Callable[[], str], function: Callable[..., Any]) -> None:
@@ -258,21 +260,21 @@ def _numbers(value: Any) -> list[int | float] | None:
     numbers: list[int | float] = []
     todo = [value]
     for item in todo:  # which grows on the way
+        if len(todo) > MOST_PARTS:
+            return None
         if type(item) in _NO_NUMBERS:
             continue
         if isinstance(item, int | float):
             numbers.append(item)
-        elif len(todo) > MOST_PARTS:
-            return None
         elif isinstance(item, Struct):
             todo += astuple(item)
-        elif type(item) is not tuple and is_dataclass(item) and not isinstance(item, type):
-            todo += [getattr(item, field.name) for field in fields(item)]
         elif isinstance(item, tuple | list | frozenset):
-            todo += item[: MOST_PARTS + 1] if isinstance(item, tuple | list) else item
+            todo += item
         elif isinstance(item, dict):
             todo += [*item, *item.values()]
-    return None if len(todo) > MOST_PARTS else numbers
+        elif is_dataclass(item) and not isinstance(item, type):
+            todo += [getattr(item, field.name) for field in fields(item)]
+    return numbers
 
 
 def _code(function: Any) -> CodeType | None:

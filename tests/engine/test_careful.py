@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from asyncio import sleep
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import count
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import pytest
 from msgspec import Struct
@@ -20,13 +21,17 @@ from kit.engine.careful import (
     careful_monitor,
     check_call,
     check_fields,
+    check_kind,
     check_refusal,
     check_stands,
+    is_own_error,
+    line_of,
     raised_at,
     truth_of,
     twin_of,
     witness_of,
 )
+from kit.engine.fuzz import Chance
 from kit.engine.model import Monitor, always, sometimes
 from kit.engine.purity import (
     asking,
@@ -40,7 +45,7 @@ from kit.engine.purity import (
 )
 from kit.engine.rule import Rule
 from kit.errors import BadInput, BadType, KitError, Refusal
-from tests.engine.test_purity import Add, Firm, Frozen, Sly, model_of
+from tests.engine.test_purity import Add, Firm, Frozen, Loose, Sly, model_of
 from tests.engine.toys import LIFT, LiftModel, LiftParameters
 
 Made = Callable[[], Any]
@@ -246,14 +251,15 @@ LARGEST = (1 << LONGEST_NUMBER) - 1
         (frozenset({float("nan")}), "numbers that equal themselves"),
         ({1: float("nan")}, "values that never change"),
         ([1], "values that never change"),
+        (Frozen((Frozen,)), "values that never change"),
     ],
-    ids=("wide", "deep", "large", "no number", "a dict", "a list"),
+    ids=("wide", "deep", "large", "no number", "a dict", "a list", "a class"),
 )
 def test_a_value_has_to_stand(value: Any, said: str) -> None:
     """What is too large, cannot be hashed or does not equal itself is named; just less passes."""
     with pytest.raises(BadInput, match=f"^it, line .*{said}"):
         check_stands(value, "it", written)
-    for fine in ((0,) * (MOST_PARTS - 1), Firm((LARGEST, -LARGEST))):
+    for fine in ((0,) * (MOST_PARTS - 1), Firm((LARGEST, -LARGEST)), Frozen((1.5,))):
         check_stands(fine, "it", written)
 
 
@@ -388,3 +394,76 @@ def test_a_number_of_another_type_is_refused_whatever_was_seen_before(wrong: Cou
     check_fields(Counted(1, (2,)), "action", made)
     with pytest.raises(BadInput, match="as Counted declares it"):
         check_fields(wrong, "action", made)
+
+
+T = TypeVar("T")
+
+
+class Box(Struct, Generic[T], frozen=True):
+    """A state that holds one value of any kind."""
+
+    value: T
+
+
+@pytest.mark.parametrize("kind", [Box[int], Box[int] | Firm, Firm | Box[int], Box, Any, Firm | Any])
+def test_a_state_is_of_one_of_the_classes_that_the_model_names(kind: Any) -> None:
+    """A class that is made for another one is a class of states by itself."""
+    model: Any = model_of(lambda: Box(0), lambda s, action: s)
+    model.State = kind
+    check_kind(model, "start", written, Box(0))
+    model.State = Add | Frozen
+    with pytest.raises(BadInput, match=r"allowed: a state of mine: Add or Frozen$"):
+        check_kind(model, "start", written, Box(0))
+
+
+def test_a_judge_that_writes_to_a_state_is_named() -> None:
+    """A struct that is not frozen is looked at again."""
+
+    def writes(s: Any) -> str | None:
+        s.items = (*s.items, 1)
+        return None
+
+    with pytest.raises(BadInput, match=r"^property held, line .*a changed state"):
+        asked_twice("property held", writes, lambda function, answer: answer)(Loose())
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("/tmp/ipykernel_7/1234.py", "line 3"),
+        ("<string>", "line 3"),
+        ("/lessons/lift.py", "line 3 of lift.py"),
+    ],
+)
+def test_a_cell_has_no_name_worth_telling(name: str, said: str) -> None:
+    """Nor has what was typed."""
+    assert line_of(name, 3) == said
+
+
+def ended() -> Iterator[int]:
+    """Yield what is left of nothing."""
+    yield next(iter(()))
+
+
+def decoded() -> Any:
+    """Read what is no JSON."""
+    return json.loads("?")
+
+
+@pytest.mark.parametrize(
+    ("raises", "where"), [(lambda: list(ended()), "ended"), (decoded, "decoded")]
+)
+def test_the_last_line_of_ones_own_is_named(raises: Callable[[], Any], where: str) -> None:
+    """Also within a loop that ended too early, or where a module of Python's raises."""
+    with pytest.raises((RuntimeError, ValueError)) as caught:
+        raises()
+    assert raised_at(caught.value).startswith(f"{where}, line ")
+
+
+def test_an_error_is_somebodys_own_unless_the_kit_was_at_work() -> None:
+    """Whether that raised it, or a module of Python's that it had asked."""
+    wrong: Any = {}
+    for raises, own in ((decoded, True), (lambda: Chance(wrong), False)):
+        with pytest.raises((ValueError, TypeError)) as caught:
+            raises()
+        assert is_own_error(caught.value) == own
