@@ -230,9 +230,15 @@ def _action(read: Mapping[str, Any], meta: Mapping[str, Any]) -> str:
     if isinstance(said, dict):
         said = next((said[name] for name in ("tag", "name", "type") if name in said), "")
     picks = {name: each for name, each in members(read.get(PICKS)).items() if each != plain(None)}
-    values = ((name, each["value"] if [*each] == VARIANT else each) for name, each in picks.items())
+    values = ((name, _picked(each)) for name, each in picks.items())
     chosen = _line(", ".join(f"{name} = {words(each)}" for name, each in values))
     return f"{_line(said)} ({chosen})" if chosen and _line(said) else _line(said)
+
+
+def _picked(value: Any) -> Any:
+    """What was picked, without the option that Quint puts around it."""
+    is_option = isinstance(value, dict) and [*value] == VARIANT
+    return value["value"] if is_option else value
 
 
 # -- what TLC prints -------------------------------------------------------------------------------

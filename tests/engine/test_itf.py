@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 
 from kit import read_itf
 from kit.engine.fuzz import Walker
-from kit.engine.itf import parse, plain, words
+from kit.engine.itf import (
+    LARGEST,
+    LONGEST_TEXT,
+    MOST_DIGITS,
+    is_itf,
+    parse,
+    plain,
+    words,
+)
 from kit.engine.network import NetworkOptions
 from kit.engine.recorded import RecordedRun, itf_of
 from kit.engine.registry import build, entries
@@ -380,3 +388,76 @@ def test_a_file_is_read_by_the_one_way_in(tmp_path: Path) -> None:
     for place, told in ((tmp_path, "file | a readable file"), (tmp_path / "a", "UTF-16")):
         with pytest.raises(BadInput, match=like(told)):
             read_itf(place)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ('{"vars": [], "states": []}', True),
+        ('  {"#meta": {}, "states": []}', True),
+        ('["vars", "states"]', False),
+        ('{"states": []}', False),
+        ('{"vars": []}', False),
+    ],
+)
+def test_a_trace_is_known_by_how_it_begins(text: str, is_one: bool) -> None:
+    """An object with states, and the names of variables or what a tool says of it."""
+    assert is_itf(text) == is_one
+
+
+@pytest.mark.parametrize(
+    ("value", "fine"),
+    [
+        ("x" * LONGEST_TEXT, True),
+        ("x" * (LONGEST_TEXT + 1), False),
+        (LARGEST, True),
+        (-LARGEST, True),
+        (LARGEST + 1, False),
+        ({"#bigint": "9" * MOST_DIGITS}, True),
+        ({"#bigint": "9" * (MOST_DIGITS + 1)}, False),
+    ],
+    ids=("text", "longer text", "largest", "least", "larger", "digits", "more digits"),
+)
+def test_values_have_limits(value: Any, fine: bool) -> None:
+    """What is just within them is read as it is."""
+    text = json.dumps({"vars": ["a"], "states": [{"a": value}]})
+    if fine:
+        assert parse(text).states[0]["a"] == value
+    else:
+        with pytest.raises(BadInput, match=r"^trace:1: states\[0\].a|^states\[0\].a"):
+            parse(text)
+
+
+@pytest.mark.parametrize(
+    ("meta", "state", "name"),
+    [
+        ({"action": "Go"}, {}, "Go"),
+        ({"action": "Go\nnow"}, {}, ""),
+        ({"action": 7}, {}, ""),
+        ({"action": "Go"}, {"mbt::nondetPicks": {"x": 1}}, "Go (x = 1)"),
+        ({}, {"mbt::nondetPicks": {"x": 1}}, ""),
+    ],
+)
+def test_an_action_has_a_name_of_one_line(
+    meta: dict[str, Any], state: dict[str, Any], name: str
+) -> None:
+    """What was picked stands behind it, and never alone."""
+    whole = {"vars": ["a"], "states": [{"a": 1, "#meta": meta, **state}]}
+    assert parse(json.dumps(whole)).names == (name,)
+
+
+def test_an_interval_has_no_more_members_than_a_trace_has_states(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is written out."""
+    monkeypatch.setattr("kit.engine.itf.MOST_STATES", 3)
+    head = "State 1: <Initial predicate>\n/\\ x = "
+    assert parse(f"{head}1..3\n\n").states[0]["x"] == {"#set": [1, 2, 3]}
+    with pytest.raises(BadInput, match="variables and their values, as printed by TLC"):
+        parse(f"{head}1..4\n\n")
+
+
+def test_bytes_are_told_as_what_cannot_be_written() -> None:
+    """They are no list of numbers."""
+    assert plain(b"ab") == {"#unserializable": "b'ab'"}
+    assert plain((1, 2)) == {"#tup": [1, 2]}
