@@ -181,7 +181,7 @@ class _Search:
         It continues where it stopped.
         """
         most = len(self.parents) + more
-        while self.todo and len(self.parents) < most:
+        while self.todo and (self.best == len(self.seen) or len(self.parents) < most):
             pair = heappop(self.todo)[-1]
             explained, state = pair
             if explained == len(self.seen):
@@ -284,7 +284,7 @@ def _answered(
     search: _Search, whole: Pair | None, states: int, bound: int, visited: Visited
 ) -> Explanation:
     """What became of a search, after so many states of it and of others."""
-    pair = whole or search.nearest()[0]
+    pair = search.nearest()[0]
     model = search.model
     counts = len(search.seen), pair[0], search.run_to(pair)[1], states
     if whole is not None:

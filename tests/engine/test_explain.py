@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from kit import Timeline, build
 from kit.engine import trace
 from kit.engine.explain import (
+    MOST_BOUND,
     Answers,
     Explanation,
     Question,
@@ -272,3 +273,19 @@ def test_where_nothing_had_to_be_explained_there_is_no_run() -> None:
     with pytest.raises(BadInput, match=r"^run: got 'no step'; allowed: observations that differ"):
         none.timeline()
     assert repr(none) == "2 files, both the same"
+
+
+@pytest.mark.parametrize("bound", [1, MOST_BOUND])
+def test_both_limits_of_a_bound_may_be_taken(bound: int) -> None:
+    """The first state is enough here."""
+    question = Question("start", rows([{"tm": 0}]), ((TWOPHASE, SIGHT),))
+    assert question.answer(bound).verdict == "explained"
+
+
+def test_what_no_state_has_at_all_is_refuted() -> None:
+    """A sight need not give each value; where no refusal is near the line says so."""
+    found = search_explanation(TWOPHASE, SIGHT, rows([{"weather": "fine"}]))
+    assert (found.verdict, found.explained) == ("refuted", 0)
+    plain = Explanation("refuted", TWOPHASE, 1, 0, (), 1, "line 1")
+    said = "no rule explains line 1; no refusal of the model comes close"
+    assert plain.sentence == said
