@@ -35,6 +35,7 @@ UNQUOTED = re.compile(r"-?[0-9]+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.
 """Values that CQL writes without quotes: numbers and UUIDs."""
 _WORD = re.compile(r"""'(?:[^']|'')*'|"[^"]*"|[=,;]|[^\s=,;'"]+""")
 _CQL_WORD = re.compile(r"""'(?:[^']|'')*'|"[^"]*"|[=,;()]|[^\s=,;()'"]+""")
+_QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")
 _SLOT = re.compile(r"\{([a-z_]+)\}")
 _PART = re.compile(r"""\{[a-z_]+\}|'[^']*'|[=,;()]|[^\s=,;()]+""")
 _BEGINNINGS = ["ALTER", "DELETE", "INSERT", "SELECT", "TRUNCATE", "UPDATE"]
@@ -158,8 +159,8 @@ class Grammar:
     def complete(self, line: str, moment: Any) -> tuple[str, ...]:
         """Every line that goes on from this one by a word; none where the line fits no form."""
         text = line.lstrip()
-        begun = re.search(r"""(?:'[^']*|[^\s=,;()']*)$""", text[-LONGEST_LINE:])
-        last = begun[0] if begun and _quotes_close(text[: len(text) - len(begun[0])]) else ""
+        bare = _QUOTED.sub(lambda part: ";" * len(part[0]), text)
+        last = text[bare.index("'") :] if "'" in bare else re.split(r"[\s=,;()]", bare)[-1]
         stem = text[: len(text) - len(last)]
         try:
             words = _words(stem)
@@ -210,13 +211,8 @@ class Grammar:
             at = end
             if named:
                 former = given.get(named[1], ())  # options may stand in several places
-                both = isinstance(value, tuple) and isinstance(former, tuple)
-                given[named[1]] = (*former, *value) if both else value
+                given[named[1]] = (*former, *value) if isinstance(value, tuple) else value
         return _Reading(at, given=None if at < len(words) else given)
-
-
-def _quotes_close(text: str) -> bool:
-    return text.count("'") % 2 == 0 and text.count('"') % 2 == 0
 
 
 @cache
@@ -394,7 +390,7 @@ def _misfit(
     words: Sequence[_Typed], at: int, readings: Sequence[tuple[_Reading, Form]]
 ) -> BadInput:
     """The error at a word: what stands before it, the word, what the forms want there."""
-    before = " ".join(word.text for word in words[:at]).rstrip(":") or "command"
+    before = " ".join(word.text for word in words[:at]).rstrip(":")
     word = words[at].text if at < len(words) else NOTHING
     typed = "" if word is NOTHING else word
     # by what they are: fixed words are no values of a slot that may stand there, too
@@ -412,4 +408,4 @@ def _misfit(
     usages = " or ".join(dict.fromkeys(form.usage for _, form in readings[:3]))
     if not allowed:
         return BadInput(before, word, f"nothing more: {usages}")
-    return BadInput(before, word, "; or ".join(allowed) + f" ({usages})" * (at > 0))
+    return BadInput(before, word, f"{'; or '.join(allowed)} ({usages})")

@@ -204,3 +204,60 @@ def test_forms_with_few_values_are_offered_as_lines() -> None:
     assert offers["several"][1] == "put all apple, pear on two"
     assert "a statement" not in offers
     assert {f.about: x for f, x in GRAMMAR.offers(MOMENT, most=1)}["one"] == ()
+    assert {f.about: x for f, x in GRAMMAR.offers(MOMENT, most=2)}["one"] == offers["one"]
+
+
+SHELL = Grammar(
+    [
+        Form("grep {options} {text} {file}", "search", _same),
+        Form("cat {file}", "read", _same),
+        Form("note {text}", "note", _same, own=True),
+    ],
+    {
+        "options": Slot("options", options={"-i": False, "-A": True}),
+        "text": Slot("a text"),
+        "file": Slot("a file"),
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "given"),
+    [
+        ("grep -i a log", {"options": ("-i",), "text": "a", "file": "log"}),
+        ("grep '-i' log", {"options": (), "text": "-i", "file": "log"}),
+        ("grep - log", {"options": (), "text": "-", "file": "log"}),
+        ("grep ';' log", {"options": (), "text": ";", "file": "log"}),
+        ("cat .log", {"file": ".log"}),
+        ("note -x", {"text": "-x"}),
+        ("cat -x", None),
+        ("grep -i log", None),
+        (f"cat {'x' * (LONGEST_LINE - 4)}", {"file": "x" * (LONGEST_LINE - 4)}),
+    ],
+)
+def test_what_begins_with_a_dash_is_an_option(line: str, given: dict[str, Any] | None) -> None:
+    """Not in quotes, not a dash alone, and not of the kit's own words."""
+    if given is None:
+        with pytest.raises(BadInput):
+            SHELL.read(line, MOMENT)
+    else:
+        assert SHELL.read(line, MOMENT)[1] == given
+
+
+@pytest.mark.parametrize(
+    ("line", "ends"),
+    [
+        ("UPDATE shop.orders SET value = 'x' WHE", ("WHERE",)),
+        ("UPDATE shop.orders SET value = '5\"' WHE", ("WHERE",)),
+        ("UPDATE shop.orders SET value = 'x'", (" = 'x'WHERE",)),
+        ("take 'apple' fr", ("from",)),
+        ('take "apple" fr', ("from",)),
+        ('take "it\'s" fr', ()),
+        ("take 'app", ()),
+    ],
+)
+def test_a_word_behind_a_text_in_quotes_is_completed(line: str, ends: tuple[str, ...]) -> None:
+    """Quotes that are closed are behind one; those that are open begin the word."""
+    lines = STATEMENTS.complete(line, MOMENT)
+    assert len(lines) == len(ends)
+    assert all(whole.endswith(end) for whole, end in zip(lines, ends, strict=True))
