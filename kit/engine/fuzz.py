@@ -473,7 +473,7 @@ def _weighted(model: Model[Any, Any], weights: Mapping[str, float]) -> tuple[Any
     for kind, weight in weights.items():
         if kind not in kinds:
             raise BadInput("weights", kind, one_of(kind, kinds))
-        if not 0 <= weight < MOST_WEIGHT:
+        if not 0 <= weight <= MOST_WEIGHT:
             raise BadInput(f"weights[{kind}]", weight, f"a number from 0 to {MOST_WEIGHT}")
     return tuple(
         (float(weights.get(rule.kind, 1)), rule.sure, rule.outcome, rule.choices)
@@ -634,8 +634,7 @@ class _Tally:
                 if judges.broken(None, None, end, ()) is None:  # nor need earlier states be asked
                     continue
             actions, witness = shrink(self.walker.model, walk.actions, name, judges)
-            if witness:
-                self.shrunk[name] = self._finding(walk, actions, witness)
+            self.shrunk[name] = self._finding(walk, actions, witness)
 
     def _finding(self, walk: Walk, actions: tuple[Any, ...], witness: str) -> Finding:
         times = self.times[walk.verdict]

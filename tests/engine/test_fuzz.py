@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from kit.engine import declared
 from kit.engine.declared import Declared, State, budget
-from kit.engine.fuzz import SEEDS, Finding, Walker, fuzz
+from kit.engine.fuzz import MOST_STEPS, MOST_WEIGHT, SEEDS, Finding, Walker, fuzz, shrink
 from kit.engine.model import Monitor, always, rule_rows, sometimes, step
 from kit.engine.registry import build, entry_of, rows_of
 from kit.engine.rule import Rule
@@ -411,3 +411,35 @@ def test_what_is_sure_is_never_refused() -> None:
                 tried += len(ends)
             state = model.apply(state, action)
     assert tried > 1000
+
+
+def test_both_limits_of_a_number_may_be_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of steps, of a weight and of seeds, which are more where they are a range."""
+    assert [Walker(TwoPhase(), steps=steps).steps for steps in (1, MOST_STEPS)] == [1, MOST_STEPS]
+    kinds = {"prepare": float(MOST_WEIGHT), "give up": 0.0}
+    walk = Walker(TwoPhase(), weights=kinds).walk(0)
+    assert GiveUp not in map(type, walk.actions)
+    with pytest.raises(BadInput, match=r"^weights\[prepare\]: "):
+        Walker(TwoPhase(), weights={"prepare": MOST_WEIGHT + 1.0})
+    monkeypatch.setattr("kit.engine.fuzz.MOST_LISTED", 2)
+    monkeypatch.setattr("kit.engine.fuzz.MOST_SEEDS", 3)
+    assert [fuzz(TwoPhase(), seeds, steps=1).walks for seeds in ((0, 1), range(3))] == [2, 3]
+    wrong: Any
+    for wrong in ((0, 1, 2), range(4), iter((True,)), (-1,), iter((1.0,)), range(-1, 1)):
+        with pytest.raises(BadInput, match=r"^seeds: "):
+            fuzz(TwoPhase(), wrong, steps=1)
+
+
+def test_a_run_that_breaks_something_else_is_not_shrunk() -> None:
+    """It is given back as it is, without a witness."""
+    finding = fuzz(Rash(), range(20)).findings[0]
+    assert shrink(Rash(), finding.actions, finding.property) == (finding.actions, finding.witness)
+    assert shrink(Rash(), finding.actions, "another") == (finding.actions, "")
+
+
+def test_what_breaks_without_a_word_is_shrunk_too() -> None:
+    """A promise may say that it is broken in an empty text."""
+    late = always("low", "It stays low", lambda s: "" if s.floor == 2 else None)
+    model = LiftModel(LiftParameters(floors=3))
+    [finding] = fuzz(model, range(40), steps=30, properties=(late,)).findings
+    assert (finding.witness, len(finding.actions)) == ("", 2)
