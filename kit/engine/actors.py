@@ -395,7 +395,7 @@ class NetworkModel(NodeModel[ActorState]):
     def find(self, s: Any, verb: str) -> Any:
         """The option that goes by a verb, or the only one whose verb begins with these words."""
         exact = super().find(s, verb)
-        if exact is not None or not verb:
+        if exact is not None:
             return exact
         near = [each for each in self.options(s) if self.verb(each[0]).startswith(f"{verb} ")]
         return near[0] if len(near) == 1 else None

@@ -183,10 +183,8 @@ def _size(value: Any, known: set[int]) -> int:
         total += sys.getsizeof(item)
         if isinstance(item, Struct):
             todo += [getattr(item, name) for name in item.__struct_fields__]
-        elif isinstance(item, tuple | list | frozenset):
+        elif isinstance(item, tuple | frozenset):  # what can be hashed holds no others
             todo += item
-        elif isinstance(item, dict):
-            todo += [*item, *item.values()]
     return total
 
 
@@ -394,9 +392,7 @@ def _within_memory(search: Search, progress: Progress | None) -> Progress:
     return report
 
 
-def _timed(
-    search: Search, order: OrderCheck | None, mode: Mode, progress: Progress | None
-) -> Result:
+def _timed(search: Search, order: OrderCheck | None, mode: Mode, progress: Progress) -> Result:
     model = search.model
     violation, interrupted, at_work = None, False, ""
     visited, held = 0, 0

@@ -134,7 +134,7 @@ class Ahead:
         new: list[tuple[list[dict[Any, None]], int, Any]]
         new = [(states, node, state) for node, state in enumerate(nodes)]
         new += [(messages, index[sent.target], sent) for sent in bag]
-        while new or todo:
+        while new:
             for kind, node, thing in new:
                 if thing not in kind[node]:
                     kind[node][thing] = None

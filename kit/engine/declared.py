@@ -791,7 +791,7 @@ class Declared(Model[S, Any]):
                 continue
             field = each.field or name
             value = getattr(self.parameters, field)
-            if isinstance(kind, type) and kind in SCALARS:
+            if kind in SCALARS:
                 wanted, allowed = SCALARS[kind]
                 if not isinstance(value, wanted) or (kind is int and isinstance(value, bool)):
                     raise BadInput(field, value, allowed)
@@ -844,8 +844,8 @@ class Declared(Model[S, Any]):
 
     def label(self, s: S, action: Any) -> str:
         """The text of the action's button: its verb, unless it says more."""
-        act = self.acts.get(type(action))
-        if act is None or not act.said.label:
+        act = self.acts[type(action)]
+        if not act.said.label:
             return self.verb(action)
         label = act.said.label
         said = label(self, s, action) if callable(label) else label
@@ -871,8 +871,8 @@ class Declared(Model[S, Any]):
 
     def hand(self, s: S, action: Any) -> Gesture | None:
         """What its declaration says of the hand."""
-        act = self.acts.get(type(action))
-        return act.said.hand(self, s, action) if act and act.said.hand else None
+        hand = self.acts[type(action)].said.hand
+        return hand(self, s, action) if hand else None
 
     def why(self, action: Any) -> str:
         """What the step is for, in a sentence; empty where its action does not say."""
@@ -918,8 +918,7 @@ class NodeModel(Declared[S]):
 
     def number(self, name: str) -> int:
         """The place of a node."""
-        place = self._places.get(name)
-        return self.names.index(name) if place is None else place
+        return self._places[name]
 
     @cached_property
     def _places(self) -> dict[str, int]:

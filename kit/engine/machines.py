@@ -225,7 +225,7 @@ class MachineModel(NetworkModel):
         """Why a node takes no turn: it is down, or has to write first."""
         if s.down >> node & 1:
             return refused(f"{self.names[node]} is down")
-        if s.unsaved and self.persist_first and self.unsaved(s, node):
+        if self.persist_first and self.unsaved(s, node):
             return refused(f"{self.names[node]} has to write to its disk first")
         return None
 
@@ -418,7 +418,7 @@ class MachineModel(NetworkModel):
         if s.answers:
             whole["answered"] = ", ".join(f"{a.request}: {a.outcome}" for a in s.answers)
         for name, number in structs.asdict(s.left).items():
-            if number is not None and getattr(self.budget, name):
+            if getattr(self.budget, name):
                 whole[f"{name} left"] = number
         return whole
 

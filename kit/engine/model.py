@@ -96,8 +96,7 @@ class Safeguard(Struct, frozen=True):
 
     def seen_by(self, *invariants: str) -> Safeguard:
         """The same safeguard in a model that judges these of its invariants alone."""
-        wider = {name: more for name, more in self.wider.items() if name in invariants}
-        return replace(self, protects=invariants, wider=wider)
+        return replace(self, protects=invariants)
 
     def breaking(self, invariant: str) -> dict[str, Any]:
         """The parameters with which an invariant that it protects breaks without it."""

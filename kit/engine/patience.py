@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import TypeGuard
 
 from kit.edge.limits import ALONE
 from kit.engine.careful import is_kits_file, raised_at
@@ -83,14 +84,14 @@ _STOPPED: list[_Work] = []
 """What the main thread is to be stopped at."""
 
 
-def _leaves(frame: FrameType | None) -> bool:
+def _leaves(frame: FrameType | None) -> TypeGuard[FrameType]:
     return frame is not None and frame.f_code.co_filename in _WAY_OUT
 
 
 def _is_entered(frame: FrameType) -> bool:
     """Whether a frame is a context manager's, on the way into what happens inside."""
     caller = frame.f_back
-    return caller is not None and _leaves(caller) and caller.f_code.co_name == "__enter__"
+    return _leaves(caller) and caller.f_code.co_name == "__enter__"
 
 
 def _woken(_number: int, frame: FrameType | None) -> None:

@@ -57,7 +57,7 @@ def compiled(pattern: str, letters: str = "") -> re.Pattern[str]:
 def _turned(match: re.Match[str]) -> str:
     """A token of an extended regular expression as a basic one has it."""
     token = match[0].removeprefix("\\")
-    if token[:1] not in EXTENDED or match[0] == "\\":
+    if token[:1] not in EXTENDED:
         return match[0]
     return token if token != match[0] else f"\\{token}"
 
@@ -83,9 +83,9 @@ def _parts(pattern: str) -> Iterator[str]:
 
 
 def _part(token: str) -> str:
-    if len(token) == 2 and token[0] == "\\":
+    if len(token) == 2:
         return ESCAPES[token[1]]
-    if token == "[" or (len(token) > 1 and "--" in token):  # of the last Python warns
+    if token == "[" or "--" in token:  # of the last Python warns
         raise KeyError(token)
     return f"[{_IN_BRACKETS.sub(_bracketed, token[1:-1])}]" if len(token) > 1 else token
 

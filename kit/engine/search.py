@@ -180,7 +180,7 @@ class SymmetryCheck:
         self.compared += 1
         mine, theirs = self._ways(node), self._ways(key)
         if Counter(way for way, _ in mine) != Counter(way for way, _ in theirs):
-            if self.verdicts and self._states_of(mine) == self._states_of(theirs):
+            if self._states_of(mine) == self._states_of(theirs):
                 raise self._tied(node, key)
             raise KitError(
                 f"{self.name}: {self._shown(key)} does not behave like {self._shown(node)}, with "
@@ -430,7 +430,7 @@ class Search:
         asks = bool(self.goals) and type(model).relied is not Model.relied
         self.relied = model.relied if asks else None
 
-    def run(self, mode: Mode, progress: Progress | None) -> Violation | None:
+    def run(self, mode: Mode, progress: Progress) -> Violation | None:
         """Visit nodes until a violation, a bound or the end; then judge possible progress."""
         start = self.nodes.first()
         check_purity(self.model, self.state_of(start))
@@ -461,7 +461,7 @@ class Search:
 
     # -- the two orders ---------------------------------------------------------------------------
 
-    def _breadth_first(self, progress: Progress | None) -> Violation | None:
+    def _breadth_first(self, progress: Progress) -> Violation | None:
         """Level by level, so that the first run found to a node is a shortest one."""
         level = 0
         while self.frontier and self.complete:
@@ -501,7 +501,7 @@ class Search:
         return min(violation, lost or violation, key=lambda each: len(each.actions))
 
     def _level(
-        self, reached: list[Any], keys: list[Any], closed: bool, progress: Progress | None
+        self, reached: list[Any], keys: list[Any], closed: bool, progress: Progress
     ) -> Violation | None:
         """Take every enabled step of a level's nodes; what is new goes to ``reached`` and ``keys``.
 
@@ -513,7 +513,7 @@ class Search:
         looking = bool(self.steps or self.goals)
         ends = self.model.rests_at_goals
         room = len(parents) if closed else self.most
-        due = NO_LIMIT if progress is None else self.due
+        due = self.due
         taken = 0
         try:
             for node, own in zip(self.frontier, self.keys, strict=True):
@@ -543,7 +543,7 @@ class Search:
                     violation = self._deadlock(node, own)
                     if violation is not None:
                         return violation
-                if len(parents) >= due and progress is not None:
+                if len(parents) >= due:
                     progress(len(parents), len(self.frontier))
                     self.due = due = _due_after(len(parents))
                     room = room if closed else self.most  # memory may have become short
@@ -552,7 +552,7 @@ class Search:
             self.stopped_at = own
         return None
 
-    def _depth_first(self, progress: Progress | None) -> Violation | None:
+    def _depth_first(self, progress: Progress) -> Violation | None:
         """One run to its end, then the next: few nodes wait, but runs are not the shortest.
 
         Within a bound on depth a node is visited again when a shorter way to it is found, so that
@@ -570,8 +570,7 @@ class Search:
                 key = self.key_of(after)
                 fresh = key not in self.parents
                 if fresh and len(stack) > self.deepest:
-                    if not top.again:
-                        beyond.setdefault(key, []).append((top.node, top.key, action, after, key))
+                    beyond.setdefault(key, []).append((top.node, top.key, action, after, key))
                     continue
                 if fresh and len(self.parents) >= self.most:
                     self.complete = False
@@ -595,7 +594,7 @@ class Search:
                 violation = self._deadlock(top.node, top.key) if top.ends else None
                 if violation is not None:
                     return violation
-            if progress is not None and len(self.parents) >= self.due:
+            if len(self.parents) >= self.due:
                 progress(len(self.parents), len(stack))
                 self.due = _due_after(len(self.parents))
         return self._come_nearer(beyond)
@@ -639,8 +638,8 @@ class Search:
             witness = prop.check(state)
             if witness is not None:
                 witness_of(prop.name, prop.check, witness)
-                actions, end = self.nodes.run_to(self.parents, key)
-                return Violation(prop.name, prop.check(self.state_of(end)) or witness, actions)
+                actions, _ = self.nodes.run_to(self.parents, key)
+                return Violation(prop.name, witness, actions)
         for prop in self.awaited:
             if prop.check(state):
                 self.awaited = tuple(other for other in self.awaited if other is not prop)
@@ -648,8 +647,8 @@ class Search:
             witness = monitor.verdict(node[at])
             if witness is not None:
                 witness_of(monitor.name, monitor.verdict, witness)
-                actions, end = self.nodes.run_to(self.parents, key)
-                return Violation(monitor.name, monitor.verdict(end[at]) or witness, actions)
+                actions, _ = self.nodes.run_to(self.parents, key)
+                return Violation(monitor.name, witness, actions)
         return None
 
     def _broken_step(self, prop: Property, own: Any, seen: Violation) -> Violation:

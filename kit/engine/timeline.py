@@ -269,8 +269,7 @@ class Timeline:
         Raises Refused when the action is not enabled; the history stays as it was.
         Raises BadInput for a fold that is no number, or below 0.
         """
-        if type(fold) is not int or not 0 <= fold <= MOST_FOLD:
-            fold = whole_number("fold", fold, most=MOST_FOLD)
+        fold = whole_number("fold", fold, most=MOST_FOLD)
         model = model or self.here
         for child in self.children[self.at]:
             if self.moments[child].action == action and self._places[child].model is model:
@@ -349,7 +348,7 @@ class Timeline:
     def forward(self) -> Moment | None:
         """One step on along the branch; at its tip, what the model suggests. None: nothing."""
         line, following = self._branch(), self._places[self.at].depth + 1
-        if following < len(line) and self._on_branch(self.at):
+        if following < len(line):
             self.at = line[following]
             return self.now
         action = self.suggest()

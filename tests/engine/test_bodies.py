@@ -97,3 +97,38 @@ def test_without_a_text_nothing_is_said() -> None:
     assert made(TWICE["a parameter"][0], is_known=False)().most == 1
     linecache.cache[FILE] = 1, None, ["%magic\n"], FILE
     assert made(TWICE["a parameter"][0], is_known=False)().most == 1
+
+
+INNER = "there: int = 1"
+# the text of a cell -> the two lines in which it declares a name, if it does so twice
+CELLS = {
+    "on one line": ("class Own(State): here: int = 1; here: int = 2\n", (1, 1)),
+    "on its last line": ("class Own(State):\n    here: int = 1\n    here: int = 2\n", (2, 3)),
+    "under a decorator": (
+        "@(lambda\n  it: it)\nclass Own(State):\n    here: int = 1\n    here: int\n",
+        (4, 5),
+    ),
+    "in another one": (
+        f"class Own:\n    here: int = 1\n    class Mine(State): {INNER}\n    here: int = 2\n",
+        None,
+    ),
+    "beside another one": (
+        "class Own(State):\n    here: int = 1\nclass Mine(State):\n    here: int = 1\n",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("what", CELLS)
+def test_only_the_body_of_the_class_is_read(what: str) -> None:
+    """Wherever it stands, from its first line to its last."""
+    text, lines = CELLS[what]
+    linecache.cache[FILE] = len(text), None, text.splitlines(keepends=True), FILE
+    names: dict[str, Any] = {**vars(declared), "__name__": "cell"}
+    code = compile(text, FILE, "exec", dont_inherit=True)
+    if lines is None:
+        exec(code, names)
+        assert "Own" in names
+    else:
+        with pytest.raises(BadInput, match=r"^here of Own: .*in lines {} and {}".format(*lines)):
+            exec(code, names)

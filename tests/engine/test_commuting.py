@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from kit.engine import actors
 from kit.engine.actors import Post, receives
 from kit.engine.check import check
-from kit.engine.commuting import StepsAndDeliveries
+from kit.engine.commuting import Ahead, StepsAndDeliveries
 from kit.engine.declared import State, parameter
 from kit.engine.machines import MachineModel, MachineOptions, MachineState, Turn
 from kit.engine.model import CommutingDeliveries, Monitor, sometimes, step
@@ -23,6 +23,7 @@ from kit.engine.search import NO_LIMIT
 from kit.errors import BadInput, KitError
 from kit.protocols.raft.state import Follower
 from tests.engine.keeping import keeping
+from tests.engine.toys import LiftModel, LiftParameters
 
 ELECTION: dict[str, Any] = {"requests": (), "terms": 1, "most_in_flight": 3}
 SMALL: tuple[dict[str, Any], ...] = (
@@ -231,3 +232,74 @@ def test_only_machines_with_messages_and_timers_have_it() -> None:
     watch = Monitor("all", "All is well", lambda: 0, lambda m, *_: m, lambda m: None)
     with pytest.raises(BadInput, match="no monitors"):
         check(build("raft", ELECTION), monitors=(watch,), partial_order=True)
+
+
+@pytest.mark.parametrize(
+    "befallen",
+    [{"down": 1}, {"cut": 1}, {"unsaved": (None,)}, {"held": (None,)}, {"apart": 1}],
+    ids=str,
+)
+def test_nothing_is_taken_at_once_while_anything_is_amiss(befallen: dict[str, Any]) -> None:
+    """Whoever is down or parted, and what is held back, may come back."""
+    model = Saying()
+    ahead, s = Ahead(model, declared(model)), model.start()
+    assert ahead.first(s) is not None
+    of_network = {"held", "apart"} & {*befallen}
+    spoiled = {"network": replace(s.network, **befallen)} if of_network else befallen
+    assert ahead.first(s.but(**spoiled)) is None
+
+
+def test_what_may_follow_is_counted_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A knows nothing, B any of the eight sets of words, of which three are on their way: twelve.
+
+    Beyond the limit nobody can tell whether a message may be received at once.
+    """
+    for largest, tells in ((12, True), (11, False)):
+        monkeypatch.setattr("kit.engine.commuting.LARGEST", largest)
+        model = Saying()
+        ahead, s = Ahead(model, declared(model)), model.start()
+        assert (ahead.first(s) is not None) == tells
+        assert [ahead.may_come_first(s, each) for each in s.network.in_flight] == [tells] * 3
+
+
+def test_what_matters_by_its_order_may_not_come_first() -> None:
+    """Of the last word each is another one."""
+    model = Saying(keeps="the last")
+    ahead, s = Ahead(model, declared(model)), model.start()
+    assert not any(ahead.may_come_first(s, each) for each in s.network.in_flight)
+
+
+class Echo(MachineModel):
+    """A word goes to and fro for ever, and nobody keeps it."""
+
+    name, title = "echo", "An echo"
+    partial_order = CommutingDeliveries(watched=lambda node: None)
+
+    def set_up(self) -> None:
+        """Nothing befalls them."""
+        self.connect(("A", "B"), MachineOptions())
+
+    def begin(self, node: str) -> actors.Turn:
+        """A calls."""
+        return Heard(), (Post("B", Say("x")),) if node == "A" else ()
+
+    @receives(Say)
+    def answer(self, state: Heard, envelope: Envelope[Say]) -> Turn:
+        """Who hears it calls back."""
+        return state, (Post(envelope.source, envelope.message),)
+
+
+def test_deliveries_that_lead_back_end_there() -> None:
+    """There and back again, once."""
+    model = Echo()
+    behind, end = StepsAndDeliveries(model).settled(model.start())
+    assert [action.envelope.target for action in behind] == ["B", "A"]
+    assert end == model.start()
+
+
+def test_a_model_without_messages_has_no_deliveries() -> None:
+    """Nothing of it can commute."""
+    model = LiftModel(LiftParameters())
+    model.partial_order = CommutingDeliveries()
+    with pytest.raises(BadInput, match=r"^partial order: got 'lift'; allowed: a model of machines"):
+        check(model, partial_order=True)

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from kit.engine.contract import check_contract
 from kit.engine.model import Model, Monitor, PartialOrder, always
 from kit.engine.rule import Rule
-from kit.errors import KitError
-from tests.engine.toys import LiftModel, LiftParameters, Up
+from kit.errors import KitError, Refused
+from tests.engine.toys import Lift, LiftModel, LiftParameters, Up
 
 RULE: Rule[Any, Any] = Rule(
     *(Up, "move"),
@@ -31,6 +31,7 @@ REFUSED: tuple[tuple[str, Any, str], ...] = (
     ("rules", (replace(RULE, outcome=NOTHING),), "outcome of a Rule of lift"),
     ("rules", (replace(RULE, given=NOTHING),), "given of a Rule of lift"),
     ("rules", (replace(RULE, action=NOTHING),), "rules of lift: action: .*a class of actions"),
+    ("rules", (replace(RULE, action=int),), "rules of lift: action: .*a class of actions"),
     ("rules", (replace(RULE, kind="mo\ave"),), "kind of rule Up of lift"),
     ("rules", (replace(RULE, kind="m" * 1000),), "kind of rule Up of lift"),
     ("parameters", {}, "parameters of lift: .*a frozen struct"),
@@ -53,7 +54,11 @@ REFUSED: tuple[tuple[str, Any, str], ...] = (
     ("properties", (PROPERTY, PROPERTY), "property of lift: got 'held'.*each name once"),
     ("properties", (replace(PROPERTY, name=""),), "property of lift: .*a name"),
     ("properties", (replace(PROPERTY, name=NOTHING),), "property of lift: .*a name"),
+    ("properties", (replace(PROPERTY, name=7),), "property of lift: got 7; allowed: a name$"),
+    ("properties", (replace(PROPERTY, name="he\ald"),), "property of lift: "),
     ("properties", (replace(PROPERTY, title="It \a holds"),), "title of property held"),
+    ("properties", (replace(PROPERTY, title=7),), "title of property held"),
+    ("properties", (replace(PROPERTY, on=5),), "on of property held.*a tuple of classes of"),
     ("properties", (replace(PROPERTY, of=1),), "of of property held.*a function, or None"),
     ("properties", (replace(PROPERTY, on="Up"),), "on of property held.*a tuple of classes of"),
     ("properties", (replace(PROPERTY, on=("Up",)),), "on of property held.*a tuple of classes of"),
@@ -89,6 +94,8 @@ def test_a_whole_model_passes() -> None:
     """With lists as well as tuples, and with a start of its own or of its class."""
     check_contract(a_lift(rules=[RULE], properties=[PROPERTY], monitors=[MONITOR]))
     check_contract(a_lift(start=lambda: None))
+    for kind in (None, Lift, Lift | Up, list[int]):
+        check_contract(a_lift(State=kind))
 
 
 def test_a_model_without_a_start_is_none() -> None:
@@ -104,3 +111,10 @@ def test_a_model_without_a_start_is_none() -> None:
     check_contract(begun)
     with pytest.raises(NotImplementedError):
         Idle().start()
+
+
+def test_what_a_rule_has_no_end_for_is_no_action() -> None:
+    """To apply it is refused, in words of the kit."""
+    model = a_lift(rules=(replace(RULE, outcome=lambda s, action: None),))
+    with pytest.raises(Refused, match="there is no such action here"):
+        model.apply(Lift(0), Up())

@@ -299,3 +299,21 @@ def test_runs_are_taken_apart() -> None:
     """Larger steps become their parts, in order."""
     run = (Arrive(), LargerStep((Read(1), Read(2)), Ask(1)), Arrive())
     assert single_steps(run) == (Arrive(), Read(1), Read(2), Ask(1), Arrive())
+
+
+def test_each_state_of_a_small_search_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Up to a number of states; of one more only a part is, spread evenly."""
+    states = check(Office(), partial_order=True).states
+    for small, compared in ((states, states), (states - 1, 1)):
+        monkeypatch.setattr(partial_order, "SMALL", small)
+        monkeypatch.setattr(partial_order, "FEWEST", 1)
+        monkeypatch.setattr(partial_order, "SHARE", states)
+        assert check(Office(), partial_order=True).ordered == compared
+
+
+def test_a_model_that_rests_at_its_goals_has_no_larger_steps() -> None:
+    """Where it may rest is asked of its own states."""
+    model = Office()
+    model.rests_at_goals = True
+    with pytest.raises(BadInput, match=r"^partial order: got 'office'; allowed: a model that has"):
+        check(model, partial_order=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -336,3 +337,56 @@ def test_a_search_that_nobody_stops_is_left_alone() -> None:
     while time.thread_time() < begun + 0.5:
         pass
     assert (found.verdict, found.at_work) == ("bounded", "")
+
+
+def test_signals_of_somebody_elses_are_left_alone() -> None:
+    """Neither the timer of virtual time nor who listens to it is taken away."""
+    known = signal.signal(signal.SIGVTALRM, signal.SIG_IGN)
+    try:
+        with patient():
+            assert signal.getsignal(signal.SIGVTALRM) is signal.SIG_IGN
+        signal.signal(signal.SIGVTALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 1000.0)
+        with patient():
+            left, again = signal.getitimer(signal.ITIMER_VIRTUAL)
+        assert left > 100
+        assert again == 0
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, known)
+
+
+def test_another_thread_than_the_main_one_sets_no_signals() -> None:
+    """Python would not let it; it is attended all the same."""
+    known = [
+        (each, signal.signal(each, signal.SIG_DFL)) for each in (signal.SIGURG, signal.SIGVTALRM)
+    ]
+    ended = []
+
+    def work() -> None:
+        with patient():
+            ended.append("well")
+
+    try:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        assert ended == ["well"]
+    finally:
+        for each, handler in known:
+            signal.signal(each, handler)
+
+
+@pytest.mark.parametrize("lacks", ["threads", "clocks"])
+def test_where_nobody_counts_by_thread_the_clock_does(
+    lacks: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some systems have one thread, or cannot tell what each has computed."""
+    if lacks == "threads":
+        monkeypatch.setattr(patience, "ALONE", True)
+    else:
+        monkeypatch.delattr(time, "pthread_getcpuclockid")
+    asked = []
+    monkeypatch.setattr(time, "monotonic", lambda: asked.append(1) or 0.0)
+    with patient():
+        assert len(asked) >= 2

@@ -18,7 +18,9 @@ READ = {
     **dict.fromkeys(["", "missing.D", "^in", r"\*$", "(x+y)", "a{2}", "[[:digit:]]"], True),
     **dict.fromkeys([r"\<B\>", r"s\{2\}", r"needs \(1\|2\);", "mis*ing", r"needx\?s"], True),
     **dict.fromkeys(["[]k]]", "[^a-z ]", f"in [{'d' * 195}]"], True),
-    **dict.fromkeys(["MISSING", r"missing\.D", "^D", "in$", "x^", "$d", "*x", r"s\{3\}"], False),
+    **dict.fromkeys(
+        ["MISSING", r"missing\.D", "^D", "in$", "x^", "$d", "*x", "^*i", r"s\{3\}"], False
+    ),
 }
 REFUSED = [
     *(

@@ -76,3 +76,10 @@ def test_a_wrong_name_is_told_with_all_others_in_order() -> None:
     names = str(told.value).partition("one of ")[2].split(", ")
     assert names == sorted(names)
     assert len(names) == len(fields(TcmSafeguards))
+
+
+def test_only_what_search_shows_to_be_harmless_is_redundant() -> None:
+    """A safeguard that protects nothing, of which nobody says why it is kept, has its title."""
+    assert Safeguard("door", "S-90", "Only a closed lift moves", ()).in_full == (
+        "Only a closed lift moves"
+    )

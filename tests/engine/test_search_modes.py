@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from kit.edge.limits import UNLIMITED, Usage
 from kit.engine.check import Mode, Result, check
 from kit.engine.model import Monitor, Property, always, goal, sometimes, step
+from kit.engine.search import NO_LIMIT, Nodes, Search
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError, Refusal
 from kit.protocols.twophase.twophase import (
@@ -382,3 +383,32 @@ def test_an_unknown_mode_is_refused() -> None:
     wrong: Any = "deep"
     with pytest.raises(BadInput, match=like("mode | 'deep' | one of breadth, depth")):
         check(Graph({}), mode=wrong)
+
+
+def test_a_run_that_cannot_be_replayed_is_told() -> None:
+    """Without symmetry only a model can be the cause that does not do the same thing twice."""
+    graph = Graph({0: (1,)})
+    nodes = Nodes(graph, (), symmetry=False)
+    parents = {Cell(0): Cell(0), Cell(1): Cell(0), Cell(9): Cell(1)}
+    assert nodes.run_to(parents, Cell(1)) == ((Go(1),), Cell(1))
+    with pytest.raises(KitError, match=r"it does not do the same thing twice; .*; after 1 steps"):
+        nodes.run_to(parents, Cell(9))
+
+
+def test_a_step_beyond_the_bound_is_judged_once_its_end_came_nearer() -> None:
+    """From 2 the bound allows no step; 3 is one step from the start, which is seen later."""
+    forbids = step("never", "None goes from 2", lambda b, a, n: "2 to 3" if b.at == 2 else None)
+    graph = Graph({0: (1, 3), 1: (2,), 2: (3,)}, forbids)
+    found = check(graph, mode="depth", max_depth=2)
+    assert found.violation is not None
+    assert [action.to for action in found.violation.actions] == [1, 2, 3]
+    assert check(graph, (), mode="depth", max_depth=2).complete
+    assert not check(Graph({0: (1,), 1: (2,), 2: (3,)}), mode="depth", max_depth=2).complete
+
+
+def test_who_asks_is_told_the_nodes_under_way() -> None:
+    """Depth first those of the run, from the start on."""
+    graph, seen = Graph({at: (at + 1,) for at in range(40)}), list[Any]()
+    search = Search(graph, (), (), symmetry=False, most=NO_LIMIT, deepest=NO_LIMIT)
+    search.run("depth", lambda done, now: seen.append((done, search.under_way())))
+    assert seen[0] == (16, [Cell(at) for at in range(16)])

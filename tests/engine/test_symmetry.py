@@ -95,6 +95,7 @@ ONE_SIDED: tuple[Property, ...] = (
     always("first", "RM0 never aborts", lambda s: "RM0 aborts" if s.aborted & 1 else None),
     always("middle", "RM1 never aborts", lambda s: "RM1 aborts" if s.aborted & 2 else None),
     sometimes("seen", "RM1 is heard", lambda s: s.heard & 2),
+    always("silent", "RM0 never aborts", lambda s: "" if s.aborted & 1 else None),
     goal("may", "RM2 may commit or abort", lambda s: (s.committed | s.aborted) & 4),
     step(
         "obeys",
@@ -150,6 +151,9 @@ def test_what_is_no_symmetry_at_all_is_refused() -> None:
     """A symmetry gives a state and how it was renamed."""
     with pytest.raises(BadInput, match=r"symmetry alone of twophase, line .*: got TwoPhaseState"):
         check(with_symmetry(alone), symmetry=True)
+    several: Any = with_symmetry(lambda s: (s, None, None))
+    with pytest.raises(BadInput, match="allowed: a state, and how its names were changed"):
+        check(several, symmetry=True)
 
 
 def test_far_away_states_are_compared_too() -> None:
@@ -197,3 +201,20 @@ def test_a_memory_that_tells_no_names_apart_is_searched() -> None:
     """How many prepared is the same under any names."""
     count = remembering(lambda m, b, a, n: m + 1, lambda m, places: m)
     assert check(count, symmetry=True).verdict == "up to symmetry"
+
+
+def test_a_symmetry_that_joins_other_states_is_wrong_whatever_monitors_remember() -> None:
+    """The memory is the same, the states are not."""
+    model = remembering(lambda m, b, a, n: m, lambda m, places: m)
+    model.symmetry = everything
+    with pytest.raises(KitError, match="does not behave like"):
+        check(model, symmetry=True)
+
+
+def test_each_state_of_a_small_search_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Up to a number of states; of one more only a part is."""
+    whole = check(TwoPhase(), symmetry=True)
+    monkeypatch.setattr("kit.engine.search.SMALL", whole.states)
+    assert check(TwoPhase(), symmetry=True).compared == whole.compared
+    monkeypatch.setattr("kit.engine.search.SMALL", whole.states - 1)
+    assert check(TwoPhase(), symmetry=True).compared < whole.compared / 10

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from kit.engine.log import Apply
-from kit.engine.model import Model, fingerprint
-from kit.engine.timeline import Timeline
-from kit.errors import BadInput, Refused
+from kit.engine.model import Model, always, fingerprint
+from kit.engine.timeline import MOST_FOLD, Timeline
+from kit.errors import BadInput, BadType, Refused
 from kit.protocols.twophase.twophase import (
     GiveUp,
     Prepare,
@@ -303,3 +303,69 @@ def test_models_are_shared_and_states_are_not() -> None:
     one, other = Timeline(model), Timeline(model)
     one.do(Up())
     assert other.moments == [other.now]
+
+
+CLOSED, OPEN = (LiftModel(LiftParameters(floors=5), off) for off in ((), ("door",)))
+
+
+def test_a_script_is_done_before_safeguards_are_switched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of it, as far as the longest run goes; of another history no more than was done."""
+    timeline = Timeline(OPEN, ("up", "up", "up", "up", "up"))
+    monkeypatch.setattr("kit.engine.timeline.LONGEST_RUN", 3)
+    assert timeline.switch(CLOSED) == (2, 2)
+    assert (timeline.at, timeline.state.floor) == (0, 0)
+    assert Timeline(OPEN).switch(CLOSED) == (0, 0)
+
+
+def test_the_same_step_is_looked_at_under_other_safeguards() -> None:
+    """What is refused there is left out: only what was refused before it counts."""
+    timeline = Timeline(OPEN)
+    for action in (Up(), Door(True), Up(), Door(False)):
+        timeline.do(action)
+    timeline.goto(2)
+    assert timeline.switch(CLOSED) == (3, 4)
+    assert timeline.now.action == Door(True)
+    timeline = Timeline(OPEN)
+    for action in (Door(True), Up(), Door(False)):
+        timeline.do(action)
+    assert timeline.switch(CLOSED) == (2, 3)
+    assert timeline.now.action == Door(False)
+
+
+def test_where_no_step_can_be_done_all_stays_as_it_was() -> None:
+    """A lift of one floor does not move; what is no model is told so."""
+    timeline = Timeline(OPEN)
+    timeline.do(Up())
+    assert timeline.switch(LiftModel(LiftParameters(floors=1))) == (0, 1)
+    assert (timeline.at, timeline.tip, len(timeline.moments)) == (1, 1, 2)
+    wrong: Any = "lift"
+    with pytest.raises(BadType, match=r"^model: got 'lift'; allowed: a model"):
+        timeline.switch(wrong)
+
+
+def test_forward_to_a_milestone_stops_where_a_promise_breaks() -> None:
+    """At its first break; what stays broken is passed."""
+    model = LiftModel(LiftParameters(floors=5))
+    low = always("low", "It stays low", lambda s: "it is high" if s.floor > 1 else None)
+    model.properties = (*model.properties, low)
+    timeline = Timeline(model, ("up", "up", "up", "up"))
+    moment = timeline.to_milestone()
+    assert moment is not None
+    assert moment.state.floor == 2
+
+
+def test_what_a_model_of_ones_own_suggests_is_looked_at() -> None:
+    """It may be anything."""
+    model: Any = LiftModel(LiftParameters())
+    model.suggest = lambda s: "up"
+    with pytest.raises(BadInput, match=r"^suggest.*an action of lift, or None"):
+        Timeline(model).suggest()
+
+
+@pytest.mark.parametrize("fold", [0, MOST_FOLD])
+def test_a_fold_is_a_number_within_limits(fold: int) -> None:
+    """Both limits may be taken."""
+    assert a_lift().do(Up(), fold=fold).fold == fold
+    for wrong in (-1, MOST_FOLD + 1, True):
+        with pytest.raises(BadInput, match=r"^fold: "):
+            a_lift().do(Up(), fold=wrong)

@@ -1,0 +1,25 @@
+"""Scenario files: what a header needs, and what commands of a script may say."""
+
+from __future__ import annotations
+
+import pytest
+
+from kit.engine.scenario import model_for, parse, run
+from kit.errors import BadInput
+
+HEAD = "# Why it is worth seeing.\n"
+
+
+@pytest.mark.parametrize("line", ["model", "model ", "models twophase", "rms 3"])
+def test_a_header_begins_with_the_model(line: str) -> None:
+    """Its name is needed, too."""
+    with pytest.raises(BadInput, match=r"^mine:2: .*`model NAME` after the comment"):
+        model_for(parse(f"{HEAD}{line}\n", "mine"))
+    assert model_for(parse(f"{HEAD}model twophase\n")).name == "twophase"
+
+
+def test_what_takes_no_words_is_told_so() -> None:
+    """``verdicts`` and the like stand alone; a table may be asked for by a name."""
+    assert run(parse(f"{HEAD}model gossip\n\nversions\n----\n"))[1][0]
+    with pytest.raises(BadInput, match=r"^mine:4: .*versions alone, with no words after it"):
+        run(parse(f"{HEAD}model gossip\n\nversions A\n----\n", "mine"))
