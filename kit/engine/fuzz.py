@@ -668,6 +668,6 @@ def _seeds(seeds: Iterable[int]) -> tuple[int, ...] | range:
         allowed = f"at most {MOST_SEEDS} as a range, {MOST_LISTED} else"
         raise BadInput("seeds", len(numbers), allowed)
     for seed in numbers if isinstance(numbers, tuple) else (*numbers[:1], *numbers[-1:]):
-        if type(seed) is not int or seed < 0:
+        if seed < 0:
             raise BadInput("seeds", seed, "whole numbers from 0 up")
     return numbers
