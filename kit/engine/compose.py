@@ -301,7 +301,7 @@ class Lifted(Act):
         vars(self).update(vars(inner))
         self.inner, self.more, self.said = inner, more, replace(inner.said, **more)
         self.run, self.is_own = run or inner.run, run is not None
-        self.says = more.get("says", "")
+        self.says, self.relied = more.get("says", ""), more.get("relied", inner.relied)
         self.why = vars(self.run).get("purpose", inner.why)
 
     def __set_name__(self, owner: type, name: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 from kit.engine.check import check
 from kit.engine.compose import Lifting, lifted
 from kit.engine.declared import State, action, always, refused
+from kit.engine.model import step
 from kit.errors import Refusal
 from kit.protocols.twophase.twophase import TwoPhase, TwoPhaseState
 
@@ -121,3 +122,33 @@ def test_a_model_that_goes_on_from_it_takes_nothing_over_again() -> None:
     assert m.decide(m.start(), True) == CLOSED
     assert Annexe.acts.keys() == Office.acts.keys()
     assert check(m).states == check(Office()).states
+
+
+class Strike(Office):
+    """Nobody relies on decisions, which a clerk takes; all else is as in the inner model."""
+
+    name = "strike"
+
+    @lifted(TwoPhase.decide, relied=False, by="a clerk")
+    def decide(self, s: OfficeState, commit: bool) -> Any:
+        """As before."""
+        return self.in_part(TwoPhase.decide, s, commit)
+
+
+def test_the_whole_may_say_who_acts_and_what_is_relied_on() -> None:
+    """In the inner model's place; of what it does not say the inner model is asked."""
+    inner, decide, prepare = TwoPhase(rms=2), TwoPhase.decide(False), TwoPhase.prepare(0)
+    for m, relied, actor in (
+        (Office(), True, inner.actor_of(inner.start(), decide)),
+        (Strike(), False, "a clerk"),
+    ):
+        s = m.start()
+        assert (m.relied(s, decide), m.actor_of(s, decide)) == (relied, actor)
+        assert m.relied(s, prepare)
+        assert m.actor_of(s, prepare) == inner.actor_of(s.commit, prepare)
+
+
+def test_a_promise_about_steps_is_judged_of_the_part() -> None:
+    """Of the step there, before and after."""
+    told = step("told", "", lambda before, a, after: f"{before} {a} {after}").within(len)
+    assert told.of_step("a", "b", "cde") == "1 b 3"
