@@ -170,6 +170,18 @@ MISTAKES: dict[str, tuple[Any, str]] = {
         a_game(PingPong, set_up=lambda m: m.connect("AB")),
         "^nodes of game: got 'AB'; allowed: a tuple of names",
     ),
+    "no name": (
+        a_game(PingPong, set_up=lambda m: m.connect(("A", 7))),
+        r"^nodes of game: got \('A', 7\); allowed: a tuple of names",
+    ),
+    "nobody": (
+        a_game(PingPong, set_up=lambda m: m.connect(())),
+        r"^nodes of game: got \(\); allowed: a tuple of names",
+    ),
+    "more than a turn": (
+        lambda: a_game(PingPong, begin=lambda m, node: (0, (), ()))().start(),
+        "^begin of game, line .*; allowed: the node's next state and what it sends",
+    ),
     "no beginning": (
         lambda: a_game(PingPong, begin=NetworkModel.begin)().start(),
         "^begin of game: got 'nothing'; allowed: a method that returns",
@@ -543,3 +555,27 @@ def test_a_state_has_one_fingerprint_however_it_was_reached() -> None:
     assert fingerprint(ends[0]) == fingerprint(ends[1])
     assert [e.message for e in ends[0].network.in_flight] == [Done(1), Done(2)]
     assert Heal() not in list(model.actions(ends[0]))
+
+
+class Loud(Struct, frozen=True, cache_hash=True, tag="loud"):
+    """A word that is shouted."""
+
+    word: str
+
+
+def test_a_model_may_receive_all_messages_in_one_method() -> None:
+    """What nothing under ``receives`` is for; traces are told the type of all messages."""
+
+    def answered(self: Any, state: int, envelope: Envelope[Any]) -> Turn:
+        return state + 1, (Post("A", Loud("what?")),) if envelope.target == "B" else ()
+
+    begins: Any = lambda m, node: (0, (Post("B", Loud("hey")),) if node == "A" else ())  # noqa: E731
+    parts = {"set_up": lambda m: m.connect(("A", "B")), "begin": begins, "receive": answered}
+    model = a_game(message=Loud, **parts)()
+    found = check(model)
+    assert (found.complete, found.states) == (True, 3)
+    timeline = Timeline(model)
+    while timeline.forward() is not None:
+        pass
+    assert timeline.state.nodes == (1, 1)
+    assert Timeline.load(timeline.save(), model).state == timeline.state

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kit.engine.cassandra import GossipServers, ListedNode, Logged, MetadataServers, ServiceView
 from kit.engine.drill import DrillMoment
@@ -96,3 +97,20 @@ def test_the_tables_of_gossip_are_there_beside_those_of_the_log() -> None:
     own = {table.name for table in Gossiping().tables}
     assert own == {"gossip_info"}
     assert own < {table.name for table in ByHand().tables}
+
+
+def test_datacenters_stand_in_the_order_of_their_names() -> None:
+    """Whichever node is listed first."""
+
+    class Apart(ByHand):
+        """A is in the second of two datacenters."""
+
+        def hosts(self, now: DrillMoment) -> Any:
+            """As they are, but for that."""
+            return [
+                replace(host, dc=f"dc{2 - bool(at)}") for at, host in enumerate(super().hosts(now))
+            ]
+
+    for said in (Apart().status(NOW, {}), Apart().ring(NOW, {})):
+        names = [line for line in said.lines if line.startswith("Datacenter: ")]
+        assert names == ["Datacenter: dc1", "Datacenter: dc2"]

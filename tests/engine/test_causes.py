@@ -15,7 +15,7 @@ from kit.engine.fuzz import CLEAN, Walker
 from kit.engine.model import Model, Monitor, always
 from kit.engine.registry import build, entries
 from kit.errors import BadInput
-from tests.engine.toys import Go, Graph
+from tests.engine.toys import Go, Graph, LiftModel, LiftParameters
 from tests.examples import examples
 
 edges = st.dictionaries(
@@ -153,3 +153,25 @@ def test_what_cannot_be_asked_is_refused() -> None:
     with pytest.raises(BadInput, match="max_states"):
         first_possible(model, (Go(1),), "bad", max_states=0)
     assert first_possible(model, (Go(1),), "bad") == Possible(0, (Go(1),), 1, 200_000)
+
+
+def test_what_a_run_is_to_reach_is_no_promise() -> None:
+    """No step can break it."""
+    model = LiftModel(LiftParameters())
+    with pytest.raises(BadInput, match=r"^promise: got 'top'; allowed: one of inside$"):
+        judging(model, "top")
+
+
+def test_whoever_waits_for_a_cause_hears_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of parts that are tried, and of states that are seen; nobody needs to."""
+    monkeypatch.setattr("kit.engine.causes.REPORT_EVERY", 2)
+    model = Graph(LINE, always("end", "", lambda s: "there" if s.at == 6 else None))
+    run = tuple(Go(number) for number in range(1, 7))
+    tried, seen = list[tuple[int, int]](), list[tuple[int, int]]()
+    cause = smallest_cause(model, run, "end", lambda done, left: tried.append((done, left)))
+    assert cause == smallest_cause(model, run, "end")
+    assert tried[0] == (0, 6)
+    found = first_possible(model, run, "end", progress=lambda done, at: seen.append((done, at)))
+    assert found == first_possible(model, run, "end")
+    assert seen
+    assert all(done % 2 == 0 for done, _ in seen)

@@ -555,3 +555,47 @@ def test_nobody_relies_on_a_fault() -> None:
 
     relied = {name: vars(Relied)[name].relied for name in ("stumble", "idle", "work")}
     assert relied == {"stumble": False, "idle": False, "work": True}
+
+
+def test_what_is_promised_under_a_name_is_protected_by_it() -> None:
+    """Be it in some configurations only; where nothing is promised the line says so."""
+
+    class Named(Declared[Typed]):
+        name, title, State = "named", "Names", Typed
+        counts: bool = safeguard("S-1", "It counts", ("few",))
+
+        @always(name="few", when=lambda m: False)
+        def few_there(self, s: Typed) -> str | None:
+            """There are few."""
+
+    class Silent(Declared[Typed]):
+        name, title, State = "silent", "Nothing", Typed
+        counts: bool = safeguard("S-1", "It counts", ("few",))
+
+    assert Named().counts
+    with pytest.raises(BadInput, match=r"got 'few'; allowed: a promise: it has none$"):
+        Silent()
+
+
+def test_what_a_decorator_is_given_instead_of_names_is_shown() -> None:
+    """A method has no parentheses before it; anything else is told how it is written."""
+    wrong: Any = 5
+    with pytest.raises(BadType, match=r"^@always: got 5; allowed: @always\(name=value, …\)$"):
+        always(wrong)
+
+
+def test_a_parameter_equals_itself() -> None:
+    """No number is none, also where there need not be one."""
+
+    class Shared(Declared[Typed]):
+        name, title, State = "shared", "A share", Typed
+        share: float | None = parameter(0.5, "the share of all")
+
+        @action()
+        def wait(self, s: Typed) -> Typed | None:
+            """It waits."""
+            return None
+
+    assert Shared(share=None).share is None
+    with pytest.raises(BadInput, match=r"^share: got nan; allowed: a value that never changes"):
+        Shared(share=float("nan"))

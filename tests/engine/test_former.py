@@ -310,3 +310,12 @@ def test_an_old_edition_as_an_option(capsys: pytest.CaptureFixture[str]) -> None
         outputs.append(capsys.readouterr().out)
     assert outputs[0] == outputs[1]
     assert outputs[0]
+
+
+def test_two_former_names_of_a_parameter_are_not_given_at_once() -> None:
+    """Nor one of them beside its name today."""
+    former = Former(parameters={"storeys": "floors", "levels": "floors"})
+    assert former.parameters_today({"levels": 3}) == {"floors": 3}
+    for given in (("storeys", "levels"), ("floors", "levels"), ("levels", "floors")):
+        with pytest.raises(BadInput, match=r"^parameter: got '.*'; allowed: only floors"):
+            former.parameters_today(dict.fromkeys(given, 3))

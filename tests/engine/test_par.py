@@ -50,3 +50,11 @@ def test_who_has_not_passed_hears_of_no_walk() -> None:
     found = par(typed(DRILL["documents"], "stop A"), max_states=1, seconds=ENOUGH)
     assert (found.used, found.least, found.fewest) == (1, None, False)
     assert found.lines() == ("1 changing command.",)
+
+
+def test_only_what_led_to_the_moment_that_is_shown_is_counted() -> None:
+    """Whoever goes back has not typed what follows there."""
+    drill = typed(STUCK, "restart C", "restart B")
+    assert par(drill, seconds=0.0).used == 2
+    drill.timeline.goto(0)
+    assert par(drill, seconds=0.0).used == 0

@@ -317,3 +317,18 @@ def test_a_model_that_rests_at_its_goals_has_no_larger_steps() -> None:
     model.rests_at_goals = True
     with pytest.raises(BadInput, match=r"^partial order: got 'office'; allowed: a model that has"):
         check(model, partial_order=True)
+
+
+def test_a_lead_is_of_actions_that_the_model_offers() -> None:
+    """What a rule would allow, but does not offer, is no step of a run."""
+
+    class Quiet(Office):
+        """Only the first clerk reads by himself."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            reads = paired(Read, "read", lambda s: (Read(0),), self._may_read, self._read)
+            self.rules = tuple(reads if rule.action is Read else rule for rule in self.rules)
+
+    with pytest.raises(KitError, match=r"takes Read\(clerk=1\).*refuses: "):
+        check(Quiet(), (), partial_order=True)

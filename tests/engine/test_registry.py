@@ -22,9 +22,11 @@ from kit.engine.registry import (
     build,
     convert,
     entries,
+    entry_for,
     entry_of,
     one_of,
     register,
+    registered,
     safeguards_off,
     scenario_of,
 )
@@ -353,3 +355,31 @@ def test_a_kind_of_file_is_told_by_its_recogniser() -> None:
     sizes = FileKind("sizes", "operators.importers.system_tables:is_sizes", ("tablets",))
     assert sizes.is_one("last_token,missing_replicas") is True
     assert sizes.is_one("last_token,new_replicas") is False
+
+
+def test_a_list_that_is_short_enough_is_told_whole() -> None:
+    """Of one name more it is said how many there are."""
+    names = [f"name {number}" for number in range(MOST_NAMED + 1)]
+    assert " more" not in one_of("?", names[:-1])
+    assert one_of("?", names).endswith(" and 1 more")
+
+
+def test_a_model_may_be_registered_by_what_makes_it() -> None:
+    """Its parameters tell that it is one."""
+
+    def made(parameters: LiftParameters, off: tuple[str, ...] = ()) -> LiftModel:
+        return LiftModel(parameters, off)
+
+    register(replace(LIFT, build=made))
+    entry = registered(LiftModel(LiftParameters()))
+    assert entry is not None
+    assert entry.name == "lift"
+
+
+@pytest.mark.parametrize("own", ["floors", int, None])
+def test_parameters_are_declared_by_a_class_of_them(own: Any) -> None:
+    """Of any other model nobody knows how it is made."""
+    model: Any = type("Own", (LiftModel,), {"name": "own", "Parameters": own})
+    assert entry_for(model(LiftParameters())) is None
+    model.Parameters = LiftParameters
+    assert entry_for(model(LiftParameters())).parameters is LiftParameters  # type: ignore[union-attr]  # it is one

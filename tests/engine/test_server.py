@@ -38,6 +38,8 @@ def test_the_same_as_json() -> None:
         "(2 rows)",
     ]
     assert list(json_rows(("key",), [])) == [" [json]", "--------", "", "(0 rows)"]
+    assert json_rows(("key",), [{"key": {8, 1}}]).__next__() == " [json]"
+    assert ' {"key": [1, 8]}' in json_rows(("key",), [{"key": {8, 1}}])
 
 
 def test_columns_end_where_their_longest_cell_does() -> None:

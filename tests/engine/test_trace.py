@@ -188,3 +188,11 @@ def test_a_trace_of_format_1_is_replayed_by_its_actions() -> None:
     assert loads(dumps(traced)) == traced
     (note,) = Timeline.load(traced, LiftModel(LiftParameters())).notes
     assert says(note, "earlier version of lift | not compared")
+
+
+def test_a_text_of_the_largest_size_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is longer is not looked at."""
+    for most, said in ((3, "a trace in JSON: an object"), (2, "got '3 bytes'; allowed: at most 2")):
+        monkeypatch.setattr("kit.engine.trace.MOST_BYTES", most)
+        with pytest.raises(BadInput, match=said):
+            loads("[1]")
