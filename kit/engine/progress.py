@@ -106,20 +106,20 @@ class ProgressBar:
         self._words, self._total, self._clock = words, total, clock
         self._paper = paper or _paper()
         self._next = clock() + PATIENCE
-        self._drawn = False
+        self._drawn_on: Paper | None = None
 
     def __call__(self, done: int, now: int) -> None:
         """Show it, if it is time."""
         if self._paper is None or self._clock() < self._next:
             return
         self._paper.draw(done, self._total, say(self._words, done=done, now=now))
-        self._drawn = True
+        self._drawn_on = self._paper
         self._next = self._clock() + PAUSE
 
     def end(self) -> None:
         """Take it away."""
-        if self._drawn and self._paper is not None:
-            self._paper.clear()
+        if self._drawn_on is not None:
+            self._drawn_on.clear()
 
 
 @contextmanager

@@ -295,6 +295,7 @@ def test_deliveries_that_lead_back_end_there() -> None:
     behind, end = StepsAndDeliveries(model).settled(model.start())
     assert [action.envelope.target for action in behind] == ["B", "A"]
     assert end == model.start()
+    assert model.is_settled(model.start())
 
 
 def test_a_model_without_messages_has_no_deliveries() -> None:

@@ -461,3 +461,10 @@ def test_bytes_are_told_as_what_cannot_be_written() -> None:
     """They are no list of numbers."""
     assert plain(b"ab") == {"#unserializable": "b'ab'"}
     assert plain((1, 2)) == {"#tup": [1, 2]}
+
+
+def test_a_map_that_is_always_empty_names_no_node() -> None:
+    """Beside it another one does."""
+    state = {"a": {"#map": []}, "b": {"#map": [["n1", 1], ["n2", 2]]}}
+    model = RecordedRun(parse(json.dumps({"vars": ["a", "b"], "states": [state]})))
+    assert model.nodes == ("n1", "n2")

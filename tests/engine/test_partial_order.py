@@ -332,3 +332,38 @@ def test_a_lead_is_of_actions_that_the_model_offers() -> None:
 
     with pytest.raises(KitError, match=r"takes Read\(clerk=1\).*refuses: "):
         check(Quiet(), (), partial_order=True)
+
+
+@pytest.mark.parametrize("judge", [BEHIND, TOLD])
+def test_what_larger_steps_break_too_is_no_fault_of_the_order(judge: Property) -> None:
+    """The search ends before it takes the step: the run that breaks it is one of larger steps."""
+    found = check(Office(), (judge,), partial_order=True, max_states=2)
+    assert (found.violation, found.complete, found.ordered) == (None, False, 2)
+
+
+def test_what_a_rule_has_no_end_for_is_no_step() -> None:
+    """Neither where it is offered, nor where a larger step would begin with it."""
+
+    class Mute(Office):
+        """The last clerk says nothing, and nobody reads what has not come."""
+
+        def __init__(self, leads: Leads = as_it_is) -> None:
+            super().__init__(leads)
+            self.rules = tuple(
+                replace(rule, outcome=lambda s, given, rule=rule: ended(rule, s, given))
+                for rule in self.rules
+            )
+
+    def ended(rule: Any, s: Post, given: Any) -> Any:
+        end = rule.outcome(s, given)
+        silent = given == Ask(CLERKS - 1) or (rule.action is Read and isinstance(end, Refusal))
+        return None if silent else end
+
+    model = Mute()
+    found = check(model, partial_order=True)
+    assert found.complete
+    assert found.states == check(Mute(), partial_order=True).states < check(Mute()).states
+    with pytest.raises(
+        KitError, match=r"takes Read\(clerk=.*refuses: there is no such action here"
+    ):
+        check(Mute(too_early), (), partial_order=True)

@@ -390,3 +390,18 @@ def test_where_nobody_counts_by_thread_the_clock_does(
     monkeypatch.setattr(time, "monotonic", lambda: asked.append(1) or 0.0)
     with patient():
         assert len(asked) >= 2
+
+
+def test_a_watch_whose_thread_has_ended_starts_another_one() -> None:
+    """So it is after a fork: threads of the parent are not alive there."""
+    watch, work = patience._Watch(), patience._Work(lambda frame: False, KeyboardInterrupt)
+    work.end()
+    dead = threading.Thread(target=lambda: None)
+    dead.start()
+    dead.join()
+    watch._thread = dead
+    watch.add(work)
+    begun = watch._thread
+    assert begun.is_alive()
+    watch.add(work)
+    assert watch._thread is begun

@@ -9,7 +9,16 @@ from typing import Any
 import pytest
 
 from kit.engine.check import check
-from kit.engine.progress import HERE, Cell, ProgressBar, Terminal, seldom, shown
+from kit.engine.progress import (
+    HERE,
+    PATIENCE,
+    PAUSE,
+    Cell,
+    ProgressBar,
+    Terminal,
+    seldom,
+    shown,
+)
 from kit.protocols.twophase.twophase import TwoPhase
 
 WORDS = "{done:,} states, {now:,} now"
@@ -138,6 +147,11 @@ def test_who_counts_quickly_is_told_seldom(monkeypatch: pytest.MonkeyPatch) -> N
         clock.now = moment
         tell(done, 9)
     assert told == [1, 4, 6]
+    monkeypatch.setattr("kit.engine.progress.PAUSE", 0.25)
+    for moment, done in ((8.0, 7), (8.125, 8), (8.25, 9)):
+        clock.now = moment
+        tell(done, 9)
+    assert told == [1, 4, 6, 7, 9]
 
 
 def test_a_place_of_its_own_brings_its_paper(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,3 +165,15 @@ def test_a_place_of_its_own_brings_its_paper(monkeypatch: pytest.MonkeyPatch) ->
     bar(10, 1)
     assert (early, late) == ([], ["\r10 states, 1 now"])
     assert HERE == []
+
+
+def test_a_bar_is_drawn_as_soon_as_its_time_has_come() -> None:
+    """At that very moment, and not before."""
+    said, clock = list[str](), Clock()
+    bar = ProgressBar(WORDS, paper=Terminal(said.append), clock=clock)
+    clock.now = PATIENCE
+    bar(10, 1)
+    assert len(said) == 1
+    clock.now = PATIENCE + PAUSE / 2
+    bar(11, 1)
+    assert len(said) == 1

@@ -312,3 +312,12 @@ def test_what_is_no_tuple_of_parts_is_refused(field: str, given: Any) -> None:
     setattr(model, field, given)
     with pytest.raises(BadType, match=rf"^{field} of mine: got .* allowed: a tuple of "):
         check(model)
+
+
+def test_only_the_judge_that_failed_is_named() -> None:
+    """Not a monitor that watches beside it."""
+    model = model_of(Firm, lambda s, action: s)
+    model.properties = (always("every-item", "All", lambda s: s.nothing),)
+    model.monitors = (Monitor("sees", "It sees", lambda: 0, lambda m, *_: m, lambda m: None),)
+    with pytest.raises(BadInput, match=r"^property every-item: "):
+        check(model)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kit.engine.check import Result, Scope, check, check_refinement
@@ -243,3 +244,17 @@ def test_a_kind_of_which_nothing_was_judged_is_not_told() -> None:
     assert "judged: always a, b; goal c" in scope.lines()
     assert "judged: always a, b" in scope.without(("c",)).lines()
     assert "judged: nothing" in scope.without(("a", "b", "c")).lines()
+
+
+class Wanted(Struct, frozen=True):
+    """Parameters of which one has to be given."""
+
+    floors: int
+
+
+def test_a_parameter_without_a_default_is_always_told() -> None:
+    """Others only where they differ from it."""
+    wanted: Any = Wanted(3)
+    assert "floors=3" in repr(check(LiftModel(wanted)))
+    assert "floors=3" not in repr(check(LiftModel(LiftParameters(3))))
+    assert "floors=4" in repr(check(LiftModel(LiftParameters(4))))

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from kit.engine.declared import Declared, State, action, refused, safeguard
+from kit.engine.declared import always as promise
 from kit.engine.log import Apply
 from kit.engine.model import Model, always, fingerprint
 from kit.engine.timeline import MOST_FOLD, Timeline
-from kit.errors import BadInput, BadType, Refused
+from kit.errors import BadInput, BadType, Refusal, Refused
 from kit.protocols.twophase.twophase import (
     GiveUp,
     Prepare,
@@ -320,14 +322,14 @@ def test_a_script_is_done_before_safeguards_are_switched(monkeypatch: pytest.Mon
 def test_the_same_step_is_looked_at_under_other_safeguards() -> None:
     """What is refused there is left out: only what was refused before it counts."""
     timeline = Timeline(OPEN)
-    for action in (Up(), Door(True), Up(), Door(False)):
-        timeline.do(action)
+    for each in (Up(), Door(True), Up(), Door(False)):
+        timeline.do(each)
     timeline.goto(2)
     assert timeline.switch(CLOSED) == (3, 4)
     assert timeline.now.action == Door(True)
     timeline = Timeline(OPEN)
-    for action in (Door(True), Up(), Door(False)):
-        timeline.do(action)
+    for each in (Door(True), Up(), Door(False)):
+        timeline.do(each)
     assert timeline.switch(CLOSED) == (2, 3)
     assert timeline.now.action == Door(False)
 
@@ -369,3 +371,43 @@ def test_a_fold_is_a_number_within_limits(fold: int) -> None:
     for wrong in (-1, MOST_FOLD + 1, True):
         with pytest.raises(BadInput, match=r"^fold: "):
             a_lift().do(Up(), fold=wrong)
+
+
+class GateState(State, frozen=True):
+    """How often it was opened."""
+
+    opened: int = 0
+
+
+class Gate(Declared[GateState]):
+    """A gate of somebody's own, which nobody has registered."""
+
+    name, title, State = "gate", "A gate", GateState
+    locks: bool = safeguard("S-1", "It is locked once it was opened", ("once",))
+
+    @action()
+    def open_it(self, s: GateState) -> GateState | Refusal:
+        """It opens."""
+        if self.locks and s.opened:
+            return refused("it is locked")
+        return s.but(opened=s.opened + 1)
+
+    @promise()
+    def once(self, s: GateState) -> str | None:
+        """It is opened once."""
+        return None if s.opened < 2 else "again"
+
+
+def test_a_branch_without_a_safeguard_of_ones_own_model_is_loaded() -> None:
+    """The model that is given says how one without it is made."""
+    timeline = Timeline(Gate())
+    weak = Gate(off=("locks",))
+    for _ in range(2):
+        timeline.do(Gate.open_it(), model=weak)
+    saved = timeline.save()
+    again = Timeline.load(saved, Gate())
+    assert again.state == GateState(2)
+    assert again.here.off == ("locks",)
+    assert again.save() == saved
+    with pytest.raises(BadInput, match=r"^model of the trace: got 'gate'"):
+        Timeline.load(saved)

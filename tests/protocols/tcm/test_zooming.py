@@ -7,10 +7,11 @@ import pytest
 from kit import Player
 from kit.engine.registry import build, entry_of
 from kit.engine.timeline import Timeline, played_out
-from kit.engine.zoom import finer_run, zoomed
+from kit.engine.zoom import finer_run, finer_runs, zoomed
 from kit.errors import KitError
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts import zooming
+from tests.engine.toys import LiftModel, LiftParameters
 
 
 def ended(scenario: str) -> Timeline:
@@ -163,3 +164,12 @@ def test_before_the_first_commit_there_is_nothing_finer() -> None:
     do("crash A", "restart A", "crash B", "restart B")
     do(next(m.verb(each) for each in m.actions(timeline.state) if "bootstrap" in m.verb(each)))
     assert finer_run(timeline, timeline.at) is None
+
+
+def test_another_model_of_that_name_has_no_finer_view() -> None:
+    """It is known by what it is made of."""
+    assert finer_runs(build("tcm")) is not None
+    other = LiftModel(LiftParameters())
+    other.name = "tcm"
+    assert finer_runs(other) is None
+    assert finer_runs(LiftModel(LiftParameters())) is None
