@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cache
 from itertools import pairwise, product
 from pathlib import Path
@@ -23,7 +24,17 @@ from kit.playing.opening import open_named
 from kit.playing.setup import Setup
 from kit.playing.stored import run_stored, stored_run
 from kit.protocols.worlds import commands
-from kit.protocols.worlds.alignment import TITLES, WORLDS, Meeting, Pair, Side, aligned, moments
+from kit.protocols.worlds.alignment import (
+    TITLES,
+    WORLDS,
+    Meeting,
+    Now,
+    Pair,
+    Row,
+    Side,
+    aligned,
+    moments,
+)
 from kit.protocols.worlds.dry_run import side_by_side_run
 from kit.protocols.worlds.facts import coordinator, epochs
 from kit.protocols.worlds.facts.pairs import BOTH, JOIN, PAIRS
@@ -469,21 +480,185 @@ def test_a_row_says_what_its_states_say() -> None:
     assert met.row.topology.says(later.nows[1]).endswith("Still missing: nobody.")
 
 
+def _told(story: str) -> list[Now]:
+    return [*moments(open_file(file_named(story)))]
+
+
+told_once = cache(_told)
+"""Stories that tests only look at."""
+FALSE = [
+    ("bootstrap", "writes go to both", 0, 15, "nothing goes to both over epochs"),
+    ("bootstrap", "writes go to both", 6, 0, "nothing is written over Raft"),
+    ("bootstrap", "reads switch", 6, 26, "nothing was streamed over epochs"),
+    ("bootstrap", "reads switch", 11, 15, "reads are at the old ones over Raft"),
+    ("bootstrap", "the barrier opens", 0, 0, "no node lags over epochs"),
+    ("bootstrap", "the barrier opens", 6, 8, "an answer is missing over Raft"),
+    ("bootstrap", "data moves", 0, 22, "no barrier is open over epochs"),
+    ("bootstrap", "data moves", 9, 15, "the fence is behind"),
+    ("bootstrap", "data moves", 9, 0, "there is no session"),
+    ("bootstrap", "the node is a member", 0, 35, "E is no member over epochs"),
+    ("bootstrap", "the node is a member", 16, 1, "nobody has to clean up"),
+    ("decommission", "the last barrier", 0, 23, "no barrier asks over epochs"),
+    ("decommission", "the last barrier", 14, 0, "no barrier asks over Raft"),
+    ("decommission", "the node has left", 0, 22, "C still gets writes over epochs"),
+    ("decommission", "the node has left", 18, 0, "C still has tokens"),
+    ("death", "a replica dies", 1, 16, "no barrier asks C over epochs"),
+    ("death", "a replica dies", 8, 14, "no barrier asks C over Raft"),
+    ("death", "a replica dies", 12, 16, "a majority has opened the barrier of epochs"),
+    ("death", "a replica dies", 8, 36, "C has answered over Raft, the last one to do so"),
+    ("death", "all others answer", 0, 20, "no barrier asks C over epochs"),
+    ("death", "all others answer", 9, 20, "the barrier of epochs is closed"),
+    ("death", "all others answer", 12, 0, "no barrier waits over Raft"),
+    ("death", "all others answer", 12, 17, "the barrier waits for others, too"),
+    ("death", "how it ends", 0, 44, "E is no member over epochs"),
+    ("death", "how it ends", 21, 0, "E has not left over Raft"),
+    ("majority", "the majority is gone", 0, 0, "epochs have their quorum"),
+    ("majority", "the majority is gone", 2, 9, "Raft has a new majority"),
+    ("majority", "data is served", 1, 1, "epochs have their quorum"),
+    ("majority", "data is served", 3, 17, "Raft has a new majority"),
+    ("majority", "an operator names a node", 1, 4, "nobody can be forced over epochs"),
+    ("majority", "an operator names a node", 5, 1, "nobody can be chosen over Raft"),
+    ("majority", "metadata changes again", 0, 17, "no entry was forced"),
+    ("majority", "metadata changes again", 7, 9, "a node is not in the new group yet"),
+    ("cancel", "back, before reads switch", 2, 27, "the operation is under way over epochs"),
+    ("cancel", "back, before reads switch", 4, 0, "no barrier asks over Raft"),
+    ("cancel", "may E try again?", 2, 39, "E has not begun again"),
+    ("cancel", "may E try again?", 1, 0, "E has not left over Raft"),
+    ("cancel", "reads have switched", 0, 64, "there is nothing to cancel"),
+    ("cancel", "reads have switched", 1, 5, "there is a way back over Raft"),
+    ("cancel", "how it ends", 0, 0, "F has not joined over Raft"),
+    ("two-at-once", "the second node asks", 1, 2, "one is under way"),
+    ("two-at-once", "the second node asks", 2, 0, "there is no request"),
+    ("two-at-once", "B is in the way", 0, 3, "nothing is locked"),
+    ("two-at-once", "B is in the way", 1, 0, "B has not asked"),
+    ("two-at-once", "E gets its writes", 0, 17, "nothing goes to both over epochs"),
+    ("two-at-once", "E gets its writes", 7, 2, "nothing is written over Raft"),
+    ("two-at-once", "E gets its writes", 7, 52, "it is F that gets its writes over Raft"),
+    ("two-at-once", "E is a member", 0, 37, "nothing is under way"),
+    ("two-at-once", "E is a member", 45, 74, "F is a member over Raft"),
+]
+
+
+def _row(pair: str, title: str) -> tuple[Pair, Row]:
+    [given] = [each for each in PAIRS if each.name == pair]
+    [row] = [each for each in given.rows if each.title == title]
+    return given, row
+
+
 @pytest.mark.parametrize(
-    ("epoch", "raft", "holds"),
+    ("pair", "title", "epoch", "raft"),
+    [pytest.param(*case[:4], id=f"{case[0]}: {case[4]}") for case in FALSE],
+)
+def test_a_claim_needs_all_that_it_says(pair: str, title: str, epoch: int, raft: int) -> None:
+    """It is false at moments of the two stories at which one part of it is."""
+    given, row = _row(pair, title)
+    first, second = map(told_once, given.stories)
+    assert row.holds(first[epoch], second[raft]) is False
+
+
+@pytest.mark.parametrize(
+    ("pair", "title", "facts"),
     [
-        pytest.param(8, 16, True, id="C dies in both barriers"),
-        pytest.param(1, 16, False, id="no barrier asks C over epochs"),
-        pytest.param(8, 14, False, id="no barrier asks C over Raft"),
-        pytest.param(12, 16, False, id="a majority has opened the barrier of epochs"),
-        pytest.param(8, 36, False, id="C has answered over Raft, the last one to do so"),
+        ("bootstrap", "the barrier waits", {"epochs.is_majority_each": False}),
+        ("bootstrap", "the barrier waits", {"epochs.addressed": {"D"}}),
+        ("bootstrap", "the barrier waits", {"coordinator.addressed": {"D"}}),
+        ("bootstrap", "the barrier waits", {"coordinator.left_out": {"A"}}),
+        (
+            "bootstrap",
+            "the barrier waits",
+            {"coordinator.addressed": {"A"}, "coordinator.members": {"A"}},
+        ),
+        ("decommission", "the last barrier", {"epochs.is_majority_each": False}),
+        ("majority", "metadata changes again", {"coordinator.has_majority": False}),
+        ("cancel", "back, before reads switch", {"epochs.committer": "E"}),
     ],
 )
-def test_a_death_counts_while_both_barriers_wait_for_the_dead(
-    epoch: int, raft: int, holds: bool
+def test_a_claim_needs_what_all_its_moments_have(
+    pair: str, title: str, facts: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both ask the dead node, and neither can go on: one of these alone is not enough."""
-    [pair] = [each for each in PAIRS if each.name == "death"]
-    [row] = [each for each in pair.rows if each.title == "a replica dies"]
-    first, second = ([*moments(open_file(file_named(story)))] for story in pair.stories)
-    assert bool(row.holds(first[epoch], second[raft])) is holds
+    """What no moment of the stories is without: with a world in which it is not so."""
+    [met] = [met for met in aligned(_row(pair, title)[0]).met if met.row.title == title]
+    assert met.holds
+    for fact, value in facts.items():
+        monkeypatch.setattr(f"kit.protocols.worlds.facts.{fact}", lambda now, value=value: value)
+    assert not met.holds
+
+
+def test_not_every_command_makes_a_version() -> None:
+    """Where each state had a version of its own, several commands would not make one."""
+    [met] = [met for met in aligned(JOIN).met if met.row.title == "the node is a member"]
+    a, b = met.nows
+    version = b.after.topology.version
+    states = {version - 1: False, version: False, version + 1: True}
+    for number, so in states.items():
+        assert met.row.holds(a, replace(b, after=b.after.but(state_id=number))) is so
+
+
+@pytest.mark.parametrize(
+    ("ranges", "holds"),
+    [
+        ([], False),
+        ([("A", "A"), ("B", "B")], False),
+        ([("A", "AB")], True),
+        ([("A", "A"), ("B", "BC")], True),
+        ([("AB", "B")], False),
+        ([("A", "AB"), ("C", "D")], False),
+        ([("AB", "BC")], False),
+    ],
+)
+def test_writes_go_to_both_where_readers_get_them_all(
+    ranges: list[tuple[str, str]], holds: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some range has more writers than readers, and no reader of any range gets no writes."""
+    met = next(met for met in aligned(JOIN).met if met.row.title == "writes go to both")
+    sets = [(set(reads), set(writes)) for reads, writes in ranges]
+    monkeypatch.setattr("kit.protocols.worlds.facts.epochs.ranges", lambda now: sets)
+    assert met.holds is holds
+
+
+@pytest.mark.parametrize(
+    ("is_it", "story", "steps"),
+    [
+        pytest.param(coordinator.enters("write_both_read_old"), "topology/taken-back", [16, 53],
+                     id="a state"),
+        pytest.param(coordinator.enters("write_both_read_old", "E"), "topology/taken-back", [16],
+                     id="a state of the first"),
+        pytest.param(coordinator.enters("write_both_read_old", "F"), "topology/taken-back", [53],
+                     id="a state of the last"),
+        pytest.param(coordinator.enters(""), "topology/taken-back", [39, 73], id="no state"),
+        pytest.param(coordinator.enters("", "F"), "topology/taken-back", [39], id="of the next"),
+        pytest.param(coordinator.becomes("A", "normal"), "topology/two-joins-at-once", [],
+                     id="what was so at first"),
+        pytest.param(coordinator.becomes("E", "normal"), "topology/two-joins-at-once", [37],
+                     id="what becomes so"),
+        pytest.param(coordinator.waits, "topology/a-replica-dies-meanwhile",
+                     [9, 10, 11, 12, 17, 18, 19, 20, 24, 25, 26, 27, 31, 32, 33], id="waits"),
+        pytest.param(coordinator.waits_for_one, "topology/a-replica-dies-meanwhile", [20, 27, 33],
+                     id="waits for one"),
+        pytest.param(coordinator.streams, "topology/two-joins-at-once", [25, 61], id="streams"),
+        pytest.param(coordinator.all_in_a_new_group, "recovery/without-a-majority",
+                     [*range(10, 18)], id="a new group"),
+        pytest.param(epochs.has_no_quorum, "cms/without-a-majority", [2], id="no quorum"),
+        pytest.param(epochs.waits, "tcm/two-joins-at-once",
+                     [*range(15, 28), *range(32, 36), *range(39, 44)], id="waits over epochs"),
+        pytest.param(lambda now: epochs.may_begin(now, "decommission B"), "tcm/two-joins-at-once",
+                     [0, *range(45, 53)], id="may begin"),
+        pytest.param(lambda now: epochs.may_begin(now, "decommission Z"), "tcm/two-joins-at-once",
+                     [], id="nobody may"),
+        pytest.param(lambda now: epochs.refusal(now, "decommission Z"), "tcm/two-joins-at-once",
+                     [], id="nobody is refused"),
+    ],
+)  # fmt: skip
+def test_a_moment_is_told_from_all_others(
+    is_it: Callable[[Now], bool], story: str, steps: list[int]
+) -> None:
+    """At which steps of a story it is so, the start among them."""
+    assert [step for step, now in enumerate(told_once(story)) if is_it(now)] == steps
+
+
+def test_a_plan_is_told_by_who_commits_it() -> None:
+    """Also where another node's plan is under way."""
+    first, second = told_once("tcm/two-joins-at-once")[1:3]
+    assert epochs.says_begins(first).endswith(": E commits its own plan, which locks 2 ranges.")
+    assert epochs.says_begins(second).endswith(": F commits its own plan, which locks 2 ranges.")
+    assert epochs.refusal(first, "decommission D") == ""

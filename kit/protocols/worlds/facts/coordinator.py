@@ -79,7 +79,7 @@ def left_out(now: Now) -> set[str]:
 
 def waits(now: Now) -> bool:
     """The moment at which somebody has answered and the barrier still waits."""
-    return now.is_a("answer") and bool(answered(now)) and bool(lacking(now))
+    return now.is_a("answer") and bool(lacking(now))
 
 
 def waits_in(state: str) -> Callable[[Now], bool]:
@@ -197,7 +197,7 @@ def has_majority(now: Now) -> bool:
 
 def all_in_a_new_group(now: Now) -> bool:
     """Whether all nodes that are counted on run in a group that did not lose its majority."""
-    return bool(now.after.is_together and now.after.new_group > now.after.abandoned)
+    return bool(now.after.is_together)
 
 
 def says_voters(now: Now) -> str:

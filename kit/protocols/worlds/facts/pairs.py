@@ -24,13 +24,12 @@ SWITCHED = Row(
 )
 
 
-def _sets(now: Now) -> list[tuple[set[str], set[str]]]:
-    """The readers and writers of each range of which there are two groups."""
-    return [(reads, writes) for reads, writes in e.ranges(now) if reads != writes]
-
-
 def _written(now: Now) -> bool:
-    return bool(_sets(now)) and all(reads < writes for reads, writes in _sets(now))
+    """Whether some range has more writers than readers, and each reader of any range is one."""
+    ranges = e.ranges(now)
+    return any(reads < writes for reads, writes in ranges) and all(
+        reads <= writes for reads, writes in ranges
+    )
 
 
 def _switched(now: Now) -> bool:
@@ -293,7 +292,7 @@ CANCEL = Pair(
         ),
         Row(
             "how it ends",
-            Side(lambda now: not e.under_way(now) and e.step_of(now) != "", e.says_ended),
+            Side(lambda now: not e.under_way(now), e.says_ended),
             Side(c.becomes("F", "normal"), c.says_ended),
             alike=False,
             claim=(
