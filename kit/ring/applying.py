@@ -51,7 +51,7 @@ def _neighbours(table: Table, bound: int) -> tuple[int | None, int | None]:
 
 def _cut(table: Table, cuts: tuple[int, ...]) -> Table:
     """Each row cut at the bounds strictly inside it, both halves with its group."""
-    if not cuts or not len(table):
+    if not cuts:
         return table
     marks = np.array(cuts, np.int64)
     if table.partitions:
@@ -143,13 +143,10 @@ def _with_extra_rows(table: Table, edits: tuple[Edit, ...]) -> Table:
         return table
     begin = np.searchsorted(marks, table.lefts, side="right")
     end = np.searchsorted(marks, table.rights, side="left")
-    broken = np.flatnonzero(begin < end)
-    if not len(broken):
-        return table
     known = set(zip(table.lefts.tolist(), table.rights.tolist(), strict=True))
     extra: list[tuple[int, int]] = []
     source: list[int] = []
-    for row in broken.tolist():
+    for row in np.flatnonzero(begin < end).tolist():
         inner = bounds[begin[row] : end[row]]
         around = [int(table.lefts[row]), *inner, int(table.rights[row])]
         for piece in pairwise(around):
@@ -223,8 +220,6 @@ def _settled_near(
 ) -> Placement:
     reads, writes = placement.reads, placement.writes
     at, to = (_touched(table, *near) for table in (reads, writes))
-    if not len(at) and not len(to):
-        return placement
     parts = (
         Table(table.lefts[rows], table.rights[rows], table.groups[rows])
         for table, rows in ((reads, at), (writes, to))

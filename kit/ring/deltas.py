@@ -60,8 +60,7 @@ def _canonical(given: Iterable[Edit]) -> tuple[Edit, ...]:
     for edit in sorted(given, key=lambda e: (e.node_code, e.left, e.right)):
         last = edits[-1] if edits else None
         if last and last.node_code == edit.node_code and edit.left <= last.right:
-            if edit.right > last.right:
-                edits[-1] = Edit(last.left, edit.right, edit.node_code)
+            edits[-1] = Edit(last.left, max(last.right, edit.right), edit.node_code)
         else:
             edits.append(edit)
     return tuple(sorted(edits))

@@ -101,7 +101,7 @@ def replicas(ring: Ring, replication: Replication, at: Tokens | None = None) -> 
 def replicas_from(ring: Ring, replication: Replication, starts: Index) -> Codes:
     """What ``replicas`` gives for walks that begin at the tokens with these indices."""
     walks = quotas(ring, replication)
-    if not walks or not len(ring.tokens):
+    if not walks:
         return np.empty((len(starts), 0), np.int32)
     if PLAIN and replication not in ring.walked:
         ring.walked[replication] = _read_aloud(ring, replication)
@@ -154,7 +154,7 @@ def clockwise(owners: Codes, starts: Index, walks: tuple[ReplicaQuota, ...]) -> 
     and the code, so that one sort of integers a row does it.
     """
     slots = sum(quota.wanted for quota in walks)
-    if len(walks) == 1 and bool(walks[0].members[owners].all()):
+    if walks[0].members[owners].all():  # there is no other walk: it would have members here
         return walk(owners, starts, walks[0])[0].T
     if all(quota.racks <= MOST_RACKS and not quota.repeats for quota in walks):
         return _one_a_rack(owners, starts, walks).T
@@ -228,7 +228,7 @@ def walk(owners: Codes, starts: Index, quota: ReplicaQuota) -> tuple[Codes, Inde
     for the beginning of the second round. The last place is where a row's walk ends. Slot by slot,
     all rows go one place on, and those that may not take what they meet go on alone.
     """
-    if quota.racks == 1 and np.count_nonzero(quota.members) == quota.wanted > FEW:
+    if np.count_nonzero(quota.members) == quota.wanted > FEW:  # racks come again as they must
         return _everybody(owners, starts)
     line = np.concatenate((owners, owners))
     rack_line = quota.rack_of[line]

@@ -139,7 +139,7 @@ def _rows(tokens: Tokens, starts: Index, ring: Ring) -> tuple[Tokens, Tokens, In
 def _nearby(line: Line, before: Ring, after: Ring, replication: Replication) -> NearbyRows | None:
     """The rows near the changed tokens; None when all have to be looked at."""
     walks = quotas(before, replication), quotas(after, replication)
-    if len(walks[0]) != len(walks[1]) or not len(before.tokens) or not len(after.tokens):
+    if len(walks[0]) != len(walks[1]) or not len(after.tokens):
         return None
     size, width = len(line.tokens), sum(quota.wanted for quota in walks[0])
     bounded = {at % size for place in line.changed.tolist() for at in (place, place + 1)}

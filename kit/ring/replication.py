@@ -147,7 +147,7 @@ def _network(rest: Mapping[str, object], field: str) -> NetworkTopologyStrategy:
     if "" in rest:
         raise BadInput(f"{field} option", "", "non-empty datacenter names")
     factors = ((dc, _factor(value, f"{field}.{dc}", 0)) for dc, value in rest.items())
-    return NetworkTopologyStrategy(tuple(sorted(factors)))
+    return NetworkTopologyStrategy(tuple(factors))
 
 
 def _allowed(least: int) -> str:

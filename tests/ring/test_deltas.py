@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -104,6 +105,8 @@ def test_canonical_edits() -> None:
     """Adjacent and overlapping ranges of one node are one edit, sorted by place."""
     given_edits = [Edit(5, 9, 1), Edit(0, 3, 2), Edit(3, 5, 2), Edit(4, 8, 2), Edit(9, 12, 1)]
     assert edits(given_edits).adds == (Edit(0, 8, 2), Edit(5, 12, 1))
+    inside = [Edit(0, 9, 1), Edit(2, 5, 1), Edit(3, 9, 1), Edit(10, 12, 1)]
+    assert edits(inside).adds == (Edit(0, 9, 1), Edit(10, 12, 1))
     assert edits() == Edits()
 
 
@@ -209,6 +212,40 @@ def test_cut_and_merge_of_overlapping_rows() -> None:
     assert cut.reads.rights.tolist() == [50, 50, 100, 200, 200, 400]
 
 
+def test_rows_that_do_not_meet_do_not_merge() -> None:
+    """A bound at which a row only ends, or only begins, stays, also without the check."""
+    apart = Table.of([(0, 10, (0,)), (20, 30, (0,))])
+    assert not any(mergeable(Placement(apart, apart), bound) for bound in (0, 10, 15, 20, 30))
+    for bound in (0, 10, 15, 20, 30):
+        delta = Delta(merges=(bound,))
+        assert apply(Placement(apart, apart), delta, merge_check=False).reads == apart
+
+
+def test_a_table_without_rows_stays_empty() -> None:
+    """There is nothing to cut, to change or to merge."""
+    none = Placement(Table.of([]), Table.of([]))
+    delta = Delta((5,), edits([Edit(0, 5, 1)]), edits(drops=[Edit(0, 5, 1)]), (5,))
+    for check in (True, False):
+        assert apply(none, delta, merge_check=check) == none
+
+
+def test_each_part_that_an_edit_reaches_has_a_row_of_its_own() -> None:
+    """Not the parts between edits, and none beyond the end of the row; equal parts once."""
+    table = Table.of([(0, 100, (0, 1)), (100, 200, (0,))])
+    given_edits = edits([Edit(20, 40, 2)], [Edit(60, 150, 0)])
+    edited = apply(Placement(table, table), Delta(writes=given_edits)).writes
+    assert [(*_bounds(row), row.replicas) for row in edited.rows(NAMES)] == [
+        (0, 100, ("A", "B")),
+        (20, 40, ("A", "B", "C")),
+        (60, 100, ("B",)),
+        (100, 150, ()),
+        (100, 200, ("A",)),
+    ]
+    again = apply(Placement(edited, edited), Delta(writes=edits([Edit(20, 40, 3)]))).writes
+    assert len(again) == 5
+    assert again.groups_of(30) == ((0, 1), (0, 1, 2, 3))
+
+
 def _bounds(row: Row) -> tuple[int, int]:
     return row.left, row.right
 
@@ -232,3 +269,45 @@ def test_settling_tables_of_different_rows() -> None:
     assert [row.replicas for row in settled.writes.rows(NAMES)] == [
         ("A", "B"), ("C", "B"), ("B", "C"),
     ]  # fmt: skip
+
+
+def test_others_come_as_the_walk_meets_them() -> None:
+    """From the row's own start, not from the beginning of the line."""
+    ring = ABC.join(Node("X", (350,)))
+    table = Table.of([(100, 200, (0, 3, 2, 1)), (200, 300, (1, 0, 3, 2))])
+    settled = settle(Placement(table, table), ring, SimpleStrategy(1))
+    assert [settled.reads.codes(row) for row in range(2)] == [(1, 2, 3, 0), (2, 3, 0, 1)]
+
+
+@pytest.mark.parametrize(("left", "right"), [(100, 300), (150, 200)])
+def test_a_group_is_settled_like_that_of_the_same_row(left: int, right: int) -> None:
+    """A row of which only one bound is that of the read row keeps its order."""
+    reads = Table.of([(0, 100, (1, 0)), (100, 200, (2, 1))])
+    writes = Table.of([(0, 100, (1, 0)), (left, right, (2, 1))])
+    settled = settle(Placement(reads, writes), ABC, RF2)
+    assert [settled.reads.codes(row) for row in range(2)] == [(0, 1), (1, 2)]
+    assert [settled.writes.codes(row) for row in range(2)] == [(0, 1), (2, 1)]
+
+
+NOWHERE = np.array([], np.int64), np.array([], np.int64)
+EVERYWHERE = np.array([0], np.int64), np.array([400], np.int64)
+PIECES = Table.of([(0, 100, (1, 0)), (100, 400, (2, 1))])
+WIDER = Table.of([(0, 100, (1, 0, 2)), (100, 400, (2, 1))])
+TWICE = Table.of([(0, 100, (1, 0)), (50, 200, (2, 1))])
+
+
+@pytest.mark.parametrize(("reads", "writes"), [(PIECES, TWICE), (TWICE, PIECES), (TWICE, TWICE)])
+def test_tables_that_overlap_are_settled_everywhere(reads: Table, writes: Table) -> None:
+    """Near a change only those are, whose rows cut the line into pieces."""
+    placement = Placement(reads, writes)
+    assert settle(placement, ABC, RF2, NOWHERE) == settle(placement, ABC, RF2) != placement
+    pieces = Placement(PIECES, PIECES)
+    assert settle(pieces, ABC, RF2, NOWHERE) == pieces
+    assert settle(pieces, ABC, RF2, EVERYWHERE) == settle(pieces, ABC, RF2) != pieces
+
+
+@pytest.mark.parametrize(("reads", "writes"), [(PIECES, WIDER), (WIDER, PIECES), (WIDER, WIDER)])
+def test_groups_of_other_widths_are_settled(reads: Table, writes: Table) -> None:
+    """Near a change as everywhere, where one table has wider groups than the other."""
+    placement = Placement(reads, writes)
+    assert settle(placement, ABC, RF2, EVERYWHERE) == settle(placement, ABC, RF2) != placement

@@ -265,3 +265,55 @@ def test_everybody_in_a_large_group() -> None:
         for right, names in named(ring, replication).items():
             assert names == replicas_reference(nodes, replication, right, ring.space)
             assert len(names) == 30
+
+
+FAR: dict[str, tuple[list[Node], NetworkTopologyStrategy]] = {
+    "another datacenter": (
+        [Node(f"n{i}", (i,), "dc2" if i in (30, 31) else "dc1") for i in range(1, 60)],
+        NetworkTopologyStrategy((("dc1", 2), ("dc2", 2))),
+    ),
+    "another rack": (
+        [Node(f"n{i}", (i,), rack="r2" if i == 30 else "r1") for i in range(1, 60)],
+        NetworkTopologyStrategy((("dc1", 2),)),
+    ),
+    "another node of the only rack": (
+        [Node("n0", tuple(range(1, 30))), Node("n1", (30,)), Node("n2", tuple(range(31, 60)))],
+        NetworkTopologyStrategy((("dc1", 3),)),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", FAR)
+@pytest.mark.parametrize("starts", [[0], [3, 4], [57, 58, 0], [28]])
+def test_a_stretch_reaches_what_is_far(what: str, starts: list[int]) -> None:
+    """It goes on until the last of its walks has all that it looks for, and is no larger."""
+    nodes, replication = FAR[what]
+    ring = Ring.of(nodes, small(99))
+    walks, begins = quotas(ring, replication), np.array(starts)
+    owners, inside = stretch(ring.owners, begins, walks, 2)
+    whole = clockwise(ring.owners, begins, walks)
+    assert np.array_equal(clockwise(owners, inside, walks), whole)
+    names = [tuple(ring.names[code] for code in row) for row in whole]
+    tokens = ring.tokens[begins].tolist()
+    assert names == [replicas_reference(nodes, replication, t, ring.space) for t in tokens]
+
+
+@pytest.mark.parametrize(("place", "factor"), [(1, 2), (100, 2), (150, 2), (100, 1)])
+def test_the_only_node_of_a_rack_is_found_from_anywhere(place: int, factor: int) -> None:
+    """Also from the end of a line behind which it is farther than what is looked at first."""
+    nodes = [Node(f"n{i}", (i,), rack="r2" if i == place else "r1") for i in range(1, 151)]
+    ring = Ring.of([*nodes, Node("m", (160,), "dc2")], small(200))
+    replication = NetworkTopologyStrategy((("dc1", factor), ("dc2", 1)))
+    for right, names in named(ring, replication).items():
+        assert names == replicas_reference(ring.nodes, replication, right, ring.space)
+
+
+@pytest.mark.parametrize("racks", [1, 2, 3, 8, 9, 12])
+def test_all_nodes_of_any_racks_in_walk_order(racks: int) -> None:
+    """Who takes every node takes it where it is met, whatever racks there are."""
+    nodes = [Node(f"n{i}", (i * 7 % 61, i * 5 % 61 + 100), rack=f"r{i % racks}") for i in range(12)]
+    for more in (0, 5):
+        replication = NetworkTopologyStrategy((("dc1", 12 + more),))
+        for right, names in named(Ring.of(nodes, small(200)), replication).items():
+            assert names == replicas_reference(nodes, replication, right, small(200))
+            assert len(names) == 12
