@@ -95,7 +95,7 @@ def proposers(m: Paxos, s: MachineState) -> tuple[ProposerRow, ...]:
     rows = []
     for place, (name, node) in enumerate(zip(m.names, s.nodes, strict=True)):
         mine = node.round
-        if mine.epoch and not s.down >> place & 1:
+        if mine.epoch:  # who is down has none
             own = None if mine.repairs else m.wanted(place, node)
             named = to_propose(mine.newest, own) or ""
             groups = m.electorates[node.phase] if m.majority else (m.voters(node.phase),)

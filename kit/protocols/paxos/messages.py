@@ -122,7 +122,7 @@ class PaxosNode(State, frozen=True, cache_hash=True):
         if log is self.log:
             return self
         slots = tuple(each for each in self.slots if each.epoch > epoch)
-        mine = NO_ROUND if self.round.epoch <= epoch and not self.round.repairs else self.round
+        mine = self.round if self.round.repairs else NO_ROUND
         return self.but(log=log, slots=slots, round=mine)
 
     def holds(self, epoch: int, entry: Value) -> bool:

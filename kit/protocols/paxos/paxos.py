@@ -243,7 +243,7 @@ class Paxos(MachineModel):
         """A proposer accepts its value itself, if it may, and asks the others to."""
         node, slot = node.but(round=mine.but(entry=value)), node.slot(mine.epoch)
         decided = node.known(mine.epoch) is not None
-        if decided or not (self.promises_bind and refuses(slot, mine.ballot)):
+        if not (self.promises_bind and refuses(slot, mine.ballot)):  # of what is decided: never
             node = node if decided else node.keeping(accept(slot, mine.ballot, value))
             node = node.but(round=node.round.but(accepts=1 << place))
         state, posts = self.accepted(place, node)
@@ -324,7 +324,7 @@ class Paxos(MachineModel):
         epoch, value = astuple(envelope.message)
         mine, place = state.round, self.index[envelope.target]
         state = state.learning(epoch, value)
-        if mine.repairs and mine.epoch == epoch and mine.entry is None and state.known(epoch):
+        if mine.repairs and mine.epoch == epoch and mine.entry is None:
             return self.proposing(place, state, mine, value)
         return state, ()
 
@@ -466,7 +466,7 @@ class Paxos(MachineModel):
         said = dict(super().words(before, action, after))
         for name, mask in zip(("former", "new"), self.electorates[1], strict=True):
             said[name] = ", ".join(self.named(mask))
-        if before and isinstance(action, (Paxos.ballot, Paxos.repair)):
+        if isinstance(action, (Paxos.ballot, Paxos.repair)):
             place = self.number(action.node)
             epoch = self.next_epoch(before.nodes[place], isinstance(action, Paxos.repair))
             ballot = self.ballot_after(place, before.nodes[place], epoch)

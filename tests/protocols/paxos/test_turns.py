@@ -1,0 +1,221 @@
+"""A member of Paxos at one message, one parameter or one promise: cases at their boundaries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.machines import MachineState
+from kit.engine.network import Envelope
+from kit.engine.registry import build
+from kit.errors import BadInput, Refusal
+from kit.protocols.paxos.facts import proposers, why
+from kit.protocols.paxos.messages import (
+    Accept,
+    AcceptedReply,
+    Chosen,
+    PaxosNode,
+    Prepare,
+    Promise,
+    RefusedReply,
+    Round,
+)
+from kit.protocols.paxos.paxos import Paxos
+from kit.protocols.paxos.rules import Accepted, Slot
+from tests.quality.reporting import judges
+
+
+def a_model(off: tuple[str, ...] = (), **given: Any) -> Paxos:
+    """The model with these parameters."""
+    model = build("paxos", given, off)
+    assert isinstance(model, Paxos)
+    return model
+
+
+def with_nodes(model: Paxos, **nodes: PaxosNode) -> MachineState:
+    """The start, but these nodes are as given."""
+    start = model.start()
+    named = zip(model.names, start.nodes, strict=True)
+    return start.but(nodes=tuple(nodes.get(name, node) for name, node in named))
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"members": 5, "becomes": ("F", "G")}, ""),
+        ({"members": 5, "becomes": ("F", "G", "H")}, "becomes"),
+        ({"becomes": ("B", "C")}, ""),
+        ({"becomes": ("B", "B")}, "becomes"),
+        ({"values": ("x at A", "y at A")}, ""),
+        ({"values": ("x at A", "x at B")}, "values"),
+        ({"values": ("x at D",)}, "values"),
+        ({"values": ("x at D",), "becomes": ("D",)}, ""),
+        ({"values": ("A",)}, "values"),
+        ({"values": (" at A",)}, "values"),
+        ({"given_names": ("P", "Q", "R"), "values": ("x at P",)}, ""),
+        ({"given_names": ("P", "Q", "P"), "values": ("x at P",)}, "given_names"),
+        ({"given_names": ("P", "Q"), "values": ("x at P",)}, "given_names"),
+    ],
+)
+def test_which_parameters_make_a_cluster(given: dict[str, Any], field: str) -> None:
+    """Seven nodes at most, each name and each value once, and each value with its member."""
+    if not field:
+        assert a_model(**given).names
+        return
+    with pytest.raises(BadInput) as caught:
+        a_model(**given)
+    assert caught.value.field == field
+
+
+PROMISED = PaxosNode(slots=(Slot(1, 4),))
+KNOWS = PaxosNode(log=("x",))
+PROPOSES = PaxosNode(round=Round(1, 1, 1, entry="x"))
+ASKS = PaxosNode(round=Round(1, 1, 1))
+
+
+@pytest.mark.parametrize(
+    ("node", "message", "silent", "told"),
+    [
+        (PROMISED, Prepare(1, 1), True, False),
+        (PROMISED, Prepare(1, 4), False, False),
+        (PROMISED, Accept(1, 1, "x"), True, False),
+        (PROMISED, Accept(1, 7, "x"), False, False),
+        (KNOWS, Prepare(1, 1), False, False),  # it says what the epoch is
+        (KNOWS.but(slots=(Slot(1, 4),)), Prepare(1, 1), False, False),
+        (KNOWS, Chosen(1, "x"), True, True),
+        (KNOWS, Chosen(2, "y"), False, False),
+        (PROPOSES, Promise(1, 1, None), True, True),  # it has a majority of them
+        (ASKS, Promise(1, 1, None), False, False),
+        (ASKS, Promise(1, 2, None), True, True),
+        (PROPOSES, AcceptedReply(1, 1), False, False),
+        (PROPOSES, AcceptedReply(1, 2), True, True),
+        (PROPOSES, AcceptedReply(2, 1), True, True),
+        (PROPOSES, RefusedReply(1, 1, 4), False, False),
+    ],
+)
+def test_which_messages_change_nothing(
+    node: PaxosNode, message: Any, silent: bool, told: bool
+) -> None:
+    """Where acceptors refuse in silence, and where they say so; where promises bind, or do not."""
+    envelope = Envelope(source="B", target="A", message=message)
+    assert a_model(refusals=False).is_idle(node, envelope) is silent
+    assert a_model(refusals=True).is_idle(node, envelope) is told
+    free = a_model(("promises-bind",), refusals=False)
+    asked = isinstance(message, Prepare | Accept)
+    assert free.is_idle(node, envelope) is (silent and not asked)
+
+
+@pytest.mark.parametrize(
+    ("node", "message", "then"),
+    [
+        (ASKS, AcceptedReply(1, 1), ASKS),  # nothing was asked to be accepted
+        (PROPOSES, AcceptedReply(1, 2), PROPOSES),
+        (PROPOSES, AcceptedReply(1, 1), PaxosNode(round=Round(1, 1, 1, entry="x", accepts=2))),
+        (ASKS, RefusedReply(1, 1, 4), PaxosNode(round=Round(1, 1, 1, higher=4))),
+        (ASKS, RefusedReply(1, 2, 4), ASKS),
+    ],
+)
+def test_what_a_proposer_makes_of_an_answer(node: PaxosNode, message: Any, then: PaxosNode) -> None:
+    """Answers to other ballots, and to what it has not asked yet, change nothing."""
+    model, envelope = a_model(), Envelope(source="B", target="A", message=message)
+    hears = {AcceptedReply: model.hears_accepted, RefusedReply: model.hears_refusal}
+    assert hears[type(message)](node, envelope) == (then, ())
+
+
+@pytest.mark.parametrize("promised", [3, 5, 4])
+def test_only_a_higher_refusal_is_news(promised: int) -> None:
+    """The highest ballot that a proposer has heard of stays, and its next one is above it."""
+    node = PaxosNode(round=Round(1, 1, 1, higher=4))
+    envelope = Envelope(source="B", target="A", message=RefusedReply(1, 1, promised))
+    then, _ = a_model().hears_refusal(node, envelope)
+    assert then.round.higher == max(4, promised)
+    assert a_model().ballot_after(0, then, 1) == 7  # of three proposers, A has 1, 4, 7
+
+
+@pytest.mark.parametrize(
+    ("epoch", "then"),
+    [(1, PaxosNode(log=("x",))), (2, PROPOSES)],
+)
+def test_a_round_is_over_where_its_epoch_is_taken(epoch: int, then: PaxosNode) -> None:
+    """What is above a gap is nothing."""
+    assert PROPOSES.learning(epoch, "x") == then
+
+
+def test_a_repair_goes_on_with_what_it_learns() -> None:
+    """It asks the others to accept that in a ballot above all others, and keeps its round."""
+    model = a_model(becomes=("B", "C"), ballots=1)
+    node = PaxosNode(phase=1, round=Round(1, 1, 1, repairs=True))
+    envelope = Envelope(source="B", target="A", message=Chosen(1, "x"))
+    then, posts = model.hears_chosen(node, envelope)
+    assert (then.log, then.round) == (("x",), Round(1, 1, 1, entry="x", accepts=1, repairs=True))
+    assert [(post.target, post.message) for post in posts] == [
+        ("B", Accept(1, 1, "x")), ("C", Accept(1, 1, "x")),
+    ]  # fmt: skip
+    other = Envelope(source="B", target="A", message=Chosen(2, "x"))
+    assert model.hears_chosen(node, other) == (node, ())
+
+
+@pytest.mark.parametrize(
+    ("mine", "may"),
+    [
+        (Round(), True),
+        (Round(1, 1, repairs=True), False),
+        (Round(1, 1, repairs=True, higher=5), True),
+        (Round(1, 1, higher=5), True),
+    ],
+)
+def test_one_repair_at_a_time(mine: Round, may: bool) -> None:
+    """Unless a higher ballot has stopped the one that runs."""
+    model = a_model(becomes=("B", "C"))
+    nodes = {name: PaxosNode(phase=1) for name in model.names}
+    state = with_nodes(model, **{**nodes, "A": nodes["A"].but(round=mine)})
+    option = model.find(state, "repair B")
+    assert option is not None
+    assert option[1] == (None if may else Refusal("a repair is in progress"))
+
+
+@pytest.mark.parametrize(
+    ("log", "said"),
+    [
+        ((), None),
+        (("x",), None),
+        (("x", "y"), None),
+        (("x", "x"), "x is in the log twice, or was never proposed"),
+        (("x", "z"), "z is in the log twice, or was never proposed"),
+    ],
+)
+def test_the_log_has_what_was_proposed_once(log: tuple[str, ...], said: str | None) -> None:
+    """The promise says which value is odd."""
+    model = a_model(epochs=2)
+    assert model.proposed_only(with_nodes(model, B=PaxosNode(log=log))) == said
+    assert "proposed-only" in judges(model)
+
+
+X1 = Accepted(1, "x")
+
+
+@pytest.mark.parametrize(
+    ("mine", "said"),
+    [
+        (Round(1, 1), ""),
+        (Round(1, 1, entry="x"), "its own"),
+        (Round(1, 1, repairs=True), ""),
+        (Round(1, 1, repairs=True, entry="x"), "decided"),
+        (Round(1, 1, newest=X1), "accepted before"),
+        (Round(1, 1, newest=X1, entry="x", repairs=True), "accepted before"),
+    ],
+)
+def test_why_a_value_is_proposed(mine: Round, said: str) -> None:
+    """A repair has no value of its own: without an accepted one it brings what is decided."""
+    assert why(mine) == said
+
+
+def test_who_has_crashed_has_no_round() -> None:
+    """Its round was in memory only."""
+    model = a_model(crashes=1)
+    state = with_nodes(model, A=PROPOSES, B=PROPOSES.but(round=Round(1, 2, 2)))
+    assert [row.name for row in proposers(model, state)] == ["A", "B"]
+    option = model.find(state, "crash A")
+    assert option is not None
+    assert [row.name for row in proposers(model, model.act(state, option[0]))] == ["B"]
