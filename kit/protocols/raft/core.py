@@ -371,7 +371,7 @@ class _Turn:
     def vote_asked(self, source: str, m: say.VoteRequest) -> None:
         """Its one vote of the term goes to the first that asks and whose log is no older."""
         vote = self.server.stored.vote
-        free = (not vote and not self.server.leader) or (m.trial and m.term > self.server.term)
+        free = (not vote and not self.server.leader) or m.term > self.server.term  # a trial's
         newest = self.server.log.admits(m.last, m.last_term) or not self.safeguards.newest_log
         granted = newest and (vote == source or free)
         if granted and not m.trial:
@@ -455,7 +455,7 @@ class _Turn:
         is_changed = was < self.server.log.configured_at <= index
         if is_changed and known.is_joint:
             self.add(Configuration(known.current))
-        elif is_changed and not known.votes(self.server.id) and any(known.groups):
+        elif is_changed and not known.votes(self.server.id):
             self.hand_over(Transfer())
 
     def lead_on(self, alive: Collection[str]) -> None:
@@ -662,7 +662,7 @@ class _Turn:
             return
         newest = self.server.log.term(self.server.commit) or 0
         for each in self.server.waiting:
-            if each.index and each.index == new.index and each.term < new.term:
+            if each.index == new.index and each.term < new.term:
                 self.end(each, "dropped" if newest > each.term else "unknown")
         self.set(waiting=(*self.server.waiting, new))
 

@@ -120,6 +120,8 @@ def test_compare_and_set(log: tuple[str, ...], epoch: int, after: tuple[str, ...
         (("x",), 1, Y2, "x"),
         (("x",), 2, Y2, "y"),
         (("x", "y"), 3, None, None),
+        (("x", "y"), 1, None, "x"),
+        (("x", "y"), 2, None, "y"),
     ],
 )
 def test_repair(

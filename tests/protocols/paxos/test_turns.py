@@ -219,3 +219,40 @@ def test_who_has_crashed_has_no_round() -> None:
     option = model.find(state, "crash A")
     assert option is not None
     assert [row.name for row in proposers(model, model.act(state, option[0]))] == ["B"]
+
+
+@pytest.mark.parametrize(
+    ("off", "phase", "having", "enough"),
+    [
+        ((), 0, 0b011, True),
+        ((), 0, 0b001, False),
+        ((), 1, 0b0110, True),
+        ((), 2, 0b0011, False),
+        ((), 2, 0b0110, True),
+        (("majority",), 0, 0b001, True),
+        (("majority",), 0, 0b000, False),
+        (("majority",), 2, 0b0001, False),  # A is no member any more
+        (("majority",), 2, 0b1000, True),
+    ],
+)
+def test_how_many_are_enough(off: tuple[str, ...], phase: int, having: int, enough: bool) -> None:
+    """A majority of the members of that phase; without the safeguard any one of them."""
+    assert a_model(off, becomes=("B", "C", "D")).enough(phase, having) is enough
+
+
+@pytest.mark.parametrize(
+    ("logs", "said"),
+    [
+        ({"A": ("x",), "B": ("x",)}, None),
+        ({"A": ("x",), "B": ("y",)}, "epoch 1 is x on A and y on B"),
+        ({"A": ("x", "y"), "C": ("x",)}, None),
+        ({"A": ("x", "y"), "C": ("x", "x")}, "epoch 2 is y on A and x on C"),
+    ],
+)
+def test_two_values_of_an_epoch_are_told(
+    logs: dict[str, tuple[str, ...]], said: str | None
+) -> None:
+    """Of the first epoch, and of the last."""
+    model = a_model(epochs=2)
+    nodes = {name: PaxosNode(log=log) for name, log in logs.items()}
+    assert model.one_log(with_nodes(model, **nodes)) == said

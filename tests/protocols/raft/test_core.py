@@ -1,0 +1,271 @@
+"""One event at one server of Raft: what it becomes at the boundaries of each rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kit.errors import Refusal
+from kit.protocols.raft import core
+from kit.protocols.raft import messages as say
+from kit.protocols.raft.core import HANDING_OVER, IN_PROGRESS
+from kit.protocols.raft.rules.configuration import Configuration
+from kit.protocols.raft.rules.log import Entry, Log, Snapshot
+from kit.protocols.raft.rules.progress import Progress
+from kit.protocols.raft.state import (
+    Candidate,
+    Follower,
+    Leader,
+    Options,
+    Output,
+    Server,
+    Stored,
+    Transfer,
+    Waiting,
+)
+from tests.protocols.raft.driving import UNTIMED, members
+
+GROUP = Configuration(members("A B C"))
+
+
+def a_log(terms: str, names: str = "A B C") -> Log:
+    """A log whose entries have these terms."""
+    log = core.first_stored(members(names)).log
+    for index, term in enumerate(map(int, terms), 1):
+        log = log.appended(Entry(term, index, f"x{index}"))
+    return log
+
+
+def a_server(terms: str = "", commit: int = 0, term: int = 0, **more: Any) -> Server:
+    """A of A, B and C with such a log, in the term of its last entry or in this one."""
+    names = more.pop("names", "A B C")
+    return Server(
+        "A", Stored(term or int(terms[-1:] or 0), "", a_log(terms, names), commit), **more
+    )
+
+
+def leading(terms: str = "1", commit: int = 1, **more: Any) -> Server:
+    """It leads B and C, which have all its entries."""
+    reign = {name: more.pop(name) for name in ("transfer", "reads") if name in more}
+    known = tuple(Progress(name, len(terms) + 1, len(terms), "pipeline") for name in "BC")
+    return a_server(terms, commit, role=Leader(known, **reign), **more)
+
+
+def did(output: Output | Refusal) -> Output:
+    """What came of it, since it was not refused."""
+    assert isinstance(output, Output), output
+    return output
+
+
+@pytest.mark.parametrize(("draw", "timeout"), [(0, 10), (1, 1), (17, 17)])
+def test_a_server_begins_with_the_timeout_that_is_drawn(draw: int, timeout: int) -> None:
+    """Without one it waits as long as an election takes."""
+    output = core.restart("A", core.first_stored(members("A B C")), Options(election=10), draw)
+    assert output.server.timeout == timeout
+
+
+@pytest.mark.parametrize(
+    ("names", "alive", "elapsed"),
+    [("A B C", "B", 0), ("A B C", "C", 4), ("A b C", "B", 4), ("A B C", "", 4)],
+)
+def test_only_a_leader_that_votes_and_lives_is_waited_for(
+    names: str, alive: str, elapsed: int
+) -> None:
+    """B leads: who goes by a failure detector counts ticks unless it is alive, and a voter."""
+    server = a_server("1", names=names, role=Follower("B"), elapsed=3, timeout=9)
+    assert core.tick(server, Options(), alive.split()).server.elapsed == elapsed
+
+
+@pytest.mark.parametrize("role", [Follower("B"), Follower(), Candidate(False, ("A",))])
+def test_only_a_leader_steps_down(role: Any) -> None:
+    """Nobody else changes; nor does a leader campaign, nor who follows remind anybody."""
+    server = a_server("1", role=role)
+    assert core.step_down(server, UNTIMED).server == server
+    assert core.remind(server, UNTIMED).messages == ()
+    assert core.step_down(leading(), UNTIMED).server.role == Follower()
+    assert core.campaign(leading(), UNTIMED).server == leading()
+
+
+@pytest.mark.parametrize("edition", ["server", "documents"])
+def test_while_it_hands_over_nothing_new_is_accepted(edition: Any) -> None:
+    """Neither members nor commands, its own and forwarded ones."""
+    options, server = Options(edition, timers=False), leading(transfer=Transfer("B"))
+    assert core.configure(server, members("A B"), options) == HANDING_OVER
+    assert core.submit(server, "x", options) == HANDING_OVER
+    asked = core.receive(server, "B", say.Forward("r", "x"), options)
+    assert [sent.message for sent in asked.messages] == [say.ForwardReply("r", 1, 0, "A")]
+    assert asked.server.log == server.log
+    did(core.configure(leading(), members("A B"), options))
+
+
+@pytest.mark.parametrize(
+    ("joint", "index", "commit", "refused"),
+    [
+        (True, 2, 1, True),
+        (True, 2, 2, True),  # committed, but not left yet
+        (False, 2, 1, True),
+        (False, 2, 2, False),
+        (False, 0, 2, False),
+    ],
+)
+def test_a_change_waits_for_the_one_before(
+    joint: bool, index: int, commit: int, refused: bool
+) -> None:
+    """Until its entry is committed, and a joint configuration is left."""
+    changed = Configuration(members("A B C"), members("A B") if joint else ())
+    entries = [Entry(1, n, changed if n == index else "x") for n in (1, 2)]
+    log = a_log("").merged(tuple(entries))
+    server = Server("A", Stored(1, "A", log, commit), leading("11", 2).role)
+    result = core.configure(server, members("A C"), UNTIMED)
+    assert result == IN_PROGRESS if refused else isinstance(result, Output)
+
+
+def test_who_gives_up_is_one_client() -> None:
+    """Others go on waiting; a read that nobody waits for is refused, a command is unknown."""
+    waiting = tuple(Waiting(name, "read" if name == "q" else "committed") for name in "pqr")
+    server = a_server("1", role=Follower("B"), waiting=waiting)
+    for name, outcome in (("p", "unknown"), ("q", "refused")):
+        output = core.give_up(server, name, UNTIMED)
+        assert [(each.request, each.outcome) for each in output.answers] == [(name, outcome)]
+        assert [each.request for each in output.server.waiting] == [
+            each for each in "pqr" if each != name
+        ]
+    assert core.give_up(server, "s", UNTIMED).answers == ()
+
+
+@pytest.mark.parametrize(("leader", "asked"), [("", ["B", "C"]), ("B", [])])
+def test_only_who_knows_no_leader_asks_for_it(leader: str, asked: list[str]) -> None:
+    """All other voters are asked."""
+    output = core.ping(a_server("1", role=Follower(leader)), UNTIMED)
+    assert [sent.target for sent in output.messages] == asked
+    assert {sent.message for sent in output.messages} <= {say.Rejected(1, 0, 0, 0)}
+
+
+@pytest.mark.parametrize(
+    ("timers", "elapsed", "answered"),
+    [(True, 0, False), (True, 4, False), (True, 5, True), (True, 9, True),
+     (False, 0, False), (False, 9, False)],
+)  # fmt: skip
+def test_how_long_a_leader_was_heard_of_late(timers: bool, elapsed: int, answered: bool) -> None:
+    """Until the shortest wait for an election has passed; without clocks as long as it follows."""
+    options = Options("documents", election=5, timers=timers)
+    server = a_server("1", role=Follower("B"), elapsed=elapsed, timeout=20)
+    output = core.receive(server, "C", say.VoteRequest(2, 1, 1), options)
+    assert bool(output.messages) is answered
+    assert output.server.term == (2 if answered else 1)
+
+
+@pytest.mark.parametrize("left", [None, 1, 2, 3])
+def test_a_transfer_has_so_many_ticks(left: int | None) -> None:
+    """One without a number is never given up."""
+    output = core.tick(leading(transfer=Transfer("B", left=left)), Options(), "BC")
+    assert isinstance(output.server.role, Leader)
+    kept = output.server.role.transfer
+    assert output.aborted is (left == 1)
+    assert kept == (None if left == 1 else Transfer("B", left=None if left is None else left - 1))
+
+
+@pytest.mark.parametrize(("edition", "beats"), [("documents", [1, 1, 1]), ("server", [0, 0, 0])])
+def test_a_heartbeat_each_tick(edition: Any, beats: list[int]) -> None:
+    """The shortest that there is; the server has none of any length."""
+    server, counts = leading(), []
+    known = tuple(replace(each, commit=1) for each in server.role.progress)  # type: ignore[union-attr]
+    server = replace(server, role=Leader(known))
+    for _ in range(3):
+        output = core.tick(server, Options(edition, heartbeat=1), "BC")
+        counts.append(sum(sent.target == "B" for sent in output.messages))
+        server = output.server
+    assert counts == beats
+
+
+@pytest.mark.parametrize(
+    ("server", "source", "read"),
+    [
+        (leading("1", 1), "B", True),
+        (leading("1", 1), "D", False),  # no member
+        (leading("12", 1), "B", False),  # nothing of its term is committed yet
+        (a_server("1", 1, role=Follower("B")), "C", False),
+        (a_server("1", 1, role=Candidate(False, ("A",))), "B", False),
+    ],
+)
+def test_who_may_say_what_can_be_read(server: Server, source: str, read: bool) -> None:
+    """A leader that has committed in its own term, to a member; it asks the voters first."""
+    output = core.receive(server, source, say.ReadRequest("r"), UNTIMED)
+    kinds = [type(sent.message) for sent in output.messages]
+    if read:
+        assert kinds == [say.ReadQuorum, say.ReadQuorum]
+        return
+    leader = server.leader
+    assert [sent.message for sent in output.messages] == [say.ReadReply("r", None, leader)]
+
+
+@pytest.mark.parametrize(
+    ("waits", "terms", "commit", "outcome"),
+    [
+        (Waiting("p", "committed", 1, 4), "122", 3, "dropped"),  # one of term 2 is committed
+        (Waiting("p", "committed", 1, 4), "122", 1, "unknown"),
+        (Waiting("p", "committed", 1, 5), "122", 3, None),  # another index
+        (Waiting("p", "committed", 2, 4), "122", 3, None),  # of the same term
+        (Waiting("p", "committed", 3, 4), "122", 3, None),  # of a later one
+        (Waiting("p", "committed"), "122", 3, None),  # nobody has said yet which
+    ],
+)
+def test_an_index_that_is_given_again(
+    waits: Waiting, terms: str, commit: int, outcome: str | None
+) -> None:
+    """Who waits for the same index of an older term is told what can be told; others wait on."""
+    new = Waiting("q", "committed")
+    server = a_server(terms, commit, role=Follower("B"), waiting=(waits, new))
+    output = core.receive(server, "B", say.ForwardReply("q", 2, 4, "B"), UNTIMED)
+    told = [(each.request, each.outcome) for each in output.answers]
+    assert told == ([] if outcome is None else [("p", outcome)])
+    assert output.server.waiting == (*([waits] * (outcome is None)), replace(new, term=2, index=4))
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "waits", "outcome"),
+    [
+        (Snapshot(3, 2, GROUP), Waiting("p", "committed", 2, 2), "committed"),
+        (Snapshot(3, 2, GROUP), Waiting("p", "committed", 1, 2), "unknown"),
+        (Snapshot(3, 2, GROUP), Waiting("p", "committed", 2, 3), "committed"),
+        (Snapshot(3, 2, GROUP), Waiting("p", "committed", 1, 3), "dropped"),
+        (Snapshot(3, 2, GROUP), Waiting("p", "committed", 2, 4), None),
+    ],
+)
+def test_what_a_snapshot_says_to_who_waits(
+    snapshot: Snapshot, waits: Waiting, outcome: str | None
+) -> None:
+    """An entry of its own term is in it; of another one, only the last is known."""
+    server = a_server("1", 1, term=2, role=Follower("B"), waiting=(waits,))
+    output = core.receive(server, "B", say.Install(2, snapshot), UNTIMED)
+    assert [each.outcome for each in output.answers] == ([] if outcome is None else [outcome])
+
+
+@pytest.mark.parametrize(
+    ("applied", "snapshot", "taken"), [(0, 0, False), (1, 0, True), (2, 2, False), (3, 2, True)]
+)
+def test_a_snapshot_is_of_what_was_applied_since(applied: int, snapshot: int, taken: bool) -> None:
+    """With the term of the last entry that it holds."""
+    log = a_log("1223")
+    if snapshot:
+        log = log.compacted(Snapshot(snapshot, 2, GROUP))
+    server = Server("A", Stored(3, "", log, 4), Follower("B"), applied=applied)
+    result = core.take_snapshot(server, "state", UNTIMED)
+    if not taken:
+        assert result == Refusal("A has applied nothing since its last snapshot")
+        return
+    term = {1: 1, 3: 2}[applied]
+    assert did(result).server.log.snapshot == Snapshot(applied, term, GROUP, "state")
+
+
+@pytest.mark.parametrize(("names", "heirs"), [("B C", 1), ("A B", 0), ("a B C", 1)])
+def test_a_leader_that_votes_no_more_hands_over(names: str, heirs: int) -> None:
+    """Once the change is committed, and to a voter that has all entries."""
+    options = Options("documents", timers=False)
+    changed = did(core.configure(leading(), members(names), options)).server
+    output = core.receive(changed, "B", say.Accepted(1, 1, 2), options)
+    output2 = core.receive(output.server, "C", say.Accepted(1, 1, 2), options)
+    sent = [type(each.message) for each in (*output.messages, *output2.messages)]
+    assert sent.count(say.TimeoutNow) == heirs
