@@ -133,7 +133,7 @@ class Movement:
         columns = (rows.lefts, rows.rights, rows.before, rows.after)
         replaced: list[Replaced] = []
         for left, right, *groups in zip(*(each[at].tolist() for each in columns), strict=True):
-            old, new = ({*group} - {-1} for group in groups)
+            old, new = map(set, groups)  # what pads them is in both
             pairs = self._paired(sorted(new - old), sorted(old - new))
             replaced += [Replaced(Range(left, right), *pair) for pair in pairs]
         return tuple(replaced)

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import json
 import random
+from itertools import combinations, product
 from typing import Any
 
 import pytest
 
 from kit.lessons.judge import FURTHER, HIDDEN, SEED
 from kit.lessons.tasks import solution_of, task_named, tasks
+from kit.protocols.dataplane.solutions import always_meet, groups, unaware
+from kit.protocols.raft.solutions import committed_up_to, votes_for
+from kit.protocols.vnodes.solutions import acknowledged
 
 
 @pytest.mark.parametrize(
@@ -28,3 +32,121 @@ def test_a_solution_is_right_in_every_case(name: str) -> None:
         given = json.loads(json.dumps(case))
         assert json.dumps(solution(*given)) == json.dumps(judge.truth(*case)), case
         assert given == json.loads(json.dumps(case))
+
+
+@pytest.mark.parametrize(
+    ("term", "vote", "log", "asker", "wants", "gives"),
+    [
+        (1, "", [], "B", [1, 0, 0], True),
+        (2, "", [1], "B", [1, 1, 1], False),  # of an older term
+        (2, "B", [1], "B", [2, 1, 1], True),
+        (2, "C", [1], "B", [2, 1, 1], False),
+        (2, "C", [1], "B", [3, 1, 1], True),  # a vote a term
+        (2, "", [1, 1], "B", [3, 1, 1], False),  # a shorter log
+        (2, "", [1, 2], "B", [3, 9, 1], False),  # of an older term
+        (2, "", [1, 1], "B", [3, 1, 2], True),
+        (2, "", [1], "B", [3, 0, 0], False),
+    ],
+)
+def test_a_vote(
+    term: int, vote: str, log: list[int], asker: str, wants: list[int], gives: bool
+) -> None:
+    """What a server answers, worked out by hand."""
+    assert votes_for(term, vote, log, asker, wants) is gives
+
+
+@pytest.mark.parametrize(
+    ("term", "log", "stored", "index"),
+    [
+        (1, [], [0, 0, 0], 0),
+        (1, [1], [1, 0, 0], 0),
+        (1, [1], [1, 1, 0], 1),
+        (2, [1, 2], [2, 1, 1], 0),  # what most store is of an older term
+        (2, [1, 2], [2, 2, 0], 2),
+        (1, [1, 1, 1, 1], [1, 2, 3, 4], 2),  # of four three are needed
+        (1, [1, 1, 1, 1], [4, 4, 4, 0, 0], 4),
+        (1, [1, 1], [0, 0, 2], 0),
+    ],
+)
+def test_what_is_committed(term: int, log: list[int], stored: list[int], index: int) -> None:
+    """What a majority stores, if it is of the leader's own term."""
+    assert committed_up_to(term, log, stored) == index
+
+
+@pytest.mark.parametrize(
+    ("edition", "old", "new", "answered", "enough"),
+    [
+        ("documents", "ABC", "ABD", "AB", True),
+        ("documents", "ABC", "ABD", "AC", False),
+        ("documents", "ABCD", "ABCD", "AB", False),  # half is no majority
+        ("documents", "ABCD", "ABCD", "ABC", True),
+        ("documents", "A", "B", "A", False),
+        ("documents", "A", "B", "AB", True),
+        ("server", "ABC", "ABD", "AB", False),  # one more for the pending one
+        ("server", "ABC", "ABD", "ABC", True),
+        ("server", "ABC", "ABC", "AB", True),
+        ("server", "ABC", "ADE", "ABD", False),
+        ("server", "ABC", "ADE", "ABDE", True),
+        ("server", "ABC", "ABD", "ABX", False),
+    ],
+)
+def test_an_acknowledgement(edition: str, old: str, new: str, answered: str, enough: bool) -> None:
+    """A majority of each set, or as many more as there are pending ones."""
+    assert acknowledged(edition, [*old], [*new], [*answered]) is enough
+
+
+@pytest.mark.parametrize(
+    ("readers", "writers", "meet"),
+    [
+        ("A", "A", True),
+        ("A", "B", False),
+        ("ABC", "ABC", True),
+        ("ABC", "ABD", False),
+        ("ABCD", "ABCE", True),
+        ("ABC", "ABCD", True),
+        ("AB", "ABCD", True),
+        ("AB", "ABCDE", False),
+        ("AB", "BCDE", False),
+        ("ABC", "CDE", False),
+        ("AB", "BC", True),
+        ("ABCDE", "ABCFG", False),
+    ],
+)
+def test_majorities_meet(readers: str, writers: str, meet: bool) -> None:
+    """As tried with every pair of smallest majorities."""
+    sets = [
+        [{*each} for each in combinations(group, len(group) // 2 + 1)]
+        for group in (readers, writers)
+    ]
+    assert all(read & write for read, write in product(*sets)) is meet
+    assert always_meet([*readers], [*writers]) is meet
+
+
+@pytest.mark.parametrize(
+    ("group", "answers", "needed", "may"),
+    [
+        ("ABC", "", 0, True),
+        ("ABC", "", 1, False),
+        ("ABC", "A", 1, True),  # B and C are the majority that knows
+        ("ABC", "AB", 2, False),  # one of the two is of any majority
+        ("ABC", "AB", 1, True),
+        ("ABC", "ABC", 2, False),
+        ("ABC", "ABC", 1, True),
+        ("ABCD", "AB", 2, False),
+        ("ABCDE", "AB", 2, True),
+        ("ABC", "XY", 2, True),
+        ("A", "A", 1, False),
+    ],
+)
+def test_who_may_not_know(group: str, answers: str, needed: int, may: bool) -> None:
+    """So many of those who answer may be outside of the majority that knows."""
+    assert unaware([*group], [*answers], needed) is may
+
+
+@pytest.mark.parametrize(
+    ("done", "reads", "writes"),
+    [(0, "BC", "BC"), (1, "BC", "ABC"), (2, "AB", "ABC"), (3, "AB", "AB")],
+)
+def test_groups_of_a_move(done: int, reads: str, writes: str) -> None:
+    """In order, whatever the order of what is given."""
+    assert groups([*"CB"], [*"BA"], done) == [[*reads], [*writes]]

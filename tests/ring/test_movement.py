@@ -201,6 +201,41 @@ def test_sources_are_of_the_same_datacenter() -> None:
     assert {(p.gains, p.loses) for p in two} == {(2, 1), (3, 0)}
 
 
+def test_what_a_range_had_and_gets() -> None:
+    """Old replicas first, then the new ones, also where the first node of all gains."""
+    ring = Ring.of([Node("A", (100,)), Node("B", (200,)), Node("C", (300,))], small(400))
+    plan = movement(ring, ring.move(0, (250,)), SimpleStrategy(1))
+    assert dict(zip(plan.locked, plan.affected, strict=True)) == {
+        Range(0, 100): (0, 1),
+        Range(100, 200): (1,),
+        Range(200, 250): (2, 0),
+        Range(250, 300): (2,),
+        Range(300, 400): (0, 1),
+    }
+    assert plan.streams == (
+        Replaced(Range(0, 100), 1, 0),
+        Replaced(Range(200, 250), 0, 2),
+        Replaced(Range(300, 400), 1, 0),
+    )
+
+
+def test_who_gains_and_who_loses_are_paired_in_order() -> None:
+    """Of their codes, also where there are many."""
+    tokens = {1: (100,), 8: (200,), 0: (300,), 2: (400,)}
+    ring = Ring.of([Node(f"n{i}", tokens.get(i, ())) for i in range(9)], small(500))
+    plan = movement(ring, ring.leave(1).leave(8), SimpleStrategy(2))
+    first = [pair for pair in plan.streams if pair.range == Range(0, 100)]
+    assert first == [Replaced(Range(0, 100), 0, 1), Replaced(Range(0, 100), 2, 8)]
+
+
+def test_replicas_are_more_where_there_were_too_few() -> None:
+    """Nobody is displaced then, in a datacenter that is filled up, or in the other one."""
+    ring = Ring.of([Node("A", (100,)), Node("B", (200,)), Node("Z", (150,), "dc2")], small(400))
+    plan = movement(ring, ring.join(Node("C", (300,))), _network(dc1=3, dc2=2))
+    assert {(pair.gains, pair.loses) for pair in plan.streams} == {(3, None)}
+    assert all(3 in codes for codes in plan.affected)
+
+
 def test_replace_changes_owners_only() -> None:
     """A replacement takes every row of the node it replaces, and no bound comes or goes."""
     after = TEN.join(Node("n9x", ())).replace(2, 10)

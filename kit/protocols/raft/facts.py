@@ -94,7 +94,7 @@ def entries(m: Raft, s: MachineState) -> tuple[EntryRow, ...]:
     logs = [n.server.log for n in s.nodes]
     held = [log for log in logs if log.last_index]
     first = min((log.first_index for log in held), default=1)
-    last = max((log.last_index for log in logs), default=0)
+    last = max(log.last_index for log in logs)
     known = max(n.server.commit for n in s.nodes)
     disks = {name: m.on_disk(s, i).log for i, name in enumerate(m.names)}
     leader, groups = first_leader(s), in_force(s).groups
@@ -119,7 +119,7 @@ def cell(server: Server, index: int) -> str:
     if index <= server.log.snapshot.index and not server.log.entry(index):
         return "snapshot ✓"
     entry = server.log.entry(index)
-    done = " ✓" if entry and server.commit >= index else ""
+    done = " ✓" if server.commit >= index else ""
     return f"{entry.term}: {held_text(entry.data)}{done}" if entry else ""
 
 

@@ -93,8 +93,8 @@ class RaftTables:
             for each in DISPOSITIONS
         )
         log = Log(Snapshot(head.idx, head.term, Configuration(*members), self.states[named]))
-        for at in sorted(self.entries[group]):
-            log = log.appended(self.entries[group][at])
+        for entry in self.entries[group].values():  # what is stored later is behind it
+            log = log.appended(entry)
         return Stored(term, vote, log, commit)
 
 

@@ -1,0 +1,356 @@
+"""Rules, rows and words of Raft at their edges: snapshots, joint groups, logs of many chunks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from kit.engine.registry import build
+from kit.errors import BadInput
+from kit.protocols.raft import core, words
+from kit.protocols.raft import messages as say
+from kit.protocols.raft.beginning import begun, members_of
+from kit.protocols.raft.examples import commands
+from kit.protocols.raft.facts import cell, entries, first_leader
+from kit.protocols.raft.facts import members_of as members_in_force
+from kit.protocols.raft.rules import progress as flow
+from kit.protocols.raft.rules.configuration import Configuration, in_order, reached
+from kit.protocols.raft.rules.log import Entry, Log, Snapshot
+from kit.protocols.raft.rules.progress import Progress
+from kit.protocols.raft.state import Follower, Leader, Server, Stored
+from kit.protocols.raft.tables import RaftTables
+from tests.protocols.raft.driving import members
+
+GROUP = Configuration(members("A B C"))
+JOINT = Configuration(members("B C D"), members("A B c"))
+
+
+def a_log(terms: str, first: int = 1) -> Log:
+    """A log whose entries have these terms: x1, x2 and so on."""
+    log = Log(Snapshot(first - 1, 0, GROUP))
+    for index, term in enumerate(map(int, terms), first):
+        log = log.appended(Entry(term, index, f"x{index}"))
+    return log
+
+
+def test_a_log_of_many_entries() -> None:
+    """First and last are those of the whole log, not of a part of it."""
+    log = a_log("1" * 300 + "2" * 300)
+    assert (log.first_index, log.last_index, log.last_term) == (1, 600, 2)
+    assert (log.term(300), log.term(301), log.term(600), log.term(601)) == (1, 2, 2, None)
+    behind = log.compacted(Snapshot(400, 2, GROUP), 10)
+    assert (behind.first_index, behind.last_index, behind.last_term) == (391, 600, 2)
+    assert [behind.term(index) for index in (390, 391, 400)] == [None, 2, 2]
+    alone = log.compacted(Snapshot(600, 2, GROUP))
+    assert (alone.first_index, alone.last_index, alone.last_term) == (601, 600, 2)
+
+
+@pytest.mark.parametrize(
+    ("index", "term", "matches"),
+    [(0, 9, True), (1, 9, True), (2, 2, True), (2, 1, False), (3, 2, True), (3, 3, False),
+     (4, 3, True), (5, 3, False)],
+)  # fmt: skip
+def test_what_a_log_has(index: int, term: int, matches: bool) -> None:
+    """All before the snapshot, of that its own term, and the entries behind it."""
+    log = a_log("1223").compacted(Snapshot(2, 2, GROUP))
+    assert log.matches(index, term) is matches
+
+
+@pytest.mark.parametrize(
+    ("index", "term", "newest"),
+    [(9, 3, (4, 3)), (4, 2, (3, 2)), (3, 3, (3, 2)), (2, 2, (2, 2)), (2, 1, (1, 0)), (1, 1, (1, 0))]
+)  # fmt: skip
+def test_the_newest_entry_that_is_no_newer(index: int, term: int, newest: tuple[int, int]) -> None:
+    """What is within the snapshot has no term of its own any more."""
+    log = a_log("1223").compacted(Snapshot(2, 2, GROUP))
+    assert log.newest(index, term) == newest
+
+
+@pytest.mark.parametrize(
+    ("entries", "terms"),
+    [
+        ([(1, 1), (2, 9)], [2, 3]),  # both within the snapshot
+        ([(3, 2)], [2, 3]),  # the same: what is behind it stays
+        ([(3, 4)], [4]),
+        ([(4, 4)], [2, 4]),
+        ([(3, 2), (4, 3), (5, 5)], [2, 3, 5]),
+    ],
+)
+def test_entries_of_a_leader(entries: list[tuple[int, int]], terms: list[int]) -> None:
+    """What differs goes, with all behind it; a snapshot is committed."""
+    log = a_log("1223").compacted(Snapshot(2, 2, GROUP))
+    merged = log.merged([Entry(term, index) for index, term in entries])
+    assert [entry.term for entry in merged] == terms
+    assert merged.snapshot == log.snapshot
+
+
+@pytest.mark.parametrize(
+    ("before", "last", "match", "following", "mode"),
+    [
+        (Progress("B", 3, 1), 1, 1, 3, "pipeline"),
+        (Progress("B", 3, 1), 2, 2, 3, "pipeline"),
+        (Progress("B", 3, 1), 4, 4, 5, "pipeline"),
+        (Progress("B", 9, 3, "pipeline"), 2, 3, 9, "pipeline"),
+        (Progress("B", 9, 3, "snapshot"), 7, 7, 9, "snapshot"),
+        (Progress("B", 9, 3, "snapshot"), 8, 8, 9, "pipeline"),
+    ],
+)
+def test_what_an_acknowledgement_says(
+    before: Progress, last: int, match: int, following: int, mode: str
+) -> None:
+    """It takes nothing back, and what is sent next is behind it."""
+    after = flow.accepted(before, last)
+    assert (after.match, after.next, after.mode) == (match, following, mode)
+
+
+@pytest.mark.parametrize(
+    ("match", "mismatch", "last", "following"),
+    [(0, 5, 9, 5), (0, 5, 2, 3), (0, 5, 0, 1), (2, 5, 2, 3), (4, 5, 9, 5), (4, 5, 4, 5)],
+)
+def test_where_a_rejected_leader_probes(
+    match: int, mismatch: int, last: int, following: int
+) -> None:
+    """Where the logs differ, or behind the follower's last entry; never at what agrees."""
+    after = flow.rejected(Progress("B", 6, match, "pipeline", (6,)), mismatch, last)
+    assert after == Progress("B", following, match, "probe")
+
+
+def test_members_are_in_order_and_there_once() -> None:
+    """Whatever the order in which they are asked for."""
+    assert [each.id for each in in_order(members("C A B"))] == ["A", "B", "C"]
+    with pytest.raises(BadInput, match="each server once"):
+        in_order(members("A B a"))
+
+
+def test_who_votes_in_a_joint_configuration() -> None:
+    """In elections all voters of both groups count; who votes on is of the new group."""
+    assert (JOINT.members, JOINT.voters) == (tuple("ABCD"), tuple("ABCD"))
+    assert [name for name in "ABCD" if JOINT.votes(name)] == ["B", "C", "D"]
+    assert JOINT.groups == (("A", "B"), ("B", "C", "D"))
+    assert reached(JOINT, {"A": 5, "B": 4, "C": 3, "D": 9}) == 4
+    assert reached(JOINT, {"B": 4, "C": 3, "D": 9}, 2) == 2
+    assert reached(JOINT, {"A": 5, "B": 4, "D": 9}) == 4
+
+
+@pytest.mark.parametrize("text", ["A A", "A a", "A D", "A B C D"])
+def test_members_of_no_group(text: str) -> None:
+    """Nobody twice, and nobody else."""
+    with pytest.raises(BadInput) as caught:
+        members_of(text, ("A", "B", "C"))
+    assert (caught.value.field, caught.value.value) == ("members", text)
+    assert [each.can_vote for each in members_of("A b", ("A", "B", "C"))] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "allowed"),
+    [
+        ("1 x", "terms, followed by words such as commit 1, leads"),
+        ("1, commit x", "terms, followed by words such as commit 1, leads"),
+        ("1, ", "terms, followed by words such as commit 1, leads"),
+        ("1, loses 3", "commit, term, votes, follows, leads"),
+        ("1=AA", "each at most once"),
+    ],
+)
+def test_beginnings_that_say_nothing(text: str, allowed: str) -> None:
+    """They are refused with what may be said."""
+    stored = core.first_stored(members("A B C"))
+    with pytest.raises(BadInput) as caught:
+        begun("A", stored, {"A": text})
+    assert caught.value.field == "begins"
+    assert allowed in str(caught.value)
+
+
+def test_a_beginning_says_all() -> None:
+    """Entries and members, what is committed and applied, term, vote, and whom it follows."""
+    stored = core.first_stored(members("A B C"))
+    texts = {"A": "1 1 2=Ab, commit 2, term 3, votes B, follows B", "B": "1 1, term 3, leads"}
+    first, second = (begun(name, stored, texts) for name in "AB")
+    assert first.machine == ("1:-", "1:x2")
+    assert first.server.stored.vote == "B"
+    assert (first.server.term, first.server.commit, first.server.applied) == (3, 2, 2)
+    assert first.server.role == Follower("B")
+    assert first.server.log.configuration == Configuration(members("A b"))
+    assert isinstance(second.server.role, Leader)
+    assert [(p.id, p.next) for p in second.server.role.progress] == [("A", 2), ("C", 2)]
+    assert (second.machine, second.server.stored.vote) == ((), "B")
+    follower = begun("C", stored, {**texts, "C": "1, term 3"})
+    assert (follower.server.stored.vote, follower.server.log.last_index) == ("B", 1)
+    assert begun("C", stored, {**texts, "C": "1, term 2"}).server.stored.vote == ""
+
+
+def test_commands_are_counted_once() -> None:
+    """Those of the snapshot, then what is committed behind it, also where older ones are kept."""
+    state = "1:x1 1:- 1:{A B}"
+    for trailing in (0, 1, 2, 3):
+        log = a_log("11112").compacted(Snapshot(3, 1, GROUP, state), trailing)
+        assert log.first_index == 4 - trailing
+        for commit, known in ((3, ("x1",)), (4, ("x1", "x4")), (5, ("x1", "x4", "x5"))):
+            assert commands(Server("A", Stored(2, "", log, commit))) == known
+    begins = Log().appended(Entry(1, 1)).appended(Entry(1, 2, GROUP)).appended(Entry(1, 3, "z"))
+    assert commands(Server("A", Stored(1, "", begins, 3))) == ("z",)
+
+
+@pytest.mark.parametrize(
+    ("index", "commit", "shown"),
+    [
+        (1, 4, "snapshot ✓"),
+        (2, 4, "1: x2 ✓"),  # kept behind its snapshot
+        (3, 4, "1: x3 ✓"),
+        (4, 4, "1: x4 ✓"),
+        (4, 3, "1: x4"),
+        (5, 4, ""),
+        (5, 9, ""),
+    ],
+)
+def test_what_a_server_has_at_an_index(index: int, commit: int, shown: str) -> None:
+    """An entry that is there is shown, even where a snapshot holds it, too."""
+    log = a_log("1111").compacted(Snapshot(3, 1, GROUP), 2)
+    assert cell(Server("A", Stored(1, "", log, commit)), index) == shown
+
+
+def test_of_two_leaders_the_newer_one_counts() -> None:
+    """Whoever comes first in the order of the names."""
+    for terms in ((1, 2), (2, 1)):
+        newer = Configuration(members("A B"))
+        servers = [
+            Server(
+                name,
+                Stored(term, name, a_log("1").appended(Entry(1, 2, newer if term == 2 else GROUP))),
+                Leader(),
+            )
+            for name, term in zip("AB", terms, strict=True)
+        ]
+        assert members_in_force(servers) == newer
+        state = build("raft", {"nodes": 2, "members": "A B"}).start()
+        nodes = (n.but(server=each) for n, each in zip(state.nodes, servers, strict=True))
+        leader = first_leader(state.but(nodes=tuple(nodes)))
+        assert leader is not None
+        assert leader.term == 2
+        followers = [replace(each, role=Follower()) for each in servers]
+        longer = replace(
+            followers[0], stored=Stored(3, "", a_log("113").appended(Entry(3, 4, JOINT)))
+        )
+        assert members_in_force([*followers, longer]) == JOINT
+        assert members_in_force([*servers, longer]) == newer  # of a later term, but leads nobody
+    assert first_leader(build("raft", {}).start()) is None
+
+
+@pytest.mark.parametrize(
+    ("message", "short", "full"),
+    [
+        (say.ReadReply("r", None, "A"), "no read index",
+         "the answer that it has no read index to give"),
+        (say.ReadReply("r", 0, "A"), "read at 0",
+         "the answer that a read must wait for index 0"),
+        (say.ReadReply("r", 3, "A"), "read at 3",
+         "the answer that a read must wait for index 3"),
+        (say.Append(2, 1, 1, 1, (Entry(2, 2, JOINT),)), "append 2:→{B C D}",
+         "an append (2:{A B (C)}→{B C D}) after index 1"),
+        (say.Append(2, 1, 1, 1, (Entry(2, 2, "a:→b:→c"),)), "append 2:→b:→c",
+         "an append (2:a:→b:→c) after index 1"),
+        (say.Append(2, 1, 1, 1), "append nothing", "an append (nothing) after index 1"),
+    ],
+)  # fmt: skip
+def test_what_a_message_says(message: Any, short: str, full: str) -> None:
+    """In short, and in a sentence."""
+    assert words.said(message) == short
+    assert words.said(message, fully=True) == full
+
+
+@pytest.mark.parametrize(
+    ("wish", "text"),
+    [
+        ("members A b at C", "to make A (B) the members"),
+        ("transfer at A", "to hand over to another server"),
+        ("transfer B at A", "to hand over to B"),
+        ("read at B", "to read"),
+        ("read at B after 0", "to read"),
+        ("read at B after 1", "to read all up to index 1"),
+        ("read at B after 12", "to read all up to index 12"),
+        ("snapshot at B", "to take a snapshot"),
+        ("x at A", "to add x"),
+        ("x y", "to add x y"),
+    ],
+)
+def test_what_a_client_wants(wish: str, text: str) -> None:
+    """By its request."""
+    assert words.wish_text(wish) == text
+
+
+@pytest.mark.parametrize(("count", "refused"), [(2, False), (3, False), (4, True)])
+def test_no_more_beginnings_than_nodes(count: int, refused: bool) -> None:
+    """One for each, or fewer."""
+    given = {"nodes": 3, "begins": ("1",) * count}
+    if not refused:
+        assert build("raft", given).start()
+        return
+    with pytest.raises(BadInput, match="at most 3 texts"):
+        build("raft", given)
+
+
+@pytest.mark.parametrize(
+    ("given", "alike"),
+    [({}, True), ({"holds": 1}, False), ({"cuts": 1}, False), ({"partitions": 1}, False),
+     ({"fifo": True}, False), ({"writes_apart": True}, False), ({"drops": 1}, True)],
+)  # fmt: skip
+def test_when_servers_are_alike(given: dict[str, Any], alike: bool) -> None:
+    """Not where a state names links, or messages that are held back."""
+    assert (build("raft", given).symmetry is not None) is alike
+
+
+def test_tables_give_the_log_in_its_order() -> None:
+    """Also once entries were cut and others stored in their place, and behind a snapshot."""
+    tables, was = RaftTables(), Stored(1, "A", core.first_stored(members("A B C")).log)
+    begins = core.Output(Server("A"), Server("A", was), (), (), False)
+    tables.store("g", begins.written, was)
+    logs = [a_log("1111"), a_log("1122"), a_log("11223").compacted(Snapshot(3, 2, GROUP), 1)]
+    for log in logs:
+        now = Stored(3, "A", replace(log, snapshot=log.snapshot), 0)
+        turn = core.Output(Server("A", was), Server("A", now), (), (), False)
+        tables.store("g", turn.written, now)
+        assert tables.load("g") == now
+        was = now
+
+
+@pytest.mark.parametrize(
+    ("logs", "rows"),
+    [
+        ([Log(Snapshot(0, 0, GROUP)), Log()], []),
+        ([a_log("11"), Log()], [(1, "entry:1:1", ("1: x1", "")), (2, "entry:2:1", ("1: x2", ""))]),
+        (
+            [a_log("1111").compacted(Snapshot(3, 1, GROUP)), Log()],
+            [(4, "entry:4:1", ("1: x4", ""))],  # who has no log yet needs no row
+        ),
+        (
+            [a_log("1111").compacted(Snapshot(3, 1, GROUP)), a_log("11")],
+            [
+                (1, "entry:1:1", ("snapshot ✓", "1: x1")),
+                (2, "entry:2:1", ("snapshot ✓", "1: x2")),
+                (3, "entry:3:1", ("snapshot ✓", "")),
+                (4, "entry:4:1", ("1: x4", "")),
+            ],
+        ),
+        (
+            [Log(Snapshot(3, 1, GROUP)), a_log("1")],
+            [
+                (1, "entry:1:1", ("snapshot ✓", "1: x1")),
+                (2, "entry:2:0", ("snapshot ✓", "")),  # its term is nowhere any more
+                (3, "entry:3:1", ("snapshot ✓", "")),
+            ],
+        ),
+    ],
+)
+def test_which_indexes_have_a_row(
+    logs: list[Log], rows: list[tuple[int, str, tuple[str, ...]]]
+) -> None:
+    """From the first entry that some log still has up to the last one."""
+    model = build("raft", {"nodes": 2, "members": "A B"})
+    state = model.start()
+    nodes = (
+        node.but(server=Server(name, Stored(1, "", log)))
+        for name, node, log in zip("AB", state.nodes, logs, strict=True)
+    )
+    found = entries(model, state.but(nodes=tuple(nodes)))
+    assert [(row.index, row.entry, row.cells) for row in found] == rows
