@@ -215,7 +215,6 @@ def _machines(edition: Edition) -> dict[str, Steps]:
             for step in (("", edge.source), ("", edge.target), (edge.source, edge.target))
         )
         for name in (TRACK, *OPERATIONS)
-        if name in MACHINES[edition]
     }
     alike = {own: name for name, own in reversed(owned.items())}
     return {name: own for own, name in reversed(alike.items())}

@@ -34,7 +34,7 @@ UNTOLD = "unknown"
 HOST_OF_REQUEST = "a host id of system.topology, because no node has the id of this request"
 
 Row = TypeVar("Row", bound=Struct)
-_REQUEST_OF = {state: request for request, state in NODE_STATE_OF.items()}
+_REQUEST_OF: dict[str | None, str] = {state: kind for kind, state in NODE_STATE_OF.items()}
 
 
 class OpenedTopology(Struct, frozen=True):
@@ -190,7 +190,7 @@ def _check_pending(table: SystemTopology, given: dumps.RequestsTable) -> None:
     """Check that each pending request is what its node waits for. BadInput for another type or
     node, and for a node's request of which nothing tells the node.
     """
-    waiting = {row.request_id: row for row in table.rows if row.request_id and asked_by(row)}
+    waiting = {row.request_id: row for row in table.rows if asked_by(row)}
     hosts = {row.host_id for row in table.rows}
     for id_, cells in given.rows.items():
         row, kind, target = waiting.get(id_), cells["request_type"], cells.get("target_host")
@@ -203,14 +203,14 @@ def _check_pending(table: SystemTopology, given: dumps.RequestsTable) -> None:
                 allowed = f"{asked_by(row)}, for which {row.host_id} waits"
             raise BadInput(f"{given.source} request_type {of_request}", kind, allowed)
         strange = target not in hosts if row is None else target not in (None, row.host_id)
-        if strange and (row is not None or kind in NODE_STATE_OF):
+        if strange and kind in NODE_STATE_OF:
             allowed = f"{row.host_id}, which waits for it" if row else HOST_OF_REQUEST
             raise BadInput(f"{given.source} target_host {of_request}", target, allowed)
 
 
 def asked_by(row: SystemTopologyRow) -> str | None:
     """The request of a node: one that waits, or that its state belongs to."""
-    return row.topology_request or _REQUEST_OF.get(row.node_state or "")
+    return row.topology_request or _REQUEST_OF.get(row.node_state)
 
 
 def _requests(

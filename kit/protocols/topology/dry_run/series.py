@@ -111,7 +111,9 @@ def of_dumps(
 def _check_order(opened: Sequence[OpenedTopology]) -> None:
     for before, after in pairwise(opened):
         old, new = before.table.version, after.table.version
-        if old is not None and new is not None and new < old:
+        assert old is not None
+        assert new is not None
+        if new < old:
             allowed = f"dumps in chronological order; {before.source} has version {old}"
             raise BadInput(f"{after.source} version", new, allowed)
         ids = [{row.host_id for row in each.table.rows} for each in (before, after)]
@@ -134,8 +136,8 @@ def _seen(
     opened: OpenedTopology, played: Sequence[History], at: int, names: Mapping[str, str]
 ) -> Seen:
     stored = opened.table.transition_state
-    state = transition_state(stored) if stored else None
-    if stored and (state is None or not state.played):
+    state = transition_state(stored or "")
+    if state and not state.played:
         raise BadInput(f"{opened.source} transition_state", stored, "a modelled state")
     values = {"state": state.name if state else ""}
     for each in played:
@@ -160,10 +162,11 @@ def _ways(
     rows = [row for row in each.rows if row is not None]
     kinds = sorted(each.requests, key=each.requests.__getitem__)
     if each.begins == NO_ROW:
-        replaced = {names[row.replaced_id or ""] for row in rows if row.replaced_id in names}
+        taken = {row.replaced_id for row in rows}
+        replaced = [name for host, name in names.items() if host in taken]
         zero = " --zero-token" if each.owns_nothing and each.states[-1] == "normal" else ""
         joins = [(f"join {name}{zero}",)]
-        replaces = [(f"replace {name} {old}{zero}",) for old in sorted(replaced) or gone]
+        replaces = [(f"replace {name} {old}{zero}",) for old in replaced or gone]
         if "join" in kinds:
             return joins
         return replaces if replaced else [*joins, *replaces]

@@ -161,7 +161,7 @@ def load(
             )
             for each in requests
         ),
-        queue=tuple(dict.fromkeys(number_of[id_] for id_ in queue if id_ and id_ in number_of)),
+        queue=tuple(dict.fromkeys(number_of[id_] for id_ in queue if id_ in number_of)),
         running=number_of.get(running, 0),
         # A node that joins is in group 0 once ``join_group0`` is behind it.
         members=where(
@@ -193,8 +193,9 @@ def without_vote(table: SystemTopology) -> set[str]:
     for row in table.rows:
         if row.node_state == "removing" or row.topology_request == "remove":
             going.add(row.host_id)
-        if row.node_state == "replacing" or row.topology_request == "replace":
-            going.add(row.replaced_id or "")
+        replaces = row.node_state == "replacing" or row.topology_request == "replace"
+        if replaces and row.replaced_id:
+            going.add(row.replaced_id)
         if last and row.node_state == "decommissioning":
             going.add(row.host_id)
     return going
@@ -209,7 +210,7 @@ def feature_bits(table: SystemTopology) -> dict[str, int]:
 def _replication(request: SystemTopologyRequest) -> cluster.Replication:
     """The replicas by datacenter among the options, of which ``dc1:0`` and so on are racks."""
     factors: dict[str, cluster.Factor] = {}
-    for name, value in sorted(request.new_keyspace_rf_change_data):
+    for name, value in request.new_keyspace_rf_change_data:
         datacenter, _, place = name.rpartition(":")
         if datacenter and place.isdecimal():
             racks = factors.get(datacenter, ())
@@ -301,12 +302,13 @@ def changed_cells(
     was, now = (store(replace(each, nodes=()), hosts)[0] for each in (before, after))
     pairs: list[tuple[str, Any, Any]] = [("", was, now)]
     for i, (old, new) in enumerate(zip(before.nodes, after.nodes, strict=True)):
-        if old is not new and old != new and new.state != cluster.NO_ROW:
-            row = None if old.state == cluster.NO_ROW else _row(before, hosts, i)
+        if old != new and new.state != cluster.NO_ROW:
+            is_new = old.state == cluster.NO_ROW
+            row = SystemTopologyRow(host_id=hosts[i]) if is_new else _row(before, hosts, i)
             pairs.append((f"{hosts[i]}.", row, _row(after, hosts, i)))
     for place, had, has in pairs:
         for name, value in asdict(has).items():
-            if name not in ("rows", "host_id") and value != getattr(had, name, None):
+            if value != getattr(had, name):
                 # A server stores some states in words of its own: ``join group0``.
                 is_state = name == "transition_state" and value
                 text = after.transition if is_state else cell_text(value)
@@ -442,7 +444,7 @@ def _transition(
         words = ", ".join(sorted(possible - {""})) + (" or null" if "" in possible else "")
         allowed = f"with {who}: {words.removeprefix(' or ')}"
         other: machines.Edition = "documents" if edition == "server" else "server"
-        if moving is not None and name in _states_with(moving, other):
+        if name in _states_with(moving, other):
             allowed = f"{allowed} (the {other} edition allows it: --edition {other})"
         yield Impossible("transition_state", "", given or None, allowed)
 

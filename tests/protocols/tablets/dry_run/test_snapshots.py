@@ -154,6 +154,17 @@ def test_the_topology_answers_who_is_down() -> None:
     assert "so it counts as up" in " ".join(answer.out.split())
 
 
+def test_who_is_said_to_be_down_is_so_beside_the_loads() -> None:
+    """One by its host id, another by the loads; names of a snapshot alone can be replaced."""
+    answer = call("topology", SECOND, "--down", "5f1c0a4e")
+    lines = [line.split() for line in answer.out.splitlines()]
+    down = [words[0] for words in lines if words[1:2] == ["normal"] and words[-1] == "down"]
+    assert down == ["5f1c0a4e", "ea504e82"]
+    for option in ("--requests", "--status"):
+        refused = bad("topology", SECOND, "--anonymize", option, "other.csv")
+        assert refused.startswith("anonymize: got")
+
+
 def test_files_of_two_instants_are_said_so(tmp_path: Path) -> None:
     """What could not be at one instant is a warning in a snapshot, not an error."""
     moved = edited(FIRST, tmp_path / "a", "system_topology.csv", ("tablet migration", ""))

@@ -8,6 +8,7 @@ import pytest
 
 import kit
 from kit.errors import BadInput
+from kit.protocols.topology.dry_run.explaining import of_journals
 from tests.commands.calling import bad, call
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "topology"
@@ -159,6 +160,33 @@ def test_a_state_that_is_not_modelled_is_said_so(tmp_path: Path) -> None:
     assert "line 2: got 'quite_another'; allowed: a transition state that is modelled" in bad(
         "explain", path
     )
+    path = journal(tmp_path, "join group0", "snapshot tables")
+    assert "allowed: a transition state that is modelled" in bad("explain", path)
+
+
+def test_a_journal_without_states_is_refused(tmp_path: Path) -> None:
+    """Lines of a coordinator that name none."""
+    path = tmp_path / "node-a.log"
+    line = LINE.format(0, "lock").replace(
+        "entered `lock` transition state", "updating topology state: Finished tablet migration"
+    )
+    path.write_text(line, "utf-8")
+    assert "journals: got 'no line with a state'; allowed: journals with" in bad(
+        "explain", str(path)
+    )
+
+
+@pytest.mark.parametrize(("most", "operations"), [(4, 2), (3, 1)])
+def test_many_stays_are_not_told_apart(
+    most: int, operations: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A generation, and a node that leaves: four stays, of which two operations are made if as many
+    may be looked at.
+    """
+    monkeypatch.setattr("kit.protocols.topology.dry_run.explaining.MOST_STAYS", most)
+    (question,), _ = of_journals([journal(tmp_path, *CDC, *LEAVE)], "server", False)
+    assert len(question.seen) == 4
+    assert {len(model.operations) for model, _ in question.ways} == {operations}
 
 
 def test_a_run_of_a_journal_opens(tmp_path: Path) -> None:

@@ -28,6 +28,26 @@ JOIN = {"transition_state": "join group0"}
             f"node_state of node {uuid(5)} | 'bootstrapping' | one node in transition at a time",
         ),
         ([node(9, node_state="left")], {}, f"tokens of node {uuid(9)} | '-9000, 9000' | is left"),
+        (
+            [node(9, node_state="left", tokens=["1", "2", "3"])],
+            {},
+            f"tokens of node {uuid(9)} | '1, 2, 3'; | is left",
+        ),
+        (
+            [node(9, node_state="left", tokens=["1", "2", "3", "4"])],
+            {},
+            f"tokens of node {uuid(9)} | '1, 2, 3 \\u2026'; | is left",
+        ),
+        (
+            [joining("replacing", replaced_id=uuid(1), tokens=["2000"])],
+            JOIN,
+            f"tokens of node {X} | '2000' | {uuid(2)} already has",
+        ),
+        (
+            [node(4, replaced_id=uuid(1), tokens=["1000"])],
+            {},
+            f"tokens of node {X} | '1000' | {uuid(1)} already has",
+        ),
         ([joining("none", tokens=["5"])], {}, f"tokens of node {X} | '5' | is none"),
         (
             [node(4, tokens=["5", "1000"])],
@@ -111,6 +131,8 @@ def test_what_cannot_be(
         ([], {"version": 1, "fence_version": 1}),
         ([BOOT], {"transition_state": "left token ring"}),
         ([joining("replacing", replaced_id=uuid(3), tokens=["3000", "-3000"])], JOIN),
+        # Whichever of the two comes first in the order of host ids.
+        ([joining("replacing", replaced_id=uuid(5), tokens=["5000", "-5000"]), node(5)], JOIN),
         ([leaving("rebuilding")], {}),
         ([leaving("decommissioning")], {"transition_state": "write_both_read_new"}),
         ([node(4, num_tokens=0, tokens=None)], {}),
@@ -123,3 +145,22 @@ def test_what_can_be(
 ) -> None:
     """A replacing node holds the tokens of the one that it replaces; a rebuild has no state."""
     assert said(tmp_path, *nodes, **statics).cases
+
+
+@pytest.mark.parametrize(
+    ("state", "edition", "other"),
+    [
+        ("truncate table", "documents", "server"),
+        ("write both read old", "documents", ""),
+        ("write both read old", "server", ""),
+    ],
+)
+def test_a_state_of_the_other_edition_without_a_node(
+    state: str, edition: str, other: str, tmp_path: Path
+) -> None:
+    """The edition that allows it is named, as for a node in transition."""
+    with pytest.raises(BadInput) as caught:
+        said(tmp_path, transition_state=state, asking={"edition": edition})
+    assert says(caught.value, "transition_state | no node in transition: | or null")
+    assert ("allows it: --edition" in str(caught.value)) == bool(other)
+    assert f"--edition {other}" in f"{caught.value} --edition "

@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kit.errors import BadInput
-from kit.protocols.topology.dry_run.report import coordinator
+from kit.protocols.topology.dry_run.opening import open_topology
+from kit.protocols.topology.dry_run.report import coordinator, untold
+from kit.protocols.topology.rules.cluster import Setting
 from kit.protocols.topology.rules.machines import Edition
 from tests.commands.calling import call
 from tests.operators.topology_printing import as_csv, node, table, timeuuid, uuid
@@ -115,6 +118,29 @@ def test_a_column_that_is_missing_is_missed_in_the_header(tmp_path: Path) -> Non
         coordinator(path)
 
 
+@pytest.mark.parametrize(
+    ("health", "ignored", "said_so"), [("X", (), True), ("X", (2,), False), ("D", (), False)]
+)
+def test_who_is_excluded_is_ignored_in_both(
+    health: str, ignored: tuple[int, ...], said_so: bool, tmp_path: Path
+) -> None:
+    """What nodetool says and the table does not is a warning."""
+    dump = dumped(tmp_path, NORMAL, ignore_nodes=[*hosts(*ignored)] or None)
+    rows = ("UN", 1), (f"{health}N", 2), ("UN", 3)
+    answer = coordinator(dump, status=status(tmp_path, *rows))
+    assert [line.up for line in answer.nodes] == [True, False, True]
+    assert any("10.0.0.2 is excluded, but" in line for line in answer.warnings) is said_so
+
+
+def test_a_status_without_host_ids(tmp_path: Path) -> None:
+    """Each node without one is told; who is not named counts as down."""
+    path = status(tmp_path, ("UN", 1), ("UN", 2), ("UN", 3))
+    path.write_text(path.read_text("utf-8").replace(uuid(2), "?" + " " * 35), "utf-8")
+    answer = coordinator(dumped(tmp_path, NORMAL), status=path)
+    assert "status.txt does not give the host id of 10.0.0.2" in answer.warnings
+    assert [line.up for line in answer.nodes] == [True, False, True]
+
+
 def test_status_of_another_cluster(tmp_path: Path) -> None:
     """A node that the dump does not have is no node of this cluster."""
     with pytest.raises(BadInput, match=like("host id of 10.0.0.8 | a host id from the dump")):
@@ -212,6 +238,51 @@ def test_nothing_begins_before_the_upgrade_is_done(state: str, tmp_path: Path) -
     assert [(line.kind, line.standing) for line in answer.queue] == [("join", "waits")]
     assert state in answer.queue[0].reason
     assert said(tmp_path, joining("none"), upgrade_state="done").cases[0].decision == "begin"
+
+
+def test_a_pending_request_of_a_node_may_lack_a_row(tmp_path: Path) -> None:
+    """What a node asks for is in its own row too; one without an id cannot be looked for."""
+    requests = tmp_path / "requests.csv"
+    row = {"id": timeuuid(0x9), "request_type": "leave", "done": True, "target_host": uuid(3)}
+    requests.write_text(as_csv([row]), "utf-8")
+    nodes = [joining("none", 4, request_id=None), joining("none", 5)]
+    answer = said(tmp_path, *nodes, asking={"requests": requests})
+    assert [line for line in answer.warnings if "has no row" in line] == [
+        f"requests.csv has no row for request {ID}"
+    ]
+    assert {(line.id, line.kind, line.node) for line in answer.queue} == {
+        (None, "join", uuid(4)), (ID, "join", uuid(5)),
+    }  # fmt: skip
+
+
+def test_the_type_of_a_request_that_runs_is_in_the_table(tmp_path: Path) -> None:
+    """Of those that wait no type is known without the other table."""
+    statics = {
+        "global_requests": [timeuuid(0x41)],
+        "global_topology_request": "new_cdc_generation",
+        "global_topology_request_id": timeuuid(0x40),
+        "transition_state": "commit cdc generation",
+    }
+    answer = said(tmp_path, **statics)
+    assert [(line.id, line.kind, line.standing) for line in answer.queue] == [
+        (timeuuid(0x40), "new_cdc_generation", "running"),
+        (timeuuid(0x41), "unknown", "waits"),
+    ]
+    assert answer.not_modelled == ()
+    assert any(f"the type of pending request {timeuuid(0x41)}" in line for line in answer.warnings)
+
+
+def test_options_of_a_keyspace_are_ascending(tmp_path: Path) -> None:
+    """Whatever their order is in the dump."""
+    requests = tmp_path / "requests.csv"
+    row = {
+        "id": timeuuid(0x40), "request_type": "keyspace_rf_change", "done": False,
+        "new_keyspace_rf_change_ks_name": "ks",
+        "new_keyspace_rf_change_data": {"dc2": "1", "dc1": "3"},
+    }  # fmt: skip
+    requests.write_text(as_csv([row]), "utf-8")
+    answer = said(tmp_path, asking={"requests": requests}, global_requests=[timeuuid(0x40)])
+    assert [line.parameters for line in answer.queue] == ["ks dc1=3 dc2=1"]
 
 
 def test_requests_that_lack_a_pending_one(tmp_path: Path) -> None:
@@ -324,6 +395,67 @@ def test_requests_that_are_not_modelled(tmp_path: Path) -> None:
     assert "snapshot_tables" in answer.cases[0].reason
 
 
+def test_a_finished_request_is_none_that_is_not_modelled(tmp_path: Path) -> None:
+    """Whatever its type was."""
+    requests = tmp_path / "requests.csv"
+    row = {"id": timeuuid(0x40), "request_type": "snapshot_tables", "done": True}
+    requests.write_text(as_csv([row]), "utf-8")
+    answer = said(tmp_path, asking={"requests": requests})
+    assert (answer.not_modelled, answer.cases[0].decision) == ((), "rest")
+
+
+@pytest.mark.parametrize(
+    ("tablets", "words"),
+    [
+        (None, f"the dump does not say whether {uuid(4)} has tablets: while it has any, its leave"),
+        ({uuid(4): 2}, f"{uuid(4)} has 2 replicas of tablets: while it has any, its leave"),
+        ({uuid(4): 0}, ""),
+        ({uuid(1): 2}, ""),
+    ],
+)
+def test_tablets_of_who_leaves(tablets: dict[str, int] | None, words: str, tmp_path: Path) -> None:
+    """They pause it, if it has any, as far as a snapshot tells."""
+    dump = dumped(tmp_path, [*NORMAL, leaving("normal", topology_request="leave")])
+    opened = replace(open_topology(dump), tablets=tablets)
+    lines = [line for line in untold(opened, Setting("server"), 3) if "tablets" in line]
+    assert lines == [f"{words} is paused"] * bool(words)
+
+
+@pytest.mark.parametrize(
+    ("racks", "rf", "told"), [((), 0, True), ((), 3, False), (("r1", "r1", "r1", "r1"), 0, False)]
+)
+def test_racks_matter_where_there_are_two(
+    racks: tuple[str, ...], rf: int, told: bool, tmp_path: Path
+) -> None:
+    """In one rack a join or a leave changes no number of racks."""
+    rows = [*NORMAL, joining("none")]
+    if racks:
+        rows = [{**row, "rack": rack} for row, rack in zip(rows, racks, strict=True)]
+    answer = coordinator(dumped(tmp_path, rows), rf=rf)
+    assert any("RF-rack-valid" in line for line in answer.warnings) is told
+
+
+def test_a_request_of_the_whole_cluster_is_of_no_node(tmp_path: Path) -> None:
+    """What begins next is named with its kind alone."""
+    requests = tmp_path / "requests.csv"
+    row = {"id": timeuuid(0x40), "request_type": "new_cdc_generation", "done": False}
+    requests.write_text(as_csv([row]), "utf-8")
+    asking = {"requests": requests, "down": ()}
+    answer = said(tmp_path, asking=asking, global_requests=[timeuuid(0x40)])
+    first = answer.cases[0]
+    assert (first.decision, first.request, first.node) == ("begin", "new_cdc_generation", None)
+
+
+@pytest.mark.parametrize(
+    ("state", "goes_on"), [("lock", False), ("tablet migration", True), (None, True)]
+)
+def test_an_operator_ends_a_lock(state: str | None, goes_on: bool, tmp_path: Path) -> None:
+    """Nothing goes on by itself meanwhile, though nobody is missed."""
+    answer = said(tmp_path, transition_state=state)
+    assert answer.cases[0].waits_for == ()
+    assert answer.goes_on is goes_on
+
+
 def test_a_leave_may_be_paused(tmp_path: Path) -> None:
     """Whether tablets are left is in a table that the dump does not hold; that is said."""
     answer = said(tmp_path, leaving("normal", topology_request="leave"))
@@ -380,6 +512,10 @@ def test_an_ignored_node_without_a_row_is_told(tmp_path: Path) -> None:
     assert [line for line in answer.warnings if "ignore_nodes" in line] == [
         f"ignore_nodes lists {uuid(77)}, which is not in the dump"
     ]
+    answer = said(tmp_path, ignore_nodes=[uuid(number) for number in (78, 9, 77, 6)])
+    assert [line.split()[2] for line in answer.warnings if "ignore_nodes" in line] == [
+        f"{uuid(number)}," for number in (6, 9, 77, 78)
+    ]
 
 
 def test_columns_that_nobody_knows_are_shown(tmp_path: Path) -> None:
@@ -406,8 +542,10 @@ def test_racks_are_checked_where_somebody_says_how_many_replicas(tmp_path: Path)
     answer = said(tmp_path, joins, transition_state="join group0", asking={"rf": 3})
     assert answer.cases[0].leads_to == "left_token_ring"
     assert "assign_tokens will fail: dc1 would have 4 racks" in answer.cases[0].reason
-    with pytest.raises(BadInput, match=like("rf | -1 | from 0 to 1000")):
-        coordinator(leaves, rf=-1)
+    for bad in (-1, 1001):
+        with pytest.raises(BadInput, match=like(f"rf | {bad} | from 0 to 1000")):
+            coordinator(leaves, rf=bad)
+    assert coordinator(leaves, rf=1000).cases
 
 
 @pytest.mark.parametrize(

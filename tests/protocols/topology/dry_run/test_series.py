@@ -11,9 +11,11 @@ import pytest
 import kit
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.protocols.topology.dry_run.series import History
+from kit.protocols.topology.rules.columns import SystemTopologyRow
 from kit.protocols.topology.topology import CrashMember, MakeRequest, Topology
 from tests.commands.calling import bad, call
-from tests.operators.topology_printing import as_csv, node, table, uuid
+from tests.operators.topology_printing import as_csv, node, table, timeuuid, uuid
 from tests.protocols.topology.dry_run.moments import dump
 from tests.saying import says
 
@@ -178,17 +180,98 @@ def test_where_nothing_changes_there_is_nothing_to_explain(tmp_path: Path) -> No
                 ([], {"version": 14}),
                 ([node(4, node_state="left", tokens=None, num_tokens=None)], {
                     "version": 15, "global_topology_request": "truncate_table",
+                    "global_topology_request_id": timeuuid(0x40),
                     "transition_state": "truncate table",
                 }),
             ),
-            "truncate_table",
+            "global_topology_request: got 'truncate_table'; allowed: cleanup or new_cdc_generation",
         ),
         ((([], {"transition_state": "quite another"}),), "transition_state"),
+        (
+            (([], {}), ([], {"transition_state": "snapshot tables"})),
+            "01.csv transition_state: got 'snapshot_tables'; allowed: a modelled state",
+        ),
     ],
 )  # fmt: skip
 def test_what_is_no_series_is_refused(tables: tuple[Any, ...], said: str, tmp_path: Path) -> None:
     """A version that goes back, a request or a state that this model does not play."""
     assert said in bad("explain", *series(tmp_path, *tables))
+
+
+def test_tablets_may_move_where_no_node_does(tmp_path: Path) -> None:
+    """A transition state alone is something to explain."""
+    moves = {"transition_state": "tablet migration", "version": 13, "fence_version": 12}
+    answers = kit.explain(series(tmp_path, ([], {}), ([], moves)))
+    assert answers.verdict == "explained", answers
+    assert answers.first is not None
+    assert "imbalance" in answers.first.as_plain()["steps"]
+
+
+def test_a_node_is_asked_in_the_order_of_the_dumps(tmp_path: Path) -> None:
+    """It rebuilds, and then leaves."""
+    files = series(
+        tmp_path,
+        ([leaver("rebuilding")], {"version": 14}),
+        ([leaver()], {"transition_state": OLD, "version": 15, "fence_version": 14}),
+    )
+    answers = kit.explain(files)
+    assert answers.verdict == "explained", answers
+    assert answers.first is not None
+    steps = answers.first.as_plain()["steps"]
+    assert [each for each in steps if each in ("rebuild 00000004", "leave 00000004")] == [
+        "rebuild 00000004", "leave 00000004",
+    ]  # fmt: skip
+
+
+def row(**cells: Any) -> SystemTopologyRow:
+    """What a dump says of a node."""
+    return SystemTopologyRow(host_id="a", **cells)
+
+
+NORMAL_ROW = row(node_state="normal")
+
+
+@pytest.mark.parametrize(
+    ("rows", "states", "owns_nothing", "stands_still"),
+    [
+        ((NORMAL_ROW, NORMAL_ROW), ["normal", "normal"], False, True),
+        ((None, NORMAL_ROW), ["", "normal"], False, False),
+        ((row(), NORMAL_ROW), ["", "normal"], False, False),
+        ((row(node_state="normal", topology_request="leave"),), ["normal"], False, False),
+        ((row(node_state="rebuilding"),), ["rebuilding"], False, False),
+        ((row(num_tokens=0), None), ["", ""], True, False),
+        ((row(num_tokens=0), row(num_tokens=1)), ["", ""], False, False),
+        ((row(num_tokens=0, tokens_string="5"),), [""], False, False),
+    ],
+)
+def test_what_dumps_say_of_a_node(
+    rows: tuple[SystemTopologyRow | None, ...],
+    states: list[str],
+    owns_nothing: bool,
+    stands_still: bool,
+) -> None:
+    """Its states, whether it owns tokens in any of them, and whether anything happens to it."""
+    history = History("a", rows)
+    assert (history.states, history.owns_nothing) == (states, owns_nothing)
+    assert history.stands_still == stands_still
+
+
+@pytest.mark.parametrize(("most", "allowed"), [(2, True), (1, False)])
+def test_few_nodes_change_at_once(
+    most: int, allowed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two nodes that ask to join are as many as may change, or one too many."""
+    monkeypatch.setattr("kit.protocols.topology.dry_run.series.MOST_OPERATIONS", most)
+    asks = [
+        node(n, node_state="none", topology_request="join", tokens=None, request_id=None)
+        for n in (4, 5)
+    ]
+    files = series(tmp_path, ([], {}), (asks, {}))
+    if allowed:
+        assert kit.explain(files).verdict == "explained"
+        return
+    with pytest.raises(BadInput, match=r"dumps: got '2 nodes'; allowed: .* at most 1 nodes"):
+        kit.explain(files)
 
 
 @pytest.mark.parametrize("words", ["decommission C", "removenode C"])
