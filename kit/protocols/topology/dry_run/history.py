@@ -91,7 +91,7 @@ ENDS = re.compile(
 
 def ends(entry: JournalEntry) -> bool:
     """Whether a line leaves the transition state for none."""
-    return entry.kind == "updated" and ENDS.fullmatch(entry.words) is not None
+    return ENDS.fullmatch(entry.words) is not None
 
 
 def _way(before: str, state: str, edition: Edition) -> Way:

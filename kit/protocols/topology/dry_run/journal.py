@@ -1,7 +1,8 @@
 """A coordinator's journal to step through: each step reads on to the next stay in a state.
 
 Nothing is computed here: what happened is in the journal, the diagram is the edition's own. Which
-operation a stretch of states belongs to no line says; it is the first machine that has them all.
+operation a stretch of states belongs to no line says; it is the first machine that has them all,
+moves of tablets before those that end in such a move.
 """
 
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from kit.engine.record import ReadOn, Record, RecordState
 from kit.engine.timeline import Timeline
 from kit.errors import counted
 from kit.protocols.topology.dry_run.history import Passage, topology_history
-from kit.protocols.topology.panels.states import UNDRAWN, diagram
+from kit.protocols.topology.panels.states import diagram
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import BOUNDARY, Edition, Machine
 from kit.views.declared import Badges, status
@@ -63,9 +64,10 @@ def way_of(model: Journal, read: int) -> tuple[Machine, tuple[str, ...]] | None:
     ends = ("begins", "unknown", "not modelled")
     ahead = takewhile(lambda stay: stay.edge not in ends, model.entries[read:])
     whole = {*stretch, *filter(None, (stay.state for stay in ahead))}
-    for name, machine in MACHINES[model.edition].items():
+    machines = MACHINES[model.edition]
+    for machine in (machines["tablets"], *machines.values()):
         known = {state for edge in machine.edges for state in (edge.source, edge.target)}
-        if name not in UNDRAWN and whole <= known and stretch:
+        if whole <= known and stretch:
             return machine, tuple(stretch)
     return None
 

@@ -18,6 +18,7 @@ from kit.protocols.topology.dry_run.journal import (
     standing,
     way_of,
 )
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.frame import frame, frame_text
 from kit.views.panel import scene_at
 from kit.views.registry import for_model
@@ -70,6 +71,29 @@ def test_a_later_state_tells_which_operation_it_is(tmp_path: Path) -> None:
     place = standing(scene_at(timeline, timeline.path(timeline.tip)[1]))
     assert place is not None
     assert place.diagram.name == "state-topology-decommissioning-server"
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize(
+    ("states", "machine"),
+    [
+        (("tablet_migration",), "tablets"),
+        (("tablet_migration", "tablet_resize_finalization"), "tablets"),
+        (("rollback_to_normal", "tablet_migration"), "decommissioning"),
+        (("write_both_read_old",), "bootstrapping"),
+        (("commit_cdc_generation",), "bootstrapping"),
+        (("lock",), "lock"),
+        (("lock", "tablet_migration"), None),
+    ],
+)
+def test_the_machine_that_has_all_states(
+    states: tuple[str, ...], machine: str | None, edition: Edition
+) -> None:
+    """Moves of tablets are drawn as such, though a decommission can end in one."""
+    stays = [Passage("10:00", "n1", state, "happy", (), None) for state in states]
+    way = way_of(Journal(stays, edition), len(stays))
+    assert (None if way is None else way[0].name) == machine
+    assert way_of(Journal(stays, edition), 0) is None
 
 
 def test_of_a_long_journal_the_last_stays_are_listed(tmp_path: Path) -> None:
