@@ -285,7 +285,7 @@ def linearizability(m: Members) -> Monitor:
         ended = put(begun, number, -1)
         if answer == "unknown":
             return Places(answered, ended)
-        place = _place(m, begun[number], before, action, number)
+        place = _place(m, begun[number], before, action, guard)
         if place is None:
             return Places(answered, ended, _witness(m, before, action, number))
         return Places(max(answered, place), ended)
@@ -301,17 +301,16 @@ def linearizability(m: Members) -> Monitor:
     )
 
 
-def _place(m: Members, begun: int, s: Group0State, action: Any, number: int) -> int | None:
-    """The place of an operation that is answered in this step; None: it has none."""
-    node, statement = m.number(action.node), m.clients[number].statement
+def _place(m: Members, begun: int, s: Group0State, action: Any, guard: HeldGuard) -> int | None:
+    """The place of the guard's operation, which is answered in this step; None: it has none."""
+    node, number = m.number(action.node), guard.operation
     if isinstance(action, Validate):
-        why = objection(m.tables(s, node).schema, statement)
+        why = objection(m.tables(s, node).schema, m.clients[number].statement)
         places = range(begun, len(s.log) + 1)
         return next((at for at in places if _refuses(m, s, at, number) == why), None)
-    guard = s.guards[node]
     effective = m.tables_at(s, len(s.log)).effective
     for at, (command, counts) in enumerate(zip(s.log, effective, strict=True)):
-        if guard and counts and command.new == guard.new:
+        if counts and command.new == guard.new:
             return at + 1 if at >= begun and _refuses(m, s, at, number) is None else None
     return None
 

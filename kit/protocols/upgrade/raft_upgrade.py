@@ -321,7 +321,7 @@ class RaftUpgrade(NodeModel[Cluster]):
 
     @action(
         kind="phase",
-        each=lambda m, s: s.where(lambda n: n.is_upgrading(0, in_group=False)),
+        each=lambda m, s: s.where(lambda n: n.is_upgrading(0)),
         says=lambda m, before, action, after: (
             "{node} creates group 0."
             if len(after.entries) > len(before.entries)

@@ -160,7 +160,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
     def upgrade(self, s: Cluster, node: Node) -> Next:
         """{node} restarts with the newer version{ready}."""
         s = s.at(node, is_new=True)
-        supported = all(each.is_new for each in s.nodes if each.standing != "outside")
+        supported = all(each.is_new for each in s.nodes)  # who is to join is, too
         return s.but(has_feature=True) if supported else s
 
     @action(
@@ -177,7 +177,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
         """
         if s.upgrade_state != rules.NOT_UPGRADED:
             return refused(f"the upgrade has already begun: upgrade_state is {s.upgrade_state}")
-        if older := s.where(lambda n: n.standing != "outside" and not n.is_new):
+        if older := s.where(lambda n: not n.is_new):
             reason = f"{rules.FEATURE} is not enabled: not every node is upgraded"
             return refused(reason, self.named(older))
         if joining := s.where(lambda n: n.standing == "joining"):
@@ -382,7 +382,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
     @always("INV-FEAT")
     def understood(self, s: Cluster) -> str | None:
         """No member with an older version sees the upgrade."""
-        older = s.where(lambda n: not n.is_new and n.standing == "normal")
+        older = s.where(lambda n: not n.is_new)
         if s.upgrade_state == rules.NOT_UPGRADED or not older:
             return None
         return f"{self.named(older)[0]} does not know upgrade_state {s.upgrade_state}"

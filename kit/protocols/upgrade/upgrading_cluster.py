@@ -82,14 +82,14 @@ class UpgradingNode(State, frozen=True, cache_hash=True):
             return 0
         return 2 if self.compared else 1
 
-    def is_upgrading(self, *positions: int, in_group: bool = True) -> bool:
+    def is_upgrading(self, *positions: int) -> bool:
         """Whether the upgrade goes on here, with so many phases behind it."""
         goes_on = (
             self.has_feature
             and self.state in (rules.PRE, rules.SYNCHRONIZE)
             and self.status == "up"
         )
-        return goes_on and self.position in positions and (self.group != NO_GROUP) == in_group
+        return goes_on and self.position in positions
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -185,7 +185,7 @@ class Cluster(State, frozen=True, cache_hash=True, kw_only=True):
     @property
     def is_finished(self) -> bool:
         """Whether every node that is not lost runs by Raft, and serves."""
-        return not self.left & ~self.where(lambda n: n.has_finished and n.is_up and n.serves)
+        return not self.left & ~self.where(lambda n: n.has_finished and n.serves)
 
     @property
     def needs_recovery(self) -> bool:

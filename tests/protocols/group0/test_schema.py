@@ -10,7 +10,14 @@ from kit.engine.registry import build
 from kit.errors import BadInput
 from kit.lessons import schema_costs
 from kit.protocols.group0.lessons import change_cost, total_cost
-from kit.protocols.group0.rules.schema import SchemaState, Statement, merged, objection
+from kit.protocols.group0.rules.schema import (
+    KEY_COLUMN,
+    SchemaState,
+    Statement,
+    merged,
+    objection,
+    parse_operations,
+)
 from kit.views.fragment import Frag
 from tests.protocols.group0.driving import FIRST_SIX, Driven
 
@@ -167,6 +174,55 @@ def test_all_tables_together_cost_a_square() -> None:
     small, large = (total_cost("hash", tables) for tables in (20_000, 40_000))
     assert 3.9 < large / small < 4.1
     assert total_cost("timestamp", 40_000) == 2 * total_cost("timestamp", 20_000)
+
+
+@pytest.mark.parametrize(
+    ("line", "statement"),
+    [
+        ("create keyspace ks at A", Statement("create", "ks")),
+        ("alter keyspace ks rf 3 at A", Statement("alter", "ks", replication=3)),
+        ("alter table ks.t add c at A", Statement("alter", "ks", "t", "c")),
+        ("drop  table ks.t  at A", Statement("drop", "ks", "t")),
+        ("create keyspace ks add c at A", None),
+        ("create keyspace ks rf 3 at A", None),
+        ("create table ks.t rf 3 at A", None),
+        ("alter keyspace ks at A", None),
+        ("alter keyspace ks rf 0 at A", None),
+        ("alter table ks.t at A", None),
+        (f"alter table ks.t add {KEY_COLUMN} at A", None),
+        ("alter table ks.t add c rf 3 at A", None),
+        ("alter keyspace ks add c rf 3 at A", None),
+        ("drop table ks.t add c at A", None),
+        ("rename table ks.t at A", None),
+    ],
+)
+def test_the_parts_of_a_statement_belong_together(line: str, statement: Statement | None) -> None:
+    """A column to a table that is altered, replicas to a keyspace that is; the key is there."""
+    if statement is not None:
+        [operation] = parse_operations([line], ("A",))
+        assert (operation.statement, operation.node) == (statement, 0)
+        return
+    with pytest.raises(BadInput, match=r"alter table KS\.T add COLUMN at NODE"):
+        parse_operations([line], ("A",))
+
+
+@pytest.mark.parametrize("table", ["", "t"])
+@pytest.mark.parametrize(("timestamp", "newer"), [(4, False), (5, True), (6, True)])
+def test_what_is_older_changes_nothing(table: str, timestamp: int, newer: bool) -> None:
+    """What was made at 5 is there; of two that are equally new the later one to be merged counts,
+    as after a command that is gone through again.
+    """
+    schema = merged(SchemaState(), Statement("create", "ks", replication=2), 5)
+    schema = merged(schema, Statement("create", "ks", "t"), 5)
+    schema = merged(schema, Statement("alter", "ks", "t", "c"), 5)
+    after = merged(schema, Statement("create", "ks", table), timestamp)
+    if table:
+        rows = [(each.columns, each.version) for each in after.tables]
+        made = (KEY_COLUMN,), timestamp
+        assert rows == [made if newer else (("c", KEY_COLUMN), 5)]
+    else:
+        rf = [(each.replication, each.timestamp) for each in after.keyspaces]
+        assert rf == [(1, timestamp) if newer else (2, 5)]
 
 
 @pytest.mark.parametrize("tables", [0, 1_000_001])

@@ -81,6 +81,29 @@ def test_how_many_vote(
     assert chosen(nodes, release, limit).bit_count() == sizes[column]
 
 
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize(
+    ("candidates", "size", "most"),
+    [((), 0, 0), ((1,), 1, 1), ((3,), 3, 3), ((2, 1), 3, 3), ((3, 1, 1), 5, 1), ((2, 2, 1), 5, 2)],
+)
+def test_how_many_vote_at_most_in_one_datacenter(
+    candidates: tuple[int, ...], size: int, most: int, release: Release
+) -> None:
+    """Of three one has fewer than half; without a limit of voters all vote everywhere."""
+    rules = VoterRules(release)
+    assert rules.size(candidates) == size
+    assert rules.most_of_one(candidates) == (size if release == "2025.1" else most)
+
+
+@pytest.mark.parametrize(
+    ("release", "size"), [("2025.1", 4), ("2025.2", 3), ("2025.3", 3), ("2025.4", 3)]
+)
+def test_two_equal_halves(release: Release, size: int) -> None:
+    """They become an odd number, where voters are limited at all; two single nodes stay two."""
+    assert VoterRules(release).size((2, 2)) == size
+    assert VoterRules(release).size((1, 1)) == (1 if release == "2025.4" else 2)
+
+
 # nodes, limit -> who is to vote in every release with a limit (places from 0)
 WHO = [
     # only who is up, or votes already

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from kit.protocols.upgrade.rules import KNOWN, diagnosis, next_step, questions, state_at_start
+from kit.protocols.upgrade.rules import (
+    BUILDING,
+    DONE,
+    KNOWN,
+    NOT_UPGRADED,
+    TopologyUpgradeState,
+    diagnosis,
+    join_way,
+    next_step,
+    questions,
+    state_at_start,
+)
 
 
 @pytest.mark.parametrize("value", KNOWN)
@@ -26,6 +37,21 @@ def test_each_value_has_a_diagnosis() -> None:
     assert "not finished" in told[0]
     assert told[1] == told[2] == "the Raft upgrade is in progress"
     assert len({*told}) == 5
+
+
+@pytest.mark.parametrize(
+    ("has_group", "state", "way"),
+    [
+        (False, NOT_UPGRADED, "creates the cluster"),
+        (False, DONE, "creates the cluster"),
+        (True, NOT_UPGRADED, "old way"),
+        (True, BUILDING, "request"),
+        (True, DONE, "request"),
+    ],
+)
+def test_how_a_node_joins(has_group: bool, state: TopologyUpgradeState, way: str) -> None:
+    """Whoever finds no group creates one, whatever its own state is."""
+    assert join_way(has_group, state) == way
 
 
 def test_advice_comes_in_its_order() -> None:

@@ -100,7 +100,7 @@ def objection(schema: SchemaState, statement: Statement) -> str | None:
         return f"table {name} already exists" if table else None
     if table is None:
         return f"table {name} does not exist"
-    again = statement.verb == "alter" and statement.column in table.columns
+    again = statement.column in table.columns  # what is dropped names none
     return f"table {name} already has column {statement.column}" if again else None
 
 
@@ -213,8 +213,7 @@ def parse_operations(lines: Sequence[str], nodes: Sequence[str]) -> tuple[Client
     for line in lines:
         text = " ".join(line.split())
         match = _LINE.fullmatch(text)
-        statement = match and _statement(match)
-        if not match or not statement:
+        if match is None or (statement := _statement(match)) is None:
             raise BadInput("operations", line, "; ".join(f"{form} at NODE" for form in FORMS))
         if match["node"] not in nodes:
             raise BadInput("operations", line, f"a node among {', '.join(nodes)}")
