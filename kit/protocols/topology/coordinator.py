@@ -77,8 +77,8 @@ def decision_of(s: ControlState, setting: cluster.Setting) -> Decision:
 def _decision(
     topology: cluster.ClusterTopology, alive: int, heir: bool, setting: cluster.Setting
 ) -> Decision:
-    """S-53: with the safeguard off it goes on only with what it began itself."""
-    if heir and not setting.safeguards.continue_from_tables and rules.under_way(topology):
+    """S-53: with the safeguard off it is an heir, which goes on only with what it began itself."""
+    if heir and rules.under_way(topology):
         return Decision("wait", "this coordinator does not know what is under way")
     return decide(topology, alive, setting)
 
@@ -119,11 +119,10 @@ def said_of(s: ControlState, setting: cluster.Setting) -> tuple[str, int]:
         return decision.reason, decision.missing
     if s.attempted.failed:
         return f"{work.name} has failed: a pause comes next", 0
-    left = barrier_left(s, task) if work.barrier and s.attempted.answered else 0
+    # A barrier is the first piece of its state, or the tables show that all before it is done.
     if work == decision.work[0]:
+        left = barrier_left(s, task) if work.barrier and s.attempted.answered else 0
         return decision.reason, decision.missing | left
-    if left:
-        return f"{work.name}: not all nodes have answered yet", left
     return f"{work.name} comes next", task.needs & ~s.reachable
 
 
@@ -166,7 +165,7 @@ def due(s: ControlState, setting: cluster.Setting) -> cluster.ClusterTopology | 
     if decision.kind in ("wait", "rest"):
         return None
     edge = decision.edge
-    if decision.kind == "work" and work is not None:
+    if work is not None:
         if not s.attempted.failed:
             if work.name == rules.MARKS_DONE:
                 return rules.finished(topology, task.node)
@@ -199,8 +198,7 @@ def advanced(s: ControlState, setting: cluster.Setting) -> ControlState:
         return s
     if barrier_left(s, task) or fence_is_due(s, task):
         return s
-    sealed = s.leftover not in (0, s.topology.session)
-    return next_step(s.but(sealed=s.sealed or sealed), task)
+    return next_step(s.but(sealed=s.leftover not in (0, s.topology.session)), task)
 
 
 def next_step(s: ControlState, task: CoordinatorTask) -> ControlState:
@@ -229,7 +227,7 @@ def worked(s: ControlState, task: CoordinatorTask) -> ControlState:
     if members != had:  # another configuration of group 0; who joins gets a snapshot
         topology = replace(s.topology, members=members)
         s = caught_up(s.but(topology=topology), members & ~had)
-    return s if s.coordinator == cluster.NOBODY or work is rules.DROP_LEFT else next_step(s, task)
+    return s if work is rules.DROP_LEFT else next_step(s, task)
 
 
 def shut_down(s: ControlState, node: int) -> ControlState:
@@ -247,7 +245,7 @@ def unreached(s: ControlState, task: CoordinatorTask) -> int:
 
 def has_tablets(s: ControlState, task: CoordinatorTask) -> bool:
     """Whether the node that is to leave still has tablets."""
-    return task.decision.operation is not None and bool(s.topology.tablets_on >> task.node & 1)
+    return bool(s.topology.tablets_on >> task.node & 1)
 
 
 def racks_against(s: ControlState, task: CoordinatorTask, setting: cluster.Setting) -> str:
@@ -489,10 +487,8 @@ class Coordinator(Control):
         """What is begun or done."""
         piece = self.task(before).work
         assert piece is not None
-        begun = after.attempted.streaming and not before.attempted.streaming
-        return (
-            f"{self.who(before)} {'starts' if begun else 'has finished'} the task “{piece.name}”."
-        )
+        done = "starts" if after.attempted.streaming else "has finished"
+        return f"{self.who(before)} {done} the task “{piece.name}”."
 
     def _work_sent(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         task = self.task(before)
@@ -638,7 +634,7 @@ class Coordinator(Control):
     def pause_work(self, s: ControlState) -> Next:
         """The coordinator pauses until old requests are over, then continues."""
         # A pause follows a failure behind which it goes on all the same.
-        if not s.attempted.failed or s.coordinator == cluster.NOBODY:
+        if not s.attempted.failed:
             return None
         task = self.task(s)
         if task.work is None or task.work.on_failure != "proceed":

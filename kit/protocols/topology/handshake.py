@@ -407,5 +407,6 @@ def verdict_due(s: ActorState) -> Names:
     state, joining = coordinator(s), tables(s).joining
     if state.owes:
         return state.owes
-    added = joining is not None and joining.host in tables(s).members
-    return (joining.host, ACCEPTED) if joining and added and not state.call else ()
+    if joining is None or state.call or joining.host not in tables(s).members:
+        return ()
+    return joining.host, ACCEPTED

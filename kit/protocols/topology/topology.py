@@ -58,7 +58,13 @@ from kit.protocols.topology.rules.machines import (
     Machine,
     machine_of_request,
 )
-from kit.protocols.topology.rules.work import goes_on, number_of, state_of, under_way
+from kit.protocols.topology.rules.work import (
+    TopologyOperation,
+    goes_on,
+    number_of,
+    state_of,
+    under_way,
+)
 from kit.protocols.topology.symmetry import ControlSymmetry
 
 
@@ -108,22 +114,25 @@ def taken_edges(
         return
     machine = MACHINES[edition][old.machine]
     for edge in machine.edges:
-        if edge.source == old.state and _fits(edge, before, after, old.node):
+        if edge.source == old.state and _fits(edge, before, after, old):
             yield machine.name, edge
 
 
 def _fits(
-    edge: EdgeRow, before: cluster.ClusterTopology, after: cluster.ClusterTopology, node: int
+    edge: EdgeRow,
+    before: cluster.ClusterTopology,
+    after: cluster.ClusterTopology,
+    old: TopologyOperation,
 ) -> bool:
-    ends = edge.target == BOUNDARY
+    node, ends = old.node, edge.target == BOUNDARY
     if not ends and edge.target != after.transition:
         return False
     number = number_of(after if node != cluster.NOBODY else before, node)
     was, now = (bool(number) and t.requests[number - 1].error for t in (before, after))
     if node == cluster.NOBODY:
         # The track of tablets has two states, and no request: one may lead to the other.
-        old, new = under_way(before), under_way(after)
-        still = old is not None and new is not None and old.machine == new.machine
+        new = under_way(after)
+        still = new is not None and old.machine == new.machine
         return ends != still and ("error" in edge.effects) == (now and not was)
     becomes = edge.becomes or before.nodes[node].state
     return after.nodes[node].state == becomes and (was or ("error" in edge.effects) == now)

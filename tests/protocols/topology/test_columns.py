@@ -114,6 +114,10 @@ def test_balancing_that_is_off_moves_no_tablet() -> None:
         "leave C --source-dc=dc1",
         "balancing",
         "balancing maybe",
+        "cleanup --zero-token",
+        "cleanup A",
+        "truncate_table ks.t --zero-token",
+        "keyspace_rf_change ks dc1=2 --zero-token",
     ],
 )
 def test_options_that_no_request_has(words: str) -> None:

@@ -16,11 +16,11 @@ from kit.protocols.topology.rules.cluster import (
     mutated,
 )
 from kit.protocols.topology.rules.columns import load, store
-from kit.protocols.topology.rules.decide import Decision, outcome
+from kit.protocols.topology.rules.decide import Decision, DecisionKind, outcome
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, EdgeRow, Edition
+from kit.protocols.topology.rules.work import TopologyOperation, under_way
 from kit.protocols.topology.rules.work import taken as edge_taken
-from kit.protocols.topology.rules.work import under_way
 from kit.protocols.topology.topology import taken_edges
 from tests.protocols.topology.matrix import OPERATIONS
 from tests.protocols.topology.test_operations import run
@@ -133,6 +133,79 @@ def test_edges_that_are_taken_leave_the_state_that_there_was(edition: Edition, w
             assert all(edge.source in (old.state, BOUNDARY) for edge in same)
         if before.topology.transition != after.topology.transition:
             assert taken
+
+
+def moment(*, last: str = "normal", error: bool = False, **cells: Any) -> ClusterTopology:
+    """Two nodes, of which the last is in this state, and one request."""
+    request = RequestEntry(cells.pop("kind", "cleanup"), NOBODY, cells.pop("done", False), error)
+    nodes = NORMAL, NodeEntry(state=last, tokens=True)
+    return ClusterTopology(**{"nodes": nodes, "requests": (request,), **cells})
+
+
+MOVES = {"transition": "tablet_migration", "tablets": "moving"}
+TRUNCATES = {"kind": "truncate_table", "running": 1}
+CLEANUP = [("cleanup", "*", "", "happy"), ("cleanup", "", "*", "happy")]
+LEAVES = {"last": "decommissioning", "requests": ()}
+
+
+@pytest.mark.parametrize(
+    ("edition", "before", "after", "edges"),
+    [
+        # The server lets a join begin while tablets move.
+        (
+            "server",
+            MOVES,
+            {"last": "bootstrapping", "transition": "join_group0", "tablets": "moving"},
+            [
+                ("bootstrapping", "*", "join_group0", "happy"),
+                ("tablets", "tablet_migration", "*", "happy"),
+            ],
+        ),
+        ("server", MOVES, MOVES, []),
+        # A truncate that fails stays in its state, and closes its session.
+        (
+            "server",
+            {**TRUNCATES, "transition": "truncate_table", "session": 4},
+            {**TRUNCATES, "transition": "truncate_table", "session": 0, "error": True},
+            [("truncate_table", "truncate_table", "truncate_table", "rollback")],
+        ),
+        (
+            "server",
+            {**TRUNCATES, "transition": "truncate_table", "session": 4},
+            {**TRUNCATES, "transition": "truncate_table", "session": 0},
+            [],
+        ),
+        ("documents", {}, {"done": True}, CLEANUP),
+        ("documents", {"done": True}, {"done": True}, []),
+        ("documents", {}, {"done": True, "error": True}, []),
+        ("documents", {"kind": "join"}, {"kind": "join", "done": True}, []),
+        # A node whose request no table has.
+        (
+            "server",
+            {**LEAVES, "transition": "write_both_read_old"},
+            {**LEAVES, "transition": "write_both_read_new"},
+            [("decommissioning", "write_both_read_old", "write_both_read_new", "happy")],
+        ),
+    ],
+)
+def test_the_edges_of_a_command(
+    edition: Edition,
+    before: dict[str, Any],
+    after: dict[str, Any],
+    edges: list[tuple[str, str, str, str]],
+) -> None:
+    """Of what ends, of what begins, and of requests that are done at once."""
+    taken = taken_edges(moment(**before), moment(**after), edition)
+    assert [(name, edge.source, edge.target, edge.kind) for name, edge in taken] == edges
+
+
+@pytest.mark.parametrize("kind", ["wait", "rest", "work"])
+def test_who_waits_changes_nothing(kind: DecisionKind) -> None:
+    """Though something is under way, as with a lock; nor does work that has no operation."""
+    locked = TopologyOperation("lock", NOBODY, "lock")
+    operation = locked if kind == "wait" else None
+    decision = Decision(kind, "", operation, number=1)
+    assert outcome(START, decision, None, 5) is START
 
 
 @pytest.mark.parametrize("node", range(3))

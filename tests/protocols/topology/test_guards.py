@@ -51,14 +51,7 @@ PLANTED: dict[str, tuple[list[tuple[str, str, str]], str]] = {
         "clean-first",
     ),
     "continue-from-tables": (
-        [
-            (
-                COORDINATOR,
-                "if heir and not setting.safeguards.continue_from_tables and ",
-                "if heir and ",
-            ),
-            (COORDINATOR, "heir=not self.continue_from_tables", "heir=True"),
-        ],
+        [(COORDINATOR, "heir=not self.continue_from_tables", "heir=True")],
         "ends",
     ),
     "refuse-left": (

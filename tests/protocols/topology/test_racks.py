@@ -62,6 +62,8 @@ def ended(timeline: Timeline) -> tuple[list[tuple[bool, bool]], list[str]]:
         (("dc1/r1", "dc1/r2", "dc2/r1"), 2, 0, 0b010, ""),
         (("dc1/r1", "dc1/r2", "dc2/r1", "dc1/r3"), 3, 0b1000, 0, ""),
         (("", "", ""), 2, 0, 0, ""),
+        # With one replica a second rack is none too many.
+        (("dc1/r1", "dc1/r1", "dc1/r1", "dc1/r2"), 1, 0b1000, 0, ""),
         (("dc1/r1", "dc1/r2", "dc1/r2", "dc2/r1"), 2, 0b1000, 0, ""),  # no keyspace names dc2 yet
     ],
 )
@@ -88,6 +90,7 @@ def test_each_datacenter_has_a_rack_for_each_replica(
         ("dc1=r1,r9", 0b001, ""),
         ("dc1=2", 0b010, ""),
         ("dc1=r1", 0b001, "ks names rack r1 of dc1, which would have no node"),
+        ("dc1=r1,r2,r3", 0b111, "ks names rack r1 of dc1, which would have no node"),
     ],
 )
 def test_racks_by_name_keep_a_node(words: str, leaves: int, said: str) -> None:
@@ -98,6 +101,14 @@ def test_racks_by_name_keep_a_node(words: str, leaves: int, said: str) -> None:
     assert invalid_racks(topology, leaves=leaves) == said
     spare = (*nodes, *nodes)
     assert invalid_racks(replace(topology, nodes=spare), leaves=leaves) == ""
+
+
+def test_of_several_datacenters_the_first_is_named() -> None:
+    """In the order of their names, whichever nodes come first."""
+    places = [f"dc{dc}/r{rack}" for dc in (7, 3, 5, 9, 2, 8) for rack in (1, 2)]
+    nodes = tuple(NodeEntry(state="normal", tokens=True, rack=rack) for rack in places)
+    said = invalid_racks(ClusterTopology(nodes=nodes, rf=2), leaves=0b010101010101)
+    assert said == "dc2 would have 1 rack for 2 replicas"
 
 
 def test_the_table_has_a_column_for_the_datacenter_and_one_for_the_rack() -> None:

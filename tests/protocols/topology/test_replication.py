@@ -141,6 +141,15 @@ def test_a_change_is_refused_with_its_reason(change: Change) -> None:
     assert "at a time" not in refused_change(unknown, request, Setting(edition=edition))
 
 
+@pytest.mark.parametrize(("factor", "said"), [(3, ""), (5, "dc1 has 2 nodes for 5 replicas")])
+def test_nodes_are_counted_where_replicas_come(factor: int, said: str) -> None:
+    """Four replicas on two nodes: one may go, though three have no place either."""
+    nodes = (NodeEntry(state="normal", tokens=True, rack="dc1/r1"),) * 2
+    topology = ClusterTopology(nodes=nodes, keyspaces=(("ks", (("dc1", 4),)),))
+    request = RequestEntry("keyspace_rf_change", -1, keyspace="ks", replication=(("dc1", factor),))
+    assert refused_change(topology, request, Setting("server")) == said
+
+
 def len_of(factor: int | tuple[str, ...]) -> int:
     """How many replicas a factor asks for."""
     return factor if isinstance(factor, int) else len(factor)

@@ -10,18 +10,27 @@ from msgspec.structs import replace
 from kit.engine.registry import build
 from kit.errors import BadInput
 from kit.protocols.topology.dry_run.report import is_played
-from kit.protocols.topology.rules.cluster import NOBODY, ClusterTopology, NodeEntry, Setting
+from kit.protocols.topology.rules.cluster import (
+    NOBODY,
+    ClusterTopology,
+    NodeEntry,
+    RequestEntry,
+    Setting,
+)
 from kit.protocols.topology.rules.columns import feature_bits
 from kit.protocols.topology.rules.decide import queue
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import (
     GLOBAL_REQUESTS,
     TRANSITION_STATES,
+    machine_of_request,
     transition_state,
 )
 from kit.protocols.topology.rules.requests import (
+    LAST_OWNER,
     OperationRequest,
     refusal,
+    replacers,
     request_text,
     requested,
 )
@@ -29,8 +38,11 @@ from kit.protocols.topology.rules.work import (
     TopologyOperation,
     addressees,
     excluded,
+    finished,
     state_of,
+    still_to_do,
     tablets_moved,
+    under_way,
 )
 from kit.protocols.topology.topology import ServeRequest
 
@@ -192,6 +204,81 @@ def test_whom_an_operation_passes_over(
     nodes = NORMAL, NORMAL, NORMAL, subject
     topology = ClusterTopology(nodes=nodes, members=0b1111, ignored=1, transition=transition)
     assert excluded(topology, node) == passed_over
+
+
+@pytest.mark.parametrize(
+    ("subject", "replaces"),
+    [
+        ({"state": "replacing", "replaced": 1}, 0b100),
+        ({"state": "none", "request": "replace", "replaced": 1}, 0b100),
+        ({"state": "none", "request": "replace", "replaced": 0}, 0),
+        # What it did before it was normal, or left, is over.
+        ({"state": "normal", "replaced": 1}, 0),
+        ({"state": "left", "replaced": 1}, 0),
+        ({"state": "normal", "request": "leave", "replaced": 1}, 0),
+    ],
+)
+def test_who_replaces_a_node(subject: dict[str, Any], replaces: int) -> None:
+    """Those that do, or ask to: the row of a node names whom it replaced for good."""
+    assert replacers(cluster(NORMAL, NORMAL, NodeEntry(**subject)), 1) == replaces
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [("leave", LAST_OWNER), ("remove", "the node is up, so decommission it"), ("rebuild", "")],
+)
+def test_the_last_owner_of_tokens_stays(kind: str, why: str) -> None:
+    """It may rebuild itself."""
+    assert refused(cluster(NORMAL), OperationRequest(kind, 0), 0b1) == why
+
+
+@pytest.mark.parametrize(
+    ("entry", "machine"),
+    [
+        (NodeEntry(state="bootstrapping", zero_token=True), "bootstrapping_zero_token"),
+        (NodeEntry(state="replacing", zero_token=True), "replacing_zero_token"),
+        (NodeEntry(state="bootstrapping"), "bootstrapping"),
+        # Who leaves, or is removed, goes one way with tokens or without.
+        (NodeEntry(state="decommissioning", zero_token=True), "decommissioning"),
+        (NodeEntry(state="removing", zero_token=True), "removing"),
+    ],
+)
+def test_a_node_without_tokens_joins_another_way(entry: NodeEntry, machine: str) -> None:
+    """So the state of the node and its tokens say what is under way."""
+    operation = under_way(replace(cluster(NORMAL, entry), transition="join_group0"))
+    assert operation == TopologyOperation(machine, 1, "join_group0")
+    kinds = {"bootstrapping": "join", "replacing": "replace", "removing": "remove"}
+    kind = kinds.get(entry.state, "leave")
+    assert machine_of_request(kind, zero_token=entry.zero_token) == machine
+
+
+@pytest.mark.parametrize(
+    ("tablets", "on", "step"),
+    [
+        ("moving", 0b00, 0),
+        ("moving", 0b10, 0),
+        ("even", 0b10, 0),
+        ("even", 0b01, 1),
+        ("even", 0, 1),
+    ],
+)
+def test_a_drain_ends_when_no_tablet_is_left(tablets: str, on: int, step: int) -> None:
+    """None of those of the node that leaves, and none moves; other nodes' stay."""
+    leaver = replace(NORMAL, state="decommissioning")
+    topology = replace(cluster(NORMAL, leaver), tablets=tablets, tablets_on=on)
+    operation = TopologyOperation("decommissioning", 1, "tablet_draining")
+    assert still_to_do(topology, operation, Setting(edition="documents"), 0) == step
+
+
+def test_a_request_of_the_cluster_ends_no_rebuild() -> None:
+    """The last node waits to rebuild from dc1 while a new generation is done."""
+    waits = replace(NORMAL, request="rebuild", request_id=2, rebuild_option="dc1")
+    requests = RequestEntry("new_cdc_generation", NOBODY), RequestEntry("rebuild", 1)
+    topology = ClusterTopology(nodes=(NORMAL, waits), requests=requests, running=1)
+    after = finished(topology, NOBODY)
+    assert after.nodes == topology.nodes
+    assert (after.running, [each.done for each in after.requests]) == (0, [True, False])
+    assert finished(after, 1).nodes[1].rebuild_option == ""
 
 
 @pytest.mark.parametrize(
