@@ -249,9 +249,7 @@ class Discovery(NetworkModel):
 
     @receives(JoinRequest)
     def lets_in(self, state: Peers, envelope: Envelope[JoinRequest]) -> Turn:
-        """A founder lets a node in."""
-        if not state.group:
-            return state, ()
+        """A founder lets a node in: its group, of which others tell, outlives a crash."""
         source = envelope.source
         return admitting(state, source), (Post(source, JoinReply(state.group)),)
 

@@ -596,7 +596,7 @@ class Join(NetworkModel):
         state = state.but(boot=state.boot + 1, parked=(), reason="")
         if state.attempt:  # it has stored group 0's id, and starts from what it has stored
             return self.turned(s, self.index[JOINER], (state, ()))
-        features = tuple(f for f in state.features if not drop or f != FEATURE)
+        features = () if drop else state.features  # there is no other one
         again = self.started(state.but(status="asking", features=features))
         return self.turned(s, self.index[JOINER], again)
 

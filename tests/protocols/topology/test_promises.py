@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kit.engine.registry import build
 from kit.protocols.topology import topology as act
-from kit.protocols.topology.control import is_truncating
+from kit.protocols.topology.control import is_truncating, settled
 from kit.protocols.topology.coordinator import said_of
 from kit.protocols.topology.rules.cluster import NOBODY, with_node
 from tests.outcomes import why
@@ -108,6 +108,18 @@ def test_who_is_cut_off_stores_no_configuration(cut: str) -> None:
         refusal = "the node cannot reach group 0, which stores its configuration"
         said = why(model, state, act.RestartConfigured(node))
         assert said == (refusal if node == cut else "")
+
+
+@pytest.mark.parametrize(
+    ("at", "up", "left"),
+    [(2, 0b111, 4), (2, 0b011, 0), (0, 0b110, 0), (NOBODY, 0b011, 4), (NOBODY, 0b111, 4)],
+)
+def test_late_work_dies_with_its_node(at: int, up: int, left: int) -> None:
+    """What is on its way, or runs on a node that is up, stays."""
+    _, state = cluster()
+    after = settled(state.but(leftover=4, leftover_at=at, up=up, sealed=True))
+    assert (after.leftover, after.leftover_at) == (left, at if left else NOBODY)
+    assert after.sealed is bool(left)
 
 
 def test_cleaning_is_reported_to_a_majority() -> None:

@@ -23,7 +23,11 @@ from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import (
     GLOBAL_REQUESTS,
     TRANSITION_STATES,
+    USED,
+    StateRow,
+    WorkRow,
     machine_of_request,
+    reason_for,
     transition_state,
 )
 from kit.protocols.topology.rules.requests import (
@@ -83,6 +87,29 @@ def test_who_is_down_or_gone_holds_up_no_leaving(second: NodeEntry, alive: int) 
     assert (waits.reason, waits.waits_for) == ("cleanup comes first", 0b10)
     [entry] = queue(requested(cluster(NORMAL, second), leave), alive, CODE)
     assert entry.reason != "cleanup comes first"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (None, None, ""),
+        (StateRow("a", ()), None, "This change is over, so the next one can begin."),
+        (None, StateRow("a", ()), ""),
+        (StateRow("a", (), "new", "both"), StateRow("b", (), "new", "both"), ""),
+        (None, StateRow("a", (), "old", "both"), USED["old", "both"]),
+        (
+            None,
+            StateRow("a", (WorkRow("barrier", "retry", "global"),)),
+            "The next state can begin once every node has reached this one.",
+        ),
+        (None, StateRow("a", (WorkRow("accept", "rejected"),)), ""),
+    ],
+)
+def test_what_a_state_is_entered_for(
+    before: StateRow | None, after: StateRow | None, said: str
+) -> None:
+    """Whom requests ask from now on, else its first work, if it has any."""
+    assert reason_for(before, after) == said
 
 
 def test_a_state_is_played_if_a_table_has_it() -> None:

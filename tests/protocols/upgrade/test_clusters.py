@@ -106,6 +106,31 @@ def test_the_same_commands_make_the_same_schema(
         assert (model.one_base(state) is not None) is breaks
 
 
+@pytest.mark.parametrize(
+    ("nodes", "may_die"), [(({}, {}, {}), 0b111), ((LOST, {}, {}), 0b110), ((LOST, LOST, {}), 0)]
+)
+def test_one_node_stays(nodes: tuple[dict[str, Any], ...], may_die: int) -> None:
+    """Of two either may be lost, the last one not."""
+    model, state = raft(*nodes)
+    assert model.expendable(state) == may_die
+
+
+@pytest.mark.parametrize(
+    ("name", "entries"), [("A", (5, 6, 8)), ("B", (4, 7, 8)), ("C", (4, 6, 9))]
+)
+def test_a_command_is_one_of_its_group(name: str, entries: tuple[int, ...]) -> None:
+    """Of three groups, each of one node, that have 4, 6 and 8 commands."""
+    nodes = ({**FINISHED, "group": number} for number in (1, 2, 3))
+    model, state = raft(*nodes, entries=(4, 6, 8), changes=1)
+    action, refusal = model.find(state, f"alter {name}")
+    assert refusal is None
+    after = model.act(state, action)
+    assert after.entries == entries
+    assert [each.applied for each in after.nodes] == [
+        count if who == name else 0 for who, count in zip("ABC", entries, strict=True)
+    ]
+
+
 def topology(*nodes: dict[str, Any], **cells: Any) -> TopologyCluster:
     """A cluster of the topology upgrade with these nodes."""
     return TopologyCluster(nodes=tuple(TopologyNode(**each) for each in nodes), **cells)
