@@ -234,8 +234,8 @@ class Group0(Guards, raft.RaftLog, Serving):
         command = after.log[len(after.log) - 1]
         newest = tables_after(before.log, self.switches).history.newest
         guard = before.guards[self.number(command.creator)]
-        held = guard is not None and guard.new == command.new
-        observed = guard.observed if guard is not None and held else command.previous
+        held = guard if guard is not None and guard.new == command.new else None
+        observed = command.previous if held is None else held.observed
         if observed in (None, newest) or not takes_effect(newest, command, self.switches):
             return None
         return f"{change(command)}, built on state {observed}, changes state {newest}"

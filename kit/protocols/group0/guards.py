@@ -308,11 +308,10 @@ def _place(m: Members, begun: int, s: Group0State, action: Any, guard: HeldGuard
         why = objection(m.tables(s, node).schema, m.clients[number].statement)
         places = range(begun, len(s.log) + 1)
         return next((at for at in places if _refuses(m, s, at, number) == why), None)
-    effective = m.tables_at(s, len(s.log)).effective
-    for at, (command, counts) in enumerate(zip(s.log, effective, strict=True)):
-        if counts and command.new == guard.new:
-            return at + 1 if at >= begun and _refuses(m, s, at, number) is None else None
-    return None
+    # Its command was committed behind all that was answered before it began. Once it has taken
+    # effect, it has none where it is in the log again.
+    at = next(at for at, command in enumerate(s.log) if command.new == guard.new)
+    return at + 1 if _refuses(m, s, at, number) is None else None
 
 
 def _refuses(m: Members, s: Group0State, place: int, number: int) -> str | None:

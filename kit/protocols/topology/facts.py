@@ -77,7 +77,7 @@ def nodes(m: Topology, s: ControlState) -> tuple[NodeFacts, ...]:
             address_of(s, i) if s.addresses and s.addresses[i] else "",
             is_coordinator=s.coordinator == i,
             is_ignored=bool(s.topology.ignored & bit),
-            is_behind=member and s.applied[i] < len(s.views) - 1,
+            is_behind=s.applied[i] < len(s.views) - 1,  # who is no member counts as up to date
         )
         facts.append(node)
     return tuple(facts)

@@ -89,7 +89,7 @@ def test_when_a_request_ended(
 
 
 def test_who_is_no_member_is_not_behind() -> None:
-    """E waits to join while the others apply what D's join changed."""
+    """E waits to join while the others apply what D's join changed: it has nothing to go by."""
     timeline = starting("join D", "join E")
     for words in ("join D", "join E"):
         press(timeline, words)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kit.engine.registry import build
+from kit.protocols.upgrade.raft_upgrade import CatchUp
 from kit.protocols.upgrade.rules import BUILDING, DONE, NOT_UPGRADED, POST, RECOVERY, SYNCHRONIZE
 from kit.protocols.upgrade.topology_upgrade import Cluster as TopologyCluster
 from kit.protocols.upgrade.topology_upgrade import TopologyNode
@@ -184,3 +185,15 @@ def test_from_done_on_the_table_is_read(reads: bool, state: Any, after: bool) ->
     """A node that has applied all has the state of all."""
     node = topology({"reads_table": reads}, upgrade_state=state).knows(0).nodes[0]
     assert (node.view, node.reads_table) == (state, after)
+
+
+@pytest.mark.parametrize(("applied", "source"), [((1, 2), "B"), ((2, 1), "A"), ((2, 2), "A")])
+def test_the_newest_schema_comes_from_who_has_it(applied: tuple[int, int], source: str) -> None:
+    """C has missed two commands; whom it asks first may have missed one."""
+    nodes = [{**FINISHED, "applied": count} for count in applied]
+    model, state = raft(*nodes, {**FINISHED, "serves": False}, entries=(2,))
+    action = CatchUp("C")
+    after = model.act(state, action)
+    assert after.nodes[2].applied == 2
+    [travel] = model.newest_schema(state, action, after)
+    assert (travel.source, travel.target, travel.label) == (source, "C", "newest schema")
