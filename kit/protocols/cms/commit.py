@@ -244,7 +244,7 @@ class Commit(NodeModel[CommitState]):
         if not other.up:
             return refused(f"{name} is down", (name,))
         work, epoch = s.nodes[member].handles, s.nodes[member].log.epoch + 1
-        promised = other.slot(epoch).promised
+        promised = other.slot(epoch).promised  # 0 where the slot is settled
         if self.promises_bind and promised > work.ballot:
             return refused(f"{name} has promised a higher ballot")
         return self.from_peer(s, member, acceptor) if self.knows_more(s, member, acceptor) else None
@@ -512,9 +512,12 @@ class Commit(NodeModel[CommitState]):
                 if node.up and epoch not in held:
                     yield place, epoch
 
-    def committed_as(self, s: CommitState, epoch: int) -> Entry | None:
-        """The entry of an epoch, by the first node that has it."""
-        return next(filter(None, (node.log.entry(epoch) for node in s.nodes)), None)
+    def committed_as(self, s: CommitState, epoch: int) -> Entry:
+        """The entry of an epoch that a node has reached, by the first node that has it.
+
+        Whoever committed it has it: entries go to an archive, but are not forgotten.
+        """
+        return next(filter(None, (node.log.entry(epoch) for node in s.nodes)))
 
     def _deliver_says(self, before: CommitState, a: Any, after: CommitState) -> str:
         if a.epoch == before.nodes[self.number(a.node)].log.epoch + 1:
@@ -539,12 +542,10 @@ class Commit(NodeModel[CommitState]):
     @purpose("Entries spread on their own, and no node waits for that.")
     def deliver(self, s: CommitState, node: Node, epoch: Epoch) -> Next:
         """A committed entry reaches a node, which applies it or holds it back above a gap."""
-        new = self.committed_as(s, epoch)
-        if new is None:
-            return None
         if epoch > s.nodes[node].log.epoch + self.window:
             return self.bounds[0]
-        log = logs.received(s.nodes[node].log, new, self.machine, in_order=self.apply_in_order)
+        mine, new = s.nodes[node].log, self.committed_as(s, epoch)
+        log = logs.received(mine, new, self.machine, in_order=self.apply_in_order)
         return self.knowing(s, node, log)
 
     def behind(self, s: CommitState) -> Iterator[tuple[int, int]]:
@@ -619,7 +620,7 @@ class Commit(NodeModel[CommitState]):
     def history(self, s: CommitState) -> tuple[Entry, ...]:
         """The log: for each epoch what the first node that has it holds."""
         newest = max(node.log.epoch for node in s.nodes)
-        return tuple(filter(None, (self.committed_as(s, e) for e in range(1, newest + 1))))
+        return tuple(self.committed_as(s, epoch) for epoch in range(1, newest + 1))
 
     @always("INV-LOG")
     def one_log(self, s: CommitState) -> str | None:
@@ -631,9 +632,8 @@ class Commit(NodeModel[CommitState]):
                 other, first = known.setdefault(each.epoch, (name, each))
                 if first != each:
                     return f"epoch {each.epoch} is {first.id} on {other}, but {each.id} on {name}"
-                if each.epoch > epoch + 1 and not any(
-                    epoch < snapshot.epoch < each.epoch for snapshot in node.log.snapshots
-                ):
+                below = (taken.epoch for taken in node.log.snapshots if taken.epoch < each.epoch)
+                if each.epoch > max((epoch, *below)) + 1:
                     return f"{name} has applied epoch {each.epoch} above a gap"
                 epoch = each.epoch
         return None
@@ -655,7 +655,7 @@ class Commit(NodeModel[CommitState]):
         for name, node in zip(self.names, s.nodes, strict=True):
             epoch = node.log.epoch
             whole = logs.replay(self.machine, log[:epoch])
-            if len(log) >= epoch and logs.metadata(node.log, self.machine) != whole:
+            if logs.metadata(node.log, self.machine) != whole:
                 differs = "with metadata that differs from what its log gives"
                 return f"{name} is at epoch {epoch}, {differs}"
         return None

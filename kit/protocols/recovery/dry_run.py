@@ -187,7 +187,7 @@ def open_cluster(
                 )
         return parse_cluster(text), ()
     opened = open_topology(path, status=status, down=may_return)
-    rows = [row for row in opened.table.rows if row.node_state not in (None, *NO_MEMBERS)]
+    rows = [row for row in opened.table.rows if row.node_state not in NO_MEMBERS]
     hosts = [row.host_id for row in rows]
     for_good = {node_named(name, hosts, "--lost") for name in gone}
     for name in may_return:
@@ -455,7 +455,7 @@ def advise(
         procedure=procedure,
         reason=reason,
         group0=lines,
-        elsewhere={} if voters_known else _elsewhere(cluster, edition, procedure, release),
+        elsewhere={} if voters_known else _elsewhere(cluster, edition, procedure),
         keyspaces=keyspaces,
         down=cluster.named("down"),
         lost=lost,
@@ -524,15 +524,15 @@ def _cases(
 
 
 def _elsewhere(
-    cluster: ClusterDescription, edition: Edition, procedure: Procedure, release: Release
+    cluster: ClusterDescription, edition: Edition, procedure: Procedure
 ) -> dict[str, Procedure]:
-    """The releases on which another procedure follows."""
+    """The releases on which another procedure follows than the one of the release at hand."""
     differs: dict[str, Procedure] = {}
     for other in RELEASES:
         cases, _ = _cases(cluster, edition, VoterRules(other), ())
         ends = {case.procedure for case in cases}
         there = ends.pop() if len(ends) == 1 else NOT_KNOWN
-        if other != release and there != procedure:
+        if there != procedure:
             differs[other] = there
     return differs
 

@@ -19,6 +19,7 @@ from kit.protocols.cms.rules.log import (
     SNAPSHOT,
     Entry,
     NodeLog,
+    Snapshot,
     applied,
     caught_up,
     metadata,
@@ -26,7 +27,8 @@ from kit.protocols.cms.rules.log import (
     slice_since,
     truncated,
 )
-from kit.protocols.cms.submitting import Handling
+from kit.protocols.cms.submitting import Handling, Member
+from kit.protocols.paxos.rules import Slot
 from kit.views.panel import scene_of
 from tests.protocols.test_on_record import opened
 from tests.views.frames import after, check_frame, go_on, last_flows, panel_text, scenes, walk
@@ -312,11 +314,119 @@ def test_only_a_majority_decides() -> None:
     assert option[1].missing == ("B", "C")
 
 
-@pytest.mark.parametrize("text", ["drop t at A", "drop table t at Z", "replace C at A", ""])
+@pytest.mark.parametrize(
+    "text", ["drop t at A", "drop table t at Z", "drop table t at A to Z", "replace C at A", ""]
+)
 def test_what_is_no_submission(text: str) -> None:
     """An event that there is not, or a node that is not there, is an error with its remedy."""
     with pytest.raises(BadInput, match=r"drop table t at B to A|with a name"):
         build("commit", {"events": (text,)})
+
+
+@pytest.mark.parametrize(
+    ("names", "is_refused"),
+    [("AB", False), ("BA", False), ("AA", True), ("A", True), ("ABC", True)],
+)
+def test_names_are_as_many_as_nodes(names: str, is_refused: bool) -> None:
+    """All different, and none too many."""
+    given = {"nodes": 2, "given_names": tuple(names), "events": ("drop table t at A",)}
+    if not is_refused:
+        assert build("commit", given).names == tuple(names)
+        return
+    with pytest.raises(BadInput, match="2 names, all different"):
+        build("commit", given)
+
+
+def test_what_is_held_above_a_gap_ends_no_ballot() -> None:
+    """Epoch 2 reaches A, whose ballot is for epoch 1: only epoch 1 itself makes it void."""
+    events = ("drop table t at A", "drop table u at B", "drop table v at B")
+    timeline = after("commit", {"events": events, "window": 2}, "submit r1 A", "ballot A")
+    round_of_b = ("ballot B", "prepare B C", "propose B", "accept B C", "learn B", "answer B")
+    for request in ("r2", "r3"):
+        go_on(timeline, f"submit {request} B", *round_of_b)
+    opened_by_a = timeline.state.nodes[0].handles
+    assert opened_by_a.ballot
+    go_on(timeline, "deliver 2 to A")
+    assert [each.epoch for each in timeline.state.nodes[0].log.held] == [2]
+    assert timeline.state.nodes[0].handles == opened_by_a
+    go_on(timeline, "deliver 1 to A")
+    assert timeline.state.nodes[0].log.epoch == 2
+    assert timeline.state.nodes[0].handles.ballot == 0
+
+
+def test_when_a_snapshot_is_due() -> None:
+    """Each time two epochs are committed, and a snapshot is one of them."""
+    given = {"members": 1, "events": tuple(f"drop table {t} at A" for t in "tuv")}
+    timeline = after("commit", {**given, "snapshot_every": 2})
+    refusals = [
+        refusal.reason
+        for action, refusal in timeline.model.options(timeline.state)
+        if refusal and timeline.model.kind(action) == "submit"
+    ]
+    assert refusals == ["a snapshot is due at epoch 2", "a snapshot is due at epoch 4"]
+
+
+def logged(*events: str, epochs: tuple[int, ...]) -> tuple[Entry, ...]:
+    """Entries of these epochs."""
+    return tuple(
+        Entry(epoch, event, f"r{epoch}") for epoch, event in zip(epochs, events, strict=True)
+    )
+
+
+GAPS = [
+    # epochs of the entries, epochs of the snapshots, the entry above a gap
+    ((1, 2, 3), (), None),
+    ((1, 3), (), 3),
+    ((1, 3), (1,), 3),
+    ((1, 3), (2,), None),
+    ((1, 3), (3,), 3),
+    ((1, 4), (2,), 4),
+    ((1, 4), (3,), None),
+    ((3, 4), (2,), None),
+    ((2,), (), 2),
+]
+
+
+@pytest.mark.parametrize(("epochs", "snapshots", "above"), GAPS)
+def test_a_node_that_has_skipped_an_epoch(
+    epochs: tuple[int, ...], snapshots: tuple[int, ...], above: int | None
+) -> None:
+    """A snapshot stands for all epochs up to its own, and for none above."""
+    model = build("commit")
+    entries = logged(*("x: step",) * len(epochs), epochs=epochs)
+    taken = tuple(Snapshot(epoch, model.machine.initial) for epoch in snapshots)
+    broken = model.one_log(model.start().at(1, log=NodeLog(entries, taken)))
+    assert broken == (above and f"B has applied epoch {above} above a gap")
+
+
+ONCE = [
+    # what the submitter of r1 was told, the ids in the log, what is wrong
+    ("committed", 1, ("r1", "r2"), None),
+    ("committed", 2, ("r1", "r2"), "r1 was answered with epoch 2, which is another event"),
+    ("committed", 1, ("r1", "r1"), "r1 is committed as epochs 1 and 2"),
+    ("rejected", 1, ("r2",), None),
+    ("rejected", 1, ("r2", "r1"), "r1 was rejected, but it is epoch 2"),
+    ("unknown", 0, ("r1",), None),
+]
+
+
+@pytest.mark.parametrize(("stage", "epoch", "ids", "wrong"), ONCE)
+def test_what_a_submitter_was_told(
+    stage: Any, epoch: int, ids: tuple[str, ...], wrong: str | None
+) -> None:
+    """The epoch of its event where that is in the log, and no rejection of what is there."""
+    model = build("commit", {"nodes": 2, "events": ("drop table t at A", "drop table u at A")})
+    entries = tuple(Entry(at, "x: step", each) for at, each in enumerate(ids, 1))
+    s = model.start().at(0, log=NodeLog(entries))
+    assert model.once(s.answered(0, s.requests[0].but(stage=stage, epoch=epoch))) == wrong
+
+
+def test_slots_are_kept_by_epoch() -> None:
+    """Whatever the order in which they are asked about: the same slots are the same state."""
+    member = Member()
+    for epoch in (3, 1, 2, 1):
+        member = member.but(slots=member.keeping(Slot(epoch, promised=epoch)))
+    assert [(each.epoch, each.promised) for each in member.slots] == [(1, 1), (2, 2), (3, 3)]
 
 
 # -- logs, slices and snapshots --------------------------------------------------------------------

@@ -1,0 +1,187 @@
+"""The recovery adviser at the edges of its rules: which text, which name, who, what is said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kit.errors import BadInput
+from kit.operators.importers.system_tables import RaftView
+from kit.protocols.group0.rules.voters import Release
+from kit.protocols.recovery.dry_run import (
+    UNTOLD,
+    RecoveryAdvice,
+    advise,
+    first_of,
+    is_description,
+    node_named,
+    open_cluster,
+    parse_cluster,
+)
+from kit.protocols.topology.rules.machines import Edition
+from tests.protocols.recovery.dry_run.test_members import dumped, host
+from tests.saying import says
+
+STATUS = {"u": "up", "d": "down", "l": "lost"}
+
+
+def of(nodes: str, edition: Edition = "documents", **more: Any) -> RecoveryAdvice:
+    """The advice for nodes A, B, … of datacenters: ``1u 1d 2lx``, x of them joins."""
+    described = [
+        {
+            "name": chr(65 + at),
+            "dc": f"dc{node[0]}",
+            "status": STATUS[node[1]],
+            "state": "bootstrapping" if node[2:] else "normal",
+        }
+        for at, node in enumerate(nodes.split())
+    ]
+    release: Release = more.pop("release", "newest")
+    cluster = parse_cluster(json.dumps({"nodes": described, **more}))
+    return advise(cluster, "x", edition, release=release)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        (' {"nodes": [{"name": "A", "status": "up"', True),
+        ('[{"nodes": [{"name": "A", "status": "up"', False),
+        ('{"hosts": [{"name": "A", "status": "up"', False),
+        ('{"nodes": [{"name": "A", "tokens": [1]', False),
+    ],
+)
+def test_what_looks_like_a_description(text: str, is_one: bool) -> None:
+    """An object that has nodes and tells who is lost."""
+    assert is_description(text) is is_one
+
+
+@pytest.mark.parametrize(
+    ("name", "names", "node"),
+    [("b", "aa ba", "ba"), ("A", "aa ba", "aa"), ("a", "aa ab", None), ("", "aa", None)],
+)
+def test_a_beginning_names_a_node(name: str, names: str, node: str | None) -> None:
+    """That of only one; no text at all is the beginning of each, and names none."""
+    if node is not None:
+        assert node_named(name, names.split(), "--lost") == node
+        return
+    with pytest.raises(BadInput, match="--lost: got"):
+        node_named(name, names.split(), "--lost")
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [(1, "A"), (6, "A, B, C, D, E, F"), (7, "A, B, C, D, E, F and 1 more")],
+)
+def test_the_first_of_many_names(count: int, said: str) -> None:
+    """Six of them, and how many more."""
+    assert first_of("ABCDEFG"[:count]) == said
+
+
+@pytest.mark.parametrize(
+    ("votes", "state", "refused"),
+    [
+        (True, "normal", None),
+        (None, "normal", "true or false for every node that has joined"),
+        (None, "bootstrapping", None),
+        (False, "bootstrapping", None),
+        (True, "bootstrapping", "false for a node that is bootstrapping"),
+    ],
+)
+def test_of_whom_votes_are_told(votes: bool | None, state: str, refused: str | None) -> None:
+    """Where A's are, of each node that has joined; one that joins has none."""
+    nodes = [{"name": "A", "votes": True}, {"name": "B", "votes": votes, "state": state}]
+    text = json.dumps({"nodes": nodes})
+    if refused is None:
+        assert [node.votes for node in parse_cluster(text).nodes] == [True, votes]
+        return
+    with pytest.raises(BadInput) as caught:
+        parse_cluster(text)
+    assert says(caught.value, f"nodes[1].votes | {votes} | {refused}")
+
+
+def test_documents_recover_by_a_leader_whatever_the_release() -> None:
+    """The option came with 2025.2; documents know no releases."""
+    assert of("1u 1l 1l", release="2025.1").procedure == "recovery leader"
+    assert of("1u 1l 1l", "server", release="2025.1").procedure == "recovery mode"
+
+
+def test_voters_without_nodes_are_named_in_order() -> None:
+    """As lost, and in the line of those who vote."""
+    strange = [f"n{number}" for number in range(9)]
+    cluster = parse_cluster('{"nodes": [{"name": "A"}]}')
+    view = RaftView("view", dict.fromkeys(("A", *reversed(strange)), True))
+    advice = advise(cluster, "x", views=[view])
+    assert (advice.lost, advice.group0[0].voters) == (tuple(strange), ("A", *strange))
+    assert [line.split()[0] for line in advice.warnings[:9]] == strange
+
+
+FEW = "which has fewer nodes (1): levels still count the missing replicas"
+LEFT = "replace nodes there instead of removing them"
+UNTOLD_INDEX = "the commit index is not given for"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "more", "warnings"),
+    [
+        ("1u 1l 1l", {}, [f"{UNTOLD_INDEX} A: no leader can be named"]),
+        # A procedure without a leader asks for no index.
+        ("1u 1l 1l", {"upgrade": "stuck"}, []),
+        # Two replicas in each datacenter: dc1 loses its second node, dc2 never had one.
+        (
+            "1u 1l 2u 3l 3l 3l",
+            {"upgrade": "stuck", "keyspaces": {"k": {"dc1": 2, "dc2": 2}}},
+            [
+                f"k has RF 2 in dc2, {FEW}",
+                f"k has RF 2, but 1 node is left in dc1: {LEFT}",
+            ],
+        ),
+        # As many nodes as replicas, before and after the loss.
+        ("1u 1l 2l", {"upgrade": "stuck", "keyspaces": {"k": {"dc1": 1}}}, []),
+    ],
+)
+def test_warnings(nodes: str, more: dict[str, Any], warnings: list[str]) -> None:
+    """Each is said once, and only where it matters."""
+    assert list(of(nodes, **more).warnings) == warnings
+
+
+def test_only_a_settled_node_is_restarted_first() -> None:
+    """One that was joining when it went down is stopped for good instead."""
+    first, second = of("1u 1d 1l 1l 1l 1dx").steps[:2]
+    assert (first.name, first.what) == ("restart", "first restart B")
+    assert (second.name, second.what.split(":")[0]) == ("stop", "stop F for good")
+
+
+def test_what_a_dump_and_the_status_tell(tmp_path: Path) -> None:
+    """The datacenter of each node; with the status nobody is assumed to be alive."""
+    path = Path(dumped(tmp_path, *["normal"] * 3, transition=""))
+    text = path.read_text(encoding="utf-8").replace("dc1,r3", "dc2,r3")
+    path.write_text(text, encoding="utf-8")
+    status = tmp_path / "status.txt"
+    states = {1: "UN", 2: "DN", 3: "UN"}
+    rows = [f"{state} 10.0.0.{at} 1 KB 1 ? {host(at)} r{at}" for at, state in states.items()]
+    status.write_text(
+        "\n".join(
+            [
+                "Datacenter: dc1",
+                "===============",
+                "Status=Up/Down",
+                "|/ State=Normal/Leaving/Joining/Moving",
+                "-- Address Load Tokens Owns Host ID Rack",
+                *rows,
+            ]
+        )
+        + "\n",
+        encoding="utf-8",
+    )
+    cluster, warnings = open_cluster(path, status=status, down=["10.0.0.1"], lost=[host(3)])
+    assert [(node.dc, node.status) for node in cluster.nodes] == [
+        ("dc1", "down"),
+        ("dc1", "down"),
+        ("dc2", "lost"),
+    ]
+    assert UNTOLD not in warnings
+    assert UNTOLD not in open_cluster(path, status=status)[1]
+    assert UNTOLD in open_cluster(path)[1]
