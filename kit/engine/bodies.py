@@ -33,8 +33,8 @@ def check_once(owner: type) -> None:
     linecache.checkcache(frame.f_code.co_filename)
     text = "".join(linecache.getlines(frame.f_code.co_filename))
     for body in _classes(text):
-        begins = min([body.lineno, *(each.lineno for each in body.decorator_list)])
-        if body.name == owner.__name__ and begins <= frame.f_lineno <= (body.end_lineno or 0):
+        is_here = body.lineno <= frame.f_lineno <= (body.end_lineno or 0)
+        if body.name == owner.__name__ and is_here:
             for name, first, second in _declared_twice(body):
                 allowed = "each name once: the second would take the first one's place"
                 lines = f"two of that name, in lines {first} and {second}"

@@ -58,6 +58,7 @@ ONCE = {
     "@door.setter\ndef door(self, to): ...\n",
     "what is made of the first": HEAD + f"{LOOK}look = action()(look)\n",
     "a type before the value": HEAD + "most: int\nmost = parameter(1, 'how many', ge=1)\n",
+    "a type behind the value": HEAD + "most = parameter(1, 'how many', ge=1)\nmost: int\n",
     "a name that declares nothing": HEAD + f"{LOOK}{LOOK}",
 }
 
