@@ -871,8 +871,8 @@ class Declared(Model[S, Any]):
 
     def hand(self, s: S, action: Any) -> Gesture | None:
         """What its declaration says of the hand."""
-        hand = self.acts[type(action)].said.hand
-        return hand(self, s, action) if hand else None
+        act = self.acts.get(type(action))
+        return act.said.hand(self, s, action) if act and act.said.hand else None
 
     def why(self, action: Any) -> str:
         """What the step is for, in a sentence; empty where its action does not say."""
