@@ -569,7 +569,9 @@ def test_a_model_may_receive_all_messages_in_one_method() -> None:
     def answered(self: Any, state: int, envelope: Envelope[Any]) -> Turn:
         return state + 1, (Post("A", Loud("what?")),) if envelope.target == "B" else ()
 
-    begins: Any = lambda m, node: (0, (Post("B", Loud("hey")),) if node == "A" else ())  # noqa: E731
+    def begins(self: Any, node: str) -> Turn:
+        return 0, (Post("B", Loud("hey")),) if node == "A" else ()
+
     parts = {"set_up": lambda m: m.connect(("A", "B")), "begin": begins, "receive": answered}
     model = a_game(message=Loud, **parts)()
     found = check(model)
