@@ -149,7 +149,7 @@ class Dataplane(storage.Storage):
 
     def is_sign(self, judge: str) -> bool:
         """Quorums that miss one another are the harm of three safeguards, and else on the way."""
-        return judge == "quorums-in-use" and bool(self.off) and not {*self.off} <= QUORUMS
+        return judge == "quorums-in-use" and not {*self.off} <= QUORUMS
 
 
 def exchange_of(exchange: Exchange, off: set[str]) -> ExchangeSwitches:

@@ -32,7 +32,6 @@ from kit.protocols.storage.rules.levels import (
     write_quotas,
 )
 from kit.protocols.storage.rules.view import Acknowledgement
-from kit.protocols.tcm.rules.metadata import Begin
 from kit.protocols.tcm.tcm import Tcm
 from kit.ring.columns import np
 from kit.views.static import BROKEN, HOLDS, Sheet
@@ -204,10 +203,9 @@ def quorums(
 def histories(tcm: Tcm) -> tuple[RangeHistory, ...]:
     """Every range whose replicas some operation changes, through all its futures."""
     tokens: set[int] = set()
-    for action, after in tcm.successors(tcm.start()):
-        if isinstance(action, Begin):
-            for sequence in tcm.snapshot(after.events).metadata.sequences:
-                tokens |= {stream.range.right for stream in sequence.plan.movements[0].streams}
+    for _, after in tcm.successors(tcm.start()):
+        for sequence in tcm.snapshot(after.events).metadata.sequences:
+            tokens |= {stream.range.right for stream in sequence.plan.movements[0].streams}
     projected = [project(tcm, token) for token in sorted(tokens)]
     return tuple({history.label: history for history in projected}.values())
 

@@ -357,7 +357,7 @@ class Raft(MachineModel):
         """State machines apply the same entries in the same order."""
         longest = max(s.nodes, key=lambda n: len(n.machine))
         for n in s.nodes:
-            if n is not longest and n.machine != longest.machine[: len(n.machine)]:
+            if n.machine != longest.machine[: len(n.machine)]:
                 both = " and ".join(sorted((n.server.id, longest.server.id)))
                 return f"{both} have applied different entries"
         return None

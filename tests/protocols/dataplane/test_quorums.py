@@ -9,13 +9,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
+from msgspec.structs import replace
 
 from kit.engine.registry import build
 from kit.errors import BadInput
+from kit.protocols.dataplane.dataplane import QUORUMS
+from kit.protocols.dataplane.projection import project, projected
 from kit.protocols.dataplane.quorums import (
     Crossing,
+    Crossings,
     PassedBarrier,
     apart,
+    crossings,
     histories,
     in_use,
     miss_text,
@@ -254,3 +259,84 @@ def test_the_levels_of_a_datacenter_are_asked_where_there_are_two(
     """In one datacenter QUORUM and LOCAL_QUORUM are the same."""
     rows = quorums(build("tcm", plan)).rows
     assert len({(row.write, row.read) for row in rows}) == pairs
+
+
+def _row(read_epoch: int, write_epoch: int, missed: int = 0, reads: int = 1) -> Crossing:
+    return Crossing(
+        "(0, 1]", "QUORUM", "QUORUM", "", read_epoch, write_epoch, reads, 1, 1, 1, missed
+    )
+
+
+def test_epochs_in_use_at_once_are_so_far_apart() -> None:
+    """Each distance once, ascending; of pairs that are in use, in either direction."""
+    rows = (_row(9, 1), _row(1, 2), _row(2, 1), _row(20, 4), _row(3, 3), _row(30, 1, reads=0))
+    assert Crossings("union", rows).epochs_apart() == (0, 1, 8, 16)
+
+
+@pytest.mark.parametrize(("most", "notes"), [(2, 2), (3, 1), (4, 1)])
+def test_a_table_says_how_much_it_shows(most: int, notes: int) -> None:
+    """Where it does not show all; what misses comes first, then what is in use."""
+    missing = replace(_row(3, 3, missed=1), first=(("A",), ("B",)))
+    rows = (_row(1, 1, reads=0), _row(2, 2), missing)
+    table = Crossings("union", rows).table(most)
+    assert [row[2] for row in table.rows] == ["3", "2", "1"][:most]
+    assert len(table.notes) == notes
+    assert ("Shown: 2 of 3 pairs of epochs." in table.notes) is (notes == 2)
+
+
+def test_a_range_has_so_many_replicas(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as the limit are fine, one more is not."""
+    [history, *_] = histories(build("tcm", WORKED).tcm)
+    count = len(history.replicas)
+    for limit in (count, count - 1):
+        monkeypatch.setattr("kit.protocols.dataplane.quorums.MOST_REPLICAS", limit)
+        if limit == count:
+            assert list(crossings(history, "QUORUM", "QUORUM", "union"))
+            continue
+        with pytest.raises(BadInput, match=f"a range with at most {limit} old and new replicas"):
+            list(crossings(history, "QUORUM", "QUORUM", "union"))
+
+
+@pytest.mark.parametrize(("lag", "more"), [(None, True), (2, False)])
+def test_there_are_so_many_futures(
+    lag: int | None, more: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many as the limit are fine; a bounded lag is advised where there is none."""
+    tcm = build("tcm", WORKED).tcm
+    count = len(project(tcm, 150, lag).epochs)
+    place = "kit.protocols.dataplane.projection.MOST_EPOCHS"
+    monkeypatch.setattr(place, count)
+    assert len(project(tcm, 150, lag).epochs) == count
+    monkeypatch.setattr(place, count - 1)
+    with pytest.raises(BadInput, match=f"at most {count - 1} futures in total") as caught:
+        project(tcm, 150, lag)
+    assert ("a bounded lag" in str(caught.value)) is more
+
+
+def test_a_token_is_on_the_line() -> None:
+    """Above its low end, and up to its high one."""
+    tcm = build("tcm", WORKED).tcm
+    space = tcm.cluster.ring.space
+    for token in (space.low + 1, space.high):
+        [history, _] = projected(tcm, token)
+        assert history.left < token <= history.right
+    for token in (space.low, space.high + 1):
+        with pytest.raises(BadInput, match=f"a token above {space.low} and up to {space.high}"):
+            projected(tcm, token)
+
+
+@pytest.mark.parametrize(
+    ("off", "sign"),
+    [
+        ((), False),
+        (("write-before-read",), False),
+        (tuple(sorted(QUORUMS)), False),
+        (("progress-barrier",), True),
+        (("write-before-read", "progress-barrier"), True),
+    ],
+)
+def test_quorums_that_miss_are_a_sign_on_the_way(off: tuple[str, ...], sign: bool) -> None:
+    """Of three safeguards it is the harm itself."""
+    model = build("dataplane", {}, off)
+    assert model.is_sign("quorums-in-use") is sign
+    assert not model.is_sign("linearizable")

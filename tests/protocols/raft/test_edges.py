@@ -13,7 +13,7 @@ from kit.protocols.raft import core, words
 from kit.protocols.raft import messages as say
 from kit.protocols.raft.beginning import begun, members_of
 from kit.protocols.raft.examples import commands
-from kit.protocols.raft.facts import cell, entries, first_leader
+from kit.protocols.raft.facts import cell, entries, first_leader, servers
 from kit.protocols.raft.facts import members_of as members_in_force
 from kit.protocols.raft.rules import progress as flow
 from kit.protocols.raft.rules.configuration import Configuration, in_order, reached
@@ -107,7 +107,15 @@ def test_what_an_acknowledgement_says(
 
 @pytest.mark.parametrize(
     ("match", "mismatch", "last", "following"),
-    [(0, 5, 9, 5), (0, 5, 2, 3), (0, 5, 0, 1), (2, 5, 2, 3), (4, 5, 9, 5), (4, 5, 4, 5)],
+    [
+        (0, 5, 9, 5),
+        (0, 5, 2, 3),
+        (0, 5, 0, 1),
+        (2, 5, 2, 3),
+        (4, 5, 9, 5),
+        (4, 5, 4, 5),
+        (4, 3, 1, 5),
+    ],
 )
 def test_where_a_rejected_leader_probes(
     match: int, mismatch: int, last: int, following: int
@@ -354,3 +362,84 @@ def test_which_indexes_have_a_row(
     )
     found = entries(model, state.but(nodes=tuple(nodes)))
     assert [(row.index, row.entry, row.cells) for row in found] == rows
+
+
+@pytest.mark.parametrize("clock", [True, False])
+def test_who_waits_and_who_is_down(clock: bool) -> None:
+    """A clock is of those that wait for somebody; each bit is of its own server."""
+    model = build("raft", {"clock": clock, "crashes": 1})
+    state = model.start()
+    roles = Leader(), Follower("A"), Follower("A")
+    nodes = tuple(
+        node.but(server=replace(node.server, role=role, elapsed=1, timeout=3))
+        for node, role in zip(state.nodes, roles, strict=True)
+    )
+    waits = "■□□ 1 of 3" * clock
+    rows = servers(model, state.but(nodes=nodes, down=0b100))
+    assert [(row.name, row.role, row.wait) for row in rows] == [
+        ("A", "leader", ""), ("B", "follower", waits), ("C", "down", ""),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("role", "elapsed", "timers"),
+    [
+        (Follower("B"), 1, ("clock",)),
+        (Follower("B"), 2, ("3", "4", "5")),
+        (Leader(), 2, ("clock",)),
+        (Leader(), 9, ("clock",)),
+    ],
+)
+def test_what_a_tick_decides(role: Any, elapsed: int, timers: tuple[str, ...]) -> None:
+    """The next wait is drawn as an election begins; a leader draws none."""
+    model = build("raft", {"clock": True, "timeout": 3})
+    node = model.start().nodes[0]
+    server = replace(node.server, role=role, elapsed=elapsed, timeout=3)
+    assert model.timers(node.but(server=server)) == timers
+
+
+@pytest.mark.parametrize(
+    ("machines", "said"),
+    [
+        (((), (), ()), None),
+        ((("1:x",), ("1:x", "1:y"), ()), None),
+        ((("1:x", "1:y"), ("1:y",), ()), "A and B have applied different entries"),
+        ((("1:x",), ("1:x",), ("1:y",)), "A and C have applied different entries"),
+    ],
+)
+def test_machines_that_differ_are_told(
+    machines: tuple[tuple[str, ...], ...], said: str | None
+) -> None:
+    """One that is behind does not differ."""
+    model = build("raft", {})
+    state = model.start()
+    both = zip(state.nodes, machines, strict=True)
+    nodes = tuple(node.but(machine=machine) for node, machine in both)
+    assert model.machines_agree(state.but(nodes=nodes)) == said
+
+
+@pytest.mark.parametrize(
+    ("terms", "said"),
+    [
+        ((1, 2, 0), None),
+        ((1, 1, 0), "in schema, a term has two leaders"),
+        ((2, 0, 2), "in schema, a term has two leaders"),
+        ((0, 0, 0), None),
+    ],
+)
+def test_two_leaders_of_a_group_are_told(terms: tuple[int, ...], said: str | None) -> None:
+    """Of one term; groups do not matter to each other."""
+    model = build("raft_groups", {})
+    state = model.start()
+    nodes = tuple(
+        (
+            replace(
+                first,
+                stored=replace(first.stored, term=term),
+                role=Leader() if term else Follower(),
+            ),
+            replace(second, stored=replace(second.stored, term=1), role=Follower()),
+        )
+        for term, (first, second) in zip(terms, state.nodes, strict=True)
+    )
+    assert model.one_leader(state.but(nodes=nodes)) == said
