@@ -85,6 +85,8 @@ def test_what_is_committed(term: int, log: list[int], stored: list[int], index: 
         ("server", "ABC", "ABD", "AB", False),  # one more for the pending one
         ("server", "ABC", "ABD", "ABC", True),
         ("server", "ABC", "ABC", "AB", True),
+        ("server", "ABCD", "ABCD", "AB", False),
+        ("server", "ABCD", "ABCD", "ABC", True),
         ("server", "ABC", "ADE", "ABD", False),
         ("server", "ABC", "ADE", "ABDE", True),
         ("server", "ABC", "ABD", "ABX", False),

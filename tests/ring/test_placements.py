@@ -79,6 +79,9 @@ def test_tables_are_equal_by_content() -> None:
     assert narrow == Table.of([(0, 5, (1,))])
     assert hash(narrow) == hash(Table.of([(0, 5, (1,))]))
     assert one != Table.of([(0, 5, (1,)), (5, 9, (1, 2))])
+    for other in ([(1, 5, (1,)), (5, 9, (2, 1))], [(0, 5, (1,)), (5, 8, (2, 1))]):
+        assert one != Table.of(other)  # a bound of either side
+    assert one != Table.of([(0, 5, (1,))])
     assert one != "table"
     assert Placement(one, one) == Placement(one, Table.of([(0, 5, (1,)), (5, 9, (2, 1))]))
     assert same_sets(one.groups, Table.of([(0, 5, (1,)), (5, 9, (1, 2, 3))]).groups).tolist() == [

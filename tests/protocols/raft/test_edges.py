@@ -258,6 +258,8 @@ def test_of_two_leaders_the_newer_one_counts() -> None:
          "an append (2:{A B (C)}→{B C D}) after index 1"),
         (say.Append(2, 1, 1, 1, (Entry(2, 2, "a:→b:→c"),)), "append 2:→b:→c",
          "an append (2:a:→b:→c) after index 1"),
+        (say.Append(2, 1, 1, 1, (Entry(2, 2, "a→b:x→c"),)), "append 2:→b:x→c",
+         "an append (2:a→b:x→c) after index 1"),
         (say.Append(2, 1, 1, 1), "append nothing", "an append (nothing) after index 1"),
     ],
 )  # fmt: skip
