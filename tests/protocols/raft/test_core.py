@@ -170,9 +170,8 @@ def test_a_transfer_has_so_many_ticks(left: int | None) -> None:
 @pytest.mark.parametrize(("edition", "beats"), [("documents", [1, 1, 1]), ("server", [0, 0, 0])])
 def test_a_heartbeat_each_tick(edition: Any, beats: list[int]) -> None:
     """The shortest that there is; the server has none of any length."""
-    server, counts = leading(), []
-    known = tuple(replace(each, commit=1) for each in server.role.progress)  # type: ignore[union-attr]
-    server = replace(server, role=Leader(known))
+    known = tuple(Progress(name, 2, 1, "pipeline", commit=1) for name in "BC")
+    server, counts = replace(leading(), role=Leader(known)), []
     for _ in range(3):
         output = core.tick(server, Options(edition, heartbeat=1), "BC")
         counts.append(sum(sent.target == "B" for sent in output.messages))
