@@ -143,10 +143,9 @@ def to_voters(m: Cms, before: CmsState, a: Any, after: CmsState) -> Iterator[Tra
     epoch = m.epoch(after, m.number(a.member))
     for name in a.by:
         if name != a.member:
-            ends = f"n:{a.member}", f"n:{name}"
-            what = f"epoch {epoch}"
-            yield Travel("entry", *ends, what, f"{a.member} → {name}: entry of {what}", 0)
-            yield Travel("answer", *ends[::-1], "stored", f"{name} → {a.member}: stored", 1)
+            proposer, voter, what = f"n:{a.member}", f"n:{name}", f"epoch {epoch}"
+            yield Travel("entry", proposer, voter, what, f"{a.member} → {name}: entry of {what}", 0)
+            yield Travel("answer", voter, proposer, "stored", f"{name} → {a.member}: stored", 1)
 
 
 def asks_first(m: Cms, before: CmsState, a: Any, after: CmsState) -> Iterator[Travel]:
@@ -390,8 +389,8 @@ class Cms(NodeModel[CmsState]):
         return wanted ^ members.readers | members.pending
 
     def due(self, s: CmsState, member: int) -> str:
-        """The same, as a member knows it, for a button."""
-        return self.step_of(s, self.known(s, member)) or "change the CMS"
+        """The next event of a change, as a member knows it."""
+        return self.step_of(s, self.known(s, member))
 
     # -- committing --------------------------------------------------------------------------------
 
@@ -443,21 +442,18 @@ class Cms(NodeModel[CmsState]):
         return self.commit(s, member, by, rules.CHANGE)
 
     @voted(
-        each=lambda m, s: (vote for vote in m.votes(s) if m.step_of(s, m.known(s, vote[0]))),
+        each=lambda m, s: (vote for vote in m.votes(s) if m.due(s, vote[0])),
         label=lambda m, s, act: f"{{member}}: {m.due(s, m.names.index(act.member))} with {{by}}",
     )
     @purpose("The CMS changes one node at a time, so that old and new quorums share a member.")
     def advance(self, s: CmsState, member: Node, by: By) -> Next:
         """{member} commits “{event}” as epoch {epoch}, stored by {who}."""
-        members = self.known(s, member)
-        event = self.step_of(s, members)
-        if not event:
-            return None
-        return self.unready(s, member, members, event) or self.commit(s, member, by, event)
+        event = self.due(s, member)
+        return self.unready(s, member, event) or self.commit(s, member, by, event)
 
-    def unready(self, s: CmsState, member: int, members: Members, event: str) -> Refusal | None:
+    def unready(self, s: CmsState, member: int, event: str) -> Refusal | None:
         """Why the next event of a change has to wait: for the log, or for a repair."""
-        (kind, _), log = rules.parsed(event), s.nodes[member].log
+        (kind, _), log, members = rules.parsed(event), s.nodes[member].log, self.known(s, member)
         begun = begun_at(log)
         if kind == rules.FINISH_ADD and self.log_transfer:
             knows = s.where(lambda n: n.health == "up" and n.log.epoch >= begun)
@@ -589,8 +585,6 @@ class Cms(NodeModel[CmsState]):
     def assassinate(self, s: CmsState, member: Node, node: Node, by: By) -> Next:
         """{node} is removed at once: {member} commits this as epoch {epoch}, stored by {who}."""
         members = self.known(s, member)
-        if members.cluster.bit_count() == 1:
-            return refused("no other node would be left")
         if members.readers >> node & 1 and (half := members.pending):
             who = ", ".join(self.named(half))
             return refused(f"{who} is halfway through a change, which has to end first")

@@ -447,8 +447,9 @@ class Migration(NodeModel[MigratingCluster]):
         takes part in another migration or log.
         """
         first = s.nodes[node].initiator
-        if first is None or not s.nodes[first].answered:
-            return first is not None
+        assert first is not None
+        if not s.nodes[first].answered:
+            return True
         missing = chosen(s.nodes, self.unanswered(s, first))
         elsewhere = any(n.status == "lost" or n.log or n.initiator is not None for n in missing)
         return elsewhere or bool(self.equal_metadata and s.nodes[first].unlike)

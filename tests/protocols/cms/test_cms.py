@@ -12,7 +12,8 @@ from kit.engine.scenario import files, open_file
 from kit.engine.timeline import Timeline, played_out
 from kit.errors import BadInput, Refusal
 from kit.protocols.cms.cms import Cms, alive, entries_of, is_forced
-from kit.protocols.cms.rules.members import letters, parsed
+from kit.protocols.cms.rules.log import Entry, NodeLog
+from kit.protocols.cms.rules.members import Members, letters, parsed
 from kit.views.panel import scene_of
 from tests.views.frames import after, check_frame, go_on, scenes, walk
 
@@ -248,9 +249,9 @@ def test_the_founders_give_datacenters_their_sizes() -> None:
 
 def test_the_only_node_of_a_cluster_stays() -> None:
     """Nobody would be left to whom its data could go."""
-    model: Any = build("cms", {"nodes": 1})
-    refusal = model.why_not(model.start(), Cms.assassinate("A", "A", ("A",)))
-    assert refusal.reason == "no other node would be left"
+    model = build("cms", {"nodes": 1, "losses": 1})
+    verbs = {model.verb(action).split()[0] for action, _ in model.options(model.start())}
+    assert verbs.isdisjoint({"assassinate", "lose"})
 
 
 def test_a_snapshot_that_comes_back_is_not_passed_over() -> None:
@@ -264,6 +265,63 @@ def test_a_snapshot_that_comes_back_is_not_passed_over() -> None:
     assert option[1].missing == ("B", "C")
     go_on(timeline, "load-snapshot B", "load-snapshot C", "resume")
     assert not timeline.state.open
+
+
+def test_a_snapshot_heals_a_node_that_has_it_already() -> None:
+    """Its state became corrupt again after the snapshot; a sound node gets nothing by it."""
+    given = {"members": 3, "corruptions": 2}
+    verbs = ("corrupt A", "open-override", "load-snapshot A")
+    timeline = after("cms", given, *verbs)
+    assert timeline.model.find(timeline.state, "load-snapshot A") is None
+    go_on(timeline, "corrupt A", "load-snapshot A")
+    assert not timeline.state.nodes[0].corrupt
+
+
+def test_founders_are_counted_by_datacenter() -> None:
+    """In the order of the datacenters; of B, the first one, and C these are dc2 and dc1."""
+    model: Any = build("cms", {"members": 2, "dcs": 2, "flag": "B", "edition": "server"})
+    assert model.known(model.start(), 1).by_dc == "dc1:1,dc2:1"
+    assert model.known(model.start(), 1).readers == 0b110
+
+
+def test_the_log_is_by_epoch() -> None:
+    """A has an entry above a gap, and only B what belongs there."""
+    model: Any = build("cms")
+    first, *_ = model.start().nodes[0].log.entries
+    second, third = (Entry(epoch, "change", "A") for epoch in (2, 3))
+    s = model.start().at(0, log=NodeLog((first,), held=(third,)))
+    s = s.at(1, log=NodeLog((first, second)))
+    assert model.history(s) == (first, second, third)
+
+
+SIZES = [
+    # parameters, what the log says, the members that each datacenter is to have
+    ({"edition": "server", "dcs": 2}, {"by_dc": "dc1:1,dc2:2"}, {"dc1": 1, "dc2": 2}),
+    ({"edition": "server", "dcs": 2}, {"size": 2}, {"dc1": 2}),
+    ({"dcs": 2}, {}, {"dc1": 3}),
+    ({}, {}, {"dc1": 3}),
+    ({}, {"chosen": 0b11}, {"dc1": 2}),
+    ({}, {"chosen": 0b11, "leaving": 0b10}, {"dc1": 1}),
+]
+
+
+@pytest.mark.parametrize(("given", "says", "sizes"), SIZES)
+def test_how_many_members_are_wanted(
+    given: dict[str, Any], says: dict[str, Any], sizes: dict[str, int]
+) -> None:
+    """By an operator, by hand, or by the size of the cluster: three members of four nodes."""
+    model: Any = build("cms", {"nodes": 4, **given})
+    assert model.wanted_sizes(Members(0b1111, 1, 1).but(**says)) == sizes
+
+
+@pytest.mark.parametrize(
+    ("sizes", "changing"), [("dc1:1", 0), ("dc2:1", 0), ("dc1:2", 0b100), ("dc1:1,dc2:1", 0)]
+)
+def test_who_changes_where_nobody_can_be_chosen(sizes: str, changing: int) -> None:
+    """The cluster is A and C in dc1: of dc2 there is no node, so the members stay."""
+    model: Any = build("cms", {"nodes": 4, "dcs": 2, "edition": "server"})
+    members = Members(0b101, 1, 1, by_dc=sizes)
+    assert model.changing(model.start(), members) == changing
 
 
 @pytest.mark.sweep(3)

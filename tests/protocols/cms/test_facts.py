@@ -7,17 +7,22 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from kit.engine.drill import DrillMoment
 from kit.engine.log import AtomicLog
 from kit.engine.registry import build
+from kit.engine.timeline import Moment
+from kit.errors import Refused
 from kit.protocols.cms.facts import commit as facts
-from kit.protocols.cms.facts import members as of_members
+from kit.protocols.cms.facts import members as facts_of_members
 from kit.protocols.cms.facts import schema as facts_of_schema
+from kit.protocols.cms.facts.tools import BY_DC, CmsServers, of_members
+from kit.protocols.cms.facts.zooming import agreed_by
 from kit.protocols.cms.refining import grown
 from kit.protocols.cms.rules.log import Entry, NodeLog, Snapshot
 from kit.protocols.cms.rules.members import Members
 from kit.protocols.cms.schema import JOINER
 from kit.protocols.cms.submitting import Answer, Handling
-from tests.views.frames import after
+from tests.views.frames import after, go_on
 
 ENTRY = Entry(1, "drop table t", "r1")
 
@@ -65,7 +70,7 @@ def test_members_in_words(readers: int, writers: int, said: str) -> None:
     """Who is read from, then who is only written to."""
     model: Any = build("cms")
     members = Members(readers=readers, writers=writers)
-    assert of_members.text(model, members) == said
+    assert facts_of_members.text(model, members) == said
 
 
 @pytest.mark.parametrize(
@@ -82,7 +87,7 @@ def test_all_members_own_the_one_range(readers: int, writers: int, read: str, wr
     model: Any = build("cms")
     made = Snapshot(7, Members(cluster=0b111, readers=readers, writers=writers))
     state = model.start().at(2, log=NodeLog(snapshots=(made,)))
-    assert of_members.placement(model, state) == (("(MIN, MAX]", read, written),)
+    assert facts_of_members.placement(model, state) == (("(MIN, MAX]", read, written),)
 
 
 def test_who_is_down_with_a_corrupt_log_does_not_come_back_for_a_quorum() -> None:
@@ -138,3 +143,109 @@ def test_what_a_node_has_on_its_disk() -> None:
     assert (rows[0].entries, rows[0].archive) == (("2 r2", "3 r3"), ("1 r1",))
     assert rows[0].held == ("5 r3",)
     assert (rows[1].epoch, rows[1].replays, rows[1].snapshots) == (0, 0, ())
+
+
+@pytest.mark.parametrize(
+    ("health", "corrupt", "said"),
+    [
+        ("up", False, "up"),
+        ("up", True, "corrupt"),
+        ("down", True, "down"),
+        ("lost", True, "lost"),
+        ("down", False, "down"),
+    ],
+)
+def test_how_a_node_is(health: str, corrupt: bool, said: str) -> None:
+    """That its state is corrupt matters while it is up."""
+    model: Any = build("cms")
+    s = model.start().at(1, health=health, corrupt=corrupt)
+    assert facts_of_members.nodes(model, s)[1].status == said
+
+
+def test_which_step_is_zoomed_into() -> None:
+    """One that commits an epoch by Paxos; its round comes after those of the epochs before."""
+    events = {"events": ("drop table t at A", "drop table u at A")}
+    timeline = after("commit", events, "submit r1 A", "ballot A", "prepare A B")
+    model: Any = timeline.model
+    assert agreed_by(model, timeline.passed()) is None
+    go_on(timeline, "propose A", "accept A B", "learn A")
+    run = agreed_by(model, timeline.passed())
+    assert run is not None
+    assert run.parameters["epochs"] == 1
+    assert run.parameters["values"] == ("drop table t (r1) at A",)
+    go_on(timeline, "answer A")
+    assert agreed_by(model, timeline.passed()) is None
+    by_counter = after("commit", {**events, "backend": "atomic"}, "submit r1 A", "append A")
+    counting: Any = by_counter.model
+    assert agreed_by(counting, by_counter.passed()) is None
+
+
+# -- what servers answer ---------------------------------------------------------------------------
+
+TWO_DCS = {"nodes": 4, "dcs": 2, "members": 2, "edition": "server"}
+
+
+def met(model: Any, s: Any, place: str = "A") -> DrillMoment:
+    """What a command meets on a machine, in a state."""
+    return DrillMoment(model, (Moment(0, 0, None, s, ""),), place)
+
+
+@pytest.mark.parametrize(
+    ("event", "dcs"),
+    [
+        ("reconfigure 2", "dc1=2"),
+        ("reconfigure dc1:1,dc2:2", "dc1=1, dc2=2"),
+        ("reconfigure dc2:2 B D", "dc2=2"),
+    ],
+)
+def test_what_an_entry_says_of_sizes(event: str, dcs: str) -> None:
+    """One number is for the first datacenter; the members by name are no part of what is said."""
+    model: Any = build("cms", TWO_DCS)
+    logged = of_members(model, Entry(2, event, "A"), 0b11)
+    assert f"MetaStrategy, {dcs}}}" in logged.more["replicationParams"]
+    assert logged.event == " ".join(event.split()[:2])
+
+
+def test_a_size_that_was_asked_for_already() -> None:
+    """In the words of the command, be it one size or one for each datacenter."""
+    model: Any = build("cms", TWO_DCS)
+    now, servers = met(model, model.start()), CmsServers()
+    assert servers.idle(now, {"sizes": "dc1:1,dc2:1"}, BY_DC) == "this size was already asked for"
+    assert servers.idle(now, {"sizes": "dc1:1,dc2:2"}, BY_DC) != "this size was already asked for"
+    nobody = met(model, model.start().at(0, health="down"))
+    assert servers.idle(nobody, {"sizes": "dc1:1,dc2:1"}, BY_DC) == "no quorum of the CMS answers"
+
+
+def test_nothing_changes_where_nobody_can_be_chosen() -> None:
+    """Of the datacenter that is to have a member no node is left."""
+    model: Any = build("cms", TWO_DCS)
+    made = Snapshot(3, Members(0b101, 1, 1, by_dc="dc2:1"))
+    now = met(model, model.start().at(0, log=NodeLog(snapshots=(made,))))
+    assert CmsServers().change_status(now, {}).lines == ("No active reconfiguration",)
+
+
+def test_entries_are_dumped_by_epoch() -> None:
+    """Of a log to which an operator's snapshot came behind its entries."""
+    model: Any = build("cms")
+    start = model.start()
+    log = replace(start.nodes[0].log, snapshots=(Snapshot(2, model.known(start, 0)),))
+    logged = CmsServers().logged(met(model, start.at(0, log=log)))
+    assert [(each.epoch, each.event) for each in logged] == [
+        (1, "initialize A"),
+        (2, "a hand-made snapshot"),
+    ]
+
+
+def test_the_tools_of_a_node_that_has_left_need_its_server() -> None:
+    """C was down when it was removed, and is down still; D left while it was up."""
+    given = {"nodes": 4, "edition": "server", "crashes": 1, "orders": 2, "longest": 8}
+    timeline = after("cms", given, "crash C", "assassinate A C A", "decommission A D A")
+    go_on(timeline, "depart A D A")
+    way = timeline.path()
+    for place, answers in (("C", False), ("D", True)):
+        now = DrillMoment(timeline.model, tuple(timeline.moments[at] for at in way), place)
+        if answers:
+            assert CmsServers().answering(now, "nodetool") == 3
+            continue
+        with pytest.raises(Refused):
+            CmsServers().answering(now, "nodetool")

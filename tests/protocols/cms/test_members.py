@@ -145,6 +145,7 @@ def test_a_cancelled_addition_is_taken_back() -> None:
         (0b111, 0b1111, 0b011, False),
         (0b111, 0b1111, 0b1011, True),
         (0b001, 0b011, 0b001, False),
+        (0, 0b011, 0b011, False),
         (0b001, 0b001, 0b001, True),
         (0b001, 0b011, 0b011, True),
         (0b000, 0b001, 0b001, False),

@@ -115,8 +115,9 @@ def of_members(m: Cms, entry: Entry, members: int) -> LoggedEvent:
         kind = KINDS[rules.REPLACE]
     node = nodes.bit_length() - 1 if nodes.bit_count() == 1 and what not in OF_ALL else None
     more = dict[str, str]()
-    if what == rules.STARTUP and node is not None:
-        more = {"addresses": f"broadcastAddress=/{address_of(node + ELSEWHERE)}:{PORT}"}
+    if what == rules.STARTUP:
+        place = nodes.bit_length() - 1 + ELSEWHERE
+        more = {"addresses": f"broadcastAddress=/{address_of(place)}:{PORT}"}
     if what == rules.RECONFIGURE:
         size, by_dc = rules.sizes_in(entry.event)
         sizes = rules.sizes_of(by_dc or str(size), m.datacenters)
@@ -169,7 +170,7 @@ def _step_of_change(event: str, node: int | None) -> Mapping[str, str]:
         rules.REMOVE: f"RemoveFromCMS({name})",
     }
     active = f"ActiveTransition{{nodeId={name}, streamCandidates=?}}"
-    active = active if what == rules.FINISH_ADD and name else "null" if what in steps else "?"
+    active = active if what == rules.FINISH_ADD else "null" if what in steps else "?"
     return {"current": steps.get(what, "?"), "diff": "?", "activeTransition": active}
 
 

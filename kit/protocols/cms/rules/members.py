@@ -72,7 +72,7 @@ def letters(mask: int) -> str:
 def parsed(event: str) -> tuple[str, int]:
     """The kind of an event, and the nodes that it names."""
     words = event.split()
-    names = [word for word in words if len(word) == 1 and word in NAMES]
+    names = [word for word in words if word in NAMES]  # others are not in capitals
     kind = " ".join(each for each in words if each not in names and not re.search("[0-9]", each))
     return kind, sum(1 << NAMES.index(name) for name in names)
 
@@ -163,7 +163,7 @@ def walked(
     leave, or have an operation of their own. Where too few are left the CMS is smaller.
     """
     ring = Ring.of(each for each in nodes if each.name not in without)
-    strategy = NetworkTopologyStrategy(tuple(sorted(sizes.items())))
+    strategy = NetworkTopologyStrategy(tuple(sizes.items()))
     first = replicas_from(ring, strategy, np.zeros(min(1, len(ring.tokens)), np.intp))
     return tuple(ring.names[code] for code in first.flat if code >= 0)
 
@@ -219,8 +219,7 @@ def reconfiguration(now: Members, wanted: int) -> tuple[str, ...]:
 
 def decides(members: Members, nodes: int) -> bool:
     """Whether these nodes may decide an epoch: most of the read set, and most of the write set."""
-    groups = members.readers, members.writers
-    return all(is_majority(nodes, group) for group in groups)
+    return all(is_majority(nodes, group) for group in (members.readers, members.writers))
 
 
 @lru_cache(1 << 14)
