@@ -483,8 +483,7 @@ def agreed(s: ActorState) -> bool:
 
 
 def _states(newer: View) -> list[str]:
-    known = [(each.endpoint, each.says(SCHEMA)) for each in newer if each.says(SCHEMA)]
-    said = [f"{name} has version {version}" for name, version in known]
+    said = [f"{each.endpoint} has version {each.says(SCHEMA)}" for each in newer]
     return [f"says that {', '.join(said)}"] if said else []
 
 

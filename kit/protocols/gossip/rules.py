@@ -395,7 +395,8 @@ def objection(schema: LegacySchema, change: SchemaChange) -> str | None:
         users = (titled(ks, user) for ks, user, used in schema.uses if (ks, used) == place)
         return next((f"{user} uses {name}" for user in users), None)
     table = schema.table(*place)
-    if table and (change.column in dict(table.columns)) is bool(change.type):
+    assert table is not None, "nothing else is altered"
+    if (change.column in dict(table.columns)) is bool(change.type):
         has = "already has" if change.type else "has no"
         return f"{name} {has} column {change.column}"
     return None

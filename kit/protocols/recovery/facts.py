@@ -266,7 +266,7 @@ def taken(m: RecoveryMode, way: Sequence[PassedStep]) -> tuple[tuple[str, ...], 
     begun: dict[str, None] = {}
     for passed in way:
         step = next((name for name in DOCUMENTED if passed.action in left[name]), None)
-        if step is not None and isinstance(passed.action, act.BY_OPERATOR):
+        if step is not None:
             begun[step] = None
             left[step].discard(passed.action)
     return tuple(begun), frozenset(step for step in begun if not left[step])
@@ -286,8 +286,7 @@ def checklist(m: RecoveryMode, s: ModeState, way: Sequence[PassedStep]) -> tuple
     """
     begun, ended = taken(m, way)
     last = max(map(DOCUMENTED.index, begun), default=-1)
-    ahead = [step for step in DOCUMENTED[last + 1 :] if step not in begun]
-    harm = harm_of((*begun, *ahead))
+    harm = harm_of((*begun, *DOCUMENTED[last + 1 :]))
     listed: list[ChecklistRow] = []
     for at, step in enumerate(DOCUMENTED):
         skipped = at < last and step not in begun

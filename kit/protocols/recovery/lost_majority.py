@@ -125,7 +125,7 @@ class LostMajority(VotingModel[S]):
             quorum = ends[self.majority_lives]
         if self.majority_lives and not quorum.holds:
             raise BadInput("dead", self.dead, "few enough that a majority of the voters is alive")
-        if self.edition == "server" and not (self.stuck or self.majority_lives) and quorum.holds:
+        if quorum.holds and not (self.stuck or self.majority_lives):
             allowed = "so many at once that no majority of the voters is alive"
             raise BadInput("dead", " ".join(self.given_up), allowed)
         self.first_voters = (quorum.voters,) if self.edition == "server" else ()

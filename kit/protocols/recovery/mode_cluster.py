@@ -284,7 +284,7 @@ class ModeState(LostState, frozen=True, cache_hash=True, kw_only=True):
         if len(self.groups) == 1:
             return self
         known = self.known_groups
-        if all(group in known or not members for group, members in enumerate(self.groups)):
+        if {*range(len(self.groups))} <= known:
             return self
         last = max(known) + 1
 

@@ -334,13 +334,13 @@ class Recovery(LostMajority[RecoveryState]):
             ignored = ", recovery_leader is ignored" if node.option != NOBODY else ""
             yield own(name, RAFT, f"has group id {group}{ignored}")
             return
-        recovers, creates = self.edition == "server", len(after.groups) > len(before.groups)
-        if recovers:
+        creates, server = len(after.groups) > len(before.groups), self.edition == "server"
+        if server:  # it has started with recovery_leader, or would refuse to
             leader = self.host(node.option)
             yield ServerLine(name, STORAGE, f"{RECOVERS} {leader.host_id}/{leader.address}")
         if creates:
             yield own(name, RAFT, f"creates group 0 with group id {group}")
-        if recovers:
+        if server:
             yield ServerLine(name, STORAGE, f"{FOUND} {group}")
         if not creates:
             yield ServerLine(name, RAFT, f"joined group 0 with group id {group}")
@@ -653,8 +653,8 @@ class Recovery(LostMajority[RecoveryState]):
         """Every schema change sees all earlier ones."""
         node = self.number(action.node)
         company, columns = before.company(node), after.nodes[node].columns
-        for pair in before.talking():
-            for here, there in (pair, pair[::-1]):
+        for one, other in before.talking():
+            for here, there in ((one, other), (other, one)):
                 missed = before.acknowledged[before.nodes[there].group] & ~columns
                 if company >> here & 1 and missed:
                     group = self.group_name(before.nodes[node].group)
@@ -695,8 +695,8 @@ class Recovery(LostMajority[RecoveryState]):
         """Every step is done: one group, no dead node in it, nothing left of the old group."""
         unset = self.edition == "documents" or all(n.option == NOBODY for n in s.nodes)
         clean = not any(n.takes_part and s.leftover(n) for n in s.nodes)
-        ended = not s.is_under_way and not s.dead
-        return s.is_together and unset and clean and ended
+        # Whoever takes out the last dead node has ended the operation that was under way.
+        return s.is_together and unset and clean and not s.dead
 
     @step("INV-CAUSAL", on=(write,), sign=lambda m: not m.causality)
     def persist_in_order(self, before: RecoveryState, act: Any, after: RecoveryState) -> str | None:

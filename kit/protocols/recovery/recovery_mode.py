@@ -247,7 +247,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         node = after.nodes[self.number(act.node)]
         value = node.value or "no row"
         yield own(act.node, "init", f"starts; group0_upgrade_state: {value}")
-        if node.mode != "recovery" and node.group != lost_majority.NO_GROUP:
+        if node.group != lost_majority.NO_GROUP:
             text = "group id present: starts its Raft server in group {group_id}"
             yield own(act.node, "raft_group0", text)
         yield from LOGGED_AT_START.get(node.mode, ())
@@ -283,7 +283,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
 
     def first_up(self, before: ModeState, act: Any, after: ModeState) -> Iterator[ServerLine]:
         """The first node that is up says who is removed."""
-        up = self.named(before.where(lambda n: n.is_up)) or (act.node,)
+        up = self.named(before.where(lambda n: n.is_up))
         yield own(up[0], "storage_service", f"{act.node} is removed")
 
     @action(
@@ -391,8 +391,8 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
 
     def gains(self, s: ModeState) -> Iterator[tuple[int, int]]:
         """Nodes that do not run by group 0, and every other version that brings them more."""
-        for pair in s.pairs():
-            for node, source in (pair, pair[::-1]):
+        for one, other in s.pairs():
+            for node, source in ((one, other), (other, one)):
                 if s.nodes[node].mode != "group 0" and s.merged(node, source) != s:
                     yield node, source
 
@@ -414,7 +414,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         creates one has asked all that it knows.
         """
         node = self.number(act.node)
-        if isinstance(act, Enter) and self.is_alone(after, act):
+        if self.is_alone(after, act):
             for name in self.named(before.contacts(node) & ~(1 << node)):
                 yield from there_and_back(act.node, name, "group?", "none")
         if others := after.running(node) & ~(1 << node):

@@ -12,9 +12,12 @@ from kit.engine.registry import build, entries
 from kit.engine.timeline import Timeline
 from kit.protocols.cms.facts.schema import OUTPUT, changes, gossip, known
 from kit.protocols.cms.panels.schema import VIEWS
-from kit.protocols.cms.schema import RACES, Schema
+from kit.protocols.cms.rules.events import Fact, Metadata
+from kit.protocols.cms.rules.events import objection as objects
+from kit.protocols.cms.rules.schema import moves_ranges
+from kit.protocols.cms.schema import JOINER, RACES, Schema
 from kit.protocols.gossip.facts import schemas
-from kit.protocols.gossip.rules import version_of
+from kit.protocols.gossip.rules import LegacySchema, SchemaChange, version_of
 from kit.views.panel import scene_of
 from tests.views.frames import go_on
 
@@ -393,3 +396,69 @@ def test_it_refines_the_log_in_one_step(given: dict[str, Any]) -> None:
     assert refinement is not None
     result = check_refinement(refinement(build("schema", given).parameters))
     assert (result.violation, result.complete) == (None, True)
+
+
+def test_who_is_down_applies_nothing() -> None:
+    """A and B are a majority of the CMS; C, the third member, misses the entry."""
+    model: Any = build("schema", {"joins": 1})
+    start = model.start()
+    s = model.committed(start, "cms A B C", "operator").at(2, health="down")
+    missed = s.nodes[2].epoch
+    after = model.committed(s, f"bootstrap {JOINER}", JOINER)
+    assert [node.epoch for node in after.nodes[:3]] == [model.newest(after)] * 2 + [missed]
+
+
+def test_a_joiner_that_is_down_does_nothing() -> None:
+    """As far as it had got before."""
+    model: Any = build("schema", {"joins": 1})
+    s, x = model.start(), len(model.names) - 1
+    assert model.joiner(s, "out") == 1 << x
+    assert model.joiner(s.at(x, health="down"), "out") == 0
+    assert model.joiner(s, "boot") == 0
+
+
+def test_nobody_misses_what_was_written_to_a_dropped_table() -> None:
+    """A joiner lacks a write, which matters as long as the table is there."""
+    given = {"joins": 1, "writes": 1, "changes": ("drop table ks.t at A",)}
+    model: Any = build("schema", given)
+    s = model.start().but(written=("1@A",))
+    act = Schema.finish(JOINER)
+    dropped = next(at for at, each in enumerate(model.planned) if each.change.verb == "drop")
+    assert model.streamed(s, act, s) == f"{JOINER} has joined, but lacks write 1"
+    assert model.streamed(s, act, s.but(done=(dropped,))) is None
+
+
+KEYSPACES = LegacySchema((("ks", 1), ("other", 2)), (), ())
+
+
+@pytest.mark.parametrize(
+    ("change", "moves"),
+    [
+        (SchemaChange("create", "new"), False),  # like ks
+        (SchemaChange("create", "new", replication=2), False),  # like other
+        (SchemaChange("create", "new", replication=3), True),
+        (SchemaChange("alter", "ks", replication=1), False),
+        (SchemaChange("alter", "ks", replication=2), True),
+        (SchemaChange("drop", "ks"), True),
+        (SchemaChange("drop", "ks", "t"), False),
+    ],
+)
+def test_what_moves_ranges(change: SchemaChange, moves: bool) -> None:
+    """The first keyspace of a replication, or the last one; a new one has a factor of 1."""
+    assert moves_ranges(KEYSPACES, change) is moves
+
+
+@pytest.mark.parametrize(
+    ("event", "why"),
+    [
+        ("replace C D", None),
+        ("replace C B", "node B is already in the cluster"),
+        ("replace D C", "node D does not exist"),
+    ],
+)
+def test_who_replaces_another_node_is_new(event: str, why: str | None) -> None:
+    """B and C are there, D is not."""
+    metadata = Metadata((Fact("node B", "there", 4), Fact("node C", "there")))
+    against = objects(metadata, event)
+    assert (against and against.reason) == why
+    assert against is None or against.epoch == (4 if "B" in event else 0)

@@ -83,7 +83,7 @@ def standings(places: Sequence[Place], dead: int, factors: Factors) -> tuple[Lev
 
 def lost_ranges(places: Sequence[Place], lost: int, factors: Factors) -> Standing:
     """Of which ranges a replica is left when ``lost`` nodes (a mask) do not come back."""
-    bounds = [_bounds(places, lost, dc, factor) for dc, factor in factors.items() if factor]
+    bounds = [_bounds(places, lost, dc, factor) for dc, factor in factors.items()]
     if any(each.least for each in bounds):
         return "available"
     return "of some ranges" if any(each.most for each in bounds) else "unavailable"

@@ -1,0 +1,330 @@
+"""Both models of a recovery at the edges of their rules: states of hand, each side of a line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kit.engine.flows import flows
+from kit.engine.registry import build
+from kit.errors import BadInput
+from kit.protocols.recovery.facts import met_failures, parties, voters_missing
+from kit.protocols.recovery.lost_majority import NO_GROUP
+from kit.protocols.recovery.orders import DOCUMENTED, actions_of, order_harm
+from kit.protocols.recovery.recovering_cluster import next_of_operation
+from kit.protocols.recovery.recovery import Recovery
+from kit.protocols.recovery.recovery_mode import Alter, Isolate, RecoveryMode, Remove
+from kit.protocols.recovery.rules.availability import (
+    FailureRow,
+    answers,
+    judged,
+    lost_ranges,
+    standings,
+)
+from tests.protocols.recovery.recovery_mode import runs as mode
+from tests.protocols.recovery.runs import SEED_STEPS, played, refused
+
+FIVE: dict[str, Any] = {"commit_indexes": (10, 11, 11, 11, 11), "dead": "C D E"}
+TOGETHER = (*SEED_STEPS, "restart B", "restart A")
+
+# -- recovery_leader -------------------------------------------------------------------------------
+
+
+def test_a_snapshot_comes_from_who_has_the_newest_state() -> None:
+    """Not from the leader, B, where A alone has it."""
+    model, s = played(FIVE, *TOGETHER)
+    behind = s.at(1, columns=1)
+    act = Recovery.replace("C")
+    after = model.act(behind, act)
+    sent = [flow for flow in flows(model, behind, act, after) if flow.label == "snapshot"]
+    assert [(flow.from_key, flow.to_key) for flow in sent] == [("n:A", "n:C")]
+
+
+def test_a_removal_needs_a_majority_of_the_new_group() -> None:
+    """Of three that are in it two die: the leader alone is no majority, and removes nobody."""
+    given = {"commit_indexes": (1,) * 7, "dead": "D E F G", "deaths": 2}
+    live = "ABC"
+    steps = ("isolate", *(f"delete {name}" for name in live), "read", "choose A")
+    steps = (*steps, *(f"set {name}" for name in live), *(f"restart {name}" for name in live))
+    for deaths, said in ((("die B",), ""), (("die B", "die C"), "group 2 has no majority")):
+        model, s = played(given, *steps, *deaths)
+        assert refused(model, s, "removenode D") == said
+
+
+def test_the_last_one_does_not_die() -> None:
+    """Nobody would be left to recover."""
+    model, s = played({**FIVE, "deaths": 2}, "die A")
+    assert model.find(s, "die B") is None
+
+
+def test_who_is_taken_out_by_whom() -> None:
+    """By a majority of a new group alone, and nobody whom it hears."""
+    model, before = played({**FIVE, "returns": 1}, *SEED_STEPS)
+    act = Recovery.remove("C")
+    alone = "the topology changes without a majority of a new group"
+    assert model.taken_out(before, act, before) == alone
+    model, s = played({**FIVE, "returns": 1}, *TOGETHER)
+    assert model.taken_out(s, act, s) is None
+    assert model.taken_out(s.but(groups=(31, 0b111)), act, s) is None
+    assert model.taken_out(s.but(groups=(31, 0b1111)), act, s) == alone
+    model, s = played({**FIVE, "returns": 1}, *TOGETHER[1:], "return C", off=("isolation",))
+    heard = "C is removed although the others still hear it"
+    assert model.taken_out(s, act, s) == heard
+    assert model.taken_out(s, Recovery.coordinate(), s) is None
+
+
+def test_when_rows_may_be_deleted() -> None:
+    """Once nobody is dead and all are in the new group: each of both alone is too early."""
+    model, s = played(FIVE, *TOGETHER)
+    act, early = Recovery.clean_rows("A"), "A deletes old rows while nodes are dead or not in a"
+    nobody_dead = s
+    for node in (2, 3, 4):
+        nobody_dead = nobody_dead.at(node, status="removed")
+    for state, broken in ((s, True), (nobody_dead, False), (nobody_dead.at(0, group=0), True)):
+        said = model.cleaned_last(state, act, state)
+        assert bool(said and said.startswith(early)) is broken
+
+
+def test_who_talks_as_one_cluster_and_may() -> None:
+    """While nodes restart, two that are counted on; a node that is back is none of them."""
+    for dead, returned in (("A B C", "A"), ("C D E", "C")):
+        model, s = played({"commit_indexes": (1,) * 5, "dead": dead})
+        other = 4 if dead == "A B C" else 0
+        s = s.at(other, group=1, group_id=1, option=other)
+        s = s.but(groups=(31, 1 << other), acknowledged=(0, 0))
+        assert s.in_two_groups() is None
+        back = s.at(model.number(returned), status="returned", group=0)
+        assert back.in_two_groups() == tuple(sorted((other, model.number(returned))))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "joins"), [(1, 2, 2), (2, 1, 2), (0, 1, 1), (0, 0, -1)]
+)
+def test_which_group_is_found(first: int, second: int, joins: int) -> None:
+    """By C, which has no option: the newest of those that are not given up."""
+    _, s = played({"commit_indexes": (1,) * 7, "dead": "D E F G"})
+    s = s.but(groups=(127, 1, 2), acknowledged=(0, 0, 0)).at(0, group=first).at(1, group=second)
+    assert s.to_join(2) == joins
+
+
+def test_a_barrier_asks_nobody_who_has_left() -> None:
+    """D of five was removed before: nobody waits for it, whatever is wrong with the others."""
+    whole = next_of_operation("write_both_read_old", 2, 0b11011, 0, 0b11111, "documents")
+    without_d = next_of_operation("write_both_read_old", 2, 0b10011, 0, 0b11111, "documents")
+    assert (whole.addressed, without_d.addressed) == (0b11111, 0b10111)
+
+
+def test_parties_name_their_nodes_in_order() -> None:
+    """B and I of nine nodes run in a group of their own, and nobody else takes their gossip."""
+    model, s = played({"commit_indexes": (1,) * 9, "dead": "C D E F G"})
+    s = s.but(groups=(511, 0b100000010), acknowledged=(0, 0))
+    s = s.at(1, group=1, group_id=1).at(8, group=1, group_id=1)
+    s = s.at(2, status="up", group=0).at(0, group=0).at(7, group=0)
+    assert [*parties(model, s)] == [("B", "I")]
+
+
+# -- RECOVERY mode ---------------------------------------------------------------------------------
+
+
+def test_a_version_of_no_change_is_a_hash() -> None:
+    """As that of tombstones; only what group 0 wrote is none."""
+    timeline = mode.after({"commit_indexes": (0, 1, 1), "dead": "B C"})
+    for version, text in ((0, "hash"), (-1, "hash"), (1, "v1 of group 0")):
+        node = timeline.state.nodes[0].but(version=version)
+        assert node.version_text == (f"{text} of columns none" if version < 1 else text)
+        assert node.hashed is (version < 1)
+
+
+def test_when_all_are_in_recovery_mode() -> None:
+    """Not while one of two live nodes has yet to restart."""
+    timeline = mode.after(mode.FOUR, *mode.ENTER[:-2])
+    assert not timeline.state.in_recovery_mode
+    assert mode.after(mode.FOUR, *mode.ENTER).state.in_recovery_mode
+
+
+def test_discovery_gets_no_names_through_the_firewall() -> None:
+    """C is back and waits for a group; only C still knows of D, which is removed."""
+    s = mode.after(mode.FOUR).state
+    waiting = {"mode": "upgrade", "group": NO_GROUP, "discovery": 0}
+    s = s.at(0, **waiting).at(1, **waiting).at(3, standing="removed")
+    s = s.at(2, standing="returned", mode="upgrade", group=NO_GROUP, discovery=0b1000)
+    assert s.contacts(0) == 0b1110
+    assert s.but(isolated=True).contacts(0) == 0b0110
+
+
+def test_nobody_applies_what_no_member_that_runs_has_applied() -> None:
+    """Of two entries A and B have the first: a majority, which goes on from there."""
+    timeline = mode.after(mode.FOUR)
+    at = {"applied": 1, "history": 1, "columns": 1, "version": 1}
+    s = timeline.state.at(0, **at).at(1, **at).but(groups=(0b11,))
+    assert len(s.logs[0]) == 2
+    assert s.caught_up(0) == s
+    added = timeline.model.act(s, Alter("A"))
+    assert added.logs == (((0, 1), (1, 3)),)
+    assert [(node.applied, node.history) for node in added.nodes[:2]] == [(2, 3), (2, 3)]
+
+
+@pytest.mark.parametrize("group", [0, 1, 2, 3])
+def test_one_of_several_groups_changes(group: int) -> None:
+    """The others stay as they are, before it and behind it; a new one comes at the end."""
+    groups, logs = (7, 8, 16), (((0, 1),), ((0, 2),), ((0, 3),))
+    s = mode.after(mode.FOUR).state.but(groups=groups, logs=logs)
+    after = s.in_group(group, 32, ())
+    assert [*after.groups] == [
+        32 if at == group else each for at, each in enumerate((*groups, 32))
+    ][: max(3, group + 1)]
+    assert [*after.logs] == [() if at == group else each for at, each in enumerate((*logs, ()))][
+        : max(3, group + 1)
+    ]
+
+
+def test_a_change_behind_the_firewall_misses_what_it_cannot_see() -> None:
+    """Such a group reaches no client of the others; without a firewall it is a loss."""
+    timeline = mode.after(mode.FOUR)
+    model: Any = timeline.model
+    before = timeline.state.at(2, standing="returned", mode="group 0", group=0, columns=0b1)
+    before = before.but(answered=0b10)
+    act, lost = Alter("C"), "C does not see column 2, which was added before"
+    assert model.linearizable(before, act, before) == lost
+    assert model.linearizable(before.but(isolated=True), act, before) is None
+    legacy = before.at(2, mode="recovery")
+    assert model.linearizable(legacy, act, legacy) is None
+    assert model.linearizable(before, act, before.at(2, columns=0b11)) is None
+
+
+def test_a_removal_of_who_is_heard_breaks_a_promise() -> None:
+    """C is back; cut off, nobody hears it."""
+    timeline = mode.after({**mode.FOUR, "returns": 1}, *mode.ENTER[1:], "return C")
+    model: Any = timeline.model
+    heard = "C is removed although the others still hear it"
+    s = timeline.state
+    assert model.taken_out(s, Remove("C"), s) == heard
+    assert model.taken_out(s.but(isolated=True), Remove("C"), s) is None
+
+
+def test_nobody_is_cut_off_where_nobody_is_dead() -> None:
+    """The documented order asks for a firewall while there are dead nodes."""
+    timeline = mode.after(mode.FOUR, *mode.ENTER[1:])
+    model: Any = timeline.model
+    assert next(model.due(timeline.state)) == Isolate()
+    gone = timeline.state.at(2, standing="removed").at(3, standing="removed")
+    assert Isolate() not in [*model.due(gone)]
+
+
+STUCK: dict[str, Any] = {"commit_indexes": (1, 1, 1), "dead": "C", "stuck": True}
+
+
+def test_a_start_halfway_through_the_upgrade_says_where() -> None:
+    """In the old group, or in none, once its id is gone."""
+    for steps, where in (((), "in the old group"), (("id A",), "without a group 0")):
+        timeline = mode.after(STUCK, *steps, "stop A", "start A")
+        said = f"A starts halfway through the Raft upgrade, {where}."
+        assert timeline.moments[-1].say == said
+        last = timeline.moments[-1]
+        words = mode.model_of(timeline).words(
+            timeline.moments[last.parent].state, last.action, last.state
+        )
+        assert words["there"] == f", {where}"
+
+
+def test_in_a_stuck_upgrade_a_majority_may_live() -> None:
+    """On the server, too: the upgrade needs every node."""
+    assert build("recovery_mode", {**STUCK, "edition": "server"}).name == "recovery_mode"
+    with pytest.raises(BadInput, match="no majority of the voters is alive"):
+        build("recovery_mode", {**STUCK, "stuck": False, "edition": "server"})
+
+
+def test_an_order_removes_the_dead_by_name() -> None:
+    """However they were named."""
+    model = RecoveryMode(commit_indexes=(1, 1, 1, 1), dead="D C")
+    assert actions_of(model, ("remove",)) == (Remove("C"), Remove("D"))
+
+
+def test_an_order_is_judged_on_its_own_model() -> None:
+    """Parameters of another one are refused."""
+    with pytest.raises(BadInput, match="parameters of model recovery_mode"):
+        order_harm((), Recovery.Parameters())
+
+
+def test_a_step_with_nothing_to_do_is_passed_over() -> None:
+    """No node has a history that could be cleared."""
+    given = RecoveryMode.Parameters(commit_indexes=(0, 0, 0), dead="B C")
+    assert order_harm(DOCUMENTED, given).breaks == ""
+
+
+# -- failures, and data ----------------------------------------------------------------------------
+
+
+def test_voters_come_back_to_the_larger_side() -> None:
+    """A alone is cut off from two of five that are up: one more voter makes three."""
+    model: Any = build("failures", {"datacenters": (5,), "racks": 5})
+    s = model.start()
+    assert voters_missing(s) == 0
+    assert voters_missing(s.but(up=0b00111, apart=0b00001)) == 1
+    assert voters_missing(s.but(up=0b00111, apart=0b00110)) == 1
+    assert voters_missing(s.but(up=0b00111)) == 0
+
+
+@pytest.mark.parametrize(
+    ("datacenters", "rf", "rows"), [((3,), 3, 2), ((3,), 2, 0), ((4,), 3, 0), ((3, 3), 3, 3)]
+)
+def test_which_clusters_the_documents_have_a_table_of(
+    datacenters: tuple[int, ...], rf: int, rows: int
+) -> None:
+    """Three nodes in each datacenter, and three replicas."""
+    model: Any = build("failures", {"datacenters": datacenters, "rf": rf})
+    assert len([*met_failures(model, [model.start()])]) == rows
+
+
+@pytest.mark.parametrize(
+    ("together", "is_refused"),
+    [("", False), ("A", True), ("A B", False), ("A B C", False), ("A B C D", True), ("A Z", True)],
+)
+def test_who_may_fail_at_once(together: str, is_refused: bool) -> None:
+    """Two nodes or more, be they all."""
+    given = {"datacenters": (3,), "together": together}
+    if not is_refused:
+        assert build("failures", given).name == "failures"
+        return
+    with pytest.raises(BadInput, match="two or more of A, B, C"):
+        build("failures", given)
+
+
+PLACES = (("dc1", "r1"), ("dc1", "r2"), ("dc2", "r1"), ("dc2", "r2"))
+
+
+@pytest.mark.parametrize(
+    ("lost", "factors", "standing"),
+    [
+        (0b0011, {"dc1": 1}, "unavailable"),
+        (0b0001, {"dc1": 1}, "of some ranges"),
+        (0b0001, {"dc1": 2}, "available"),
+        (0b0111, {"dc1": 1, "dc2": 1}, "of some ranges"),
+        (0b0111, {"dc1": 1, "dc2": 0}, "unavailable"),
+        (0b1111, {"dc1": 1, "dc2": 1}, "unavailable"),
+    ],
+)
+def test_where_a_replica_is_left(lost: int, factors: dict[str, int], standing: str) -> None:
+    """A datacenter that lost all may lean on another one that has replicas."""
+    assert lost_ranges(PLACES, lost, factors) == standing
+
+
+def test_a_datacenter_without_replicas_has_no_level_of_its_own() -> None:
+    """Nobody can ask there for LOCAL_QUORUM."""
+    for factors, dcs in (({"dc1": 1, "dc2": 0}, ["dc1"]), ({"dc1": 1, "dc2": 1}, ["dc1", "dc2"])):
+        rows = standings(PLACES, 0, factors)
+        assert [each.datacenter for each in rows if each.level == "LOCAL_QUORUM"] == dcs
+
+
+def test_no_level_is_met_without_replicas() -> None:
+    """Nobody could answer."""
+    assert not answers("ONE", {}, "")
+    assert not answers("ALL", {}, "")
+    assert answers("ONE", {"dc1": (1, 1)}, "dc1")
+
+
+def test_a_row_of_several_failures_tells_the_worst() -> None:
+    """Of three nodes two or all fail: one has to come back, or two."""
+    row = FailureRow(1, "nodes", 2, 3, False, 2, "")
+    assert judged(row).back == 2
