@@ -262,7 +262,7 @@ class GossipJoin(NodeModel[RingState]):
         for place, node in enumerate(s.nodes):
             for at, contact in enumerate(s.nodes[: len(self.members)]):
                 again = node.phase == "shadow" and node.view != contact.view
-                if contact.phase == "member" and (again or node.phase == "out"):
+                if again or node.phase == "out":  # where nodes join, no member dies
                     yield place, at
 
     @action(

@@ -178,3 +178,26 @@ def test_what_is_copied_is_seen_on_the_disk() -> None:
     assert "C: member, no data" in panel_text(timeline, "ring")
     go_on(timeline, "restore A")
     assert "C: member, range" in panel_text(timeline, "ring")
+
+
+def test_who_takes_no_place_copies_nothing() -> None:
+    """X has the one replica before Y joins: Y is asked for nothing."""
+    given = {"nodes": 1, "joiners": 2}
+    steps = ("shadow X A", "boot X", "gossip A X", "stream X", "normal X", "gossip A X")
+    timeline = after("gossip_join", given, *steps, "shadow Y A", "boot Y", "gossip A Y")
+    before = timeline.state.streams
+    go_on(timeline, "gossip A X", "stream Y")
+    assert timeline.state.nodes[2].phase == "streamed"
+    assert timeline.state.streams == before == 1
+
+
+def test_only_acknowledged_writes_are_owed() -> None:
+    """X lacks the first of two writes; nobody was told that it is done."""
+    timeline = after("gossip_join", {"nodes": 1, "writes": 2}, *HEARD[:3], "stream X", "normal X")
+    model: Any = timeline.model
+    act = timeline.moments[-1].action
+    s = timeline.state.at(0, data=0b11).at(1, data=0b10)
+    lacks = "X becomes a replica, but X lacks write 1"
+    assert model.streamed(s.but(acknowledged=0b10), act, s) is None
+    assert model.streamed(s.but(acknowledged=0b11), act, s) == lacks
+    assert model.streamed(s.but(acknowledged=0b01), act, s) == lacks

@@ -123,3 +123,12 @@ def test_walks_take_every_rule() -> None:
     """Random walks with deaths and a cut do all that there is."""
     walks = fuzz(build("gossip_join", {**REMOVAL, "crashes": 2}), seeds=range(20))
     assert (walks.findings, {*walks.untaken}) == ((), {"cut", "forget", "reconnect"})
+
+
+def test_of_one_replica_nothing_is_left_to_copy() -> None:
+    """The dead one was the only replica: who takes its place begins without its data."""
+    given = {**REMOVAL, "rf": 1, "nodes": 2}
+    timeline = after("gossip_join", given, "removenode A Z", "gossip A B", "restore A")
+    said = timeline.moments[-1].say
+    assert said == "A finds no replica other than the dead one, so A copies nothing."
+    assert timeline.state.streams == 0

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kit.engine.registry import build, entries
 from kit.errors import BadInput
-from kit.protocols.gossip.facts import short_versions
-from kit.protocols.gossip.gossip import Gossip, LegacyNode, begun
+from kit.protocols.gossip.facts import changes, short_versions
+from kit.protocols.gossip.gossip import Gossip, LegacyNode, begun, lost_updates
 from kit.protocols.gossip.rules import SchemaChange, cells_of
 from tests.views.frames import after, check_frame, go_on, last_flows, panel_text, scenes, walk
 
@@ -176,3 +178,33 @@ def test_there_is_nothing_to_switch_off() -> None:
     """The model has no safeguards: that is what it shows."""
     with pytest.raises(BadInput):
         build("gossip", off=("state-id-check",))
+
+
+def test_who_knows_a_change_knows_all_of_it() -> None:
+    """Two tables of one name at one time have the same key, and ids of their own."""
+    timeline = after("gossip", {"nodes": 2, "changes": RIVALS})
+    model: Any = timeline.model
+    s = timeline.state
+    for number, node in enumerate(s.nodes):
+        cells = cells_of(SchemaChange("create", "ks", "t"), 2, node.name)
+        s = s.put(number, node.with_cells(cells).but(done=((number, 2),)))
+    assert {*s.nodes[0].cells} & {*s.nodes[1].cells}
+    assert [row.known for row in changes(model, s)] == [("A",), ("B",)]
+
+
+def test_changes_of_a_node_are_kept_by_number() -> None:
+    """In whatever order clients ask for them."""
+    tables = ("create table ks.t at A", "create table ks.u at A")
+    timeline = after("gossip", {"changes": tables}, *reversed(tables))
+    assert [number for number, _ in timeline.state.nodes[0].done] == [0, 1]
+
+
+def test_a_lost_update_stays_one() -> None:
+    """Whatever clients change later."""
+    timeline = after("gossip", {"nodes": 2}, RIVALS[0])
+    model: Any = timeline.model
+    monitor = lost_updates(model)
+    first, last = timeline.moments[0].state, timeline.moments[-1]
+    kept, witness = monitor.step(monitor.begin(), first, last.action, last.state)
+    assert (len(kept), witness) == (2, "")
+    assert monitor.step(((), "lost"), first, last.action, last.state) == (kept, "lost")
