@@ -12,6 +12,7 @@ on Raft), and so are the two by which the published manual has each restarted no
 
 from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import permutations
 from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta
@@ -653,8 +654,8 @@ class Recovery(LostMajority[RecoveryState]):
         """Every schema change sees all earlier ones."""
         node = self.number(action.node)
         company, columns = before.company(node), after.nodes[node].columns
-        for one, other in before.talking():
-            for here, there in ((one, other), (other, one)):
+        for pair in before.talking():
+            for here, there in permutations(pair):
                 missed = before.acknowledged[before.nodes[there].group] & ~columns
                 if company >> here & 1 and missed:
                     group = self.group_name(before.nodes[node].group)
@@ -695,8 +696,8 @@ class Recovery(LostMajority[RecoveryState]):
         """Every step is done: one group, no dead node in it, nothing left of the old group."""
         unset = self.edition == "documents" or all(n.option == NOBODY for n in s.nodes)
         clean = not any(n.takes_part and s.leftover(n) for n in s.nodes)
-        # Whoever takes out the last dead node has ended the operation that was under way.
-        return s.is_together and unset and clean and not s.dead
+        ended = not s.is_under_way and not s.dead
+        return s.is_together and unset and clean and ended
 
     @step("INV-CAUSAL", on=(write,), sign=lambda m: not m.causality)
     def persist_in_order(self, before: RecoveryState, act: Any, after: RecoveryState) -> str | None:

@@ -11,6 +11,7 @@ of those that limit voters.
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import permutations
 from typing import Any, TypeAlias
 
 from kit.engine.declared import (
@@ -391,8 +392,8 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
 
     def gains(self, s: ModeState) -> Iterator[tuple[int, int]]:
         """Nodes that do not run by group 0, and every other version that brings them more."""
-        for one, other in s.pairs():
-            for node, source in ((one, other), (other, one)):
+        for pair in s.pairs():
+            for node, source in permutations(pair):
                 if s.nodes[node].mode != "group 0" and s.merged(node, source) != s:
                     yield node, source
 

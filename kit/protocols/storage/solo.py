@@ -108,7 +108,7 @@ class Coordinator(Coordinating):
         So no answer is older than its message.
         """
         least = self.epoch(s, sent(self.views(s), s.requests[0].epoch, self.switches))
-        if epoch < least and self.switches.safeguards.epoch_exchange:
+        if epoch < least:
             return refused(f"a replica that is behind epoch {least} catches up before it answers")
         answer = Answer(verdict, self.trails[s.trail].index(epoch))
         seen = requests.written(1) if has_write else requests.NOTHING
@@ -227,7 +227,7 @@ class Replica(Declared[ReplicaState]):
             title,
             "you",
             self.replica,
-            self.epoch(carried) if self.switches.safeguards.epoch_exchange else None,
+            self.epoch(carried),
             self.epoch(before.known),
             self.epoch(answer.known),
             error,

@@ -281,10 +281,11 @@ def test_a_promise_judges_what_a_refusal_prevents(
 
 
 def test_a_recovery_is_done_when_nothing_is_left_to_do() -> None:
-    """Nothing of the old group is left, and nobody is dead."""
+    """Its rows are gone, nobody is dead, and no operation is under way."""
     model, state = played(FIVE, *REMOVED, "clean A", "clean B")
     [ends] = [each for each in model.properties if each.kind == "goal"]
     assert ends.check(state)
+    assert not ends.check(state.but(operation="left_token_ring"))
     assert not ends.check(state.at(2, status="dead"))
 
 
