@@ -98,5 +98,5 @@ def murmur3_token(key: bytes) -> int:
     h1 = ((h1 ^ len(key)) + (h2 ^ len(key))) & _MASK
     h2 = ((h2 ^ len(key)) + h1) & _MASK
     token = (_fmix(h1) + _fmix(h2)) & _MASK
-    token -= token >> 63 << 64  # the highest bit is the sign
+    token = token - 2**64 if token > INT64_HIGH else token
     return INT64_HIGH if token == INT64_LOW else token

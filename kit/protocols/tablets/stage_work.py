@@ -465,7 +465,9 @@ class Stages(TabletCluster):
         stand in its place: then there is nothing that the change is for.
         """
         for change in command.changes:
-            for way in s.tablets[change.tablet].transitions[change.place :][:1]:
+            ways = s.tablets[change.tablet].transitions
+            if change.place < len(ways):
+                way = ways[change.place]
                 edge = self.table(way).edge(change.after, change.kind)
                 if edge is not None:
                     yield change, way, edge

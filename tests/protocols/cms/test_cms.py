@@ -212,41 +212,6 @@ def test_a_snapshot_names_a_member_that_is_up() -> None:
     assert timeline.model.newest(timeline.state).readers == 0b10
 
 
-def test_a_snapshot_is_loaded_again_only_where_it_went_wrong() -> None:
-    """A has it; once A is corrupt again, loading it helps."""
-    given = {"members": 3, "corruptions": 2}
-    timeline = after("cms", given, "corrupt A", "open-override", "load-snapshot A")
-    assert timeline.model.find(timeline.state, "load-snapshot A") is None
-    go_on(timeline, "corrupt A", "load-snapshot A")
-    assert not timeline.state.nodes[0].corrupt
-
-
-@pytest.mark.parametrize(
-    ("edition", "dcs", "members", "sizes"),
-    [
-        ("documents", 1, {}, {"dc1": 3}),
-        ("documents", 2, {}, {"dc1": 3}),
-        ("documents", 1, {"cluster": 0b0011}, {"dc1": 1}),
-        ("documents", 1, {"chosen": 0b0011}, {"dc1": 2}),
-        ("documents", 1, {"chosen": 0b0001, "leaving": 0b0001}, {"dc1": 3}),
-        ("server", 1, {"size": 2}, {"dc1": 2}),
-        ("server", 2, {"by_dc": "dc2:1,dc1:2"}, {"dc1": 2, "dc2": 1}),
-    ],
-)
-def test_how_many_members_a_datacenter_is_to_have(
-    edition: str, dcs: int, members: dict[str, Any], sizes: dict[str, int]
-) -> None:
-    """By the size of the cluster, by an operator's size, or by hand, if they do not leave."""
-    model: Any = build("cms", {"edition": edition, "nodes": 4, "dcs": dcs})
-    assert model.wanted_sizes(model.machine.initial.but(**members)) == sizes
-
-
-def test_the_founders_give_datacenters_their_sizes() -> None:
-    """B in dc2 has the flag and C in dc1 is next; a size is written in one way."""
-    given = {"edition": "server", "nodes": 4, "dcs": 2, "members": 2, "flag": "B"}
-    assert build("cms", given).machine.initial.by_dc == "dc1:1,dc2:1"
-
-
 def test_the_only_node_of_a_cluster_stays() -> None:
     """Nobody would be left to whom its data could go."""
     model = build("cms", {"nodes": 1, "losses": 1})
@@ -297,10 +262,14 @@ def test_the_log_is_by_epoch() -> None:
 SIZES = [
     # parameters, what the log says, the members that each datacenter is to have
     ({"edition": "server", "dcs": 2}, {"by_dc": "dc1:1,dc2:2"}, {"dc1": 1, "dc2": 2}),
+    ({"edition": "server", "dcs": 2}, {"by_dc": "dc2:1,dc1:2"}, {"dc1": 2, "dc2": 1}),
     ({"edition": "server", "dcs": 2}, {"size": 2}, {"dc1": 2}),
+    ({"edition": "server"}, {"size": 2}, {"dc1": 2}),
     ({"dcs": 2}, {}, {"dc1": 3}),
     ({}, {}, {"dc1": 3}),
+    ({}, {"cluster": 0b11}, {"dc1": 1}),
     ({}, {"chosen": 0b11}, {"dc1": 2}),
+    ({}, {"chosen": 0b01, "leaving": 0b01}, {"dc1": 3}),
     ({}, {"chosen": 0b11, "leaving": 0b10}, {"dc1": 1}),
 ]
 

@@ -249,46 +249,6 @@ def test_each_node_stores_a_snapshot() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stage", "epoch", "witness"),
-    [
-        ("committed", 1, None),
-        ("waiting", 0, None),
-        ("rejected", 0, "r1 was rejected, but it is epoch 1"),
-        ("committed", 2, "r1 was answered with epoch 2, which is another event"),
-    ],
-)
-def test_an_answer_is_held_against_the_log(stage: Any, epoch: int, witness: str | None) -> None:
-    """What a submitter was told of its event, which is epoch 1."""
-    timeline = after("commit", {}, "submit r1 A", *ROUND)
-    request = timeline.state.requests[0].but(stage=stage, epoch=epoch)
-    told = timeline.state.answered(0, request)
-    [once] = [each for each in timeline.model.properties if each.name == "once"]
-    assert once.check(told) == witness
-
-
-def test_an_entry_above_a_gap_leaves_the_ballot_open() -> None:
-    """B has a ballot for epoch 1 when epoch 2 reaches it: nothing is settled until it has both."""
-    events = "alter table t at A", "alter table u at A", "alter table v at B"
-    given = {"events": events, "window": 2}
-    timeline = after("commit", given, "submit r1 A", *ROUND, "answer A", "submit r2 A", *ROUND)
-    go_on(timeline, "submit r3 B", "ballot B")
-    opened = timeline.state.nodes[1].handles
-    go_on(timeline, "deliver 2 to B")
-    assert timeline.state.nodes[1].handles == opened
-    assert opened.ballot
-    go_on(timeline, "deliver 1 to B")
-    assert timeline.state.nodes[1].log.epoch == 2
-    assert timeline.state.nodes[1].handles == Handling(opened.request)
-
-
-@pytest.mark.parametrize("names", [("P", "Q", "P", "R"), ("P",), ("P", "Q", "R", "S", "T")])
-def test_names_that_are_given_are_one_for_each_node(names: tuple[str, ...]) -> None:
-    """Neither too few nor too many, and none twice."""
-    with pytest.raises(BadInput, match="4 names, all different"):
-        build("commit", {"given_names": names, "events": ("drop table t at P",)})
-
-
-@pytest.mark.parametrize(
     ("event", "why"),
     [
         ("replace A B", "node B is already in the cluster"),
@@ -351,7 +311,7 @@ def test_what_is_held_above_a_gap_ends_no_ballot() -> None:
     assert timeline.state.nodes[0].handles == opened_by_a
     go_on(timeline, "deliver 1 to A")
     assert timeline.state.nodes[0].log.epoch == 2
-    assert timeline.state.nodes[0].handles.ballot == 0
+    assert timeline.state.nodes[0].handles == Handling(opened_by_a.request)
 
 
 def test_when_a_snapshot_is_due() -> None:
@@ -407,6 +367,7 @@ ONCE = [
     ("rejected", 1, ("r2",), None),
     ("rejected", 1, ("r2", "r1"), "r1 was rejected, but it is epoch 2"),
     ("unknown", 0, ("r1",), None),
+    ("waiting", 0, ("r1",), None),
 ]
 
 

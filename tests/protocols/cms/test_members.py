@@ -148,7 +148,6 @@ def test_a_cancelled_addition_is_taken_back() -> None:
         (0, 0b011, 0b011, False),
         (0b001, 0b001, 0b001, True),
         (0b001, 0b011, 0b011, True),
-        (0b000, 0b001, 0b001, False),
     ],
 )
 def test_who_decides(readers: int, writers: int, nodes: int, may: bool) -> None:

@@ -10,7 +10,6 @@ from kit.engine.registry import build
 from kit.errors import BadInput
 from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY
 from kit.protocols.recovery.recovering_cluster import GossipDigest, reception
-from kit.protocols.recovery.recovery import Recovery
 from tests.protocols.recovery.runs import SEED_STEPS, node, played, refused, witnesses
 
 FIVE: dict[str, Any] = {"commit_indexes": (10, 11, 11, 11, 11), "dead": "C D E"}
@@ -258,28 +257,6 @@ RESTARTED = (*SEED_STEPS, "restart B", "restart A")
 REMOVED = (*RESTARTED, "removenode C", "removenode D", "removenode E")
 
 
-@pytest.mark.parametrize(
-    ("promise", "action", "steps", "witness"),
-    [
-        ("cleaned-last", Recovery.clean_rows("A"), (), "A deletes old rows while nodes are dead"),
-        ("cleaned-last", Recovery.clean_rows("A"), RESTARTED, "A deletes old rows while nodes are"),
-        ("cleaned-last", Recovery.clean_rows("A"), REMOVED, ""),
-        ("taken-out", Recovery.remove("C"), (), "the topology changes without a majority of a new"),
-        ("taken-out", Recovery.remove("C"), RESTARTED[:-1], ""),
-        ("taken-out", Recovery.remove("A"), RESTARTED, "A is removed although the others still"),
-        ("taken-out", Recovery.remove("C"), RESTARTED, ""),
-    ],
-)
-def test_a_promise_judges_what_a_refusal_prevents(
-    promise: str, action: Any, steps: tuple[str, ...], witness: str
-) -> None:
-    """Removals need a new group and a node that nobody hears; old rows are deleted at the end."""
-    model, state = played(FIVE, *steps)
-    [judges] = [each for each in model.properties if each.name == promise]
-    assert (judges.check(state, action, state) or "").startswith(witness)
-    assert bool(judges.check(state, action, state)) is bool(witness)
-
-
 def test_a_recovery_is_done_when_nothing_is_left_to_do() -> None:
     """Its rows are gone, nobody is dead, and no operation is under way."""
     model, state = played(FIVE, *REMOVED, "clean A", "clean B")
@@ -287,9 +264,3 @@ def test_a_recovery_is_done_when_nothing_is_left_to_do() -> None:
     assert ends.check(state)
     assert not ends.check(state.but(operation="left_token_ring"))
     assert not ends.check(state.at(2, status="dead"))
-
-
-def test_the_last_node_does_not_die() -> None:
-    """Nobody would be left who could recover."""
-    model, state = played({"commit_indexes": (10, 11), "dead": "B", "deaths": 1})
-    assert model.comes_to(state, Recovery.die("A")) is None

@@ -188,7 +188,7 @@ def placed_ranges(
     tokens = {at: APART * (turn + 1) for turn, (_, _, at) in enumerate(sorted(turns))}
     nodes = (Node(name, (tokens[at],), *places[at]) for at, name in enumerate(names))
     ring = Ring.of(tuple(nodes), space)
-    factors = tuple((dc, min(factor, nodes_there)) for dc, nodes_there in sorted(count.items()))
+    factors = tuple((dc, min(factor, nodes_there)) for dc, nodes_there in count.items())
     ranges = []
     for at, codes in enumerate(replicas(ring, NetworkTopologyStrategy(factors))):
         left = int(ring.rights[at - 1]) if at else space.low

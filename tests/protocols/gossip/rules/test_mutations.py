@@ -194,6 +194,11 @@ def test_a_statement_is_read(text: str) -> None:
         "alter table ks.t add pk int at A",
         "alter table ks.t drop pk at A",
         "create keyspace ks add c int at A",
+        "create table ks.t add c text at A",
+        "alter table ks.t rf 2 at A",
+        "drop table ks.t rf 2 at A",
+        "create aggregate ks.a at A",
+        "truncate table ks.t at A",
         "create view ks.v at A",
         "create type ks.ud using t at A",
         "drop table ks.t using ud at A",
@@ -239,37 +244,3 @@ def test_a_change_is_said_as_a_line() -> None:
         *("alter table ks.t add pk int", "alter table ks.t drop c"),
         *("alter table ks.t add c text", "alter keyspace ks rf 2"),
     ]
-
-
-@pytest.mark.parametrize(
-    ("line", "change"),
-    [
-        ("alter table ks.t add c text", SchemaChange("alter", "ks", "t", "c", "text")),
-        ("alter table ks.t drop c", SchemaChange("alter", "ks", "t", "c")),
-        ("alter keyspace ks rf 2", SchemaChange("alter", "ks", replication=2)),
-        ("create keyspace ks rf 2", SchemaChange("create", "ks", replication=2)),
-        ("create keyspace ks", SchemaChange("create", "ks")),
-        ("drop keyspace ks", SchemaChange("drop", "ks")),
-        ("drop view ks.v", SchemaChange("drop", "ks", "view v")),
-        ("drop aggregate ks.a", SchemaChange("drop", "ks", "aggregate a")),
-        ("alter table ks.t add pk int", None),
-        ("alter table ks.t drop pk", None),
-        ("alter table ks.t", None),
-        ("alter table ks.t rf 2", None),
-        ("create table ks.t rf 2", None),
-        ("create table ks.t add c text", None),
-        ("drop table ks.t rf 2", None),
-        ("drop keyspace ks rf 2", None),
-        ("alter keyspace ks", None),
-        ("create aggregate ks.a", None),
-        ("truncate table ks.t", None),
-    ],
-)
-def test_which_lines_are_statements(line: str, change: SchemaChange | None) -> None:
-    """Columns belong to tables, a factor to keyspaces, and the key of a table is not changed."""
-    if change is None:
-        with pytest.raises(BadInput):
-            parse_changes("changes", (f"{line} at A",), ("A",))
-        return
-    [planned] = parse_changes("changes", (f"{line} at A",), ("A",))
-    assert planned.change == change

@@ -52,19 +52,6 @@ def test_the_numbers_of_new_groups_do_not_matter(first: int, second: int) -> Non
     assert usual.renumbered() == (usual, {0: 0, 1: 1, 2: 2})
 
 
-def test_a_group_goes_through_its_log_as_far_as_somebody_has() -> None:
-    """The third entry has been applied by nobody: it waits. Groups beside it stay as they are."""
-    start: Any = build("recovery_mode", THREE).start()
-    log = ((0, 1), (1, 2), (2, 4))
-    there = start.in_group(0, 0b111, log).in_group(1, 0b100, ((0, 8),))
-    for node, applied in enumerate((1, 2, 0)):
-        there = there.at(node, standing="live", mode="group 0", group=0, applied=applied)
-    together = there.caught_up(0)
-    assert [node.applied for node in together.nodes] == [2, 2, 2]
-    other = there.in_group(0, 0b011, log)
-    assert (other.groups, other.logs) == ((0b011, 0b100), (log, ((0, 8),)))
-
-
 @pytest.mark.parametrize("name", CLEAN)
 def test_with_one_live_node_any_order_can_be_mended(name: str) -> None:
     """Whatever the operator does, nothing breaks, and the cluster can become whole."""
