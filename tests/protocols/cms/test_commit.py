@@ -14,7 +14,7 @@ from kit.errors import BadInput
 from kit.protocols.cms.commit import Commit
 from kit.protocols.cms.facts.commit import log
 from kit.protocols.cms.panels.designs import DESIGN_LINES
-from kit.protocols.cms.rules.events import Fact, Metadata, objection
+from kit.protocols.cms.rules.events import STEP, Fact, Metadata, enact, objection, parsed
 from kit.protocols.cms.rules.log import (
     SNAPSHOT,
     Entry,
@@ -263,6 +263,42 @@ def test_what_an_event_needs(event: str, why: str | None) -> None:
     facts = (Fact("node A", "there"), Fact("node B", "there"), Fact("node C", "left", 3))
     said = objection(Metadata((*facts, Fact("table t", "there"))), event)
     assert (said and said.reason) == why
+
+
+@pytest.mark.parametrize(
+    ("event", "parts"),
+    [
+        ("snapshot", ("snapshot", "", "")),
+        ("bootstrap X: switch reads", (STEP, "", "")),
+        ("create table t", ("create table", "table t", "")),
+        ("decommission C", ("decommission", "node C", "")),
+        ("replace C D", ("replace", "node C", "node D")),
+    ],
+)
+def test_the_parts_of_an_event(event: str, parts: tuple[str, str, str]) -> None:
+    """Its kind, what it changes, and who comes for that; steps of operations change nothing."""
+    assert parsed(event) == parts
+    named = Metadata((Fact("node C", "there"), Fact("table t", "there")))
+    assert (enact(named, Entry(1, event, "r1")) == named) == (not parts[1])
+
+
+@pytest.mark.parametrize(
+    "event",
+    ["create table", "create table t u", "decommission", "decommission C D", "replace C",
+     "replace C D E", "decommissions C", "snapshots"],
+)  # fmt: skip
+def test_what_is_no_event(event: str) -> None:
+    """A name too few or too many, or another word."""
+    with pytest.raises(BadInput, match="with a name, snapshot, or X: a step"):
+        parsed(event)
+
+
+def test_facts_stand_in_the_order_of_their_names() -> None:
+    """Whatever was made of them first."""
+    made = enact(enact(Metadata(), Entry(1, "create table t", "r1")), Entry(2, "replace C B", "r2"))
+    assert made.facts == (
+        Fact("node B", "there", 2), Fact("node C", "replaced", 2), Fact("table t", "there", 1),
+    )  # fmt: skip
 
 
 def test_only_a_majority_decides() -> None:

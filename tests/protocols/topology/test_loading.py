@@ -65,6 +65,7 @@ def test_a_row_in_memory(cells: dict[str, Any], entry: dict[str, Any]) -> None:
     assert {name: getattr(loaded, name) for name in entry} == entry
 
 
+LEAVES = SystemTopologyRow(host_id="b", node_state="decommissioning")
 TRUNCATES = {"global_topology_request": "truncate_table", "global_topology_request_id": "1"}
 
 
@@ -77,6 +78,8 @@ TRUNCATES = {"global_topology_request": "truncate_table", "global_topology_reque
         ({**TRUNCATES, "session": "s"}, (), 1),
         ({**TRUNCATES, "transition_state": "truncate table"}, (), 1),
         ({**TRUNCATES, "global_topology_request": "cleanup", "session": "s"}, (1,), 0),
+        # A state is that of the node in transition, if there is one, whoever else is normal.
+        ({**TRUNCATES, "transition_state": "tablet draining", "rows": (ROW, LEAVES)}, (1,), 0),
         ({"global_requests": ("2", "1")}, (2, 1), 0),
         ({"global_requests": ("2", "9", "2")}, (2,), 0),
     ],
@@ -86,7 +89,7 @@ def test_what_waits_and_what_runs(
 ) -> None:
     """Requests of the whole cluster by their numbers; an id without a request has none."""
     requests = tuple(SystemTopologyRequest(id=id_) for id_ in ("1", "2"))
-    topology, _ = load(SystemTopology(rows=(ROW,), **cells), requests)
+    topology, _ = load(SystemTopology(**{"rows": (ROW,), **cells}), requests)
     assert (topology.queue, topology.running) == (queue, running)
 
 

@@ -210,6 +210,54 @@ def test_the_node_on_its_way_out_is_asked_by_the_server_alone(
     assert addressees(topology, operation, barrier) == waits_for
 
 
+SAMPLE = ClusterTopology(
+    nodes=(
+        replace(NORMAL, state="left"), NORMAL, replace(NORMAL, tokens=False), NORMAL,
+        NodeEntry(replaced=1),
+    ),
+    members=0b11111, ignored=0b01000, tablets_on=0b01110,
+)  # fmt: skip
+"""A has left, B to D are normal, C of them without tokens and D ignored, E is in transition."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "state", "work", "asked_of"),
+    [
+        ("bootstrapping", "write_both_read_old", WorkRow("stream", "rollback"), 0b10000),
+        ("bootstrapping", "join_group0", WorkRow("accept", "rejected"), 0b10000),
+        ("bootstrapping", "left_token_ring", WorkRow("shut_down", "proceed"), 0b10000),
+        ("bootstrapping", "left_token_ring", WorkRow("leave_group0", "retry"), 0),
+        ("removing", "write_both_read_old", WorkRow("stream", "rollback"), 0b00010),
+        ("removing", "left_token_ring", WorkRow("leave_group0", "retry"), 0),
+        ("", "truncate_table", WorkRow("truncate", "rollback"), 0b00110),
+        # Barriers: of all normal nodes; what is only tried again passes over the ignored ones.
+        ("", "lock", WorkRow("barrier", "rollback", "global"), 0b01110),
+        ("", "lock", WorkRow("barrier", "retry", "global"), 0b00110),
+        ("bootstrapping", "write_both_read_old", WorkRow("barrier", "rollback", "global"), 0b11110),
+        ("bootstrapping", "write_both_read_old", WorkRow("barrier", "retry", "global"), 0b10110),
+        ("bootstrapping", "left_token_ring", WorkRow("barrier", "proceed", "global"), 0b01110),
+        ("decommissioning", "left_token_ring", WorkRow("barrier", "proceed", "global"), 0b11110),
+        ("decommissioning", "left_token_ring", WorkRow("barrier", "retry", "global"), 0b00110),
+        ("removing", "write_both_read_old", WorkRow("barrier", "rollback", "global"), 0b00110),
+        ("replacing", "write_both_read_old", WorkRow("barrier", "rollback", "global"), 0b10100),
+    ],
+)
+def test_whom_a_piece_of_work_asks(kind: str, state: str, work: WorkRow, asked_of: int) -> None:
+    """Streams: of the node that gets data, and of all owners where one is removed."""
+    nodes = (*SAMPLE.nodes[:4], replace(SAMPLE.nodes[4], state=kind or "none"))
+    operation = TopologyOperation(kind or state, 4 if kind else NOBODY, state)
+    assert addressees(replace(SAMPLE, nodes=nodes), operation, work) == asked_of
+
+
+@pytest.mark.parametrize(("members", "step"), [(0b0111, 1), (0b1110, 1), (0b1101, 2)])
+def test_who_is_replaced_leaves_group_0_once(members: int, step: int) -> None:
+    """B is replaced: that work is done where B, and nobody else, is no member."""
+    nodes = NORMAL, NORMAL, NORMAL, replace(NORMAL, state="replacing", replaced=1)
+    topology = ClusterTopology(nodes=nodes, members=members)
+    operation = TopologyOperation("replacing", 3, "write_both_read_new")
+    assert still_to_do(topology, operation, CODE, 1) == step
+
+
 @pytest.mark.parametrize(
     ("kind", "node", "transition", "passed_over"),
     [

@@ -111,7 +111,7 @@ def load(
     is that of its ``target_host``.
     """
     hosts = tuple(row.host_id for row in table.rows)
-    place_of = {host: place for place, host in enumerate(hosts)}
+    place_of: dict[str | None, int] = {host: place for place, host in enumerate(hosts)}
     number_of = {each.id or each.target_host: number for number, each in enumerate(requests, 1)}
     features = feature_bits(table)
     state = machines.transition_state(table.transition_state or "")
@@ -121,7 +121,7 @@ def load(
             state=row.node_state or cluster.NO_ROW,
             request="" if row.node_state in machines.IN_TRANSITION else row.topology_request or "",
             request_id=number_of.get(row.request_id or row.host_id, 0),
-            replaced=place_of.get(row.replaced_id or "", cluster.NOBODY),
+            replaced=place_of.get(row.replaced_id, cluster.NOBODY),
             tokens=bool(row.tokens),
             zero_token=row.num_tokens == 0 and not row.tokens_string,
             cleanup=row.cleanup_status or "clean",
@@ -139,8 +139,8 @@ def load(
         table.global_topology_request == "truncate_table" and table.session
     )
     of_node = any(entry.state in machines.IN_TRANSITION for entry in nodes)
-    running = "" if of_node or not busy else table.global_topology_request_id or ""
-    asked_by = {row.request_id: place_of[row.host_id] for row in table.rows if row.request_id}
+    running = None if of_node or not busy else table.global_topology_request_id
+    asked_by = {row.request_id: place for place, row in enumerate(table.rows)}
     queue = (*table.global_requests, *([] if running else [table.global_topology_request_id]))
     topology = cluster.ClusterTopology(
         nodes=tuple(nodes),
@@ -152,7 +152,7 @@ def load(
         requests=tuple(
             cluster.RequestEntry(
                 each.request_type or "",
-                asked_by.get(each.id, place_of.get(each.target_host or "", cluster.NOBODY)),
+                asked_by.get(each.id, place_of.get(each.target_host, cluster.NOBODY)),
                 done=bool(each.done),
                 error=bool(each.error),
                 keyspace=each.new_keyspace_rf_change_ks_name or "",
