@@ -131,7 +131,7 @@ def _reached(seeds: Mapping[str, Names], start: str) -> set[str]:
     while ahead:
         new = set(seeds[ahead.pop()]) - reached
         reached |= new
-        ahead += sorted(new)
+        ahead += new
     return reached
 
 

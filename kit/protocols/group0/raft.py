@@ -25,7 +25,8 @@ NO_LOSSES, NO_CRASHES, NO_HOURS = (
 
 def listed(names: tuple[str, ...]) -> str:
     """``A, B and C``."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 Names = Annotated[tuple[str, ...], Each((), listed)]

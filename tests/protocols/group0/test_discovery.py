@@ -9,10 +9,17 @@ import pytest
 
 from kit.engine.check import check
 from kit.engine.fuzz import fuzz
+from kit.engine.network import Envelope
 from kit.engine.registry import build, entry_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.protocols.group0.discovery import Discovery, Names, makes_one_group
+from kit.protocols.group0.discovery import (
+    Discovery,
+    JoinReply,
+    Names,
+    Peers,
+    makes_one_group,
+)
 from kit.views.actions import draw_actions
 from kit.views.frame import frame_text
 from kit.views.gate import gates_of
@@ -255,3 +262,13 @@ def test_bad_seeds_are_told_in_one_line(seeds: tuple[str, ...], words: str) -> N
     """No node at all, or a contact point that is no node."""
     with pytest.raises(BadInput, match=words):
         build("discovery", {"seeds": seeds})
+
+
+@pytest.mark.parametrize(("own", "group"), [("", "B"), ("C", "C")])
+def test_who_is_in_a_group_stays_in_it(own: str, group: str) -> None:
+    """Of two groups that were founded one lets a node in, the other's answer comes late."""
+    model = build("discovery", {"seeds": ("B C", "B", "C")})
+    assert isinstance(model, Discovery)
+    state = Peers("A", ("A", "B", "C"), ("A",), group=own, joining="" if own else "B")
+    after, posts = model.is_let_in(state, Envelope("B", "A", JoinReply("B")))
+    assert (after.group, after.joining, posts) == (group, "", ())

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from kit.engine.registry import build
-from kit.protocols.group0.raft import Elect
+from kit.protocols.group0.facts import OUTPUT
+from kit.protocols.group0.raft import CommitCommand, Elect
 from kit.protocols.group0.rules.commands import Command, Indexes
+from kit.protocols.group0.state import HeldGuard
 
 ALL, BEHIND = Indexes(stored=1, commit=1, applied=1), Indexes()
 
@@ -54,3 +56,69 @@ def test_how_often_a_change_takes_effect(answer: str, times: int, said: str | No
         log = log.append(Command(client.statement, None, number + 9, "A"))
     found = model.once(state.but(log=log, answers=(answer,)))
     assert found == (None if said is None else f"{client.text} {said}")
+
+
+@pytest.mark.parametrize(
+    ("guard", "said"),
+    [
+        # What it read is what the command says, or what its guard says, if that is the command's.
+        (None, "built on state 1"),
+        (HeldGuard(operation=0, observed=3, new=9), "built on state 1"),
+        (HeldGuard(operation=0, observed=2, new=7), "built on state 2"),
+        (HeldGuard(operation=0, observed=3, new=7), None),
+    ],
+)
+def test_which_state_a_command_was_built_on(guard: HeldGuard | None, said: str | None) -> None:
+    """A node that began again holds the guard of another command than the one that comes late."""
+    given = {"operations": ("create keyspace ks at A",), "earlier": ()}
+    model: Any = build("group0", given, ("state-id-check",))
+    client, start = model.clients[0], model.start()
+    log = start.log.append(Command(client.statement, None, 3, "B"))
+    before = start.but(log=log, guards=(guard, None, None))
+    after = before.but(log=log.append(Command(client.statement, 1, 7, "A")))
+    found = model.built_on(before, CommitCommand(7, ("A", "B")), after)
+    whole = f"“create keyspace ks” by A, {said}, changes state 3"
+    assert found == (None if said is None else whole)
+
+
+def test_no_state_id_is_made_before_the_first_change() -> None:
+    """So no hour can pass that would forget one."""
+    model: Any = build("group0", {"earlier": (), "hours": 1})
+    state = model.start()
+    assert model.newest_id(state) == 0
+    assert model.find(state, "pass an hour") is None
+
+
+def test_who_leads_again_was_not_deposed() -> None:
+    """B led before C, and leads after it: A and C have not heard of that."""
+    model: Any = build("group0", {"elections": 3})
+    state = model.start()
+    for verb, deposed in (("elect B", 0b001), ("elect C", 0b011), ("elect B", 0b101)):
+        option = model.find(state, verb)
+        assert option is not None
+        state = model.act(state, option[0])
+        assert state.deposed == deposed
+
+
+@pytest.mark.parametrize(
+    ("place", "name"), [("op:0", "client"), ("at:B:3", "B"), ("log:3", "log:3"), ("B", "B")]
+)
+def test_places_are_called_in_texts(place: str, name: str) -> None:
+    """A node by its name, wherever at it something is."""
+    model: Any = build("group0")
+    assert model.called(place) == name
+
+
+def test_what_scenario_files_show_of_the_start() -> None:
+    """Nobody holds a guard, and each client waits."""
+    model: Any = build("group0", {"operations": ("create keyspace ks at A",), "earlier": ()})
+    shown = {name: text(model, model.start(), "") for name, text in OUTPUT.items()}
+    assert shown == {
+        "log": "nothing",
+        "history": "A: empty\nB: empty\nC: empty",
+        "indexes": "\n".join(f"{name}: stored 0, commit 0, applied 0" for name in "ABC"),
+        "guards": "nothing",
+        "answers": "create keyspace ks at A: waiting",
+        "schema": "\n".join(f"{name}: group0_schema_version no row" for name in "ABC"),
+        "voters": "A, B, C: 3 of 3 up, 2 needed",
+    }

@@ -54,7 +54,7 @@ class VoterRules(Struct, frozen=True):
         if count % 2 or not count or not self.limits:
             return count
         if self.release in ("2025.2", "2025.3"):
-            return count - (count > 3 and len(candidates) == 2 and len(set(candidates)) == 1)
+            return count - (count != 2 and len(candidates) == 2 and len(set(candidates)) == 1)
         return count - 1
 
     def most_of_one(self, candidates: Sequence[int]) -> int:
