@@ -309,7 +309,7 @@ class Cms(NodeModel[CmsState]):
     def reached(self, s: CmsState, node: int) -> int:
         """Whom a node reaches: by the address in its log, or as they have found each other."""
         moved = s.where(lambda n: n.moved)
-        known = self.known(s, node).moved | s.nodes[node].met | 1 << node if moved else 0
+        known = self.known(s, node).moved | s.nodes[node].met | 1 << node
         return ((1 << self.nodes) - 1) & (~moved | known)
 
     def newest(self, s: CmsState) -> Members:
@@ -347,7 +347,7 @@ class Cms(NodeModel[CmsState]):
         """From which members a proposer may take its quorum: by its log, or by those of others."""
         yield self.known(s, node)
         if self.electorate == "heard":
-            others = nodes_in(alive(self, s) & self.reached(s, node) & ~(1 << node))
+            others = nodes_in(alive(self, s) & self.reached(s, node))
             newer = (each for each in others if self.epoch(s, each) > self.epoch(s, node))
             yield from {self.known(s, each) for each in newer}
 
@@ -520,8 +520,9 @@ class Cms(NodeModel[CmsState]):
         theirs = (s.nodes[each].log for each in nodes_in(up & members.writers))
         begun = begun_at(max((s.nodes[n].log for n in nodes_in(up)), key=lambda log: log.epoch))
         accepted = {each.epoch: each for other in theirs for each in entries_of(other)}
-        for epoch in sorted(epoch for epoch in accepted if epoch > begun):
-            log = logs.received(log, accepted[epoch], self.machine)
+        for epoch, new in accepted.items():
+            if epoch > begun:  # in any order: what is above a gap is held
+                log = logs.received(log, new, self.machine)
         return s.at(node, log=log)
 
     # -- the cluster, and what operators ask for ---------------------------------------------------
@@ -874,7 +875,7 @@ class Cms(NodeModel[CmsState]):
         """The snapshot that an operator composes: the newest state, with members that are up."""
         there = (s.nodes[node] for node in nodes_in(alive(self, s)))
         loaded = {each.epoch: each for node in there for each in node.log.snapshots}
-        top = max((each.epoch for node in s.nodes for each in all_of(node.log)), default=0)
+        top = max(each.epoch for node in s.nodes for each in all_of(node.log))
         if top in loaded:  # once it is somewhere it is the same one
             return loaded[top]
         newest, up = self.newest(s), alive(self, s)
@@ -901,9 +902,9 @@ class Cms(NodeModel[CmsState]):
         if not self.has_quorum(s) or self.needs_override(s):
             return refused("the CMS has no quorum yet, or not all states agree")
         back = nodes_in(s.where(lambda n: n.health in ("up", "down")))
-        loaded = [each for n in back for each in s.nodes[n].log.snapshots]
-        top = max((snapshot.epoch for snapshot in loaded), default=0)
-        if without := alive(self, s) & s.where(lambda n: n.log.epoch < top):
+        loaded = [each.epoch for n in back for each in s.nodes[n].log.snapshots]
+        lacks = s.where(lambda n: any(n.log.epoch < epoch for epoch in loaded))
+        if without := alive(self, s) & lacks:
             return refused("the snapshot has not been loaded on every node", self.named(without))
         return s.but(open=False)
 
@@ -931,10 +932,11 @@ class Cms(NodeModel[CmsState]):
         """A new member has the log before its vote counts, and the rest before the next change."""
         log = before.nodes[self.number(action.member)].log
         event = stored(after.nodes[self.number(action.member)].log, log.epoch + 1)
-        kind, node = rules.parsed(event.event) if event else ("", 0)
-        is_late = any(before.nodes[n].log.epoch < begun_at(log) for n in nodes_in(node))
-        if kind == rules.FINISH_ADD and is_late:
-            return f"{letters(node)} is read from but lacks epochs below {begun_at(log)}"
+        assert event is not None
+        (kind, node), begun = rules.parsed(event.event), begun_at(log)
+        late = node & before.where(lambda n: n.log.epoch < begun)
+        if kind == rules.FINISH_ADD and late:
+            return f"{letters(late)} is read from but lacks epochs below {begun}"
         if kind in rules.REPAIRED_FIRST and (late := self.unrepaired(before, log)):
             return f"{letters(late)} might lack entries that were accepted before its vote counted"
         return None
@@ -972,8 +974,9 @@ class Cms(NodeModel[CmsState]):
     @goal("INV-PROGRESS")
     def commits(self, s: CmsState) -> bool:
         """An event can be committed again."""
-        top = max((self.epoch(s, node) for node in nodes_in(alive(self, s))), default=0)
-        return any(self.epoch(s, node) == top for node in self.quorate(s, working(self, s)))
+        epochs = [self.epoch(s, node) for node in nodes_in(alive(self, s))]
+        able = self.quorate(s, working(self, s))
+        return any(self.epoch(s, node) == max(epochs) for node in able)
 
     @goal("INV-SAMESTATE")
     def alike(self, s: CmsState) -> bool:

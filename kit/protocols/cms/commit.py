@@ -550,9 +550,9 @@ class Commit(NodeModel[CommitState]):
 
     def behind(self, s: CommitState) -> Iterator[tuple[int, int]]:
         """Nodes that are up, the first of which knows less than the second."""
-        epochs = [node.log.epoch if node.up else -1 for node in s.nodes]
-        for place, peer in permutations(range(len(epochs)), 2):
-            if -1 < epochs[place] < epochs[peer]:
+        epochs = [(place, node.log.epoch) for place, node in enumerate(s.nodes) if node.up]
+        for (place, less), (peer, more) in permutations(epochs, 2):
+            if less < more:
                 yield place, peer
 
     @action(

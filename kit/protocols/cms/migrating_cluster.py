@@ -84,7 +84,7 @@ class MetadataLog(State, frozen=True, cache_hash=True):
         return self._taken("member", 1 << self.founder, epoch)
 
     def _taken(self, kind: EntryKind, mask: int, epoch: int) -> int:
-        for each, number in self.entries[: max(epoch - INITIALIZED, 0)]:
+        for each, number in self.entries[: epoch - INITIALIZED]:
             mask |= (each == kind) << number
         return mask
 

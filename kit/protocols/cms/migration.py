@@ -203,7 +203,7 @@ class Migration(NodeModel[MigratingCluster]):
         at = after.nodes[node]
         if log := after.log_of(at):
             said = f"epoch {at.epoch}"
-            for name in self.named(log.members_at(at.epoch - 1) & after.up & ~(1 << node)):
+            for name in self.named(log.members_at(at.epoch) & after.up & ~(1 << node)):
                 yield Travel("entry", self.names[node], name, said, leg=0)
             for name in self.named(after.old & after.up):
                 yield Travel("message", self.names[node], name, f"{said}: ignored", leg=0)
@@ -302,9 +302,8 @@ class Migration(NodeModel[MigratingCluster]):
         """A node without a log, and whom it may ask who is there: the seed, or whom it knows."""
         seed = 1 << self.number(self.contact)
         for node, at in enumerate(s.nodes):
-            near = (at.met | seed) & s.up & ~(1 << node) if at.waits_for_log else 0
-            for peer in nodes_in(near):
-                if (s.nodes[peer].met | 1 << peer) & ~at.met:
+            for peer in nodes_in((at.met | seed) & s.up if at.waits_for_log else 0):
+                if s.nodes[peer].met & ~at.met:
                     yield node, peer
 
     @action(
@@ -317,7 +316,7 @@ class Migration(NodeModel[MigratingCluster]):
         """{node} asks {peer} which nodes there are. {node} learns all that {peer} knows, and {peer}
         learns of {node}.
         """
-        met = s.nodes[node].met | s.nodes[peer].met | 1 << peer
+        met = s.nodes[node].met | s.nodes[peer].met
         return s.at(node, met=met).at(peer, met=s.nodes[peer].met | 1 << node)
 
     def nominates(self, s: MigratingCluster, node: int) -> bool:
@@ -332,8 +331,7 @@ class Migration(NodeModel[MigratingCluster]):
 
     def initializing(self, s: MigratingCluster) -> Iterator[tuple[int, str]]:
         """On any upgraded node; whoever does not run may be ignored."""
-        absent = s.where(lambda n: n.status == "absent")
-        silent = self.named((1 << len(s.nodes)) - 1 & ~s.up & ~absent)
+        silent = self.named(s.where(lambda n: n.status in ("down", "lost")))
         for node, at in enumerate(s.nodes):
             if at.waits_for_log and not at.answered and self.fresh:
                 yield from ((node, NOBODY) for _ in range(self.nominates(s, node)))
@@ -478,7 +476,7 @@ class Migration(NodeModel[MigratingCluster]):
 
     def members_heard(self, s: MigratingCluster, node: int) -> int:
         """The members of the CMS, as the peer that is farthest knows them (a mask)."""
-        others = chosen(s.nodes, s.nodes[node].met & s.up & ~(1 << node))
+        others = chosen(s.nodes, s.nodes[node].met & s.up)
         peers = (n for n in others if n.log != NO_LOG)
         return max(peers, key=lambda n: n.epoch, default=s.nodes[node]).knows
 
@@ -511,12 +509,12 @@ class Migration(NodeModel[MigratingCluster]):
         One that takes part in a migration gets only the log of that.
         """
         at = s.nodes[node]
-        if not at.is_up or not at.is_new:
+        if not at.is_up:
             return None
         if at.log != NO_LOG:
             able = s.where(lambda n: n.is_up and n.log == at.log and n.epoch > at.epoch)
         elif at.initiator is None:
-            able = at.knows & s.where(lambda n: n.is_up and n.log != NO_LOG)
+            able = at.knows & s.up  # whoever is a member has the log
         else:
             begun = [i for i, log in enumerate(s.logs, 1) if log.founder == at.initiator]
             able = s.where(lambda n: n.is_up and n.log in begun)
@@ -653,8 +651,8 @@ class Migration(NodeModel[MigratingCluster]):
     def ends(self, s: MigratingCluster) -> bool:
         """All nodes follow the log to its end, or the CMS is lost and has to be recovered."""
         there = chosen(s.nodes, s.there)
-        for each in {n.log for n in there} - {NO_LOG}:
-            members = s.logs[each - 1].members_at(s.logs[each - 1].top)
+        for each in filter(None, {s.log_of(n) for n in there}):
+            members = each.members_at(each.top)
             if not is_majority(members & s.there, members):
                 return True
         return all((log := s.log_of(n)) and n.is_up and n.epoch == log.top for n in there)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,8 +12,8 @@ from kit.engine.registry import build, entries, entry_of
 from kit.engine.scenario import files, open_file
 from kit.engine.timeline import Timeline, played_out
 from kit.errors import BadInput, Refusal
-from kit.protocols.cms.cms import Cms, alive, entries_of, is_forced
-from kit.protocols.cms.rules.log import Entry, NodeLog
+from kit.protocols.cms.cms import OPERATOR, Cms, alive, entries_of, is_forced
+from kit.protocols.cms.rules.log import Entry, NodeLog, Snapshot
 from kit.protocols.cms.rules.members import Members, letters, parsed
 from kit.views.panel import scene_of
 from tests.views.frames import after, check_frame, go_on, scenes, walk
@@ -324,3 +325,50 @@ def test_what_makes_no_cluster_is_refused(given: dict[str, Any]) -> None:
     """More members than nodes, or sizes that are none, are refused with the name of the field."""
     with pytest.raises(BadInput):
         build("cms", given)
+
+
+def told(*events: str, by: str = "A") -> NodeLog:
+    """A log of these events, the last one ``by`` somebody."""
+    *first, last = (Entry(epoch, event, "A") for epoch, event in enumerate(events, 1))
+    return NodeLog((*first, Entry(last.epoch, last.event, by)))
+
+
+@pytest.mark.parametrize(("other", "needed"), [("A", False), ("B", True)])
+def test_states_that_do_not_agree_need_an_override(other: str, needed: bool) -> None:
+    """Two members, all up and sound, and an epoch that two of them brought about."""
+    model: Any = build("cms", {"nodes": 2, "members": 2, "losses": 1})
+    state = model.start().at(0, log=told("initialize A B", "change"))
+    state = state.at(1, log=told("initialize A B", "change", by=other))
+    assert model.needs_override(state) is needed
+
+
+@pytest.mark.parametrize(
+    ("event", "by", "is_apart"),
+    [("replace members B", "A", True), ("replace members B", OPERATOR, False),
+     ("start add B", "A", False)],
+)  # fmt: skip
+def test_quorums_meet_unless_somebody_forced_them(event: str, by: str, is_apart: bool) -> None:
+    """A alone was the CMS, then B alone is."""
+    model: Any = build("cms", {"nodes": 2})
+    before = model.start()
+    after = before.at(0, log=told("initialize A", event, by=by))
+    said = model.quorums_meet(before, SimpleNamespace(member="A"), after)
+    assert (said is not None) is is_apart
+    assert model.quorums_meet(before, SimpleNamespace(node="A"), after) is None
+
+
+@pytest.mark.parametrize(("third", "names"), [(0, ()), (1, ()), (2, ("B",)), (3, ("A", "B"))])
+def test_consensus_is_resumed_once_all_have_the_snapshot(
+    third: int, names: tuple[str, ...]
+) -> None:
+    """A is at epoch 2 and B at epoch 1; C, which is down, may have loaded a snapshot."""
+    model: Any = build("cms", {"losses": 1})
+    loaded = (Snapshot(third, model.known(model.start(), 0)),) if third else ()
+    state = model.start().but(open=True).at(0, log=told("initialize A", "change"))
+    state = state.at(2, health="down", log=NodeLog(told("initialize A").entries, loaded))
+    refusal = model.resume_consensus(state)
+    if names:
+        assert isinstance(refusal, Refusal)
+        assert refusal.missing == names
+    else:
+        assert refusal == state.but(open=False)

@@ -15,7 +15,14 @@ from kit.errors import Refused
 from kit.protocols.cms.facts import commit as facts
 from kit.protocols.cms.facts import members as facts_of_members
 from kit.protocols.cms.facts import schema as facts_of_schema
-from kit.protocols.cms.facts.tools import BY_DC, CmsServers, of_members
+from kit.protocols.cms.facts.tools import (
+    BY_DC,
+    ENDED,
+    UNPREPARED,
+    CmsServers,
+    of_members,
+    with_lacks,
+)
 from kit.protocols.cms.facts.zooming import agreed_by
 from kit.protocols.cms.refining import grown
 from kit.protocols.cms.rules.log import Entry, NodeLog, Snapshot
@@ -249,3 +256,98 @@ def test_the_tools_of_a_node_that_has_left_need_its_server() -> None:
             continue
         with pytest.raises(Refused):
             CmsServers().answering(now, "nodetool")
+
+
+FOUR = {"nodes": 4, "newcomers": 1, "edition": "server"}
+STEPS = "ADVANCE_CMS_RECONFIGURATION"
+
+
+def log_of(*events: str) -> NodeLog:
+    """A log of these events."""
+    return NodeLog(tuple(Entry(epoch, event, "A") for epoch, event in enumerate(events, 1)))
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        (("start add B", "decommission B"), [(STEPS, (UNPREPARED,)), ("PREPARE_SIMPLE", ())]),
+        (("start add B", "decommission C"), [(STEPS, (UNPREPARED,)), ("PREPARE_LEAVE", ())]),
+        (
+            ("reconfigure 2 A B", "start add B", "finish add B"),
+            [("PREPARE_COMPLEX", ()), (STEPS, ()), (STEPS, (ENDED,))],
+        ),
+        # Once it is cancelled nothing is open that the next step would belong to.
+        (
+            ("start add B", "cancel", "start add C"),
+            [(STEPS, (UNPREPARED,)), ("CANCEL", ()), (STEPS, (UNPREPARED,))],
+        ),
+        # B is a member instead of A: as many as are wanted, though another one is chosen.
+        (
+            ("start add B", "finish add B", "removal of A"),
+            [(STEPS, (UNPREPARED,)), (STEPS, ()), (STEPS, (ENDED,))],
+        ),
+    ],
+)
+def test_what_the_server_has_besides(
+    events: tuple[str, ...], said: list[tuple[str, tuple[str, ...]]]
+) -> None:
+    """An entry before a change, and one behind it; a member that leaves hands over first."""
+    model: Any = build("cms", FOUR)
+    first, *more = with_lacks(model, model.start(), log_of("initialize A", *events))
+    assert (first.kind, first.lacks) == ("INITIALIZE_CMS", ())
+    assert [each.lacks for each in more] == [lacks for _, lacks in said]
+    assert [each.kind.startswith(kind) for each, (kind, _) in zip(more, said, strict=True)] == [
+        True for _ in said
+    ]
+
+
+def test_steps_of_a_change_are_counted_past_other_entries() -> None:
+    """What clients change between two steps does not begin the count again."""
+    model: Any = build("cms", FOUR)
+    log = log_of("initialize A", "start add B", "change", "finish add B")
+    rows = [*CmsServers().entries(met(model, model.start().at(0, log=log)))]
+    assert [("idx=0" in each[2], "idx=1" in each[2]) for each in rows] == [
+        (False, False), (True, False), (False, False), (False, True),
+    ]  # fmt: skip
+
+
+def test_a_node_without_a_log_knows_nobody() -> None:
+    """The newcomer lists no node, and no change is open by what it knows."""
+    model: Any = build("cms", FOUR)
+    state, servers = model.start(), CmsServers()
+    service = servers.service(met(model, state, "D"), 3)
+    assert (service.epoch, service.members, service.unsettled) == (0, (), False)
+    assert servers.listed(met(model, state, "D"), 3) == {}
+    joined = servers.listed(met(model, state), 0)
+    assert {node: each.state for node, each in joined.items()} == dict.fromkeys(range(3), "JOINED")
+
+
+@pytest.mark.parametrize(
+    ("edition", "events", "states"),
+    [
+        ("documents", ("decommission A",), ("LEAVING", "JOINED", "JOINED")),
+        ("documents", ("decommission B",), ("JOINED", "LEAVING", "JOINED")),
+        # On the server a member, be it only half added, hands over before that is said.
+        ("server", ("decommission A",), ("JOINED", "JOINED", "JOINED")),
+        ("server", ("start add B", "decommission B"), ("JOINED", "JOINED", "JOINED")),
+        ("server", ("decommission C",), ("JOINED", "JOINED", "LEAVING")),
+        ("server", ("decommission C", "left C"), ("JOINED", "JOINED", "LEFT")),
+    ],
+)
+def test_who_is_listed_as_leaving(
+    edition: str, events: tuple[str, ...], states: tuple[str, ...]
+) -> None:
+    """By the log of A."""
+    model: Any = build("cms", {**FOUR, "edition": edition})
+    now = met(model, model.start().at(0, log=log_of("initialize A", *events)))
+    listed = CmsServers().listed(now, 0)
+    assert [listed[node].state for node in sorted(listed)] == [*states]
+
+
+def test_a_snapshot_of_an_entry_is_not_handmade() -> None:
+    """Behind it is the entry itself, which stands there once."""
+    model: Any = build("cms")
+    start, log = model.start(), log_of("initialize A", "change")
+    log = replace(log, snapshots=(Snapshot(2, model.known(start, 0)),))
+    logged = CmsServers().logged(met(model, start.at(0, log=log)))
+    assert [each.event for each in logged] == ["initialize A", "change"]

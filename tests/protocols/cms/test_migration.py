@@ -13,7 +13,13 @@ from kit.engine.flows import flows
 from kit.engine.registry import build, entry_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, Refusal
-from kit.protocols.cms.migrating_cluster import NO_LOG
+from kit.protocols.cms.migrating_cluster import (
+    NO_LOG,
+    MetadataLog,
+    MigratingNode,
+    may_be_aborted,
+    may_be_ignored,
+)
 from kit.protocols.cms.migration import KINDS, Migration
 from tests.protocols.storage.proofs import assert_holds
 from tests.quality.breaking import broken, doing, never
@@ -413,3 +419,113 @@ def test_a_search_reports_it(name: str) -> None:
 def test_every_judge_has_a_broken_variant() -> None:
     """The table names all properties."""
     assert {*REPORTED} == {*judges(build("migration"))}
+
+
+OLD, NEW = MigratingNode(facts=0b1), MigratingNode(is_new=True, facts=0b1)
+OF_A, OF_B = MetadataLog(0, 0b1, 0), MetadataLog(1, 0b10, 0b1, (("member", 2),))
+"""A log of A, and one of B that holds another change, and C as a member from epoch 3 on."""
+BY_A, BY_B = NEW.but(log=1, epoch=2, knows=0b1), NEW.but(log=2, epoch=3, facts=0b10, knows=0b110)
+
+
+def state_of(*nodes: MigratingNode, **given: Any) -> tuple[Any, Any]:
+    """The model, and a state of these nodes in which both logs have begun."""
+    model: Any = build("migration", given)
+    return model, model.start().but(nodes=nodes, logs=(OF_A, OF_B))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "said"),
+    [
+        ((BY_A, OLD, NEW), None),
+        ((BY_A.but(facts=0b11), OLD, NEW), "A at epoch 2 has metadata that differs from the log"),
+        ((BY_A, OLD.but(facts=0b11), NEW), "B has changes from gossip, but the log has others"),
+        # Of two logs, one of which is an error of its own, the first that is there counts.
+        ((BY_A, OLD, BY_B), None),
+        ((BY_B, OLD, BY_A), "B has changes from gossip, but the log has others"),
+        # Whom the log ignores comes back with the new version.
+        ((OLD, BY_B, BY_B), None),
+        # Without a log nothing has to be equal yet.
+        ((OLD, OLD.but(facts=0), NEW), None),
+    ],
+)
+def test_whose_metadata_is_that_of_the_log(nodes: tuple[Any, ...], said: str | None) -> None:
+    """Of nodes that run by it, and of old ones, which may still come in."""
+    model, state = state_of(*nodes)
+    assert model.one_metadata(state) == said
+
+
+def test_the_last_log_is_the_one_that_is_followed() -> None:
+    """A, which began another, is lost, and its log with it; without that loss nothing is over."""
+    model, state = state_of(BY_A.but(status="lost"), BY_B, BY_B, size=2)
+    assert (state.has_log, model.migrated(state), model.ends(state)) == (True, True, True)
+    assert not model.migrated(state.at(2, log=NO_LOG))
+    assert not model.ends(state.at(2, epoch=2))
+    assert not model.ends(state.at(2, status="down"))
+    # A majority of its members is lost: it ends nevertheless, in a recovery.
+    assert model.ends(state.at(2, status="lost").at(1, epoch=2))
+    nobody = state.at(1, status="lost").at(2, log=NO_LOG)
+    assert (nobody.has_log, model.ends(nobody)) == (False, False)
+
+
+def test_who_grows_the_cms_is_at_the_end_of_its_own_log() -> None:
+    """A's log ends with epoch 2, the other one with 3."""
+    model, state = state_of(BY_A, BY_B, BY_B.but(epoch=2))
+    assert model.why_not(state, Migration.grow("A")) is None
+    assert model.why_not(state, Migration.grow("C")).reason == "C has to catch up first"
+
+
+def test_the_peer_that_is_farthest_says_who_the_members_are() -> None:
+    """A is old, C has not applied the entry that makes it a member."""
+    behind = BY_B.but(epoch=2, knows=0b10)
+    for second, third, heard in ((BY_B, behind, 0b110), (behind, BY_B, 0b110), (NEW, NEW, 0)):
+        model, state = state_of(OLD, second, third, NEW, nodes=4)
+        assert model.members_heard(state, 3) == heard
+
+
+def test_who_is_asked_to_take_part_has_heard_of_the_initiator() -> None:
+    """B heard of C from A, C did not hear of B."""
+    fresh = MigratingNode(is_new=True, met=0b100)
+    begun = fresh.but(met=0b110, initiator=1, answered=0b010)
+    model, state = state_of(MigratingNode("absent"), begun, fresh, **FRESH, edition="server")
+    after = model.answer(state, 1, 2)
+    assert (after.nodes[2].met, after.nodes[2].initiator) == (0b110, 1)
+    assert after.nodes[1].answered == 0b110
+
+
+@pytest.mark.parametrize(
+    ("ignored", "answered", "documents", "server"),
+    [
+        (OLD.but(status="down"), 0b001, True, True),
+        (NEW.but(status="lost"), 0b001, True, True),
+        (NEW.but(status="down"), 0b001, False, False),
+        (NEW.but(status="down"), 0b101, False, True),
+        (NEW, 0b001, True, True),  # it has come back
+    ],
+)
+def test_who_may_be_ignored(
+    ignored: MigratingNode, answered: int, documents: bool, server: bool
+) -> None:
+    """B, if it cannot have begun a log; of the server's a majority would remember that."""
+    _, state = state_of(NEW.but(ignored=0b010, answered=answered), ignored, NEW)
+    assert may_be_ignored(state, 0, "documents", 0b111) is documents
+    assert may_be_ignored(state, 0, "server", 0b111) is server
+
+
+@pytest.mark.parametrize(
+    ("nodes", "may"),
+    [
+        ((NEW, NEW, NEW), True),
+        ((NEW.but(status="down"), NEW, NEW), False),
+        ((BY_A, NEW, NEW), False),
+        ((BY_B, NEW, NEW), True),
+        # A is lost: of those that are there, all but old nodes may know of its log.
+        ((BY_A.but(status="lost"), NEW, OLD.but(status="down")), True),
+        ((BY_A.but(status="lost"), NEW, NEW.but(status="down")), False),
+        ((BY_A.but(status="lost"), NEW, BY_A), False),
+        ((BY_A.but(status="lost"), NEW, BY_B), True),
+    ],
+)
+def test_what_may_be_aborted(nodes: tuple[Any, ...], may: bool) -> None:
+    """What A initiated, where it has certainly not begun a log."""
+    _, state = state_of(*nodes)
+    assert may_be_aborted(state, 0) is may

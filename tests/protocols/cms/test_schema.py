@@ -14,7 +14,8 @@ from kit.protocols.cms.facts.schema import OUTPUT, changes, gossip, known
 from kit.protocols.cms.panels.schema import VIEWS
 from kit.protocols.cms.rules.events import Fact, Metadata
 from kit.protocols.cms.rules.events import objection as objects
-from kit.protocols.cms.rules.schema import moves_ranges
+from kit.protocols.cms.rules.log import Entry
+from kit.protocols.cms.rules.schema import SchemaMetadata, enact, moves_ranges
 from kit.protocols.cms.schema import JOINER, RACES, Schema
 from kit.protocols.gossip.facts import schemas
 from kit.protocols.gossip.rules import LegacySchema, SchemaChange, version_of
@@ -446,6 +447,33 @@ KEYSPACES = LegacySchema((("ks", 1), ("other", 2)), (), ())
 def test_what_moves_ranges(change: SchemaChange, moves: bool) -> None:
     """The first keyspace of a replication, or the last one; a new one has a factor of 1."""
     assert moves_ranges(KEYSPACES, change) is moves
+
+
+@pytest.mark.parametrize(("others", "moves"), [(1, False), (2, True)])
+def test_a_new_keyspace_shares_the_ranges_of_its_factor(others: int, moves: bool) -> None:
+    """Which is 1, where nobody says another one."""
+    schema = LegacySchema((("ks", others),), (), ())
+    assert moves_ranges(schema, SchemaChange("create", "new")) is moves
+
+
+@pytest.mark.parametrize(
+    ("event", "members", "statuses"),
+    [
+        ("cms A B", ("A", "B"), (("B", "NORMAL"),)),
+        ("cms B", ("B",), (("B", "NORMAL"),)),
+        ("bootstrap A", ("A",), (("A", "BOOT"), ("B", "NORMAL"))),
+        ("decommission B", ("A",), (("B", "LEAVING"),)),
+        ("left B", ("A",), ()),
+        ("cancel B", ("A",), (("B", "NORMAL"),)),
+    ],
+)
+def test_what_an_event_of_nodes_makes(
+    event: str, members: tuple[str, ...], statuses: tuple[tuple[str, str], ...]
+) -> None:
+    """Who is in the CMS, and what each node is; of a schema they say nothing."""
+    before = SchemaMetadata(statuses=(("B", "NORMAL"),), members=("A",))
+    after = enact(before, Entry(1, event, "r1"))
+    assert after == SchemaMetadata(statuses=statuses, members=members)
 
 
 @pytest.mark.parametrize(

@@ -136,10 +136,9 @@ def with_lacks(m: Cms, s: CmsState, log: NodeLog) -> Iterator[LoggedEvent]:
     """
     is_open = False
     for entry in log.entries:
-        before = _known_at(m, log, entry.epoch - 1)
-        event = of_members(m, entry, before.readers | before.writers)
+        members = _known_at(m, log, entry.epoch)  # who leaves is one until a step takes it out
+        event = of_members(m, entry, members.readers | members.writers)
         if event.kind == STEP:
-            members = _known_at(m, log, entry.epoch)
             count = members.readers.bit_count()
             few = count != sum(m.wanted_sizes(members).values())
             missing = members.pending or members.chosen or few

@@ -165,7 +165,7 @@ def walked(
     ring = Ring.of(each for each in nodes if each.name not in without)
     strategy = NetworkTopologyStrategy(tuple(sizes.items()))
     first = replicas_from(ring, strategy, np.zeros(min(1, len(ring.tokens)), np.intp))
-    return tuple(ring.names[code] for code in first.flat if code >= 0)
+    return tuple(ring.names[code] for code in first.flat)
 
 
 def too_many(nodes: Iterable[Node], sizes: Mapping[str, int], without: Collection[str] = ()) -> str:

@@ -113,7 +113,7 @@ def objection(metadata: SchemaMetadata, event: str, *, locks: bool = True) -> st
 
 def lost_to(machine: Machine, entries: tuple[Entry, ...], event: str) -> Entry | None:
     """The entry that stands in the way of an event: before it the event made sense."""
-    for place in range(len(entries), 0, -1):
-        if objection(metadata_after(machine, entries[: place - 1]), event) is None:
-            return entries[place - 1]
+    for place in reversed(range(len(entries))):
+        if objection(metadata_after(machine, entries[:place]), event) is None:
+            return entries[place]
     return None
