@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from kit.engine.registry import build
 from kit.errors import BadInput
+from kit.protocols.group0.rules.voters import VoterRules
 from kit.protocols.topology.dry_run.report import is_played
 from kit.protocols.topology.rules.cluster import (
     NOBODY,
@@ -43,6 +44,8 @@ from kit.protocols.topology.rules.work import (
     addressees,
     excluded,
     finished,
+    gaining_racks,
+    may_tie,
     state_of,
     still_to_do,
     tablets_moved,
@@ -379,3 +382,56 @@ def test_what_names_no_table_is_refused(text: str) -> None:
     """One table, by its keyspace and its name; a keyspace with what it is to have."""
     with pytest.raises(BadInput, match=r"^operations: got "):
         build("topology", {"operations": (text,)})
+
+
+@pytest.mark.parametrize(
+    ("running", "operation"),
+    [(0, None), (1, None), (2, TopologyOperation("truncate_table", NOBODY, ""))],
+)
+def test_a_truncate_is_under_way_without_a_state(
+    running: int, operation: TopologyOperation | None
+) -> None:
+    """The second request is one; a cleanup is never under way."""
+    requests = RequestEntry("cleanup", NOBODY), RequestEntry("truncate_table", NOBODY)
+    topology = replace(cluster(NORMAL), requests=requests, running=running)
+    assert under_way(topology) == operation
+
+
+@pytest.mark.parametrize(
+    ("edition", "work", "said"),
+    [
+        ("server", "assign_tokens", "dc1 would have 3 racks for 2 replicas"),
+        ("server", "accept", ""),
+        ("documents", "assign_tokens", ""),
+    ],
+)
+def test_a_rack_too_many_is_found_by_the_server_before_tokens(
+    edition: Any, work: str, said: str
+) -> None:
+    """C joins in a third rack."""
+    racks = ("dc1/r1", "dc1/r2", "dc1/r3")
+    states = ("normal", "normal", "bootstrapping")
+    nodes = tuple(
+        NodeEntry(state=state, tokens=state == "normal", rack=rack)
+        for state, rack in zip(states, racks, strict=True)
+    )
+    topology = ClusterTopology(nodes=nodes, rf=2)
+    operation, rows = (
+        TopologyOperation("bootstrapping", 2, "join_group0"),
+        (WorkRow(work, "retry"),),
+    )
+    assert gaining_racks(topology, operation, rows, edition) == said
+    assert gaining_racks(topology, None, rows, edition) == ""
+
+
+@pytest.mark.parametrize(
+    ("limit", "leaves", "most"),
+    [(1, False, 2), (2, False, 3), (3, False, 4), (5, False, 4), (1, True, 2), (5, True, 2)],
+)
+def test_so_many_nodes_of_one_rack_never_tie(limit: int, leaves: bool, most: int) -> None:
+    """One more may; in two racks any may. A release that limits nothing has no tie."""
+    rules = VoterRules(limit=limit)
+    assert not may_tie(["dc1/r1"] * most, rules, leaves=leaves)
+    assert may_tie(["dc1/r1"] * (most + 1), rules, leaves=leaves)
+    assert may_tie(["dc1/r1", "dc1/r2"], rules, leaves=leaves)
+    assert not may_tie(["dc1/r1"] * 9, VoterRules("2025.1", limit), leaves=leaves)

@@ -136,8 +136,7 @@ def changed_requests(
 ) -> Iterator[tuple[int, RequestEntry | None, RequestEntry]]:
     """Every request that differs: its number, what it was (None: it is new), what it is."""
     pairs = zip_longest(before.requests, after.requests)
-    if before.requests is not after.requests:
-        yield from ((n, was, now) for n, (was, now) in enumerate(pairs, 1) if was != now)
+    yield from ((n, was, now) for n, (was, now) in enumerate(pairs, 1) if was != now)
 
 
 @lru_cache(maxsize=1 << 11)

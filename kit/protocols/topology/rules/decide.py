@@ -78,7 +78,8 @@ def queue(topology: ClusterTopology, alive: int, setting: Setting) -> tuple[Queu
     operation = under_way(topology)
     running = number_of(topology, operation.node) if operation else 0
     held = _held(topology, operation, alive, setting)
-    idle = operation is None and not held[0]
+    why, _ = held
+    idle = operation is None and not why
     # A join does not wait for tablets that move: published coordinator.
     tablets_move = operation is not None and operation.state == "tablet_migration"
     preempts = "join" if tablets_move and setting.edition == "server" else ""
@@ -88,7 +89,7 @@ def queue(topology: ClusterTopology, alive: int, setting: Setting) -> tuple[Queu
         standing = by_itself
         if standing[0] == "next":
             kind = topology.requests[number - 1].kind
-            if held[0] and kind != preempts:
+            if why and kind != preempts:
                 behind = held
             elif chosen:
                 behind = "another request comes first", 0

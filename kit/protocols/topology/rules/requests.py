@@ -242,7 +242,7 @@ class RequestPlan(Struct, frozen=True):
         for name in names:
             if name not in self.names:
                 raise BadInput(field, name, "one of " + ", ".join(self.names))
-        return mask_of(self.names.index(name) for name in set(names))
+        return mask_of(self.names.index(name) for name in names)
 
 
 def plan_of(parameters: Any) -> RequestPlan:

@@ -95,7 +95,7 @@ def finished(topology: ClusterTopology, node: int) -> ClusterTopology:
     A rebuild leaves no source datacenter behind (published coordinator, end of ``rebuilding``).
     """
     number = number_of(topology, node)
-    if node != NOBODY and topology.nodes[node].rebuild_option:
+    if node != NOBODY:
         topology = with_node(topology, node, rebuild_option="")
     if number:
         topology = with_request(topology, number, done=True)
