@@ -11,7 +11,8 @@ from kit.engine.registry import build
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.control import is_truncating, settled
 from kit.protocols.topology.coordinator import said_of
-from kit.protocols.topology.rules.cluster import NOBODY, with_node
+from kit.protocols.topology.rules.cluster import NOBODY, RequestEntry, with_node
+from kit.protocols.topology.rules.machines import Edition
 from tests.outcomes import why
 from tests.protocols.topology.test_said_next import until
 
@@ -152,3 +153,157 @@ def test_the_second_barrier_of_a_state_says_whose_answer_is_missing() -> None:
     assert said_of(state, model.setting) == ("barrier comes next", 0)
     state = model.act(state, act.AnswerBarrier("A"))
     assert said_of(state, model.setting) == ("barrier comes next", 0b110)
+
+
+def rows(topology: Any, *nodes: dict[str, Any], **cells: Any) -> Any:
+    """A topology in which these cells of the nodes, in their order, and these others are set."""
+    for node, row in enumerate(nodes):
+        topology = with_node(topology, node, **row)
+    return replace(topology, **cells)
+
+
+REPLACING = {"state": "replacing", "replaced": 2}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "members", "said"),
+    [
+        (({}, {}, {}, REPLACING), 0b1111, None),
+        (({}, {}, {}, {"state": "none"}), 0b0111, None),
+        (({}, {}, {}, {"state": "none"}), 0b1111, "a node in state none is in group 0"),
+        (({}, {}, {}), 0b1111, "a node in state no row is in group 0"),
+        (({}, {}, {}), 0b0011, "a normal node is not in group 0"),
+        # Who is being replaced is taken out first; who was replaced is not normal any more.
+        (({}, {}, {}, REPLACING), 0b1011, None),
+        (({}, {}, {}, REPLACING), 0b1101, "a normal node is not in group 0"),
+        (({}, {}, {}, {"state": "normal", "replaced": 2}), 0b1011,
+         "a normal node is not in group 0"),
+    ],
+)  # fmt: skip
+def test_who_is_in_group_0(
+    nodes: tuple[dict[str, Any], ...], members: int, said: str | None
+) -> None:
+    """Three normal nodes, and D, which may come in."""
+    model, state = cluster(operations=("join D",))
+    assert model.members(state.but(topology=rows(state.topology, *nodes, members=members))) == said
+
+
+@pytest.mark.parametrize(
+    ("kind", "node", "state", "up", "is_heard"),
+    [
+        ("remove", 2, "left", 0b111, True),
+        ("remove", 2, "left", 0b011, False),
+        ("remove", 2, "normal", 0b111, False),
+        ("leave", 2, "left", 0b111, False),  # it knows that it has left
+        ("replace", 3, "left", 0b111, True),
+        ("replace", 3, "left", 0b011, False),
+        ("replace", 3, "normal", 0b111, False),
+    ],
+)
+def test_who_was_taken_out_is_silent(
+    kind: str, node: int, state: str, up: int, is_heard: bool
+) -> None:
+    """C was removed, or replaced by D, or left."""
+    model, start = cluster(operations=("replace D C",))
+    nodes = {}, {}, {"state": state}, {"replaced": 2}
+    topology = rows(start.topology, *nodes, requests=(RequestEntry(kind, node, done=True),))
+    said = "a node that was removed or replaced is up and reachable" if is_heard else None
+    assert model.left_silent(start.but(topology=topology, up=up)) == said
+
+
+@pytest.mark.parametrize(
+    ("dirty", "up", "becomes", "is_early"),
+    [
+        (1, 0b111, "decommissioning", True),
+        (1, 0b111, "removing", True),
+        (1, 0b111, "rebuilding", False),
+        (1, 0b101, "decommissioning", False),  # it is down, and cleans up when it is back
+        (3, 0b1111, "decommissioning", False),  # it has left
+    ],
+)
+def test_ranges_come_back_to_clean_nodes(dirty: int, up: int, becomes: str, is_early: bool) -> None:
+    """C is to go while B, or D, has not cleaned up."""
+    model, state = cluster(operations=("join D",))
+    topology = rows(state.topology, {}, {}, {}, {"state": "left"})
+    before = state.but(topology=with_node(topology, dirty, cleanup="needed"), up=up)
+    after = before.but(topology=with_node(before.topology, 2, state=becomes))
+    said = "ranges come back to a node that did not clean up" if is_early else None
+    assert model.clean_first(before, None, after) == said
+
+
+@pytest.mark.parametrize(
+    ("kind", "transition", "at", "sealed", "runs"),
+    [
+        ("decommissioning", "write_both_read_new", 2, True, True),
+        ("decommissioning", "left_token_ring", 2, True, False),  # it is shut down next
+        ("decommissioning", "left_token_ring", 1, True, True),
+        ("decommissioning", "left_token_ring", 1, False, False),
+        ("decommissioning", "left_token_ring", NOBODY, True, False),
+        ("normal", "", 2, True, True),
+    ],
+)
+def test_work_ends_with_its_session(
+    kind: str, transition: str, at: int, sealed: bool, runs: bool
+) -> None:
+    """Of session 5, left behind at a node; C is in transition."""
+    model, state = cluster()
+    topology = rows(state.topology, {}, {}, {"state": kind}, transition=transition)
+    found = model.of_its_session(
+        state.but(topology=topology, leftover=5, leftover_at=at, sealed=sealed)
+    )
+    said = "work of session 5 still runs after a barrier that followed the session's end"
+    assert found == (said if runs else None)
+
+
+@pytest.mark.parametrize(
+    ("action", "up", "later_up", "leader", "moved", "said"),
+    [
+        (None, 0b001, 0b001, 0, 0, None),
+        (None, 0b011, 0b001, 0, 1, None),
+        (None, 0b001, 0b011, 0, 1, "state 2 was committed"),
+        (None, 0b001, 0b001, 1, 0, "a coordinator was elected"),
+        (None, 0b011, 0b011, 1, 0, None),
+        (None, 0b001, 0b001, NOBODY, 0, None),
+        # Who restarts is up by the time that it commits its shards.
+        (act.RestartConfigured("B"), 0b001, 0b011, 0, 1, None),
+        (act.RestartConfigured("B"), 0b011, 0b001, 0, 1, "state 2 was committed"),
+    ],
+)
+def test_a_majority_commits_and_elects(
+    action: Any, up: int, later_up: int, leader: int, moved: int, said: str | None
+) -> None:
+    """Two of three members; A was the coordinator."""
+    model, state = cluster()
+    before = state.but(up=up, state_id=1)
+    after = state.but(up=later_up, coordinator=leader, state_id=1 + moved)
+    assert model.majority(before, action, after) == (said and f"{said} without a majority")
+
+
+@pytest.mark.parametrize(
+    ("edition", "node", "later", "is_back"),
+    [
+        ("server", 2, "left_token_ring", False),  # reads stay with the new replicas
+        ("server", 2, "rollback_to_normal", True),
+        ("documents", 2, "rollback_to_normal", True),
+        ("server", 1, "rollback_to_normal", False),
+        ("server", 2, "tablet_draining", False),
+        ("server", NOBODY, "", False),
+    ],
+)
+def test_reads_do_not_go_back(edition: Edition, node: int, later: str, is_back: bool) -> None:
+    """C leaves, and reads use the new replicas; then it is somewhere else, or B is."""
+    model, state = cluster(edition=edition)
+    going = {"state": "decommissioning"}
+    before = rows(state.topology, {}, {}, going, transition="write_both_read_new")
+    nodes = [going if i == node else {} for i in range(3)]
+    after = rows(state.topology, *nodes, transition=later)
+    found = model.no_way_back(state.but(topology=before), None, state.but(topology=after))
+    assert found == ("reads went back to the old replicas" if is_back else None)
+
+
+@pytest.mark.parametrize("which", ["tablets", "resizes"])
+def test_tablets_have_a_machine_of_their_own(which: str) -> None:
+    """Where they may move, or be split or merged."""
+    model, _ = cluster(**{which: 1})
+    assert [machine.name for machine in act.machines(model)] == ["tablets"]
+    assert [*act.machines(cluster()[0])] == []

@@ -182,7 +182,7 @@ def _apart(
         return any(steps <= own for own in machines)
 
     fewest = {0: [0]}  # where an operation can end: where those up to there begin
-    if not fits(0, count) and count <= MOST_STAYS:
+    if count <= MOST_STAYS:
         for last in range(1, count + 1):
             ways = [[*fewest[first], last] for first in fewest if fits(first, last)]
             if ways:

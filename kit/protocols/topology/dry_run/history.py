@@ -60,8 +60,8 @@ def passages(entries: Sequence[JournalEntry], edition: Edition) -> tuple[Passage
     operation has ended.
     """
     groups: list[list[JournalEntry]] = []
-    for entry in entries:
-        begins = not groups or groups[-1][0].host != entry.host or ends(groups[-1][-1])
+    for last, entry in zip((None, *entries), entries, strict=False):
+        begins = last is None or last.host != entry.host or ends(last)
         if begins or entry.kind == "entered":
             groups.append([])
         groups[-1].append(entry)

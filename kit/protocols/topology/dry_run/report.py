@@ -60,7 +60,7 @@ def untold(opened: OpenedTopology, setting: Setting, rf: int) -> Iterator[str]:
     if setting.edition == "documents":
         return
     begins = [row for row in opened.table.rows if row.node_state in ("none", "normal")]
-    asks = {row.topology_request or "" for row in begins} & {"join", "leave", "remove"}
+    asks = {"join", "leave", "remove"} & {row.topology_request for row in begins}
     # The rack of a node that bootstraps and has no tokens yet is checked before it gets any.
     state = machines.transition_state(opened.table.transition_state or "")
     if state is not None and state.name == "join_group0":

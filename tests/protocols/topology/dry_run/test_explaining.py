@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 import kit
 from kit.errors import BadInput
-from kit.protocols.topology.dry_run.explaining import of_journals
+from kit.protocols.topology.dry_run.explaining import _apart, _operations, of_journals
+from kit.protocols.topology.dry_run.history import Passage, Way
+from kit.protocols.topology.rules.machines import BOUNDARY
 from tests.commands.calling import bad, call
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "topology"
@@ -209,3 +212,50 @@ def test_what_cannot_be_explained_is_refused(tmp_path: Path) -> None:
     (empty := tmp_path / "empty").touch()
     with pytest.raises(BadInput, match=r"files: got .*; allowed: a metadata log"):
         kit.explain(str(empty))
+
+
+def steps(states: str) -> frozenset[tuple[str, str]]:
+    """The steps of a machine that passes these states, each of one letter."""
+    return frozenset([*(("", each) for each in states), *pairwise([BOUNDARY, *states, BOUNDARY])])
+
+
+def stays(states: str, **edges: Way) -> list[Passage]:
+    """Stays in these states; how those with a name of their own were come to."""
+    return [Passage("10:00", "a", each, edges.get(each, "happy"), (), None) for each in states]
+
+
+@pytest.mark.parametrize(
+    ("states", "begins", "ends", "operations"),
+    [
+        ("ab", True, True, "ab"),
+        ("abcd", False, False, "ab cd"),
+        ("abab", True, True, "ab ab"),
+        # A journal may begin and end in the middle of an operation.
+        ("bcd", False, False, "b cd"),
+        ("bcd", True, False, "bcd"),
+        ("abc", False, False, "ab c"),
+        ("abc", False, True, "abc"),
+        # In between each must begin where it can, and end where it can.
+        ("acd", False, False, "acd"),
+        ("abd", False, False, "abd"),
+        ("bd", False, False, "bd"),
+    ],
+)
+def test_the_fewest_operations_that_stays_can_be(
+    states: str, begins: bool, ends: bool, operations: str
+) -> None:
+    """Of two machines, with states a and b, and c and d; where none fits, it is one operation."""
+    machines = [steps("ab"), steps("cd")]
+    apart = _apart(stays(states), machines, begins, ends)
+    assert ["".join(stay.state for stay in each) for each in apart] == operations.split()
+
+
+@pytest.mark.parametrize(
+    ("states", "operations"),
+    [("bDcd", "b Dcd"), ("bCd", "b Cd"), ("abc", "ab c"), ("bCdc", "b Cd c")],
+)
+def test_what_no_edge_leads_to_is_another_operation(states: str, operations: str) -> None:
+    """A state in capitals is such a one: it begins the operation, if a machine begins so."""
+    machines = [steps("ab"), steps("cd"), steps("Cd")]
+    told = _operations(stays(states, D="unknown", C="begins"), machines)
+    assert ["".join(stay.state for stay in each) for each in told] == operations.split()

@@ -19,6 +19,7 @@ from kit.protocols.topology.dry_run.journal import (
     way_of,
 )
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.views.diagrams import START
 from kit.views.frame import frame, frame_text
 from kit.views.panel import scene_at
 from kit.views.registry import for_model
@@ -191,3 +192,38 @@ def test_a_state_that_is_entered_again_is_one_step_of_the_way(read: int, way: st
     told = way_of(Journal(passages, "server"), read)
     assert told is not None
     assert told[1] == tuple(way.split())
+
+
+@pytest.mark.parametrize(
+    ("later", "edge", "machine"),
+    [
+        ("write_both_read_new", "happy", "bootstrapping"),
+        ("rollback_to_normal", "rollback", "decommissioning"),
+        ("rollback_to_normal", "begins", "bootstrapping"),
+    ],
+)
+def test_what_follows_tells_which_operation_it_is(later: str, edge: Way, machine: str) -> None:
+    """One stay is read; the only other one counts, unless another operation begins with it."""
+    first, then = (
+        Passage("10:00", "a", state, how, (), None)
+        for state, how in (("write_both_read_old", "happy"), (later, edge))
+    )
+    told = way_of(Journal([first, then], "server"), 1)
+    assert told is not None
+    assert (told[0].name, told[1]) == (machine, ("write_both_read_old",))
+
+
+@pytest.mark.parametrize(
+    ("state", "path"),
+    [
+        ("join_group0", (START, "join_group0")),
+        ("write_both_read_new", ("write_both_read_new",)),
+        ("lock", (START, "lock")),
+    ],
+)
+def test_a_journal_may_begin_in_the_middle(state: str, path: tuple[str, ...]) -> None:
+    """Only a state with which the machine begins is come to from its start."""
+    scene: Any = SimpleNamespace(model=stays(1, "", state), state=SimpleNamespace(read=1))
+    place = standing(scene)
+    assert place is not None
+    assert place.path == path

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kit.errors import BadInput
 from kit.protocols.topology.dry_run.opening import open_topology
-from kit.protocols.topology.dry_run.report import coordinator, untold
+from kit.protocols.topology.dry_run.report import GOES_ON, coordinator, untold
 from kit.protocols.topology.rules.cluster import Setting
 from kit.protocols.topology.rules.machines import Edition
 from tests.commands.calling import call
@@ -422,10 +422,17 @@ def test_tablets_of_who_leaves(tablets: dict[str, int] | None, words: str, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("racks", "rf", "told"), [((), 0, True), ((), 3, False), (("r1", "r1", "r1", "r1"), 0, False)]
+    ("racks", "rf", "told"),
+    [
+        ((), 0, True),
+        ((), 3, False),
+        (("r1", "r1", "r1", "r1"), 0, False),
+        (("r1", "r1", "r1", None), 0, False),
+        (("r1", "r1", "r1", "r2"), 0, True),
+    ],
 )
 def test_racks_matter_where_there_are_two(
-    racks: tuple[str, ...], rf: int, told: bool, tmp_path: Path
+    racks: tuple[str | None, ...], rf: int, told: bool, tmp_path: Path
 ) -> None:
     """In one rack a join or a leave changes no number of racks."""
     rows = [*NORMAL, joining("none")]
@@ -610,3 +617,40 @@ def test_transitions_of_tablets_wait_for_whoever_is_down(
     [case] = answer.cases
     assert (case.fails == "finish_tablets") is waits
     assert answer.goes_on is not waits
+
+
+@pytest.mark.parametrize(
+    ("decision", "waits_for", "otherwise", "goes_on"),
+    [
+        ("work", (), "", True),
+        ("work", hosts(1), "rollback", False),
+        ("work", hosts(1), GOES_ON, True),
+        ("rest", (), "", True),
+        ("wait", (), "", False),
+        ("wait", hosts(1), GOES_ON, False),
+    ],
+)
+def test_whether_anything_goes_on(
+    decision: Any, waits_for: tuple[str, ...], otherwise: str, goes_on: bool
+) -> None:
+    """Where a piece of work that lacks a node is passed by, it does."""
+    answer = coordinator(DUMP, requests=REQUESTS)
+    case = replace(answer.cases[0], decision=decision, waits_for=waits_for, otherwise=otherwise)
+    assert replace(answer, cases=(case, *answer.cases)).goes_on is goes_on
+
+
+@pytest.mark.parametrize(
+    ("down", "reason"),
+    [
+        ((), "there is nothing to do"),
+        ((1,), "there is nothing to do"),
+        ((1, 2), "group 0 has no majority: 1 of 3 voters up"),
+        ((1, 2, 3), "group 0 has no majority: 0 of 3 voters up"),
+    ],
+)
+def test_in_the_documents_every_member_votes(
+    down: tuple[int, ...], reason: str, tmp_path: Path
+) -> None:
+    """So it is known who does."""
+    answer = said(tmp_path, asking={"edition": "documents", "down": hosts(*down)})
+    assert (answer.cases[0].reason, answer.warnings) == (reason, ())
