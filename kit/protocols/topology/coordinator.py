@@ -115,19 +115,19 @@ def said_of(s: ControlState, setting: cluster.Setting) -> tuple[str, int]:
     """
     task = task_of(s, setting)
     decision, work = task.decision, task.work
-    if work is None or decision.operation is None:
+    if work is None:
         return decision.reason, decision.missing
     if s.attempted.failed:
         return f"{work.name} has failed: a pause comes next", 0
     # A barrier is the first piece of its state, or the tables show that all before it is done.
     if work == decision.work[0]:
-        left = barrier_left(s, task) if work.barrier and s.attempted.answered else 0
+        left = barrier_left(s, task) if s.attempted.answered else 0
         return decision.reason, decision.missing | left
     return f"{work.name} comes next", task.needs & ~s.reachable
 
 
 def barrier_left(s: ControlState, task: CoordinatorTask) -> int:
-    """The nodes whose answer to the barrier is still missing (a mask)."""
+    """The nodes whose answer to the barrier, or whose part in other work, is missing (a mask)."""
     return task.needs & ~s.attempted.answered
 
 
@@ -238,9 +238,7 @@ def shut_down(s: ControlState, node: int) -> ControlState:
 
 def unreached(s: ControlState, task: CoordinatorTask) -> int:
     """The nodes that the work still needs and that do not hear it (a mask)."""
-    barrier = task.work is not None and task.work.barrier
-    needs = barrier_left(s, task) if barrier else task.needs
-    return needs & ~s.reachable
+    return barrier_left(s, task) & ~s.reachable
 
 
 def has_tablets(s: ControlState, task: CoordinatorTask) -> bool:

@@ -67,14 +67,14 @@ def _in_order(s: ControlState, alike: tuple[int, ...]) -> list[int]:
             s.cut >> node & 1,
             s.unheard >> node & 1,
             s.chosen >> node & 1,
-            s.addresses[node] if s.addresses else 0,
+            s.addresses and s.addresses[node],
             s.attempted.answered >> node & 1,
             s.topology.members >> node & 1,
             row.cleanup,
             row.state,
             row.rack,
             row.shards,
-            [values for i, values in cells if i == node] if cells else cells,
+            [values for i, values in cells if i == node],
         )
 
     return sorted(alike, key=key)

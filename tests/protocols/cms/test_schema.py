@@ -16,9 +16,9 @@ from kit.protocols.cms.rules.events import Fact, Metadata
 from kit.protocols.cms.rules.events import objection as objects
 from kit.protocols.cms.rules.log import Entry
 from kit.protocols.cms.rules.schema import SchemaMetadata, enact, moves_ranges
-from kit.protocols.cms.schema import JOINER, RACES, Schema
+from kit.protocols.cms.schema import JOINER, KEYSPACE, RACES, TABLE, Schema
 from kit.protocols.gossip.facts import schemas
-from kit.protocols.gossip.rules import LegacySchema, SchemaChange, version_of
+from kit.protocols.gossip.rules import LegacySchema, SchemaChange, cells_of, version_of
 from kit.views.panel import scene_of
 from tests.views.frames import go_on
 
@@ -490,3 +490,21 @@ def test_who_replaces_another_node_is_new(event: str, why: str | None) -> None:
     against = objects(metadata, event)
     assert (against and against.reason) == why
     assert against is None or against.epoch == (4 if "B" in event else 0)
+
+
+@pytest.mark.parametrize("told", [False, True])
+def test_a_table_that_was_dropped_is_no_promise_any_more(told: bool) -> None:
+    """Two nodes have it under two ids, and one of them a write under its own: that is an error,
+    unless a client was told that the table is dropped.
+    """
+    model: Any = build("schema", {"nodes": 2, "race": "column", "writes": 1})
+    start = model.start()
+    nodes = [
+        node.but(cells=cells_of(SchemaChange("create", KEYSPACE, TABLE), at, node.name))
+        for at, node in enumerate(start.nodes, 7)
+    ]
+    first, second = (node.table_id for node in nodes)
+    number = next(i for i, each in enumerate(model.planned) if each.change.verb == "drop")
+    state = start.but(nodes=tuple(nodes), written=(first,), done=(number,) if told else ())
+    assert first != second
+    assert (model.one_id(state) is None) is (model.kept(state) is None) is told

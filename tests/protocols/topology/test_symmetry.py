@@ -6,9 +6,12 @@ from itertools import combinations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kit.engine.registry import build
+from kit.protocols.group0.rules.commands import Command
 from kit.protocols.group0.rules.voters import Release, VoterRules
+from kit.protocols.topology.rules.cluster import Mutation
 from kit.protocols.topology.rules.work import may_tie
 from kit.protocols.topology.symmetry import ControlSymmetry, _renamed, bystanders
 
@@ -86,3 +89,36 @@ def test_names_of_bystanders_do_not_matter(faults: dict[str, Any]) -> None:
             places = list(range(len(state.applied)))
             places[first], places[second] = second, first
             assert stands_for(_renamed(state, tuple(places)))[0] == stands_for(state)[0]
+
+
+def told_apart(state: Any, node: int, other: int) -> dict[str, Any]:
+    """States in which something is so of a node that is not so of another one."""
+    bit = 1 << node
+    static = Mutation((("ignored", bit),))
+    row = Mutation(nodes=((node, (("cleanup", "needed"),)), (other, (("cleanup", "clean"),))))
+    commands = {
+        name: Command(change, state.state_id, state.state_id + 1, "A")
+        for name, change in (("static", static), ("row", row))
+    }
+    return {
+        "cut": state.but(cut=bit),
+        "up": state.but(up=state.up & ~bit),
+        "unheard": state.but(unheard=bit),
+        "addresses": state.but(addresses=tuple(int(i == node) for i in range(len(state.applied)))),
+        "answered": state.but(attempted=state.attempted.but(answered=bit)),
+        "row of a command": state.but(deposed=commands["row"]),
+        "nodes that a command ignores": state.but(
+            deposed=commands["static"], topology=replace(state.topology, ignored=bit), cut=bit
+        ),
+    }
+
+
+@pytest.mark.parametrize("what", told_apart(build("topology").start(), 0, 1))
+def test_whichever_bystander_it_is_one_state_stands_for_it(what: str) -> None:
+    """And another one for a state in which it is so of none."""
+    model: Any = build("topology", NAMED)
+    stands_for, start = ControlSymmetry(model), model.start()
+    _, first, second = stands_for.alike  # the first one leads
+    one = told_apart(start, first, second)[what]
+    assert stands_for(one)[0] == stands_for(told_apart(start, second, first)[what])[0]
+    assert stands_for(one)[0] != stands_for(start)[0]

@@ -6,10 +6,11 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import kit
 from kit.errors import BadInput
-from kit.protocols.topology.dry_run.explaining import _apart, _operations, of_journals
+from kit.protocols.topology.dry_run.explaining import _apart, _machines, _operations, of_journals
 from kit.protocols.topology.dry_run.history import Passage, Way
 from kit.protocols.topology.rules.machines import BOUNDARY
 from tests.commands.calling import bad, call
@@ -219,9 +220,9 @@ def steps(states: str) -> frozenset[tuple[str, str]]:
     return frozenset([*(("", each) for each in states), *pairwise([BOUNDARY, *states, BOUNDARY])])
 
 
-def stays(states: str, **edges: Way) -> list[Passage]:
-    """Stays in these states; how those with a name of their own were come to."""
-    return [Passage("10:00", "a", each, edges.get(each, "happy"), (), None) for each in states]
+def stays(states: str) -> list[Passage]:
+    """Stays in these states, one after the other."""
+    return [Passage("10:00", "a", each, "happy", (), None) for each in states]
 
 
 @pytest.mark.parametrize(
@@ -251,11 +252,24 @@ def test_the_fewest_operations_that_stays_can_be(
 
 
 @pytest.mark.parametrize(
-    ("states", "operations"),
-    [("bDcd", "b Dcd"), ("bCd", "b Cd"), ("abc", "ab c"), ("bCdc", "b Cd c")],
+    ("before", "after", "operations"),
+    [("b", "dcd", "b dcd"), ("b", "cd", "b cd"), ("", "abc", "ab c"), ("b", "cdc", "b cd c")],
 )
-def test_what_no_edge_leads_to_is_another_operation(states: str, operations: str) -> None:
-    """A state in capitals is such a one: it begins the operation, if a machine begins so."""
-    machines = [steps("ab"), steps("cd"), steps("Cd")]
-    told = _operations(stays(states, D="unknown", C="begins"), machines)
+def test_what_no_edge_leads_to_is_another_operation(
+    before: str, after: str, operations: str
+) -> None:
+    """It has a beginning then, which d is not; the last one need not be over."""
+    (first, *others), machines = stays(after), [steps("ab"), steps("cd")]
+    way: Way = "unknown" if before else "happy"
+    told = _operations([*stays(before), replace(first, edge=way), *others], machines)
     assert ["".join(stay.state for stay in each) for each in told] == operations.split()
+
+
+def test_the_likeliest_kinds_of_operations_come_first() -> None:
+    """Of kinds with the same states and edges, as in the server leaving and removal, the first."""
+    kinds = [
+        *("tablets", "bootstrapping", "replacing", "decommissioning", "removing"),
+        *("bootstrapping_zero_token", "truncate_table", "new_cdc_generation", "lock"),
+    ]
+    assert [*_machines("documents")] == kinds
+    assert [*_machines("server")] == [kind for kind in kinds if kind != "removing"]
