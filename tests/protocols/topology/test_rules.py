@@ -17,6 +17,7 @@ from kit.protocols.topology.rules.cluster import (
     NodeEntry,
     RequestEntry,
     Setting,
+    TopologySafeguards,
 )
 from kit.protocols.topology.rules.columns import feature_bits
 from kit.protocols.topology.rules.decide import queue
@@ -306,8 +307,11 @@ def test_who_replaces_a_node(subject: dict[str, Any], replaces: int) -> None:
     [("leave", LAST_OWNER), ("remove", "the node is up, so decommission it"), ("rebuild", "")],
 )
 def test_the_last_owner_of_tokens_stays(kind: str, why: str) -> None:
-    """It may rebuild itself."""
+    """It may rebuild itself; the other node, which owns none, is no other owner."""
     assert refused(cluster(NORMAL), OperationRequest(kind, 0), 0b1) == why
+    tokenless = replace(NORMAL, tokens=False)
+    assert refused(cluster(tokenless, NORMAL), OperationRequest(kind, 1), 0b11) == why
+    assert refused(cluster(NORMAL, NORMAL), OperationRequest("leave", 1), 0b11) == ""
 
 
 @pytest.mark.parametrize(
@@ -435,3 +439,20 @@ def test_so_many_nodes_of_one_rack_never_tie(limit: int, leaves: bool, most: int
     assert may_tie(["dc1/r1"] * (most + 1), rules, leaves=leaves)
     assert may_tie(["dc1/r1", "dc1/r2"], rules, leaves=leaves)
     assert not may_tie(["dc1/r1"] * 9, VoterRules("2025.1", limit), leaves=leaves)
+
+
+@pytest.mark.parametrize(
+    ("state", "refuses", "why"),
+    [
+        ("left", True, "its host id has left the cluster"),
+        ("left", False, ""),
+        ("normal", False, "the node is already in the cluster"),
+        ("", True, ""),
+    ],
+)
+def test_who_has_left_may_not_join_again(state: str, refuses: bool, why: str) -> None:
+    """Off, nothing but its own state is in the way of its request (S-56)."""
+    setting = Setting(edition="server", safeguards=TopologySafeguards(refuse_left=refuses))
+    topology = cluster(NORMAL, NodeEntry(state=state))
+    found = refusal(topology, OperationRequest("join", 1), 0b11, setting)
+    assert (found.reason if found else "") == why
