@@ -41,6 +41,11 @@ FILES = (
 )
 AT_ONCE = ("UNSAFE_JOIN", "FORCE_SNAPSHOT", "ALTER_TOPOLOGY")
 """Entries that change the ring at once."""
+JUDGED = {
+    *(f"{step}_{what}" for step in logs.STEPS for what in SEQUENCES),
+    *("CANCEL_SEQUENCE", "ASSASSINATE"),
+}
+"""Entries that are events of operations."""
 LEAST = (Keyspace("least", SimpleStrategy(1)),)
 """What locks the least and needs the fewest nodes: what it forbids, every keyspace does."""
 LEAST_KNOWN = "no file names them; assumed: each range has one copy, which needs the fewest locks"
@@ -144,9 +149,7 @@ def _opened(files: Sequence[Readable]) -> Opened:
 
 
 def _is_judged(entry: LogEntry) -> bool:
-    step, _, what = entry.kind.partition("_")
-    steps = step in logs.STEPS and what in SEQUENCES
-    return entry.node is not None and (steps or entry.kind in ("CANCEL_SEQUENCE", "ASSASSINATE"))
+    return entry.node is not None and entry.kind in JUDGED
 
 
 def _stretches(opened: Opened) -> Iterator[Stretch]:
@@ -338,7 +341,7 @@ def _reading(rows: Sequence[PlacedRange], events: int) -> Reads:
             if log:
                 last = m.tcm.committed(log)
                 values["event"] = _event(kind_of(last.operation.kind, last.step), last.operation)
-            if rows and len(log) >= events:
+            if len(log) >= events:
                 values |= placements(m, s)
             known[m.off, log] = values
         return known[m.off, log]

@@ -524,6 +524,17 @@ def test_a_step_that_does_not_name_its_node_is_not_judged(tmp_path: Path) -> Non
     )
 
 
+def test_steps_of_something_else_are_not_judged(tmp_path: Path) -> None:
+    """Of the CMS, or of what a later release calls so."""
+    lines = ["START_ADD_TO_CMS 1", "UNDO_JOIN 1", "FINISH_ADD_TO_CMS 1", "PREPARE_LEAVE 1"]
+    parts, said = told(tmp_path, lines)
+    assert parts == ["epochs 12 to 12"]
+    assert said[1] == (
+        "not judged: 5 REGISTER, 3 UNSAFE_JOIN, 1 START_ADD_TO_CMS, 1 UNDO_JOIN, "
+        "1 FINISH_ADD_TO_CMS"
+    )
+
+
 @pytest.mark.parametrize(("first", "verdict"), [(1, "refuted"), (2, "explained")])
 def test_only_a_log_that_lacks_its_beginning_may_begin_in_an_operation(
     first: int, verdict: str, tmp_path: Path
@@ -580,3 +591,23 @@ def test_an_operation_is_known_by_the_tokens_that_it_brings(
     """Who leaves, or takes a place over, brings none."""
     members = (Member(1, "10.0.0.1", "JOINED", "dc1", "r1", (100,)),)
     assert _is_known(members, [Flight(kind, 1, ("prepare",), tokens)]) is known
+
+
+@pytest.mark.parametrize(
+    ("kind", "state", "dc", "known"),
+    [
+        ("bootstrap", "BOOTSTRAPPING", "dc1", True),
+        ("bootstrap", "BOOTSTRAPPING", None, False),
+        ("replace", "BOOT_REPLACING", "dc1", True),
+        ("replace", "REGISTERED", None, False),
+        ("decommission", "LEFT", None, True),
+        ("move", "REGISTERED", None, True),
+    ],
+)
+def test_a_newcomer_is_known_by_its_place(
+    kind: Any, state: str, dc: str | None, known: bool
+) -> None:
+    """Who is about to own tokens needs one; who owns none, and gets none by its operation, not."""
+    owner = Member(1, "10.0.0.1", "JOINED", "dc1", "r1", (100,))
+    other = Member(2, "10.0.0.2", state, dc, dc and "r1", ())
+    assert _is_known((owner, other), [Flight(kind, 2, ("prepare",), (7,))]) is known
