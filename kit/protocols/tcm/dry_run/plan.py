@@ -136,7 +136,8 @@ def dry_run(
             )
             raise BadInput("operation in flight", other.text, allowed)
     engaged = busy(operation, in_flight)
-    if half_in and engaged is not None:
+    if half_in:
+        assert engaged is not None, "whoever comes takes part in that"
         shown = tables(m, start, {})
         return PlanReport(operation.text, False, engaged.reason, (), {}, (), (), shown)
     begin = m.wrap["tcm"](Begin(operation))
@@ -295,7 +296,7 @@ def _refused(
 
 def _waits(m: TcmCluster, s: Any, sequence: Sequence) -> tuple[Wait, ...]:
     metadata, space = m.snapshot(s).metadata, facts.space(m)
-    every = sorted(m.barriers(s, sequence), key=lambda b: (b.range.left, b.range.right, b.dc or ""))
+    every = m.barriers(s, sequence)
     waits = []
     for keyspace in facts.keyspaces(m):
         group = metadata.group_of(keyspace)
@@ -320,7 +321,7 @@ def _copies(m: TcmCluster, s: Any, sequence: Sequence, sizes: Sizes | None) -> t
             size = sizes.of(keyspace, left, right, names, each=each) if sizes else None
             copy = Copy(keyspace, bounds(space, left, right), names, m.names[t.target], size)
             copies.append((order[keyspace], left, right, t.target, copy))
-    return tuple(row[-1] for row in sorted(copies, key=lambda row: row[:4]))
+    return tuple(row[-1] for row in sorted(copies))
 
 
 def _locks(m: TcmCluster, metadata: Metadata, planned: Plan) -> dict[str, tuple[Bounds, ...]]:
@@ -369,8 +370,6 @@ def _warnings(
     after = operations.ring_after(operations.placed(metadata.ring, given), given)
     warnings = []
     for keyspace in metadata.keyspaces:
-        if isinstance(keyspace.replication, LocalStrategy):
-            continue
         lacks = [under_replicated(ring, keyspace.replication) for ring in (metadata.ring, after)]
         wants = {dc: wanted for rows in lacks for dc, wanted, _ in rows}
         now, then = ({dc: counted(there, "node") for dc, _, there in rows} for rows in lacks)

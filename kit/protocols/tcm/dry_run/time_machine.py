@@ -239,13 +239,14 @@ def what_if(
 
 def operation_of(flight: logs.Flight, members: logs.Members) -> Operation:
     """An operation under way as an operator would have written it, among those who are there."""
-    names = {member.node: member.name for member in members}
+    known = {member.node: member for member in members}
+    names = {node: member.name for node, member in known.items()}
     name = names.get(flight.node, f"node {flight.node}")
     if flight.kind in ("bootstrap", "move") and not flight.tokens:
         raise BadInput(f"tokens of {name}", None, "an operation whose preparation is in the log")
     replaced = flight.replaced
     target = None if replaced is None else names.get(replaced, f"node {replaced}")
-    coming = [m for m in members if m.name == name and flight.kind in logs.COMING]
-    dc, rack = (coming[0].dc, coming[0].rack) if coming else (None, None)
+    coming = known.get(flight.node) if flight.kind in logs.COMING else None
+    dc, rack = (coming.dc, coming.rack) if coming else (None, None)
     tokens = flight.tokens or ()
     return Operation(flight.kind, name, tokens, target, dc, rack, flight.force)

@@ -535,15 +535,28 @@ def test_steps_of_something_else_are_not_judged(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("before", [[], ["TRIGGER_SNAPSHOT"]])
 @pytest.mark.parametrize(("first", "verdict"), [(1, "refuted"), (2, "explained")])
 def test_only_a_log_that_lacks_its_beginning_may_begin_in_an_operation(
-    first: int, verdict: str, tmp_path: Path
+    first: int, verdict: str, before: list[str], tmp_path: Path
 ) -> None:
     """A log from the first epoch on has all events: what did not begin in it did not begin."""
     m = cluster(3, ("decommission 10.0.0.2",))
-    log = rows([entry("TRIGGER_SNAPSHOT"), entry("START_LEAVE 1")], first)
+    log = rows([entry(line) for line in (*before, "START_LEAVE 1")], first)
     answers = explained(tmp_path, log, directory=listed(m, m.start()))
     assert answers.verdict == verdict
+
+
+def test_what_was_under_way_at_first_is_so_in_the_first_part_only(tmp_path: Path) -> None:
+    """A leave that began before the log is undone; then racks change, and another node leaves."""
+    m = cluster(3, ("decommission 10.0.0.2",))
+    lines = ["START_LEAVE 1", "CANCEL_SEQUENCE 1", "ALTER_TOPOLOGY", "PREPARE_LEAVE 2"]
+    log = rows([entry(line) for line in lines], 5)
+    answers = explained(tmp_path, log, directory=listed(m, m.start()))
+    assert {name: part.verdict for name, part in answers.parts.items()} == {
+        "epochs 5 to 6": "explained",
+        "epochs 8 to 8": "explained",
+    }
 
 
 def test_a_cancel_may_come_too_late(tmp_path: Path) -> None:

@@ -179,6 +179,33 @@ def test_what_a_node_has_against_an_operation(
     assert (refusal.reason if refusal else "") == said
 
 
+@pytest.mark.parametrize(
+    ("line", "edition", "said"),
+    [
+        (
+            "move n1 --tokens 5,6",
+            "server",
+            "n1 has several tokens, and the server moves a node with one",
+        ),
+        ("move n1 --tokens 5,6", "documents", ""),
+        ("move n2 --tokens 5", "server", ""),
+        ("decommission n1", "server", ""),
+    ],
+)
+def test_the_server_moves_a_node_with_one_token(line: str, edition: Any, said: str) -> None:
+    """Neither one of two, nor anybody by the documents' rules, is turned away."""
+    ring = Ring.of([Node("n1", (100, 200)), Node("n2", (300,))], small(400))
+    refusal = elsewhere(parse_operation(line), edition, ring, ())
+    assert (refusal.reason if refusal else "") == said
+
+
+@pytest.mark.parametrize("line", ["assassinate n1", "decommission n1"])
+def test_the_opening_is_just_before_the_first_operation_begins(line: str) -> None:
+    """Also of one that is over as it begins."""
+    timeline = played(printed(hosts(6)), line)
+    assert opening_state(timeline) == timeline.moments[0].state
+
+
 @pytest.mark.parametrize(("nodes", "crashes"), [(5, 1), (6, 1), (7, 0)])
 def test_a_further_crash_is_offered_where_somebody_can_choose(
     nodes: int, crashes: int, monkeypatch: pytest.MonkeyPatch
@@ -233,6 +260,96 @@ def test_the_first_node_of_a_datacenter_is_told(
     assert f"X is the first node of datacenter dc9{tail}" in said
     lacking = "keyspace ks needs 1 replica in dc9: 0 nodes now, enough afterwards"
     assert (lacking in said) is ("dc9" in str(keyspaces))
+
+
+def test_where_every_node_keeps_its_own_nothing_breaks() -> None:
+    """No step of an operation has a range without a quorum."""
+    shown = steps(played(Imported(5, LINE, (OWN,)), "decommission A"))
+    assert [(one.broken, one.fragile, one.streams) for one in shown] == [(0, (), 0)] * 4
+
+
+@pytest.mark.parametrize(
+    ("line", "beside", "assumed"),
+    [
+        ("bootstrap X --tokens 120", (), "datacenter dc1 and rack r1"),
+        ("bootstrap X --tokens 120", ("bootstrap Y --tokens 320 --dc dc9 --rack r1",), ""),
+    ],
+)
+def test_a_place_is_assumed_among_members(line: str, beside: tuple[str, ...], assumed: str) -> None:
+    """Who only joins gives no choice of datacenters yet."""
+    nodes = [Node(f"n{at}", (100 * at,), "dc1", "r1") for at in range(1, 9)]
+    other = [] if beside else [Node("o", (850,), "dc2", "r2")]
+    given = Imported(5, Ring.of([*nodes, *other], small(1000)), (kept_in(),))
+    flying = tuple(map(parse_operation, beside))
+    said = dry_run(given, parse_operation(line), in_flight=flying).warnings
+    assert said == ((f"X is assumed to be in {assumed}",) if assumed else ())
+
+
+def test_a_rack_is_assumed_of_two() -> None:
+    """In one datacenter only the rack is not certain."""
+    nodes = [Node("a", (100,), "dc1", "r1"), Node("b", (200,), "dc1", "r2")]
+    given = Imported(5, Ring.of(nodes, small(400)), (kept_in(),))
+    [said] = dry_run(given, parse_operation("bootstrap X --tokens 120")).warnings
+    assert said in {f"X is assumed to be in rack {rack}" for rack in ("r1", "r2")}
+
+
+def test_clashes_and_waits_are_in_the_order_of_keyspaces() -> None:
+    """Keyspaces that are replicated alike share their placements, not their place in a list."""
+    nodes = [Node(f"n{at}", (100 * at,)) for at in range(1, 7)]
+    factors = {"a": 1, "b": 2, "c": 1}
+    keyspaces = tuple(Keyspace(name, SimpleStrategy(rf)) for name, rf in factors.items())
+    given = Imported(5, Ring.of(nodes, small(1000)), (*keyspaces, OWN))
+    moves, leaves = parse_operation("move n2 --tokens 250"), parse_operation("decommission n3")
+    report = dry_run(given, leaves, in_flight=(moves,))
+    clashes = [clash.keyspace for clash in report.conflicts]
+    assert clashes == sorted(clashes)
+    assert {*clashes} == {*factors}
+    for step in dry_run(given, leaves).steps:
+        ranges = [(wait.keyspace, *wait.range) for wait in step.barriers]
+        assert [row[0] for row in ranges] == sorted(row[0] for row in ranges)
+        copies = [(copy.keyspace, copy.range[1], copy.target) for copy in step.streams]
+        assert copies == sorted(copies)
+
+
+def test_waits_are_from_left_to_right_by_datacenter() -> None:
+    """Two keyspaces of two kinds; the server asks each datacenter on its own."""
+    network = NetworkTopologyStrategy((("dc2", 1), ("dc1", 2)))
+    keyspaces = (Keyspace("a", SimpleStrategy(2)), Keyspace("b", network))
+    report = dry_run(Imported(5, LINE, keyspaces), parse_operation("decommission B"))
+    waits = {
+        step.name: [(wait.keyspace, wait.range[1], wait.dc) for wait in step.barriers]
+        for step in report.steps
+    }
+    assert waits["prepare"] == []
+    for rows in list(waits.values())[1:]:
+        assert rows == sorted(rows, key=lambda row: (row[0], row[1] or 400, row[2]))
+        assert {(name, dc) for name, _, dc in rows} >= {("b", "dc1"), ("b", "dc2")}
+
+
+@pytest.mark.parametrize(
+    ("line", "beside", "reason", "locked"),
+    [
+        ("decommission X", "bootstrap X --tokens 550", "bootstrap X at 550", False),
+        ("replace X Z", "bootstrap X --tokens 550", "bootstrap X at 550", False),
+        ("move n3 --tokens 350", "decommission n3", "decommission n3", True),
+        ("removenode n3", "decommission n3", "decommission n3", True),
+    ],
+)
+def test_whoever_takes_part_in_an_operation_has_no_other(
+    line: str, beside: str, reason: str, locked: bool
+) -> None:
+    """That comes before all else that stands against it; a newcomer holds nothing to lock."""
+    report = dry_run(
+        printed(hosts(8)),
+        parse_operation(line),
+        in_flight=(parse_operation(beside),),
+        up=("n3",),
+    )
+    name = line.split()[1]
+    assert not report.accepted
+    assert report.reason == f"{name} already takes part in an operation: {reason}"
+    assert bool(report.locks) is bool(report.conflicts) is locked
+    assert (report.steps, report.pending, list(report.before)) == ((), (), ["ks"])
 
 
 @pytest.mark.parametrize("down", [(), ("A",)])

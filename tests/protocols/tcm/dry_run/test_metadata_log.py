@@ -21,12 +21,13 @@ from kit.protocols.tcm.dry_run.metadata_log import (
     MetadataHistory,
     history_of,
 )
-from kit.protocols.tcm.dry_run.time_machine import operation_of, ring_of
+from kit.protocols.tcm.dry_run.time_machine import _badges, _flights, operation_of, ring_of
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.tools import SERVERS
 from kit.protocols.tcm.lessons.real_log import under_way_at
 from kit.protocols.tcm.rules.metadata import Cancel
 from kit.protocols.tcm.rules.operations import Kind
+from kit.views.panel import scene_at
 from kit.widgets.controls import SearchBoard
 from tests.commands.calling import bad, call
 from tests.protocols.tcm.dry_run.samples import entry, startup
@@ -455,6 +456,21 @@ def test_racks_of_the_directory_are_those_of_its_moment() -> None:
     assert history.at(8)[0][0].tokens == (100,)
 
 
+def test_places_in_the_text_of_another_kind_move_nobody() -> None:
+    """A state that is forced on the cluster has every node's place in it."""
+    state = "ForceSnapshot{locations={NodeId{id=1}=dc9/r9}}"
+    texts = metadata_history_of([("FORCE_SNAPSHOT", state), entry("STARTUP 1")], first=9).entries
+    history = MetadataHistory(texts, [known(1, 100)])
+    assert [(m.dc, m.rack) for at in (8, 9, 10) for m in history.at(at)[0]] == [("dc1", "r1")] * 3
+
+
+def test_a_registration_is_numbered_though_its_node_starts_later() -> None:
+    """By the directory; of two registrations of one address the later one."""
+    texts = [entry("REGISTER 1"), entry("REGISTER 1"), startup(1, "10.0.0.1")]
+    history = MetadataHistory(metadata_history_of(texts, first=9).entries, [known(1, 100)])
+    assert [each.node for each in history.entries] == [None, 1, 1]
+
+
 def test_unknown_kinds_are_listed_in_order() -> None:
     """One line for all, each once."""
     kinds = [f"OF_A_LATER_RELEASE_{letter}" for letter in "HGFEDCBAA"]
@@ -581,6 +597,38 @@ def test_a_ring_has_its_nodes_in_the_order_of_addresses() -> None:
     assert [(n.name, n.rack, n.tokens) for n in ring.nodes] == [
         ("10.0.0.9", "r2", (200,)),
         ("10.0.0.10", "r1", (100,)),
+    ]
+
+
+def test_a_newcomer_at_a_former_address_is_in_its_own_rack() -> None:
+    """Who left is still known by its address; a leaver's place is that of the ring."""
+    former = Member(2, "10.0.0.2", "LEFT", "dc1", "r1", ())
+    members = (former, Member(5, "10.0.0.2", "BOOTSTRAPPING", "dc1", "r2", ()))
+    joins = operation_of(Flight("bootstrap", 5, ("prepare",), (7,)), members)
+    assert joins.text == "bootstrap 10.0.0.2 --tokens 7 --dc dc1 --rack r2"
+    leaves = operation_of(Flight("decommission", 2, ("prepare",)), members)
+    assert leaves.text == "decommission 10.0.0.2"
+
+
+def test_a_change_of_the_cms_is_listed_under_way() -> None:
+    """Perhaps, until a step tells whether any member changes; then it counts as an operation."""
+    steps = [
+        ("PREPARE_COMPLEX_CMS_RECONFIGURATION", "PrepareCMSReconfiguration#Complex{}"),
+        advance("StartAddToCMS(NodeId{id=2})", "2", ""),
+        advance("FinishReconfiguration()", "", ""),
+    ]
+    timeline = replay_log(metadata_history_of(steps, first=9)).timeline
+    prepared = "prepared; which members change, if any, the log tells only at the next step"
+    shown = []
+    for at in range(4):
+        scene = scene_at(timeline, at)
+        [flights] = [badge for name, badge, _ in _badges(scene) if name == "flights"]
+        shown.append((flights, list(_flights(scene))))
+    assert shown == [
+        ("0 operations under way", []),
+        ("0 operations under way", [("the CMS", "perhaps a change of its members", prepared)]),
+        ("1 operation under way", [("the CMS", "a change of its members", "adding node 2")]),
+        ("0 operations under way", []),
     ]
 
 

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 import kit
 from kit.errors import BadInput
+from kit.operators import workload
 from kit.operators.importers.opening import Imported
+from kit.protocols.tcm.dry_run.history import operations_of
 from kit.protocols.tcm.dry_run.player import opened
-from kit.protocols.tcm.dry_run.survival import as_it_stands, survival
+from kit.protocols.tcm.dry_run.survival import Survival, as_it_stands, survival
 from kit.ring.reference import replicas_reference
 from kit.ring.replication import (
     Keyspace,
@@ -77,6 +79,23 @@ def test_it_names_whom_a_plain_count_names(
     assert set(report.down) == down
     lost = any(len(set(who) - down) < needed for who, needed in quorums(ring, kind))
     assert bool(report.broken) is lost
+
+
+def test_where_every_node_keeps_its_own_nobody_must_stay_up() -> None:
+    """A local keyspace has no quorum that could break."""
+    ring = Ring.of([Node("A", (0,)), Node("B", (200,))], small(400))
+    report = survival(Imported(0, ring, (Keyspace("own", LocalStrategy()),)), ("A",))
+    assert report == Survival(("A",), (), ())
+    assert report.summary() == "A down: any one node can die next"
+    assert (report.broken, report.answer().status) == (0, 0)
+
+
+def test_what_would_take_minutes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before any of it is worked out."""
+    monkeypatch.setattr(workload, "LONGEST", 0.0)
+    ring = Ring.of([Node("A", (0,)), Node("B", (200,))], small(400))
+    with pytest.raises(BadInput, match=r"keyspace ks.* work of at most 0 s"):
+        survival(Imported(0, ring, (Keyspace("ks", SimpleStrategy(1)),)), ())
 
 
 def file(folder: Path, **changes: object) -> str:
@@ -161,6 +180,22 @@ def test_who_leaves_though_too_few_remain_was_forced(
     for made in (kit.survive(ring, keyspaces=keyspaces), rehearsed):
         said = [line for line in made.warnings if "too few nodes remain" in line]
         assert [next(name for name in forced if name in line) for line in said] == [*forced]
+
+
+@pytest.mark.parametrize(
+    ("states", "forced"),
+    [
+        ((UP, UP, LEAVES, LEAVES), [False, True]),
+        ((UP, UP, UP, LEAVES, LEAVES), [False, False]),
+        ((UP, UP, JOINS, LEAVES), [False, True]),
+    ],
+)
+def test_who_leaves_beside_another_may_be_the_one_too_many(
+    states: tuple[tuple[str, str], ...], forced: list[bool]
+) -> None:
+    """Three replicas want three nodes that stay; a newcomer does not take one away."""
+    begun = operations_of(opened(ring_text(*states), rf(3)))
+    assert [operation.force for operation in begun] == forced
 
 
 @pytest.mark.parametrize("down", ["N5", "nobody", ""])
