@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.protocols.tcm.rules import quorums
-from kit.protocols.tcm.rules.metadata import Snapshot
+from kit.protocols.tcm.rules.metadata import Metadata, Snapshot
 from kit.protocols.tcm.rules.quorums import (
     covered,
     disjoint_majorities,
@@ -23,7 +23,9 @@ from kit.protocols.tcm.rules.quorums import (
     sizes,
 )
 from kit.ring.placements import Placement, Table
+from kit.ring.replication import Keyspace, NetworkTopologyStrategy
 from kit.ring.tokens import small
+from kit.ring.topology import Node, Ring
 
 Groups = tuple[tuple[int, ...], ...]
 GROUPS = st.lists(st.integers(0, 6), max_size=5, unique=True).map(tuple)
@@ -124,6 +126,65 @@ def test_overlapping_rows_are_compared_token_by_token() -> None:
         assert quorums.columns(snapshot, snapshot, 0) is None
         sides = [{read, write} for _, read, write in quorums.aligned(snapshot, snapshot, 0)]
         assert sides == [{(1,), (2,)}] * 2  # in (0, 10] and in (10, 20]
+
+
+def test_rows_of_one_table_that_overlap_differ_from_one_another() -> None:
+    """One table to read and to write: who reads by one row and writes by the other one differ."""
+    table = Table.of([(0, 20, (1,)), (10, 30, (2,))])
+    nothing: Any = None
+    snapshot = Snapshot(nothing, (Placement(table, table),))
+    told = list(quorums.aligned(snapshot, snapshot, 0))
+    assert told == [(20, (1,), (2,)), (20, (2,), (1,))]
+
+
+TWO_CENTRES = Ring.of(
+    [Node(f"n{code}", (10 * code + 10,), f"dc{code // 3 + 1}") for code in range(6)], small(100)
+)
+
+
+NOBODY = frozenset[int]()
+
+
+@pytest.mark.parametrize(
+    ("reads", "writes", "told"),
+    [
+        ((0, 1, 2, 3, 4), (0, 1, 2, 3), None),
+        ((0, 1, 2, 3), (0, 3), ((1, 2), (0,), " (LOCAL_QUORUM in dc1)")),
+        ((0, 1, 2, 3), (0, 1, 2, 4), ((3,), (4,), " (LOCAL_QUORUM in dc2)")),
+        ((0, 1), (3, 4), ((0, 1), (3, 4), "")),
+    ],
+)
+def test_every_group_of_placements_is_looked_at(
+    reads: tuple[int, ...],
+    writes: tuple[int, ...],
+    told: tuple[tuple[int, ...], tuple[int, ...], str] | None,
+) -> None:
+    """After one with one table to read and to write, and one that differs and has no such quorums;
+    a row that is the same on both sides comes before it, too.
+    """
+    keyspaces = tuple(
+        Keyspace(f"ks{rf}", NetworkTopologyStrategy((("dc1", rf), ("dc2", 2)))) for rf in (1, 2, 3)
+    )
+    same = Table.of([(0, 100, (0, 3))])
+    differ = Placement(Table.of([(0, 100, (0, 1))]), Table.of([(0, 100, (0, 1, 2))]))
+    last = Placement(*(Table.of([(0, 50, (0,)), (50, 100, side)]) for side in (reads, writes)))
+    metadata = Metadata(1, TWO_CENTRES, keyspaces)
+    snapshot = Snapshot(metadata, (Placement(same, same), differ, last))
+    found = quorums.quorums_apart([(snapshot, snapshot, NOBODY, NOBODY)])
+    assert found == (told and quorums.Apart(2, 100, snapshot, snapshot, *told))
+
+
+def test_a_factor_of_none_asks_nobody() -> None:
+    """Of a datacenter with factor 0 no answer is needed; of one with 3, two."""
+    slots = columns(((0, 1), (0,))).T
+    local = {"a": np.array([True, False]), "b": np.array([False, True])}
+    asked = levels(slots, local, np.zeros(2, bool), {"a": 0, "b": 3})
+    assert {level.name: level.spare.tolist() for level in asked} == {
+        "ONE": [1, 0],
+        "QUORUM": [0, -1],
+        "LOCAL_QUORUM a": [1, 1],
+        "LOCAL_QUORUM b": [-1, -2],
+    }
 
 
 def test_bounds_of_both_tables_are_looked_at_once() -> None:
@@ -246,6 +307,8 @@ def test_reads_where_nobody_is_written_to_are_told(said: str) -> None:
         ([(1, 50, (1,)), (50, 100, (2,))], "one end of the line is not owned"),
         ([(0, 50, (1,)), (50, 99, (2,))], "one end of the line is not owned"),
         ([(1, 50, (1,)), (50, 99, (2,))], "one end of the line is not owned"),
+        ([(0, 30, (1,)), (30, 60, (1,)), (50, 100, (2,))], "(50, 100] is owned twice"),
+        ([(0, 30, (1,)), (30, 60, (1,)), (70, 100, (2,))], "(70, 100] follows a gap"),
     ],
 )
 def test_both_ends_of_the_line_are_owned(

@@ -12,7 +12,12 @@ from kit.protocols.tcm.rules.metadata import Snapshot, merging
 from kit.protocols.tcm.rules.operations import ALL_ON, ProtocolSwitches, TcmSafeguards
 from kit.protocols.tcm.rules.quorums import quorums_meet, replicated, settled
 from kit.ring.placements import Placement, Table
-from kit.ring.replication import Keyspace, NetworkTopologyStrategy, SimpleStrategy
+from kit.ring.replication import (
+    EverywhereStrategy,
+    Keyspace,
+    NetworkTopologyStrategy,
+    SimpleStrategy,
+)
 from kit.ring.topology import Node
 from tests.protocols.tcm.driving import Drive
 
@@ -101,6 +106,15 @@ def test_the_first_wrong_range_is_named() -> None:
     named = "ks (200, 300]: reads go to {A, B}, but should go to 1 replica"
     assert (replicated(begun, (1,)) or "").startswith(named)
     assert "(100, 150]" in (replicated(changed(begun, 150, ()), (1,)) or "")
+
+
+def test_where_all_replicate_a_newcomer_reads_from_the_switch_on() -> None:
+    """Then a range has more readers than there are owners of tokens, and that is right."""
+    everywhere = (Keyspace("all", EverywhereStrategy()),)
+    found = snapshots(JOIN, keyspaces=everywhere)
+    assert [replicated(each, (3,)) for each in found] == [None] * len(found)
+    readers = [max(map(len, map(each.placements[0].reads.codes, range(3)))) for each in found]
+    assert (readers[0], readers[-1]) == (3, 4)
 
 
 def test_a_ring_of_few_nodes_wants_those_that_there_are() -> None:

@@ -4,7 +4,7 @@ Each function looks at one epoch's snapshot (or two adjacent ones) and returns t
 violation in words, or None. Source: CEP-21, "Data Range", "Consistency Guarantees", "Test Plan".
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
@@ -28,12 +28,11 @@ class Sharing(Struct, frozen=True):
     """Who is lost together: ``units`` are the units of the members, slot by slot (k, n).
 
     ``together`` (k, n) is how many members of the range the unit in this slot has, at the first
-    slot of each unit, and 0 elsewhere; ``most`` is the largest of these.
+    slot of each unit, and 0 elsewhere.
     """
 
     units: Codes
     together: Counts
-    most: int
 
 
 def sharing(slots: Codes, unit_of: Codes, *, alone: bool = False) -> Sharing:
@@ -45,14 +44,14 @@ def sharing(slots: Codes, unit_of: Codes, *, alone: bool = False) -> Sharing:
     units = np.append(unit_of, np.int32(-1))[slots]  # the last one is for the slots without a node
     together = (units >= 0).astype(np.int32)
     if alone:
-        return Sharing(units, together, 1)
+        return Sharing(units, together)
     for slot in range(1, len(units)):
         for other in range(slot):
             same = (units[slot] == units[other]) & (together[slot] > 0)
             # What is counted at an earlier slot is not counted here.
             together[other] += same
             together[slot] -= same
-    return Sharing(units, together, int(together.max(initial=0)))
+    return Sharing(units, together)
 
 
 class Level(Struct, frozen=True, dict=True):
@@ -78,10 +77,8 @@ class Level(Struct, frozen=True, dict=True):
         ``shared`` are the units of the replicas that can answer; of a datacenter's level those of
         all levels will do, for no unit lies in two datacenters.
         """
-        narrow = (self.spare >= 0) & (self.spare < shared.most)
-        if not narrow.any():
-            return np.empty(0, np.int32), np.empty(0, np.intp)
-        return picked(shared.units, (shared.together > self.spare) & (self.alive >= 0) & narrow)
+        narrow = (self.spare >= 0) & (shared.together > self.spare)
+        return picked(shared.units, self.answering & narrow)
 
     def lost_with_one(self) -> tuple[Codes, NDArray[np.intp]]:
         """(node, range) for every node whose death takes a quorum from a range that has one."""
@@ -119,7 +116,8 @@ def levels(
     present = slots >= 0
     size, rf = _counted(present), factors or {}
     locally = []
-    numbers = np.full(len(dead) + 1, -1, np.int16)  # the last is for the slots without a node
+    # No datacenter has the last number; the last place is for the slots without a node.
+    numbers = np.full(len(dead) + 1, len(local), np.int16)
     for number, mask in enumerate(local.values()):
         numbers[:-1][mask] = number
     places = numbers[slots]
@@ -169,9 +167,7 @@ def pending(writes: Codes, reads: Codes) -> Mask:
 
 def majorities(counts: Counts) -> Counts:
     """A majority of each group, and nobody of an empty one."""
-    most = int(counts.max(initial=0))
-    needed = np.array([0, *(majority(count) for count in range(1, most + 1))], np.int32)
-    return np.asarray(needed[counts], np.int32)
+    return np.asarray((counts // 2 + 1) * (counts > 0), np.int32)
 
 
 def sizes(slots: Codes) -> Counts:
@@ -232,7 +228,7 @@ def aligned(reader: Snapshot, writer: Snapshot, group: int) -> Iterator[tuple[in
             yield token, ours, theirs
         return
     bounds = np.unique(np.concatenate((reads.lefts, reads.rights, writes.lefts, writes.rights)))
-    for token in bounds[1:].tolist():
+    for token in bounds.tolist():
         for read_codes in reads.groups_of(token) or ((),):
             for write_codes in writes.groups_of(token) or ((),):
                 if set(read_codes) != set(write_codes):
@@ -277,27 +273,20 @@ def majorities_meet(
     """
     differ, meet = differing(reads, writes), np.ones(len(reads), np.bool_)
     groups = [reads[differ], writes[differ]]
-    gone = [np.array(sorted(some), np.int32) for some in (deaf, deaf if dumb is None else dumb)]
-    sizes = [(group >= 0).sum(axis=1) for group in groups]
-    able = [
-        np.where(_among(group, some), -1, group) if len(some) else group
-        for group, some in zip(groups, gone, strict=True)
-    ]
-    needed, empty = np.zeros(len(groups[0]), np.int64), np.zeros(len(groups[0]), np.bool_)
-    for ours, theirs, size in ((*able, sizes[0]), (able[1], able[0], sizes[1])):
-        shared = (ours >= 0) & (slots_of(ours, theirs) >= 0)
-        common = shared.sum(axis=1)
-        needed += np.maximum(size // 2 + 1 - ((ours >= 0).sum(axis=1) - common), 0)
-        empty |= size == 0
-    meet[differ] = empty | (needed > common)
+    silent = [deaf, deaf if dumb is None else dumb]
+    able = [_among(group, gone, False) for group, gone in zip(groups, silent, strict=True)]
+    needed = np.zeros(differ.shape, np.int64)
+    for group, ours, theirs in zip(groups, able, reversed(able), strict=True):
+        common = (slots_of(ours, theirs) >= 0).sum(axis=1)
+        alone = (ours >= 0).sum(axis=1) - common
+        needed += np.maximum((group >= 0).sum(axis=1) // 2 + 1 - alone, 0)
+    meet[differ] = needed > common  # so, too, where one is needed of an empty group
     return meet
 
 
-def _among(groups: Codes, codes: Codes) -> NDArray[np.bool_]:
-    """Which slots hold one of some codes; an empty one, −1, is the table's last, which is False."""
-    table = np.zeros(max(groups.max(initial=0), codes.max(initial=0)) + 2, np.bool_)
-    table[codes] = True
-    return np.asarray(table[groups], np.bool_)
+def _among(groups: Codes, nodes: Collection[int], inside: bool = True) -> Codes:
+    """Groups with only those members that are among some nodes, or are not."""
+    return np.where(np.isin(groups, [*nodes], invert=not inside), groups, np.int32(-1))
 
 
 class Apart(Struct, frozen=True):
@@ -347,10 +336,9 @@ def quorums_meet(pairings: Iterable[Pairing]) -> str | None:
     if apart is None:
         return None
     reader, writer = apart.reader.metadata, apart.writer.metadata
-    newest = max((reader, writer), key=lambda metadata: metadata.epoch)
-    names = newest.ring.names
+    names = writer.ring.names  # all nodes are registered from the start on
     read, write = (", ".join(names[code] for code in side) for side in (apart.reads, apart.writes))
-    where = _where(newest, apart.group, apart.reader.placements[apart.group], apart.token)
+    where = _where(writer, apart.group, apart.reader.placements[apart.group], apart.token)
     return (
         f"{where}: a read at epoch {reader.epoch} from {read} misses a write at epoch "
         f"{writer.epoch} to {write}{apart.where}"
@@ -372,8 +360,7 @@ def _all_meet(
     rows: AlignedGroups, voters: list[tuple[str, frozenset[int]]], deaf: Silent, dumb: Silent
 ) -> bool:
     for _, voting in voters:
-        codes = np.array(sorted(voting), np.int32)
-        reads, writes = (np.where(_among(side, codes), side, -1) for side in rows[1:])
+        reads, writes = (_among(side, voting) for side in rows[1:])
         if not majorities_meet(reads, writes, deaf, dumb).all():
             return False
     return True
@@ -487,4 +474,4 @@ def _where(metadata: Metadata, group: int, placement: Placement, token: int) -> 
 
 
 def _names(metadata: Metadata, codes: Sequence[int]) -> str:
-    return "{" + ", ".join(metadata.ring.names[code] for code in codes if code >= 0) + "}"
+    return "{" + ", ".join(metadata.ring.names[code] for code in codes) + "}"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import kit
 from kit.errors import BadInput
 from kit.operators import workload
-from kit.operators.importers.opening import Imported
+from kit.operators.importers.opening import Imported, InFlight
 from kit.protocols.tcm.dry_run.history import operations_of
 from kit.protocols.tcm.dry_run.player import opened
 from kit.protocols.tcm.dry_run.survival import Survival, as_it_stands, survival
@@ -88,6 +88,17 @@ def test_where_every_node_keeps_its_own_nobody_must_stay_up() -> None:
     assert report == Survival(("A",), (), ())
     assert report.summary() == "A down: any one node can die next"
     assert (report.broken, report.answer().status) == (0, 0)
+
+
+def test_an_operation_in_flight_is_one_that_can_have_begun() -> None:
+    """Nobody joins with a token that is owned, and the last node cannot leave."""
+    ring = Ring.of([Node("A", (0,)), Node("B", (200,))], small(400))
+    joins = InFlight("bootstrap", "X", "up", (200,), "dc1", "r1")
+    given = Imported(0, ring, (Keyspace("ks", SimpleStrategy(1)),), in_flight=(joins,))
+    with pytest.raises(BadInput, match="a token that no node owns; this one belongs to B"):
+        survival(given, ())
+    with pytest.raises(BadInput, match=r"10\.0\.0\.2.*is the last node"):
+        kit.survive(ring_text(LEAVES, LEAVES), keyspaces=rf(1))
 
 
 def test_what_would_take_minutes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
