@@ -530,7 +530,7 @@ def follow(m: TcmCluster, s: Any, names: Iterable[str] | None = None) -> Iterato
     """Each of these nodes applies all that it lacks. None: all that are up and have a part."""
     if names is None:
         names = (name for name in m.tcm.present(s.tcm) if name not in s.tcm.down)
-    chosen = set(names)
+    chosen = {*names}
     for name, applied, held in zip(m.names, s.log.applied, s.log.held, strict=True):
         if name in chosen:
             lacking = len(s.log.entries) - applied - (held >> applied).bit_count()

@@ -654,11 +654,10 @@ class Tcm(Declared[TcmState]):
 
     def _floor(self) -> tuple[int, ...]:
         """The fewest read replicas of each group at the start; 1 where it shrinks with the ring."""
-        first = self.snapshot(Log())
-        fewest = (int((p.reads.groups >= 0).sum(axis=1).min()) for p in first.placements)
+        first = self.snapshot(Log())  # in a stable ring all ranges have equally many
         return tuple(
-            1 if isinstance(group, EverywhereStrategy) else least
-            for group, least in zip(first.metadata.groups, fewest, strict=True)
+            1 if isinstance(group, EverywhereStrategy) else placement.reads.groups.shape[1]
+            for group, placement in zip(first.metadata.groups, first.placements, strict=True)
         )
 
     @always("INV-RF")
@@ -711,7 +710,7 @@ class Tcm(Declared[TcmState]):
     @always("INV-RESUME", name="settled")
     def whole(self, s: TcmState) -> str | None:
         """No operation is left half done."""
-        return self.verdict(_unsettled, s.events, frozenset(s.forgotten))
+        return self.verdict(_unsettled, s.events, s.forgotten)
 
     @always("INV-CANCEL", title="Only operations that an operator cancelled are undone")
     @of_events
@@ -746,7 +745,7 @@ _, Stream, _, _, _, Crash, Restart = Tcm.acts
 SAFEGUARD = {each.name: each for each in Tcm.safeguards}
 
 
-def _unsettled(m: Tcm, events: Log, forgotten: frozenset[str]) -> str | None:
+def _unsettled(m: Tcm, events: Log, forgotten: tuple[str, ...]) -> str | None:
     return quorums.settled(m.snapshot(events), forgotten)
 
 
@@ -765,7 +764,7 @@ def planned_tokens(sequences: Iterable[rules.Sequence], name: str) -> tuple[int,
     """The tokens that a node will own once its operation is done; none where they stay or go."""
     for sequence in sequences:
         operation = sequence.plan.operation
-        if operation.node == name and operation.kind in ("bootstrap", "replace", "move"):
+        if operation.node == name:
             movements = sequence.plan.movements
             after = movements[0].after if movements else None
             return after.nodes[sequence.plan.resolved.node].tokens if after else operation.tokens

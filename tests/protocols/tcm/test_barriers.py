@@ -8,6 +8,10 @@ import pytest
 
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.moment import BarrierRow
+from kit.protocols.tcm.rules.barrier import enough, sources
+from kit.protocols.tcm.rules.metadata import Transfer
+from kit.protocols.tcm.rules.operations import ALL_ON, ProtocolSwitches, TcmSafeguards
+from kit.ring.ranges import Range
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy
 from kit.ring.topology import Node
 from tests.protocols.tcm.driving import Drive
@@ -184,3 +188,85 @@ def test_barriers_can_be_left_out() -> None:
     )
     assert drive.operation().barriers == ()
     drive.act("apply X", "commit X")
+
+
+@pytest.mark.parametrize("edition", ["documents", "server"])
+def test_where_nobody_keeps_a_range_nobody_is_waited_for(edition: str) -> None:
+    """A keyspace that is kept only in a datacenter without nodes."""
+    keyspaces = (Keyspace("ks", NetworkTopologyStrategy((("dc9", 1),))),)
+    drive = Drive(nodes=3, keyspaces=keyspaces, edition=edition, level="QUORUM")
+    text = "bootstrap X --tokens 150"
+    drive.act(text)
+    while drive.metadata.sequence("X") is not None:
+        assert drive.operation().barriers == ()
+        drive.commit("X")
+
+
+ACROSS = {
+    "members": tuple(Node(f"n{at}", (100 * at + 100,), f"dc{at % 2 + 1}") for at in range(4)),
+    "low": 0,
+    "high": 1000,
+    "keyspaces": (Keyspace("ks", NetworkTopologyStrategy((("dc1", 1), ("dc2", 1)))),),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "home"),
+    [
+        ("decommission n0", "dc1"),
+        ("decommission n1", "dc2"),
+        ("removenode n0", "dc2"),
+        ("removenode n1", "dc1"),
+        ("removenode n2", "dc1"),
+    ],
+)
+def test_a_local_level_asks_where_the_driver_is(text: str, home: str) -> None:
+    """Who leaves drives itself; a dead node is removed by the first other one."""
+    drive = Drive(operations=(text,), edition="server", level="LOCAL_QUORUM", **ACROSS).act(text)
+    assert {row.dc for row in drive.operation().barriers} == {home}
+
+
+WITHOUT_DISPLACED = ProtocolSwitches(safeguards=TcmSafeguards(stream_from_displaced=False))
+
+
+@pytest.mark.parametrize(
+    ("displaced", "down", "switches", "senders"),
+    [
+        (1, (), ALL_ON, (1,)),
+        (1, (1,), ALL_ON, (0, 2)),
+        (None, (), ALL_ON, (0, 1)),
+        (None, (0,), ALL_ON, (1, 2)),
+        (None, (0, 1), ALL_ON, (2,)),
+        (0, (), WITHOUT_DISPLACED, (1,)),
+        (0, (1,), WITHOUT_DISPLACED, (2,)),
+        (0, (1, 2), WITHOUT_DISPLACED, (0,)),
+        (None, (), WITHOUT_DISPLACED, (0, 1)),
+    ],
+)
+def test_who_sends_a_range(
+    displaced: int | None, down: tuple[int, ...], switches: ProtocolSwitches, senders: Any
+) -> None:
+    """The replica whose place is taken, or a majority of three; else the nearest other one."""
+    transfer = Transfer(0, Range(0, 10), 5, displaced, (0, 1, 2))
+    assert sources(transfer, frozenset(down), switches) == senders
+
+
+@pytest.mark.parametrize(
+    ("displaced", "down", "dead", "kept"),
+    [
+        (1, {0, 2}, set(), True),
+        (1, {1}, set(), True),
+        (1, {0, 1}, set(), False),
+        (None, {0}, set(), True),
+        (None, {0, 1}, set(), False),
+        (None, {0}, {1}, False),
+        (None, set(), {0, 1}, True),
+        (1, set(), {0, 1}, True),
+    ],
+)
+def test_how_many_senders_are_enough(
+    displaced: int | None, down: set[int], dead: set[int], kept: bool
+) -> None:
+    """Who hands its place over, or two of three; for the dead nobody waits."""
+    transfer = Transfer(0, Range(0, 10), 5, displaced, (0, 1, 2))
+    assert enough(transfer, frozenset(down), frozenset(dead)) is kept

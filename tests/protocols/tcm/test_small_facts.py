@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.engine.registry import build
+from kit.errors import BadInput
 from kit.protocols.tcm import cluster as tcm_cluster
 from kit.protocols.tcm import tcm
 from kit.protocols.tcm.cluster import Driver, follow
@@ -26,6 +27,7 @@ from kit.protocols.tcm.facts.large import (
 from kit.protocols.tcm.facts.moment import traffic_of
 from kit.protocols.tcm.facts.tools import SERVERS
 from kit.protocols.tcm.rules.metadata import Advance, Begin
+from kit.ring.placements import Table
 from kit.ring.replication import (
     Keyspace,
     LocalStrategy,
@@ -54,6 +56,11 @@ def copy(target: str, done: bool, size: int | None) -> Any:
         (["A X 0 -", "B X 0 -"], ["A 1 0 -, 0 0 -", "B 1 0 -, 0 0 -", "X 0 0 -, 2 0 -"]),
         (["B Y 0 5", "A X 0 -"], ["B 1 0 5, 0 0 0", "A 1 0 -, 0 0 0", "Y 0 0 0, 1 0 5",
                                   "X 0 0 0, 1 0 -"]),
+        # Whose bytes are not known comes after all who send any, and beside who sends none.
+        (["A X 0 -", "B Y 0 0", "B Z 0 0"], ["B 2 0 0, 0 0 0", "A 1 0 -, 0 0 0", "X 0 0 0, 1 0 -",
+                                             "Y 0 0 0, 1 0 0", "Z 0 0 0, 1 0 0"]),
+        (["A X 0 -", "A X 0 -", "B Y 0 0"], ["A 2 0 -, 0 0 0", "B 1 0 0, 0 0 0", "X 0 0 0, 2 0 -",
+                                             "Y 0 0 0, 1 0 0"]),
         (["A X 0 5", "A X 0 -"], ["A 2 0 -, 0 0 0", "X 0 0 0, 2 0 -"]),
         (["A B 0 5", "B A 1 6"], ["B 1 1 6, 1 0 5", "A 1 0 5, 1 1 6"]),
     ],
@@ -180,6 +187,68 @@ def test_what_was_cancelled_is_not_copied() -> None:
     assert not any(row.done for _, row in facts.copies(run.model, run.state))
     [planned] = facts.planned(run.model, run.state)
     assert planned.status == "under way"
+
+
+@pytest.mark.parametrize(
+    ("before", "then", "left"),
+    [
+        ("move C --tokens 350", (), ["move"]),  # of one node's two the latest is taken back
+        ("decommission F", ("decommission A",), ["decommission"]),  # what began later stays
+    ],
+)
+def test_only_what_is_cancelled_is_taken_back(
+    before: str, then: tuple[str, ...], left: list[str]
+) -> None:
+    """Of all that has begun: the last operation of that node."""
+    run = drive(before, "decommission C", *then, cancels=1, off=("range-locks",), rf=1)
+    run.complete(before) if not then else None
+    run.act("decommission C", *then, "cancel C")
+    begun = [each.plan.operation.kind for each, _ in facts._begun(run.model, run.state)]
+    assert begun == left
+
+
+def test_one_keyspace_in_transition_is_enough() -> None:
+    """The other one has no replica where the newcomer is."""
+    members = (*(Node(n, (t,)) for n, t in (("A", 100), ("B", 200))), Node("C", (300,), "dc2"))
+    keyspaces = tuple(
+        Keyspace(dc, NetworkTopologyStrategy(((dc, 1),))) for dc in (members[0].dc, "dc2")
+    )
+    join = "bootstrap X --tokens 250 --dc dc2"
+    run = drive(join, members=members, keyspaces=keyspaces)
+    assert facts.stable(run.model, run.state)
+    run.act(join).commit("X")
+    assert not facts.stable(run.model, run.state)
+
+
+@pytest.mark.parametrize(
+    ("token", "said"),
+    [(0, "a token above 0 in a replicated keyspace"), (401, "from 0 to 400"), (-1, "from 0 to")],
+)
+def test_a_token_that_nobody_serves_is_refused(token: int, said: str) -> None:
+    """At the lowest end, and outside of the line."""
+    run = Drive()
+    with pytest.raises(BadInput, match=said):
+        facts.owners(run.model, run.state, token)
+
+
+def test_no_quorum_is_asked_of_a_datacenter_with_factor_0() -> None:
+    """Its nodes are no replicas."""
+    members = (Node("A", (100,)), Node("B", (200,), "dc2"))
+    keyspaces = (Keyspace("ks", NetworkTopologyStrategy(((members[0].dc, 1), ("dc2", 0)))),)
+    run = drive("decommission A", members=members, keyspaces=keyspaces)
+    lost = [(each.level, each.nodes, each.broken) for each in facts.losses(run.model, run.state)]
+    assert lost == [
+        ("QUORUM", (("A", 3),), 0),
+        (f"LOCAL_QUORUM {members[0].dc}", (("A", 3),), 0),
+    ]
+
+
+def test_who_is_written_to_beyond_the_last_reader_is_pending() -> None:
+    """A table to read from that ends early is judged by its last row."""
+    reads = Table.of([(0, 50, (1,))])
+    late = facts._late(Table.of([(0, 50, (1,)), (50, 100, (2,))]), reads)
+    assert late is not None
+    assert late.tolist() == [[False, True]]
 
 
 def test_of_two_operations_of_a_node_one_is_under_way() -> None:

@@ -122,9 +122,7 @@ def sources(
             return (others[0],)
     if transfer.displaced is not None and transfer.displaced not in down:
         return (transfer.displaced,)
-    up = transfer.old_replicas
-    if down:
-        up = tuple(code for code in up if code not in down)
+    up = tuple(code for code in transfer.old_replicas if code not in down)
     return up[: majority(len(transfer.old_replicas))]
 
 

@@ -631,7 +631,7 @@ def _clash(
         return range_.left == space.low or range_.right == space.high
 
     wrapped = switches.edition == "server" and at_an_end(ours)
-    touched = wrapped and any(map(at_an_end, (*held[:1], *held[-1:])))
+    touched = wrapped and any(map(at_an_end, held))
     return touched or first_overlap(held, ours) is not None
 
 

@@ -114,7 +114,7 @@ def validate(ring: Ring, given: ResolvedOperation) -> None:
             )
     if operation.kind == "move":
         now = node.tokens
-        if sorted(now) == sorted(operation.tokens):
+        if {*now} == {*operation.tokens}:
             raise BadInput("tokens", operation.tokens, "tokens other than the node's current ones")
         if len(now) != len(operation.tokens):
             raise BadInput(
@@ -135,9 +135,10 @@ def place(operation: Operation, beside: Node) -> tuple[str, str]:
 
 
 def placed(ring: Ring, given: ResolvedOperation) -> Ring:
-    """The ring with the newcomer of an operation where it belongs, still without tokens."""
-    if given.operation.kind not in BRINGS:
-        return ring
+    """The ring with the newcomer of an operation where it belongs, still without tokens.
+
+    Who is a member stays where it is.
+    """
     beside = ring.nodes[given.node if given.target is None else given.target]
     return ring.placed(given.node, *place(given.operation, beside))
 
@@ -332,8 +333,9 @@ def usual_steps(kind: Kind, edition: Edition) -> tuple[str, ...]:
     if not OPERATION_SPECS[kind].streams:
         return (kind,)
     names = tuple(name for name, _ in EDITIONS[edition])
-    if edition == "server" or kind == "move":
+    if kind == "move":
         return names
+    # Of the documents' steps; each of the server's has something to do.
     empty = {"bootstrap": ("merge",), "replace": ("split", "merge")}.get(kind, ("split",))
     return tuple(name for name in names if name not in empty)
 

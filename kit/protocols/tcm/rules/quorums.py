@@ -432,7 +432,7 @@ def replicated(snapshot: Snapshot, floor: tuple[int, ...]) -> str | None:
     return None
 
 
-def settled(snapshot: Snapshot, forgotten: frozenset[str]) -> str | None:
+def settled(snapshot: Snapshot, forgotten: Collection[str]) -> str | None:
     """What no operation that is remembered holds is read from where it is written to."""
     metadata = snapshot.metadata
     for group in range(len(snapshot.placements)):
@@ -456,9 +456,7 @@ def locks_disjoint(snapshot: Snapshot) -> str | None:
     return f"{first.plan.operation.title} and {second.plan.operation.title} both change {label}"
 
 
-def _held(
-    metadata: Metadata, group: int, token: int, forgotten: frozenset[str] = frozenset()
-) -> bool:
+def _held(metadata: Metadata, group: int, token: int, forgotten: Collection[str] = ()) -> bool:
     return any(
         covering(sequence.plan.movements[group].locked, token)
         for sequence in metadata.sequences

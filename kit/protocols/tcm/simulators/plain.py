@@ -39,7 +39,7 @@ def replicas(line: Line, places: Mapping[str, Place], factors: Factors, token: i
     (where that is not enough) whoever else comes first.
     """
     start = bisect_left(line, (token, ""))
-    walk = list(dict.fromkeys(name for _, name in (*line[start:], *line[:start])))
+    walk = list(dict.fromkeys(name for _, name in (*line[start:], *line)))
     if "" in factors:
         return frozenset(walk[: factors[""]])
     group: set[str] = set()

@@ -233,6 +233,7 @@ LINE = Ring.of(
     small(400),
 )
 OWN = Keyspace("own", LocalStrategy())
+COPIES_NOTHING = "assassinate copies nothing"
 
 
 def kept_in(*dcs: str) -> Keyspace:
@@ -350,6 +351,36 @@ def test_whoever_takes_part_in_an_operation_has_no_other(
     assert report.reason == f"{name} already takes part in an operation: {reason}"
     assert bool(report.locks) is bool(report.conflicts) is locked
     assert (report.steps, report.pending, list(report.before)) == ((), (), ["ks"])
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("replace B X", None),
+        ("removenode B", f"{{}}, and the server tries again for ever ({COPIES_NOTHING})"),
+    ],
+)
+def test_what_no_live_node_holds_is_lost(line: str, reason: str | None) -> None:
+    """A replacement begins without it; a removal never ends."""
+    given = Imported(5, LINE, (Keyspace("ks", SimpleStrategy(1)),))
+    report = dry_run(given, parse_operation(line))
+    lost = "no live node holds ks (100, 200]: its data is lost"
+    assert lost in report.warnings
+    assert report.reason == (reason and reason.format(lost))
+
+
+def test_where_nobody_hands_a_place_over_the_server_streams_from_one() -> None:
+    """A third node joins two that keep three replicas: a majority of two is both of them."""
+    ring = Ring.of([Node("A", (100,)), Node("B", (200,))], small(400))
+    given = Imported(5, ring, (Keyspace("ks", SimpleStrategy(3)),))
+    joins = parse_operation("bootstrap X --tokens 150")
+    lacks = "keyspace ks needs 3 replicas: 2 nodes now, enough afterwards"
+    way = (
+        "a quorum streams where no live node hands its place over, as in the documents; the "
+        "server copies from one live replica, so repair afterwards"
+    )
+    assert dry_run(given, joins).warnings == (lacks, way)
+    assert dry_run(given, joins, edition="documents").warnings == (lacks,)
 
 
 @pytest.mark.parametrize("down", [(), ("A",)])

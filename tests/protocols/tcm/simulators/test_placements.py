@@ -21,7 +21,7 @@ from kit.protocols.tcm.rules import metadata as rules_history
 from kit.protocols.tcm.rules.metadata import Advance, Begin, Cancel, locks
 from kit.protocols.tcm.rules.operations import usual_steps
 from kit.protocols.tcm.simulators import placements, plain
-from kit.protocols.tcm.simulators.columns import COLUMNS, Columns, _differ, followed
+from kit.protocols.tcm.simulators.columns import COLUMNS, Columns, Looked, _differ, followed
 from kit.protocols.tcm.simulators.placements import (
     Simulation,
     Size,
@@ -361,6 +361,10 @@ def test_what_is_drawn_fits_the_size() -> None:
         ({"nodes": 201}, False),
         ({"nodes": 8, "rf": 3, "strategy": "network", "dcs": 2}, True),
         ({"nodes": 7, "rf": 3, "strategy": "network", "dcs": 2}, False),
+        ({"racks": 12}, True),
+        ({"racks": 13}, False),
+        ({"tokens": placements.MOST_TOKENS}, True),
+        ({"tokens": placements.MOST_TOKENS + 1}, False),
         ({"cancelling": 0.0}, True),
         ({"cancelling": 0.999}, True),
         ({"cancelling": 1.0}, False),
@@ -479,6 +483,32 @@ def test_keyspaces_without_a_factor_are_not_looked_at() -> None:
     columns = Columns(model)
     assert columns.groups == [(1, {"": 2})]
     assert columns.looked(model.start().tcm.events).faults == ()
+    alone = TcmCluster(TcmParameters(**THREE | {"keyspaces": keyspaces[:1]}))
+    looked = Columns(alone).looked(alone.start().tcm.events)
+    assert looked == Looked(0, (0, 0), (0, 0), 0, 0, ())
+
+
+def test_the_simple_model_has_tokens_in_their_order() -> None:
+    """However they are listed."""
+    places, factors = {"A": ("dc1", "r1"), "B": ("dc1", "r1")}, {"0": {"": 1}}
+    lines = ((100, "A"), (200, "B")), ((200, "B"), (100, "A"))
+    one, other = (plain.stable_cluster(line, places, factors, (0, 400)) for line in lines)
+    assert one == other
+
+
+def test_every_table_of_a_stable_ring_is_compared() -> None:
+    """The one to write to of the last keyspace, too."""
+    keyspaces = tuple(Keyspace(f"ks{rf}", SimpleStrategy(rf)) for rf in (1, 2))
+    model = TcmCluster(TcmParameters(**THREE | {"keyspaces": keyspaces}))
+    columns, events = Columns(model), model.start().tcm.events
+    simple, right = columns.plain(events), model.tcm.snapshot(events)
+    assert isinstance(simple, plain.PlainCluster)
+    assert columns._settled(right, simple) is None
+    first, last = right.placements
+    writes = Table.of([*ROWS[:1], (100, 200, (1, 0)), *ROWS[2:]])
+    wrong = replace(right, placements=(first, Placement(last.reads, writes)))
+    said = "(100, 200]: B, A, but B, C in the simple model"
+    assert columns._settled(wrong, simple) == said
 
 
 def test_the_simple_model_may_lose_its_way() -> None:
@@ -488,6 +518,7 @@ def test_the_simple_model_may_lose_its_way() -> None:
     assert [followed(stable, event) for event in (Advance("A"), Cancel("A"))] == [said, said]
     theirs: Any = dict.fromkeys((16, 3, 9, 400), (frozenset(), frozenset()))
     assert _differ(((0, 400, ()),), theirs, 0) == "only the simple model has a row that ends at 3"
+    assert _differ(((0, 2, ()),), theirs, 0) == "only the engine has a row that ends at 2"
 
 
 @pytest.mark.parametrize(
