@@ -384,7 +384,7 @@ def covered(snapshot: Snapshot) -> str | None:
                 row = int(wrong[0]) + 1
                 what = "is owned twice" if lefts[row] < reach[row - 1] else "follows a gap"
                 return f"{where}: {table.range_of(row).label(space)} {what}"
-            empty = np.flatnonzero((table.groups[:, :1] < 0).all(axis=1))
+            empty = np.flatnonzero((table.groups < 0).all(axis=1))
             if len(empty):
                 return f"{where}: {table.range_of(int(empty[0])).label(space)} has no replica"
     return None

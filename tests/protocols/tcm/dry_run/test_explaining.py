@@ -559,6 +559,19 @@ def test_what_was_under_way_at_first_is_so_in_the_first_part_only(tmp_path: Path
     }
 
 
+@pytest.mark.parametrize("first", ["CANCEL_SEQUENCE 1", "FINISH_JOIN 4"])
+def test_an_operation_of_which_only_the_end_is_known_is_not_judged(
+    first: str, tmp_path: Path
+) -> None:
+    """What is undone nobody knows, or with which tokens a newcomer came; from then on all is."""
+    m = cluster(4, ("decommission 10.0.0.2",))
+    log = rows([entry(first), entry("PREPARE_LEAVE 2")], 5)
+    answers = explained(tmp_path, log, directory=listed(m, m.start()))
+    assert {name: part.verdict for name, part in answers.parts.items()} == {
+        "epochs 6 to 6": "explained"
+    }
+
+
 def test_a_cancel_may_come_too_late(tmp_path: Path) -> None:
     """By the documents, whose last step is one more event after the old replicas lag."""
     told(tmp_path, [*whole("MOVE", 1, "tokens=[150]"), "CANCEL_SEQUENCE 1"])

@@ -353,6 +353,13 @@ def test_whoever_takes_part_in_an_operation_has_no_other(
     assert (report.steps, report.pending, list(report.before)) == ((), (), ["ks"])
 
 
+@pytest.mark.parametrize("line", ["removenode n3", "replace n3 x", "assassinate n3"])
+def test_whose_place_is_taken_may_be_down(line: str) -> None:
+    """The dead hand nothing over."""
+    report = dry_run(printed(hosts(6)), parse_operation(line), down=("n3",))
+    assert (report.accepted, report.reason) == (True, None)
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
