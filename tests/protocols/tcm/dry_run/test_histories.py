@@ -85,10 +85,21 @@ def test_operations_in_flight_come_first() -> None:
     assert [one.status for one in outcome(timeline)] == ["done", "done"]
 
 
+def test_what_is_in_the_way_ends_before_the_opening() -> None:
+    """A leave beside a newcomer waits for it: it begins in the ring that has it."""
+    joins = Host("n9", (350,), state="Joining", load="1 bytes", host_id=host_id(9))
+    timeline = played(printed([*hosts(8), joins]), "decommission n4")
+    m, before = timeline.model, opening_state(timeline)
+    assert facts.operations(m, before) == ()  # type: ignore[arg-type]  # its model is tcm
+    members = [one.name for one in facts.nodes(m, before) if one.status == "joined"]
+    assert members == [f"n{at}" for at in range(1, 10)]
+
+
 def test_what_cannot_begin_says_why() -> None:
     """A node that is down cannot leave; the history has no step and the reason is told."""
     timeline = played(cluster(), "decommission 10.20.0.6")
     assert steps(timeline) == ()
+    assert opening_state(timeline) == timeline.state
     [line] = standstill(timeline)
     assert line.startswith("decommission 10.20.0.6 cannot begin: 10.20.0.6 is down")
 
