@@ -43,8 +43,9 @@ def test_a_ring_travels_as_columns(ring: Ring) -> None:
 def test_a_ring_of_columns_knows_where_its_nodes_are(ring: Ring) -> None:
     """Columns tell of datacenters, racks and who owns tokens what the nodes tell."""
     packed = Ring.unpacked(ring.packed)
-    assert "nodes" not in packed.__dict__
+    assert packed.names == tuple(node.name for node in ring.nodes)
     places, nodes = packed.geography, ring.nodes
+    assert "nodes" not in packed.__dict__
     assert list(places.dcs) == list(dict.fromkeys(node.dc for node in nodes))
     assert list(places.racks) == list(dict.fromkeys((node.dc, node.rack) for node in nodes))
     assert places.dc_of.tolist() == [places.dcs[node.dc] for node in nodes]
@@ -63,7 +64,13 @@ def test_columns_with_a_token_twice_are_refused() -> None:
     )
     with pytest.raises(BadInput, match=like("tokens | 10 | a and b both own")):
         Ring.unpacked(packed)
-    more = replace(packed, counts=np.array([2, 2], np.int32), tokens=np.array([30, 20, 30, 20]))
+    more = replace(
+        packed,
+        names=("a", "b", "c"),
+        places=(("dc1", "r1"),) * 3,
+        counts=np.array([1, 2, 1], np.int32),
+        tokens=np.array([20, 30, 20, 30], np.int64),
+    )
     with pytest.raises(BadInput, match=like("tokens | 20 | a and b both own")):
         Ring.unpacked(more)
 

@@ -56,12 +56,18 @@ def test_a_token_has_one_owner() -> None:
 
 
 @pytest.mark.parametrize("token", [401, -1, True, 1.5, 2**70])
-def test_tokens_outside_the_space(token: int) -> None:
-    """Both ways to a ring refuse what is no token of its space."""
-    with pytest.raises(BadInput, match="tokens"):
-        Ring.of([Node("A", (token,))], small(400))
-    with pytest.raises(BadInput, match="tokens"):
-        Ring.of(ABC, small(400)).move(0, (token,))
+@pytest.mark.parametrize("others", [(), (0,), (400,), (0, 7, 400)])
+def test_tokens_outside_the_space(token: int, others: tuple[int, ...]) -> None:
+    """Both ways to a ring refuse what is no token of its space, and say which one it is."""
+    at, own = len(others), (*others, token)
+    for code, nodes in enumerate(([Node("A", own)], [Node("Z", (5,)), Node("A", own)])):
+        with pytest.raises(BadInput) as caught:
+            Ring.of(nodes, small(400))
+        said = (caught.value.field, caught.value.allowed)
+        assert said == (f"nodes[{code}].tokens[{at}]", "an integer from 0 to 400")
+    with pytest.raises(BadInput) as caught:
+        Ring.of(ABC, small(400)).move(0, own)
+    assert caught.value.field == f"tokens of A[{at}]"
 
 
 def test_names_are_unique() -> None:
