@@ -84,8 +84,6 @@ def _sorted(lefts: Tokens, rights: Tokens, groups: Codes) -> Table:
 
 
 def _edited(table: Table, edits: Edits) -> Table:
-    if not edits:
-        return table
     table = _with_extra_rows(table, (*edits.adds, *edits.drops))
     groups = _without(table.groups, *_inside(table, edits.drops))
     return Table(table.lefts, table.rights, _with(groups, *_inside(table, edits.adds)))
@@ -93,10 +91,10 @@ def _edited(table: Table, edits: Edits) -> Table:
 
 def _inside(table: Table, edits: tuple[Edit, ...]) -> Pairs:
     """(row, node code) for every row that lies inside an edit's range, in the edits' order."""
-    lefts, rights, codes = np.array([astuple(e) for e in edits], np.int64).reshape(-1, 3).T
+    lefts, rights, codes = np.array([astuple(e) for e in edits], np.int64).reshape(len(edits), 3).T
     if table.partitions:
         first = np.searchsorted(table.lefts, lefts)
-        count = np.maximum(np.searchsorted(table.rights, rights, side="right") - first, 0)
+        count = np.searchsorted(table.rights, rights, side="right") - first
         edit, row = np.repeat(np.arange(len(edits)), count), _runs(first, count)
         return row, codes[edit]
     edit, row = np.nonzero((lefts[:, None] <= table.lefts) & (table.rights <= rights[:, None]))
@@ -139,7 +137,7 @@ def _with_extra_rows(table: Table, edits: tuple[Edit, ...]) -> Table:
     """The table with a row of its own for each part of a row that uncut edits reach into."""
     bounds = sorted({bound for edit in edits for bound in (edit.left, edit.right)})
     marks = np.array(bounds, np.int64)
-    if table.partitions and not len(_split_by(table, marks)[0]):
+    if table.partitions and not any(map(len, _split_by(table, marks))):
         return table
     begin = np.searchsorted(marks, table.lefts, side="right")
     end = np.searchsorted(marks, table.rights, side="left")
@@ -249,18 +247,14 @@ def _with_rows(table: Table, at: NDArray[np.intp], part: Table) -> Table:
 def _in_walk_order(table: Table, ring: Ring, replication: Replication) -> Table:
     natural = replicas(ring, replication, table.rights)
     width, size = natural.shape[1], len(ring.tokens)
-    last = width + size
-    rank = np.full(table.groups.shape, last + 1, np.int64)
-    rank[table.groups >= 0] = last
-    slots = slots_of(table.groups, natural)
-    rank[slots >= 0] = slots[slots >= 0]
-    if size:
-        starts = ring.starts(table.rights)
-        others = np.unique(table.groups[rank == last]).tolist()
-        owned = {code: np.flatnonzero(ring.owners == code) for code in others}
-        for row, slot in zip(*np.nonzero(rank == last), strict=True):
-            places = owned[int(table.groups[row, slot])]
-            if len(places):
-                rank[row, slot] = width + int(((places - starts[row]) % size).min())
+    slots, starts = slots_of(table.groups, natural), ring.starts(table.rights)
+    rank = np.where(slots < 0, width + size, slots)  # what pads a group is last, and stays there
+    others = (slots < 0) & (table.groups >= 0)
+    codes = np.unique(table.groups[others]).tolist()
+    owned = {code: np.flatnonzero(ring.owners == code) for code in codes}
+    for row, slot in zip(*np.nonzero(others), strict=True):
+        places = owned[int(table.groups[row, slot])]
+        if len(places):
+            rank[row, slot] = width + int(((places - starts[row]) % size).min())
     order = np.argsort(rank, axis=1, kind="stable")
     return Table(table.lefts, table.rights, np.take_along_axis(table.groups, order, axis=1))

@@ -88,7 +88,7 @@ def _quota(
 
 
 def replicas(ring: Ring, replication: Replication, at: Tokens | None = None) -> Codes:
-    """Natural replicas as int32 node codes, shape (n, k), padded with -1 on the right.
+    """Natural replicas as int32 node codes, shape (n, k): all rows have as many.
 
     Row i belongs to the stable row that ends at ``ring.rights[i]``, or, when ``at`` is given, to
     the row that owns the token ``at[i]``. Rows are in the order of one clockwise walk over all
@@ -154,8 +154,9 @@ def clockwise(owners: Codes, starts: Index, walks: tuple[ReplicaQuota, ...]) -> 
     and the code, so that one sort of integers a row does it.
     """
     slots = sum(quota.wanted for quota in walks)
-    if walks[0].members[owners].all():  # there is no other walk: it would have members here
-        return walk(owners, starts, walks[0])[0].T
+    for quota in walks:
+        if quota.members[owners].all():  # there is no other walk: it would have members here
+            return walk(owners, starts, quota)[0].T
     if all(quota.racks <= MOST_RACKS and not quota.repeats for quota in walks):
         return _one_a_rack(owners, starts, walks).T
     slot_bits, code_bits = slots.bit_length(), int(owners.max()).bit_length()
@@ -270,13 +271,14 @@ def _takes(
     codes: Codes, racks: Codes, earlier: tuple[Codes, Codes], quota: ReplicaQuota
 ) -> NDArray[np.bool_]:
     """Whether a row takes the node it meets, given codes and racks (slots, n) it took earlier."""
+    nodes, places = earlier
     if quota.racks == 1:
-        return _absent(codes, earlier[0])
-    taken = _absent(racks, earlier[1])
+        return _absent(codes, nodes)
+    taken = _absent(racks, places)
     if quota.repeats:
-        first = [_absent(earlier[1][at], earlier[1][:at]) for at in range(len(earlier[1]))]
+        first = [_absent(rack, places[:at]) for at, rack in enumerate(places)]
         repeated = len(first) - np.sum(first, axis=0, dtype=np.int64)
-        taken |= (repeated < quota.repeats) & _absent(codes, earlier[0])
+        taken |= (repeated < quota.repeats) & _absent(codes, nodes)
     return taken
 
 

@@ -111,9 +111,7 @@ def _line(before: Ring, after: Ring) -> Line:
 
 def _bounds(line: Line, owners: Codes, ring: Ring) -> Tokens:
     """The changed tokens that have no owner in one ring and so bound rows in the other only."""
-    tokens: Tokens = line.tokens[line.changed[owners < 0]]
-    if not len(tokens):
-        return tokens
+    tokens = line.tokens[line.changed[owners < 0]]
     inner: Tokens = tokens[(tokens != ring.space.low) & (tokens != ring.space.high)]
     return inner
 

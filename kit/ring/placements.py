@@ -179,10 +179,9 @@ def same_sets(first: Codes, second: Codes) -> NDArray[np.bool_]:
     """Whether groups of the same row are equal as sets; shape (n,)."""
     same = np.ones(len(first), np.bool_)
     odd = differing(first, second)  # few, as a rule: only these are sorted
-    if len(odd):
-        width = max(first.shape[1], second.shape[1])
-        ours, theirs = padded(first[odd], width), padded(second[odd], width)
-        same[odd] = (as_sets(ours) == as_sets(theirs)).all(axis=1)
+    width = max(first.shape[1], second.shape[1])
+    ours, theirs = padded(first[odd], width), padded(second[odd], width)
+    same[odd] = (as_sets(ours) == as_sets(theirs)).all(axis=1)
     return same
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import msgspec
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 from kit.ring.applying import apply, mergeable, settle
 from kit.ring.deltas import Delta, Edit, Edits, edits, invert, merge
 from kit.ring.placements import Placement, Row, Table, stable_placement
-from kit.ring.replication import SimpleStrategy
+from kit.ring.replication import NetworkTopologyStrategy, SimpleStrategy
 from kit.ring.tokens import small
 from kit.ring.topology import Node, Ring
 
@@ -171,6 +173,7 @@ def test_only_equal_neighbours_merge() -> None:
     assert not mergeable(split, 100)
     assert not mergeable(split, 400)
     assert not mergeable(split, 42)
+    assert not mergeable(split, 120)  # no bound, although the rows on both sides are equal
     assert apply(split, Delta(merges=(100, 150))) == REST
     for side in ("reads", "writes"):
         uneven = apply(split, Delta(**{side: edits([Edit(100, 150, 3)])}))
@@ -210,6 +213,35 @@ def test_cut_and_merge_of_overlapping_rows() -> None:
     ]  # fmt: skip
     cut = apply(overlapping, Delta(cuts=(50,)))
     assert cut.reads.rights.tolist() == [50, 50, 100, 200, 200, 400]
+
+
+def test_of_rows_that_overlap_the_nearest_ones_merge() -> None:
+    """The last row that ends at a bound, with the first one that begins there."""
+    rows = [(0, 100, (0,)), (50, 100, (1,)), (100, 150, (1,)), (100, 200, (0,)), (200, 400, (1,))]
+    table = Table.of(rows)
+    assert mergeable(Placement(table, table), 100)
+    for check in (True, False):
+        merged = apply(Placement(table, table), Delta(merges=(100,)), merge_check=check)
+        wanted = [(0, 100, (0,)), (50, 150, (1,)), (100, 200, (0,)), (200, 400, (1,))]
+        assert merged.reads == merged.writes == Table.of(wanted)
+
+
+def test_an_edit_of_rows_that_overlap_is_for_those_inside_it() -> None:
+    """Also where a longer row lies between them, in the order of the table."""
+    rows = [(0, 100, (0,)), (0, 200, (0,)), (100, 150, (0,)), (100, 200, (0,)), (200, 400, (1,))]
+    table = Table.of(rows)
+    edited = apply(Placement(table, table), Delta(writes=edits([Edit(0, 150, 3)])))
+    assert edited.reads == table
+    wanted = [(0, 100, (0, 3)), (0, 150, (0, 3)), (100, 150, (0, 3))]
+    assert edited.writes == Table.of([*wanted, *(rows[at] for at in (1, 3, 4))])
+    dropped = apply(edited, Delta(writes=edits(drops=[Edit(0, 150, 0)])))
+    alone = [(left, right, (3,)) for left, right, _ in wanted]
+    assert dropped.writes == Table.of([*alone, *(rows[at] for at in (1, 3, 4))])
+    rows = [(0, 50, (0,)), (0, 200, (0,)), (50, 100, (0,)), (100, 150, (0,)), (150, 400, (1,))]
+    table = Table.of(rows)  # 150 is a bound of two rows, and lies inside an earlier one
+    edited = apply(Placement(table, table), Delta(writes=edits([Edit(0, 150, 3)])))
+    wanted = [(left, right, (0, 3)) for left, right in ((0, 50), (0, 150), (50, 100), (100, 150))]
+    assert edited.writes == Table.of([*wanted, rows[1], rows[4]])
 
 
 def test_rows_that_do_not_meet_do_not_merge() -> None:
@@ -277,6 +309,26 @@ def test_others_come_as_the_walk_meets_them() -> None:
     table = Table.of([(100, 200, (0, 3, 2, 1)), (200, 300, (1, 0, 3, 2))])
     settled = settle(Placement(table, table), ring, SimpleStrategy(1))
     assert [settled.reads.codes(row) for row in range(2)] == [(1, 2, 3, 0), (2, 3, 0, 1)]
+
+
+def test_natural_replicas_come_before_others_that_the_walk_meets_earlier() -> None:
+    """P is on the rack of A, which has its replica: the walk passes it, and lists it at the end.
+
+    Who owns no token comes last, and nothing stands between the members of a shorter group.
+    """
+    racks = {"A": "r1", "P": "r1", "B": "r2", "C": "r3"}
+    nodes = [Node(name, (100 * at,), rack=rack) for at, (name, rack) in enumerate(racks.items(), 1)]
+    ring = Ring.of([*nodes, Node("Y", ())], small(400))
+    three = NetworkTopologyStrategy((("dc1", 3),))
+    for shuffled in permutations((0, 1, 2, 3, 4)):
+        table = Table.of([(0, 100, shuffled)])
+        assert settle(Placement(table, table), ring, three).reads.codes(0) == (0, 2, 3, 1, 4)
+    shorter = Table.of([(0, 100, (4, 1, 0, 2, 3)), (100, 200, (4, 3)), (200, 300, (4, 0, 1))])
+    wanted = Table.of([(0, 100, (0, 2, 3, 1, 4)), (100, 200, (3, 4)), (200, 300, (0, 1, 4))])
+    assert settle(Placement(shorter, shorter), ring, three) == Placement(wanted, wanted)
+    nowhere = Ring.of([Node("A", ()), Node("B", ())], small(400))
+    table = Table.of([(0, 100, (1, 0)), (100, 400, (1,))])
+    assert settle(Placement(table, table), nowhere, RF2) == Placement(table, table)
 
 
 @pytest.mark.parametrize(("left", "right"), [(100, 300), (150, 200)])

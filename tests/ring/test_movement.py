@@ -251,6 +251,8 @@ def test_first_node_of_a_cluster() -> None:
     plan = movement(empty, empty.move(0, (100,)), RF3)
     assert [(p.gains, p.loses) for p in plan.streams] == [(0, None), (0, None)]
     assert plan.split.cuts == (100,)
+    assert plan.locked == (Range(0, 100), Range(100, 400))
+    assert plan.affected == ((0,), (0,))
 
 
 @pytest.mark.parametrize("other", [Ring.of([Node("z", (1,))]), Ring.of(TEN.nodes, small(9999))])

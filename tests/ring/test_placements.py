@@ -90,6 +90,9 @@ def test_tables_are_equal_by_content() -> None:
     ]
     assert repr(one) == "Table(2 rows)"
     assert Table.of([]).groups_of(3) == ()
+    assert Table.of([]).groups.shape == (0, 0)
+    twice = Table.of([(5, 9, (0,)), (0, 5, (2,)), (0, 5, (1,))])
+    assert [twice.codes(at) for at in range(3)] == [(2,), (1,), (0,)]  # in the order given
 
 
 def test_rows_at_the_ends_of_murmur3() -> None:
