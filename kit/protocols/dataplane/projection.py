@@ -166,7 +166,7 @@ class _Projection:
     def _owners(self, ring: Ring) -> tuple[int, ...]:
         replication = self.snapshot(self.tcm.start()).metadata.groups[self.group]
         row = replicas(ring, replication, np.array([self.token], dtype=np.int64))[0]
-        return tuple(int(code) for code in row if code >= 0)
+        return tuple(row.tolist())
 
     def _codes(self) -> tuple[int, ...]:
         codes = {code for view in self.views for group in view for code in group}

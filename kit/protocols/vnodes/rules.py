@@ -139,10 +139,10 @@ def _of_range(
     place = place or _widest(change, moves)
     at, names = np.array([place.right], dtype=np.int64), change.after.names
     old, new = (
-        tuple(names[code] for code in replicas(ring, moves.replication, at)[0] if code >= 0)
+        tuple(names[code] for code in replicas(ring, moves.replication, at)[0])
         for ring in (change.before, change.after)
     )
-    dead = tuple(names[code] for code in change.dead if names[code] in old)
+    dead = tuple(names[code] for code in change.dead)  # of the widest range
     return MovedRange(
         place.label(change.before.space),
         place.left,
@@ -320,7 +320,7 @@ class _RangeProjection:
         self._add(_Standing(self._joined(_AT_REST), "stable", self.options.version, dead=dead))
 
     def _mask(self, names: tuple[str, ...]) -> int:
-        return mask_of(self.code[name] for name in names if name in self.code)
+        return mask_of(self.code[name] for name in names)
 
     # -- the table, as a range sees it ------------------------------------------------------------
 
