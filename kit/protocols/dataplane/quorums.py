@@ -298,8 +298,6 @@ def smallest(quotas: tuple[AnswerQuota, ...], live: int) -> tuple[int, ...]:
     fewest = {0}
     for quota in quotas:
         able = members(quota.replicas & live)
-        if len(able) < quota.needed:
-            return ()
         picks = [sum(1 << i for i in pick) for pick in combinations(able, quota.needed)]
         fewest = _fewest(quorum | pick for quorum in fewest for pick in picks)
     return tuple(sorted(fewest))

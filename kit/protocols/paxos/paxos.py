@@ -193,8 +193,8 @@ class Paxos(MachineModel):
     def ballot_after(self, place: int, node: PaxosNode, epoch: int) -> int:
         """The lowest ballot of a node for an epoch above all that it has promised or heard of."""
         mine = node.round
-        heard = max(mine.ballot, mine.higher) if mine.epoch == epoch else 0
-        return next_ballot(max(node.slot(epoch).promised, heard), place, self.leaders)
+        heard = (mine.ballot, mine.higher) if mine.epoch == epoch else ()
+        return next_ballot(max((node.slot(epoch).promised, *heard)), place, self.leaders)
 
     def ballot_name(self, ballot: int) -> str:
         """``2A``: the round of a ballot, and who leads it."""
@@ -314,9 +314,9 @@ class Paxos(MachineModel):
     def hears_refusal(self, state: PaxosNode, envelope: Envelope[RefusedReply]) -> Turn:
         """A proposer hears of a higher ballot, above which its next one has to be."""
         mine, said = state.round, envelope.message
-        if not mine.is_of(said) or said.promised <= mine.higher:
+        if not mine.is_of(said):
             return state, ()
-        return state.but(round=mine.but(higher=said.promised)), ()
+        return state.but(round=mine.but(higher=max(mine.higher, said.promised))), ()
 
     @receives(Chosen)
     def hears_chosen(self, state: PaxosNode, envelope: Envelope[Chosen]) -> Turn:
@@ -402,7 +402,7 @@ class Paxos(MachineModel):
     @always("INV-LOG")
     def one_log(self, s: MachineState) -> str | None:
         """All nodes that know the value of an epoch agree on it."""
-        for epoch in range(1, len(self.history(s)) + 1):
+        for epoch, _ in enumerate(self.history(s), 1):
             nodes = zip(self.names, s.nodes, strict=True)
             known = {node.known(epoch): name for name, node in nodes}
             said = [f"{value} on {name}" for value, name in known.items() if value]

@@ -10,7 +10,7 @@ from kit.engine.machines import MachineState
 from kit.engine.network import Envelope
 from kit.engine.registry import build
 from kit.errors import BadInput, Refusal
-from kit.protocols.paxos.facts import proposers, why
+from kit.protocols.paxos.facts import EpochRow, epochs, proposers, why
 from kit.protocols.paxos.messages import (
     Accept,
     AcceptedReply,
@@ -256,3 +256,12 @@ def test_two_values_of_an_epoch_are_told(
     model = a_model(epochs=2)
     nodes = {name: PaxosNode(log=log) for name, log in logs.items()}
     assert model.one_log(with_nodes(model, **nodes)) == said
+
+
+def test_a_member_that_is_alone_is_its_own_majority() -> None:
+    """What it has chosen is on the disks of all members, and so it is told."""
+    model = a_model(members=1, values=("x at A",))
+    state = with_nodes(model, A=PaxosNode(log=("x",)))
+    assert model.stored(state) is None
+    assert epochs(model, state) == (EpochRow(1, "x", "chosen", ("A",), ("A",)),)
+    assert epochs(model, model.start()) == (EpochRow(1, "", "free", (), ()),)
