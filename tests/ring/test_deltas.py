@@ -341,6 +341,15 @@ def test_a_group_is_settled_like_that_of_the_same_row(left: int, right: int) -> 
     assert [settled.writes.codes(row) for row in range(2)] == [(0, 1), (2, 1)]
 
 
+def test_each_of_two_rows_with_the_same_bounds_is_settled_like_its_own() -> None:
+    """Such rows come of merging rows that overlap."""
+    reads = Table.of([(0, 200, (0, 1)), (0, 200, (2, 1)), (200, 400, (0, 2))])
+    writes = Table.of([(0, 200, (0, 1)), (0, 200, (2, 1)), (200, 400, (1, 0, 2))])
+    settled = settle(Placement(reads, writes), ABC, RF2)
+    assert [settled.reads.codes(row) for row in range(3)] == [(1, 0), (1, 2), (0, 2)]
+    assert [settled.writes.codes(row) for row in range(3)] == [(1, 0), (1, 2), (1, 0, 2)]
+
+
 NOWHERE = np.array([], np.int64), np.array([], np.int64)
 EVERYWHERE = np.array([0], np.int64), np.array([400], np.int64)
 PIECES = Table.of([(0, 100, (1, 0)), (100, 400, (2, 1))])

@@ -188,6 +188,14 @@ def test_racks_without_tokens_do_not_count() -> None:
     assert named(ring, NetworkTopologyStrategy((("dc1", 2),)))[1] == ("A", "B")
 
 
+def test_racks_of_other_datacenters_do_not_count() -> None:
+    """Two replicas share the one rack of their datacenter, whatever racks another one has."""
+    nodes = (Node("A", (1,)), Node("B", (2,)), Node("Z", (3,), "dc2", "r2"))
+    ring, replication = Ring.of(nodes, small(9)), NetworkTopologyStrategy((("dc1", 2),))
+    assert replicas_reference(nodes, replication, 1, ring.space) == ("A", "B")
+    assert named(ring, replication)[1] == ("A", "B")
+
+
 @pytest.mark.spec("A-042")
 def test_ends_of_the_line() -> None:
     """The owner of MIN begins the walk of the last row, whose tokens come round to it."""

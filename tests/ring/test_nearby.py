@@ -113,6 +113,26 @@ def test_of_other_datacenters_only_the_halves_of_rows_are_looked_at(dc: str) -> 
     assert tuple(rows.rights.tolist() for rows in looked_at) == REACHED[dc]
 
 
+def test_each_datacenter_has_its_slots_of_a_row() -> None:
+    """X joins one datacenter and Y the other, whose nodes stand at every third ten.
+
+    A row has the replicas of those datacenters alone whose walk from there meets a newcomer.
+    """
+    nodes = [Node(f"n{i}", (10 * i,), "dc1" if i % 3 else "dc2") for i in range(100)]
+    ring = Ring.of(nodes, TIGHT)
+    after = ring.join(Node("X", (505,), "dc1")).join(Node("Y", (506,), "dc2"))
+    x, y = (after.names.index(name) for name in "XY")
+    rows = nearby.changes(ring, after, NetworkTopologyStrategy((("dc1", 2), ("dc2", 1))))
+    assert rows.rights.tolist() == [490, 500, 505, 506, 510]
+    assert rows.lefts.tolist() == [480, 490, 500, 505, 506]
+    none = [-1, -1]
+    assert rows.before.tolist() == [
+        [*none, 51], [50, 52, 51], [52, 53, 51], [*none, 51], [*none, -1],
+    ]  # fmt: skip
+    assert rows.after.tolist() == [[*none, y], [50, x, y], [x, 52, y], [*none, y], [*none, -1]]
+    assert (rows.cuts.tolist(), rows.merges.tolist()) == ([505, 506], [])
+
+
 @pytest.mark.parametrize("factor", [1, 2, 3])
 def test_the_first_node_of_all_counts_as_any_other(factor: int) -> None:
     """Its code is 0: it joins, moves and leaves as nodes with other codes do."""

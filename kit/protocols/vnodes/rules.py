@@ -7,7 +7,6 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.errors import BadInput
 from kit.masks import mask_of
 from kit.protocols.storage.rules.conditions import AllKnow, Condition, NothingBelow
 from kit.protocols.storage.rules.history import CopyTask, Edge, RangeEpoch, RangeHistory
@@ -102,8 +101,6 @@ def rings(operation: Operation, nodes: int) -> tuple[Ring, Ring]:
 
 
 def _changed(operation: Operation, nodes: int) -> _Change:
-    if nodes < 2:
-        raise BadInput("nodes", nodes, f"2 to {MOST_NODES}, so that one can leave")
     named = (Node(name, (STEP * (i + 1),)) for i, name in enumerate(_NAMES[:nodes]))
     ring = Ring.of(named, small(STEP * (nodes + 1)))
     if operation == "bootstrap":
@@ -123,8 +120,8 @@ def _leaving(ring: Ring, code: int, verb: Operation, dead: tuple[int, ...] = ())
 
 def _widest(change: _Change, moves: Movement) -> Range:
     """The range with the most replicas; of several, one that ends at a token of the subject."""
-    rings, subject = (change.before, change.after), slice(change.subject, change.subject + 1)
-    own = {token for ring in rings for node in ring.nodes[subject] for token in node.tokens}
+    ring = change.after if change.joins else change.before
+    own = ring.nodes[change.subject].tokens
     return min(
         (-len(both), place.right not in own, place)
         for place, both in zip(moves.locked, moves.affected, strict=True)
@@ -139,7 +136,7 @@ def _of_range(
     place = place or _widest(change, moves)
     at, names = np.array([place.right], dtype=np.int64), change.after.names
     old, new = (
-        tuple(names[code] for code in replicas(ring, moves.replication, at)[0])
+        tuple(names[code] for row in replicas(ring, moves.replication, at) for code in row)
         for ring in (change.before, change.after)
     )
     dead = tuple(names[code] for code in change.dead)  # of the widest range
