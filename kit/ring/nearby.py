@@ -136,14 +136,14 @@ def _rows(tokens: Tokens, starts: Index, ring: Ring) -> tuple[Tokens, Tokens, In
 
 def _nearby(line: Line, before: Ring, after: Ring, replication: Replication) -> NearbyRows | None:
     """The rows near the changed tokens; None when all have to be looked at."""
-    walks = quotas(before, replication), quotas(after, replication)
-    if len(walks[0]) != len(walks[1]) or not len(after.tokens):
+    former, latter = quotas(before, replication), quotas(after, replication)
+    if len(former) != len(latter) or not len(after.tokens):
         return None
-    size, width = len(line.tokens), sum(quota.wanted for quota in walks[0])
+    size, width = len(line.tokens), sum(quota.wanted for quota in former)
     bounded = {at % size for place in line.changed.tolist() for at in (place, place + 1)}
     rows = {start: [-1] * 2 * width for start in bounded}
     slot = 0
-    for old, new in zip(*walks, strict=True):
+    for old, new in zip(former, latter, strict=True):
         if (old.dc, old.wanted, old.repeats) != (new.dc, new.wanted, new.repeats):
             return None
         reached = _one_walk(line, old, new)
