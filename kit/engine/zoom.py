@@ -10,6 +10,7 @@ steps of a run.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from msgspec import Struct
@@ -66,14 +67,13 @@ def zoomed(timeline: Timeline, moment: int | None = None) -> Timeline:
     assert refines is not None, f"{finer.model} refines nothing"
     refinement = refines(run.model.parameters)
     begun = done = 0
-    for _ in range(LONGEST_RUN):
-        before = run.state
-        if done == finer.nth or (step := run.forward()) is None:
-            break
+    for step in islice(iter(run.forward, None), LONGEST_RUN):
         if run.model.verb(step.action) == finer.begins:
             begun = step.parent
-        images = refinement.image(before, step.action, step.state)
+        images = refinement.image(run.moments[step.parent].state, step.action, step.state)
         done += sum(refinement.coarse.kind(each) == finer.kind for each in images)
+        if done == finer.nth:
+            break
     run.goto(begun)
     run.tell(finer.story)
     return run

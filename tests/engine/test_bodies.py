@@ -100,6 +100,21 @@ def test_without_a_text_nothing_is_said() -> None:
     assert made(TWICE["a parameter"][0], is_known=False)().most == 1
 
 
+def test_a_file_that_has_changed_is_read_again(tmp_path: Path) -> None:
+    """It is judged by the text that it has now."""
+    text = "class Own(State):\n    here: int = 1\n"
+    file = tmp_path / "own.py"
+    for more in ("    there: int = 2\n", "    here: int = 20\n"):
+        file.write_text(text + more, encoding="utf-8")
+        code = compile(text + more, str(file), "exec", dont_inherit=True)
+        names: dict[str, Any] = {**vars(declared), "__name__": "cell"}
+        if "there" in more:
+            exec(code, names)
+        else:
+            with pytest.raises(BadInput, match=r"^here of Own: .*in lines 2 and 3"):
+                exec(code, names)
+
+
 INNER = "there: int = 1"
 # the text of a cell -> the two lines in which it declares a name, if it does so twice
 CELLS = {
