@@ -85,16 +85,15 @@ class PropertyJudges(Struct, frozen=True):
             witness = prop.check(after)
             if witness is not None:
                 return prop.name, witness_of(prop.name, prop.check, witness)
-        if self.steps and action is not None:
+        if action is not None:
             for prop in self.steps:
                 witness = prop.of_step(before, action, after)
                 if witness is not None:
                     return prop.name, witness_of(prop.name, prop.check, witness)
-        if self.monitors:
-            for monitor, memory in zip(self.monitors, memories, strict=True):
-                witness = monitor.verdict(memory)
-                if witness is not None:
-                    return monitor.name, witness_of(monitor.name, monitor.verdict, witness)
+        for monitor, memory in zip(self.monitors, memories, strict=True):
+            witness = monitor.verdict(memory)
+            if witness is not None:
+                return monitor.name, witness_of(monitor.name, monitor.verdict, witness)
         return None
 
 
@@ -429,8 +428,7 @@ class Walker:
             actions.append(action)
             if missing:
                 missing.difference_update(taken_by(state, action, after))
-            if judges.monitors:
-                memories = judges.remember(memories, state, action, after)
+            memories = judges.remember(memories, state, action, after)
             broken = judges.broken(state, action, after, memories)
             state = after
         reached += [prop.name for prop in awaited if prop.check(state)]

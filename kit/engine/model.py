@@ -111,10 +111,10 @@ def switched_off(switches: type[Switches], off: Iterable[str]) -> Switches:
     Raises BadInput for a name that is none of its fields.
     """
     names = {name.replace("-", "_"): name for name in off}
-    known = set(_switches(switches))
+    known = sorted(_switches(switches))
     for switch, name in names.items():
         if switch not in known:
-            allowed = ", ".join(sorted(known)).replace("_", "-")
+            allowed = ", ".join(known).replace("_", "-")
             raise BadInput("safeguard", name, f"one of {allowed}")
     return _without(switches, names)
 

@@ -141,5 +141,6 @@ def test_fingerprints_are_of_the_content() -> None:
 def test_only_numbers_beyond_64_bits_are_packed_as_bytes(number: int, packed: str) -> None:
     """Beside such a one, too: others are numbers of MessagePack, negative ones as well."""
     large = "c709 01 010000000000000000"
+    assert content(("n", None, 1 << 64)) == bytes.fromhex(f"93 a16e c0 {large}")
     assert content((number, 1 << 64)) == bytes.fromhex(f"92 {packed} {large}")
     assert content({"n": (number, 1 << 64)}) == bytes.fromhex(f"81 a16e 92 {packed} {large}")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
+import re
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
@@ -15,7 +17,7 @@ from kit.engine.careful import KIT, is_kits, place, raised_at
 from kit.engine.check import check
 from kit.engine.fuzz import fuzz
 from kit.engine.model import Model, Monitor, always, sometimes, step
-from kit.engine.purity import blame, check_purity
+from kit.engine.purity import blame, check_purity, is_own, uncollected
 from kit.engine.registry import build, entries
 from kit.errors import BadInput, BadType, Refusal
 from tests.engine.toys import old_rule
@@ -177,6 +179,67 @@ def test_the_words_of_a_model_are_texts() -> None:
         check_purity(model, Firm())
 
 
+@pytest.mark.parametrize("word", ["verb", "label", "kind", "milestone"])
+def test_each_word_of_a_step_is_named_that_is_no_text(word: str) -> None:
+    """What a button needs is looked at with the steps; what tells of one only with the words."""
+    model: Any = model_of(Firm, lambda s, action: Firm((*s.items, 1)))
+    vars(model)[word] = lambda *given: 7
+    for words in (True, False):
+        if word == "milestone" and not words:
+            check_purity(model, Firm(), words=words)
+            continue
+        with pytest.raises(BadInput, match=rf"^{word}, line .*got 7; allowed: a string$"):
+            check_purity(model, Firm(), words=words)
+
+
+def test_what_is_suggested_is_looked_at_with_the_words() -> None:
+    """It is no part of the steps."""
+    model: Any = model_of(Firm, lambda s, action: Firm((*s.items, 1)))
+    model.suggest = lambda s: Firm()
+    check_purity(model, Firm(), words=False)
+    with pytest.raises(BadInput, match=r"^suggest, line .*an action of mine, or None$"):
+        check_purity(model, Firm())
+
+
+def test_rules_on_steps_are_looked_at_with_them() -> None:
+    """Where a state is looked at, each step from there is judged."""
+    model = model_of(Firm, lambda s, action: Firm((*s.items, 1)))
+    model.properties = (step("small", "Small", lambda before, action, after: False),)  # type: ignore[arg-type,return-value]  # wrong on purpose
+    with pytest.raises(BadInput, match=r"^property small, line .*a string that says what is wrong"):
+        check_purity(model, Firm(), words=False)
+
+
+def test_a_start_of_another_class_is_named() -> None:
+    """It, and not the first step that leads on from there."""
+    model: Any = model_of(Frozen, lambda s, action: s)
+    model.State = Firm
+    with pytest.raises(BadInput, match=r"^start: .*a state of mine: Firm$|^start, line .*Firm$"):
+        check_purity(model, Frozen())
+
+
+def test_what_comes_after_a_refusal_is_looked_at() -> None:
+    """Each action of a rule is tried, also behind one that may not happen."""
+    model: Any = model_of(Firm, lists, lambda s: (Add(1), Add(2)))
+    [rule] = model.rules
+
+    def second(s: Any, given: Any) -> Any:
+        return WAIT if given.one == 1 else Firm([1])
+
+    model.rules = (replace(rule, outcome=second),)
+    with pytest.raises(BadInput, match=r"^outcome of add 2, line .*unhashable type: 'list'"):
+        check_purity(model, Firm())
+
+
+def test_a_model_is_the_kits_own_with_all_its_parts() -> None:
+    """A product of the kit's is a student's with one part that is."""
+    own, mine = build("twophase"), model_of(Firm, lists)
+    whole: Any = build("twophase")
+    for parts, expected in (({}, True), ({"a": own}, True), ({"a": own, "b": mine}, False)):
+        whole.parts = parts
+        assert is_own(whole) is expected
+    assert not is_own(mine)
+
+
 def test_an_action_that_cannot_be_hashed_is_named() -> None:
     """Actions are told apart, too: one with a list in it is named with who offered it."""
     model = model_of(Firm, lambda s, a: s, lambda s: (Add([1]),))
@@ -245,6 +308,27 @@ def test_a_memory_of_any_monitor_is_blamed() -> None:
     for watching in ((fine, drawn), (drawn, fine)):
         found = blame(model, watching, [(Firm(), 0, 0)], SystemExit("no"))
         assert str(found).startswith("monitor drawn, line ")
+
+
+def test_what_a_monitor_begins_with_is_blamed_too() -> None:
+    """Not only what it remembers after a step."""
+    none = float("nan")
+    watch = Monitor("watch", "W", lambda: none, lambda *step: 0, lambda memory: None)
+    found = blame(model_of(Firm, lambda s, a: s), (watch,), [(Firm(), none)], SystemExit("no"))
+    assert re.match(r"monitor watch, line .*numbers that equal themselves", str(found))
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_the_collector_rests_and_is_left_as_it_was(collects: bool) -> None:
+    """Somebody may have sent it to rest already."""
+    was = gc.isenabled()
+    try:
+        (gc.enable if collects else gc.disable)()
+        with uncollected():
+            assert not gc.isenabled()
+        assert gc.isenabled() is collects
+    finally:
+        (gc.enable if was else gc.disable)()
 
 
 def test_the_kits_own_models_keep_their_word() -> None:
