@@ -6,7 +6,7 @@ from typing import Any, get_args, get_origin
 
 from msgspec import Struct
 
-from kit.edge.arguments import LONGEST_NAME, text, whole_number
+from kit.edge.arguments import text, whole_number
 from kit.engine.careful import check_call, place
 from kit.engine.model import Kind, Model, Monitor, PartialOrder, Property, Safeguard
 from kit.engine.rule import Rule
@@ -56,8 +56,7 @@ def check_contract(
             raise BadType(
                 f"rules of {model.name}: action", rule.action, "a class of actions (structs)"
             )
-        if not _is_word(rule.kind):
-            text(f"kind of rule {rule.action.__name__} of {model.name}", rule.kind)
+        text(f"kind of rule {rule.action.__name__} of {model.name}", rule.kind)
     for prop in (*judged, *_members(model.name, "signs", model.signs, Property)):
         _functions(model.name, prop, ("check",))
         given = ("before", "action", "after") if prop.kind == "step" else ("state",)
@@ -111,18 +110,12 @@ def _declared(model: Model[Any, Any]) -> None:
 
 def _looks(name: str, owner: Property | Monitor, field: str) -> None:
     """See that a judge has a title, and looks at classes of actions: by a name it finds none."""
-    if not _is_word(owner.title):
-        text(f"title of {name}", owner.title, LONGEST_SENTENCE)
+    text(f"title of {name}", owner.title, LONGEST_SENTENCE)
     if not _is_function(getattr(owner, field)):
         raise BadType(f"{field} of {name}", getattr(owner, field), "a function, or None")
     given: object = owner.on
     if not isinstance(given, tuple | list) or not all(isinstance(on, type) for on in given):
         raise BadType(f"on of {name}", given, "a tuple of classes of actions")
-
-
-def _is_word(value: Any) -> bool:
-    """Whether a text needs no closer look: a model is looked at for each history of it."""
-    return isinstance(value, str) and len(value) <= LONGEST_NAME and value.isprintable()
 
 
 def _is_function(value: Any) -> bool:
@@ -149,8 +142,7 @@ def _once(name: str, what: str, words: list[Any]) -> None:
     for word in words:
         if not isinstance(word, str) or not word:
             raise BadType(f"{what} of {name}", word, "a name")
-        if not _is_word(word):
-            text(f"{what} of {name}", word)
+        text(f"{what} of {name}", word)
     for word, times in Counter(words).items():
         if times > 1:
             raise BadInput(f"{what} of {name}", word, "each name once")

@@ -151,8 +151,6 @@ class Trial:
         if kept is None:
             return every, ""
         kept = least(kept, self.run)
-        if len(kept) == 1:
-            kept = kept if self.run(()) is None else ()
         return kept, self.witnesses[kept]
 
     def run(self, numbers: tuple[int, ...]) -> tuple[int, ...] | None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.contract import check_contract
-from kit.engine.model import Model, Monitor, PartialOrder, always
+from kit.engine.contract import METHODS, check_contract
+from kit.engine.model import Model, Monitor, PartialOrder, always, step
 from kit.engine.rule import Rule
 from kit.errors import KitError, Refused
 from tests.engine.toys import Lift, LiftModel, LiftParameters, Up
@@ -22,7 +22,42 @@ RULE: Rule[Any, Any] = Rule(
 PROPERTY = always("held", "It holds", lambda s: None)
 MONITOR = Monitor("sees", "It sees", lambda: 0, lambda *step: 0, lambda memory: None)
 NOTHING: Any = None
+NO_STEP: Any = lambda s: None  # noqa: E731  # of a state, where a step is judged
 REFUSED: tuple[tuple[str, Any, str], ...] = (
+    ("start", lambda s: s, r"start of lift, line .*a function of nothing \("),
+    *(
+        (name, lambda: 0, rf"{name} of lift, line .*a function of {', '.join(given)} \(")
+        for name, given in METHODS.items()
+        if given
+    ),
+    ("rules", (replace(RULE, choices=lambda: ()),), r"choices of move, .*a function of state \("),
+    (
+        *("rules", (replace(RULE, outcome=lambda s: s),)),
+        r"outcome of move, .*a function of state, arguments \(",
+    ),
+    (
+        *("properties", (replace(PROPERTY, check=lambda *, s: None),)),
+        r"property held, line .*a function of state \(",
+    ),
+    (
+        *("properties", (step("small", "Small", NO_STEP),)),
+        r"property small, line .*a function of before, action, after \(",
+    ),
+    (
+        *("monitors", (replace(MONITOR, begin=lambda memory: 0),)),
+        r"monitor sees, line .*a function of nothing \(",
+    ),
+    (
+        *("monitors", (replace(MONITOR, step=lambda memory: 0),)),
+        r"monitor sees, line .*a function of memory, before, action, after \(",
+    ),
+    (
+        *("monitors", (replace(MONITOR, verdict=lambda: None),)),
+        r"monitor sees, line .*a function of memory \(",
+    ),
+    ("monitors", (replace(MONITOR, rename=1),), "rename of monitor sees.*a function, or None"),
+    ("monitors", (replace(MONITOR, title=7),), "title of monitor sees"),
+    ("monitors", (replace(MONITOR, on="Up"),), "on of monitor sees.*a tuple of classes of"),
     ("name", 1, "name of LiftModel"),
     ("title", None, "title of LiftModel"),
     ("rules", None, "rules of lift: .*a tuple of Rules"),
@@ -96,6 +131,30 @@ def test_a_whole_model_passes() -> None:
     check_contract(a_lift(start=lambda: None))
     for kind in (None, Lift, Lift | Up, list[int]):
         check_contract(a_lift(State=kind))
+
+
+def test_rules_that_come_of_methods_are_not_looked_at_again() -> None:
+    """Those have been, when their class was made."""
+    rule = replace(RULE, choices=lambda: (), outcome=lambda s: s)
+    check_contract(a_lift(rules=(rule,), acts=()))
+    with pytest.raises(KitError, match=r"^choices of move"):
+        check_contract(a_lift(rules=(rule,)))
+
+
+@pytest.mark.parametrize(
+    ("made", "longest"),
+    [
+        (lambda text: {"rules": (replace(RULE, kind=text),)}, 200),
+        (lambda text: {"properties": (replace(PROPERTY, name=text),)}, 200),
+        (lambda text: {"properties": (replace(PROPERTY, title=text),)}, 1000),
+        (lambda text: {"monitors": (replace(MONITOR, title=text),)}, 1000),
+    ],
+)
+def test_names_and_titles_have_a_length(made: Any, longest: int) -> None:
+    """A title may be a sentence."""
+    check_contract(a_lift(**made(longest * "m")))
+    with pytest.raises(KitError, match=f"at most {longest} printable characters"):
+        check_contract(a_lift(**made((longest + 1) * "m")))
 
 
 def test_a_model_without_a_start_is_none() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kit.engine.par import par
+from kit.engine.par import Par, par
 from tests.drills import typed
 from tests.protocols.recovery.drill.walks import DRILL, WHOLE
 
@@ -50,6 +50,31 @@ def test_who_has_not_passed_hears_of_no_walk() -> None:
     found = par(typed(DRILL["documents"], "stop A"), max_states=1, seconds=ENOUGH)
     assert (found.used, found.least, found.fewest) == (1, None, False)
     assert found.lines() == ("1 changing command.",)
+
+
+def test_who_does_not_pass_has_no_needless_command() -> None:
+    """Not even where it would have passed without one: what was typed is no way to the end."""
+    looks = ("grep barrier /var/log/scylla.log", "on B", "cat /var/log/scylla.log")
+    lost = typed(STUCK, *looks, "restart C", "restart B")
+    assert par(lost, seconds=0.0) == Par(2, None, False, 0, ())
+    passed = typed(STUCK, *looks, "restart B", "stop A")
+    assert par(passed, seconds=0.0) == Par(2, 1, False, 0, ("stop A (on B)",))
+    twice = typed(STUCK, *looks, "restart B", "on A", "restart B")  # the later one is left out
+    assert par(twice, seconds=0.0) == Par(2, 1, False, 0, ("restart B (on A)",))
+
+
+def test_what_was_typed_is_played_again_on_its_own_machine() -> None:
+    """One may have gone there by a button, which is no line."""
+    drill = typed(STUCK)
+    for place, line in (
+        ("A", "grep barrier /var/log/scylla.log"),
+        ("B", "cat /var/log/scylla.log"),
+        ("B", "restart B"),
+        ("B", "stop A"),
+    ):
+        drill.place = place
+        drill.enter(line)
+    assert par(drill, seconds=0.0) == Par(2, 1, False, 0, ("stop A (on B)",))
 
 
 def test_only_what_led_to_the_moment_that_is_shown_is_counted() -> None:

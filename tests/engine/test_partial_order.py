@@ -205,6 +205,16 @@ def test_a_step_that_the_model_refuses_is_no_part_of_a_larger_one(judged: Any) -
         check(Office(too_early), judged, partial_order=True)
 
 
+def test_what_is_refused_anyway_needs_no_steps_before_it() -> None:
+    """An order may take impossible ones there: nothing comes of it."""
+
+    def careless(s: Post, action: Any) -> Iterator[tuple[Any, ...]]:
+        yield from too_early(s, action) if len(s.said) == QUESTIONS else as_it_is(s, action)
+
+    found, fine = (check(Office(leads), partial_order=True) for leads in (careless, as_it_is))
+    assert (found.verdict, found.states) == ("complete", fine.states)
+
+
 def test_what_is_wrong_is_found_in_a_large_search_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a larger search one node in so many is compared, on one way of steps that wait; and never
     but a few.
