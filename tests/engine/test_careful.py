@@ -6,7 +6,7 @@ import json
 from asyncio import sleep
 from collections.abc import Callable, Iterator
 from itertools import count
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import pytest
 from msgspec import Struct
@@ -394,6 +394,25 @@ def test_a_number_of_another_type_is_refused_whatever_was_seen_before(wrong: Cou
     check_fields(Counted(1, (2,)), "action", made)
     with pytest.raises(BadInput, match="as Counted declares it"):
         check_fields(wrong, "action", made)
+
+
+class Speaking(Protocol):
+    """What can speak; Python does not tell of anything whether it can."""
+
+    def speak(self) -> str:
+        """Speak."""
+
+
+class Stage(Struct, frozen=True):
+    """A state with somebody who can."""
+
+    who: Speaking
+
+
+def test_a_class_that_cannot_be_asked_is_not() -> None:
+    """Whatever stands there may be one."""
+    who: Any = "somebody"
+    check_fields(Stage(who), "start", written)
 
 
 T = TypeVar("T")

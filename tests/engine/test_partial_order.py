@@ -206,13 +206,26 @@ def test_a_step_that_the_model_refuses_is_no_part_of_a_larger_one(judged: Any) -
 
 
 def test_what_is_refused_anyway_needs_no_steps_before_it() -> None:
-    """An order may take impossible ones there: nothing comes of it."""
+    """An order may name impossible ones there; another of its ways may allow the step."""
 
-    def careless(s: Post, action: Any) -> Iterator[tuple[Any, ...]]:
-        yield from too_early(s, action) if len(s.said) == QUESTIONS else as_it_is(s, action)
+    class Shy(Office):
+        """Nobody says anything who has read nothing."""
 
-    found, fine = (check(Office(leads), partial_order=True) for leads in (careless, as_it_is))
-    assert (found.verdict, found.states) == ("complete", fine.states)
+        def _may_ask(self, s: Post, action: Ask) -> Refusal | None:
+            return None if s.read[action.clerk] else Refusal("nothing was read")
+
+    def longest_first(s: Post, action: Any) -> Iterator[tuple[Any, ...]]:
+        yield from reversed([*too_early(s, action)])
+
+    larger = partial_order.LargerSteps(Shy(longest_first))
+    assert [*larger.successors(Post(1))] == [
+        (Arrive(), Post(2)),
+        (LargerStep((Read(0),), Ask(0)), Post(1, (1, 0, 0), (1,))),
+        (LargerStep((Read(1),), Ask(1)), Post(1, (0, 1, 0), (1,))),
+        (LargerStep((Read(2),), Ask(2)), Post(1, (0, 0, 1), (1,))),
+    ]
+    with pytest.raises(KitError, match=r"takes Read.*refuses: all is read"):
+        list(larger.successors(Post(1, (1, 1, 1))))
 
 
 def test_what_is_wrong_is_found_in_a_large_search_too(monkeypatch: pytest.MonkeyPatch) -> None:

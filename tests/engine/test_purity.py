@@ -7,6 +7,7 @@ import gc
 import re
 from collections.abc import Callable
 from functools import cache, partial
+from types import MethodType
 from typing import Any
 
 import pytest
@@ -350,6 +351,7 @@ def test_places_are_told_through_wrappers() -> None:
     here = place("it", Holder.method)
     assert place("it", Holder().method) == place("it", partial(Holder.method, 1)) == here
     assert place("it", cache(Holder.method)) == here
+    assert place("it", MethodType(partial(Holder.method), Holder())) == here
     assert here.startswith("it, line ")
     assert here.endswith(" of test_purity.py (def method(self, s: Any) -> None:)")
     assert place("it", len) == "it"

@@ -27,12 +27,23 @@ class Record:
     more: Any = ()
 
 
+@dataclasses.dataclass(frozen=True)
+class Counted:
+    """One that counts for itself."""
+
+    more: Any
+    count: int = dataclasses.field(init=False, default=2)
+
+
 TWO = frozenset({1, 2})
 
 
 @pytest.mark.parametrize(
     "value",
-    [TWO, (0, TWO), Held(TWO), Record((TWO, 1)), frozenset({TWO, 3}), frozenset({Held(TWO)})],
+    [
+        *(TWO, (0, TWO), Held(TWO), Record((TWO, 1)), Counted(TWO)),
+        *(frozenset({TWO, 3}), frozenset({Held(TWO)})),
+    ],
     ids=repr,
 )
 def test_a_twin_equals_its_value(value: Any) -> None:
@@ -42,7 +53,9 @@ def test_a_twin_equals_its_value(value: Any) -> None:
     assert (twin, hash(twin)) == (value, hash(value))
 
 
-@pytest.mark.parametrize("value", [7, (), (1, "x"), Held(), Record(1), frozenset({1})], ids=repr)
+@pytest.mark.parametrize(
+    "value", [7, (), (1, "x"), Held(), Record(1), Counted, frozenset({1})], ids=repr
+)
 def test_without_sets_a_value_is_its_own_twin(value: Any) -> None:
     """Nothing is made anew."""
     assert twin_of(value) is value
