@@ -8,6 +8,7 @@ does not tell is ``?``. A model has no clock: the time of an entry is its epoch,
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from math import inf
 from operator import itemgetter
 from typing import Any, TypeAlias
 
@@ -287,9 +288,10 @@ class MetadataServers(GossipServers):
 
     def dumplog(self, now: DrillMoment, given: Given) -> CommandReply:
         """``nodetool cms dumplog``: the log, the same from every node that answers."""
-        first, last = whole("--start", given.get("start", 1)), given.get("end", 2**63 - 1)
+        first = whole("--start", given.get("start", 1))
         rows = self.log_rows(now, self.with_cms(now))
-        some = (row for row in rows if first <= row["epoch"] <= whole("--end", last))
+        last = whole("--end", given["end"]) if "end" in given else inf
+        some = (row for row in rows if first <= row["epoch"] <= last)
         return CommandReply(tuple(_blocks("Epoch", some)))
 
     def dumpdirectory(self, now: DrillMoment, given: Given) -> CommandReply:

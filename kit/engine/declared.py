@@ -90,8 +90,6 @@ class State(Struct, frozen=True):
 
     def spend(self, budget: str) -> Self:
         """The same with one less of a budget: a field, or one of a part (``faults.crashes``)."""
-        if "." not in budget:
-            return self.but(**{budget: getattr(self, budget) - 1})
         name, _, within = budget.partition(".")
         held = getattr(self, name)
         fields: Any = {name: held.spend(within) if within else held - 1}

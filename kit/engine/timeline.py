@@ -77,8 +77,6 @@ class _Judge:
         watched = zip(self.model.monitors, passed.memories, strict=False)
         said += [(monitor, monitor.verdict(memory)) for monitor, memory in watched]
         broken = [(each, witness) for each, witness in said if witness is not None]
-        if not broken:
-            return ()
         broken.sort(key=lambda pair: self.order[pair[0].name])
         names = {breach.name for breach in known}
         return tuple(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.engine.compose import Product
-from kit.engine.log import Append, Apply, AtomicLog, Deliver, LogParameters, LogState, Rewrite
+from kit.engine.log import Append, Apply, AtomicLog, Deliver, LogParameters, LogState, Rewrite, gaps
 from kit.engine.model import fingerprint, verdicts
 from kit.errors import Refused
 from tests.engine.toys import LiftModel, LiftParameters, a_log, applied, walk
@@ -174,3 +174,21 @@ def test_decisions_come_only_by_link() -> None:
     every: list[Any] = [*model.actions(state), *(action for action, _ in model.waiting(state))]
     assert not [action for action in every if isinstance(action, Append)]
     assert model.verb(Append("x")) == "append x"
+
+
+# how many each node has applied, what it holds (masks) -> the nodes that skipped some, and these
+SKIPPED: list[tuple[tuple[int, ...], tuple[int, ...], list[tuple[int, int]]]] = [
+    ((0, 2), (0, 0), []),
+    ((2, 2), (0b01, 0b01), [(0, 0b01), (1, 0b01)]),
+    ((2, 2), (0b100, 0b101), [(1, 0b001)]),
+    ((3, 1), (0b1110, 0b10), [(0, 0b110)]),
+]
+
+
+@pytest.mark.parametrize(("known", "held", "skipped"), SKIPPED)
+def test_what_is_held_below_the_newest_entry_was_skipped(
+    known: tuple[int, ...], held: tuple[int, ...], skipped: list[tuple[int, int]]
+) -> None:
+    """What is held from the next one on only waits."""
+    entries = a_log(4)[1].entries
+    assert list(gaps(LogState(entries, known, held))) == skipped

@@ -143,3 +143,10 @@ def test_a_number_is_written_in_digits_of_ascii() -> None:
     assert whole("epoch", "3") == 3
     with pytest.raises(BadInput, match=r"^epoch: got "):
         whole("epoch", "\u0663")
+
+
+def test_a_number_may_have_a_least() -> None:
+    """That one is a number of its kind, the one below is none."""
+    assert whole("-n", "2", 2) == 2
+    with pytest.raises(BadInput, match=r"^-n: got '1'; allowed: a number from 2 on with fewer"):
+        whole("-n", "1", 2)

@@ -15,7 +15,7 @@ from kit.engine.trace import dumps, loads
 from kit.errors import BadInput, Refused
 from kit.protocols.twophase.twophase import TwoPhase
 from tests.engine.histories import a_lift, everything, scenario, to_the_end
-from tests.engine.toys import Door, Up, endless
+from tests.engine.toys import Door, Lift, LiftModel, LiftParameters, Up, endless
 
 
 def test_a_milestone_is_the_unit_of_coarse_stepping() -> None:
@@ -213,3 +213,26 @@ def test_a_switch_is_a_branch_wherever_one_stands() -> None:
         assert {timeline.model_at(each).off for each in timeline.path()[1:]} == {bare.off}
         assert timeline.switch(entry) == (steps, steps)
         assert (timeline.tip, timeline.at, timeline.here) == (tip, at, entry)
+
+
+def test_a_moment_is_of_the_model_that_did_its_step() -> None:
+    """The start is of that of the branch's last one."""
+    model, other = (LiftModel(LiftParameters()) for _ in range(2))
+    timeline: Timeline = Timeline(model)
+    timeline.do(Up())
+    timeline.do(Up(), model=other)
+    for at, expected in ((2, other), (1, model), (0, other)):
+        timeline.goto(at)
+        assert timeline.here is expected, at
+
+
+def test_a_run_is_done_again_by_the_same_model_alone() -> None:
+    """Another one may begin alike, or have the name."""
+    timeline: Timeline = Timeline(LiftModel(LiftParameters()))
+    timeline.do(Up())
+    for name, start in (("paternoster", 0), ("lift", 1)):
+        other: Any = LiftModel(LiftParameters())
+        other.name, other.start = name, lambda start=start: Lift(start)
+        with pytest.raises(BadInput, match=rf"^model: got '{name}'; allowed: lift, in the same"):
+            timeline.again(other, 1)
+    assert timeline.again(LiftModel(LiftParameters()), 1) == ()
