@@ -261,3 +261,29 @@ def test_a_word_behind_a_text_in_quotes_is_completed(line: str, ends: tuple[str,
     lines = STATEMENTS.complete(line, MOMENT)
     assert len(lines) == len(ends)
     assert all(whole.endswith(end) for whole, end in zip(lines, ends, strict=True))
+
+
+def test_what_the_model_lacks_is_read_last_and_never_completed() -> None:
+    """Wherever it stands among the forms; a line that is too long goes on with nothing."""
+    lacking = Form("put {fruit} away", "none", _same, absent=True)
+    wider = Form("put {fruit} on {table}", "none", _same, absent=True)
+    grammar = Grammar((lacking, wider, *FORMS), SLOTS)
+    assert grammar.read("put apple on one", MOMENT)[0] is FORMS[0]
+    assert grammar.read("put plum on seven", MOMENT)[0] is wider
+    assert grammar.read("put apple away", MOMENT)[0] is lacking
+    assert grammar.complete("put apple ", MOMENT) == ("put apple on",)
+    assert grammar.complete("put apple " + LONGEST_LINE * "x" + " ", MOMENT) == ()
+
+
+def test_a_form_is_offered_without_lines_where_there_is_nothing_to_name() -> None:
+    """Neither one thing nor several."""
+    offered = {form.about: lines for form, lines in GRAMMAR.offers(())}
+    assert offered == {"one": (), "several": (), "a fixed text in quotes": ("open 'the door'",)}
+
+
+def test_a_comma_in_quotes_parts_only_what_may_be_several() -> None:
+    """Where a slot has one value it is a part of that."""
+    slots = {"one": Slot("a text"), "more": Slot("texts", many=True)}
+    grammar = Grammar((Form("note {one}", "", _same), Form("list {more}", "", _same)), slots)
+    assert grammar.read("note 'a,b'", MOMENT)[1] == {"one": "a,b"}
+    assert grammar.read("list 'a,b'", MOMENT)[1] == {"more": ("a", "b")}

@@ -213,6 +213,7 @@ def test_values_are_written_in_the_words_of_the_format() -> None:
     ]
     assert plain(state)["#tup"][9]["drops"] == 0
     assert plain(0.5) == {"#unserializable": "0.5"}
+    assert plain(frozenset({8, 1})) == {"#set": [1, 8]}
 
 
 @pytest.mark.parametrize("name", entries())
