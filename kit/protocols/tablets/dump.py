@@ -104,7 +104,7 @@ class TabletDump(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         if not 0 <= self.fence_version <= self.version:
             allowed = f"a number from 0 to the version, {self.version}"
             raise BadInput("dump.fence_version", self.fence_version, allowed)
-        if min(self.shards, default=1) < 1:
+        if min(self.shards) < 1:
             raise BadInput("dump.shards", min(self.shards), "a number from 1 up")
 
 

@@ -53,4 +53,4 @@ def to_be_warned_of(mode: str, repaired: dict[str, int], today: int, grace: int)
     """By timeout, those whose last repair is older than the grace, or that had none."""
     if mode == "repair":
         return []
-    return [n for n in range(4) if today - repaired.get(str(n), -1000) > grace]
+    return [n for n in range(4) if str(n) not in repaired or today - repaired[str(n)] > grace]

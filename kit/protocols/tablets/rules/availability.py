@@ -159,9 +159,9 @@ def served(
     up = _mask(hosts, [host for host in hosts if host not in down])
 
     # On the server a majority of the old replicas, and one answer more from each pending replica.
-    had = view.old_replicas
-    pending = edition == "server" and view.writes == had | view.new_replicas != had
-    natural: dict[RequestKind, int] = {"reads": view.reads, "writes": had if pending else -1}
+    # (Where writes go to one set alone, old and new are that set.)
+    had = view.old_replicas if edition == "server" else view.writes
+    natural: dict[RequestKind, int] = {"reads": view.reads, "writes": had}
 
     def refused(level: Level, home: int = 0) -> tuple[RequestKind, ...]:
         wanted: Mapping[RequestKind, tuple[AnswerQuota, ...]] = {
@@ -171,7 +171,7 @@ def served(
         # Nothing is asked of a datacenter without replicas.
         needed = {kind: [quota for quota in wanted[kind] if quota.replicas] for kind in wanted}
         if factors is not None:
-            factor = sum(factors.values()) if level == "QUORUM" else factors.get(places[home], 0)
+            factor = sum(factors.values()) if level == "QUORUM" else factors.get(places[home])
             needed = {
                 kind: [
                     _of_factor(factor, quota, quota.replicas & natural[kind]) for quota in quotas
@@ -188,7 +188,7 @@ def served(
     )
 
 
-def _of_factor(factor: int, quota: AnswerQuota, counted: int) -> AnswerQuota:
+def _of_factor(factor: int | None, quota: AnswerQuota, counted: int) -> AnswerQuota:
     """A quota with the majority of a factor in the place of that of some ``counted`` replicas."""
     more = quota.needed - majority(counted)
     return AnswerQuota(quota.replicas, (factor // 2 + 1 if factor else 0) + more)

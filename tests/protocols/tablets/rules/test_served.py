@@ -124,3 +124,16 @@ def test_datacenters_without_a_quorum_are_told_in_order() -> None:
         row = tablet(hosts, hosts, "migration", "use_new")
         assert served(row, "server", (*hosts,), PLACES).datacenters == ("dc1", "dc2")
         assert served(row, "server", ("A",), PLACES).datacenters == ("dc1",)
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_datacenter_that_a_keyspace_has_no_replicas_in_wants_no_answers(
+    edition: Edition,
+) -> None:
+    """X has one all the same: in a datacenter that is not named, as in one with the factor 0."""
+    row = tablet("ABX", "ABX", "migration", "use_new")
+    for factors in ({"dc1": 2}, {"dc1": 2, "dc2": 0}):
+        left = served(row, edition, ("X",), PLACES, factors)
+        assert left == ServedTablet(("A", "B", "X"), ("A", "B"), (), ())
+    left = served(row, edition, ("X",), PLACES, {"dc1": 2, "dc2": 1})
+    assert left == ServedTablet(("A", "B", "X"), ("A", "B"), (), ("dc2",))

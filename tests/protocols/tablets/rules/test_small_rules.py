@@ -144,3 +144,51 @@ def test_solutions_are_sorted() -> None:
     assert solutions.replicas_used("use_new", False, ["C", "A"], ["D", "B"]) == ["B", "D"]
     racks = dict.fromkeys("FEDCBA", "r1")
     assert solutions.homes("A", ["A"], racks, ["C"]) == ["B", "D", "E", "F"]
+
+
+@pytest.mark.parametrize(
+    ("average", "under_way", "count", "initial", "decision"),
+    [
+        (100, "none", 4, 0, "none"),
+        (101, "none", 4, 0, "split"),
+        (50, "none", 4, 0, "none"),
+        (49, "none", 4, 0, "merge"),
+        (49, "none", 2, 1, "merge"),
+        (49, "none", 2, 2, "none"),  # no fewer than at first
+        (49, "none", 1, 0, "none"),  # nor fewer than one
+        (100, "split", 4, 0, "split"),
+        (99, "split", 4, 0, "none"),
+        (50, "merge", 4, 0, "merge"),
+        (51, "merge", 4, 0, "none"),
+    ],
+)
+def test_a_resize_is_decided_at_the_thresholds(
+    average: int, under_way: str, count: int, initial: int, decision: str
+) -> None:
+    """At 50 and at 100 all stays as it is, also what is under way."""
+    assert solutions.resize_decided(average, under_way, count, initial) == decision
+
+
+@pytest.mark.parametrize(
+    ("now", "wanted", "nodes", "may"),
+    [
+        (1, 1, 1, True),
+        (2, 1, 3, True),
+        (1, 0, 3, False),
+        (1, 2, 2, True),
+        (1, 2, 1, False),
+        (1, 3, 3, False),
+        (3, 1, 3, False),
+    ],
+)
+def test_a_factor_is_altered_by_one(now: int, wanted: int, nodes: int, may: bool) -> None:
+    """While one replica is left, and each has a node."""
+    assert solutions.may_alter(now, wanted, nodes) is may
+
+
+def test_a_tablet_that_was_never_repaired_is_warned_of_whatever_the_grace() -> None:
+    """One that was repaired is, once more than the grace has passed."""
+    repaired = {"0": 9, "1": 10, "3": 0}
+    assert solutions.to_be_warned_of("timeout", repaired, 20, 10) == [0, 2, 3]
+    assert solutions.to_be_warned_of("timeout", repaired, 20, 5000) == [2]
+    assert solutions.to_be_warned_of("repair", repaired, 20, 10) == []
