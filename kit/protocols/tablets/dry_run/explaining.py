@@ -33,7 +33,7 @@ Names = Mapping[str, str]
 
 def _reads(model: Tablets, s: TabletsState) -> Values:
     """What the dumps have of the tablet, who is down, and who is given up."""
-    row = s.tablets[0]
+    [row] = s.tablets
     ways = row.transitions[:1]
     masks = {"up": s.control.up, "excluded": s.control.topology.ignored}
     return {
@@ -53,23 +53,23 @@ def _distance(edition: Edition) -> Callable[[Values, Values], int]:
     """How many stages away a state may be, a whole transition for each replica elsewhere, and for
     each node that is given up too early.
     """
-    orders = {
-        kind: [state.name for state in machine.states]
+    places = {
+        (kind, state.name): place
         for kind, machine in TRANSITIONS[edition].items()
+        for place, state in enumerate(machine.states)
     }
-    longest = max(map(len, orders.values()))
+    longest = max(places.values()) + 1
 
     def place(values: Values) -> int:
-        order = orders.get(values["transition"], [])
-        return order.index(values["stage"]) if values["stage"] in order else longest
+        return places.get((values["transition"], values["stage"]), longest)
 
     def distance(values: Values, wanted: Values) -> int:
-        far: int
         heading, goal = (each["new_replicas"] or each["replicas"] for each in (values, wanted))
-        others = sum(" " in name and values[name] != wanted[name] for name in wanted)
+        others: int = sum(" " in name and values[name] != wanted[name] for name in wanted)
         early = sum(name.endswith(" excluded") and values[name] > wanted[name] for name in wanted)
-        far = longest * (len(heading ^ goal) + early) + abs(place(values) - place(wanted)) + others
-        return far
+        apart = len(heading ^ goal) + early
+        stages: int = longest * apart + abs(place(values) - place(wanted))
+        return stages + others
 
     return distance
 
@@ -124,9 +124,8 @@ def of_snapshots(
 
 def _still(lines: Sequence[TabletLine]) -> bool:
     """Whether nothing is to be explained of a tablet."""
-    return not any(
-        line.transition or set(line.replicas) != set(lines[0].replicas) for line in lines
-    )
+    places = {frozenset(line.replicas) for line in lines}
+    return len(places) == 1 and not any(line.transition for line in lines)
 
 
 def _places(places: Sequence[tuple[str, int]], names: Names) -> list[str]:
@@ -196,7 +195,7 @@ def _begun(lines: Sequence[TabletLine]) -> int:
     """How many moves there were at least: replicas that came, and those that are on their way."""
     moves = int(bool(lines[0].transition))
     for before, after in pairwise(lines):
-        heading, goal = ({*(each.new_replicas or each.replicas)} for each in (before, after))
+        heading, goal = ({*each.new_replicas} for each in (before, after))
         came = {*after.replicas} - heading - {*before.replicas}
         moves += len(came) + (len(goal - {*after.replicas}) if came or goal != heading else 0)
     return moves
@@ -215,9 +214,7 @@ def _returned(lines: Sequence[TabletLine]) -> bool:
     """Whether a tablet was headed for other replicas, and then has those of before."""
     heading = [frozenset(line.new_replicas or line.replicas) for line in lines]
     held = [frozenset(line.replicas) for line in lines]
-    return any(
-        heading[at] != held[at] and held[at] in heading[at + 1 :] for at in range(len(lines))
-    )
+    return any(heading[at] != held[at] and held[at] in heading[at:] for at in range(len(lines)))
 
 
 def _leavers(lines: Sequence[TabletLine], moments: Sequence[Moment]) -> set[str]:

@@ -160,7 +160,7 @@ class OpenedTablets(Struct, frozen=True):
         if len(fitting) != 1:
             allowed = f"a name that fits only one node; this one fits {few(fitting)}"
             raise BadInput(field, name, allowed if fitting else one_of(name, hosts))
-        return fitting[0]
+        return fitting.pop()
 
 
 def open_tablets(  # noqa: PLR0913  # each file by its own name
@@ -324,11 +324,13 @@ def known_nodes(
     """The nodes as far as the files tell, those of the topology first. BadInput for a file that is
     not well formed, or that tells of another cluster.
     """
-    shards: dict[str, int] = {}
-    for lines in table.tables.values():
-        for tablet in lines.tablets:
-            for host, shard in (*tablet.replicas, *tablet.new_replicas):
-                shards[host] = max(shards.get(host, 0), shard + 1)
+    replicas = {
+        place
+        for lines in table.tables.values()
+        for tablet in lines.tablets
+        for place in (*tablet.replicas, *tablet.new_replicas)
+    }
+    shards = {host: shard + 1 for host, shard in sorted(replicas)}  # the last one is the largest
     known = KnownNodes(shards, instant=instant)
     if topology is not None:
         _add_topology(known, open_topology(topology, status=status, edition=edition))
@@ -397,9 +399,7 @@ def _add_topology(known: KnownNodes, opened: OpenedTopology) -> None:
 
 def _role(row: SystemTopologyRow) -> cluster.NodeRole:
     """What a node is to the balancer by its state and its request."""
-    role = _ROLES.get(row.node_state, "joining")
-    if role == "normal":
-        role = _DRAINED_BY.get(row.topology_request, role)
+    role = _DRAINED_BY.get(row.topology_request, _ROLES.get(row.node_state, "joining"))
     return "zero-token" if role == "normal" and not row.tokens else role
 
 
@@ -491,7 +491,7 @@ def names_of(
 ) -> dict[str, str]:
     """Each table id's name, by a schema where a dump lacks it; the id where a name has two."""
     tables = () if schema is None else schema.tables.values()
-    described = {each.table_id: each.full for each in tables if each.table_id}
+    described = {each.table_id: each.full for each in tables}
     names = {
         id_: described.get(id_, id_) if lines.name == id_ else lines.name
         for id_, lines in table.tables.items()

@@ -35,8 +35,6 @@ FORM = "decommission HOST, removenode HOST, rf KEYSPACE DC=REPLICAS, lose HOST o
 REQUESTS = ("decommission", "removenode")
 WORDS = (*REQUESTS, "rf", "lose", "balance")
 RF_CHANGE = "keyspace_rf_change"
-DRAINED = ("decommissioning", "removing")
-"""The states of nodes whose tablets go elsewhere in ``tablet_draining``."""
 NO_TARGETS = ("excluded", "joining", "zero-token")
 MOST_TO_CHOOSE = 128  # nodes of which any may be lost: of more nobody could choose
 SEVERAL = 3  # of what may be lost, excluded or undone by the way
@@ -146,7 +144,7 @@ def _parsed(opened: OpenedTablets, line: object) -> tuple[str, str]:
         return "balance", ""
     if words[0] == "rf" and len(words) > 2:
         replication_in(words[2:], "operation")
-        known = sorted({*map(keyspace_of, opened.maps)})
+        known = [*dict.fromkeys(map(keyspace_of, opened.maps))]
         if words[1] not in known:
             raise BadInput("operation", line, one_of(words[1], known))
         return RF_CHANGE, " ".join(words[1:])
@@ -171,8 +169,7 @@ def check_under_way(opened: OpenedTablets) -> None:
         return
     state = given.table.transition_state or ""
     for row in given.table.rows:
-        draining = row.node_state in DRAINED and state == "tablet_draining"
-        if row.node_state in IN_TRANSITION and not draining:
+        if row.node_state in IN_TRANSITION and state != "tablet_draining":
             allowed = "normal, none or left, or a node whose tablets are draining. This operation "
             allowed += "is under way and moves no more tablets: python -m kit topology "
             allowed += f"{given.source.rpartition('/')[0] or given.source} says what comes next"
@@ -254,8 +251,8 @@ def parameters_of(
 def _keyspaces(opened: OpenedTablets, requests: Sequence[tuple[str, str]]) -> Iterator[str]:
     """What the schema says of the keyspaces whose RF is to be changed."""
     known = {} if opened.schema is None else opened.schema.keyspaces
-    for name in dict.fromkeys(what.split()[0] for word, what in requests if word == RF_CHANGE):
-        if name in known:
+    for name in dict.fromkeys(what.split()[0] for _, what in requests):
+        if name in known:  # no node is called as a keyspace is
             factors = opened.replication(name).items()
             yield " ".join([name, *(f"{dc}={factor_text(factor)}" for dc, factor in factors)])
 

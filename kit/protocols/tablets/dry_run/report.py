@@ -257,7 +257,7 @@ def table_size(opened: OpenedTablets, base: str) -> resize.TableSize:
     return resize.TableSize(
         base,
         table.count,
-        max(1, round(replicas / table.count)),
+        round(replicas / table.count),
         resize.group_bytes(sizes),
         table.resize_type,
         table.resize_seq_number,

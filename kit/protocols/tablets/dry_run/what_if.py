@@ -210,8 +210,6 @@ def drain(opened: OpenedTablets, host: str) -> DrainReport:
 def _refused(opened: OpenedTablets, host: str) -> str:
     """Why a node may not leave: a keyspace names its rack, of which it is the last node."""
     described = {} if opened.schema is None else opened.schema.keyspaces
-    if opened.edition == "documents":
-        return ""
     keyspaces = tuple(
         (name, tuple(opened.replication(name).items()))
         for name, each in described.items()
@@ -464,7 +462,7 @@ def rf_change(opened: OpenedTablets, keyspace: str, words: Sequence[str]) -> RfR
     }
     described = {} if opened.schema is None else opened.schema.keyspaces
     if not tablets and (keyspace not in described or described[keyspace].tablets is False):
-        known = sorted({*map(keyspace_of, opened.maps)})
+        known = [*dict.fromkeys(map(keyspace_of, opened.maps))]
         raise BadInput("KEYSPACE", keyspace, one_of(keyspace, known))
     places = opened.places
     if SOMEWHERE in {place for each in places.values() for place in each}:

@@ -11,6 +11,7 @@ from kit.errors import BadInput
 from kit.operators.importers.system_tables import TabletLine
 from kit.protocols.tablets.dry_run import explaining
 from kit.protocols.tablets.dry_run.moments import Moment, changes, names_in, opened_moments
+from kit.protocols.tablets.dry_run.series import Series
 from tests.operators.test_snapshots import FIRST, SECOND, THIRD, copied, text_of
 
 MOMENTS = opened_moments([FIRST, SECOND, THIRD], "server")
@@ -132,3 +133,108 @@ def test_so_much_is_explained_at_once(
         return
     with pytest.raises(BadInput, match=refused):
         explaining.of_snapshots(files, "server", False)
+
+
+def places(hosts: str) -> tuple[tuple[str, int], ...]:
+    """The first shard of each host."""
+    return tuple((host, 0) for host in hosts)
+
+
+def ways(*written: str) -> list[TabletLine]:
+    """One tablet at each moment: ``AB`` at rest, ``AB CB`` on its way."""
+    pairs = [each.partition(" ") for each in written]
+    return [TabletLine("", LAST, places(old), places(new), "", sep) for old, sep, new in pairs]
+
+
+@pytest.mark.parametrize(
+    ("lines", "begun", "returned"),
+    [
+        (["AB", "AB"], 0, False),
+        (["AB", "BA"], 0, False),
+        (["AB", "CB"], 1, False),
+        (["AB", "AB CB"], 1, False),
+        (["AB CB", "CB"], 1, False),
+        (["AB CB", "AB CB"], 1, False),
+        (["AB CB", "CB DB"], 2, False),
+        (["AB", "CB CD"], 2, False),
+        (["ABC", "AB ABC"], 1, False),  # what has gone comes again
+        (["AB CB", "AB"], 1, True),
+        (["AB CB", "BA"], 1, True),
+        (["AB CB", "CB", "AB"], 2, True),
+        (["AB", "AB CB", "AB"], 1, True),
+    ],
+)
+def test_moves_that_there_were_at_least(lines: list[str], begun: int, returned: bool) -> None:
+    """Those that came, those on their way; whether one went back."""
+    assert explaining._begun(ways(*lines)) == begun
+    assert explaining._returned(ways(*lines)) is returned
+
+
+@pytest.mark.parametrize(
+    ("lines", "still"),
+    [
+        (["AB"], True),
+        (["AB", "BA"], True),
+        (["AB", "AB", "CB"], False),
+        (["AB", "CB", "AB"], False),
+        (["CB", "AB", "AB"], False),
+        (["AB", "AB CB", "AB"], False),
+    ],
+)
+def test_a_tablet_stands_still_with_the_same_replicas(lines: list[str], still: bool) -> None:
+    """At every moment, and in no transition at any."""
+    assert explaining._still(ways(*lines)) is still
+
+
+AT_REST = {"A up": True, "A excluded": False, "replicas": frozenset("AB")}
+AT_REST |= {"new_replicas": frozenset(), "transition": "", "stage": ""}
+GOES = {"new_replicas": frozenset("CB"), "transition": "migration"}
+
+
+@pytest.mark.parametrize(
+    ("values", "wanted", "server", "documents"),
+    [
+        ({}, {}, 0, 0),
+        ({}, {**GOES, "stage": "streaming"}, 2 * 11 + 11 - 2, 2 * 10 + 10 - 2),
+        ({**GOES, "stage": "streaming"}, {**GOES, "stage": "use_new"}, 2, 2),
+        ({**GOES, "stage": "use_new"}, {**GOES, "stage": "streaming"}, 2, 2),
+        ({**GOES, "stage": "end_migration"}, {"replicas": frozenset("BC")}, 11 - 6, 10 - 6),
+        ({"replicas": frozenset("A")}, {}, 11, 10),
+        ({}, {"A up": False}, 1, 1),
+        ({"A up": False}, {}, 1, 1),
+        ({}, {"A excluded": True}, 1, 1),
+        ({"A excluded": True}, {}, 11 + 1, 10 + 1),
+    ],
+)
+def test_how_far_away_a_state_is(
+    values: dict[str, object], wanted: dict[str, object], server: int, documents: int
+) -> None:
+    """In stages; each replica elsewhere, and who is given up too early, count as a transition."""
+    pair = {**AT_REST, **values}, {**AT_REST, **wanted}
+    assert explaining.FAR["server"](*pair) == server
+    assert explaining.FAR["documents"](*pair) == documents
+
+
+def test_each_node_that_changed_is_told() -> None:
+    """Also after one that has left."""
+    opened = MOMENTS[0].opened
+    before = replace(MOMENTS[0], rows={}, up={A: True, B: True})
+    rest = replace(opened, nodes=opened.nodes[1:])
+    after = replace(before, opened=rest, up={B: False})
+    assert said(before, after) == [("172.20.0.11", "has left"), ("172.20.0.12", "is down")]
+
+
+def test_only_what_goes_to_another_node_travels() -> None:
+    """A replica on another shard of its node is told, and goes nowhere."""
+    shard = TabletLine("", LAST, ((A, 1),))
+    for last, travels in ((shard, []), (line(LAST, B), [("n:172.20.0.11", "n:172.20.0.12")])):
+        series = Series([moment(line(LAST, A)), moment(last)])
+        before = series.start()
+        action = series.suggest(before)
+        assert action is not None
+        flows = series.flow_table.moving[type(action)](
+            series, before, action, series.act(before, action)
+        )
+        assert [(flow.from_key, flow.to_key) for flow in flows] == travels
+        [[change]] = series.entries
+        assert change.what == f"{TABLE} 0"

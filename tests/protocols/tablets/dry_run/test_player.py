@@ -312,3 +312,19 @@ def test_where_balancing_is_disabled_only_drains_move_tablets(tmp_path: Path) ->
     assert [row.replicas for row in moved] != wanted
     drained = played(rehearsed("balance", "decommission 00000004", topology=topology)).state
     assert "00000004" not in {place.host for row in drained.tablets for place in row.replicas}
+
+
+@pytest.mark.parametrize(
+    ("columns", "versions"),
+    [
+        ({}, (14, 13)),
+        ({"fence_version": "0"}, (14, 0)),
+    ],
+)
+def test_a_rehearsal_begins_with_the_fence_of_the_topology(
+    columns: dict[str, str], versions: tuple[int, int], tmp_path: Path
+) -> None:
+    """Also where nothing was fenced off yet."""
+    made = rehearsed(topology=everywhere(tmp_path, **columns))
+    topology = made.timeline.state.control.topology
+    assert (topology.version, topology.fence_version) == versions

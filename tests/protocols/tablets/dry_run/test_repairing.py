@@ -14,6 +14,7 @@ from kit.protocols.tablets.rules.availability import primary_replica
 from tests.commands.calling import bad, call
 from tests.protocols.tablets.dry_run.test_command import DUMP, FIXTURES, SIZES, TOPOLOGY, host
 from tests.protocols.tablets.dry_run.test_opening import edited, opened
+from tests.protocols.tablets.dry_run.test_player import joined_by
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
@@ -92,4 +93,8 @@ def test_resizes_that_wait_for_a_later_round(tmp_path: Path) -> None:
     answer = call("tablets", str(dump), "resize", *TOPOLOGY, *SIZES)
     said = "begins in a later round: this round already resizes 12 replicas, this table has 4, and "
     assert f"{said}there are 10 shards" in " ".join(answer.out.split())
-    assert all(line.later is None for line in resizes(opened(tablets=dump, edition="documents")))
+    joins = joined_by(tmp_path, node_state="none", tokens="")  # it owns no tokens yet
+    joining = {line.table: line for line in resizes(opened(tablets=dump, topology=joins))}
+    assert joining["shop.items"].later == waits
+    as_written = resizes(opened(tablets=dump, edition="documents"))
+    assert [(line.later, line.target) for line in as_written] == [(None, None)] * len(lines)

@@ -13,6 +13,7 @@ from kit.protocols.tablets.dry_run.opening import open_tablets
 from kit.protocols.tablets.dry_run.player import rehearse
 from kit.protocols.tablets.dry_run.what_if import balance, drain, rf_change
 from kit.protocols.tablets.rules.balance.reasons import RackNamed
+from kit.protocols.tablets.rules.maps import Tablet
 from kit.protocols.topology.control import with_topology
 from tests.commands.calling import call
 from tests.protocols.tablets.dry_run.test_command import FIXTURES, TOPOLOGY
@@ -349,3 +350,82 @@ def test_the_last_node_of_a_named_rack_may_not_leave(orders: Path, tmp_path: Pat
         alone = [*racks.values()].count(rack) == 1
         assert bool(drain(cluster, host).refused) == alone
         assert drain(opened(orders), host).refused == ""
+
+
+@pytest.mark.parametrize(
+    ("enabled", "named"), [("", True), ("true", True), ("false", False)], ids=str
+)
+def test_racks_that_are_named_bind_tablets_alone(
+    enabled: str, named: bool, orders: Path, tmp_path: Path
+) -> None:
+    """Of a keyspace without tablets, which the schema has besides, they keep nobody here."""
+    path = described(tmp_path, "'dc1': 3")
+    text = path.read_text("utf-8")
+    made = "CREATE KEYSPACE bare WITH replication = {'class': 'NetworkTopologyStrategy', "
+    made += "'dc1': ['r1', 'r2', 'r3']}"
+    made += f" AND tablets = {{'enabled': {enabled}}}" * bool(enabled)
+    path.write_text(f"{made};\n{text}", "utf-8")
+    cluster = opened(orders, schema=path)
+    said = "bare names rack r3 of dc1, which would have no node" if named else ""
+    assert drain(cluster, HOST3).refused == said
+
+
+def test_who_leaves_already_is_no_other_node_of_the_rack(orders: Path, tmp_path: Path) -> None:
+    """Of the two nodes of a rack one leaves: the other one has to stay, then."""
+    cluster = opened(orders, schema=racked(tmp_path, orders))
+    first = cluster.nodes[0]
+    [second] = (node for node in cluster.nodes[1:] if node.rack == first.rack)
+    assert drain(cluster, first.host).refused == drain(cluster, second.host).refused == ""
+    nodes = tuple(
+        replace(node, role="leaving") if node == second else node for node in cluster.nodes
+    )
+    assert f"names rack {first.rack} " in drain(replace(cluster, nodes=nodes), first.host).refused
+
+
+def test_a_datacenter_without_nodes_can_be_named_where_the_keyspace_has_it(
+    orders: Path, tmp_path: Path
+) -> None:
+    """What it asks for there may be given up."""
+    path = described(tmp_path, "'dc1': 3")
+    empty = "CREATE KEYSPACE empty WITH replication = {'class': 'NetworkTopologyStrategy', "
+    path.write_text(f"{empty}'dc1': 1, 'dc2': 1}};\n{path.read_text('utf-8')}", "utf-8")
+    cluster = opened(orders, schema=path)
+    report = rf_change(cluster, "empty", ["dc2=0"])
+    assert (report.before, report.after) == ({"dc1": 1, "dc2": 1}, {"dc1": 1, "dc2": 0})
+    for keyspace, words in (("empty", "dc3=0"), ("shop", "dc2=0")):
+        with pytest.raises(BadInput, match="DC=REPLICAS"):
+            rf_change(cluster, keyspace, [words])
+
+
+def test_a_datacenter_of_two_racks_comes_in_two_steps(orders: Path, tmp_path: Path) -> None:
+    """The last two nodes, which hold nothing, are in it: each tablet goes there twice."""
+    schema = racked(tmp_path, orders)
+    cluster = opened(orders, schema=schema)
+    maps = {
+        name: replace(table, tablets=tuple(Tablet(t.last_token, t.replicas) for t in table.tablets))
+        for name, table in cluster.maps.items()
+    }
+    nodes = tuple(
+        replace(node, datacenter="dc2") if node.host > HOST3 else node for node in cluster.nodes
+    )
+    report = rf_change(replace(cluster, nodes=nodes, maps=maps), "shop", ["dc2=r1,r2"])
+    assert report.refused == ""
+    to = [host.host for host in nodes[3:]]
+    for each in report.tablets:
+        assert sorted(step[1:].partition(":")[0] for step in each.steps) == to
+        assert each.lacks == ()
+    assert (report.gains, report.losses) == (dict.fromkeys(to, 4), {})
+
+
+@pytest.mark.parametrize(
+    ("words", "gains", "losses"), [("dc1=4", [3, 4, 5], []), ("dc1=2", [], [1, 2])]
+)
+def test_hosts_are_told_in_their_order(
+    words: str, gains: list[int], losses: list[int], orders: Path
+) -> None:
+    """Whoever the first tablet comes to, or leaves."""
+    report = rf_change(opened(orders, edition="documents"), "shop", [words])
+    first = report.tablets[0].steps[0][1:].partition(":")[0]
+    assert first not in [*report.gains, *report.losses][:1]
+    told = [[int(host[:8]) for host in hosts] for hosts in (report.gains, report.losses)]
+    assert told == [gains, losses]

@@ -284,6 +284,10 @@ def test_a_keyspace_has_its_own_tables(tmp_path: Path) -> None:
     assert [
         each.keyspace for each in tablets_report(opened(schema=one, tablets=dump)).keyspaces
     ] == ["attic"]
+    one = schema_of(tmp_path, "NetworkTopologyStrategy", "shop")
+    assert [
+        each.keyspace for each in tablets_report(opened(schema=one, tablets=dump)).keyspaces
+    ] == ["shop"]
 
 
 @pytest.mark.parametrize(
@@ -308,12 +312,61 @@ def test_the_numbers_of_an_imagined_table(words: str, known: bool) -> None:
         imagined(words, "server")
 
 
+@pytest.mark.parametrize(
+    ("words", "size"),
+    [
+        ("count=1", None),
+        ("count=1,size=0", 0),
+        ("count=1,size=00", 0),
+        ("count=1,size=1", 1),
+        ("count=1,size=2.5K", 2560),
+        (f"count=1,size={2**62}", 2**62),
+    ],
+)
+def test_an_imagined_table_may_be_empty(words: str, size: int | None) -> None:
+    """Bytes, also of a table that has none."""
+    assert imagined(words, "server").size == size
+
+
+@pytest.mark.parametrize("words", ["target=0", "size=0.1", "size=x", "size=", f"size={2**63}"])
+def test_a_size_that_is_none(words: str) -> None:
+    """Of a target even nothing is too little."""
+    with pytest.raises(BadInput, match="a size in bytes above 0"):
+        imagined(f"count=1,{words}", "server")
+
+
 def test_only_the_server_asks_for_tablets_by_shard() -> None:
     """The documents know no target count."""
     words = "count=8,rf=3,size=400G,shards=16"
     assert imagined(words, "documents").resize().target is None
     assert imagined(words, "server").resize().target is not None
     assert imagined("count=8,rf=3,size=400G", "server").resize().target is None
+
+
+def test_rows_in_any_order_are_the_same_cluster(tmp_path: Path) -> None:
+    """All that is listed stands by name: tables, nodes, and whom the lines name."""
+    dump = (FIXTURES / "tablets.csv").read_text("utf-8").splitlines()
+    head, *rows = [f"{dump[0]},repair_time", *(f"{line}," for line in dump[1:])]
+    rows[1] += "2026-01-31 12:00:00.000+0000"
+    topology = FILES["topology"].read_text("utf-8").splitlines()
+    topology = [topology[0], *(line.replace(",r1,", ",,") for line in topology[1:])]
+    loads = FILES["loads"].read_text("utf-8").splitlines()
+    loads = [loads[0], *(",".join([line[:36], "", "", *line.split(",")[3:]]) for line in loads[1:])]
+    loads = [line.replace("1099511627776", "") for line in loads]
+    clusters = []
+    for turn in (1, -1):
+        files = {}
+        texts = {"tablets": [head, *rows], "topology": topology, "loads": loads}
+        for name, (first, *lines) in texts.items():
+            files[name] = tmp_path / f"{name}.csv"
+            files[name].write_text("\n".join([first, *lines[::turn], ""]), "utf-8")
+        clusters.append(opened(**files))
+    one, other = clusters
+    assert (one.nodes, one.warnings, one.sizes) == (other.nodes, other.warnings, other.sizes)
+    assert [*one.maps] == [*other.maps] == sorted(one.maps)
+    assert one.repairs == other.repairs
+    assert [*one.repairs["shop.orders"]] == [1]
+    assert [line for line in one.warnings if "capacity of" in line or "rack of" in line]
 
 
 # -- files, each known by what is in it ------------------------------------------------------------
