@@ -285,11 +285,11 @@ class Balance(Hosts[BalanceState]):
 
     def suggest(self, s: BalanceState) -> Any | None:
         """The first move of the planner's plan."""
-        moves = self.plan(s).moves
-        if not moves:
+        first = next(iter(self.plan(s).moves), None)
+        if first is None:
             return None
-        tablet = self.tables.index((moves[0].table, moves[0].tablets[0]))
-        return Balance.move(tablet, str(moves[0].source), str(moves[0].target))
+        tablet = self.tables.index((first.table, first.tablets[0]))
+        return Balance.move(tablet, str(first.source), str(first.target))
 
     def milestone(self, before: BalanceState, action: Any, after: BalanceState) -> str | None:
         """The moment from which on the planner has nothing to do."""

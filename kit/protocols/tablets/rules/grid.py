@@ -213,15 +213,13 @@ def _letters(number: int) -> str:
 def held_replicas(tablet: PlacedTablet, sizes: Sizes = UNKNOWN) -> Iterator[HeldReplica]:
     """The replicas of a tablet, those of its transitions, its stray data: each place once."""
     # Where each replica that leaves goes, and where each that comes comes from.
-    to: dict[TabletReplica, TabletReplica] = {}
+    to: dict[TabletReplica | None, TabletReplica] = {}
     come: dict[TabletReplica, TabletReplica | None] = {}
     for way in tablet.ways:
         leaving = [each for each in way.sets.leaving if each in tablet.replicas]
         for place, source in zip_longest(way.sets.pending, leaving[: len(way.sets.pending)]):
             if place not in tablet.replicas and place not in come:
-                come[place] = source
-                if source:
-                    to[source] = place
+                come[place], to[source] = source, place
 
     def held(
         place: TabletReplica, slot: int, part: Part, twin: TabletReplica | None = None

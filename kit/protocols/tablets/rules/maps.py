@@ -174,7 +174,7 @@ def keyspace_of(table: str) -> str:
     """
     dots = [at for at, each in enumerate(table) if each == "."]
     own = len(ALTERNATOR)
-    if table.startswith(ALTERNATOR) and len(dots) > 1:
+    if table.startswith(ALTERNATOR):
         dots = [at for at in dots if table.startswith(table[own:at], at + 1)][-1:] or dots
     return table[: dots[0]] if dots else ""
 

@@ -88,8 +88,8 @@ def steps(
                 racks = [rack for rack in racks if not in_rack[rack]] or racks
                 racks = [racks[tablet % len(racks)]] if racks else []
             else:
-                fewest = min((in_rack[rack] for rack in racks), default=0)
-                racks = [rack for rack in racks if in_rack[rack] == fewest]
+                counts = [in_rack[rack] for rack in racks]
+                racks = [rack for rack in racks if in_rack[rack] == min(counts)]
             coming += (host for host in free if places[host] in racks)
             continue
         here = [host for host in held if places[host] in inside]

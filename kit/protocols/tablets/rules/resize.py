@@ -99,7 +99,7 @@ class ToldReason(Struct, frozen=True, tag=True):
     def sentence(cls) -> str:
         """That sentence as a part of another one."""
         words = " ".join((cls.__doc__ or "").partition("\n\n")[0].split())
-        return words[:1].lower() + words[1:].removesuffix(".")
+        return words[:1].lower() + words[1:-1]
 
 
 class ResizeReason(ToldReason, frozen=True):
@@ -392,8 +392,10 @@ def _widths(replication: Replication, shards: Shards) -> Iterator[tuple[int, int
 
 
 def wanted(rules: Mapping[str, int], options: CountOptions) -> int:
-    """The largest count of all rules, at least one, and no more than the schema allows."""
-    most = max(1, *rules.values())
+    """The largest count of all rules, of which the size asks for one at least; no more than the
+    schema allows.
+    """
+    most = max(rules.values())
     return min(most, options.max_tablet_count) if options.max_tablet_count else most
 
 
@@ -420,10 +422,9 @@ def within_goal(
             }
             tablets = sum((counts[name] * part for name, part in held.items()), Fraction(0))
             average = tablets / width
-            if average > goal:
-                for name, part in held.items():
-                    if part:
-                        parts[name] = min(parts[name], goal / average)
+            for name, part in held.items():
+                if part:
+                    parts[name] = min(parts[name], goal / average)
     return {name: max(1, floor(count * parts[name])) for name, count in counts.items()}
 
 

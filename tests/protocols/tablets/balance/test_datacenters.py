@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from kit.engine.registry import build
 from kit.protocols.tablets.rules.balance import reasons
-from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole
-from kit.protocols.tablets.rules.balance.loads import Loads
+from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole, gathered
+from kit.protocols.tablets.rules.balance.loads import Loads, candidates
 from kit.protocols.tablets.rules.balance.planner import plan, why
 from kit.protocols.tablets.rules.maps import Tablet
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
@@ -216,3 +217,54 @@ def test_what_is_ideal_for_a_table_is_so_in_its_datacenter() -> None:
         {"ks.x": (GIB,) * 2, "ks.y": (GIB,) * 3},
     )
     assert plan(cluster.input, "server").moves[0].table == "ks.y"
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_siblings_are_copied_whole(edition: Edition) -> None:
+    """What A has of both, in whatever order their replicas stand; of what is on its way to D as
+    much as the largest replica has.
+    """
+    nodes = (node("A", role="leaving"), *map(node, "BCD"))
+    pair = table("ks.t", places("A B"), places("B A"), resize_type="merge")
+    way = begun("migration", "B C", "D C")
+    maps = {"ks.t": pair, "ks.u": replace(table("ks.u", places("B")), tablets=(way,))}
+    sizes = {
+        "ks.t": [{"A": 1 * GIB, "B": 10 * GIB}, {"A": 2 * GIB, "B": 20 * GIB}],
+        "ks.u": [{"B": 3 * GIB, "C": 5 * GIB}],
+    }
+    given = gathered(nodes, maps, sizes, target_size=TARGET)
+    [move] = [each for each in plan(given, edition).moves if each.source.host == "A"]
+    assert (move.tablets, move.bytes) == ((0, 1), 3 * GIB)
+    assert given.rows.sizes[2].tolist() == [5 * GIB, 5 * GIB]
+
+
+@pytest.mark.parametrize(
+    ("streams", "limit", "moves"), [(0, 1, True), (0, 2, True), (1, 2, False), (1, 3, True)]
+)
+def test_an_idle_shard_takes_two_siblings(streams: int, limit: int, moves: bool) -> None:
+    """Whatever its limit is; beside another stream they count as two."""
+    pair = table("ks.t", places("A"), places("A"), resize_type="merge")
+    one = DrawnCluster((node("A"), node("B")), {"ks.t": pair}, {"ks.t": (GIB, GIB)})
+    loads = Loads(replace(one.input, streams_read=limit, streams_write=limit), "server")
+    target = loads.shard_number(TabletReplica("B"))
+    loads.writes[target] = streams
+    assert candidates(loads, 0, target).tolist() == [[0, 0]] * moves
+    assert (loads.refusal(0, 0, target) is None) == moves
+
+
+def test_of_three_replicas_on_few_racks_the_fullest_rack_counts() -> None:
+    """A rack may get a replica while it has fewer than the fullest one, and no more."""
+    nodes = tuple(map(BalancerNode, "ABCDE", ["dc1"] * 5, ["r1", "r1", "r2", "r2", "r3"], [1] * 5))
+    one = DrawnCluster(nodes, {"t": table("t", places("A B C"))}, {"t": (GIB,)})
+    loads = Loads(one.input, "server")
+    fit = loads.places.fit(loads.given.rows, (0,), 2)  # away from C
+    assert fit.tolist() == [False, False, False, True, True]
+    fit = loads.places.fit(loads.given.rows, (0,), 0)  # away from A
+    assert fit.tolist() == [False, False, False, True, True]
+
+
+def test_most_replicas_in_a_rack() -> None:
+    """Of whichever rack has the most."""
+    model = build("balance", {"nodes": 3, "racks": ("r1", "r1", "r2"), "tablets": ("A C",)})
+    counts = [model.most_in_a_rack(places(held)) for held in ("A", "A C", "A B C", "C A B")]
+    assert counts == [1, 1, 2, 2]

@@ -196,6 +196,14 @@ def test_a_colocated_table_names_its_base() -> None:
         (TabletMap("t", four((A,)).tablets, base_table="u"), "base_table | u | that has no rows"),
         (TabletMap("t", (Tablet(INT64_LOW, (A,)),)), "last_token | a token above"),
         (
+            TabletMap("t", (Tablet(INT64_LOW, (A,)), Tablet(INT64_HIGH, (A,)))),
+            f"last_token | {INT64_LOW} | a token above {INT64_LOW}",
+        ),
+        (
+            TabletMap("t", (Tablet(7, (A,)), Tablet(INT64_HIGH - 1, (A,)))),
+            f"last_token | {INT64_HIGH - 1} | {INT64_HIGH} as the last token",
+        ),
+        (
             TabletMap("t", (Tablet(INT64_HIGH, (A,), (B,), "", "repair"),)),
             "stage | a stage in a transition",
         ),
@@ -263,3 +271,24 @@ def test_new_replicas_fit_the_kind(
 def test_the_keyspace_of_a_table(table: str, keyspace: str) -> None:
     """Alternator's tables may have dots in their names, and have a keyspace called after each."""
     assert keyspace_of(table) == keyspace
+
+
+SAME = TabletReplica("A", 0), TabletReplica("A", 1)
+MOVES = "replicas with at most one added and at most one removed"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "allowed"),
+    [
+        ((A0, B0_), (C0_, B0_), []),
+        ((A0,), (B0_, C0_), [MOVES]),
+        ((A0, B0_), (C0_,), [MOVES]),
+        ((A0,), SAME, ["each host once"]),
+    ],
+)
+def test_how_many_replicas_one_transition_changes(
+    old: Replicas, new: Replicas, allowed: list[str]
+) -> None:
+    """One that comes and one that goes, on two hosts."""
+    one = TabletMap("ks.t", (Tablet(INT64_HIGH, old, new, "streaming", "rebuild"),))
+    assert [fault.allowed for fault in faults(one)] == allowed

@@ -16,6 +16,7 @@ from kit.protocols.tablets.rules.replication import (
     misfits,
     steps,
 )
+from kit.protocols.topology.rules.machines import EDITIONS
 from kit.protocols.topology.rules.replication import number_of
 
 PLACES: tuple[tuple[Place, ...], ...] = (
@@ -121,3 +122,15 @@ def test_without_hosts_to_come_or_go_there_is_no_step() -> None:
     """A tablet has all that it is to have, or no host may get more."""
     planner = RfPlanner({"a": 1}, lambda tablet, hosts: ((), ("b",)), [])
     assert planner.next(0, (TabletReplica("a", 0),)) is None
+
+
+def test_a_replica_comes_to_one_datacenter_and_goes_from_another() -> None:
+    """Whichever is first by name."""
+    places = {**HOSTS, "y": ("dc2", "r2"), "v": ("dc0", "r1"), "w": ("dc0", "r2")}
+    able = (*ABLE, "v", "w", "x", "y")
+    for edition in EDITIONS:
+        made = steps(0, "abcx", {"dc1": 2, "dc2": 2}, places, able, edition)
+        assert made == (("y",), ("c",) if edition == "server" else ("a", "b"))
+        made = steps(0, "acx", {"dc0": 1, "dc1": 2}, places, able, edition)
+        assert made == (("v",) if edition == "server" else ("v", "w"), ("x",))
+    assert steps(0, "ax", {"dc1": 1, "dc2": 2}, HOSTS, ABLE, "documents") == ((), ())

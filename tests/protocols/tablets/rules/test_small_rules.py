@@ -15,11 +15,12 @@ from kit.protocols.tablets.rules.maps import Tablet, TabletMap
 from kit.protocols.tablets.rules.replica_sets import (
     Replicas,
     ReplicaSets,
+    replica_of,
     replicas_in,
     streaming,
 )
 from kit.protocols.tablets.rules.resize import CountOptions, combined
-from kit.protocols.tablets.rules.stages import TRANSITIONS, TransitionKind
+from kit.protocols.tablets.rules.stages import TRANSITIONS, TransitionKind, onward
 from kit.protocols.topology.rules.machines import EDITIONS
 from kit.ring.tokens import INT64_HIGH
 
@@ -77,6 +78,9 @@ def test_a_place_is_used_by_whichever_of_two_transitions() -> None:
     assert [tablet.is_used(each, write=True) for each in (a, b, c, d)] == [1, 1, 1, 0]
 
 
+GOES_TO_B = [("A", "leaving", "B"), ("B", "pending", "A")]
+
+
 @pytest.mark.parametrize(
     ("ways", "held"),
     [
@@ -88,6 +92,8 @@ def test_a_place_is_used_by_whichever_of_two_transitions() -> None:
             [("A", "leaving", "B"), ("B", "pending", "A")],
         ),
         ((way(B, A, A),), [("A", "", None)]),
+        ((way(A, B + C, A),), [*GOES_TO_B, ("C", "pending", None)]),
+        ((way(D + A, B, A),), GOES_TO_B),
     ],
 )
 def test_a_replica_that_comes_is_held_once(
@@ -192,3 +198,27 @@ def test_a_tablet_that_was_never_repaired_is_warned_of_whatever_the_grace() -> N
     assert solutions.to_be_warned_of("timeout", repaired, 20, 10) == [0, 2, 3]
     assert solutions.to_be_warned_of("timeout", repaired, 20, 5000) == [2]
     assert solutions.to_be_warned_of("repair", repaired, 20, 10) == []
+
+
+def test_of_two_that_leave_for_one_that_comes_one_has_no_way() -> None:
+    """A broken promise, and still one that is shown."""
+    found = held_replicas(PlacedTablet("ks.t", 0, A + B, (way(A + B, C, A + B),)))
+    assert [(each.place.host, each.part, each.twin and each.twin.host) for each in found] == [
+        *(("A", "leaving", "C"), ("B", "leaving", None), ("C", "pending", "A"))
+    ]
+
+
+def test_a_stage_that_a_table_lacks() -> None:
+    """It leads nowhere, which is an error."""
+    table = TRANSITIONS["server"]["repair"]
+    assert onward(table, "repair").target == "end_repair"
+    with pytest.raises(KeyError, match="no stage streaming"):
+        onward(table, "streaming")
+
+
+@pytest.mark.parametrize(("text", "place"), [("Q", ("Q", 0)), ("Q:0", ("Q", 0)), ("Q:3", ("Q", 3))])
+def test_a_replica_is_on_the_first_shard_unless_it_is_told(
+    text: str, place: tuple[str, int]
+) -> None:
+    """Counted from 0."""
+    assert replica_of(text) == place

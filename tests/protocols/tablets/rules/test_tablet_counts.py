@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kit.protocols.tablets.rules.maps import ResizeType
 from kit.protocols.tablets.rules.resize import (
@@ -224,3 +225,48 @@ def test_co_located_tables_ask_together(
 ) -> None:
     """The largest least count, the smallest most, the mean of sizes; a power of two is a must."""
     assert combined([CountOptions(**each) for each in several]) == CountOptions(**wanted_together)
+
+
+@pytest.mark.parametrize(
+    ("count", "resize", "tenths", "wants"),
+    [
+        (4, "split", 15, 8),  # six would fit
+        (4, "merge", 8, 2),  # four would fit
+        (5, "merge", 8, 3),
+        (1, "merge", 1, 1),
+        (4, "none", 21, 9),
+    ],
+)
+def test_a_resize_under_way_is_for_twice_or_half_as_many(
+    count: int, resize: ResizeType, tenths: int, wants: int
+) -> None:
+    """Until its average, in tenths of the target, would ask for the opposite afterwards."""
+    size = TableSize("t", count, 1, tenths * TARGET * count // 10, resize)
+    assert by_size(size, SERVER) == wants
+
+
+def test_rules_where_there_is_nothing_to_count() -> None:
+    """No datacenter, a rack without shards; a share of a target that is no byte is one."""
+    size = TableSize("t", 8, 3, 0)
+    for replication in ({}, {"dc1": 0}, {"dc9": 1}, {"dc1": ("r9",)}):
+        asks = rules_of(size, CountOptions(), replication, ONE_DC, SERVER)
+        assert asks["min_per_shard_tablet_count"] == 0
+    tiny, some = replace(SERVER, target=2), CountOptions(expected_data_size_in_gb=1)
+    for tables, count in ((1, 2**29), (2, 2**30), (3, 2**30)):
+        asks = rules_of(replace(size, tables=tables), some, {"dc1": 3}, ONE_DC, tiny)
+        assert asks["expected_data_size_in_gb"] == count
+
+
+@pytest.mark.parametrize(("sizes", "mean"), [((), 0), ((8,), 8), ((8, 0), 8), ((8, 3), 5)])
+def test_co_located_tables_expect_the_mean(sizes: tuple[int, ...], mean: int) -> None:
+    """Of those that say what they expect, rounded down."""
+    options = [CountOptions(expected_data_size_in_gb=size) for size in (0, *sizes)]
+    assert combined(options).expected_data_size_in_gb == mean
+
+
+def test_a_table_shrinks_only_for_racks_that_it_is_in() -> None:
+    """In dc2 a shard has twice its goal of ``b``; ``a`` is in dc1 alone."""
+    factors: dict[str, dict[str, int]] = {"a": {"dc1": 1}, "b": {"dc2": 1}, "c": {"dc1": 1}}
+    shards = {"dc1": {"r1": 4}, "dc2": {"r1": 1}}
+    counts = {"a": SHARD_GOAL, "b": 2 * SHARD_GOAL, "c": 1}
+    assert within_goal(counts, factors, shards) == {"a": SHARD_GOAL, "b": SHARD_GOAL, "c": 1}

@@ -291,7 +291,7 @@ class NodePlaces:
             there = there[there != NOBODY]
             fit[there] = False
             local = self.rack[there[self.dc[there] == self.dc[giver]]]
-            held = np.bincount(local, minlength=int(self.rack.max()) + 1)
+            held = np.bincount(local, minlength=len(self.rack))
             named = bool(self.named[rows.table[row], giver])
             spread = (held[self.rack] + 1 <= held.max()) & (not named)
             fit &= (self.rack == self.rack[giver]) | spread

@@ -119,7 +119,7 @@ class Loads:
     def by_load(self, node: int) -> list[int]:
         """The shards of a node, the least loaded first."""
         first, end = self.first[node], self.first[node + 1]
-        order = np.argsort(self.held[first:end] / self.room[first:end], kind="stable")
+        order = np.argsort(self.held[first:end], kind="stable")  # they have equal room
         shards: list[int] = (first + order).tolist()
         return shards
 

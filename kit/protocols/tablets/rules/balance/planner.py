@@ -227,10 +227,9 @@ def _column(loads: Loads, row: int, place: int, source: TabletReplica | None) ->
 
     def nearness(column: int) -> tuple[bool, bool, bool, bool, float]:
         node = int(loads.node_of[places[column]])
-        gives, takes = loads.given.nodes[node], loads.given.nodes[taker]
-        near = gives.datacenter == takes.datacenter
-        same = near and gives.rack == takes.rack
-        return node == taker, gives.role in DRAINED, near, same, load[places[column]]
+        drains = loads.given.nodes[node].role in DRAINED
+        near, same = (bool(code[node] == code[taker]) for code in (loads.dc, loads.rack))
+        return node == taker, drains, near, same, load[places[column]]
 
     return max(places, key=nearness)
 
