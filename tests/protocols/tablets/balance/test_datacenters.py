@@ -10,12 +10,14 @@ from msgspec.structs import replace
 from kit.engine.registry import build
 from kit.protocols.tablets.rules.balance import reasons
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodeRole, gathered
+from kit.protocols.tablets.rules.balance.evening import TableSpread
 from kit.protocols.tablets.rules.balance.loads import Loads, candidates
 from kit.protocols.tablets.rules.balance.planner import plan, why
 from kit.protocols.tablets.rules.maps import Tablet
 from kit.protocols.tablets.rules.replica_sets import Replicas, TabletReplica
 from kit.protocols.tablets.rules.stages import TransitionKind
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.ring.columns import np
 from tests.examples import examples
 from tests.protocols.tablets.balance.clusters import (
     GIB,
@@ -268,3 +270,39 @@ def test_most_replicas_in_a_rack() -> None:
     model = build("balance", {"nodes": 3, "racks": ("r1", "r1", "r2"), "tablets": ("A C",)})
     counts = [model.most_in_a_rack(places(held)) for held in ("A", "A C", "A B C", "C A B")]
     assert counts == [1, 1, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("target", "busy", "moves"),
+    [("B", (), False), ("C", (), False), ("D", (), True), ("D", (0,), False), ("D", (1,), False)],
+)
+def test_two_siblings_go_where_both_may(target: str, busy: tuple[int, ...], moves: bool) -> None:
+    """The even one has a replica on B, the odd one on C; neither may be on its way elsewhere."""
+    pair = table("ks.t", places("A B"), places("A C"), resize_type="merge")
+    one = DrawnCluster(tuple(map(node, "ABCD")), {"ks.t": pair}, {"ks.t": (GIB, GIB)})
+    loads = Loads(one.input, "server")
+    loads.busy[list(busy)] = True
+    place = loads.shard_number(TabletReplica(target))
+    assert candidates(loads, 0, place).tolist() == [[0, 0]] * moves
+    assert (loads.refusal(0, 0, place) is None) == moves
+
+
+@pytest.mark.parametrize("target", ["A1", "B0"])
+def test_what_is_moved_counts_for_the_spread_of_its_table(target: str) -> None:
+    """As when it is counted again: of shards and, where it goes to another node, of nodes."""
+    sets = [places("A")] * 3 + [places("A1"), places("B"), places("B1")]
+
+    def cluster(sets: list[Replicas]) -> Loads:
+        maps = {"ks.t": table("ks.t", *sets), "ks.u": table("ks.u", *[places("A")] * 6)}
+        sizes = dict.fromkeys(maps, (GIB, 2 * GIB, 3 * GIB, GIB, GIB, GIB))
+        return Loads(DrawnCluster((node("A"), node("B")), maps, sizes).input, "server")
+
+    loads, then = cluster(sets), cluster([sets[0], places(target), *sets[2:]])
+    spread, fresh = (TableSpread(each, each.takes) for each in (loads, then))
+    rows = np.array([[row, 0] for row in range(len(sets))], np.int32)
+    ways = [(source, to) for source in range(loads.count) for to in range(loads.count)]
+    before = [spread.of(rows, *way) for way in ways]
+    spread.moved(1, 0, loads.shard_number(places(target)[0]))
+    found, wanted = ([each.of(rows, *way) for way in ways] for each in (spread, fresh))
+    assert np.allclose(found, wanted)
+    assert not np.allclose(found, before)
