@@ -482,7 +482,7 @@ class Tablets(Plans, Stages):
         name = self.tablet_words
         for tablet, row in enumerate(s.tablets):
             read = row.replicas
-            for way in row.transitions[-1:]:
+            for way in row.transitions:  # the last one counts
                 read = way.sets.chosen(self.table(way).state(way.stage).reads)
             lacking = tuple(each for each in read if each not in row.whole)
             if lacking:
@@ -495,7 +495,7 @@ class Tablets(Plans, Stages):
         name = self.tablet_words
         lost = self.excluded(s) | self.hosts(self.everybody & ~s.control.up)
         for tablet, row in enumerate(s.tablets):
-            if row.transitions or row.some == row.whole == tuple(sorted(row.replicas)):
+            if row.transitions:
                 continue
             stray = tuple(r for r in row.some if r not in row.replicas and r.host not in lost)
             if stray:

@@ -196,3 +196,75 @@ def test_a_command_says_only_what_it_finds() -> None:
     over = TabletCommand((changes[0],))
     assert MODEL.said(state(row("A B")), over) == "nothing"
     assert MODEL.briefly(state(row("A B")), over) == "nothing"
+
+
+A, B, C = map(replicas_in, "ABC")
+STRAY = TabletRow(A, (), A, A + C)
+
+
+@pytest.mark.parametrize(
+    ("rows", "up", "said"),
+    [
+        ((row("A"),), "ABC", None),
+        ((STRAY,), "ABC", "C:0 has data of tablet 0 but is not a replica"),
+        ((STRAY,), "AB", None),  # C clears it away once it is back
+        ((row("B A"), STRAY), "ABC", "C:0 has data of tablet 1 but is not a replica"),
+        ((row("A B", MOVING), STRAY), "ABC", "C:0 has data of tablet 1 but is not a replica"),
+        ((TabletRow(A, (way("A", "C"),), A, A + C),), "ABC", None),
+        ((TabletRow(A + B, (), A, A),), "ABC", None),
+    ],
+)
+def test_outside_a_transition_only_replicas_have_data(
+    rows: tuple[TabletRow, ...], up: str, said: str | None
+) -> None:
+    """Of each tablet; who is down has yet to clear up."""
+    given = state(*rows)
+    mask = sum(1 << MODEL.names.index(name) for name in up)
+    given = given.but(control=replace(given.control, up=mask))
+    assert MODEL.data_owned(given) == said
+
+
+@pytest.mark.parametrize(
+    ("stage", "said"),
+    [
+        ("streaming", None),
+        ("write_both_read_new", "C:0 is read but lacks data of tablet 0"),
+        ("cleanup_target", None),
+    ],
+)
+def test_who_is_read_has_all_data(stage: str, said: str | None) -> None:
+    """The new replica from the stage on in which reads ask it."""
+    assert MODEL.replicas_complete(state(row("A B", way("A B", "C B", stage)))) == said
+
+
+def test_a_node_has_one_replica_of_a_tablet() -> None:
+    """Of any tablet, on whichever shards."""
+    both = replicas_in("A:0") + replicas_in("A:1")
+    assert MODEL.one_per_host(state(row("A B"), row("B A"))) is None
+    found = MODEL.one_per_host(state(row("A B"), TabletRow(both, (), both, both)))
+    assert found == "tablet 1 has two replicas on one node: A:0, A:1"
+
+
+def test_stages_of_each_tablet_follow_the_table() -> None:
+    """Also of one after another that is at rest."""
+    rest, ahead = row("A B"), row("A B", way("A B", "C B", "use_new"))
+    found = MODEL.stage_edges(state(rest, row("A B", MOVING)), CommitDecision(), state(rest, ahead))
+    assert found == "tablet 1 went from streaming to use_new"
+
+
+@pytest.mark.parametrize(
+    ("transition", "said"),
+    [("", None), ("tablet_migration", None), ("write_both_read_old", "write_both_read_old")],
+)
+def test_no_tablet_advances_in_another_operation(transition: str, said: str | None) -> None:
+    """Nor is anything said while all stay as they are, or forget what they did."""
+    before, after = (
+        state(row("A B", each), transition=transition)
+        for each in (MOVING, way("A B", "C B", "write_both_read_new"))
+    )
+    action = CommitDecision()
+    assert MODEL.tablets_hold(before, action, before) is None
+    found = MODEL.tablets_hold(before, action, after)
+    assert found == (said and f"a tablet advanced in {said}")
+    other = state(row("A B", MOVING), transition=transition)
+    assert MODEL.tablets_hold(before, action, other.but(tablets=(row("B A", MOVING),))) is None
