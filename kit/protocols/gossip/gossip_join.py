@@ -121,10 +121,10 @@ def _range_travels(m: GossipJoin, before: RingState, a: Any, after: RingState) -
 
 
 def _copy_travels(m: GossipJoin, before: RingState, a: Any, after: RingState) -> Iterable[Travel]:
-    taker, sources = m.taker(before, m.number(a.node)), m.sources(before, m.number(a.node))
+    taker, source = m.taker(before, m.number(a.node)), m.lender(before, m.number(a.node))
     if taker != a.node:
         yield leg("request", a.node, taker, "stream", "stream")
-    for source in sources[:1]:
+    if source:
         yield leg("data", source, taker, "range", "the range", 1)
     if taker != a.node:
         yield leg("answer", taker, a.node, "done", "done", 2)
@@ -137,10 +137,9 @@ def _stream_says(m: GossipJoin, before: RingState, a: Any, after: RingState) -> 
 
 
 def _restore_says(m: GossipJoin, before: RingState, a: Any, after: RingState) -> str:
-    taker, sources = m.taker(before, m.number(a.node)), m.sources(before, m.number(a.node))
-    if not sources:
+    taker, source = m.taker(before, m.number(a.node)), m.lender(before, m.number(a.node))
+    if not source:
         return f"{{node}} finds no replica other than the dead one, so {taker} copies nothing."
-    source = sources[0]
     if taker == a.node:
         return f"{{node}} is the new replica itself, so it copies the key from {source}."
     return (
@@ -197,7 +196,7 @@ class GossipJoin(NodeModel[RingState]):
         joins = self.operation == "join"
         self.members = tuple("ABCDE"[: self.nodes])
         self.newcomers: tuple[str, ...] = tuple("XY"[: self.joiners]) if joins else ()
-        self.dead: tuple[str, ...] = () if joins else ("Z",)
+        self.dead = "" if joins else "Z"
         self.changing = (*self.newcomers, *self.dead)
         self.walk = (*self.changing, *self.members)
         self.names = (*self.members, *self.changing)
@@ -351,25 +350,25 @@ class GossipJoin(NodeModel[RingState]):
 
     def is_through(self, s: RingState) -> bool:
         """Whether some node has said that the dead one is removed: the operator has been told."""
-        dead = self.dead[0]
         return any(
-            rules.endpoint_of(node.view, dead).says(rules.STATUS) == rules.REMOVED
+            rules.endpoint_of(node.view, self.dead).says(rules.STATUS) == rules.REMOVED
             for node in s.nodes
         )
 
     def taker(self, s: RingState, driver: int) -> str:
         """The node that takes the dead one's place, by the driver's view."""
-        return rules.takes_over(s.nodes[driver].view, self.walk, self.rf)[0]
+        [name] = rules.takes_over(s.nodes[driver].view, self.walk, self.rf)  # one is dead
+        return name
 
-    def sources(self, s: RingState, driver: int) -> tuple[str, ...]:
-        """The replicas that the new owner may copy from, by the driver's view: who is up."""
+    def lender(self, s: RingState, driver: int) -> str:
+        """The replica that the new owner copies from, by the driver's view; empty: none is up."""
         owners = rules.replicas(s.nodes[driver].view, self.walk, self.rf)
-        return tuple(name for name in owners if self.node(s, name).phase == "member")
+        return next((name for name in owners if self.node(s, name).phase == "member"), "")
 
     def calls(self, s: RingState) -> Iterator[tuple[int, int]]:
         """On any member, but an operator who was told that it is removed does not call again."""
         if not self.is_through(s):
-            dead = self.number(self.dead[0])
+            dead = self.number(self.dead)
             yield from ((at, dead) for at, node in enumerate(s.nodes) if node.phase == "member")
 
     @action(tag="removenode", each=calls, when=lambda m: m.dead)
@@ -398,19 +397,19 @@ class GossipJoin(NodeModel[RingState]):
     @purpose("The dead node's copy is gone, so the new replica needs a copy from another node.")
     def restore_replica(self, s: RingState, node: Node) -> Next:
         """The driver asks the new replica to copy from a live one, and hears when it is done."""
-        name, taker, sources = self.names[node], self.taker(s, node), self.sources(s, node)
-        owner, dead = self.node(s, taker), self.dead[0]
+        name, taker, source = self.names[node], self.taker(s, node), self.lender(s, node)
+        owner, dead = self.node(s, taker), self.dead
         if owner.phase != "member" or not self.reaches(s, name, taker):
             return refused(f"{taker}, which takes the place of {dead}, does not answer")
-        if self.rf > 1 and not sources:
+        if self.rf > 1 and not source:
             return refused(f"no replica is up that {taker} could copy from")
-        if sources and not self.reaches(s, taker, sources[0]):
-            return refused(f"{taker} cannot reach {sources[0]}, the replica that it must copy from")
+        if source and not self.reaches(s, taker, source):
+            return refused(f"{taker} cannot reach {source}, the replica that it must copy from")
         if why := self.too_early(s, s.nodes[node], dead):
             return why
-        copied = self.node(s, sources[0]).data if sources else 0
+        copied = self.node(s, source).data if source else 0
         s = s.at(self.index[taker], data=owner.data | copied).at(node, drives="restored")
-        return s.but(streams=s.streams + bool(sources))
+        return s.but(streams=s.streams + bool(source))
 
     @action(tag="removed", each=so_far("restored"), when=lambda m: m.dead)
     @purpose("Nodes stop counting on the dead node only when they hear this.")
@@ -418,7 +417,7 @@ class GossipJoin(NodeModel[RingState]):
         """{node} will gossip that {gone} is REMOVED. Nodes that hear this send {gone} no more
         requests.
         """
-        view = rules.saying(s.nodes[node].view, self.dead[0], STATUS=rules.REMOVED)
+        view = rules.saying(s.nodes[node].view, self.dead, STATUS=rules.REMOVED)
         return s.at(node, view=view, drives="")
 
     @action(
@@ -583,7 +582,7 @@ class GossipJoin(NodeModel[RingState]):
                 taker = self.taker(s, place)
                 if lacks := s.acknowledged & ~self.node(s, taker).data:
                     number = lacks.bit_length()
-                    return f"{taker} takes the place of {self.dead[0]}, but it lacks write {number}"
+                    return f"{taker} takes the place of {self.dead}, but it lacks write {number}"
         return None
 
     @step("INV-STREAM", on=(announce_normal,), when=lambda m: m.newcomers and not m.cuts)
@@ -631,7 +630,7 @@ class GossipJoin(NodeModel[RingState]):
         if isinstance(action, AnnounceBoot):
             return {"generation": self.node(after, action.node).generation}
         if isinstance(action, AnnounceRemoved):
-            return {"gone": self.dead[0]}
+            return {"gone": self.dead}
         if isinstance(action, WriteKey):
             targets, needed = self.targets(before, self.number(action.coordinator))
             return {

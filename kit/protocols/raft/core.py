@@ -246,8 +246,7 @@ class _Turn:
 
     def done(self) -> Output:
         """What has come of it, once waiting clients have their answers."""
-        if self.server.waiting:
-            self.settle()
+        self.settle()
         messages, answers = tuple(self.messages), tuple(self.answers)
         return Output(self.before, self.server, messages, answers, self.aborted)
 

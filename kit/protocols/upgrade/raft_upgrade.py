@@ -168,7 +168,7 @@ class RaftUpgrade(NodeModel[Cluster]):
 
     def unready(self, s: Cluster, node: int) -> int:
         """Peers that are not ready to start."""
-        return self.not_known(s, node, lambda n: n.has_feature and n.state != rules.RECOVERY)
+        return self.not_known(s, node, lambda n: n.state != rules.RECOVERY)
 
     def outside(self, s: Cluster, node: int) -> int:
         """Peers that are not known as members of the node's group."""
@@ -186,17 +186,11 @@ class RaftUpgrade(NodeModel[Cluster]):
     def awaited(self, s: Cluster, node: int) -> int:
         """For whom a node waits in its phase (a mask)."""
         at = s.nodes[node]
-        if not at.is_up or not at.has_feature or at.state == rules.RECOVERY:
+        if at.is_upgrading(0):
+            return self.unready(s, node)
+        if not at.is_upgrading(1, 3):
             return 0
-        match at.position:
-            case 0:
-                return self.unready(s, node)
-            case 1:
-                missing = self.outside(s, node)
-            case 3:
-                missing = self.unsynchronized(s, node)
-            case _:
-                return 0
+        missing = self.outside(s, node) if at.position == 1 else self.unsynchronized(s, node)
         return missing or (self.mismatched(s, node) if self.schema_synchronization else 0)
 
     def waits_for(self, s: Cluster, node: int) -> str:
@@ -314,7 +308,7 @@ class RaftUpgrade(NodeModel[Cluster]):
         number = self.number(act.node)
         group, linked = after.nodes[number].group, before.linked(number)
         there = before.where(lambda n: n.group == group) & linked
-        peers = before.in_turn(number, there)[:1] or nodes_in(linked & ~(1 << number))
+        peers = before.in_turn(number, there)[:1] or nodes_in(linked)
         for name in map(self.names.__getitem__, peers):
             answer = f"group {group}" if there else "no group"
             yield from there_and_back(act.node, name, "discovery", answer)

@@ -174,7 +174,7 @@ class Cluster(State, frozen=True, cache_hash=True, kw_only=True):
     def to_pull(self, node: int, source: int) -> int:
         """The schema changes that gossip would bring from another node (a mask)."""
         new = self.nodes[source].schema & ~self.nodes[node].schema & ~PROBLEM
-        able = new and not self.nodes[node].has_finished and self.linked(node) >> source & 1
+        able = not self.nodes[node].has_finished and self.linked(node) >> source & 1
         return new if able else 0
 
     @property
@@ -201,9 +201,8 @@ class Cluster(State, frozen=True, cache_hash=True, kw_only=True):
         None once a node is in RECOVERY mode: there gossip spreads changes again, to members that
         are still in ``synchronize``, too (a search finds that).
         """
-        finished = self.where(lambda n: n.state == rules.POST)
-        if finished and not self.where(lambda n: n.state == rules.RECOVERY):
-            for first in nodes_in(finished):
+        if not self.where(lambda n: n.state == rules.RECOVERY):
+            for first in nodes_in(self.where(lambda n: n.state == rules.POST)):
                 for second in nodes_in(self.linked(first)):
                     yield first, second
 
@@ -216,7 +215,6 @@ class Cluster(State, frozen=True, cache_hash=True, kw_only=True):
         if not all(node.enabled for node in self.nodes):
             return self
         nodes = (
-            n.but(has_feature=True, row=n.row or rules.PRE) if n.is_up and not n.has_feature else n
-            for n in self.nodes
+            n.but(has_feature=True, row=n.row or rules.PRE) if n.is_up else n for n in self.nodes
         )
         return self.but(nodes=tuple(nodes))
