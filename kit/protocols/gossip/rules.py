@@ -239,15 +239,14 @@ def merged(mine: Mutations, theirs: Mutations) -> Mutations:
         other = newest.get(cell.place)
         if other is None or other.rank < cell.rank:
             newest[cell.place] = cell
-    covers = {cell.place: cell.timestamp for cell in newest.values() if not cell.name}
-    return tuple(sorted(cell for cell in newest.values() if not _covered(cell, covers)))
+    return tuple(sorted(cell for cell in newest.values() if not _covered(cell, newest)))
 
 
-def _covered(cell: SchemaCell, covers: dict[tuple[str, str, str], int]) -> bool:
+def _covered(cell: SchemaCell, newest: dict[tuple[str, str, str], SchemaCell]) -> bool:
     """Whether a tombstone of its table or its keyspace makes a cell void."""
     wider = [(cell.keyspace, "", "")] if cell.table or cell.name else []
     wider += [(cell.keyspace, cell.table, "")] if cell.table and cell.name else []
-    return any(covers.get(place, cell.timestamp - 1) >= cell.timestamp for place in wider)
+    return any(place in newest and newest[place].timestamp >= cell.timestamp for place in wider)
 
 
 def version_of(cells: Mutations) -> str:

@@ -359,8 +359,8 @@ class RaftUpgrade(NodeModel[Cluster]):
         if differing := self.named(self.mismatched(before, number)):
             those = ", ".join(differing)
             return f"{{node}} carries on although its schema differs from that of {those}."
-        everybody = (1 << len(before.nodes)) - 1
-        passed = self.named(everybody & ~(1 << number) & ~self.peers(before, number))
+        waited = {act.node, *self.named(self.peers(before, number))}
+        passed = [name for name in self.names if name not in waited]
         without = f" It does not wait for {', '.join(passed)}." if passed else ""
         return f"{{node}} has the schema version of its peers.{without}"
 

@@ -369,7 +369,7 @@ class TopologyUpgrade(NodeModel[Cluster]):
         rings = {s.rows if s.nodes[i].reads_table else normal: self.names[i] for i in up}
         if len(rings) < 2:
             return None
-        first, second = [*rings.values()][:2]
+        first, second = rings.values()
         return f"{first} and {second} use different rings"
 
     @step("INV-RAFT", on=(post, build, generation, end, finish, serve, elect))

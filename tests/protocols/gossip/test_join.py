@@ -11,6 +11,7 @@ from kit.engine.fuzz import fuzz
 from kit.engine.registry import build, entries, entry_of
 from kit.engine.scenario import files, open_file
 from kit.errors import BadInput
+from kit.protocols.gossip.facts import views
 from kit.protocols.gossip.rules import View, gives_up, pending, replicas, started
 from tests.views.frames import after, check_frame, go_on, last_flows, panel_text, scenes, walk
 
@@ -201,3 +202,34 @@ def test_only_acknowledged_writes_are_owed() -> None:
     assert model.streamed(s.but(acknowledged=0b10), act, s) is None
     assert model.streamed(s.but(acknowledged=0b11), act, s) == lacks
     assert model.streamed(s.but(acknowledged=0b01), act, s) == lacks
+    later = s.at(1, data=0b01)
+    assert model.streamed(s.but(acknowledged=0b01), act, later) is None
+    assert model.streamed(s.but(acknowledged=0b10), act, later) == lacks.replace("1", "2")
+
+
+@pytest.mark.parametrize(
+    ("data", "lacks"),
+    [
+        ((1, 0, 0, 1), None),  # others lack it, which was so before
+        ((0, 1, 0, 0), "X, A lack"),
+        ((1, 1, 0, 0), None),  # a quorum of two has one of A and B
+        ((0, 0, 0, 0), "X, A, B lack"),
+    ],
+)
+def test_whom_a_new_replica_is_blamed_for(data: tuple[int, ...], lacks: str | None) -> None:
+    """Only for what it lacks itself, and if a quorum lacks it with it."""
+    verbs = (*HEARD, "gossip A C", "stream X", "normal X")
+    timeline = after("gossip_join", {"rf": 3}, *verbs)
+    s = timeline.state.but(acknowledged=1)
+    for node, held in enumerate(data):
+        s = s.at(node, data=held)
+    model: Any = timeline.model
+    said = f"X becomes a replica, but {lacks} write 1" if lacks else None
+    assert model.streamed(s, timeline.moments[-1].action, s) == said
+
+
+def test_writes_on_a_disk_are_numbered() -> None:
+    """From 1 on, each by its own bit."""
+    model: Any = build("gossip_join", {"writes": 3})
+    state = model.start().but(written=3).at(0, data=0b110).at(1, data=0b001)
+    assert [row.holds for row in views(model, state)] == [(2, 3), (1,), (), ()]

@@ -132,3 +132,4 @@ def test_of_one_replica_nothing_is_left_to_copy() -> None:
     said = timeline.moments[-1].say
     assert said == "A finds no replica other than the dead one, so A copies nothing."
     assert timeline.state.streams == 0
+    assert [node.data for node in timeline.state.nodes] == [0, 0, 0]

@@ -7,10 +7,20 @@ from typing import Any
 import pytest
 
 from kit.engine.registry import build
-from kit.protocols.upgrade.raft_upgrade import CatchUp
-from kit.protocols.upgrade.rules import BUILDING, DONE, NOT_UPGRADED, POST, RECOVERY, SYNCHRONIZE
+from kit.protocols.upgrade import facts
+from kit.protocols.upgrade.raft_upgrade import Alter, CatchUp, Compare, Retry
+from kit.protocols.upgrade.rules import (
+    BUILDING,
+    DONE,
+    NOT_UPGRADED,
+    POST,
+    PRE,
+    RECOVERY,
+    SYNCHRONIZE,
+)
 from kit.protocols.upgrade.topology_upgrade import Cluster as TopologyCluster
 from kit.protocols.upgrade.topology_upgrade import TopologyNode
+from kit.protocols.upgrade.upgrading_cluster import UpgradingNode
 
 NOBODY = -1
 
@@ -132,6 +142,173 @@ def test_a_command_is_one_of_its_group(name: str, entries: tuple[int, ...]) -> N
     ]
 
 
+@pytest.mark.parametrize(
+    ("state", "group", "compared", "position", "goes_on"),
+    [
+        (PRE, 0, False, 0, True),
+        (PRE, 1, False, 1, True),
+        (PRE, 1, True, 2, True),
+        (SYNCHRONIZE, 1, False, 3, True),
+        (SYNCHRONIZE, 1, True, 4, True),
+        (POST, 1, False, 5, False),
+        (RECOVERY, 0, False, 0, False),
+        (RECOVERY, 1, False, 0, False),
+    ],
+)
+def test_how_far_a_node_is(
+    state: Any, group: int, compared: bool, position: int, goes_on: bool
+) -> None:
+    """In RECOVERY mode it is nowhere, whatever group it was in, and does not go on."""
+    node = UpgradingNode(has_feature=True, state=state, group=group, compared=compared)
+    assert node.position == position
+    assert [at for at in range(6) if node.is_upgrading(at)] == [position] * goes_on
+    assert not node.but(has_feature=False).is_upgrading(position)
+    assert not node.but(status="down").is_upgrading(position)
+
+
+@pytest.mark.parametrize(
+    ("cut", "linked"),
+    [
+        ((), (0b110, 0b101, 0b011)),
+        (((1, 2),), (0b110, 0b001, 0b001)),
+        (((0, 2), (1, 2)), (0b010, 0b001, 0)),
+    ],
+)
+def test_who_reaches_whom(cut: tuple[tuple[int, int], ...], linked: tuple[int, ...]) -> None:
+    """A cut takes either from the other, and nobody else."""
+    _, state = raft({}, {}, {}, cut=cut)
+    assert tuple(state.linked(node) for node in range(3)) == linked
+
+
+def test_who_lacks_commands_of_its_group() -> None:
+    """Groups have 0 and 3: who has 2 of the second lacks one; who is in none lacks none."""
+    nodes = ({"group": 1}, {"group": 2, "applied": 2}, {"group": 2, "applied": 3}, {})
+    _, state = raft(*nodes, entries=(0, 3))
+    assert [state.is_behind(node) for node in state.nodes] == [False, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "may"),
+    [
+        ((FINISHED, {**FINISHED, "applied": 2}, {**FINISHED, **DOWN}), 0b001),
+        ((FINISHED, {**FINISHED, **DOWN}, {**FINISHED, **DOWN}), 0),
+        (({**FINISHED, "serves": False}, {**FINISHED, **DOWN}, {**FINISHED, **DOWN}), 0b001),
+        (({**FINISHED, "state": RECOVERY, "serves": False}, FINISHED, FINISHED), 0b110),
+    ],
+)
+def test_who_catches_up(nodes: tuple[dict[str, Any], ...], may: int) -> None:
+    """Who does not serve yet; and who lacks commands of a majority that it reaches."""
+    model, state = raft(*nodes, entries=(2,))
+    assert model.catching_up(state) == may
+
+
+def test_a_node_that_catches_up_keeps_what_it_has() -> None:
+    """Its own changes, those of the member that has most, and the commands of its own group."""
+    second = {**FINISHED, "group": 2}
+    model, state = raft(
+        {**second, "schema": 0b0010},
+        {**second, "schema": 0b1000, "applied": 1},
+        {**second, "schema": 0b0101, "applied": 2},
+        entries=(7, 2),
+    )
+    node = model.act(state, CatchUp("A")).nodes[0]
+    assert (node.schema, node.applied, node.by_group0) == (0b0111, 2, True)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "breaks"),
+    [
+        ((FINISHED, FINISHED, {**FINISHED, **DOWN}), False),
+        ((FINISHED, {**FINISHED, **DOWN}, {**FINISHED, **DOWN}), True),
+        ((JOINED, {**JOINED, **DOWN}, {**JOINED, **DOWN}), False),  # by gossip
+    ],
+)
+def test_group_0_changes_the_schema_by_a_majority(
+    nodes: tuple[dict[str, Any], ...], breaks: bool
+) -> None:
+    """Before the upgrade has finished a node asks nobody."""
+    model, state = raft(*nodes, entries=(0,))
+    said = "A changed the schema without reaching a majority of group 0"
+    assert model.majority(state, Alter("A"), state) == (said if breaks else None)
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "breaks"),
+    [
+        (PRE, PRE, False),
+        (PRE, SYNCHRONIZE, False),
+        (SYNCHRONIZE, POST, False),
+        (RECOVERY, PRE, False),
+        (POST, RECOVERY, False),
+        (RECOVERY, RECOVERY, False),
+        (PRE, POST, True),
+        (POST, SYNCHRONIZE, True),
+        (SYNCHRONIZE, PRE, True),
+    ],
+)
+def test_a_state_follows_another(was: Any, now: Any, breaks: bool) -> None:
+    """Of any node: A stays as it is, B moves."""
+    model, state = raft({}, {"state": was})
+    said = f"B went from {was} to {now}" if breaks else None
+    assert model.in_order(state, None, state.at(1, state=now)) == said
+
+
+@pytest.mark.parametrize(
+    ("nodes", "held"),
+    [((JOINED, JOINED), True), ((JOINED, {**JOINED, **DOWN}), False), ((JOINED, {}), False)],
+)
+def test_when_only_the_schema_holds_it_up(nodes: tuple[dict[str, Any], ...], held: bool) -> None:
+    """All nodes are up, and in group 0."""
+    model: Any = build("raft_upgrade", {"nodes": 2, "schema_problem": True})
+    _, state = raft(*nodes, entries=(0,))
+    assert model.ends(state) is held
+
+
+@pytest.mark.parametrize(
+    ("up", "differs"),
+    [((0,), ()), ((0, 1), (1,)), ((1, 2), ()), ((0, 1, 2), (0,))],
+)
+def test_whose_schema_version_differs(up: tuple[int, ...], differs: tuple[int, ...]) -> None:
+    """From that of most nodes that tell theirs: who is down tells none."""
+    nodes = [{"schema": schema} for schema in (0b10, 0b100, 0b100)]
+    model, state = raft(*({**n, **(DOWN if i not in up else {})} for i, n in enumerate(nodes)))
+    rows = facts.nodes(model, state)
+    assert tuple(at for at, row in enumerate(rows) if row.differs) == differs
+
+
+@pytest.mark.parametrize("down", ["A", "C"])
+def test_without_the_safeguard_who_is_down_is_passed_over(down: str) -> None:
+    """Its name is told."""
+    model: Any = build("raft_upgrade", {"nodes": 3}, ("all-alive",))
+    _, state = raft(*(DOWN if name == down else JOINED for name in "ABC"), entries=(0,))
+    said = f"{{node}} has the schema version of its peers. It does not wait for {down}."
+    assert model.says_compared(state, Compare("B"), state) == said
+
+
+def test_who_waits_in_synchronize_names_the_mismatch() -> None:
+    """All are there and in the group; only B has another schema."""
+    waits = {"state": SYNCHRONIZE, "group": 1, "has_feature": True}
+    model, state = raft({**waits, "schema": 0b10}, waits, entries=(0,))
+    lines = model.logs_retry(state, Retry("A"), state.at(0, tries=1))
+    assert [line.text for line in lines] == [
+        f"synchronize_schema: my version: {state.nodes[0].version}",
+        "synchronize_schema: schema mismatches: {{127.90.69.2}}. 1 nodes had a matching version.",
+        "tries again in a while",
+    ]
+
+
+def test_a_row_that_was_written_by_hand_stays() -> None:
+    """The feature is enabled on who is up, and whoever has no row gets the first state."""
+    nodes = ({"row": RECOVERY}, {}, DOWN)
+    _, state = raft(*({**each, "enabled": True} for each in nodes))
+    after = state.with_feature()
+    assert [(each.row, each.has_feature) for each in after.nodes] == [
+        (RECOVERY, True), (PRE, True), (None, False),
+    ]  # fmt: skip
+    assert after.with_feature() == after
+    assert (state.has_begun, after.has_begun) == (False, True)
+
+
 def topology(*nodes: dict[str, Any], **cells: Any) -> TopologyCluster:
     """A cluster of the topology upgrade with these nodes."""
     return TopologyCluster(nodes=tuple(TopologyNode(**each) for each in nodes), **cells)
@@ -197,3 +374,52 @@ def test_the_newest_schema_comes_from_who_has_it(applied: tuple[int, int], sourc
     assert after.nodes[2].applied == 2
     [travel] = model.newest_schema(state, action, after)
     assert (travel.source, travel.target, travel.label) == (source, "C", "newest schema")
+
+
+@pytest.mark.parametrize(
+    ("older", "state", "breaks"),
+    [(True, NOT_UPGRADED, False), (True, BUILDING, True), (True, DONE, True), (False, DONE, False)],
+)
+def test_who_is_older_does_not_know_the_upgrade(older: bool, state: Any, breaks: bool) -> None:
+    """It must not begin before all nodes are new."""
+    model: Any = build("topology_upgrade", {"nodes": 2})
+    cluster = topology({}, {"is_new": not older}, upgrade_state=state)
+    assert model.understood(cluster) == (
+        f"B does not know upgrade_state {state}" if breaks else None
+    )
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "breaks"),
+    [
+        (NOT_UPGRADED, NOT_UPGRADED, False),
+        (NOT_UPGRADED, BUILDING, False),
+        (BUILDING, DONE, False),
+        (NOT_UPGRADED, DONE, True),
+        (BUILDING, NOT_UPGRADED, True),
+        (DONE, BUILDING, True),
+    ],
+)
+def test_the_upgrade_skips_no_state(was: Any, now: Any, breaks: bool) -> None:
+    """Nor does it go back."""
+    model: Any = build("topology_upgrade", {"nodes": 1})
+    states = (topology({}, upgrade_state=each) for each in (was, now))
+    said = f"upgrade_state went from {was} to {now}" if breaks else None
+    assert model.state_in_order(next(states), None, next(states)) == said
+
+
+@pytest.mark.parametrize(
+    ("readers", "rows", "said"),
+    [
+        ("", 0, None),
+        ("AB", 0b01, None),
+        ("A", 0b11, None),
+        ("A", 0b01, "A and B use different rings"),
+        ("B", 0b01, "A and B use different rings"),
+    ],
+)
+def test_one_ring_for_all_members(readers: str, rows: int, said: str | None) -> None:
+    """Whoever reads the table goes by its rows, anybody else by gossip."""
+    model: Any = build("topology_upgrade", {"nodes": 2})
+    cluster = topology(*({"reads_table": name in readers} for name in "AB"), rows=rows)
+    assert model.same_ring(cluster) == said

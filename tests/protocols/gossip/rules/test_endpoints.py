@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from kit.protocols.gossip.rules import (
     STATUS,
+    EndpointDigest,
     View,
     compared,
     digests,
@@ -77,6 +78,7 @@ def test_who_was_unknown_becomes_known() -> None:
     assert endpoint_of(both, "C").says(STATUS) == "BOOT"
     assert endpoint_of(both, "D").generation == 0
     assert forgetting(both, "C") == a
+    assert compared(a, digests(both)) == ((EndpointDigest("C", 0, 0),), ())
 
 
 def test_only_what_is_newer_travels() -> None:
@@ -87,5 +89,7 @@ def test_only_what_is_newer_travels() -> None:
     assert [(state.name, state.value, state.version) for state in own.states] == [
         ("SCHEMA", "1", 3)
     ]
+    [same] = since(new, digests(new))
+    assert same.states == ()
     [whole] = since(started(new, "A", 2, SCHEMA="1"), digests(old))
     assert (whole.generation, [state.name for state in whole.states]) == (2, ["SCHEMA"])
