@@ -68,4 +68,4 @@ def _begun(name: str, stored: Stored, text: str, votes: str = "") -> RaftNode:
     reign = Leader(tuple(Progress(each, log.last_index) for each in others))
     role = reign if leads else Follower(leader)
     server = Server(name, stored, role, applied=commit)
-    return RaftNode(server, tuple(map(words.entry_text, server.log.part(1, commit or -1))))
+    return RaftNode(server, tuple(words.entry_text(e) for e in log if e.index <= commit))

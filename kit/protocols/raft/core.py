@@ -404,9 +404,8 @@ class _Turn:
         """An entry goes into its log, where a configuration holds at once, and to all members."""
         log, index = self.server.log, self.server.log.last_index + 1
         self.store(log=log.appended(Entry(self.server.term, index, data)))
-        if data is None or isinstance(data, Configuration):
-            others = (name for name in self.server.configuration.members if name != self.server.id)
-            self.reign(progress=tuple(self.progress(n) or Progress(n, index) for n in others))
+        others = (name for name in self.server.configuration.members if name != self.server.id)
+        self.reign(progress=tuple(self.progress(n) or Progress(n, index) for n in others))
         for each in self.role.progress:
             self.send_to(each.id)
         self.commit_more()
@@ -552,7 +551,7 @@ class _Turn:
     def rejected(self, source: str, m: say.Rejected) -> None:
         """Logs differ: probe further down. A rejection of nothing asks who leads."""
         known = self.heard_of(source, m.commit)
-        if known and m.mismatch == m.last == 0:
+        if m.mismatch == m.last == 0:
             self.send_to(source, empty=True)
         elif known and not flow.is_stray(known, m.mismatch, m.last):
             agreed, _ = self.server.log.newest(m.last, m.last_term)

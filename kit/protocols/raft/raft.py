@@ -306,7 +306,7 @@ class Raft(MachineModel):
             wanted = members_of(" ".join(names), self.names)
             result = core.configure(server, wanted, options, what)
         elif word == "transfer":
-            result = core.transfer(server, options, "".join(names[:1]))
+            result = core.transfer(server, options, " ".join(names))
         elif word == "snapshot":
             result = core.take_snapshot(server, " ".join(state.machine), options)
         elif word == "read":
@@ -330,7 +330,7 @@ class Raft(MachineModel):
         """A leader never changes or removes an entry in its log."""
         for was, now in zip(before.nodes, after.nodes, strict=True):
             a, b = was.server, now.server
-            leads = was is not now and isinstance(a.role, Leader) and isinstance(b.role, Leader)
+            leads = isinstance(a.role, Leader) and isinstance(b.role, Leader)
             if leads and a.term == b.term and _lacks(b.log, a.log, a.log.last_index):
                 return f"{a.id} leads, but has lost entries from its log"
         return None
@@ -347,8 +347,8 @@ class Raft(MachineModel):
     def leader_has_all(self, s: MachineState) -> str | None:
         """A leader has every entry that was committed in an earlier term."""
         for (leader, _), other in product(leading(s), [n.server for n in s.nodes]):
-            later = other is not leader and other.term <= leader.term
-            if later and (index := _lacks(leader.log, other.log, other.commit)):
+            index = _lacks(leader.log, other.log, other.commit)
+            if index and other.term <= leader.term:
                 return f"{leader.id} leads without entry {index}, which {other.id} has committed"
         return None
 
@@ -467,8 +467,7 @@ def _is_stale(answer: Answer) -> bool:
 @lru_cache(MOST)
 def _agree(log: Log, other: Log) -> bool:
     """Whether entries of one index and term are equal, and so are all that stand below them."""
-    rest = log.part(log.shared(other) + 1)
-    pairs = [(e, held) for e in rest if (held := other.entry(e.index))]
+    pairs = [(e, held) for e in log if (held := other.entry(e.index))]
     equal = all(a == b for a, b in pairs if a.term == b.term)
     return equal and (False, True) not in pairwise(a == b for a, b in pairs)
 
@@ -488,17 +487,18 @@ def _lacks(log: Log, other: Log, commit: int) -> int:
 @lru_cache(MOST)
 def _is_kept(log: Log, commit: int, names: tuple[str, ...], disks: tuple[Log, ...]) -> bool:
     """Whether an entry is stored by a majority of the voters of its time, or of today."""
-    term = log.term(commit)
-    storing = [n for n, d in zip(names, disks, strict=True) if d.matches(commit, term or 0)]
+    if (term := log.term(commit)) is None:
+        return True
+    storing = [n for n, d in zip(names, disks, strict=True) if d.matches(commit, term)]
     held, then = log.configuration, log.configuration_at(commit)
     if not then.current:  # a newcomer knows from a joint configuration alone who was there before
         then = Configuration(held.previous)
     known = {held, then} - {Configuration()}
-    return term is None or not known or any(tally(each, storing) == "won" for each in known)
+    return not known or any(tally(each, storing) == "won" for each in known)
 
 
 def _meet(first: Configuration, other: Configuration) -> bool:
     """Whether no two majorities, of one configuration each, are apart."""
     every = {*first.voters, *other.voters}
-    sides = ({*some} for size in range(len(every) + 1) for some in combinations(every, size))
+    sides = ({*some} for size in range(len(every)) for some in combinations(every, size))
     return not any(tally(first, each) == "won" == tally(other, every - each) for each in sides)

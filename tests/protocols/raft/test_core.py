@@ -88,6 +88,97 @@ def test_only_a_leader_steps_down(role: Any) -> None:
     assert core.campaign(leading(), UNTIMED).server == leading()
 
 
+@pytest.mark.parametrize(
+    ("options", "draw", "elapsed", "timeout"),
+    [(UNTIMED, 0, 7, 17), (Options(), 0, 0, 17), (Options(election=7), 5, 0, 5)],
+)
+def test_who_follows_begins_to_wait(
+    options: Options, draw: int, elapsed: int, timeout: int
+) -> None:
+    """By its clock, as long as is drawn, or as before; without clocks nothing is counted."""
+    server = leading(elapsed=7, timeout=17)
+    output = core.tick(server, options, (), draw) if draw else core.step_down(server, options)
+    assert output.server.role == Follower()
+    assert (output.server.elapsed, output.server.timeout) == (elapsed, timeout)
+
+
+@pytest.mark.parametrize(("source", "asked"), [("B", []), ("C", ["C"])])
+def test_a_voter_is_asked_until_it_has_answered(source: str, asked: list[str]) -> None:
+    """B has refused; of C the candidate has heard nothing."""
+    server = a_server("1", term=2, role=Candidate(False, ("A",), ("B",)))
+    output = core.receive(server, source, say.Rejected(2, 0, 0, 0), UNTIMED)
+    assert [sent.target for sent in output.messages] == asked
+    assert {sent.message for sent in output.messages} <= {say.VoteRequest(2, 1, 1)}
+
+
+def test_who_stays_a_member_is_as_far_as_before() -> None:
+    """D is new, and begins with the entry that makes it a member."""
+    output = did(core.configure(leading(), members("A B D"), UNTIMED))
+    assert isinstance(output.server.role, Leader)
+    every = {each.id: (each.match, each.next) for each in output.server.role.progress}
+    assert every == {"B": (1, 3), "C": (1, 3), "D": (0, 2)}
+    written = did(core.submit(output.server, "x", UNTIMED)).server
+    assert isinstance(written.role, Leader)
+    assert {each.id: each.match for each in written.role.progress} == {"B": 1, "C": 1, "D": 0}
+
+
+@pytest.mark.parametrize(
+    ("edition", "timers", "heard"),
+    [
+        ("documents", True, ("B", "C", "D", "E", "F")),
+        ("documents", False, ()),
+        ("server", True, ()),
+        ("server", False, ()),
+    ],
+)
+def test_who_was_heard_of_late(edition: Any, timers: bool, heard: tuple[str, ...]) -> None:
+    """In the order of names, by a leader that goes by messages and a clock."""
+    role = Leader(tuple(Progress(name, 2, 1, "pipeline") for name in "BCDEF"))
+    server = a_server("1", 1, names="A B C D E F", role=role)
+    for name in "EBFDC":
+        said = say.Accepted(1, 1, 1)
+        server = core.receive(server, name, said, Options(edition, timers=timers)).server
+    assert isinstance(server.role, Leader)
+    assert server.role.heard == heard
+
+
+def test_who_is_no_member_any_more_leads_until_its_heir_has_all() -> None:
+    """B has the last entry now: A follows nobody, and there is nothing else for it to do."""
+    known = Progress("B", 2), Progress("C", 2)
+    server = a_server("1", 1, names="B C", role=Leader(known, transfer=Transfer()))
+    output = core.receive(server, "B", say.Accepted(1, 0, 1), UNTIMED)
+    assert output.server.role == Follower()
+    assert [(sent.target, sent.message) for sent in output.messages] == [("B", say.TimeoutNow(1))]
+
+
+def test_a_stranger_that_asks_who_leads_has_no_answer() -> None:
+    """A member has one; D has been removed, and nobody counts on it."""
+    for name, answers in (("B", [say.Append(1, 1, 1, 1)]), ("D", [])):
+        output = core.receive(leading(), name, say.Rejected(1, 0, 0, 0), UNTIMED)
+        assert [sent.message for sent in output.messages] == answers
+
+
+@pytest.mark.parametrize(("names", "heirs"), [("A B C", ["B"]), ("A b C", [])])
+def test_only_a_voter_is_an_heir(names: str, heirs: list[str]) -> None:
+    """B has all entries, C has none: without a vote B cannot lead."""
+    known = Progress("B", 2, 1, "pipeline"), Progress("C", 1)
+    server = replace(leading(names=names), role=Leader(known))
+    output = did(core.transfer(server, UNTIMED))
+    told = [sent.target for sent in output.messages if isinstance(sent.message, say.TimeoutNow)]
+    assert told == heirs
+
+
+@pytest.mark.parametrize(("target", "reason"), [("B", ""), ("C", "C is not a voter")])
+def test_who_is_about_to_go_does_not_take_over(target: str, reason: str) -> None:
+    """While A and C become A and B, only the new voters may lead next."""
+    changing = Configuration(members("A B"), members("A C"))
+    server = leading()
+    log = server.log.appended(Entry(1, 2, changing))
+    server = replace(server, stored=replace(server.stored, log=log))
+    result = core.transfer(server, UNTIMED, target)
+    assert result == Refusal(reason) if reason else isinstance(result, Output)
+
+
 @pytest.mark.parametrize("edition", ["server", "documents"])
 def test_while_it_hands_over_nothing_new_is_accepted(edition: Any) -> None:
     """Neither members nor commands, its own and forwarded ones."""

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from kit.engine.machines import Answer
 from kit.engine.registry import build
-from kit.errors import BadInput
+from kit.errors import BadInput, Refusal
 from kit.protocols.raft import core, words
 from kit.protocols.raft import messages as say
 from kit.protocols.raft.beginning import begun, members_of
@@ -19,7 +20,7 @@ from kit.protocols.raft.rules import progress as flow
 from kit.protocols.raft.rules.configuration import Configuration, in_order, reached
 from kit.protocols.raft.rules.log import Entry, Log, Snapshot
 from kit.protocols.raft.rules.progress import Progress
-from kit.protocols.raft.state import Follower, Leader, Server, Stored
+from kit.protocols.raft.state import Candidate, Follower, Leader, Server, Stored, Transfer
 from kit.protocols.raft.tables import RaftTables
 from tests.protocols.raft.driving import members
 
@@ -445,3 +446,228 @@ def test_two_leaders_of_a_group_are_told(terms: tuple[int, ...], said: str | Non
         for term, (first, second) in zip(terms, state.nodes, strict=True)
     )
     assert model.one_leader(state.but(nodes=nodes)) == said
+
+
+def of_servers(given: dict[str, Any], *servers: Server, **more: Any) -> tuple[Any, Any]:
+    """A model, and a state of it whose servers are these."""
+    model = build("raft", {"nodes": len(servers), "members": " ".join("ABCDE"[: len(servers)]),
+                           **given})  # fmt: skip
+    state = model.start()
+    both = zip(state.nodes, servers, strict=True)
+    return model, state.but(nodes=tuple(node.but(server=each) for node, each in both), **more)
+
+
+def a_server(name: str, terms: str = "", commit: int = 0, term: int = 0, **more: Any) -> Server:
+    """A server with such a log."""
+    stored = Stored(term or int(terms[-1:] or 0), "", a_log(terms), commit)
+    return Server(name, stored, **more)
+
+
+@pytest.mark.parametrize(
+    ("down", "deaf"), [(0, False), (0b010, False), (0b110, True), (0b001, True)]
+)
+def test_who_hears_no_majority(down: int, deaf: bool) -> None:
+    """Since too many are down, be it itself."""
+    model, state = of_servers({"crashes": 1}, *map(a_server, "ABC"), down=down)
+    assert model.is_deaf(state, 0) is deaf
+
+
+@pytest.mark.parametrize(
+    ("down", "heard"), [(0, ("A", "A", "")), (0b001, ("A", "", "")), (0b100, ("A", "A", ""))]
+)
+def test_whom_a_server_takes_for_the_leader_and_hears(down: int, heard: tuple[str, ...]) -> None:
+    """C follows B, which does not lead."""
+    roles = Leader(), Follower("A"), Follower("B")
+    servers = (a_server(name, role=role) for name, role in zip("ABC", roles, strict=True))
+    model, state = of_servers({"crashes": 1}, *servers, down=down)
+    assert tuple(model.heard_leader(state, node) for node in range(3)) == heard
+
+
+@pytest.mark.parametrize(
+    ("role", "commits", "brought"),
+    [
+        (Leader(), (2, 2, 2), True),
+        (Leader(), (2, 2, 1), False),
+        (Leader(), (1, 2, 2), False),
+        (Leader(transfer=Transfer("B")), (2, 2, 2), False),
+        (Follower(), (2, 2, 2), False),
+    ],
+)
+def test_when_a_leader_has_brought_all(role: Any, commits: tuple[int, ...], brought: bool) -> None:
+    """To itself, too; who is to hand over has that to do yet."""
+    roles = role, Follower("A"), Follower("A")
+    servers = (
+        a_server(name, "11", commit, role=role)
+        for name, role, commit in zip("ABC", roles, commits, strict=True)
+    )
+    model, state = of_servers({}, *servers)
+    assert model.is_brought(state) is brought
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "breaks"),
+    [
+        (("11", 1, Leader()), ("111", 1, Leader()), False),
+        (("11", 1, Leader()), ("11", 1, Leader()), False),
+        (("11", 1, Leader()), ("1", 1, Leader()), True),
+        (("12", 2, Leader()), ("11", 2, Leader()), True),
+        (("11", 1, Leader()), ("1", 2, Leader()), False),  # it has led, and leads again
+        (("11", 1, Leader()), ("1", 1, Follower()), False),
+        (("11", 1, Follower()), ("1", 1, Leader()), False),
+    ],
+)
+def test_a_leader_that_loses_entries_is_told(
+    before: tuple[str, int, Any], after: tuple[str, int, Any], breaks: bool
+) -> None:
+    """As long as it leads one term."""
+    (model, was), (_, now) = (
+        of_servers({}, a_server("A"), a_server("B", terms, 0, term, role=role))
+        for terms, term, role in (before, after)
+    )
+    said = "B leads, but has lost entries from its log" if breaks else None
+    assert model.leader_only_appends(was, None, now) == said
+
+
+@pytest.mark.parametrize(
+    ("leads", "other", "breaks"),
+    [
+        (("1", 0, 2), ("11", 2, 1), True),
+        (("1", 0, 2), ("11", 2, 2), True),
+        (("1", 0, 2), ("11", 2, 3), False),  # it may have been committed since
+        (("1", 0, 2), ("11", 1, 1), False),
+        (("12", 0, 2), ("11", 2, 1), True),
+        (("11", 0, 2), ("11", 2, 1), False),
+    ],
+)
+def test_a_leader_without_what_is_committed_is_told(
+    leads: tuple[str, int, int], other: tuple[str, int, int], breaks: bool
+) -> None:
+    """By whoever is no later than it."""
+    model, state = of_servers({}, a_server("A", *leads, role=Leader()), a_server("B", *other))
+    said = "A leads without entry 2, which B has committed" if breaks else None
+    assert model.leader_has_all(state) == said
+
+
+@pytest.mark.parametrize(
+    ("request_", "outcome", "stale"),
+    [
+        ("read at B after 2", "read at 1", True),
+        ("read at B after 2", "read at 2", False),
+        ("read at B after 2", "refused", False),
+        ("read at B after 0", "read at 0", False),
+        ("x", "committed at 2", False),
+    ],
+)
+def test_a_read_that_misses_a_write_is_told(request_: str, outcome: str, stale: bool) -> None:
+    """One that was answered before the read began; a read that is refused misses nothing."""
+    model, state = of_servers({}, a_server("A"), answers=(Answer(request_, outcome),))
+    said = "the client that asked to read all up to index 2 sees entries only up to index 1"
+    assert model.reads_see_writes(state) == (said if stale else None)
+
+
+@pytest.mark.parametrize(
+    ("terms", "other", "differ"),
+    [("112", "112", False), ("11", "12", False), ("11", "112", False), ("122", "222", True),
+     ("12", "22", True), ("", "1", False)],
+)  # fmt: skip
+def test_logs_that_differ_below_what_they_share_are_told(
+    terms: str, other: str, differ: bool
+) -> None:
+    """Whatever comes behind may differ."""
+    model, state = of_servers({}, a_server("A", terms), a_server("B", other))
+    said = "the logs of A and B differ before an entry that both have" if differ else None
+    assert model.logs_match(state) == said
+
+
+@pytest.mark.parametrize(
+    ("stored", "commit", "kept"),
+    [
+        ("AB", 1, True),  # by the members of its time, although C, D and E are to come
+        ("A", 1, False),
+        ("ACD", 1, True),  # by those of today
+        ("A", 2, False),
+        ("ACD", 2, True),
+        ("ABC", 2, False),
+    ],
+)
+def test_what_is_committed_is_on_disks(stored: str, commit: int, kept: bool) -> None:
+    """A knows it as committed; the entry behind it makes C, D and E the members."""
+    first = Log(Snapshot(configuration=GROUP)).appended(Entry(1, 1, "x"))
+    log = first.appended(Entry(1, 2, Configuration(members("C D E"))))
+    servers = (
+        Server(name, Stored(1, "", log if name in stored else Log(), commit * (name == "A")))
+        for name in "ABCDE"
+    )
+    model, state = of_servers({}, *servers)
+    said = f"A considers index {commit} committed without a majority"
+    assert model.committed_is_kept(state) == (None if kept else said)
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ("A B C D", None),
+        ("A B", None),
+        ("A D E", "{A B C} and {A D E} have majorities that do not overlap"),
+        ("D", "{A B C} and {D} have majorities that do not overlap"),
+    ],
+)
+def test_majorities_that_do_not_meet_are_told(names: str, said: str | None) -> None:
+    """Of one configuration and the next."""
+    log = Log(Snapshot(configuration=GROUP)).appended(Entry(1, 1, Configuration(members(names))))
+    model, state = of_servers({}, Server("A", Stored(1, "", log)))
+    assert model.majorities_meet(state) == said
+
+
+@pytest.mark.parametrize(
+    ("followers", "said"),
+    [
+        (2, None),
+        (3, "A does not hear from a majority, yet a majority waits for it"),
+        (4, "A does not hear from a majority, yet a majority waits for it"),
+    ],
+)
+def test_a_majority_that_waits_for_the_deaf_is_told(followers: int, said: str | None) -> None:
+    """Of five three others: what A knows of itself counts for nothing."""
+    roles = (Leader(), *[Follower("A")] * followers, *[Follower()] * (4 - followers))
+    servers = (a_server(name, role=role) for name, role in zip("ABCDE", roles, strict=True))
+    to_a = sum(1 << source * 5 for source in range(1, 5))
+    given = {"detector": True, "cuts": 4}
+    _, state = of_servers(given, *servers, cut=to_a)
+    model: Any = build("raft", {"nodes": 5, "members": "A B C D E", **given}, ("step-down",))
+    assert model.nobody_waits_for_the_deaf(state) == said
+
+
+@pytest.mark.parametrize(
+    ("timer", "role", "elapsed", "timeout"),
+    [
+        ("clock", Follower("B"), 2, 3),
+        ("4", Candidate(True, ("A",)), 0, 4),
+        ("clock", Leader(), 0, 3),  # it has heard nobody for so long
+    ],
+)
+def test_a_tick_of_the_clock(timer: str, role: Any, elapsed: int, timeout: int) -> None:
+    """It only counts, or it is the last one, and the next wait is drawn."""
+    model, state = of_servers({"clock": True, "timeout": 3}, *map(a_server, "ABC"))
+    leads = isinstance(role, Leader)
+    before = role if leads else Follower("B")
+    waited = 1 if role == Follower("B") else 2
+    waits = a_server("A", role=before, elapsed=waited, timeout=3)
+    node, _ = model.fires("A", state.nodes[0].but(server=waits), timer)
+    now = node.server
+    assert now.role == (Follower() if leads else role)
+    assert (now.elapsed, now.timeout) == (elapsed, timeout)
+
+
+@pytest.mark.parametrize(
+    ("what", "reason"),
+    [
+        ("transfer B C at A", "B C is not a voter"),
+        ("transfer D at A", "D is not a voter"),
+        ("x at B", "the client asks B"),
+    ],
+)
+def test_a_request_that_is_refused(what: str, reason: str) -> None:
+    """Leadership goes to one server; a client asks the one that it names."""
+    model, state = of_servers({}, a_server("A", "1", 1, role=Leader()), *map(a_server, "BC"))
+    assert model.requested("A", state.nodes[0], what) == Refusal(reason)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from msgspec.structs import replace
 
 from kit.engine.check import check
 from kit.engine.registry import build
@@ -10,6 +13,10 @@ from kit.engine.timeline import Timeline
 from kit.playing.opening import open_named
 from kit.protocols.raft.groups import EDITIONS, ELECTED, IDS
 from kit.protocols.raft.library import Commands, GroupRegistry, Network, RaftServer
+from kit.protocols.raft.rules.configuration import Configuration
+from kit.protocols.raft.rules.log import Entry
+from kit.protocols.raft.rules.progress import Progress
+from kit.protocols.raft.state import Leader
 from kit.protocols.raft.tables import RaftTables
 from kit.views.fragment import Frag
 from kit.views.panel import scene_of
@@ -129,3 +136,42 @@ def test_a_lookup_finds_the_group_on_every_shard() -> None:
     for shard in range(4):
         assert [registry.find(group, shard).group for group in (SCHEMA, DATA)] == [SCHEMA, DATA]
         assert registry.find(DATA, shard) is registry.find(DATA)
+
+
+NOTHING = "there is nothing to do for this event"
+
+
+@pytest.mark.parametrize(
+    ("event", "nodes", "last", "heard", "left", "reason"),
+    [
+        ("write", 3, 2, (1, 1), 3, ""),
+        ("write", 3, 3, (1, 1), 3, NOTHING),  # as far as commands may go
+        ("remind", 3, 3, (1, 1), 3, NOTHING),  # all know what is committed
+        ("remind", 3, 3, (1, 0), 3, ""),
+        ("remind", 3, 3, (0, 1), 3, ""),
+        ("remind", 3, 3, (0, 0), 3, ""),
+        ("remove", 3, 1, (1, 1), 3, ""),
+        ("remove", 2, 1, (1,), 2, ""),
+        ("remove", 3, 1, (1,), 2, NOTHING),  # the last one has gone already
+        ("remove", 1, 1, (), 1, NOTHING),  # somebody has to stay
+    ],
+)
+def test_what_a_leader_of_a_group_has_to_do(
+    event: str, nodes: int, last: int, heard: tuple[int, ...], left: int, reason: str
+) -> None:
+    """Entry 1 is committed; the others have said up to where they know that."""
+    model: Any = build("raft_groups", {"nodes": nodes, "entries": 3})
+    state = model.start()
+    server, other = state.nodes[0]
+    configuration = Configuration(model.members[:left])
+    log = server.log.cut(1)
+    log = replace(log, snapshot=replace(log.snapshot, configuration=configuration))
+    for index in range(1, last + 1):
+        log = log.appended(Entry(1, index, f"x{index}"))
+    known = zip(model.names[1:], heard, strict=False)
+    role = Leader(tuple(Progress(n, last + 1, last, "pipeline", commit=c) for n, c in known))
+    stored = replace(server.stored, term=1, log=log, commit=1)
+    leads = replace(server, stored=stored, role=role, applied=1)
+    option = model.find(state.but(nodes=((leads, other), *state.nodes[1:])), f"{event} A schema")
+    assert option is not None
+    assert (option[1].reason if option[1] else "") == reason
