@@ -324,7 +324,7 @@ class _Turn:
         if self.options.timers:
             self.set(elapsed=0, timeout=self.draw or self.server.timeout)
         for read in reads:
-            self.readable(read, None)
+            self.readable(read.source, read.request, None)
 
     # -- elections ---------------------------------------------------------------------------------
 
@@ -582,11 +582,11 @@ class _Turn:
         role, commit = self.role, self.server.commit
         leads = isinstance(role, Leader)
         member = source in (self.server.id, *self.server.configuration.members)
-        read = Read(role.barrier + 1 if leads else 0, commit, source, m.request)
         if not leads or not member or self.server.log.term(commit) != self.server.term:
-            return self.readable(read, None)
+            return self.readable(source, m.request, None)
         if not self.safeguards.read_quorum:
-            return self.readable(read, commit)
+            return self.readable(source, m.request, commit)
+        read = Read(role.barrier + 1, commit, source, m.request)
         self.reign(barrier=read.number, reads=(*role.reads, read))
         self.ask_majority()
         return self.resolve_reads()
@@ -617,11 +617,11 @@ class _Turn:
         ready = tuple(read for read in role.reads if read.number <= number)
         self.reign(reads=role.reads[len(ready) :])
         for read in ready:
-            self.readable(read, read.index)
+            self.readable(read.source, read.request, read.index)
 
-    def readable(self, read: Read, index: int | None) -> None:
+    def readable(self, target: str, request: str, index: int | None) -> None:
         """Who wants to read is told up to where it has to apply the log."""
-        self.send(read.source, say.ReadReply(read.request, index, self.server.leader))
+        self.send(target, say.ReadReply(request, index, self.server.leader))
 
     def read_told(self, source: str, m: say.ReadReply) -> None:
         """Its client may read once that index is applied here."""

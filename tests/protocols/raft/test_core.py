@@ -15,6 +15,7 @@ from kit.protocols.raft.rules.configuration import Configuration
 from kit.protocols.raft.rules.log import Entry, Log, Snapshot
 from kit.protocols.raft.rules.progress import Progress
 from kit.protocols.raft.state import (
+    Answer,
     Candidate,
     Follower,
     Leader,
@@ -156,6 +157,112 @@ def test_a_stranger_that_asks_who_leads_has_no_answer() -> None:
     for name, answers in (("B", [say.Append(1, 1, 1, 1)]), ("D", [])):
         output = core.receive(leading(), name, say.Rejected(1, 0, 0, 0), UNTIMED)
         assert [sent.message for sent in output.messages] == answers
+
+
+@pytest.mark.parametrize(
+    ("mode", "success", "after", "sent"),
+    [
+        ("snapshot", True, "probe", [say.Append(1, 1, 1, 1, (Entry(1, 2, "x2"),))]),
+        ("snapshot", False, "probe", []),
+        ("pipeline", True, "pipeline", []),  # an old answer
+    ],
+)
+def test_a_snapshot_has_arrived(mode: Any, success: bool, after: str, sent: list[Any]) -> None:
+    """It says nothing of what B knows to be committed."""
+    known = Progress("B", 2, 1, mode), Progress("C", 3, 2, "pipeline")
+    server = replace(leading("11"), role=Leader(known))
+    output = core.receive(server, "B", say.Installed(1, success), UNTIMED)
+    assert isinstance(output.server.role, Leader)
+    now = output.server.role.progress[0]
+    assert (now.mode, now.match, now.commit) == (after, 1, 0)
+    assert [each.message for each in output.messages] == sent
+
+
+@pytest.mark.parametrize(
+    ("index", "answers", "left"),
+    [
+        (None, (Answer("q", "refused", 0, "C"),), [("p", 0)]),
+        (1, (Answer("q", "read", 1),), [("p", 0)]),
+        (2, (), [("p", 0), ("q", 2)]),  # it has to apply that first
+    ],
+)
+def test_what_a_reader_is_told(
+    index: int | None, answers: tuple[Answer, ...], left: list[tuple[str, int]]
+) -> None:
+    """Another reader waits on."""
+    waiting = Waiting("p", "read"), Waiting("q", "read")
+    server = a_server("11", 1, role=Follower("B"), waiting=waiting, applied=1)
+    output = core.receive(server, "B", say.ReadReply("q", index, "C"), UNTIMED)
+    assert output.answers == answers
+    assert [(each.request, each.index) for each in output.server.waiting] == left
+
+
+@pytest.mark.parametrize(
+    ("index", "answers", "left"),
+    [
+        (0, (Answer("q", "refused", 0, "C"),), [("p", 0)]),
+        (1, (Answer("q", "committed", 1),), [("p", 0)]),
+        (2, (), [("p", 0), ("q", 2)]),
+    ],
+)
+def test_what_a_writer_is_told(
+    index: int, answers: tuple[Answer, ...], left: list[tuple[str, int]]
+) -> None:
+    """Who takes nothing names the leader; entry 1 is committed here already."""
+    waiting = Waiting("p", "committed"), Waiting("q", "committed")
+    server = a_server("11", 1, role=Follower("B"), waiting=waiting)
+    output = core.receive(server, "B", say.ForwardReply("q", 1, index, "C"), UNTIMED)
+    assert output.answers == answers
+    assert [(each.request, each.index) for each in output.server.waiting] == left
+
+
+@pytest.mark.parametrize(
+    ("until", "commit", "applied", "outcome"),
+    [
+        ("committed", 1, 1, None),
+        ("committed", 2, 1, "committed"),
+        ("applied", 2, 1, None),
+        ("applied", 2, 2, "applied"),
+        ("read", 2, 1, None),
+        ("read", 2, 2, "read"),
+    ],
+)
+def test_how_long_a_client_waits(
+    until: Any, commit: int, applied: int, outcome: str | None
+) -> None:
+    """For entry 2 to be committed, or to be applied here."""
+    waiting = (Waiting("q", until, 1, 2),)
+    server = a_server("11", commit, role=Follower("B"), waiting=waiting)
+    output = core.apply(server, applied, UNTIMED)
+    assert [each.outcome for each in output.answers] == ([outcome] if outcome else [])
+    assert output.server.waiting == (() if outcome else waiting)
+
+
+@pytest.mark.parametrize(
+    ("names", "commit", "until", "outcome"),
+    [
+        ("A B", 2, "committed", None),
+        ("B C", 2, "committed", "unknown"),
+        ("B C", 1, "committed", None),  # A may stay yet
+        ("B C", 2, "read", None),
+    ],
+)
+def test_who_is_no_member_any_more_knows_nothing(
+    names: str, commit: int, until: Any, outcome: str | None
+) -> None:
+    """Once its removal, entry 2, is committed: what comes of entry 4 it may never hear."""
+    log = a_log("1").appended(Entry(1, 2, Configuration(members(names))))
+    waiting = (Waiting("q", until, 1, 4),)
+    server = Server("A", Stored(1, "", log, commit), Follower("B"), waiting=waiting)
+    output = core.give_up(server, "another", UNTIMED)
+    assert [each.outcome for each in output.answers] == ([outcome] if outcome else [])
+
+
+def test_nobody_waits_without_a_request() -> None:
+    """Who does not say what it asks for is told nothing."""
+    for request, waiting in (("", ()), ("q", ("q",))):
+        server = did(core.submit(leading(), "x", UNTIMED, request)).server
+        assert tuple(each.request for each in server.waiting) == waiting
 
 
 @pytest.mark.parametrize(("names", "heirs"), [("A B C", ["B"]), ("A b C", [])])

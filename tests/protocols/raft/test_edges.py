@@ -671,3 +671,13 @@ def test_a_request_that_is_refused(what: str, reason: str) -> None:
     """Leadership goes to one server; a client asks the one that it names."""
     model, state = of_servers({}, a_server("A", "1", 1, role=Leader()), *map(a_server, "BC"))
     assert model.requested("A", state.nodes[0], what) == Refusal(reason)
+
+
+@pytest.mark.parametrize(("down", "first"), [(0b001, "A"), (0b010, "B"), (0b100, "C")])
+def test_one_state_stands_for_those_that_differ_in_names(down: int, first: str) -> None:
+    """Of three servers that begin alike one is down, and it comes first."""
+    model: Any = build("raft", {"crashes": 1})
+    state = model.start()
+    stands, names = model.symmetry(state.but(down=down))
+    assert stands == state.but(down=0b001)
+    assert (names[0], {*names}) == (first, {*"ABC"})
