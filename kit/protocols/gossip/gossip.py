@@ -323,7 +323,7 @@ class Gossip(NetworkModel):
 
     def sides(self, s: ActorState) -> tuple[tuple[LegacyNode, ...], ...]:
         """The nodes on each side of a split network; one side where it is whole."""
-        apart = set(self.carrier.apart(s.network))
+        apart = self.carrier.apart(s.network)
         here = tuple(node for node in s.nodes if node.name not in apart)
         there = tuple(node for node in s.nodes if node.name in apart)
         return (here, there) if there else (here,)
