@@ -21,6 +21,7 @@ from kit.protocols.raft.state import (
     Leader,
     Options,
     Output,
+    Read,
     Server,
     Stored,
     Transfer,
@@ -263,6 +264,32 @@ def test_nobody_waits_without_a_request() -> None:
     for request, waiting in (("", ()), ("q", ("q",))):
         server = did(core.submit(leading(), "x", UNTIMED, request)).server
         assert tuple(each.request for each in server.waiting) == waiting
+
+
+@pytest.mark.parametrize(("said", "known"), [(0, 1), (1, 1), (2, 2), (3, 3)])
+def test_an_answer_says_what_is_known_and_brings_more(said: int, known: int) -> None:
+    """B has said before that it knows entry 1 as committed; now it has two of four."""
+    begun = Progress("B", 2, 1, in_flight=(2,), commit=1), Progress("C", 5, 4, "pipeline")
+    server = replace(leading("1111", 4), role=Leader(begun))
+    output = core.receive(server, "B", say.Accepted(1, said, 2), UNTIMED)
+    assert isinstance(output.server.role, Leader)
+    assert output.server.role.progress[0] == Progress("B", 5, 2, "pipeline", (4,), known)
+    more = tuple(Entry(1, index, f"x{index}") for index in (3, 4))
+    assert [sent.message for sent in output.messages] == [say.Append(1, 2, 1, 4, more)]
+
+
+@pytest.mark.parametrize(("number", "answered"), [(0, 0), (1, 1), (2, 2)])
+def test_a_read_is_answered_once(number: int, answered: int) -> None:
+    """Once A and B are a majority behind it; the others wait on."""
+    reads = tuple(Read(each, 1, "C", f"r{each}") for each in (1, 2))
+    server = leading(reads=reads)
+    server = replace(server, role=replace(server.role, barrier=2))
+    output = core.receive(server, "B", say.ReadQuorumReply(1, 1, number), UNTIMED)
+    assert isinstance(output.server.role, Leader)
+    assert output.server.role.reads == reads[answered:]
+    assert [sent.message for sent in output.messages] == [
+        say.ReadReply(each.request, 1, "A") for each in reads[:answered]
+    ]
 
 
 @pytest.mark.parametrize(("names", "heirs"), [("A B C", ["B"]), ("A b C", [])])
