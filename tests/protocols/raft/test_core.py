@@ -278,6 +278,22 @@ def test_an_answer_says_what_is_known_and_brings_more(said: int, known: int) -> 
     assert [sent.message for sent in output.messages] == [say.Append(1, 2, 1, 4, more)]
 
 
+@pytest.mark.parametrize(
+    ("role", "term", "asked"),
+    [
+        (Follower("B"), 2, ["B", "C"]),
+        (Candidate(False, ("A",)), 1, []),
+        (Candidate(True, ("A",)), 1, []),
+    ],
+)
+def test_only_a_follower_takes_over(role: Any, term: int, asked: list[str]) -> None:
+    """It asks for votes at once, in a new term; who asks already goes on with that."""
+    output = core.receive(a_server("1", 1, role=role), "B", say.TimeoutNow(1), UNTIMED)
+    assert output.server.term == term
+    assert [sent.target for sent in output.messages] == asked
+    assert {sent.message for sent in output.messages} <= {say.VoteRequest(2, 1, 1, forced=True)}
+
+
 @pytest.mark.parametrize(("number", "answered"), [(0, 0), (1, 1), (2, 2)])
 def test_a_read_is_answered_once(number: int, answered: int) -> None:
     """Once A and B are a majority behind it; the others wait on."""
