@@ -233,6 +233,7 @@ APPENDED = [
     ("11", 2, 2, "2", "11", ("rejected", 2, 2)),  # another entry stands there
     ("11", 1, 1, "", "11", ("accepted", 1)),  # a heartbeat agrees up to where it looked
     ("122", 1, 1, "333", "1333", ("accepted", 4)),
+    ("1222", 1, 1, "3", "13", ("accepted", 2)),  # the log is shorter then
 ]
 
 
