@@ -126,6 +126,13 @@ class Coordinating(Range):
 
     # -- what a plan needs, and whether its answers are enough -------------------------------------
 
+    def promises(self, write: int, read: int) -> bool:
+        """Whether of two requests the one changes a cell that the other, once later, must see."""
+        if not self.mutations[write] or self.mutations[read]:
+            return False
+        ours, theirs = self.workload[write].level, self.workload[read].level
+        return levels.promised(ours, theirs, self.home(write) == self.home(read), self.factors)
+
     def _quotas(self, number: int, view: View, writing: bool) -> levels.Quotas:
         level, home = self.workload[number].level, self.home(number)
         if writing:
@@ -230,8 +237,6 @@ class Coordinating(Range):
                     for index in self._plans[s.trail]:
                         if index >= least:
                             yield number, self.epoch(s, index)
-                if not self.together:
-                    return
 
     def _started(self, before: StorageState, action: Any, after: StorageState) -> str:
         number, unit, latest = action.request, self.history.unit, self.newest(after).epoch
@@ -275,14 +280,14 @@ class Coordinating(Range):
             return request if begun is UNSET else replace(request, begun=begun & ~(shards | 1 << i))
         now = heard(request.coordinator_epoch, answer, self.switches)
         request = self.informed(s, number, now)
-        if shards and begun is not UNSET:  # the shards are done with it when their node is
+        if begun is not UNSET:  # the shards are done with it when their node is
             request = replace(request, begun=begun & ~shards)
         own, invalidated = (answer.verdict == "ok") << i, request.invalidated
-        if own and now > answer.known:
+        if now > answer.known:
             since = range(answer.known, now + 1)
             writing = self.writing(s, number)
             invalidated |= invalidates(self._views[s.trail], since, own, writing)
-        if own and request.holders is not UNSET:
+        if request.holders is not UNSET:
             held = levels.holding(request.holders, request.newest_seen, seen, own)
             request = replace(request, holders=held)
         return replace(
@@ -359,7 +364,7 @@ class Coordinating(Range):
         written_back = self.writes_back(s, request)
         if written_back is not None:
             return self.with_request(s, request, written_back)
-        if self.repair == "answered" and not self.mutations[request]:
+        if self.repair == "answered":  # what a mutation has seen is nothing
             s = s.but(cells=self.repaired_at_once(s, sent))
         return self._closed(s, request, DONE)
 

@@ -14,7 +14,6 @@ from kit.engine.model import Monitor
 from kit.masks import holds, mask_of
 from kit.protocols.storage.coordinating import Coordinating, Finish, Start
 from kit.protocols.storage.ranges import StorageState
-from kit.protocols.storage.rules.levels import promised
 from kit.protocols.storage.rules.requests import AT_WORK, DONE, NOTHING, timestamp, value
 
 NEVER = 1 << 30
@@ -103,16 +102,9 @@ class _Promises:
     def __init__(self, model: Coordinating) -> None:
         self.model = model
         self.kept = tuple(
-            tuple(self._kept(write, read) for write in range(len(model.workload)))
+            tuple(model.promises(write, read) for write in range(len(model.workload)))
             for read in range(len(model.workload))
         )
-
-    def _kept(self, write: int, read: int) -> bool:
-        ours, theirs = self.model.workload[write], self.model.workload[read]
-        if not ours.writes or theirs.writes:
-            return False
-        same = self.model.home(write) == self.model.home(read)
-        return promised(ours.level, theirs.level, same, self.model.factors)
 
     def begin(self) -> Memory:
         """Nothing is promised yet."""
@@ -178,10 +170,8 @@ class _Order:
         if isinstance(action, Start):
             return (*events, (True, number, 0)), witness
         request = after.requests[number]
-        if request.phase in AT_WORK:
-            return memory
         if request.phase != DONE:  # a read that failed promises nothing, a write may still happen
-            return events, witness
+            return memory
         mutation = self.model.workload[number].writes
         events = (*events, (False, number, 0 if mutation else value(request.newest_seen)))
         if not mutation and not linearizable(self._operations(events, after)):
@@ -194,7 +184,7 @@ class _Order:
         ended = {number: (at, seen) for at, (starts, number, seen) in places if not starts}
         operations = []
         for at, (starts, number, _) in enumerate(events):
-            end, seen = ended.get(number, (NEVER, 0))
+            end, seen = ended.get(number, (NEVER, NOTHING))
             writes = self.model.workload[number].writes
             if starts and (writes or end != NEVER):
                 outcome = value(self.model.mutation(s, number)) if writes else seen

@@ -50,7 +50,7 @@ from kit.protocols.storage.ranges import (
     travels,
 )
 from kit.protocols.storage.rules.exchange import Answer, admits, receive, sent
-from kit.protocols.storage.rules.levels import ReadRepair, enough, promised, read_quotas
+from kit.protocols.storage.rules.levels import ReadRepair, enough, majority, promised
 from kit.protocols.storage.rules.requests import (
     AT_WORK,
     DONE,
@@ -137,14 +137,7 @@ class Storage(Moving, Coordinating):
         self._promises = tuple(
             (read, write)
             for read, write in product(range(len(self.workload)), repeat=2)
-            if self.mutations[write]
-            and not self.mutations[read]
-            and promised(
-                self.workload[write].level,
-                self.workload[read].level,
-                self.home(read) == self.home(write),
-                self.factors,
-            )
+            if self.promises(write, read)
         )
 
     def start(self) -> StorageState:
@@ -420,7 +413,7 @@ class Storage(Moving, Coordinating):
 
     def suggest(self, s: StorageState) -> Any | None:
         """Ask, then carry the operation out, then ask again: each request is answered first."""
-        last = s.trail > 0 and all(edge.aside for edge in self.newest(s).edges)
+        last = all(edge.aside for edge in self.newest(s).edges)
         best: tuple[int, Any] | None = None
         for each in self.actions(s):
             match each:
@@ -557,8 +550,7 @@ class Storage(Moving, Coordinating):
         view = self.views(after)[-1]
         for number, ask in enumerate(self.workload):
             request = before.requests[number]
-            promises = ask.writes and promised(ask.level, "QUORUM", True, self.factors)
-            if request.phase != DONE or not promises:
+            if request.phase != DONE or not promised(ask.level, "QUORUM", True, self.factors):
                 continue
             collected = deleted_since(self, before, request.timestamp)
             lacking = mask_of(
@@ -566,7 +558,7 @@ class Storage(Moving, Coordinating):
                 for i, cell in enumerate(_on_read_shards(view, before.cells))
                 if timestamp(cell) < request.timestamp and not (collected and cell == NOTHING)
             )
-            if enough(read_quotas("QUORUM", view, self.dcs, 0), lacking):
+            if (view.reads & lacking).bit_count() >= majority(view.reads):
                 names = ", ".join(self.history.names(lacking & view.reads))
                 return f"reads go to replicas without {self.title_of(number)}: {names}"
         return None

@@ -5,11 +5,14 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from msgspec.structs import replace
 
 from kit.protocols.storage.rules.exchange import (
+    Admission,
     Answer,
     ExchangeSwitches,
     RequestSafeguards,
+    admits,
     heard,
     invalidates,
     receive,
@@ -19,6 +22,26 @@ from kit.protocols.storage.rules.exchange import (
 from tests.protocols.storage.views import VIEWS, A, B
 
 LOG = ExchangeSwitches()
+# by the version that a replica knows: it bars nothing yet, then what is older than one before it,
+# then all but its own
+FENCED = tuple(replace(VIEWS[0], fence=fence) for fence in (None, None, None, 1, 0))
+
+
+@pytest.mark.parametrize(
+    ("rule", "admitted"),
+    [
+        ("fence", {0: (0, 1, 2, 3, 4), 2: (0, 1, 2, 3, 4), 3: (2, 3, 4), 4: (4,)}),
+        ("one-stage-apart", {0: (0, 1), 2: (1, 2, 3), 3: (2, 3, 4), 4: (3, 4)}),
+        ("all", {0: (0, 1, 2, 3, 4), 4: (0, 1, 2, 3, 4)}),
+    ],
+)
+def test_what_a_replica_admits(rule: Admission, admitted: dict[int, tuple[int, ...]]) -> None:
+    """By what it knows, the versions of messages that it takes where nobody catches up."""
+    found = {
+        known: tuple(message for message in range(5) if admits(rule, FENCED, known, message))
+        for known in admitted
+    }
+    assert found == admitted
 
 
 @pytest.mark.spec("A-016", "B-029")

@@ -69,6 +69,14 @@ def test_pending_replicas_count_only_while_old_and_new_are_written_to() -> None:
     ]
 
 
+def test_without_a_rule_pending_replicas_are_not_waited_for() -> None:
+    """X is written to all the same. Its answer counts for nothing, or for that of an old one."""
+    assert write_quotas("QUORUM", VIEWS[1], ONE_DC, 0, "natural") == (AnswerQuota(OLD, 2),)
+    assert write_quotas("QUORUM", VIEWS[1], ONE_DC, 0, "either") == (AnswerQuota(OLD | X, 2),)
+    assert write_quotas("ALL", VIEWS[1], ONE_DC, 0, "natural") == (AnswerQuota(OLD, 3),)
+    assert write_quotas("ALL", VIEWS[1], ONE_DC, 0, "either") == (AnswerQuota(OLD | X, 3),)
+
+
 def test_pending_replicas_do_not_serve_reads() -> None:
     """At epoch 101 a read needs two of A, B and C; X does not count."""
     wanted = read_quotas("QUORUM", VIEWS[1], ONE_DC, 0)
@@ -127,6 +135,11 @@ def test_majorities_two_epochs_apart_need_not_meet() -> None:
         ("EACH_QUORUM", "LOCAL_QUORUM", False, (3, 3), True),
         ("QUORUM", "LOCAL_QUORUM", True, (3, 3), False),
         ("QUORUM", "QUORUM", False, (3, 3), True),
+        ("LOCAL_QUORUM", "LOCAL_QUORUM", False, (1, 1), False),
+        ("LOCAL_QUORUM", "LOCAL_QUORUM", True, (1, 1), True),
+        ("LOCAL_QUORUM", "LOCAL_QUORUM", True, (1,), True),
+        ("LOCAL_QUORUM", "ALL", False, (1, 1), True),
+        ("QUORUM", "ALL", True, (1,), True),
     ],
 )
 def test_what_is_promised(

@@ -20,7 +20,14 @@ from kit.protocols.storage.rules.history import (
     ShardedReplica,
     trails,
 )
-from kit.protocols.storage.rules.requests import NOTHING, written
+from kit.protocols.storage.rules.requests import (
+    DONE,
+    FAILED,
+    NOTHING,
+    REPAIRING,
+    Request,
+    written,
+)
 from kit.protocols.storage.rules.view import ShardChoice, View
 from kit.protocols.storage.storage import (
     Admit,
@@ -39,6 +46,7 @@ SWAP = history(epoch(1, A, A, Edge("swap", "", 1)), epoch(2, X, X))
 """The range goes from A to X at once, and nobody waits for anything."""
 LEAVE = history(epoch(1, BOTH, BOTH, Edge("leave", "", 1)), epoch(2, X, X))
 """A leaves the range of A and X."""
+END = epoch(2, X, X)
 
 
 def run(model: Any, *actions: Any) -> Timeline:
@@ -226,3 +234,85 @@ def test_a_read_may_find_what_is_newer_than_a_deletion() -> None:
     timeline = run(model, *steps, Serve(2, "A"), Finish(2))
     assert timeline.now.say.endswith("returns write 2.")
     assert not timeline.breaches(timeline.at)
+
+
+def test_a_message_waits_for_a_slow_replica_that_is_down() -> None:
+    """Where replicas take time, it says so for the second of two as well as for the first."""
+    model = toy(LEAVE, ("K1 write ALL",), slow=True, crashes=2)
+    state = run(model, Start(0, 1), Crash("A"), Crash("X")).state
+    assert [why(model, state, Admit(0, name)) for name in "AX"] == ["A is down", "X is down"]
+
+
+def test_a_read_that_finds_nothing_writes_nothing_back() -> None:
+    """Though a write would need an answer of X, too."""
+    union = history(epoch(1, A, BOTH))
+    model = toy(union, ("K1 read QUORUM",), repair="blocking")
+    last = run(model, Start(0, 1), Serve(0, "A"), Finish(0)).now
+    assert last.say == "K1, at epoch 1, has answers from A and returns nothing."
+
+
+def test_what_slow_replicas_are_sent_back_has_not_begun_anywhere() -> None:
+    """A was at work on the read: on what is written back nobody is yet."""
+    model = toy(
+        history(epoch(1, A, BOTH)),
+        ("K1 write ONE", "K2 read QUORUM"),
+        slow=True,
+        repair="blocking",
+    )
+    steps = [Start(0, 1), Admit(0, "A"), Serve(0, "A"), Finish(0)]
+    steps += [Start(1, 1), Admit(1, "A"), Serve(1, "A"), Finish(1)]
+    state: Any = run(model, *steps).state
+    assert state.requests[1] == Request(
+        REPAIRING, 0, 0, X, A, written(1), holders=state.requests[1].holders, begun=0
+    )
+
+
+def test_who_ended_late_is_at_work_no_more() -> None:
+    """The client has given up. A ends what it had begun, and X still has to."""
+    model = toy(LEAVE, ("K1 write ALL",), slow=True, timeouts=True)
+    steps = [Start(0, 1), Admit(0, "A"), Admit(0, "X"), TimeOut(0)]
+    for done, left in (([], BOTH), (["A"], X), (["X"], A), (["A", "X"], 0)):
+        state: Any = run(model, *steps, *(Serve(0, name) for name in done)).state
+        assert (state.requests[0].in_flight, state.requests[0].begun) == (left, left)
+
+
+def test_a_read_is_written_back_again_to_whom_a_write_would_go() -> None:
+    """It was sent to A alone; by now X is written to, too, though not read from."""
+    model = toy(epochs(), ("K1 write ONE", "K2 read QUORUM"), repair="blocking", retry=True)
+    begun = model.act(model.start(), Commit("add"))
+    back = Request(REPAIRING, 0, 1, 0, A, written(1), holders=A)
+    state = replace(begun, requests=(Request(DONE, timestamp=1), back))
+    [_, again] = model.act(state, Finish(1)).requests
+    assert again == replace(back, epoch=1, in_flight=X)
+
+
+@pytest.mark.parametrize(
+    ("requests", "cells", "lacking"),
+    [
+        ((("write ONE", DONE),), (1, 0), ""),  # nothing was promised
+        ((("write QUORUM", DONE),), (1, 0), "write 1: X"),
+        ((("write QUORUM", DONE),), (1, 1), ""),
+        ((("write QUORUM", FAILED),), (1, 0), ""),
+        ((("write QUORUM", FAILED), ("write QUORUM", DONE)), (2, 1), "write 2: X"),
+        ((("write QUORUM", DONE), ("write QUORUM", DONE)), (2, 1), "write 2: X"),
+        ((("write QUORUM", DONE), ("write QUORUM", FAILED)), (1, 1), ""),
+        ((("read QUORUM", DONE), ("write QUORUM", DONE)), (1, 0), "write 2: X"),
+        ((("write QUORUM", DONE), ("delete QUORUM", FAILED)), (1, 0), ""),  # X has forgotten it
+        ((("write QUORUM", DONE), ("write QUORUM", FAILED)), (1, 0), "write 1: X"),
+    ],
+)
+def test_reads_move_to_those_that_hold_what_was_promised(
+    requests: tuple[tuple[str, int], ...], cells: tuple[int, int], lacking: str
+) -> None:
+    """``cells`` are the times of what A and X hold. Reads of the next epoch go to X."""
+    lines = tuple(f"K{at + 1} {line}" for at, (line, _) in enumerate(requests))
+    model: Any = toy(history(epoch(1, A, BOTH, Edge("swap", "", 1, switches=True)), END), lines)
+    marks = iter(range(1, 3))
+    told = tuple(
+        Request(phase, timestamp=0 if line.startswith("read") else next(marks))
+        for line, phase in requests
+    )
+    before = replace(model.start(), cells=tuple(map(written, cells)), requests=told)
+    action = Commit("swap")
+    said = model.streamed(before, action, model.act(before, action))
+    assert said == (f"reads go to replicas without {lacking}" if lacking else None)

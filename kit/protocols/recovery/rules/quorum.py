@@ -88,8 +88,8 @@ def voters_of_groups(
     """
     chosen = []
     for group, members in enumerate(groups):
-        before = (voters[group] & members if group < len(voters) else 0) or members
-        chosen.append(chosen_again(places, members, before, sides(group), rules))
+        before = voters[group] & members if group < len(voters) else members
+        chosen.append(chosen_again(places, members, before or members, sides(group), rules))
     return tuple(chosen)
 
 
@@ -108,7 +108,7 @@ def orders_of_deaths(
     def voters_after(gone: int) -> tuple[set[int], bool]:
         """Who may vote after orders in which the quorum lasted; whether it did in all."""
         if not gone:
-            return {limited(places, everybody, 0, rules)}, True
+            return {after_deaths("server", places, (), rules).voters}, True
         up = everybody & ~gone
         before = [voters_after(gone & ~(1 << node)) for node in nodes_in(gone)]
         voting = set[int]().union(*(voters for voters, _ in before))

@@ -85,18 +85,13 @@ def write_quotas(
         return quotas(level, old, dcs, home)
     if acknowledgement == "joint":
         return quotas(level, old, dcs, home) + quotas(level, new, dcs, home)
-    pending = acknowledgement == "quorum-plus-pending"
-    return tuple(
-        _of_both(level, quota.replicas & old, quota, pending)
-        for quota in quotas(level, view.writes, dcs, home)
-    )
-
-
-def _of_both(level: Level, old: int, both: AnswerQuota, pending: bool) -> AnswerQuota:
-    """What the level wants of the old replicas; one answer more for each of the ``pending``."""
-    (needed,) = quotas(level, old, (old,), 0) or (AnswerQuota(0, 0),)
-    more = (both.replicas & ~old).bit_count() if pending else 0
-    return AnswerQuota(both.replicas, needed.needed + more)
+    pending = new & ~old if acknowledgement == "quorum-plus-pending" else 0
+    both = []
+    for quota in quotas(level, view.writes, dcs, home):
+        of_old = quotas(level, quota.replicas & old, dcs, home)  # none of a place without any
+        more = (quota.replicas & pending).bit_count()
+        both.append(AnswerQuota(quota.replicas, sum(each.needed for each in of_old) + more))
+    return tuple(both)
 
 
 def enough(wanted: Quotas, answered: int) -> bool:
@@ -112,19 +107,16 @@ def promised(write: Level, read: Level, same_datacenter: bool, factors: tuple[in
     and both are majorities somewhere. (ALL and ONE meet while all is stable; but while replicas
     change, a single answer may come from one that lags, whereas of every majority one has heard.)
     ``factors`` are the replicas in each datacenter; ``same_datacenter`` says that both coordinators
-    share one (its replicas are then counted first).
+    share one. The writing one's is the first, the other's the last; with one there is no other.
     """
     if {write, read} & {"ONE", "TWO", "THREE"}:
         return False
     groups = tuple(_dense(factors))
     whole = sum(groups)
     view = View(whole, whole, whole, whole)
-    homes = (0, 0) if same_datacenter or len(groups) < 2 else (0, 1)
-    ours = write_quotas(write, view, groups, homes[0], "union")
-    theirs = read_quotas(read, view, groups, homes[1])
-    return not any(
-        enough(ours, acks) and enough(theirs, whole & ~acks) for acks in range(whole + 1)
-    )
+    ours = write_quotas(write, view, groups, 0, "union")
+    theirs = read_quotas(read, view, groups, 0 if same_datacenter else -1)
+    return not any(enough(ours, acks) and enough(theirs, whole & ~acks) for acks in range(whole))
 
 
 def _dense(factors: tuple[int, ...]) -> list[int]:
@@ -144,12 +136,11 @@ WAITING_KINDS: tuple[ReadRepair, ...] = ("mismatch", "blocking")
 def waits(kind: ReadRepair, wanted: Quotas, holders: int, kept: int, answered: int) -> bool:
     """Whether a read with enough answers must write back before its client has the answer.
 
-    ``wanted`` is what a write of the read's level needs now; ``answered``, ``holders`` and ``kept``
-    (masks) are who answered, who of them returned the newest cell, and whose holding it counts.
+    That is asked only of the kinds in which one may have to. ``wanted`` is what a write of the
+    read's level needs now; ``answered``, ``holders`` and ``kept`` (masks) are who answered, who of
+    them returned the newest cell, and whose holding it counts.
     """
-    if kind not in WAITING_KINDS or (kind == "mismatch" and holders == answered):
-        return False
-    return not enough(wanted, kept)
+    return not ((kind == "mismatch" and holders == answered) or enough(wanted, kept))
 
 
 def targets(wanted: Quotas) -> int:

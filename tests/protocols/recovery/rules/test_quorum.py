@@ -130,6 +130,21 @@ def test_orders_are_those_that_can_be_played(seed: int) -> None:
     assert orders_of_deaths(places)(dead) == (any(played), all(played))
 
 
+def test_a_quorum_that_lasts_in_the_end_may_have_been_lost_on_the_way() -> None:
+    """Of ten nodes six die. Whoever votes after all but the last death keeps the quorum at that
+    one; but it was lost before, in some orders.
+    """
+    home, second, third = ("dc1", "r1"), ("dc2", "r1"), ("dc3", "r2")
+    places = (("dc1", "r2"), home, second, home, third, home, home, second, ("dc2", "r2"), third)
+    dying = (0, 1, 2, 3, 5, 8)
+    lasts = [
+        after_deaths("server", places, [1 << node for node in order]).holds
+        for order in permutations(dying)
+    ]
+    assert (any(lasts), all(lasts)) == (True, False)
+    assert orders_of_deaths(places)(sum(1 << node for node in dying)) == (True, False)
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_voters_are_whom_the_group_would_choose_each_time(seed: int) -> None:
     """Passing over deaths that change nothing gives the same voters as looking at each."""
