@@ -160,8 +160,8 @@ class ModeState(LostState, frozen=True, cache_hash=True, kw_only=True):
         return mask_of(i for i in nodes_in(others) if self.hears(node, i))
 
     def unheard(self, node: int, others: int) -> int:
-        """Those of ``others`` that a node does not reach; it is none of them."""
-        return others & ~(1 << node) & ~self.heard(node, others)
+        """Those of ``others`` that a node which is up does not reach; it reaches itself."""
+        return others & ~self.heard(node, others)
 
     def running(self, node: int) -> int:
         """The members that run in a node's group and that it hears, itself among them."""
@@ -214,7 +214,7 @@ class ModeState(LostState, frozen=True, cache_hash=True, kw_only=True):
         It begins with the peers of the cluster and those that ``system.discovery`` has kept, and
         goes on to all that they know.
         """
-        reached, waiting = 1 << node, [node]
+        reached, waiting = 0, [node]
         while waiting:
             named = self.nodes[waiting.pop()].discovery | self.peers
             for other in nodes_in(named & ~reached):
@@ -281,8 +281,6 @@ class ModeState(LostState, frozen=True, cache_hash=True, kw_only=True):
 
         Else an operator who begins again for ever would lead to ever new states.
         """
-        if len(self.groups) == 1:
-            return self
         known = self.known_groups
         if {*range(len(self.groups))} <= known:
             return self

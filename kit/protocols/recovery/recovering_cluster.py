@@ -56,13 +56,14 @@ def next_of_operation(
 ) -> HalfDone:
     """The next edge of a node's decommission that the majority's death left in a transition state.
 
-    It is the coordinator's own machine: ``dead`` nodes (masks) are in ``ignore_nodes``, and those
+    It is the coordinator's own machine: ``normal`` are the nodes of the cluster, of which the
+    ``subject`` leaves (a mask), ``dead`` nodes (masks) are in ``ignore_nodes``, and those
     that are not ``alive`` do not answer. Source: Topology over Raft, "Topology coordinator during
     recovery".
     """
     rows = tuple(
         NodeEntry(state=LEAVES if i == subject else "normal" if normal >> i & 1 else "left")
-        for i in range(max(normal.bit_length(), subject + 1))
+        for i in range(normal.bit_length())
     )
     setting = Setting(edition)
     topology = ClusterTopology(
@@ -70,7 +71,7 @@ def next_of_operation(
         requests=(RequestEntry("leave", subject),),
         transition=state,
         ignored=dead,
-        members=normal | 1 << subject,
+        members=normal,
     )
     operation = TopologyOperation(LEAVES, subject, state)
     work, at, addressed = state_of(operation, setting).work, 0, 0

@@ -379,8 +379,7 @@ class Recovery(LostMajority[RecoveryState]):
         """What the coordinator in the new group can do next on the operation that it found."""
         subject, group = self.number(self.given_up[0]), s.new_group
         alive = s.running(group) if group != NO_GROUP else 0
-        normal = s.peers & ~(1 << subject)
-        return next_of_operation(s.operation, subject, normal, s.dead, alive, self.edition)
+        return next_of_operation(s.operation, subject, s.peers, s.dead, alive, self.edition)
 
     def unled_by(self, s: RecoveryState, leader: int) -> Refusal | None:
         """Why the node that is to lead has no group that goes on."""
@@ -488,7 +487,7 @@ class Recovery(LostMajority[RecoveryState]):
 
     def ended(self, s: RecoveryState) -> RecoveryState:
         """A request stays in the queue until the coordinator has ended what it went on with."""
-        while s.is_under_way and isinstance(after := self.coordinate(s), RecoveryState):
+        while isinstance(after := self.coordinate(s), RecoveryState):
             s = after
         return s
 
@@ -695,7 +694,7 @@ class Recovery(LostMajority[RecoveryState]):
     def is_recovered(self, s: RecoveryState) -> bool:
         """Every step is done: one group, no dead node in it, nothing left of the old group."""
         unset = self.edition == "documents" or all(n.option == NOBODY for n in s.nodes)
-        clean = not any(n.takes_part and s.leftover(n) for n in s.nodes)
+        clean = not any(map(s.leftover, s.nodes))
         ended = not s.is_under_way and not s.dead
         return s.is_together and unset and clean and ended
 

@@ -200,8 +200,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
             return s
 
         def sides(group: int) -> tuple[int, ...]:
-            running = s.where(lambda n: n.group == group) & s.groups[group]
-            return tuple(sorted({s.running(i) for i in nodes_in(running)}))
+            return tuple({s.running(i) for i, node in enumerate(s.nodes) if node.group == group})
 
         return self.voting(s, sides)
 
@@ -416,7 +415,7 @@ class RecoveryMode(lost_majority.LostMajority[ModeState]):
         """
         node = self.number(act.node)
         if self.is_alone(after, act):
-            for name in self.named(before.contacts(node) & ~(1 << node)):
+            for name in self.named(before.contacts(node)):
                 yield from there_and_back(act.node, name, "group?", "none")
         if others := after.running(node) & ~(1 << node):
             source = self.names[next(nodes_in(others))]

@@ -84,10 +84,9 @@ class StorageServers(RowServers):
         m = now.model
         homes = dict(zip(m.history.replicas, m.history.dcs, strict=True))
         for each in m.workload:
-            homes.setdefault(each.coordinator, each.dc or m.history.dcs[0])
+            homes[each.coordinator] = each.dc or m.history.dcs[0]
         return [
-            ServerHost(address_of(at), host_id(at), homes.get(name, m.history.dcs[0]))
-            for at, name in enumerate(m.names)
+            ServerHost(address_of(at), host_id(at), homes[name]) for at, name in enumerate(m.names)
         ]
 
     def is_up(self, now: DrillMoment, at: int) -> bool:

@@ -10,7 +10,7 @@ from kit.engine.flows import flows
 from kit.engine.registry import build
 from kit.errors import BadInput
 from kit.protocols.recovery.facts import met_failures, parties, voters_missing
-from kit.protocols.recovery.lost_majority import NO_GROUP
+from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY
 from kit.protocols.recovery.orders import DOCUMENTED, actions_of, order_harm
 from kit.protocols.recovery.recovering_cluster import next_of_operation
 from kit.protocols.recovery.recovery import Recovery
@@ -22,6 +22,7 @@ from kit.protocols.recovery.rules.availability import (
     lost_ranges,
     standings,
 )
+from tests.outcomes import why
 from tests.protocols.recovery.recovery_mode import runs as mode
 from tests.protocols.recovery.runs import SEED_STEPS, played, refused
 
@@ -110,8 +111,8 @@ def test_which_group_is_found(first: int, second: int, joins: int) -> None:
 
 def test_a_barrier_asks_nobody_who_has_left() -> None:
     """D of five was removed before: nobody waits for it, whatever is wrong with the others."""
-    whole = next_of_operation("write_both_read_old", 2, 0b11011, 0, 0b11111, "documents")
-    without_d = next_of_operation("write_both_read_old", 2, 0b10011, 0, 0b11111, "documents")
+    whole = next_of_operation("write_both_read_old", 2, 0b11111, 0, 0b11111, "documents")
+    without_d = next_of_operation("write_both_read_old", 2, 0b10111, 0, 0b11111, "documents")
     assert (whole.addressed, without_d.addressed) == (0b11111, 0b10111)
 
 
@@ -122,6 +123,120 @@ def test_parties_name_their_nodes_in_order() -> None:
     s = s.at(1, group=1, group_id=1).at(8, group=1, group_id=1)
     s = s.at(2, status="up", group=0).at(0, group=0).at(7, group=0)
     assert [*parties(model, s)] == [("B", "I")]
+
+
+@pytest.mark.parametrize(
+    ("leader", "status", "group", "goes_on"),
+    [
+        (NOBODY, "up", 1, NO_GROUP),
+        (4, "up", 1, 1),
+        (4, "up", 0, NO_GROUP),
+        (4, "down", NO_GROUP, NO_GROUP),
+        (4, "returned", 1, NO_GROUP),
+        (0, "up", 1, NO_GROUP),
+    ],
+)
+def test_the_leaders_group_goes_on(leader: int, status: str, group: int, goes_on: int) -> None:
+    """Where it runs in a new one and is counted on. E is as given, A runs in the old group."""
+    _, s = played({"commit_indexes": (1,) * 5, "dead": "B C D"})
+    s = s.but(groups=(31, 16), acknowledged=(0, 0), leader=leader)
+    assert s.at(4, status=status, group=group, group_id=group).new_group == goes_on
+
+
+def test_nobody_is_told_of_a_leader_that_died() -> None:
+    """Another one has to be chosen first."""
+    given = {**FIVE, "deaths": 1}
+    for steps, told, needed in (
+        (SEED_STEPS[:4], 0, True),
+        (SEED_STEPS[:5], 0b11, False),
+        ((*SEED_STEPS[:5], "die B"), 0, True),
+        ((*SEED_STEPS[:5], "die A"), 0b10, False),
+    ):
+        model, s = played(given, *steps)
+        assert (model.unled(s), s.needs_leader) == (told, needed)
+
+
+def test_a_group_of_one_that_is_given_up_again_is_not_joined() -> None:
+    """B founded a group, died and is back in it: A finds none but those of whom it counts on."""
+    _, s = played({"commit_indexes": (1,) * 5, "dead": "C D E"})
+    s = s.but(groups=(31, 2), acknowledged=(0, 0)).at(1, group=1, group_id=1)
+    assert s.to_join(0) == 1
+    assert s.at(1, status="returned").to_join(0) == NO_GROUP
+
+
+@pytest.mark.parametrize("group", [1, 2, 3])
+def test_who_joins_changes_one_group(group: int) -> None:
+    """C joins a group of A, of B or of D, and gets its schema; the others stay as they are."""
+    _, s = played({"commit_indexes": (1,) * 9, "dead": "E F G H I"})
+    s = s.but(groups=(511, 1, 2, 8), acknowledged=(0,) * 4)
+    for node, (own, columns) in {0: (1, 3), 1: (2, 7), 3: (3, 15)}.items():
+        s = s.at(node, group=own, group_id=own, columns=columns)
+    joined = s.joined(2, group)
+    wanted = [511, 1, 2, 8]
+    wanted[group] |= 4
+    assert joined.groups == tuple(wanted)
+    assert joined == s.at(2, group=group, group_id=group, columns=(1 << group + 1) - 1).but(
+        groups=tuple(wanted)
+    )
+
+
+def test_in_which_columns_a_node_stores_next() -> None:
+    """In the newest that it knows, and the newest of all, where it has not; there is none of none.
+    C to E are dead.
+    """
+    model, s = played({**FIVE, "commit_indexes": (0, 2, 9, 9, 9), "writes": 1})
+    assert [*model.storable(s)] == [(0, 9), (1, 2), (1, 9)]
+    assert [*model.storable(s.at(1, data=0b10))] == [(0, 9), (1, 9)]
+    assert [*model.storable(s.at(0, data=1 << 8))] == [(1, 2), (1, 9)]
+    assert [*model.storable(s.at(1, status="down"))] == [(0, 9)]
+
+
+def test_who_may_come_back() -> None:
+    """Nobody before the recovery has begun; then the dead that have kept a group id."""
+    given = {**FIVE, "deaths": 1, "returns": 1}
+    for steps, able in (
+        (("isolate",), 0),
+        (("isolate", "delete B"), 0b11100),
+        (("isolate", "delete A", "die A"), 0),  # whoever had begun is dead
+        (("isolate", "delete A", "delete B", "die A"), 0b11100),
+        (("isolate", "delete B", "die A"), 0b11101),
+    ):
+        model, s = played(given, *steps)
+        assert model.reviving(s) == able
+
+
+def test_a_recovery_is_not_done_while_a_node_is_down() -> None:
+    """All is clean and nobody is dead, but A does not run in the new group."""
+    steps = (*TOGETHER, *(f"removenode {name}" for name in "CDE"), "clean A", "clean B")
+    model, s = played({**FIVE, "crashes": 1}, *steps)
+    assert model.is_recovered(s)
+    assert not model.is_recovered(s.at(0, old_rows=True))
+    assert not model.is_recovered(s.at(0, status="down", group=NO_GROUP))
+
+
+def test_members_of_a_new_group_have_one_schema() -> None:
+    """The old one may be torn: its majority is dead."""
+    model, s = played({**FIVE, "dead": "C D E"})
+    model_, together = played(FIVE, *TOGETHER)
+    assert s.nodes[0].columns != s.nodes[1].columns
+    assert model.one_schema(s) is None
+    assert model_.one_schema(together) is None
+    torn = together.at(0, columns=1)
+    assert model_.one_schema(torn) == "members of group 2 have different schemas"
+    assert model_.one_schema(torn.at(0, group=NO_GROUP)) is None
+    # of three groups, the last
+    moved = torn.but(groups=(31, 0, 3), acknowledged=(0,) * 3).at(0, group=2).at(1, group=2)
+    assert model_.one_schema(moved) == "members of group 3 have different schemas"
+
+
+def test_who_commits_a_change_of_the_schema() -> None:
+    """A majority of the group on its side of the firewall."""
+    model, s = played(FIVE)
+    act, alone = Recovery.alter("A"), "A changed the schema although its group has no majority"
+    assert model.majority(s, act, s) == alone
+    model, s = played(FIVE, *TOGETHER)
+    assert model.majority(s, act, s) is None
+    assert model.majority(s.at(1, group=NO_GROUP), act, s) == alone
 
 
 # -- RECOVERY mode ---------------------------------------------------------------------------------
@@ -210,6 +325,123 @@ def test_nobody_is_cut_off_where_nobody_is_dead() -> None:
     assert next(model.due(timeline.state)) == Isolate()
     gone = timeline.state.at(2, standing="removed").at(3, standing="removed")
     assert Isolate() not in [*model.due(gone)]
+
+
+def test_who_talks_in_two_groups_outside_a_recovery() -> None:
+    """Neither through the firewall nor with who is in no group."""
+    timeline = mode.after(mode.FOUR)
+    model: Any = timeline.model
+    s = timeline.state.but(groups=(15, 4), logs=((), ()))
+    back = s.at(2, standing="returned", mode="group 0", group=1)
+    said = "A of the old group and C of group 2 talk as one cluster"
+    assert (back.in_two_groups(), model.one_group(back)) == ((0, 2), said)
+    assert (s.in_two_groups(), model.one_group(s)) == (None, None)
+    for apart in (
+        back.but(isolated=True),
+        back.at(2, group=0),
+        back.at(2, group=NO_GROUP),
+        back.at(2, mode="down"),
+        back.at(2, standing="removed"),
+    ):
+        assert apart.in_two_groups() is None
+
+
+def test_groups_that_nobody_knows_are_forgotten() -> None:
+    """Their numbers are free again; the old one is always there."""
+    s = mode.after(mode.FOUR).state
+    logs = (((0, 1),), ((0, 2),), ((0, 3),), ((0, 4),))
+    s = s.but(groups=(15, 1, 2, 4), voters=(15, 1, 2, 4), logs=logs)
+    everybody = range(4)
+
+    def knowing(*ids: int) -> Any:
+        state = s
+        for node, at in zip(everybody, ids, strict=True):
+            state = state.at(node, group=NO_GROUP, group_id=at)
+        return state.forgetting()
+
+    assert knowing(0, 1, 2, 3).groups == (15, 1, 2, 4)
+    left = knowing(1, 3, 3, NO_GROUP)
+    assert (left.groups, left.voters) == ((15, 1, 0, 4), (15, 1, 0, 4))
+    assert left.logs == (logs[0], logs[1], (), logs[3])
+    last = knowing(2, 2, NO_GROUP, 0)
+    assert (last.groups, last.logs) == ((15, 0, 2), (logs[0], (), logs[2]))
+    assert last.but(voters=()).forgetting().voters == ()
+    assert knowing(NO_GROUP, NO_GROUP, NO_GROUP, NO_GROUP).groups == (15,)
+    assert s.at(0, group=3).but(voters=()).forgetting().groups == (15, 0, 0, 4)
+
+
+def test_members_that_run_by_group_0_have_one_schema() -> None:
+    """Where it has a majority; who upgrades, or is in no group, may still differ."""
+    timeline = mode.after(mode.FOUR)
+    model: Any = timeline.model
+    s = timeline.state.but(groups=(0b11,))
+    assert s.nodes[0].columns != s.nodes[1].columns
+    said = "A and B run in the old group with different schemas"
+    assert model.one_schema(s) == said
+    same = s.nodes[1].columns
+    for fine in (
+        s.at(0, columns=same),
+        s.at(0, mode="synchronize"),
+        s.at(1, mode="synchronize"),
+        s.but(groups=(0b1111,)),  # two of four are no majority
+    ):
+        assert model.one_schema(fine) is None
+
+
+def test_who_commits_a_change_in_either_mode() -> None:
+    """Group 0 needs its majority; without it nodes change what is their own."""
+    timeline = mode.after(mode.FOUR)
+    model: Any = timeline.model
+    s, act = timeline.state, Alter("A")
+    said = "A changed the schema although its group has no majority"
+    assert model.majority(s, act, s) == said
+    assert model.majority(s.but(groups=(0b11,)), act, s) is None
+    assert model.majority(s.at(0, mode="recovery", group=NO_GROUP), act, s) is None
+
+
+def test_a_removal_needs_a_remover() -> None:
+    """Group 0 with a majority, or RECOVERY mode."""
+    timeline = mode.after(mode.FOUR)
+    model: Any = timeline.model
+    s, act = timeline.state, Remove("C")
+    assert model.taken_out(s, act, s) == "C is removed without group 0 or RECOVERY mode"
+    assert model.taken_out(s.but(groups=(0b11,)), act, s) is None
+    assert model.taken_out(s.at(1, mode="recovery", group=NO_GROUP), act, s) is None
+
+
+def test_why_nobody_removes() -> None:
+    """Live nodes that upgrade are waited for; those that are given up are not."""
+    timeline = mode.after(mode.FOUR)
+    upgrading = timeline.state.at(3, standing="returned", mode="upgrade", group=NO_GROUP)
+    upgrading = upgrading.but(isolated=True)
+    no_removal = "group 0 has no majority, so it cannot remove the node"
+    waits = "a removal must wait until the Raft upgrade has ended"
+    for s, said in (
+        (timeline.state, no_removal),
+        (upgrading, no_removal),
+        (timeline.state.at(0, mode="upgrade", group=NO_GROUP), waits),
+        (timeline.state.at(1, mode="synchronize"), waits),
+    ):
+        assert why(timeline.model, s, Remove("C")) == said
+
+
+def test_the_last_live_node_does_not_die_in_recovery_mode_either() -> None:
+    """Nobody would be left to recover."""
+    timeline = mode.after({**mode.FOUR, "deaths": 2})
+    for first, other in ("AB", "BA"):
+        s = timeline.model.act(timeline.state, RecoveryMode.die(first))
+        assert timeline.model.find(s, f"die {other}") is None
+        assert timeline.model.find(timeline.state, f"die {other}") is not None
+
+
+def test_voters_are_chosen_again_by_the_side_that_has_most_of_them() -> None:
+    """A to E vote of seven; A to C die. A is back: with D and E it is a majority, unless it is cut
+    off from them. C's rack has one seat, which F gets; B's has two, and no other node for them.
+    """
+    given = {"edition": "server", "commit_indexes": (2,) * 7, "dead": "A B C", "returns": 1}
+    assert mode.after(given).state.voters == (0b0011111,)
+    assert mode.after(given, "return A").state.voters == (0b0111011,)
+    assert mode.after(given, "isolate", "return A").state.voters == (0b0011111,)
 
 
 STUCK: dict[str, Any] = {"commit_indexes": (1, 1, 1), "dead": "C", "stuck": True}

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
+from kit.protocols.storage import facts
 from kit.protocols.storage.facts import addressees
 from kit.protocols.storage.ranges import COPIED, NOT_COPIED, LateCopy
 from kit.protocols.storage.rules.conditions import SessionClosed
@@ -316,3 +317,33 @@ def test_reads_move_to_those_that_hold_what_was_promised(
     action = Commit("swap")
     said = model.streamed(before, action, model.act(before, action))
     assert said == (f"reads go to replicas without {lacking}" if lacking else None)
+
+
+def test_a_client_is_shown_with_the_last_of_its_open_requests() -> None:
+    """Of its writes one is done, and its message to X is still on its way; the next one is open."""
+    model = toy(LEAVE, ("K1 write ONE", "K1 write ALL", "K1 write ALL"))
+    steps = [Start(0, 1), Serve(0, "A"), Finish(0)]
+    [done] = addressees(model, run(model, *steps).state)
+    assert (done.number, done.on_the_way, done.answered) == (0, ("X",), ())
+    [row] = addressees(model, run(model, *steps, Start(1, 1), Serve(1, "X")).state)
+    assert (row.number, row.on_the_way, row.answered) == (1, ("A",), ("X",))
+
+
+def test_a_client_is_shown_with_the_epochs_that_it_may_plan_by() -> None:
+    """The oldest and the newest of them, who is asked by all, who by some."""
+    model = toy(epochs(), ("K1 write ONE",))
+    [row] = addressees(model, run(model, Commit("add")).state)
+    assert (row.oldest, row.newest, row.surely, row.perhaps) == (1, 2, ("A",), ("X",))
+
+
+def test_epochs_of_one_number_are_counted() -> None:
+    """A quiet event gives none of its own: of two such rows the second has one above it."""
+    quiet = replace(epoch(1, A, A, Edge("go on", "", 2)), quiet=True)
+    moves = history(epoch(1, A, A, Edge("fence", "", 1)), quiet, epoch(2, A, BOTH))
+    model = toy(moves)
+    rows = facts.epochs(model, run(model, Commit("fence"), Commit("go on")).state)
+    assert [(row.epoch, row.again, row.changed) for row in rows] == [
+        (1, 0, False),
+        (1, 1, False),
+        (2, 0, True),
+    ]
