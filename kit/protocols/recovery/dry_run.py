@@ -304,12 +304,14 @@ def node_named(name: str, names: Sequence[str], option: str) -> str:
     """
     if name in names:
         return name
-    fitting = [each for each in names if name and each.startswith(name.lower())]
-    if len(fitting) != 1:
-        several = "a name that fits only one node"
-        nobody = one_of(name, list(names)) if names else "no name: all nodes are lost"
-        raise BadInput(option, name, several if fitting else nobody)
-    return fitting[0]
+    match [each for each in names if name and each.startswith(name.lower())]:
+        case [fitting]:
+            return fitting
+        case []:
+            allowed = one_of(name, list(names)) if names else "no name: all nodes are lost"
+        case _:
+            allowed = "a name that fits only one node"
+    raise BadInput(option, name, allowed)
 
 
 MOST_NAMED = 6
@@ -447,7 +449,7 @@ def advise(
         choices(case.quorum, down, case.lost, stuck, edition, leading) for case in (worst, best)
     ]
     if_worst, if_best = (f"{', '.join(line.voters)} vote" for line in (lines[0], lines[-1]))
-    only_lost = by_leader and only_on(worst.lost, worst.quorum.voters, worst.quorum.needed)
+    only_lost = only_on(worst.lost, worst.quorum.voters, worst.quorum.needed)
     return RecoveryAdvice(
         source=source,
         edition=edition,
@@ -613,7 +615,8 @@ def _worst(
             yield "entries that only lost nodes had are gone, whichever node leads"
         yield "entries are gone if the leader does not know that they are committed"
         if leader is not None:
-            known = max((node.commit_index or 0 for node in cluster.nodes), default=0)
+            told = (node.commit_index for node in cluster.nodes)
+            known = max(index for index in told if index is not None)
             if known > indexes[leader]:
                 first = indexes[leader] + 1
                 which = f"entries {first} to {known}" if first < known else f"entry {known}"

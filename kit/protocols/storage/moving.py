@@ -389,7 +389,8 @@ class Moving(Range):
         return tuple(dict.fromkeys(names)) if self.history.sessions else ()
 
     def _came_late(self, before: StorageState, action: Any, after: StorageState) -> str:
-        copy: Any = self.happened(before, action, after)[0]
+        copy: Any
+        [copy] = self.happened(before, action, after)
         does = f"{action.target} takes it"
         if copy.refused:
             does = f"{action.target} rejects it, because that session is not open there"

@@ -11,7 +11,7 @@ from kit.protocols.storage.fenced import Fenced
 from kit.protocols.storage.rules.history import Edge, RangeEpoch, RangeHistory
 from kit.protocols.storage.rules.requests import OPEN, Request
 from kit.protocols.storage.rules.view import View
-from kit.protocols.storage.storage import Serve, TimeOut
+from kit.protocols.storage.storage import Admit, Serve, TimeOut
 
 A, B, C = 1, 2, 4
 ALL = A | B | C
@@ -82,3 +82,14 @@ def test_what_is_below_the_fence_has_no_effect(fence: int | None, known: int, fa
     said = model.fenced(before, Serve(0, "A"), after)
     wanted = "A admits write 1, planned at epoch 1, though its fence is epoch 2"
     assert said == (wanted if fails else None)
+
+
+@pytest.mark.parametrize(("begun", "fails"), [(A, True), (B, False), (0, False)])
+def test_nothing_below_the_fence_begins(begun: int, fails: bool) -> None:
+    """Where replicas take time, they are not to be at work on it either."""
+    model: Any = Moves("ONE")
+    request = Request(OPEN, 0, 0, ALL, 0, timestamp=1, begun=0)
+    before = replace(model.start(), trail=1, known=(1, 0, 0, 0), requests=(request,))
+    after = before.but(requests=(replace(request, begun=begun),))
+    wanted = "A admits write 1, planned at epoch 1, though its fence is epoch 2"
+    assert model.fenced(before, Admit(0, "A"), after) == (wanted if fails else None)

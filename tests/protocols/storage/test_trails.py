@@ -14,7 +14,7 @@ from kit.protocols.storage.rules.conditions import (
     SessionClosed,
 )
 from kit.protocols.storage.rules.exchange import admits
-from kit.protocols.storage.rules.history import Edge, trails
+from kit.protocols.storage.rules.history import Edge, to_the_end, trails
 from kit.protocols.storage.rules.requests import DONE, OPEN, Request
 from kit.protocols.storage.rules.view import View
 from kit.protocols.storage.storage import ApplyEpoch, Commit, StorageState
@@ -54,6 +54,28 @@ def test_a_row_is_modified_when_who_reads_or_writes_changes(rows: str, modified:
         )
     )
     assert [view.last_modified for view in trails(moves)[-1].views] == modified
+
+
+def test_an_event_is_known_by_its_verb() -> None:
+    """With the trail behind it; there is none of another name."""
+    way, *_ = trails(epochs())
+    edge, behind = way.edge("add")
+    assert (edge.to, behind) == (1, 1)
+    with pytest.raises(KeyError, match="drop"):
+        way.edge("drop")
+
+
+def test_the_end_is_where_every_step_is_taken() -> None:
+    """The first event of each epoch; without any it is the start."""
+    aside = history(
+        epoch(1, A, A, Edge("add", "", 1)),
+        epoch(2, A, BOTH, Edge("switch", "", 2), Edge("cancel", "", 3, aside=True)),
+        epoch(3, X, X),
+        epoch(3, A, A),
+    )
+    for moves, end in ((history(epoch(1, A, A)), (0,)), (aside, (0, 1, 2))):
+        ways = trails(moves)
+        assert ways[to_the_end(ways)].nodes == end
 
 
 def test_a_fence_does_not_modify_the_row() -> None:

@@ -7,10 +7,18 @@ from msgspec.structs import replace
 
 from kit.protocols.storage.learning import learning_waits
 from kit.protocols.storage.ranges import COPIED, NOT_COPIED, LateCopy
-from kit.protocols.storage.rules.conditions import AllKnow, MajorityKnows, MoreLost
+from kit.protocols.storage.rules.conditions import (
+    AllKnow,
+    HaveCleaned,
+    MajorityKnows,
+    MoreLost,
+    NothingBelow,
+    begun_writes,
+)
 from kit.protocols.storage.rules.history import CopyTask, Edge
 from kit.protocols.storage.rules.requests import (
     DONE,
+    FAILED,
     NOTHING,
     OPEN,
     REPAIRING,
@@ -185,6 +193,93 @@ def test_before_an_event_no_more_is_learned_than_it_asks_for(
         assert why(model, state, Commit("three"))
         state = model.act(state, each)
     assert why(model, state, Commit("three")) == ""
+
+
+@pytest.mark.parametrize(
+    ("condition", "down", "request_", "learned"),
+    [
+        (AllKnow(BOTH), 0, Request(), "A X"),
+        (AllKnow(BOTH), A, Request(), "X"),
+        (AllKnow(BOTH), X, Request(), "A"),
+        (MajorityKnows(BOTH, 1), A, Request(), "X"),
+        (AllKnow(BOTH), BOTH, Request(OPEN, 0, 0), "K2"),
+        (AllKnow(BOTH, ignored=0b01), BOTH, Request(OPEN, 0, 0), "K2"),
+        (AllKnow(BOTH, ignored=0b10), BOTH, Request(OPEN, 0, 0), ""),
+        (AllKnow(BOTH), BOTH, Request(DONE, 0, 0), ""),
+    ],
+)
+def test_who_is_down_or_ignored_learns_nothing(
+    condition: AllKnow | MajorityKnows, down: int, request_: Request, learned: str
+) -> None:
+    """Nobody could tell it, or nobody waits for it. The second request is K2's."""
+    moves = history(
+        epoch(1, A, A, Edge("one", "", 1)),
+        epoch(2, A, BOTH, Edge("two", "", 2, (condition,))),
+        epoch(3, X, X),
+    )
+    model = toy(moves)
+    one = model.act(model.start(), Commit("one"))
+    state = replace(one, down=down, requests=(one.requests[0], request_))
+    [lead] = learning_waits(model).leads(state, Commit("two"))
+    assert lead == tuple(map(ApplyEpoch, learned.split()))
+
+
+# what NothingBelow says besides, of a request, and whether it then is over; the newest epoch is 2
+BELOW: tuple[tuple[NothingBelow, Request, int, bool], ...] = (
+    (NothingBelow(), Request(OPEN, 2), 0, True),
+    (NothingBelow(), Request(OPEN, 1), 0, False),
+    (NothingBelow(1), Request(OPEN, 1), 0, True),
+    (NothingBelow(1), Request(OPEN, 0), 0, False),
+    (NothingBelow(), Request(REPAIRING, 1), 0, False),
+    (NothingBelow(), Request(DONE, 1), 0, True),
+    (NothingBelow(), Request(DONE, 1, in_flight=X), 0, False),
+    (NothingBelow(), Request(DONE, 1, in_flight=X), X, True),
+    (NothingBelow(replicas=A), Request(DONE, 1, in_flight=X), 0, True),
+    # given up, or ignored: what is on its way is not waited for, what is at work is
+    (NothingBelow(), Request(FAILED, 1, in_flight=X, timestamp=1), 0, True),
+    (NothingBelow(), Request(FAILED, 1, in_flight=X, timestamp=1, begun=0), 0, True),
+    (NothingBelow(), Request(FAILED, 1, in_flight=X, timestamp=1, begun=X), 0, False),
+    (NothingBelow(), Request(FAILED, 1, in_flight=X, timestamp=1, begun=X), X, True),
+    (NothingBelow(replicas=A), Request(FAILED, 1, in_flight=BOTH, timestamp=1, begun=X), 0, True),
+    (NothingBelow(ignored=1), Request(OPEN, 1, in_flight=X, timestamp=1), 0, True),
+    (NothingBelow(ignored=2), Request(OPEN, 1, in_flight=X, timestamp=1), 0, False),
+    (NothingBelow(ignored=1), Request(OPEN, 1, in_flight=X, timestamp=1, begun=X), 0, False),
+    (NothingBelow(ignored=1), Request(OPEN, 1, in_flight=X, begun=X), 0, True),  # it reads
+)
+
+
+@pytest.mark.parametrize(("condition", "request_", "down", "over"), BELOW)
+def test_what_was_planned_earlier_is_over(
+    condition: NothingBelow, request_: Request, down: int, over: bool
+) -> None:
+    """Answered, given up, or not on its way to anybody that lives and counts."""
+    state = StorageState(0, (2, 2, 0), (0, 0), (), (request_,), down)
+    assert condition.holds(state, 2) is over
+
+
+@pytest.mark.parametrize(
+    ("request_", "at_work"),
+    [
+        (Request(OPEN, timestamp=1), 0),
+        (Request(OPEN, timestamp=1, begun=X), X),
+        (Request(OPEN, begun=X), 0),
+        (Request(REPAIRING, begun=X), X),
+        (Request(FAILED, timestamp=1, begun=BOTH), BOTH),
+    ],
+)
+def test_who_is_at_work_on_a_write(request_: Request, at_work: int) -> None:
+    """On a mutation, or on what a read writes back; not on a read, nor where it takes no time."""
+    assert begun_writes(request_) == at_work
+
+
+def test_who_has_yet_to_clean_up() -> None:
+    """Of those asked, whoever lives and has not."""
+    for cleaned, down, missing in (
+        (0, 0, (0, 1)), (A, 0, (1,)), (0, A, (1,)), (A, X, ()), (A, A, (1,)), (BOTH, 0, ()),
+    ):  # fmt: skip
+        state = StorageState(0, (0, 0), (0, 0), (), (), down, cleaned)
+        condition = HaveCleaned(BOTH)
+        assert (condition.missing(state, 0), condition.holds(state, 0)) == (missing, not missing)
 
 
 @pytest.mark.parametrize(

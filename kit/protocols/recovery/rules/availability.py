@@ -116,7 +116,7 @@ def answers(level: Level, replicas: Mapping[str, tuple[int, int]], home: str) ->
         masks.append((1 << factor) - 1 << size)
         live |= (1 << living) - 1 << size
         size += factor
-    at = list(replicas).index(home) if home in replicas else 0
+    at = [*replicas, home].index(home)  # a local level is asked for where there are replicas
     return bool(masks) and enough(quotas(level, (1 << size) - 1, tuple(masks), at), live)
 
 
@@ -329,4 +329,5 @@ def _worst(cells: tuple[LevelStanding, ...]) -> LevelStanding:
     """One level over all failures: available if it is in each, unavailable if it is in none."""
     seen: set[Standing] = {cell.standing for cell in cells}
     standing: Standing = seen.pop() if len(seen) == 1 else "of some ranges"
-    return LevelStanding(cells[0].level, cells[0].datacenter, standing)
+    [(level, datacenter)] = {(cell.level, cell.datacenter) for cell in cells}
+    return LevelStanding(level, datacenter, standing)

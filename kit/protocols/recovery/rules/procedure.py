@@ -13,7 +13,7 @@ from kit.protocols.topology.rules.machines import Edition
 
 def leaders(commit_indexes: Mapping[str, int]) -> tuple[str, ...]:
     """The live nodes with the latest commit index: each of them may lead; none of no nodes."""
-    latest = max(commit_indexes.values(), default=0)
+    latest = max(commit_indexes.values(), default=None)
     return tuple(name for name, index in commit_indexes.items() if index == latest)
 
 
@@ -124,12 +124,12 @@ def choices_between(
 ) -> tuple[ProcedureChoice, ...]:
     """The same where it is not known who votes: what is offered in only one case is not yet."""
     rows = []
-    for pair in zip(worst, best, strict=True):
-        offered = [choice.offered for choice in pair]
-        whys = ", or ".join(dict.fromkeys(choice.why for choice in pair))
-        depends = offered[0] != offered[1]
-        why = f"for example if {ifs[offered.index(True)]}" if depends else whys
-        rows.append(ProcedureChoice(pair[0].procedure, all(offered), why, depends))
+    for at_worst, at_best in zip(worst, best, strict=True):
+        whys = ", or ".join(dict.fromkeys((at_worst.why, at_best.why)))
+        depends = at_worst.offered != at_best.offered
+        why = f"for example if {ifs[at_best.offered]}" if depends else whys
+        both = at_worst.offered and at_best.offered
+        rows.append(ProcedureChoice(at_best.procedure, both, why, depends))
     return tuple(rows)
 
 

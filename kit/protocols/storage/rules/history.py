@@ -177,7 +177,7 @@ class Trail(Struct, frozen=True):
 def trails(history: RangeHistory) -> tuple[Trail, ...]:
     """Every trail of a history; number 0 is the start. BadInput when there are too many."""
     ways: list[tuple[int, ...]] = [(0,)]
-    numbers = {ways[0]: 0}
+    numbers: dict[tuple[int, ...], int] = {}  # no way leads back to one node alone
     leads: list[tuple[int, ...]] = []
     for way in ways:  # grows while it is walked along
         oldest = 0 if history.kept is None else max(0, len(way) - history.kept)

@@ -185,3 +185,99 @@ def test_what_a_dump_and_the_status_tell(tmp_path: Path) -> None:
     assert UNTOLD not in warnings
     assert UNTOLD not in open_cluster(path, status=status)[1]
     assert UNTOLD in open_cluster(path)[1]
+
+
+def test_who_has_left_is_named_in_order() -> None:
+    """With those of whom the description says so; a node that is not there yet has not left."""
+    states = {"A": "normal", "Z": "left", "N": "none", "Q": "left", "B": "left"}
+    nodes = [{"name": name, "state": state} for name, state in states.items()]
+    given = {"nodes": [{**each, "status": "lost"} for each in nodes[1:]] + nodes[:1]}
+    more = {"left": ["Y", "A"], "deaths": [["Z", "N"], ["B"]]}
+    cluster = parse_cluster(json.dumps({**given, **more}))
+    assert cluster.left == ("B", "Q", "Y", "Z")
+    assert [node.name for node in cluster.nodes] == ["A"]
+    assert cluster.deaths == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("states", "said"),
+    [
+        ("normal gone", "nodes[1].state | 'gone' | normal"),
+        ("left none", "nodes | 'none or left' | a node that is a member"),
+    ],
+)
+def test_nodes_are_members_in_a_state_that_there_is(states: str, said: str) -> None:
+    """One of them at least."""
+    nodes = [{"name": f"n{at}", "state": state} for at, state in enumerate(states.split())]
+    with pytest.raises(BadInput) as caught:
+        parse_cluster(json.dumps({"nodes": nodes}))
+    assert says(caught.value, said)
+
+
+def test_another_release_matters_where_nothing_tells_who_votes() -> None:
+    """Not where the description does, a view, or the edition."""
+    dead = {"C": "lost", "D": "lost"}
+    nodes = [{"name": name, "status": dead.get(name, "up")} for name in "ABCD"]
+    told = parse_cluster(json.dumps({"nodes": [{**each, "votes": True} for each in nodes]}))
+    untold = parse_cluster(json.dumps({"nodes": nodes}))
+    view = RaftView("view", dict.fromkeys("ABCD", True))
+    assert advise(untold, "x").elsewhere
+    for advice in (
+        advise(told, "x"),
+        advise(untold, "x", views=[view]),
+        advise(untold, "x", "documents"),
+    ):
+        assert advice.elsewhere == {}
+
+
+def test_no_state_goes_back_where_nobody_leads() -> None:
+    """Though the node that is named knows less than the other one."""
+    nodes = [{"name": "A", "commit_index": 3}, {"name": "B", "commit_index": 7}]
+    lost = [{"name": name, "status": "lost"} for name in "CD"]
+    for more, leader, back in (([], None, {}), (lost, "A", {"B": 4})):
+        cluster = parse_cluster(json.dumps({"nodes": [*nodes, *more]}))
+        advice = advise(cluster, "x", "documents", "A")
+        assert (advice.leader, advice.regressing) == (leader, back)
+
+
+def test_who_leaves_is_no_node_to_hold_replicas() -> None:
+    """After the removal of C one node of two is left: B is decommissioned."""
+    nodes = [{"name": name, "status": "lost"} for name in "CD"]
+    nodes += [{"name": "A"}, {"name": "B", "state": "decommissioning"}]
+    given = {"nodes": nodes, "keyspaces": {"k": {"dc1": 2}}, "upgrade": "stuck"}
+    assert list(advise(parse_cluster(json.dumps(given)), "x", "documents").warnings) == [
+        "live nodes must be normal first: B",
+        f"k has RF 2, but 1 node is left in dc1: {LEFT}",
+    ]
+
+
+@pytest.mark.parametrize(("current", "previous"), [("ABC", "ADE"), ("ADE", "ABC")])
+def test_of_two_configurations_that_lack_a_majority_the_hopeless_one_counts(
+    current: str, previous: str
+) -> None:
+    """A lives. B and C are lost, D and E may be restarted."""
+    status = {"A": "up", "B": "lost", "C": "lost", "D": "down", "E": "down"}
+    nodes = [{"name": name, "status": each} for name, each in status.items()]
+    both = dict.fromkeys(current, True), dict.fromkeys(previous, True)
+    advice = advise(
+        parse_cluster(json.dumps({"nodes": nodes})), "x", views=[RaftView("view", *both)]
+    )
+    assert advice.group0[0].voters == ("A", "B", "C")
+
+
+@pytest.mark.parametrize(
+    ("lost", "gone"),
+    [
+        (None, None),
+        (5, None),
+        (6, "entry 6, known to be committed, is gone"),
+        (8, "entries 6 to 8, known to be committed, are gone"),
+    ],
+)
+def test_what_is_known_to_be_gone(lost: int | None, gone: str | None) -> None:
+    """What a lost node knew above the leader's index."""
+    nodes = [{"name": "A", "commit_index": 5}]
+    nodes += [{"name": name, "status": "lost", "commit_index": lost} for name in "BC"]
+    worst = advise(parse_cluster(json.dumps({"nodes": nodes})), "x", "documents").worst
+    assert [each for each in worst if "known to be" in each] == ([gone] if gone else [])
+    assert "entries that only lost nodes had are gone, whichever node leads" in worst
