@@ -295,8 +295,10 @@ class Recovery(LostMajority[RecoveryState]):
         node = self.number(act.node)
         group = after.nodes[node].group
         was_member = group < len(before.groups) and before.groups[group] >> node & 1
-        others = after.running(group) & ~(1 << node) if group >= 0 else 0
-        if was_member or not others:
+        if group == NO_GROUP or was_member:
+            return
+        others = after.running(group) & ~(1 << node)
+        if not others:
             return
         newest = before.latest(others)
         holders = [i for i in nodes_in(others) if before.nodes[i].columns == newest]
@@ -377,8 +379,7 @@ class Recovery(LostMajority[RecoveryState]):
 
     def next_of_operation(self, s: RecoveryState) -> HalfDone:
         """What the coordinator in the new group can do next on the operation that it found."""
-        subject, group = self.number(self.given_up[0]), s.new_group
-        alive = s.running(group) if group != NO_GROUP else 0
+        subject, alive = self.number(self.given_up[0]), s.running(s.new_group)
         return next_of_operation(s.operation, subject, s.peers, s.dead, alive, self.edition)
 
     def unled_by(self, s: RecoveryState, leader: int) -> Refusal | None:

@@ -42,6 +42,18 @@ def test_a_snapshot_comes_from_who_has_the_newest_state() -> None:
     assert [(flow.from_key, flow.to_key) for flow in sent] == [("n:A", "n:C")]
 
 
+def test_who_does_not_start_gets_no_snapshot() -> None:
+    """A and B have neither an id nor the option; they go down again."""
+    steps = ("isolate", "read", "choose B", "delete A", "delete B", "restart B")
+    model, s = played({**FIVE, "edition": "server"}, *steps)
+    act = Recovery.restart("A")
+    after = model.act(s, act)
+    assert after.nodes[0].status == "down"
+    assert [flow.label for flow in flows(model, s, act, after)] == []
+    lonely = s.but(groups=(31, 2))
+    assert [flow.label for flow in flows(model, lonely, act, after.but(groups=(31, 2)))] == []
+
+
 def test_a_removal_needs_a_majority_of_the_new_group() -> None:
     """Of three that are in it two die: the leader alone is no majority, and removes nobody."""
     given = {"commit_indexes": (1,) * 7, "dead": "D E F G", "deaths": 2}
@@ -191,6 +203,35 @@ def test_in_which_columns_a_node_stores_next() -> None:
     assert [*model.storable(s.at(1, status="down"))] == [(0, 9)]
 
 
+def test_the_newest_group_that_can_still_have_a_majority() -> None:
+    """Of those that are not given up; A and B live."""
+    _, s = played({"commit_indexes": (1,) * 5, "dead": "C D E"})
+    for groups, abandoned, newest in (
+        ((31,), 0, NO_GROUP),
+        ((31, 3), 0, 1),
+        ((31, 4), 0, NO_GROUP),
+        ((31, 3, 4), 0, 1),
+        ((31, 3, 4), 1, NO_GROUP),
+        ((31, 3, 1), 0, 2),
+        ((31, 3, 5), 0, 1),  # C was half of that one
+        ((31, 3, 4, 8), 0, 1),
+    ):
+        assert s.but(groups=groups, abandoned=abandoned).recoverable == newest
+
+
+def test_who_is_counted_on_changes_the_schema() -> None:
+    """In a group with a majority. That of those who are back is not theirs."""
+    _, s = played({"commit_indexes": (1,) * 5, "dead": "C D E"})
+    assert not s.can_change_schema
+    new = s.but(groups=(31, 3), acknowledged=(0, 0)).at(0, group=1).at(1, group=1)
+    assert new.can_change_schema
+    assert not new.at(1, status="down", group=NO_GROUP).can_change_schema
+    for node in (2, 3, 4):
+        s = s.at(node, status="returned", group=0)
+    alone = s.but(groups=(31, 3), acknowledged=(0, 0)).at(0, group=1)
+    assert not alone.at(1, status="down", group=NO_GROUP).can_change_schema
+
+
 def test_who_may_come_back() -> None:
     """Nobody before the recovery has begun; then the dead that have kept a group id."""
     given = {**FIVE, "deaths": 1, "returns": 1}
@@ -266,6 +307,8 @@ def test_discovery_gets_no_names_through_the_firewall() -> None:
     s = s.at(2, standing="returned", mode="upgrade", group=NO_GROUP, discovery=0b1000)
     assert s.contacts(0) == 0b1110
     assert s.but(isolated=True).contacts(0) == 0b0110
+    assert s.contacts(1) == 0b1101
+    assert s.contacts(2) == 0b1011
 
 
 def test_nobody_applies_what_no_member_that_runs_has_applied() -> None:

@@ -25,6 +25,7 @@ from kit.protocols.storage.rules.requests import (
     DONE,
     FAILED,
     NOTHING,
+    OPEN,
     REPAIRING,
     Request,
     written,
@@ -347,3 +348,28 @@ def test_epochs_of_one_number_are_counted() -> None:
         (1, 1, False),
         (2, 0, True),
     ]
+
+
+def test_a_write_is_older_than_what_the_shards_hold() -> None:
+    """It is taken on those that take writes, though only one of them reads."""
+    view = View(BOTH, BOTH, BOTH, BOTH, shards=ShardChoice(X, 4, 12))
+    moves = RangeHistory(
+        *("(0, 10]", 0, 10, ("A", "X", "X0", "X1"), ("dc1",) * 4),
+        (RangeEpoch(1, "", view),),
+        sharded=ShardedReplica(1, 12),
+    )
+    model = toy(moves, ("K1 write ALL", "K2 write ALL"), together=True)
+    now = run(model, Start(0, 1), Start(1, 1), Serve(1, "X"), Serve(0, "X")).now
+    said = "X, at epoch 1, takes write 1 but holds something newer on X0 and X1."
+    assert now.say == said
+
+
+def test_a_plan_that_is_made_again_asks_all_that_store() -> None:
+    """Also where the level counts one datacenter, which has no replica any more."""
+    moves = replace(
+        history(epoch(1, BOTH, BOTH, Edge("leave", "", 1)), epoch(2, A, A)), dcs=("dc1", "dc2")
+    )
+    model = toy(moves, ("K1@dc2 write LOCAL_QUORUM",), retry=True)
+    steps = [Start(0, 1), Serve(0, "X"), Commit("leave"), ApplyEpoch("K1"), Finish(0)]
+    state: Any = run(model, *steps).state
+    assert state.requests[0] == Request(OPEN, 1, 1, A, 0, NOTHING, 1)

@@ -11,6 +11,7 @@ from kit.engine.registry import build, entries
 from kit.errors import BadInput
 from kit.masks import nodes_in
 from kit.protocols.recovery import facts
+from kit.protocols.recovery.failures import CatchUp, Serve
 from kit.protocols.recovery.rules.availability import FAILURES, FailureRow, standings
 from kit.protocols.recovery.rules.quorum import after_deaths
 from kit.protocols.topology.rules.machines import Edition
@@ -29,6 +30,26 @@ def test_without_a_majority_a_schema_change_waits() -> None:
     assert "1 of 3 voters can be reached, but 2 are needed" in why
     timeline = ran({}, "stop C", "alter A", "stop B", "start B", "catch up B", "alter A")
     assert timeline.state.entries == 2
+
+
+def test_who_serves_knows_what_a_majority_acknowledged() -> None:
+    """C misses a column. Without a majority it serves with what it has, but it catches up with
+    nobody.
+    """
+    model: Any = build("failures", {"datacenters": (3,)})
+    s = model.start()
+    s = s.but(entries=2, schemas=(0b11, 0b11, 0b01))
+    said = "C serves without the newest schema"
+    alone = s.but(up=0b100)
+    for before, action, wrong in (
+        (s, Serve("C"), True),
+        (s, CatchUp("C"), True),
+        (alone, Serve("C"), False),
+        (alone, CatchUp("C"), True),
+        (s, Serve("A"), False),
+        (s, CatchUp("A"), False),
+    ):
+        assert model.newest(before, action, before) == (said if wrong else None)
 
 
 @pytest.mark.spec("C-016")
