@@ -56,14 +56,13 @@ def next_of_operation(
 ) -> HalfDone:
     """The next edge of a node's decommission that the majority's death left in a transition state.
 
-    It is the coordinator's own machine: ``normal`` are the nodes of the cluster, of which the
-    ``subject`` leaves (a mask), ``dead`` nodes (masks) are in ``ignore_nodes``, and those
-    that are not ``alive`` do not answer. Source: Topology over Raft, "Topology coordinator during
-    recovery".
+    It is the coordinator's own machine: the ``subject`` leaves, the others of the ``normal`` nodes
+    are there, ``dead`` nodes (masks) are in ``ignore_nodes``, and those that are not ``alive`` do
+    not answer. Source: Topology over Raft, "Topology coordinator during recovery".
     """
     rows = tuple(
         NodeEntry(state=LEAVES if i == subject else "normal" if normal >> i & 1 else "left")
-        for i in range(normal.bit_length())
+        for i in range(max(normal.bit_length(), subject + 1))
     )
     setting = Setting(edition)
     topology = ClusterTopology(
@@ -71,7 +70,7 @@ def next_of_operation(
         requests=(RequestEntry("leave", subject),),
         transition=state,
         ignored=dead,
-        members=normal,
+        members=normal | 1 << subject,
     )
     operation = TopologyOperation(LEAVES, subject, state)
     work, at, addressed = state_of(operation, setting).work, 0, 0

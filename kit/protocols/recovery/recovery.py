@@ -379,7 +379,8 @@ class Recovery(LostMajority[RecoveryState]):
 
     def next_of_operation(self, s: RecoveryState) -> HalfDone:
         """What the coordinator in the new group can do next on the operation that it found."""
-        subject, alive = self.number(self.given_up[0]), s.running(s.new_group)
+        subject, group = self.number(self.given_up[0]), s.new_group
+        alive = s.running(group) if group != NO_GROUP else 0
         return next_of_operation(s.operation, subject, s.peers, s.dead, alive, self.edition)
 
     def unled_by(self, s: RecoveryState, leader: int) -> Refusal | None:

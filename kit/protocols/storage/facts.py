@@ -453,10 +453,10 @@ def _word(action: Any) -> str:
 
 def answers(m: Coordinator, s: StorageState) -> Iterator[AnswerRow]:
     """Every replica that you play, with what it may answer now."""
-    replies = choices(m, s, Reply)
+    replies, [request] = choices(m, s, Reply), s.requests
     for i, name in enumerate(m.history.replicas):
         own = tuple(each for each in replies if each.action.replica == name)
-        yield AnswerRow(name, holds(s.requests[0].in_flight, i), own)
+        yield AnswerRow(name, holds(request.in_flight, i), own)
 
 
 def sends(m: Replica, s: ReplicaState) -> dict[str, list[Choice]]:

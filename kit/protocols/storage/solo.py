@@ -107,7 +107,8 @@ class Coordinator(Coordinating):
 
         So no answer is older than its message.
         """
-        least = self.epoch(s, sent(self.views(s), s.requests[0].epoch, self.switches))
+        [request] = s.requests
+        least = self.epoch(s, sent(self.views(s), request.epoch, self.switches))
         if epoch < least:
             return refused(f"a replica that is behind epoch {least} catches up before it answers")
         answer = Answer(verdict, self.trails[s.trail].index(epoch))
@@ -117,12 +118,12 @@ class Coordinator(Coordinating):
     @sometimes()
     def succeeded(self, s: StorageState) -> bool:
         """The request succeeds."""
-        return s.requests[0].phase == requests.DONE
+        return any(request.phase == requests.DONE for request in s.requests)
 
     @sometimes()
     def failed(self, s: StorageState) -> bool:
         """The request fails."""
-        return s.requests[0].phase == requests.FAILED
+        return any(request.phase == requests.FAILED for request in s.requests)
 
     def verb(self, action: Any) -> str:
         """``A answers ok at epoch 101``, and so on."""
@@ -140,7 +141,7 @@ class Coordinator(Coordinating):
 
     def describe(self, before: StorageState, action: Any, after: StorageState) -> str:
         """What the coordinator makes of it."""
-        who, (request,), (now,) = self.workload[0].coordinator, before.requests, after.requests
+        (who,), (request,), (now,) = self.coordinators, before.requests, after.requests
         match action:
             case Start(_, epoch):
                 targets = ", ".join(self.history.names(now.in_flight))

@@ -16,6 +16,7 @@ from kit.errors import BadInput
 from kit.protocols.storage.coordinating import Start
 from kit.protocols.storage.facts import real
 from kit.protocols.storage.rules.requests import NOTHING, written
+from kit.protocols.storage.solo import Send
 from tests.saying import like
 
 
@@ -186,3 +187,17 @@ def test_what_a_member_holds_is_its_own() -> None:
         "A": ("no replica", [False, True]),
         "B": ("reads and writes", [False, False]),
     }
+
+
+def test_a_read_brings_nothing_of_a_write_that_was_refused() -> None:
+    """By the finer rule B refuses a write of an older row, though it is a member; it serves reads,
+    and holds nothing afterwards either.
+    """
+    model: Any = build("replica", {"replica": "B", "exchange": "last-modified"})
+    latest = model.start().but(known=len(model.seen) - 1)
+    first, last = model.epoch(0), model.epoch(latest.known)
+    refused = model.act(latest, Send(True, first))
+    served = model.act(refused, Send(False, last))
+    assert [state.last.verdict for state in (refused, served)] == ["coordinator-behind", "ok"]
+    assert [state.cell for state in (refused, served)] == [NOTHING, NOTHING]
+    assert model.act(served, Send(True, last)).cell == written(2)

@@ -14,7 +14,7 @@ from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY
 from kit.protocols.recovery.orders import DOCUMENTED, actions_of, order_harm
 from kit.protocols.recovery.recovering_cluster import next_of_operation
 from kit.protocols.recovery.recovery import Recovery
-from kit.protocols.recovery.recovery_mode import Alter, Isolate, RecoveryMode, Remove
+from kit.protocols.recovery.recovery_mode import Alter, Finish, Isolate, RecoveryMode, Remove
 from kit.protocols.recovery.rules.availability import (
     FailureRow,
     answers,
@@ -230,6 +230,27 @@ def test_who_is_counted_on_changes_the_schema() -> None:
         s = s.at(node, status="returned", group=0)
     alone = s.but(groups=(31, 3), acknowledged=(0, 0)).at(0, group=1)
     assert not alone.at(1, status="down", group=NO_GROUP).can_change_schema
+
+
+def test_nobody_is_removed_once_the_majority_is_gone() -> None:
+    """Nothing was given up; then A is down, and two of five are left."""
+    given = {"commit_indexes": (1,) * 5, "dead": "C D", "majority_lives": True, "crashes": 1}
+    for steps, said in (((), ""), (("crash A",), "this group 0 has no majority")):
+        model, s = played(given, *steps)
+        for verb in ("removenode C", "replace C"):
+            assert refused(model, s, verb) == said
+
+
+def test_another_leader_is_chosen_where_that_is_asked_for() -> None:
+    """Not the same one again, and not once there is a new group."""
+    for again, steps, able in (
+        (True, SEED_STEPS[:4], 0b11),
+        (True, SEED_STEPS[:5], 0b01),
+        (False, SEED_STEPS[:5], 0),
+        (True, (*SEED_STEPS, "restart B"), 0),
+    ):
+        model, s = played({**FIVE, "choose_again": again}, *steps)
+        assert model.eligible(s) == able
 
 
 def test_who_may_come_back() -> None:
@@ -466,6 +487,20 @@ def test_why_nobody_removes() -> None:
         (timeline.state.at(1, mode="synchronize"), waits),
     ):
         assert why(timeline.model, s, Remove("C")) == said
+
+
+def test_the_upgrade_ends_with_one_schema() -> None:
+    """All members are in synchronize; whose version differs is named."""
+    timeline = mode.after(mode.FOUR)
+    s = timeline.state.but(groups=(0b11,))
+    s = s.at(0, mode="synchronize").at(1, mode="synchronize")
+    assert why(timeline.model, s, Finish("A")) == "schema versions differ"
+    assert why(timeline.model, s, Finish("B")) == "schema versions differ"
+    other = s.nodes[1]
+    same = s.at(0, columns=other.columns, version=other.version)
+    assert why(timeline.model, same, Finish("A")) == ""
+    ahead = s.at(1, mode="group 0")  # it has seen to that
+    assert why(timeline.model, ahead, Finish("A")) == ""
 
 
 def test_the_last_live_node_does_not_die_in_recovery_mode_either() -> None:
