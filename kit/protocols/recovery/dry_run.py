@@ -421,7 +421,7 @@ def advise(
     rules = VoterRules(release)
     cases, strangers = _cases(cluster, edition, rules, views)
     worst, best = cases[0], cases[-1]
-    voters_known = views or cluster.told_to_vote or edition == "documents"
+    voters_known = views or cluster.told_to_vote
     known = len({case.procedure for case in cases}) == 1
     procedure, reason = (worst.procedure, worst.reason) if known else (NOT_KNOWN, UNDECIDED)
     if known and worst.reason != best.reason:

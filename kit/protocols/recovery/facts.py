@@ -60,7 +60,7 @@ def voters_missing(s: FailuresState) -> int:
 
 def range_lines(m: Failures, s: FailuresState, side: int) -> tuple[DataRangeRow, ...]:
     """Every range, with the replicas that serve on a side (a mask of nodes)."""
-    names = set(m.named(side & s.serving))
+    names = m.named(side & s.serving)
     return tuple(
         DataRangeRow(label, held, tuple(name for name in held if name in names))
         for label, held in availability.placed_ranges(m.names, m.places, m.rf)
@@ -200,7 +200,7 @@ def ranges(m: Recovery | RecoveryMode, s: RecoveryState | ModeState) -> tuple[Da
         live = tuple(name for name in held if name in up)
         answering = Counter(dc_of[name] for name in live)
         counts = {dc: (m.rf, answering[dc]) for dc in dict.fromkeys(dc_of.values())}
-        met = tuple(level for level in SHOWN if availability.answers(level, counts, places[0][0]))
+        met = tuple(level for level in SHOWN if availability.answers(level, counts, home=""))
         rows.append(DataRangeRow(label, held, live, met))
     return tuple(rows)
 
@@ -289,9 +289,9 @@ def checklist(m: RecoveryMode, s: ModeState, way: Sequence[PassedStep]) -> tuple
     harm = harm_of((*begun, *DOCUMENTED[last + 1 :]))
     listed: list[ChecklistRow] = []
     for at, step in enumerate(DOCUMENTED):
-        skipped = at < last and step not in begun
-        progress = "done" if step in ended else "begun" if step in begun else ""
+        left = "left out" if at < last else "to do"
+        progress = "done" if step in ended else "begun" if step in begun else left
         said = harm.sentence if step == harm.missing else ""
-        listed.append((step, progress or ("left out" if skipped else "to do"), said))
+        listed.append((step, progress, said))
     end = "done" if s.is_whole else "to do"
     return (*listed, ("the Raft upgrade ends", end, ""))

@@ -301,6 +301,15 @@ def test_who_commits_a_change_of_the_schema() -> None:
     assert model.majority(s.at(1, group=NO_GROUP), act, s) == alone
 
 
+def test_a_party_holds_together_by_one_of_its_nodes() -> None:
+    """The options of B and C differ, but A takes gossip of both."""
+    model, s = played({"commit_indexes": (1,) * 7, "dead": "D E F G"})
+    s = s.at(1, option=0).at(2, option=1)
+    assert [*s.talking()] == [(0, 1), (0, 2)]
+    assert [*parties(model, s)] == []
+    assert [*parties(model, s.at(0, option=0))] == [("C",)]
+
+
 # -- RECOVERY mode ---------------------------------------------------------------------------------
 
 

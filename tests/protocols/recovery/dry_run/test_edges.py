@@ -281,3 +281,12 @@ def test_what_is_known_to_be_gone(lost: int | None, gone: str | None) -> None:
     worst = advise(parse_cluster(json.dumps({"nodes": nodes})), "x", "documents").worst
     assert [each for each in worst if "known to be" in each] == ([gone] if gone else [])
     assert "entries that only lost nodes had are gone, whichever node leads" in worst
+
+
+def test_who_is_not_in_the_file_is_lost_if_it_votes() -> None:
+    """Voters are named in order, wherever they stand; of those that do not vote nothing is said."""
+    cluster = parse_cluster('{"nodes": [{"name": "B"}, {"name": "C"}]}')
+    advice = advise(
+        cluster, "x", views=[RaftView("view", {"A": True, "B": True, "C": True, "D": False})]
+    )
+    assert (advice.lost, advice.group0[0].voters) == (("A",), ("A", "B", "C"))
