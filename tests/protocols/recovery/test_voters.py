@@ -129,3 +129,17 @@ def test_every_order_with_seven_nodes_holds() -> None:
     """Four of seven live, a crash and a return at any moment: nothing breaks."""
     found = check(build("recovery", {**SEVEN, "crashes": 1, "returns": 1}))
     assert (found.verdict, found.violation) == ("complete", None)
+
+
+def test_a_majority_behind_the_firewall_chooses_again_too() -> None:
+    """A to E vote of seven. A, B, C and G are back: of rack r1 G takes the place of D. Without C
+    two of five voters are no majority.
+    """
+    given = {**SEVEN, "commit_indexes": (2,) * 7, "dead": "A B C G"}
+    model, s = played(given)
+    s = s.but(isolated=True, voters=(0b0011111,))
+    for back in (0, 1, 6):
+        s = s.at(back, status="returned", group=OLD)
+    assert model.chosen_again(s, s).voters == (0b0011111,)
+    s = s.at(2, status="returned", group=OLD)
+    assert model.chosen_again(s, s).voters == (0b1010111,)

@@ -9,6 +9,7 @@ import pytest
 
 from kit.errors import BadInput, KitError
 from kit.lessons.exercises import exercise
+from kit.protocols.recovery import solutions
 from kit.protocols.recovery.lessons.recovering import (
     failures_table,
     has_majority,
@@ -129,3 +130,23 @@ def test_the_reference_functions_are_the_documents() -> None:
     assert not has_majority([3, 3], [1])
     assert has_majority([3, 3, 3], [1])
     assert met_levels(["A", "B", "C"], ["C"]) == ["ONE", "TWO", "QUORUM"]
+
+
+@pytest.mark.parametrize(
+    ("size", "live", "levels"),
+    [
+        (3, 3, "ONE TWO THREE QUORUM ALL"),
+        (4, 3, "ONE TWO THREE QUORUM"),
+        (5, 3, "ONE TWO THREE QUORUM"),
+        (6, 3, "ONE TWO THREE"),
+        (4, 2, "ONE TWO"),
+        (2, 2, "ONE TWO QUORUM ALL"),
+        (1, 1, "ONE QUORUM ALL"),
+        (1, 0, ""),
+    ],
+)
+def test_the_levels_that_so_many_replicas_meet(size: int, live: int, levels: str) -> None:
+    """By the kit, and by the answer that learners are shown."""
+    names = list("ABCDEF"[:size])
+    for answer in (met_levels, solutions.met_levels):
+        assert answer(names, names[live:]) == levels.split()
