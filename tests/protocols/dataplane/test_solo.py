@@ -201,3 +201,28 @@ def test_a_read_brings_nothing_of_a_write_that_was_refused() -> None:
     assert [state.last.verdict for state in (refused, served)] == ["coordinator-behind", "ok"]
     assert [state.cell for state in (refused, served)] == [NOTHING, NOTHING]
     assert model.act(served, Send(True, last)).cell == written(2)
+
+
+def test_what_a_coordinator_sends_and_sees() -> None:
+    """It names the one request, and whom it asks; a read sees write 1, or nothing."""
+    for found, cell in ((", write found", written(1)), ("", NOTHING)):
+        timeline = Timeline(build("coordinator", {"request": "K1 read ONE"}))
+        play(timeline, "read 1 at epoch 99")
+        assert timeline.now.say == "K1, at epoch 99, sends read 1 to A, B, C."
+        play(timeline, f"A answers ok at epoch 99{found}")
+        assert timeline.state.requests[0].newest_seen == cell
+
+
+def test_who_stores_is_a_write_replica_by_then_or_later() -> None:
+    """B at every epoch, the newest as well; X once it is added; A no more at the end."""
+    for name, known, fine in (
+        ("A", 0, True), ("A", -1, False), ("B", 0, True), ("B", -1, True), ("X", 0, True),
+        ("X", -1, True),
+    ):  # fmt: skip
+        model: Any = build("replica", {"replica": name})
+        before = model.start().but(known=range(len(model.seen))[known])
+        after = before.but(cell=written(1))
+        epoch = model.epoch(before.known)
+        said = f"{name}, at epoch {epoch}, stores a write but is no longer a write replica"
+        assert model.owners_store(before, None, after) == (None if fine else said)
+        assert model.owners_store(before, None, before) is None
