@@ -86,7 +86,8 @@ class StorageServers(RowServers):
         for each in m.workload:
             homes[each.coordinator] = each.dc or m.history.dcs[0]
         return [
-            ServerHost(address_of(at), host_id(at), homes[name]) for at, name in enumerate(m.names)
+            ServerHost(address_of(at), host_id(at), homes.get(name, m.history.dcs[0]))
+            for at, name in enumerate(m.names)  # some may never have the range
         ]
 
     def is_up(self, now: DrillMoment, at: int) -> bool:
