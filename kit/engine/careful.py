@@ -162,9 +162,9 @@ def _misfit(value: Any, _bytes: bytes) -> tuple[str, Any, str] | None:
     if not isinstance(value, _PARTED):
         return None
     parts = astuple(value) if isinstance(value, Struct) else tuple(value)
-    if isinstance(value, Struct) and not _fits(parts, shape := _shape(type(value))):
+    if isinstance(value, Struct) and not _fits(parts, shape := _shape(type(value)), unsure=False):
         for name, part, kind in zip(value.__struct_fields__, parts, get_args(shape), strict=True):
-            if not (_fits((part,), _tuple_of(kind)) or _is_one(part, kind)):
+            if not (_fits((part,), _tuple_of(kind), unsure=True) or _is_one(part, kind)):
                 return name, part, f"{_type_name(kind)}, as {type(value).__name__} declares it"
     inner = (part for part in parts if isinstance(part, _PARTED))
     return next(filter(None, (_misfit(part, _packed(part)) for part in inner)), None)
@@ -187,13 +187,14 @@ def _tuple_of(*kinds: Any) -> Any:
     return GenericAlias(tuple, kinds)
 
 
-def _fits(values: tuple[Any, ...], shape: Any) -> bool:
+def _fits(values: tuple[Any, ...], shape: Any, *, unsure: bool) -> bool:
+    """Whether values are of a shape; ``unsure`` is said of a class that cannot be asked that."""
     try:
         msgspec.convert(values, shape, strict=True)
     except (msgspec.ValidationError, UnicodeError):
         return False
-    except TypeError:  # of a class that cannot be asked about its instances
-        return True
+    except TypeError:
+        return unsure
     return True
 
 

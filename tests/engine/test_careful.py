@@ -404,15 +404,19 @@ class Speaking(Protocol):
 
 
 class Stage(Struct, frozen=True):
-    """A state with somebody who can."""
+    """A state with somebody who can, and a number."""
 
     who: Speaking
+    scene: int = 1
 
 
 def test_a_class_that_cannot_be_asked_is_not() -> None:
-    """Whatever stands there may be one."""
+    """Whatever stands there may be one; what stands beside it is looked at all the same."""
     who: Any = "somebody"
     check_fields(Stage(who), "start", written)
+    first: Any = "first"
+    with pytest.raises(BadInput, match=r"scene.*as Stage declares it"):
+        check_fields(Stage(who, first), "start", written)
 
 
 T = TypeVar("T")
