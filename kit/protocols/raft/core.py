@@ -450,10 +450,10 @@ class _Turn:
         if self.safeguards.own_term and self.server.log.term(index) != self.server.term:
             return
         self.store(commit=index)
-        is_changed = was < self.server.log.configured_at <= index
-        if is_changed and known.is_joint:
+        configured_at = self.server.log.configured_at
+        if known.is_joint and configured_at <= index:  # or was: before this leader came to power
             self.add(Configuration(known.current))
-        elif is_changed and not known.votes(self.server.id):
+        elif was < configured_at <= index and not known.votes(self.server.id):
             self.hand_over(Transfer())
 
     def lead_on(self, alive: Collection[str]) -> None:

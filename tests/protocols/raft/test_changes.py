@@ -144,6 +144,29 @@ def test_a_joint_change_ends_by_itself_and_who_is_left_out_stops() -> None:
     assert "B" not in group.servers["A"].configuration.members
 
 
+def test_a_joint_change_ends_under_a_leader_that_knew_it_as_committed() -> None:
+    """From A, B, C to A, B, D: B has it from a snapshot, and A is lost with the entry that ends it.
+
+    Nobody else has that entry, so B wins; with the first entry of its term it leaves, too.
+    """
+    group = leading(more="D")
+    group.did(core.configure(group.servers["A"], members("A B D"), UNTIMED))
+    while group.servers["A"].configuration.is_joint:
+        source, target, message = group.in_flight.pop(0)
+        if "B" not in (source, target):
+            group.did(core.receive(group.servers[target], source, message, UNTIMED))
+    group.in_flight.clear()
+    group.did(core.take_snapshot(group.servers["A"], "x", UNTIMED))
+    joint = group.servers["A"].log.snapshot
+    group.did(core.receive(group.servers["B"], "A", say.Install(1, joint), UNTIMED))
+    assert group.servers["B"].configuration.is_joint
+    group.in_flight.clear()
+    group.elect("B", lost="A")
+    group.remind("B", lost="A")
+    for name in "BD":
+        assert group.servers[name].configuration == Configuration(members("A B D"))
+
+
 def test_who_does_not_vote_receives_all_and_counts_nowhere() -> None:
     """Of A and c, A is a majority; c still has the entry."""
     group = leading(names="A c")
