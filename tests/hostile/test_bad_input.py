@@ -282,6 +282,7 @@ def test_modules_of_the_working_folder_are_not_taken_for_others(
     done = subprocess.run(
         [sys.executable, "-m", "kit", *words],
         cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},  # a relative one would name the folder itself
         capture_output=True,
         text=True,
         check=False,
