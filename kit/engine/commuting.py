@@ -119,9 +119,9 @@ class Ahead:
         other_end, other_then, _ = self.taken(node, other, sent)
         if end != other_end or Counter(sends + then) != Counter(others + other_then):
             return False
-        if not isinstance(event, str) or (other != state and end != after):
+        if not isinstance(event, str) or end != after:
             return True
-        return (other, end, then) == (state, after, others) and not {*sends} & {*others}
+        return other == state and not {*sends} & {*others}
 
     def _saturated(
         self, nodes: tuple[Any, ...], bag: tuple[Envelope[Any], ...]

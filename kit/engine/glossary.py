@@ -162,7 +162,7 @@ def lesson_file(lesson: str) -> Path | None:
     """The notebook of a lesson, whatever its number is today; None where there is none."""
     places = (PACKAGE.parent, PACKAGE / "shipped")
     paths = (path for place in places for path in place.glob(f"notebooks/[0-9]*-{lesson}.ipynb"))
-    return next((path for path in sorted(paths) if lesson_name(path) == lesson), None)
+    return next((path for path in paths if lesson_name(path) == lesson), None)
 
 
 def lesson_name(path: Path) -> str:

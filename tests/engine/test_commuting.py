@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import pytest
@@ -304,3 +305,50 @@ def test_a_model_without_messages_has_no_deliveries() -> None:
     model.partial_order = CommutingDeliveries()
     with pytest.raises(BadInput, match=r"^partial order: got 'lift'; allowed: a model of machines"):
         check(model, partial_order=True)
+
+
+@pytest.mark.parametrize(
+    ("event", "turns", "commutes"),
+    [
+        ("m", "0m=1/x 1m=2/y", True),  # the same message, once more
+        ("n", "", True),  # from here on another message
+        ("n", "0m=1 0n=2 1n=3 2m=3", True),
+        ("n", "0m=1 0n=2 1n=3 2m=4", False),
+        ("n", "0m=1/x 0n=2/y 1n=3/y 2m=3/x", True),
+        ("n", "0m=1/x 0n=2/x 1n=3 2m=3", True),
+        ("n", "0m=1/x 0n=2 1n=3 2m=3/y", False),
+        ("n", "0m=1/x 0n=2 1n=3 2m=3/xx", False),
+        ("n", "0m=1 0n=1", True),
+        ("n", "0m=1/x 0n=0/x 1n=1/x", True),
+        ("timer", "0m=1 0t=2 1t=3 2m=3", True),  # from here on a timer: it may change both
+        ("timer", "0m=1/x 0t=2/x 1t=3/x 2m=3/x", True),
+        ("timer", "0m=1! 0t=2 1!t=3 2m=3", False),  # which is not set any more
+        ("timer", "0m=1 0t=2 1t=3 2m=4", False),
+        ("timer", "0m=1 0t=1", False),  # it is only before the message that it changes anything
+        ("timer", "0m=1", True),  # nothing, but what it would send is on its way
+        ("timer", "0m=1/x 0t=0/y 1t=1/y", True),
+        ("timer", "0m=1 0t=0/yz 1t=1/zy", True),
+        ("timer", "0m=1/x 0t=0/x 1t=1/x", False),  # or is not there yet
+        ("timer", "0m=1/x 0t=0/yx 1t=1/yx", False),
+        ("timer", "0m=1/x 0t=0 1t=1/y", False),
+    ],
+)
+def test_two_events_commute_where_both_orders_come_to_the_same(
+    event: str, turns: str, commutes: bool
+) -> None:
+    """``0m=1/xy``: the message m, in the state 0, leads to 1 and sends x and y; else nothing."""
+    taken = dict(turn.split("=") for turn in turns.split())
+
+    def turn(state: str, event: str) -> Turn:
+        after, _, words = taken.get(f"{state}{event}", state).partition("/")
+        return after, tuple(Post("A", Say(word)) for word in words)
+
+    model: Any = SimpleNamespace(
+        names=("A",),
+        receive=lambda state, sent: turn(state, sent.message.word),
+        fires=lambda name, state, timer: turn(state, timer[0]),
+    )
+    timers = {"1!": ()}
+    order = CommutingDeliveries(timers=lambda state: timers.get(state, ("timer",)))
+    sent = {word: Envelope("B", "A", Say(word)) for word in "mn"}
+    assert Ahead(model, order).commute(0, "0", sent["m"], sent.get(event, event)) == commutes

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
+from kit.engine.drill import CommandReply, Drill, DrillKind, Grade, GradeRow
+from kit.engine.forms import Form
 from kit.engine.par import Par, par
-from tests.drills import typed
+from tests.drills import errors, typed
+from tests.engine.toys import Door, LiftModel, LiftParameters, Up
 from tests.protocols.recovery.drill.walks import DRILL, WHOLE
 
 STUCK = "topology/stuck-barrier"
@@ -83,3 +88,43 @@ def test_only_what_led_to_the_moment_that_is_shown_is_counted() -> None:
     assert par(drill, seconds=0.0).used == 2
     drill.timeline.goto(0)
     assert par(drill, seconds=0.0).used == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "states"),
+    [
+        ("topology_upgrade", 8),
+        ("topology_upgrade/joined-in-the-old-way", 14),
+        ("topology_upgrade/coordinator-dies-halfway", 12),
+    ],
+)
+def test_a_search_that_looks_around_does_not_wait(name: str, states: int) -> None:
+    """One command is enough where the cluster has not gone on yet; to wait costs nothing."""
+    assert par(typed(name), seconds=ENOUGH) == Par(0, 1, True, states)
+
+
+def test_a_refused_line_is_no_part_of_the_way() -> None:
+    """A lift with its door open does not go up. It would have gone, had nobody touched the door;
+    but who closed it again has no command too many: without either it stays where it is.
+    """
+    forms = (
+        Form("up", "one floor up", lambda now, given: CommandReply(actions=(Up(),))),
+        Form("door", "it opens or closes", lambda now, given: CommandReply(
+            actions=(Door(not now.state.door),))),
+    )  # fmt: skip
+    kind = DrillKind(
+        title="A lift",
+        task="Go up",
+        forms=forms,
+        slots={},
+        opened=lambda model: model,
+        starts_at=lambda model: "here",
+        checklist=lambda now: (),
+        grade=lambda now: Grade((GradeRow("up", now.state.floor == 1, ""),)),
+    )
+    drill = Drill(kind, LiftModel(LiftParameters(), ()))
+    for line in ("door", "up", "door", "up"):
+        drill.enter(line)
+    assert errors(drill) == ["the door is open"]
+    assert par(drill, seconds=0.0) == Par(3, 3, False, 0, ())
+    assert par(drill, seconds=ENOUGH) == Par(3, 1, True, 1, ())

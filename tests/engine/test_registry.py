@@ -357,11 +357,25 @@ def test_a_kind_of_file_is_told_by_its_recogniser() -> None:
     assert sizes.is_one("last_token,new_replicas") is False
 
 
-def test_a_list_that_is_short_enough_is_told_whole() -> None:
-    """Of one name more it is said how many there are."""
-    names = [f"name {number}" for number in range(MOST_NAMED + 1)]
-    assert " more" not in one_of("?", names[:-1])
-    assert one_of("?", names).endswith(" and 1 more")
+@pytest.mark.parametrize(
+    ("word", "allowed", "told"),
+    [
+        ("?", "c", "c"),
+        ("?", "c b a", "a, b, c"),
+        ("?", "d c b a", "a, b, c and 1 more"),
+        ("?", "e d c b a", "a, b, c and 2 more"),
+        ("D", "d c b a", "d, a, b and 1 more"),
+        ("words", "a sword b word c", "word, sword, a and 2 more"),
+        ("A" * 9, f"b a {'a' * 9}", f"{'a' * 9}, a, b"),
+        (None, "none a", "none, a"),
+    ],
+)
+def test_a_list_that_is_short_enough_is_told_whole(
+    word: Any, allowed: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of more names it is said how many are left out; the nearest come first."""
+    monkeypatch.setattr(registry, "MOST_NAMED", 3)
+    assert one_of(word, allowed.split()) == f"one of {told}"
 
 
 def test_a_model_may_be_registered_by_what_makes_it() -> None:

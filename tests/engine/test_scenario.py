@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.scenario import model_for, parse, run
+from kit.engine.scenario import model_for, parse, run, title_of
 from kit.errors import BadInput
 
 HEAD = "# Why it is worth seeing.\n"
@@ -23,3 +23,18 @@ def test_what_takes_no_words_is_told_so() -> None:
     assert run(parse(f"{HEAD}model gossip\n\nversions\n----\n"))[1][0]
     with pytest.raises(BadInput, match=r"^mine:4: .*versions alone, with no words after it"):
         run(parse(f"{HEAD}model gossip\n\nversions A\n----\n", "mine"))
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("a-node-dies", "A node dies"),
+        ("stories/the-CMS-is-lost.txt", "The CMS is lost"),
+        ("x", "X"),
+        ("1.5-times.txt", "1.5 times"),
+        ("", ""),
+    ],
+)
+def test_the_name_of_a_file_is_its_title(name: str, title: str) -> None:
+    """In words, as a sentence begins."""
+    assert title_of(name) == title
