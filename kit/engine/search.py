@@ -473,11 +473,11 @@ class Search:
             level += 1
             self.depth += bool(reached) or violation is not None
             if violation is not None:
-                return self._shortest(violation, level - 1, reached)
+                return self._shortest(violation, reached)
             self.frontier, self.keys = reached, keys
         return None
 
-    def _shortest(self, violation: Violation, level: int, reached: list[Any]) -> Violation:
+    def _shortest(self, violation: Violation, reached: list[Any]) -> Violation:
         """What was found at a level, or what needs fewer steps and was not looked at yet.
 
         A step and its end are judged when the step is taken, rest only one level later, and goals
@@ -485,10 +485,12 @@ class Search:
         looked for among as many nodes again.
         """
         at = self.keys.index(self.stopped_at)
-        if self.model.rests_at_goals and len(violation.actions) > level:
+        if self.model.rests_at_goals:
             for node, key in zip(self.frontier[at:], self.keys[at:], strict=True):
-                if next(iter(self.successors(node)), None) is None:
-                    violation = self._deadlock(node, key) or violation
+                if next(iter(self.successors(node)), None) is not None:
+                    continue
+                if (rest := self._deadlock(node, key)) is not None:
+                    violation = rest
                     break
         if not self.goals:
             return violation

@@ -546,7 +546,7 @@ class Servers:
             raise Refused(FILTERING)
         rows = [row for row in table.rows(now, at) if not only or str(row.get(only)) in values]
         if "columns" not in given:
-            columns, rows = COUNTED, [{COUNTED[0]: len(rows)}]
+            columns, rows = COUNTED, [dict.fromkeys(COUNTED, len(rows))]
         if "limit" in given:
             rows = rows[: whole("LIMIT", given["limit"], 1)]
         printed = json_rows if "json" in given else cql_rows

@@ -152,3 +152,44 @@ def test_a_promise_about_steps_is_judged_of_the_part() -> None:
     """Of the step there, before and after."""
     told = step("told", "", lambda before, a, after: f"{before} {a} {after}").within(len)
     assert told.of_step("a", "b", "cde") == "1 b 3"
+
+
+def test_what_is_told_in_the_inner_model_is_told_in_the_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It changes the part; where the whole settles after a step, it does so after this one, too."""
+    m = Office()
+    s, prepare = m.start(), TwoPhase.prepare(0)
+    end = m.commit.act(s.commit, prepare)
+    monkeypatch.setattr(m.commit, "helped", lambda inner: iter([(prepare, end)]))
+    assert [*m.helped(s)] == [(prepare, s.but(commit=end))]
+    m.settled = lambda before, after: after.but(is_open=not before.is_open)
+    assert [*m.helped(s)] == [(prepare, s.but(commit=end, is_open=True))]
+
+
+def test_every_action_of_the_inner_model_is_taken_over() -> None:
+    """Those that the whole has a method for are done by that; the others change the part."""
+
+    class Stubborn(Lifting[OfficeState]):
+        """Two-phase commit in which nobody decides."""
+
+        name, title, State, of, part = "stubborn", "Nobody decides", OfficeState, TwoPhase, "commit"
+
+        def set_up(self) -> None:
+            """Two resource managers."""
+            self.commit = TwoPhase(rms=2)
+
+        def start(self) -> OfficeState:
+            """Nothing is done."""
+            return OfficeState(self.commit.start())
+
+        @lifted(TwoPhase.decide)
+        def decide(self, s: OfficeState, commit: bool) -> Any:
+            """As long as the office is closed."""
+            return CLOSED
+
+    m, prepare = Stubborn(), TwoPhase.prepare(0)
+    s = m.start()
+    assert {*Stubborn.acts} == {*TwoPhase.acts}
+    assert m.refusal(s, TwoPhase.decide(commit=False)) is CLOSED
+    assert m.act(s, prepare) == s.but(commit=m.commit.act(s.commit, prepare))

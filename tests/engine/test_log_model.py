@@ -9,11 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.engine.check import check_refinement
 from kit.engine.compose import Product
-from kit.engine.log import Append, Apply, AtomicLog, Deliver, LogParameters, LogState, Rewrite, gaps
+from kit.engine.log import (
+    Append,
+    Apply,
+    AtomicLog,
+    Deliver,
+    LogParameters,
+    LogState,
+    Rewrite,
+    gaps,
+    refined_by_logs,
+)
 from kit.engine.model import fingerprint, verdicts
 from kit.errors import Refused
-from tests.engine.toys import LiftModel, LiftParameters, a_log, applied, walk
+from tests.engine.toys import Go, Graph, LiftModel, LiftParameters, Up, a_log, applied, walk
 from tests.examples import examples
 
 
@@ -192,3 +203,28 @@ def test_what_is_held_below_the_newest_entry_was_skipped(
     """What is held from the next one on only waits."""
     entries = a_log(4)[1].entries
     assert list(gaps(LogState(entries, known, held))) == skipped
+
+
+@pytest.mark.parametrize(
+    ("ways", "losing", "holds"),
+    [
+        ({0: (1,), 1: (2,)}, (), True),
+        ({0: (2,)}, (), True),  # two entries at once
+        ({0: (1,), 1: (2,), 2: (0,)}, (Go,), True),
+        ({0: (1,), 1: (2,), 2: (0,)}, (Up, Go), True),
+        ({0: (1,), 1: (2,), 2: (0,)}, (Up,), False),  # a step that may not lose it
+        ({0: (1,), 1: (2,), 2: (0,)}, (), False),
+        ({0: (1,), 1: (2,), 2: (1,)}, (Go,), False),  # it is lost whole, or not at all
+        ({0: (1,), 1: (1,)}, (Go,), True),  # nothing new, and nothing lost
+    ],
+)
+def test_only_what_may_lose_a_log_makes_it_shorter(
+    ways: dict[int, tuple[int, ...]], losing: tuple[type, ...], holds: bool
+) -> None:
+    """A node that knows as many entries as its number says: steps along the graph lead to it."""
+    fine: Any = Graph(ways)
+    fine.names = ("A",)
+    refinement = refined_by_logs(fine, lambda s: (("x",) * s.at,), ("x",), losing)
+    found = check_refinement(refinement).violation
+    assert (found is None) == holds
+    assert found is None or found.property == "refines"

@@ -11,6 +11,8 @@ from msgspec import Struct
 from kit.engine import check as checking
 from kit.engine.check import check
 from kit.engine.declared import Declared, State, action, parameter
+from kit.engine.model import goal
+from kit.engine.search import Search
 
 SENTENCE = "bounded, limited by the memory available: no violation found so far"
 
@@ -80,6 +82,25 @@ def test_no_memory_at_all_is_no_fault_of_the_model(mode: Any) -> None:
     assert result.sentence.startswith(SENTENCE)
     assert result.states == 41
     assert result.memory > 0
+
+
+@pytest.mark.parametrize("mode", ["breadth", "depth"])
+def test_what_was_visited_is_given_back(mode: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of it: states, the ways to them, and those that were still to be looked at."""
+    searches: list[Search] = []
+
+    class Kept(Search):
+        def forget(self) -> None:
+            assert all((self.parents, self.sources, self.stack or (self.frontier, self.keys)))
+            super().forget()
+            searches.append(self)
+
+    monkeypatch.setattr(checking, "Search", Kept)
+    end = goal("end", "It comes to its end", lambda s: s.row == 90)
+    result = check(Grid(rows=90, short_at=40), (end,), mode=mode)
+    assert (result.verdict, result.states, result.unjudged) == ("bounded", 41, ("end",))
+    (left,) = searches
+    assert not any((left.parents, left.sources, left.frontier, left.keys, left.stack))
 
 
 class Wide(Struct, frozen=True):

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kit.engine.drill import DrillMoment
-from kit.engine.server import Servers, aligned, cql_rows, json_rows
+from kit.engine.drill import CommandReply, DrillMoment
+from kit.engine.server import API, Servers, aligned, cql_rows, json_rows
 from kit.errors import Refusal, Refused
 
 ROWS = [{"key": "one", "value": [1, 2]}, {"key": "three", "value": None}]
@@ -104,3 +104,20 @@ def test_a_command_is_the_first_action_like_it(
             Lamps().acted(at(0), given, command)
     with pytest.raises(Refused, match="nodetool on B: connection refused"):
         Lamps().acted(at(1), given, command)
+
+
+@pytest.mark.parametrize(
+    ("method", "forms"),
+    [
+        ("GET", ["GET /a", "curl -X GET {api}/a", "curl {api}/a"]),
+        ("POST", ["POST /a", "curl -X POST {api}/a"]),
+    ],
+)
+def test_a_route_is_asked_as_documents_write_it_and_with_curl(
+    method: str, forms: list[str]
+) -> None:
+    """Curl without a method gets; a button has the first only."""
+    made = Servers.route(method, "/a", "says a", lambda now, given: CommandReply(("a",)))
+    assert [each.text for each in made] == [each.format(api=API) for each in forms]
+    assert [each.offered for each in made] == [True, *[False] * (len(forms) - 1)]
+    assert {(each.about, each.answer(None, {}).lines) for each in made} == {("says a", ("a",))}

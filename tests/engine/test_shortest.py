@@ -14,6 +14,7 @@ from msgspec import Struct
 from kit.engine.check import check
 from kit.engine.model import Model, Monitor, Property, always, goal, step
 from kit.engine.pairs import paired
+from kit.engine.search import LOST
 from tests.engine.toys import Cell, Go
 from tests.examples import examples
 
@@ -216,6 +217,30 @@ def test_a_deadlock_is_told_before_a_longer_violation() -> None:
     alone = check(Case(ways, {}, 3, -1, -1, False, ()).model()).violation
     assert alone is not None
     assert (alone.property, alone.actions) == ("bad", (Go(1), Go(3)))
+
+
+@pytest.mark.parametrize("first", [(1, 2, 3), (1, 3, 2), (3, 2, 1), (2, 1, 3)])
+def test_whoever_rests_at_a_goal_hides_no_deadlock(first: tuple[int, ...]) -> None:
+    """Home is at 2, and 3 is a dead end, one step away: told before the bad end after two, and
+    before the goal that is lost there, too. It does not matter which of them is met first.
+    """
+    case = Case({0: first, 1: (4,), 4: (4,)}, {}, 4, -1, 2, True, ())
+    model = case.model()
+    for judged in (model.properties, [p for p in model.properties if p.name == "bad"]):
+        found = check(model, tuple(judged)).violation
+        assert found is not None
+        assert (found.property, found.actions) == ("deadlock", (Go(3),))
+
+
+def test_of_several_lost_goals_the_one_lost_first_is_told() -> None:
+    """One goes by 1 and 2 to 3: the way back to 2 is lost there, that to 1 a step before."""
+    one, two = (goal(f"at {at}", "", lambda s, at=at: s.at == at) for at in (1, 2))
+    model = Case({0: (1,), 1: (2,), 2: (3,), 3: (3,)}, {}, -1, -1, -1, False, ()).model()
+    for judged in ((one, two), (two, one)):
+        found = check(model, judged).violation
+        assert found is not None
+        assert (found.property, found.actions) == ("at 1", (Go(1), Go(2)))
+        assert found.witness == LOST
 
 
 def test_a_lost_goal_is_told_before_a_longer_violation() -> None:

@@ -10,7 +10,7 @@ from kit.engine.declared import Declared, State, action, refused, safeguard
 from kit.engine.declared import always as promise
 from kit.engine.log import Apply
 from kit.engine.model import Model, always, fingerprint
-from kit.engine.timeline import MOST_FOLD, Timeline
+from kit.engine.timeline import MOST_FOLD, Moment, Timeline
 from kit.errors import BadInput, BadType, Refusal, Refused
 from kit.protocols.twophase.twophase import (
     GiveUp,
@@ -317,6 +317,23 @@ def test_a_script_is_done_before_safeguards_are_switched(monkeypatch: pytest.Mon
     assert timeline.switch(CLOSED) == (2, 2)
     assert (timeline.at, timeline.state.floor) == (0, 0)
     assert Timeline(OPEN).switch(CLOSED) == (0, 0)
+
+
+@pytest.mark.parametrize("story", ["", "To the top"])
+@pytest.mark.parametrize(("begun", "again"), [(0, 3), (1, 1), (2, 2), (3, 3)])
+def test_a_story_that_somebody_has_begun_is_not_told_to_its_end(
+    begun: int, again: int, story: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only what was done is done again; one that nobody has begun is done as a whole."""
+    timeline = Timeline(OPEN, () if story else ("up", "up", "up"))
+    timeline.story = story
+    assert timeline.moments == [Moment(0, -1, None, OPEN.start(), "A lift: the start.")]
+    for _ in range(begun):
+        timeline.forward()
+    monkeypatch.setattr("kit.engine.timeline.LONGEST_RUN", 4)
+    assert timeline.switch(CLOSED) == (again, again)
+    assert len(timeline.moments) == 1 + 2 * again
+    assert len(timeline.path()) == 1 + again
 
 
 def test_the_same_step_is_looked_at_under_other_safeguards() -> None:
