@@ -57,6 +57,7 @@ ONCE = {
     "a property that can be set": HEAD + "@property\ndef door(self): ...\n"
     "@door.setter\ndef door(self, to): ...\n",
     "what is made of the first": HEAD + f"{LOOK}look = action()(look)\n",
+    "an action made of an action": HEAD + f"@action()\n{LOOK}look = look\n",
     "a type before the value": HEAD + "most: int\nmost = parameter(1, 'how many', ge=1)\n",
     "a type behind the value": HEAD + "most = parameter(1, 'how many', ge=1)\nmost: int\n",
     "a name that declares nothing": HEAD + f"{LOOK}{LOOK}",

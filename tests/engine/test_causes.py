@@ -155,6 +155,15 @@ def test_what_cannot_be_asked_is_refused() -> None:
     assert first_possible(model, (Go(1),), "bad") == Possible(0, (Go(1),), 1, 200_000)
 
 
+def test_a_step_back_hides_no_step_on() -> None:
+    """Whoever may stay, or go back, may go on, too; 1 and 2 lie before the break at 3."""
+    bad = always("bad", "", lambda s: "there" if s.at == 3 else None)
+    model, run = Graph({0: (0, 1), 1: (0, 1, 2), 2: (1, 0, 3)}, bad), (Go(1), Go(2), Go(3))
+    assert first_possible(model, run, "bad") == Possible(0, run, 3, 200_000)
+    assert first_possible(model, run, "bad", max_states=3).step == 0
+    assert first_possible(model, run, "bad", max_states=2).step == 2
+
+
 def test_what_a_run_is_to_reach_is_no_promise() -> None:
     """No step can break it."""
     model = LiftModel(LiftParameters())

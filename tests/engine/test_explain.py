@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from kit import Timeline, build
 from kit.engine import trace
+from kit.engine.declared import Declared, State, action, safeguard
 from kit.engine.explain import (
     MOST_BOUND,
     Answers,
@@ -26,7 +27,7 @@ from kit.engine.explain import (
     search_explanation,
 )
 from kit.engine.model import Model
-from kit.errors import BadInput
+from kit.errors import BadInput, Refusal
 from tests.examples import examples
 
 TWOPHASE = build("twophase", {"rms": 2})
@@ -212,6 +213,13 @@ def test_the_first_kind_that_a_text_is_explains_it(
     assert explain(tmp_path / "text").about == (kinds,)
     with pytest.raises(BadInput, match=r"allowed: a or b or c$"):
         explain(())
+    known.append(family("", "any text"))
+    assert explain(tmp_path / "text").about == (kinds,)
+    (tmp_path / "text").write_text("d", "utf-8")
+    assert explain(tmp_path / "text").about == ("any text",)
+    (tmp_path / "text").write_text("", "utf-8")  # of which nobody knows what it is
+    with pytest.raises(BadInput, match=r"allowed: a or b or c or $"):
+        explain(tmp_path / "text")
 
 
 def test_several_ways_share_the_bound() -> None:
@@ -289,3 +297,46 @@ def test_what_no_state_has_at_all_is_refuted() -> None:
     plain = Explanation("refuted", TWOPHASE, 1, 0, (), 1, "line 1")
     said = "no rule explains line 1; no refusal of the model comes close"
     assert plain.sentence == said
+
+
+class Shown(State, frozen=True):
+    """What is to be seen."""
+
+    is_open: bool = False
+
+
+class Doors(Declared[Shown]):
+    """A door with a latch and a chain."""
+
+    name, title = "doors", "A door"
+    State = Shown
+    latch: bool = safeguard("S-91", "Who knocks waits for the latch", ())
+    chain: bool = safeguard("S-92", "Who pushes waits for the chain", ())
+
+    def start(self) -> Shown:
+        """It is shut."""
+        return Shown()
+
+    @action(tag="push")
+    def push(self, s: Shown) -> Any:
+        """It opens."""
+        return Refusal("the chain is on") if self.chain else s.but(is_open=True)
+
+    @action(tag="knock")
+    def knock(self, s: Shown) -> Any:
+        """Somebody opens it."""
+        return Refusal("the latch is down") if self.latch else s.but(is_open=True)
+
+
+def test_of_equally_near_refusals_the_first_by_name_is_told() -> None:
+    """Knocking comes before pushing, in whatever order the safeguards and actions are declared."""
+    sight = Sight(lambda m, s: {"open": s.is_open})
+    found = search_explanation(Doors(), sight, rows([{"open": False}, {"open": True}]))
+    assert (found.verdict, found.where, found.explained) == ("refuted", "line 2", 1)
+    assert (found.refused, found.refusal, found.without) == (
+        *("knock", "the latch is down"),
+        "S-91 latch",
+    )
+    assert found.sentence == (
+        'no rule explains line 2; the nearest refusal is "knock: the latch is down" (S-91 latch)'
+    )

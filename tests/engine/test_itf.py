@@ -199,6 +199,35 @@ def test_what_each_node_has_is_a_map_by_the_names_of_nodes() -> None:
     assert RecordedRun(parse(itf_of(timeline))).nodes == timeline.model.names
 
 
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (True, "true"),
+        (12, "12"),
+        ("a", "a"),
+        ([1, [2]], "[1, [2]]"),
+        ([], "[]"),
+        ({"#tup": [1, "a"]}, "(1, a)"),
+        ({"#tup": []}, "()"),
+        ({"#set": [1, {"#tup": [2, 3]}]}, "{1, (2, 3)}"),
+        ({"#set": []}, "{}"),
+        ({"#map": [["a", 1], ["b", 2]]}, "{a → 1, b → 2}"),
+        ({"#map": []}, "{}"),
+        ({"x": 1, "y": False}, "{x: 1, y: false}"),
+        ({"#bigint": "9007199254740992"}, "9007199254740992"),
+        ({"#unserializable": "0.5"}, "0.5"),
+        ({"tag": "None", "value": {"#tup": []}}, "None"),
+        ({"tag": "None", "value": {}}, "None"),
+        ({"tag": "Some", "value": 3}, "Some(3)"),
+        ({"tag": "Some", "value": {"#tup": [3]}}, "Some((3))"),
+        ({"tag": "Some"}, "{tag: Some}"),
+    ],
+)
+def test_each_kind_of_value_has_its_words(value: Any, said: str) -> None:
+    """As a person reads it."""
+    assert words(value) == said
+
+
 def test_values_are_written_in_the_words_of_the_format() -> None:
     """Each kind of value that a state may hold."""
     state = (

@@ -193,3 +193,8 @@ def test_every_action_of_the_inner_model_is_taken_over() -> None:
     assert {*Stubborn.acts} == {*TwoPhase.acts}
     assert m.refusal(s, TwoPhase.decide(commit=False)) is CLOSED
     assert m.act(s, prepare) == s.but(commit=m.commit.act(s.commit, prepare))
+
+
+def test_the_picture_of_the_inner_model_is_that_of_the_whole() -> None:
+    """Where nobody says otherwise each thing is where it was."""
+    assert Office().here("rm:0") == "rm:0"

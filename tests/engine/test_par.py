@@ -128,3 +128,10 @@ def test_a_refused_line_is_no_part_of_the_way() -> None:
     assert errors(drill) == ["the door is open"]
     assert par(drill, seconds=0.0) == Par(3, 3, False, 0, ())
     assert par(drill, seconds=ENOUGH) == Par(3, 1, True, 1, ())
+
+
+def test_who_has_taken_the_fewest_is_told_so_as_soon_as_that_is_known() -> None:
+    """One restart was typed: once each walk without a command was seen, none is shorter."""
+    looks = ("grep barrier /var/log/scylla.log", "on B", "cat /var/log/scylla.log")
+    found = par(typed(STUCK, *looks, "restart B"), seconds=ENOUGH)
+    assert found == Par(1, 1, True, 1, ())

@@ -11,7 +11,16 @@ from msgspec.structs import replace
 
 from kit.engine import partial_order
 from kit.engine.check import check
-from kit.engine.model import Model, Monitor, PartialOrder, Property, always, goal, step
+from kit.engine.model import (
+    Model,
+    Monitor,
+    PartialOrder,
+    Property,
+    Safeguard,
+    always,
+    goal,
+    step,
+)
 from kit.engine.pairs import paired
 from kit.engine.partial_order import LargerStep, single_steps
 from kit.errors import BadInput, KitError, Refusal
@@ -304,12 +313,57 @@ def test_a_property_of_steps_that_only_single_steps_break_is_refused() -> None:
         check(Office(), (first,), partial_order=True)
 
 
+@pytest.mark.parametrize(
+    ("alone", "at_once", "fits"),
+    [
+        ("b", "a", False),
+        ("a", "b", False),  # another property is another one, whatever its name
+        ("a", "ab", True),  # more may break
+        ("b", "ab", True),
+        ("ab", "ab", True),
+        ("ab", "a", False),
+        ("ab", "", False),
+        ("", "a", True),
+    ],
+)
+def test_what_larger_steps_break_is_compared_by_name(alone: str, at_once: str, fits: bool) -> None:
+    """Once another clerk has read, a question breaks the one; before that, as larger steps take
+    it, the other.
+    """
+
+    def broken(name: str) -> Callable[[Post, Any, Post], str | None]:
+        return lambda before, action, after: (
+            "broken" if name in (alone if any(before.read[1:]) else at_once) else None
+        )
+
+    judged = [step(name, "", broken(name), on=(Ask,)) for name in "ab"]
+
+    class One(Office):
+        """Only the first clerk is asked."""
+
+        def _may_ask(self, s: Post, action: Ask) -> Refusal | None:
+            return Refusal("not you") if action.clerk else super()._may_ask(s, action)
+
+    order = partial_order.OrderCheck(partial_order.LargerSteps(One()), judged, ())
+    if fits:
+        order.compare([Post(1)])
+        assert order.compared == 1
+    else:
+        with pytest.raises(KitError, match=rf"^property {min(alone)}: Ask\(clerk=0\) breaks it"):
+            order.compare([Post(1)])
+
+
 def test_what_is_not_judged_is_told_with_larger_steps_too() -> None:
     """The model's own promises and monitors that a search was not asked for."""
     model = Office()
     model.properties, model.monitors = (BEHIND,), (COUNT,)
-    told = check(model, (), partial_order=True).scope
-    assert told.left_out == check(model, ()).scope.left_out == ("behind", "asked")
+    model.signs = (always("warm", "It is warm", lambda s: None),)
+    guards = [Safeguard(name, f"S-{at}", name, ()) for at, name in ((91, "quiet"), (92, "late"))]
+    model.safeguards, model.off = tuple(guards), ("late",)
+    for joins in (False, True):
+        told = check(model, (), partial_order=joins).scope
+        assert told.left_out == ("behind", "warm", "asked")
+        assert told.off == ("S-92 late",)
 
 
 def test_a_model_without_one_is_refused() -> None:

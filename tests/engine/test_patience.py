@@ -405,3 +405,36 @@ def test_a_watch_whose_thread_has_ended_starts_another_one() -> None:
     assert begun.is_alive()
     watch.add(work)
     assert watch._thread is begun
+
+
+def test_the_main_thread_is_woken_to_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a signal, also out of a sleep; who listens to that signal is somebody else's elsewhere."""
+    work, woken = patience._Work(lambda frame: True, patience._TooLong), []
+    monkeypatch.setattr(signal, "pthread_kill", lambda *given: woken.append(given))
+    monkeypatch.setattr(patience, "_STOPPED", [])
+    known = signal.signal(signal.SIGURG, patience._woken)
+    try:
+        look = threading.Thread(target=work.look)
+        look.start()
+        look.join()
+    finally:
+        signal.signal(signal.SIGURG, known)
+    assert woken == [(threading.main_thread().ident, signal.SIGURG)]
+    (stopped,) = patience._STOPPED
+    assert stopped is work
+
+
+def test_the_timer_looks_twice_in_the_time_that_a_function_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And rests afterwards."""
+    monkeypatch.setattr(patience, "SECONDS", 1000.0)
+    known = signal.signal(signal.SIGVTALRM, signal.SIG_DFL)
+    try:
+        with patient():
+            left, again = signal.getitimer(signal.ITIMER_VIRTUAL)
+        assert 400 < left <= 501
+        assert 499 < again < 501
+        assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0, 0)
+    finally:
+        signal.signal(signal.SIGVTALRM, known)

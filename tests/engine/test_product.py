@@ -71,6 +71,13 @@ def reasons(state: Any) -> dict[str, str]:
     }
 
 
+def test_what_a_step_is_for_is_said_by_its_part() -> None:
+    """In the part's own words."""
+    apply = Apply("A")
+    assert HOUSE.why(LOG(apply)) == HOUSE.parts["log"].why(apply) != ""
+    assert HOUSE.why(LEFT(Up())) == HOUSE.parts["left"].why(Up()) == ""
+
+
 def test_a_product_starts_with_its_parts() -> None:
     """The first state holds every part's first state, in a field that has the part's name."""
     start = HOUSE.start()

@@ -85,6 +85,7 @@ def test_a_cell_shows_a_bar_and_then_nothing(monkeypatch: pytest.MonkeyPatch) ->
     handles: list[Handle] = []
 
     def display(what: Any, display_id: bool) -> Handle:
+        assert display_id, "else nothing can be drawn in its place"
         handles.append(Handle(what))
         return handles[-1]
 
@@ -177,3 +178,14 @@ def test_a_bar_is_drawn_as_soon_as_its_time_has_come() -> None:
     clock.now = PATIENCE + PAUSE / 2
     bar(11, 1)
     assert len(said) == 1
+
+
+def test_where_nothing_was_written_there_is_nothing_to_clear() -> None:
+    """Afterwards as many blanks as the widest line had."""
+    said: list[str] = []
+    terminal = Terminal(said.append)
+    terminal.clear()
+    terminal.draw(1, None, "abc")
+    terminal.draw(2, None, "a")
+    terminal.clear()
+    assert said == ["\r\r", "\rabc", "\ra  ", "\r   \r"]

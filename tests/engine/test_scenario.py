@@ -38,3 +38,13 @@ def test_what_takes_no_words_is_told_so() -> None:
 def test_the_name_of_a_file_is_its_title(name: str, title: str) -> None:
     """In words, as a sentence begins."""
     assert title_of(name) == title
+
+
+def test_a_step_is_what_stands_above_its_line_and_all_below_it() -> None:
+    """Also nothing; blocks are told apart by empty lines."""
+    script = parse(f"{HEAD}model twophase\n\na\nb\n----\n1\n2\n3\n\nc\n----\n")
+    texts = [
+        ([line.text for line in step.above], [line.text for line in step.below])
+        for step in script.steps
+    ]
+    assert texts == [(["a", "b"], ["1", "2", "3"]), (["c"], [])]

@@ -121,3 +121,13 @@ def test_a_route_is_asked_as_documents_write_it_and_with_curl(
     assert [each.text for each in made] == [each.format(api=API) for each in forms]
     assert [each.offered for each in made] == [True, *[False] * (len(forms) - 1)]
     assert {(each.about, each.answer(None, {}).lines) for each in made} == {("says a", ("a",))}
+
+
+def test_grep_prints_what_is_found() -> None:
+    """The lines, and nothing else."""
+
+    class Logged(Servers):
+        def searched(self, now: DrillMoment, given: Any) -> tuple[str, ...]:
+            return now.place, given["pattern"]
+
+    assert Logged().grep(at(1), {"pattern": "x"}) == CommandReply(("B", "x"))

@@ -289,3 +289,18 @@ def test_half_a_ring_file_is_taken_for_none(text: str) -> None:
     with pytest.raises(BadInput) as refused:
         loads(text)
     assert "ring file" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "text", [b"\xff" * 50, b"\xff" * 40, '"' + "x" * 50 + '"', b"[" + b"1, " * 30 + b"1]"]
+)
+def test_what_is_no_trace_is_shown_by_its_beginning(text: Any) -> None:
+    """Forty characters of it."""
+    with pytest.raises(BadInput) as caught:
+        loads(text)
+    assert caught.value.value == (text[:40] if text[:1] == b"\xff" else text_of(text)[:40])
+
+
+def text_of(text: str | bytes) -> str:
+    """The text."""
+    return text if isinstance(text, str) else text.decode()
