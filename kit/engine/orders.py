@@ -39,7 +39,7 @@ class Ordered(Model[OrderedState, Any]):
     ) -> None:
         """See the class."""
         self.model, self.steps = model, tuple(steps)
-        self.own, self.always = frozenset(own), frozenset(always)
+        self.own, self.always = tuple(own), tuple(always)
         self.name, self.title = model.name, model.title
         self.parameters, self.off = model.parameters, model.off
         self.Action, self.faults = model.Action, model.faults

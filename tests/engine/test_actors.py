@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.engine import registry
 from kit.engine.actors import ActorState, NetworkModel, Next, Post, Turn, receives
@@ -21,7 +22,7 @@ from kit.engine.network import Envelope, Heal, NetworkOptions, Partition, line
 from kit.engine.registry import build, register
 from kit.engine.timeline import Timeline, played_out
 from kit.engine.trace import dumps, loads
-from kit.errors import BadInput, Refused
+from kit.errors import BadInput, Refusal, Refused
 from tests.engine.counting import COUNTING, Add, Done, counting
 from tests.house.source import ROOT
 from tests.saying import like
@@ -581,3 +582,26 @@ def test_a_model_may_receive_all_messages_in_one_method() -> None:
         pass
     assert timeline.state.nodes == (1, 1)
     assert Timeline.load(timeline.save(), model).state == timeline.state
+
+
+def test_what_is_one_message_too_many_is_refused_by_its_own_bound() -> None:
+    """A model may have other bounds besides."""
+    model = ping_pong(3, most_in_flight=1)
+    model.bounds = (*model.bounds, Refusal("another bound"))
+    before = model.start()
+    first = before.network.in_flight[0]
+
+    def crowded(most: int) -> Any:
+        return before.but(network=replace(before.network, in_flight=(first,) * most))
+
+    settled: Any = model.settled
+    assert settled(before, crowded(1)) == crowded(1)
+    assert settled(before, crowded(2)) is model.bounds[0]
+    assert model.bounds[0].reason == "most_in_flight=1: no more messages can be on their way"
+    assert settled(crowded(2), crowded(2)) == crowded(2)  # no more than there were
+
+
+def test_players_without_crashes_are_never_down() -> None:
+    """Whatever happens."""
+    model = ping_pong(3)
+    assert [model.is_down(model.start(), name) for name in model.names] == [False, False]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from asyncio import sleep
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import count
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -242,6 +243,13 @@ def test_a_refusal_can_be_shown(refusal: Any) -> None:
 LARGEST = (1 << LONGEST_NUMBER) - 1
 
 
+@dataclass(frozen=True)
+class Bare:
+    """A class whose field has no value of its own."""
+
+    item: int
+
+
 @pytest.mark.parametrize(
     ("value", "said"),
     [
@@ -252,8 +260,9 @@ LARGEST = (1 << LONGEST_NUMBER) - 1
         ({1: float("nan")}, "values that never change"),
         ([1], "values that never change"),
         (Frozen((Frozen,)), "values that never change"),
+        (Frozen((Bare,)), "values that never change"),
     ],
-    ids=("wide", "deep", "large", "no number", "a dict", "a list", "a class"),
+    ids=("wide", "deep", "large", "no number", "a dict", "a list", "a class", "one without values"),
 )
 def test_a_value_has_to_stand(value: Any, said: str) -> None:
     """What is too large, cannot be hashed or does not equal itself is named; just less passes."""

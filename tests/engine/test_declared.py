@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import pytest
 
@@ -26,6 +26,7 @@ from kit.engine.fuzz import fuzz
 from kit.engine.timeline import Timeline, held
 from kit.engine.trace import action_from
 from kit.errors import BadInput, BadType
+from tests.engine.toys import LiftModel, LiftParameters
 from tests.toy.slots import Client, Slots, SlotState
 
 
@@ -599,3 +600,31 @@ def test_a_parameter_equals_itself() -> None:
     assert Shared(share=None).share is None
     with pytest.raises(BadInput, match=r"^share: got nan; allowed: a value that never changes"):
         Shared(share=float("nan"))
+
+
+class Pull(NamedTuple):
+    """No action of the model."""
+
+    node: str = ""
+
+
+def test_of_what_is_no_action_of_a_model_the_hand_does_nothing() -> None:
+    """Nor for one of which nobody says what the hand does."""
+    model = Slots()
+    s: Any = model.start()
+    own = next(iter(model.actions(s)))
+    foreign: Any = Pull()
+    assert model.hand(s, own) is model.hand(s, foreign) is None
+
+
+@pytest.mark.parametrize(
+    ("node", "things", "actor"),
+    [("", (), ""), ("", ("B",), "B"), ("", ("B", "C"), ""), ("A", ("B",), "A"), ("A", (), "A")],
+)
+def test_the_only_thing_that_a_step_concerns_takes_it(
+    node: str, things: tuple[str, ...], actor: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless a node is named."""
+    monkeypatch.setattr(LiftModel, "things", lambda self, action: things)
+    model = LiftModel(LiftParameters())
+    assert model.actor_of(model.start(), Pull(node)) == actor

@@ -129,3 +129,12 @@ def test_within_has_limits(within: Any) -> None:
     with pytest.raises(BadInput, match="within: got"):
         fuzz(Graph({0: (1,)}, HOME), range(1), within=within)
     assert Go(1) != Go(2)
+
+
+@pytest.mark.parametrize("ways", [(1, 9), (9, 1)])
+def test_what_has_been_enabled_longest_is_taken_every_other_time(ways: tuple[int, ...]) -> None:
+    """Home is a step away at the start and after one step, and lost after two elsewhere."""
+    model = Graph({0: ways, 1: (2, 9), 2: (2,), 9: (9,)})
+    home = goal("home", "", lambda s: s.at == 9)
+    for seed in range(8):
+        assert led_on(model, model.rules, model.start(), (home,), seed, 4) is None

@@ -14,7 +14,7 @@ from kit.engine.model import Model
 from kit.engine.network import DeliverMessage, DropMessage, NetworkOptions
 from kit.engine.registry import build, entries, fuzzing_of
 from tests.engine.counting import counting
-from tests.engine.toys import LiftModel, LiftParameters, walk
+from tests.engine.toys import LiftModel, LiftParameters, Up, walk
 from tests.kinds import action_types
 
 FAULTS: dict[str, Any] = {"drops": 1, "duplicates": 1, "holds": 1, "partitions": 1}
@@ -160,3 +160,21 @@ def test_what_is_said_to_move_does_somewhere(name: str) -> None:
 def test_whose_a_place_is(key: str, names: tuple[str, ...], owner: str) -> None:
     """The last part that is a name, also if another node's stands before it."""
     assert whose(key, names) == owner
+
+
+def test_of_a_part_only_what_is_in_the_picture_moves() -> None:
+    """A thing that begins or ends nowhere in the picture of the whole is left out there."""
+
+    class House(Product):
+        def place(self, key: str, before: Any, after: Any) -> str:
+            return "" if key == "hidden" else f"at {key}"
+
+    lift: Any = LiftModel(LiftParameters())
+    ends = [("a", "b"), ("hidden", "b"), ("a", "hidden"), ("", "b"), ("a", ""), ("", "")]
+    sent = tuple(Flow("message", *each, str(at), "sent") for at, each in enumerate(ends))
+    lift.flow_table = FlowTable({Up: lambda m, before, action, after: sent})
+    house: Any = House("house", {"lift": lift})
+    s, up = house.start(), house.wrap["lift"](Up())
+    [flow] = flows(house, s, up, house.act(s, up))
+    assert (flow.from_key, flow.to_key) == ("at a", "at b")
+    assert flows(lift, s.lift, Up(), s.lift) == sent

@@ -189,3 +189,13 @@ def test_where_nothing_was_written_there_is_nothing_to_clear() -> None:
     terminal.draw(2, None, "a")
     terminal.clear()
     assert said == ["\r\r", "\rabc", "\ra  ", "\r   \r"]
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "filled"), [(0, 0, 0), (0, 60, 0), (1, 60, 0), (2, 60, 1), (99, 60, 30)]
+)
+def test_a_bar_is_filled_by_what_is_done(done: int, total: int, filled: int) -> None:
+    """Of nothing at all no part is done; of more than all, all."""
+    said: list[str] = []
+    Terminal(said.append).draw(done, total, "so many")
+    assert said == [f"\r[{'#' * filled}{'.' * (30 - filled)}] so many"]

@@ -397,3 +397,9 @@ def test_parameters_are_declared_by_a_class_of_them(own: Any) -> None:
     assert entry_for(model(LiftParameters())) is None
     model.Parameters = LiftParameters
     assert entry_for(model(LiftParameters())).parameters is LiftParameters  # type: ignore[union-attr]  # it is one
+
+
+@pytest.mark.parametrize(("name", "has"), [("tcm", True), ("twophase", False)])
+def test_former_names_of_editions_are_read_where_there_are_editions(name: str, has: bool) -> None:
+    """A model without any may have a parameter of that kind of values."""
+    assert entry_of(name).former.editions is has

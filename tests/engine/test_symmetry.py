@@ -218,3 +218,17 @@ def test_each_state_of_a_small_search_is_compared(monkeypatch: pytest.MonkeyPatc
     assert check(TwoPhase(), symmetry=True).compared == whole.compared
     monkeypatch.setattr("kit.engine.search.SMALL", whole.states - 1)
     assert check(TwoPhase(), symmetry=True).compared < whole.compared / 10
+
+
+def test_a_symmetry_is_compared_at_the_start_before_anything_is_searched() -> None:
+    """Whoever stops the search at once has heard of it."""
+
+    def stop(done: int, now: int) -> None:
+        raise KeyboardInterrupt
+
+    model = TwoPhase()
+    first, *_, last = (after for _, after in model.successors(model.start()))
+    assert check(TwoPhase(), symmetry=True, progress=stop).verdict == "interrupted"
+    model.symmetry = lambda s: (last if s == first else s, ())
+    with pytest.raises(KitError, match=r"symmetry .* does not behave like"):
+        check(model, symmetry=True, progress=stop)

@@ -10,6 +10,7 @@ import pytest
 import kit
 from kit.engine.course import lesson
 from kit.engine.glossary import (
+    Finder,
     drawing_file,
     entry,
     finder,
@@ -176,3 +177,11 @@ def test_a_model_speaks_the_words_of_its_family_and_of_those_it_builds_on() -> N
     assert found["tcm"] == ["progress barrier", "range", "epoch"]
     assert found["topology"] == ["barrier", "range", "fence"]
     assert not [*finder("nobody's").find("an epoch")]
+
+
+def test_the_longest_word_wins() -> None:
+    """Where several begin at the same place, in whatever order they are known; also more of one."""
+    known = words()
+    for names in (("log", "log entry"), ("log entry", "log")):
+        find = Finder(dict.fromkeys(names, known["fence"])).find
+        assert [*find("The logs: a log entry, logged")] == [("log", 4, 8), ("log entry", 12, 21)]
