@@ -18,7 +18,15 @@ from kit.engine.actors import ActorState, NetworkModel, Next, Post, Turn, receiv
 from kit.engine.check import check
 from kit.engine.declared import Node, action, parameter, refused
 from kit.engine.model import fingerprint
-from kit.engine.network import Envelope, Heal, NetworkOptions, Partition, line
+from kit.engine.network import (
+    DeliverMessage,
+    DropMessage,
+    Envelope,
+    Heal,
+    NetworkOptions,
+    Partition,
+    line,
+)
 from kit.engine.registry import build, register
 from kit.engine.timeline import Timeline, played_out
 from kit.engine.trace import dumps, loads
@@ -605,3 +613,18 @@ def test_players_without_crashes_are_never_down() -> None:
     """Whatever happens."""
     model = ping_pong(3)
     assert [model.is_down(model.start(), name) for name in model.names] == [False, False]
+
+
+def test_only_of_what_is_delivered_it_is_said_what_it_comes_to() -> None:
+    """Who sends it to whom is said of each message; of other steps nothing."""
+    model = ping_pong(3, drops=1, partitions=1)
+    s = model.start()
+    (sent,) = s.network.in_flight
+    told = {"source", "target", "short", "full", "sent"}
+    for step, known in (
+        (DropMessage(sent), told),
+        (DeliverMessage(sent), {*told, "received"}),
+        (Partition(("A",)), {"sides"}),
+        (Heal(), set()),
+    ):
+        assert {*model.words(s, step, s)} == known

@@ -401,3 +401,31 @@ def test_who_is_down_or_cut_off_is_not_heard() -> None:
     cut, down = played(model, "cut A>B"), played(model, "crash B")
     assert [model.heard(cut, place) for place in (0, 1)] == [("A", "B"), ("B",)]
     assert [model.heard(down, place) for place in (0, 1)] == [("A",), ("B",)]
+
+
+@pytest.mark.parametrize(
+    ("options", "free"),
+    [
+        ({}, True),
+        ({"ticks": 3, "requests": 2, "drops": 1}, True),
+        ({"ticks": None, "requests": None}, True),
+        ({"crashes": 1}, False),
+        ({"crashes": None}, False),
+        ({"cuts": 1}, False),
+        ({"cuts": None}, False),
+        ({"writes_apart": True}, False),
+        ({"holds": 1}, False),
+        ({"holds": 1, "crashes": 1}, False),
+    ],
+)
+def test_where_every_message_may_be_received_at_once(options: dict[str, Any], free: bool) -> None:
+    """No node is down or waits for its disk, and no link is cut, besides what a network needs."""
+    assert keeping(**options).carrier.free is free
+
+
+def test_a_node_has_no_timers_unless_its_model_says_so() -> None:
+    """And all of its state is on disk."""
+    model: Any = MachineModel
+    assert model.timers(None, Keeper("x")) == ()
+    assert model.disk(None, Keeper("x")) == model.restarted(None, "A", Keeper("x")) == Keeper("x")
+    assert model.wakes(None, "A", Keeper("x")) == (Keeper("x"), ())

@@ -180,6 +180,17 @@ def test_the_words_of_a_model_are_texts() -> None:
         check_purity(model, Firm())
 
 
+@pytest.mark.parametrize("wrong", [0, 1, 2])
+def test_the_words_are_looked_at_on_every_level_of_a_search(wrong: int) -> None:
+    """A search tells no step, so that it would meet none of them; the last state has no step."""
+    model: Any = model_of(Firm, lambda s, action: Firm((*s.items, 1)))
+    model.describe = lambda before, action, after: 7 if len(before.items) == wrong else "more"
+    with pytest.raises(BadInput, match=r"describe.*a string"):
+        check(model)
+    model.describe = lambda before, action, after: "more"
+    assert check(model).depth == 3
+
+
 @pytest.mark.parametrize("word", ["verb", "label", "kind", "milestone"])
 def test_each_word_of_a_step_is_named_that_is_no_text(word: str) -> None:
     """What a button needs is looked at with the steps; what tells of one only with the words."""
