@@ -120,6 +120,16 @@ def test_where_a_break_became_possible() -> None:
     assert found.states <= found.most == least[2]
 
 
+def test_one_goes_back_twice_as_far_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By one step, then by two more, up to the start: the last of six steps is known."""
+    monkeypatch.setattr("kit.engine.causes.REPORT_EVERY", 1)
+    model = Graph(LINE, always("end", "", lambda s: "there" if s.at == 6 else None))
+    run = tuple(Go(number) for number in range(1, 7))
+    seen: list[int] = []
+    first_possible(model, run, "end", progress=lambda done, at: seen.append(at))
+    assert list(dict.fromkeys(seen)) == [4, 2, 0]
+
+
 def test_a_stopped_search_tells_what_it_knows() -> None:
     """Interrupted, it says from where the break is known to be possible."""
 

@@ -213,6 +213,25 @@ def test_a_note_leaves_out_what_both_lines_end_in() -> None:
     assert script.notes == ("line 4: place is where today",)
 
 
+@pytest.mark.parametrize(
+    ("former", "today", "line", "noted"),
+    [
+        ("all doors", "doors", "all doors", "all doors is doors"),
+        ("all doors", "doors", "all doors now", "all doors is doors"),
+        ("doors", "all doors", "doors", "doors is all doors"),
+        ("doors", "all doors", "doors now", "doors is all doors"),
+        ("doors of all", "list of all", "doors of all", "doors is list"),
+    ],
+)
+def test_a_note_leaves_a_word_on_each_side(
+    former: str, today: str, line: str, noted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where one of the two is what the other ends in."""
+    monkeypatch.setattr("kit.engine.scenario.FORMER_COMMANDS", {former: today})
+    script = parse(f"# A lift.\nmodel former-lift\n\n{line}\n----\n")
+    assert script.notes == (f"line 4: {noted} today",)
+
+
 def test_each_item_of_a_list_is_told_in_todays_words() -> None:
     """A parameter that takes several values: those with an old word change, the others stay."""
     assert FORMER.value_today("music", ("muzak", "loud")) == ("quiet", "loud")

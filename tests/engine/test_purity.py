@@ -312,6 +312,26 @@ def test_a_promise_that_raises_is_named(judge: str, mode: Any) -> None:
         mode(model)
 
 
+def test_what_raises_again_is_told_before_what_another_state_breaks() -> None:
+    """The states that were looked at are asked in their order, up to one that raises again."""
+
+    def first(s: Any, action: Any) -> Any:
+        if not s.items:
+            raise LookupError("there is none")
+        return Firm([*s.items, 1])
+
+    model = model_of(Firm, first)
+    fails, breaks = Firm(), Firm((1,))
+    for nodes, said in (
+        ([breaks], "outcome of add 1, line "),
+        ([breaks, fails], "outcome of add 1, line "),
+        ([fails, breaks], "mine: got 'SystemExit: no'"),
+        ([fails], "mine: got 'SystemExit: no'"),
+        ([], "mine: got 'SystemExit: no'"),
+    ):
+        assert str(blame(model, (), nodes, SystemExit("no"))).startswith(said)
+
+
 def test_a_memory_of_any_monitor_is_blamed() -> None:
     """Of what was looked at, the first part is the state, then comes what each remembered."""
     fine = Monitor("fine", "Nothing", lambda: 0, lambda *step: 0, lambda memory: None)
