@@ -20,6 +20,7 @@ from kit.engine.careful import (
     asked_twice,
     careful,
     careful_monitor,
+    careful_property,
     check_call,
     check_fields,
     check_kind,
@@ -44,6 +45,7 @@ from kit.engine.purity import (
     error_line,
     suggested_by,
 )
+from kit.engine.registry import build
 from kit.engine.rule import Rule
 from kit.errors import BadInput, BadType, KitError, Refusal
 from tests.engine.test_purity import Add, Firm, Frozen, Loose, Sly, model_of
@@ -499,3 +501,12 @@ def test_an_error_is_somebodys_own_unless_the_kit_was_at_work() -> None:
         with pytest.raises((ValueError, TypeError)) as caught:
             raises()
         assert is_own_error(caught.value) == own
+
+
+def test_the_judges_of_the_kit_are_asked_once() -> None:
+    """They are looked at by tests; those of somebody else's model are asked twice."""
+    own = build("twophase").properties[0]
+    mine = always("mine", "", lambda s: None)
+    assert careful_property(own) is own
+    assert careful_property(mine).check is not mine.check
+    assert careful_property(mine).check(None) is None

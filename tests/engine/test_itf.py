@@ -120,6 +120,8 @@ def test_what_tlc_prints_is_read() -> None:
     milestones = [moment.milestone for moment in timeline.moments]
     assert milestones == [None, "the loop begins", None]
     assert model.ends == "From step 1, the run repeats itself."
+    repeats = [moment.say.endswith(model.ends) for moment in timeline.moments]
+    assert repeats == [False, False, True], "it is told at the end, not where the loop begins"
 
 
 def test_tlc_says_that_a_run_stutters() -> None:

@@ -332,6 +332,16 @@ def test_what_raises_again_is_told_before_what_another_state_breaks() -> None:
         assert str(blame(model, (), nodes, SystemExit("no"))).startswith(said)
 
 
+def test_an_error_of_the_kits_own_model_comes_through() -> None:
+    """Unless it has written to a state: that is told of any model."""
+    own = build("twophase")
+    for error in (ValueError("no"), SystemExit("no")):
+        assert blame(own, (), [own.start()], error) is None
+    told = blame(own, (), [], AttributeError("immutable type: 'State'"))
+    assert told is not None
+    assert told.value == "a state that is written to"
+
+
 def test_a_memory_of_any_monitor_is_blamed() -> None:
     """Of what was looked at, the first part is the state, then comes what each remembered."""
     fine = Monitor("fine", "Nothing", lambda: 0, lambda *step: 0, lambda memory: None)
