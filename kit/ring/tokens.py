@@ -4,6 +4,8 @@ A space is a line from ``low`` to ``high`` (CEP-21, "Data placements": ranges ne
 is MIN: a node may own it, no key ever hashes to it; ``high`` is the last token.
 """
 
+from struct import iter_unpack
+
 from msgspec import Struct
 
 from kit.errors import BadInput
@@ -87,10 +89,10 @@ def murmur3_token(key: bytes) -> int:
     """
     h1 = h2 = 0
     whole = len(key) // 16 * 16
-    for at in range(0, whole, 16):
-        h1 ^= _stir1(int.from_bytes(key[at : at + 8], "little"))
+    for first, second in iter_unpack("<QQ", key[:whole]):
+        h1 ^= _stir1(first)
         h1 = ((_rotl(h1, 27) + h2) * 5 + 0x52DCE729) & _MASK
-        h2 ^= _stir2(int.from_bytes(key[at + 8 : at + 16], "little"))
+        h2 ^= _stir2(second)
         h2 = ((_rotl(h2, 31) + h1) * 5 + 0x38495AB5) & _MASK
     tail = key[whole:]
     h2 ^= _stir2(_signed_word(tail[8:]))

@@ -22,6 +22,30 @@ def test_murmur3_equals_the_driver(key: bytes) -> None:
     assert murmur3_token(key) == Murmur3Token.hash_fn(key)
 
 
+@pytest.mark.parametrize("step", [1, 7, 85])
+def test_murmur3_equals_the_driver_at_every_length(step: int) -> None:
+    """Whole blocks, one after the other, and each length of the tail; no two bytes are alike."""
+    for length in range(80):
+        key = bytes(step * at % 256 for at in range(1, length + 1))
+        assert murmur3_token(key) == Murmur3Token.hash_fn(key)
+
+
+@pytest.mark.parametrize(
+    ("key", "token"),
+    [
+        ("c10395365d817250538c6d0cb635108e", INT64_HIGH),  # it hashes to MIN
+        ("5704a61764383be7bb8ac6267ffd968c", INT64_LOW + 1),
+        ("3b9d0b97d03847d9ef28dd01a1348656", INT64_HIGH - 1),
+        ("65afa7cc9acaa9021d25cec4149420cc", INT64_HIGH),
+        ("b818a774c2b070c7011fc75e4326d733", -1),
+        ("0b197f89af93b6d841a6b4409eed8f4c", 0),
+    ],
+)
+def test_tokens_at_the_ends(key: str, token: int) -> None:
+    """Keys that were made for their tokens by going through the hash backwards."""
+    assert murmur3_token(bytes.fromhex(key)) == token == Murmur3Token.hash_fn(bytes.fromhex(key))
+
+
 def test_known_token() -> None:
     """The token of a well-known key is pinned, so that driver and kit cannot drift together."""
     assert murmur3_token(b"123") == -7468325962851647638
@@ -49,6 +73,19 @@ def test_labels() -> None:
     assert [MURMUR3.label(t) for t in (INT64_LOW, -5, INT64_HIGH)] == ["min", "-5", "max"]
     assert [small(400).label(t) for t in (0, 400)] == ["0", "400"]
     assert (small(400).low, small(400, 7).low) == (0, 7)
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(INT64_LOW, INT64_HIGH), (INT64_LOW, INT64_LOW + 1), (4, 5)]
+)
+def test_spaces_of_each_size(low: int, high: int) -> None:
+    """The widest space has all tokens of 64 bits, the narrowest one two."""
+    space = TokenSpace("small", low, high)
+    assert (space.low, space.high) == (low, high)
+    assert [space.check(token) for token in (low, high)] == [low, high]
+    for token in (low - 1, high + 1):
+        with pytest.raises(BadInput):
+            space.check(token)
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 0), (5, 1), (0, 2**63), (-(2**64), 0), (False, 9)])
