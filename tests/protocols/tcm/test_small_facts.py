@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.engine.cassandra import ServiceView
 from kit.engine.registry import build
 from kit.errors import BadInput
 from kit.protocols.tcm import cluster as tcm_cluster
@@ -21,13 +22,21 @@ from kit.protocols.tcm.facts.large import (
     first_missed,
     length,
     majorities,
+    rows_of,
     served,
     spread,
 )
 from kit.protocols.tcm.facts.moment import traffic_of
 from kit.protocols.tcm.facts.tools import SERVERS
 from kit.protocols.tcm.rules.metadata import Advance, Begin
-from kit.ring.placements import Table
+from kit.protocols.tcm.rules.operations import (
+    LEVELS,
+    ProtocolSwitches,
+    TcmSafeguards,
+    step_table,
+    weaker,
+)
+from kit.ring.placements import Placement, Table
 from kit.ring.replication import (
     Keyspace,
     LocalStrategy,
@@ -438,3 +447,115 @@ def test_what_a_former_member_streams_begins_at_the_newcomer() -> None:
         for travel in m.along_the_ring(s, action.action, s)
     }
     assert found == {("n:B:200", "n:X:150"), ("n:C:150", "n:X:150")}
+
+
+class Given:
+    """Has only what it is given, and can be the key of what is kept."""
+
+
+@pytest.mark.parametrize(
+    ("reads", "writes", "rows"),
+    [
+        ([(0, 100), (100, 200)], [(0, 100), (100, 200)], 2),
+        ([(0, 100), (100, 200)], [(0, 100), (50, 200)], None),
+        ([(0, 100), (50, 200)], [(0, 100), (100, 200)], None),
+        ([(0, 100), (50, 200)], [(0, 100), (50, 200)], None),
+        ([(0, 100), (100, 200)], [(0, 50), (50, 200)], None),
+    ],
+)
+def test_columns_need_two_tables_that_cut_the_line_alike(
+    reads: list[tuple[int, int]], writes: list[tuple[int, int]], rows: int | None
+) -> None:
+    """Each of them into pieces, and both at the same tokens."""
+    read, written = (Table.of([(*ends, (0,)) for ends in given]) for given in (reads, writes))
+    snapshot = SimpleNamespace(
+        metadata=SimpleNamespace(group_of=["ks"].index), placements=(Placement(read, written),)
+    )
+    model: Any = Given()
+    model.snapshot = lambda s: snapshot
+    state = SimpleNamespace(tcm=SimpleNamespace(events=()))
+    assert length(model, state, "ks") == rows
+
+
+@pytest.mark.parametrize(
+    ("tokens", "most", "rights"),
+    [
+        ((100, 200, 300), 2, [100, 200]),
+        ((300, 101, 200, 300), 4, [200, 300]),
+        ((300,), 0, []),
+    ],
+)
+def test_the_first_rows_that_hold_tokens(
+    tokens: tuple[int, ...], most: int, rights: list[int]
+) -> None:
+    """Each once, from left to right, and no more than are wanted."""
+    run = drive("decommission A")
+    assert [row.right for row in rows_of(run.model, run.state, "ks", tokens, most)] == rights
+
+
+def test_where_nobody_may_cancel_nobody_tries() -> None:
+    """Neither an operator nor a timeout; with one cancel there is one who may."""
+    for cancels, nodes in ((0, []), (1, ["C"])):
+        run = drive("decommission C", cancels=cancels).act("decommission C")
+        assert [*run.model.tcm.cancellable(run.state.tcm)] == nodes
+        run.act("cancel C") if cancels else None
+        assert [*run.model.tcm.cancellable(run.state.tcm)] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "dead"), [("decommission C", frozenset[int]()), ("removenode C", frozenset({2}))]
+)
+def test_who_is_removed_is_dead_in_both_epochs(line: str, dead: frozenset[int]) -> None:
+    """From the event on that begins it; before any event there is nobody."""
+    run = drive(line, crashes=1)
+    [(now, then, *gone)] = run.model.tcm.neighbours(run.state.tcm.events)
+    assert (now is then, gone) == (True, [frozenset()] * 2)
+    run.act(*(["crash C"] if dead else []), line)
+    found = [*run.model.tcm.neighbours(run.state.tcm.events)]
+    assert [(one.metadata.epoch, other.metadata.epoch) for one, other, *_ in found] == [
+        (1, 1), (0, 1), (1, 0)
+    ]  # fmt: skip
+    assert [gone for _, _, *gone in found] == [[dead, dead]] * 3
+
+
+def test_two_operations_that_change_one_range_break_a_promise() -> None:
+    """The lamp names both, and the first range of the first one that the second one holds too."""
+    lines = ("bootstrap X --tokens 350", "decommission A", "bootstrap Y --tokens 320")
+    run = drive(*lines, off=("range-locks",)).act(lines[0])
+    shared = "locks: bootstrap X at 350 and bootstrap Y at 320 both change "
+    assert not [said for said in run.dark() if said.startswith("locks")]
+    run.act(lines[2])
+    assert [said for said in run.dark() if said.startswith("locks")] == [f"{shared}(200, 300]"]
+
+
+def test_what_is_held_above_a_gap_is_part_of_the_service() -> None:
+    """By its epochs: what is applied, and what waits for the entry below it."""
+    lines = ("decommission A", "decommission C", "decommission E")
+    run = drive(*lines, window=3, keyspaces=(Keyspace("ks", SimpleStrategy(1)),)).act(*lines[:2])
+    now: Any = SimpleNamespace(model=run.model, state=run.state)
+    assert SERVERS.service(now, 1) == ServiceView(0, ())
+    now.state = run.act("deliver 2 to B").state
+    assert SERVERS.service(now, 1) == ServiceView(0, (2,))
+    now.state = run.act(lines[2], "deliver 3 to B").state
+    assert SERVERS.service(now, 1) == ServiceView(0, (2, 3))
+
+
+def test_each_level_falls_back_to_the_next() -> None:
+    """Behind the last one there is nothing."""
+    order = ("ALL", "EACH_QUORUM", "QUORUM", "LOCAL_QUORUM", "ONE", "NODE_LOCAL")
+    assert tuple(LEVELS) == order
+    assert [weaker(level) for level in LEVELS] == [*order[1:], None]
+
+
+@pytest.mark.parametrize(
+    ("off", "parts"),
+    [
+        ((), [("split",), ("add",), ("switch",), ("drop",), ("merge",)]),
+        (("old_writer_stays",), [("split",), ("add",), ("switch", "drop"), (), ("merge",)]),
+    ],
+)
+def test_parts_of_each_step(off: tuple[str, ...], parts: list[tuple[str, ...]]) -> None:
+    """Where the old writer does not stay, it goes with the switch of reads and not after it."""
+    safeguards = TcmSafeguards(**dict.fromkeys(off, False))
+    table = step_table("decommission", ProtocolSwitches("documents", safeguards))
+    assert [each for _, each in table] == parts
