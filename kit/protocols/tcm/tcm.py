@@ -433,10 +433,10 @@ class Tcm(Declared[TcmState]):
 
     def _ends(self, s: TcmState, source: str, target: str, first: Range) -> tuple[int, int]:
         """A token of the source, far enough to see a way, and the target's of the first range."""
-        own, line = self.tokens_of(s, target), self.cluster.ring.space
+        line = self.cluster.ring.space
         planned = planned_tokens(self.snapshot(s.events).metadata.sequences, target)
-        tokens = tuple(token for token in planned if token not in own) or own
-        end = min((token for token in tokens if token >= first.right), default=tokens[0])
+        tokens = planned or self.tokens_of(s, target)
+        end = min((token for token in tokens if token >= first.right), default=min(tokens))
         whole = line.high - line.low
 
         def far(token: int) -> int:

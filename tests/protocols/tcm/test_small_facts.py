@@ -449,6 +449,41 @@ def test_what_a_former_member_streams_begins_at_the_newcomer() -> None:
     assert found == {("n:B:200", "n:X:150"), ("n:C:150", "n:X:150")}
 
 
+def test_what_a_moving_node_inherits_ends_at_the_token_that_it_keeps() -> None:
+    """Two operations at once: what the other node leaves to it has nothing to do with its move."""
+    members = (Node("A", (100, 300)), *(Node(n, (t,)) for n, t in (("B", 50), ("C", 200),
+                                                                   ("D", 400))))  # fmt: skip
+    lines = ("move A --tokens 100,350", "decommission B")
+    run = drive(*lines, members=members, keyspaces=(Keyspace("ks", SimpleStrategy(1)),))
+    run.act(*lines).repeat("apply ").act("commit A").repeat("apply ")
+    ends = {
+        run.model.verb(action): {
+            (travel.source, travel.target)
+            for travel in run.model.tcm.along_the_ring(run.state.tcm, action.action, run.state.tcm)
+        }
+        for action in run.model.actions(run.state)
+        if run.model.verb(action).startswith("stream ")
+    }
+    assert ends == {
+        "stream A: D to A": {("n:D:400", "n:A:350")},
+        "stream B: B to A": {("n:B:50", "n:A:100")},
+    }
+
+
+def test_a_range_at_the_end_of_the_line_ends_at_the_first_token() -> None:
+    """In whatever order a newcomer's tokens are given; here that is the lowest of the line."""
+    line = "bootstrap X --tokens 350,0"
+    run = drive(line, keyspaces=(Keyspace("ks", SimpleStrategy(1)),)).act(line).commit("X")
+    run.repeat("apply ")
+    ends = {
+        (travel.source, travel.target)
+        for action in run.model.actions(run.state)
+        if run.model.verb(action).startswith("stream ")
+        for travel in run.model.tcm.along_the_ring(run.state.tcm, action.action, run.state.tcm)
+    }
+    assert ends == {("n:D:400", "n:X:350"), ("n:A:100", "n:X:0")}
+
+
 class Given:
     """Has only what it is given, and can be the key of what is kept."""
 
