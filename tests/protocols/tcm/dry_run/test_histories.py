@@ -434,3 +434,34 @@ def test_who_would_hand_over_and_is_down_is_listed(down: tuple[str, ...]) -> Non
     reason = dry_run(printed(hosts(10)), newcomer, down=down).reason
     assert reason is not None
     assert reason.startswith("n2, n9 are down and would hand over ranges")
+
+
+@pytest.mark.parametrize(("begun", "epoch"), [(None, 8), (0, 10), (1, 9), (3, 7)])
+def test_a_model_starts_before_what_is_in_flight(begun: int | None, epoch: int) -> None:
+    """An event for each; unless it is said how many there are, all but the last one."""
+    lines = ("decommission A", "decommission B", "decommission D")
+    given = Imported(10, LINE, (Keyspace("ks", SimpleStrategy(1)),))
+    model = history.model_for(given, tuple(map(parse_operation, lines)), begun=begun)
+    assert model.parameters.epoch == epoch
+    assert (model.parameters.edition, model.parameters.level) == ("server", "own")
+    assert (model.parameters.crashes, model.parameters.cancels) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("loads", "sizes"),
+    [
+        ((), [None, None, 0, 0]),
+        ((("A", 40), ("B", 50), ("C", 60), ("D", 70)), [40, 40, 0, 0]),
+    ],
+)
+def test_each_step_tells_what_is_still_to_be_copied(
+    loads: tuple[tuple[str, int], ...], sizes: list[int | None]
+) -> None:
+    """Both of the ranges of A, at the ends of the line, until reads are switched."""
+    given = Imported(10, LINE, (Keyspace("ks", SimpleStrategy(1)),), loads=dict(loads))
+    shown = steps(played(given, "decommission A"))
+    assert [(one.epoch, one.streams, one.bytes, one.busiest) for one in shown] == [
+        (11 + at, streams, size, "A" if streams else None)
+        for at, (streams, size) in enumerate(zip((2, 2, 0, 0), sizes, strict=True))
+    ]
+    assert [one.broken for one in shown] == [0] * 4

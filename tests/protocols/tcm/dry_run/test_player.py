@@ -12,6 +12,8 @@ import pytest
 
 import kit
 from kit.operators.importers.opening import import_texts, open_ring
+from kit.protocols.tcm.dry_run import player
+from kit.protocols.tcm.dry_run.history import StepSummary
 from kit.protocols.tcm.dry_run.player import DryRun, opened
 from kit.protocols.tcm.panels.dry_run import MOST_NODES
 from kit.protocols.tcm.parameters import parse_operation
@@ -338,3 +340,34 @@ def test_no_pattern_of_a_table_is_made_of_a_name() -> None:
     made = re.compile(r'f"[^"]*(?<!{){[A-Za-z_][^{}"]*}[^"]*{{0[.[}]')
     files = [each for each in (ROOT / "kit").rglob("*.py") if made.search(each.read_text("utf-8"))]
     assert not files
+
+
+@pytest.mark.parametrize(
+    ("fragile", "broken", "who"),
+    [
+        ("", 0, "no single node"),
+        ("ABC", 0, "A, B, C"),
+        ("ABCD", 0, "A, B, C and 1 more"),
+        ("", 1, "1 range broken now; no single node"),
+        ("A", 2, "2 ranges broken now; A"),
+    ],
+)
+def test_a_few_of_many_that_must_not_die_are_named(fragile: str, broken: int, who: str) -> None:
+    """The others are counted, after what is broken already."""
+    step = StepSummary(7, "said", 3, 0, None, None, tuple(fragile), broken)
+    assert player._cells(step) == ("7", "said", "–", "–", who)
+
+
+@pytest.mark.parametrize(
+    ("streams", "size", "copied"),
+    [
+        (0, 0, "–"),
+        (1, None, "1 stream"),
+        (1, 0, "0 bytes in 1 stream"),
+        (2, 2048, "2.0 KiB in 2 streams"),
+    ],
+)
+def test_what_a_step_copies_is_told(streams: int, size: int | None, copied: str) -> None:
+    """In bytes, where any size is known."""
+    step = StepSummary(7, "said", 3, streams, size, "A", (), 0)
+    assert player._cells(step) == ("7", "said", copied, "A", "no single node")
