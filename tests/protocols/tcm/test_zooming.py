@@ -174,3 +174,30 @@ def test_another_model_of_that_name_has_no_finer_view() -> None:
     other.name = "tcm"
     assert finer_runs(other) is None
     assert finer_runs(LiftModel(LiftParameters())) is None
+
+
+def test_an_operator_submits_at_the_first_member() -> None:
+    """What no node drives itself; in the cluster's epochs, where the log does not begin at 1."""
+    timeline = played_out(
+        Timeline(build("tcm", {"nodes": 5, "rf": 1, "epoch": 7, "operations": ["assassinate D"]}))
+    )
+    run = finer_run(timeline, commits(timeline)[0])
+    assert run is not None
+    assert run.parameters == {
+        "nodes": 3,
+        "given_names": ("A", "B", "C"),
+        "members": 3,
+        "events": ("assassinate D: remove the node at once, without streaming at A to A",),
+    }
+    assert (run.model, run.kind, run.nth, run.begins) == ("commit", "append", 1, "submit r1 A")
+    assert run.story == (
+        "How epoch 1 (the cluster's epoch 8) gets into the log, with A, B, C as the CMS"
+    )
+
+
+def test_a_log_that_begins_at_1_has_the_clusters_epochs() -> None:
+    """Then they are not said twice."""
+    timeline = played_out(Timeline(build("tcm", {"nodes": 5, "rf": 1})))
+    run = finer_run(timeline, commits(timeline)[1])
+    assert run is not None
+    assert run.story == "How epoch 2 gets into the log, with A, B, C as the CMS"

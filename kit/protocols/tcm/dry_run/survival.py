@@ -174,7 +174,7 @@ def by_gossip(snapshot: Snapshot, operations: Sequence[ResolvedOperation]) -> Sn
     now: Ring = reduce(placed, operations, snapshot.metadata.ring)
     goes = [each for each in operations if each.operation.kind in SHRINKS]
     left: Ring = reduce(ring_after, goes, now)
-    ends = (left, *(ring_after(left, each) for each in operations if each not in goes))
+    ends = (left, *(ring_after(left, each) for each in operations))  # who goes is gone already
     rights = reduce(np.union1d, (ring.rights for ring in ends), now.rights)
     lefts = np.append(np.int64(now.space.low), rights[:-1])
     placements = []

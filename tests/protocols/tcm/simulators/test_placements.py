@@ -543,3 +543,94 @@ def test_an_operation_has_the_events_that_change_rows(
     line = plain.changed(stable.line, operation)
     parts = stable.events(plain.Flight(stable.line, line, ()), operation.kind)
     assert [*parts] == [(part,) for part in events]
+
+
+def ended(verdict: str, turns: int, **size: Any) -> Simulation:
+    """A run of so many events, of which each has the epoch and the number of rows of its place."""
+    looked = [Looked(at, (2, 2), (2, 3), 1, 1) for at in range(1, turns + 1)]
+    events = tuple(placements.Turn(look.rows, "said", look) for look in looked)
+    witness = None if verdict == "clean" else "why"
+    return Simulation(
+        1, Size(**size), (), events, (), 4, 2, 9, (("move", "mid"),), verdict, witness
+    )
+
+
+@pytest.mark.parametrize(
+    ("verdict", "size", "where", "kept"),
+    [
+        ("clean", {}, "", "Every property holds at every event"),
+        ("clean", {"dcs": 2}, "", "Every property holds at every event"),
+        ("stuck", {"strategy": "network", "dcs": 2, "nodes": 30}, " in each of 2 datacenters",
+         "No operation under way could continue"),
+        ("replicas", {"rf": 2}, "", "Stopped: a property does not hold"),
+    ],
+)  # fmt: skip
+def test_a_run_in_a_sentence(verdict: str, size: dict[str, Any], where: str, kept: str) -> None:
+    """Only a strategy that counts them names datacenters."""
+    run = ended(verdict, 5, **size)
+    assert run.summary() == (
+        f"At most 9 of {run.size.nodes} nodes, RF {run.size.rf}{where}; at most 2 of 3 operations "
+        f"at once; 5 events. Refused at first: 4; events after which one was cancelled: 1. {kept}."
+    )
+
+
+@pytest.mark.parametrize(
+    ("verdict", "turns", "shown"),
+    [
+        ("clean", 12, range(1, 13)),
+        ("clean", 13, range(1, 13)),
+        ("replicas", 13, range(2, 14)),
+        ("replicas", 30, range(19, 31)),
+        ("replicas", 5, range(1, 6)),
+    ],
+)
+def test_a_run_that_fails_shows_its_end(verdict: str, turns: int, shown: range) -> None:
+    """Twelve events: the first ones where every column was kept."""
+    run = ended(verdict, turns)
+    lines = repr(run).splitlines()
+    assert [int(line.split()[0]) for line in lines if " said " in line] == [*shown]
+    assert repr(run) == run._repr_mimebundle_()["text/plain"]
+    told = [line for line in lines if "Shown: " in line]
+    assert told == (
+        [f"Shown: 12 of {turns} events, from number {shown[0] - 1} on."] if turns > 12 else []
+    )
+
+
+def test_a_run_is_made_small_only_where_that_is_wanted() -> None:
+    """Else a run that fails keeps every action; one that is clean has nothing to leave out."""
+    failed = simulate(0, nodes=10, rf=2, off=("range-locks",))
+    assert not failed.ok
+    assert failed.timeline().actions() == failed.actions
+    assert len(failed.timeline(small=True).actions()) < len(failed.actions)
+    clean = simulate(0, nodes=4, rf=1)
+    assert clean.timeline(small=True).actions() == clean.actions
+
+
+def test_the_simple_model_begins_with_members_only() -> None:
+    """Who will only join has no place yet."""
+    operations = ("bootstrap X --tokens 150 --dc dc9 --rack r9",)
+    model = TcmCluster(TcmParameters(nodes=3, rf=2, operations=operations))
+    members = {node.name: (node.dc, node.rack) for node in model.tcm.cluster.ring.nodes}
+    assert members.pop("X") == ("dc9", "r9")
+    at_start = Columns(model)._at_start()
+    assert (at_start.places, at_start.edition) == (members, "documents")
+    assert at_start.line == tuple(
+        (token, name) for name, token in zip("ABC", (100, 200, 300), strict=True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("edition", "switched"),
+    [("documents", [False, False, True, True]), ("server", [False, False, True])],
+)
+def test_once_reads_have_switched_they_stay(edition: str, switched: list[bool]) -> None:
+    """After each event but the last one, with which the operation is over."""
+    places = {name: ("dc1", "r1") for name in "ABC"}
+    line = ((100, "A"), (200, "B"), (300, "C"))
+    now = plain.stable_cluster(line, places, {"ks": {"": 2}}, (0, 400), edition)
+    now = now.begin(plain.PlainOperation("move", "C", (250,)))
+    found = []
+    while now.flights:
+        found.append(now.flights["C"].switched)
+        now = now.advance("C")
+    assert found == switched
