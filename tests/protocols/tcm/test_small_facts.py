@@ -594,3 +594,20 @@ def test_parts_of_each_step(off: tuple[str, ...], parts: list[tuple[str, ...]]) 
     safeguards = TcmSafeguards(**dict.fromkeys(off, False))
     table = step_table("decommission", ProtocolSwitches("documents", safeguards))
     assert [each for _, each in table] == parts
+
+
+@pytest.mark.parametrize(
+    ("applied", "said"),
+    [
+        ("", "only 0 of B, D applied epoch 1: no majority in (100, 200]"),
+        ("DEF", "only 1 of B, D applied epoch 1: no majority in (100, 200]"),
+        ("BD", "only 1 of D, E applied epoch 1: no majority in (200, 300]"),
+        ("BDE", None),
+    ],
+)
+def test_a_majority_of_those_who_live_must_know(applied: str, said: str | None) -> None:
+    """Half of them is none; whoever is removed is dead and not counted."""
+    run = drive("removenode C", off=("progress-barrier",), crashes=1).act("crash C", "removenode C")
+    run.act(*(f"apply {name}" for name in applied))
+    found = run.model.one_step(run.state, run.find("commit C"), None)
+    assert found == (said and f"switch-reads is committed although {said}")

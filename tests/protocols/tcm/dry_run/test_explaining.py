@@ -637,3 +637,24 @@ def test_a_newcomer_is_known_by_its_place(
     owner = Member(1, "10.0.0.1", "JOINED", "dc1", "r1", (100,))
     other = Member(2, "10.0.0.2", state, dc, dc and "r1", ())
     assert _is_known((owner, other), [Flight(kind, 2, ("prepare",), (7,))]) is known
+
+
+@pytest.mark.parametrize(("more", "ways"), [("FINISH_LEAVE 1", 1), ("CANCEL_SEQUENCE 1", 2)])
+def test_what_is_under_way_where_a_part_begins_is_done_first(
+    more: str, ways: int, tmp_path: Path
+) -> None:
+    """Event by event, as those of the log; what is cancelled may also have been so in one event."""
+    moves = "STARTUP 2 broadcastAddress=/10.0.0.2:7000"
+    told(tmp_path, ["PREPARE_LEAVE 1", "START_LEAVE 1", moves, "MID_LEAVE 1", more])
+    first, second = of_log([tmp_path / "log.json"], "server", False)[0]
+    steps = [
+        [(seen.values["event"].kind, seen.step, "before it" in seen.where) for seen in each.seen]
+        for each in (first, second)
+    ]
+    begins = ["PREPARE_LEAVE", "START_LEAVE"]
+    assert steps == [
+        [(kind, True, False) for kind in begins],
+        [*((kind, True, True) for kind in begins),
+         *((kind, True, False) for kind in ("MID_LEAVE", more.partition(" ")[0]))],
+    ]  # fmt: skip
+    assert [len(each.ways) for each in (first, second)] == [1, ways]

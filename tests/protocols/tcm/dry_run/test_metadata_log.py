@@ -652,6 +652,7 @@ def test_what_if_begins_where_the_log_was(history: MetadataHistory) -> None:
         done = [step.name for step in operation.steps if step.status == "done"]
         assert done == list(flight.steps)
         name = history.name(flight.node, epoch)
+        assert (m.parameters.crashes, m.parameters.cancels) == (1, 1)
         assert m.refusal(timeline.state, m.wrap["tcm"](Cancel(name))) is None
         timeline.do(m.wrap["tcm"](Cancel(name)))
         assert facts.epoch(m, timeline.state) == epoch + 1

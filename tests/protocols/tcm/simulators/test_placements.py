@@ -625,7 +625,7 @@ def test_the_simple_model_begins_with_members_only() -> None:
 )
 def test_once_reads_have_switched_they_stay(edition: str, switched: list[bool]) -> None:
     """After each event but the last one, with which the operation is over."""
-    places = {name: ("dc1", "r1") for name in "ABC"}
+    places = dict.fromkeys("ABC", ("dc1", "r1"))
     line = ((100, "A"), (200, "B"), (300, "C"))
     now = plain.stable_cluster(line, places, {"ks": {"": 2}}, (0, 400), edition)
     now = now.begin(plain.PlainOperation("move", "C", (250,)))
