@@ -611,3 +611,31 @@ def test_a_majority_of_those_who_live_must_know(applied: str, said: str | None) 
     run.act(*(f"apply {name}" for name in applied))
     found = run.model.one_step(run.state, run.find("commit C"), None)
     assert found == (said and f"switch-reads is committed although {said}")
+
+
+@pytest.mark.parametrize(
+    ("applied", "epochs"),
+    [
+        ((0, 1, 2, 3, 3, 3), [(0, 2), (0, 3), (1, 3)]),
+        ((1, 1, 2, 3, 3, 3), [(1, 3)]),
+        ((2, 2, 3, 3, 3, 3), []),
+        ((3, 3, 3, 3, 3, 3), []),
+    ],
+)
+def test_epochs_in_use_that_are_no_neighbours(
+    applied: tuple[int, ...], epochs: list[tuple[int, int]]
+) -> None:
+    """From the oldest that somebody is at; whoever knows more is silent, and who is removed."""
+    run = drive("removenode C", crashes=1).act("crash C", "removenode C").commit("C", 2)
+    events = run.state.tcm.events
+    assert len(events) == 3
+
+    def silent(known: int) -> frozenset[int]:
+        return frozenset({2, *(code for code, at in enumerate(applied) if at > known)})
+
+    found = [(len(a), len(b), *who) for a, b, *who in run.model.in_use(events, applied)]
+    assert found == [
+        (one, other, silent(one), silent(other))
+        for pair in epochs
+        for one, other in (pair, pair[::-1])
+    ]

@@ -151,18 +151,14 @@ def changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> Cha
     return moment.memo(m, key, lambda: _changes(m, s, before, keyspace, most))
 
 
-def _holding(rights: Tokens, tokens: Tokens) -> NDArray[np.intp]:
-    """The places of the rows that hold tokens."""
-    return np.minimum(np.searchsorted(rights, tokens), len(rights) - 1)
-
-
 def _changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> ChangedRanges:
     now, then = _placement(m, s, keyspace), _placement(m, before, keyspace)
     ours, theirs = now.reads.rights, then.reads.rights
     same = np.array_equal(ours, theirs)
-    # For each row the former one that held its last token, and for each former one who has its own.
-    was = np.arange(len(ours)) if same else _holding(theirs, ours)
-    has = was if same else _holding(ours, theirs)
+    # For each row the former one that held its last token, and for each former one who has its own;
+    # both cut the whole line into pieces.
+    was = np.arange(len(ours)) if same else np.searchsorted(theirs, ours)
+    has = was if same else np.searchsorted(ours, theirs)
 
     def other(table: Table, former: Table) -> NDArray[np.bool_]:
         if same:

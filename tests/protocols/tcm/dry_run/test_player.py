@@ -188,6 +188,11 @@ def test_a_few_of_many_that_are_down_are_named(down: int, said: str) -> None:
     assert said in line
 
 
+def test_where_nobody_is_down_nothing_is_said_of_it() -> None:
+    """Nor of anything else."""
+    assert kit.rehearse(cluster_of_nine(), "decommission n5").warnings == ()
+
+
 def cluster_of_nine() -> Any:
     """Nine nodes, three replicas."""
     return printed(hosts(9))

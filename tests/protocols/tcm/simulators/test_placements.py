@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections import Counter
 from itertools import product
 from typing import Any
 
@@ -634,3 +635,18 @@ def test_once_reads_have_switched_they_stay(edition: str, switched: list[bool]) 
         found.append(now.flights["C"].switched)
         now = now.advance("C")
     assert found == switched
+
+
+def test_now_and_then_a_node_moves_or_is_replaced() -> None:
+    """After half of those who join and a fifth of those who leave; few are removed, or worse."""
+    drawn = [draw(seed, Size(nodes=44, rf=3)) for seed in range(10)]
+    grows = Counter(each.kind for one in drawn for each in one.growing)
+    shrinks = Counter(each.kind for one in drawn for each in one.shrinking)
+    leaves, removed, gone = (
+        shrinks[kind] for kind in ("decommission", "removenode", "assassinate")
+    )
+    assert grows["bootstrap"] == leaves + removed + gone == 400
+    assert 170 < grows["move"] + grows["replace"] < 230
+    assert grows["move"] > grows["replace"] > 50
+    assert 50 < shrinks["move"] + shrinks["replace"] < 110
+    assert leaves > 200 > removed > 100 > 50 > gone > 15
