@@ -19,8 +19,12 @@ from kit.protocols.tcm.cluster import Driver, follow
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.large import (
     DENSITY,
+    Majorities,
+    _shared,
+    changes,
     first_missed,
     length,
+    look,
     majorities,
     rows_of,
     served,
@@ -488,6 +492,14 @@ class Given:
     """Has only what it is given, and can be the key of what is kept."""
 
 
+def model_of(placement: Placement) -> Any:
+    """One whose only keyspace, ks, has these tables in every state."""
+    metadata = SimpleNamespace(group_of=["ks"].index)
+    model: Any = Given()
+    model.snapshot = lambda s: SimpleNamespace(metadata=metadata, placements=(placement,))
+    return model
+
+
 @pytest.mark.parametrize(
     ("reads", "writes", "rows"),
     [
@@ -503,11 +515,7 @@ def test_columns_need_two_tables_that_cut_the_line_alike(
 ) -> None:
     """Each of them into pieces, and both at the same tokens."""
     read, written = (Table.of([(*ends, (0,)) for ends in given]) for given in (reads, writes))
-    snapshot = SimpleNamespace(
-        metadata=SimpleNamespace(group_of=["ks"].index), placements=(Placement(read, written),)
-    )
-    model: Any = Given()
-    model.snapshot = lambda s: snapshot
+    model = model_of(Placement(read, written))
     state = SimpleNamespace(tcm=SimpleNamespace(events=()))
     assert length(model, state, "ks") == rows
 
@@ -639,3 +647,59 @@ def test_epochs_in_use_that_are_no_neighbours(
         for pair in epochs
         for one, other in (pair, pair[::-1])
     ]
+
+
+def looks(*tables: list[tuple[int, int, tuple[int, ...]]], first: int = 0, last: int = 1) -> bytes:
+    """A look at some rows; one table is read from and written to."""
+    several = [Table.of(rows) for rows in tables]
+    return look(model_of(Placement(several[0], several[-1])), None, "ks", first, last)
+
+
+def test_rows_with_another_bound_or_group_look_different() -> None:
+    """Also where only the first node of the ring is in the group, or only writers differ."""
+    shown = [
+        looks([(0, 100, ())]),
+        looks([(0, 100, (0,))]),
+        looks([(0, 100, (1,))]),
+        looks([(0, 100, (0, 1))]),
+        looks([(50, 100, (0,))]),
+        looks([(0, 150, (0,))]),
+        looks([(0, 100, (0,))], [(0, 100, (0, 1))]),
+        looks([(0, 100, (0,))], [(0, 100, (1,))]),
+        looks([(0, 100, (1,))], [(0, 100, (0,))]),
+    ]
+    assert len(set(shown)) == len(shown)
+
+
+def test_rows_look_the_same_whatever_is_beside_them() -> None:
+    """Though another row has more replicas."""
+    alone, wide = [(100, 200, (0,))], [(0, 100, (0, 1, 2)), (100, 200, (0,))]
+    assert looks(alone) == looks(wide, first=1, last=2)
+    assert looks(alone, alone) == looks(wide, wide, first=1, last=2)
+
+
+def test_pairs_of_majorities_that_meet_and_that_do_not() -> None:
+    """One that shares no node is enough for not."""
+    row: Any = None
+    pairs = _shared((("A", "B"), ("A", "C")), (("B", "C"), ("A", "C")))
+    assert pairs == ((("B",), ("A",)), (("C",), ("A", "C")))
+    assert Majorities(row, (), (), pairs).meet is True
+    pairs = _shared((("A", "B"),), (("C",), ("B",)))
+    assert pairs == (((), ("B",)),)
+    assert Majorities(row, (), (), pairs).meet is False
+
+
+def test_the_first_ranges_that_a_step_changed() -> None:
+    """With those before it that had its tokens; as many as are wanted, and all are counted."""
+    line = "bootstrap X --tokens 350"
+    run = drive(line).act(line).commit("X")
+    index = next(i for i, s in enumerate(run.states) if len(s.tcm.events) == 2)
+    model, after, before = run.model, run.states[index], run.states[index - 1]
+    for most in range(4):
+        found = changes(model, after, before, "ks", most)
+        assert [(now.right, [each.right for each in then]) for now, then in found.rows] == [
+            (300, [300]), (350, [350])
+        ][:most]  # fmt: skip
+        assert (found.reads, found.writes, found.either) == (0, 2, 2)
+    none = changes(model, after, after, "ks", 9)
+    assert (none.rows, none.either) == ((), 0)
