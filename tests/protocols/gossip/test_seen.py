@@ -208,3 +208,14 @@ def test_a_lost_update_stays_one() -> None:
     kept, witness = monitor.step(monitor.begin(), first, last.action, last.state)
     assert (len(kept), witness) == (2, "")
     assert monitor.step(((), "lost"), first, last.action, last.state) == (kept, "lost")
+
+
+@pytest.mark.parametrize(
+    ("clocks", "ahead"),
+    [((), (0, 0, 0)), ((5,), (5, 0, 0)), ((5, 0, 7), (5, 0, 7))],
+)
+def test_each_node_has_a_clock(clocks: tuple[int, ...], ahead: tuple[int, ...]) -> None:
+    """Where none is given it is right; a clock more than nodes is refused."""
+    assert Gossip(nodes=3, clocks=clocks).ahead == ahead
+    with pytest.raises(BadInput):
+        Gossip(nodes=len(clocks) or 1, clocks=(*clocks, 1, 1))

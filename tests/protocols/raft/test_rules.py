@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kit.engine.registry import build
 from kit.protocols.raft import core
 from kit.protocols.raft import messages as say
 from kit.protocols.raft.rules import progress as flow
@@ -21,7 +22,8 @@ from kit.protocols.raft.state import (
     Server,
     Stored,
 )
-from kit.protocols.raft.words import wish_text
+from kit.protocols.raft.symmetry import renaming_alike
+from kit.protocols.raft.words import data_text, wish_text
 from tests.protocols.raft.driving import UNTIMED, members
 
 DOCUMENTS = Options("documents", timers=False)
@@ -415,3 +417,91 @@ def test_a_configuration_is_that_of_an_index() -> None:
 def test_a_wish_is_the_rest_of_a_sentence(request_: str, wish: str) -> None:
     """The server is named in the sentence itself, and nothing is said as the script writes it."""
     assert wish_text(request_) == wish
+
+
+def test_what_is_cut_configures_nothing() -> None:
+    """Neither what is behind the cut, nor what a snapshot stands for by now."""
+    joined = Configuration(members("A B C"))
+    log = Log()
+    for index, data in enumerate((joined, "x", joined, "y", joined), 1):
+        log = log.appended(Entry(1, index, data))
+    assert log.configured == (1, 3, 5)
+    assert [log.cut(at).configured for at in (6, 5, 4, 3, 2, 1)] == [
+        (1, 3, 5), (1, 3), (1, 3), (1,), (1,), (),
+    ]  # fmt: skip
+    snapshot = Snapshot(4, 1, joined)
+    kept = [log.compacted(snapshot, trailing).configured for trailing in (0, 1, 2, 3, 4)]
+    assert kept == [(5,), (5,), (3, 5), (3, 5), (1, 3, 5)]
+
+
+@pytest.mark.parametrize(
+    ("mode", "most", "left"),
+    [
+        ("pipeline", 1, ()),
+        ("pipeline", 2, (9,)),
+        ("pipeline", 3, (8, 9)),
+        ("pipeline", 4, (7, 8, 9)),
+        ("pipeline", 5, (7, 8, 9)),
+        ("pipeline", 6, (7, 8, 9)),
+        ("probe", 6, ()),
+        ("snapshot", 6, ()),
+    ],
+)
+def test_a_tick_makes_room_in_a_full_pipeline(mode: Any, most: int, left: tuple[int, ...]) -> None:
+    """The oldest message counts as lost where no other one might go."""
+    p = Progress("B", 10, 6, mode, (7, 8, 9))
+    assert flow.ticked(p, most) == Progress("B", 10, 6, mode, left)
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "numbers", "former", "number", "by_one"),
+    [
+        ("A B C", "", {}, 0, 0, 0),
+        ("A B C", "", {"A": 5}, 0, 0, 5),
+        ("A B C", "", {"A": 5, "B": 3}, 0, 3, 5),
+        ("A B C", "", {"A": 5, "B": 3}, 4, 4, 5),
+        ("A B c", "", {"A": 5, "C": 5}, 0, 0, 5),
+        ("A B", "C", {"A": 5, "B": 4}, 0, 0, 0),
+        ("A B", "C", {"A": 5, "B": 4, "C": 2}, 0, 2, 2),
+        ("a", "", {"A": 5}, 2, 2, 2),
+    ],
+)
+def test_how_far_a_majority_is(
+    now: str, before: str, numbers: dict[str, int], former: int, number: int, by_one: int
+) -> None:
+    """Who has said nothing is at 0; nobody counts who does not vote; each group must get there."""
+    of = Configuration(members(now), members(before))
+    assert reached(of, numbers, former) == number
+    assert reached(of, numbers, former, by_majority=False) == by_one
+
+
+def test_what_an_entry_holds_in_words() -> None:
+    """A command is its own words; the first entry of a leader has none."""
+    joint = Configuration(members("A b"), members("A"))
+    assert [data_text(data) for data in (None, "x", joint)] == ["", "x", "{A}→{A (B)}"]
+
+
+def test_servers_begin_with_the_vote_for_who_leads() -> None:
+    """In the leader's term, unless their text names another; a leader has voted for itself."""
+    m = build("raft", {"requests": (), "terms": 3, "begins": ("1 1, leads", "1", "2")})
+    assert [node.server.stored.vote for node in m.start().nodes] == ["A", "A", ""]
+    m = build("raft", {"requests": (), "terms": 3, "begins": ("1, leads", "1, votes C", "1")})
+    assert [node.server.stored.vote for node in m.start().nodes] == ["A", "C", "A"]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "requests", "begins", "alike"),
+    [
+        (1, (), (), False),
+        (2, (), (), True),
+        (2, ("x at A",), (), False),
+        (3, ("x at A",), (), True),
+        (3, (), ("1", "1", "1 1"), True),
+        (3, (), ("1", "1 1", "1 1 1"), False),
+    ],
+)
+def test_which_servers_begin_alike(nodes: int, requests: Any, begins: Any, alike: bool) -> None:
+    """Two at least that no request names and whose logs are the same."""
+    given = {"nodes": nodes, "members": "A B C"[: 2 * nodes - 1]}
+    m = build("raft", {**given, "requests": requests, "begins": begins})
+    assert (renaming_alike(m) is not None) is alike

@@ -152,6 +152,15 @@ def test_what_is_used_may_be_dropped_on_another_node(
     assert schema_of(merged(on_a, on_b)).orphans == (" using ".join(names),)
 
 
+def test_only_what_is_used_itself_may_not_be_dropped() -> None:
+    """A type that nothing uses may go, whatever else has users."""
+    other = SchemaChange("create", "ks", "type other")
+    schema = schema_of(played(KEYSPACE, (TYPE, 2), (other, 3), (USING, 4)))
+    assert objection(schema, SchemaChange("drop", "ks", "type other")) is None
+    refused = objection(schema, SchemaChange("drop", "ks", "type ud"))
+    assert refused == "table ks.t uses type ks.ud"
+
+
 def test_what_is_used_is_read_from_lines() -> None:
     """A kind may use one kind only, and a view always uses a table."""
     lines = ("create table ks.t using ud at A", "create view ks.v using t at A")
