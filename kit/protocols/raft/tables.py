@@ -66,8 +66,8 @@ class RaftTables:
         """Change the rows that differ."""
         rows, snapshot = self.entries.setdefault(group, {}), stored.log.snapshot
         if written.cut:
-            for index in range(written.cut, max(rows, default=0) + 1):
-                rows.pop(index, None)
+            for index in [each for each in rows if each >= written.cut]:
+                del rows[index]
         rows |= {entry.index: entry for entry in written.entries}
         if written.snapshot:
             for index in [each for each in rows if each < stored.log.first_index]:

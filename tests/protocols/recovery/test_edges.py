@@ -119,6 +119,7 @@ def test_which_group_is_found(first: int, second: int, joins: int) -> None:
     _, s = played({"commit_indexes": (1,) * 7, "dead": "D E F G"})
     s = s.but(groups=(127, 1, 2), acknowledged=(0, 0, 0)).at(0, group=first).at(1, group=second)
     assert s.to_join(2) == joins
+    assert s.at(6, group=2).to_join(2) == joins  # G is given up
 
 
 def test_a_barrier_asks_nobody_who_has_left() -> None:
@@ -126,6 +127,11 @@ def test_a_barrier_asks_nobody_who_has_left() -> None:
     whole = next_of_operation("write_both_read_old", 2, 0b11111, 0, 0b11111, "documents")
     without_d = next_of_operation("write_both_read_old", 2, 0b10111, 0, 0b11111, "documents")
     assert (whole.addressed, without_d.addressed) == (0b11111, 0b10111)
+    last = [
+        next_of_operation("write_both_read_old", 4, normal, 0, 0b11111, "documents")
+        for normal in (0b11111, 0b01111)
+    ]
+    assert last[0] == last[1]  # who leaves is a member, also where nobody comes after it
 
 
 def test_parties_name_their_nodes_in_order() -> None:
@@ -417,6 +423,20 @@ def test_who_talks_in_two_groups_outside_a_recovery() -> None:
         back.at(2, standing="removed"),
     ):
         assert apart.in_two_groups() is None
+
+
+def test_a_cluster_is_whole_in_one_group() -> None:
+    """All live nodes have upgraded Raft, nobody is dead; a node with a group of its own is not."""
+    s = mode.after(mode.FOUR).state
+    for node in range(4):
+        s = s.at(node, standing="live", mode="group 0", value="use_post_raft_procedures", group=0)
+    s = s.but(groups=(15, 1), voters=(15, 1), logs=((), ()))
+    assert s.is_whole
+    assert not s.at(0, group=1).is_whole
+    assert not s.at(3, standing="dead").is_whole
+    assert not s.at(3, mode="recovery").is_whole
+    assert not s.at(3, value="synchronize").is_whole
+    assert s.at(3, standing="removed", mode="down").is_whole
 
 
 def test_groups_that_nobody_knows_are_forgotten() -> None:
