@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from kit.protocols.storage.events import QuotaRow, Sent
 from kit.protocols.storage.facts import CopyRow, ReplicaRow, RequestRow, arrived, held
+from kit.protocols.storage.rules.history import _numbers
 from kit.protocols.storage.rules.requests import tombstone, written
 
 MET, SHORT = QuotaRow(("A", "B"), 1, ("A",)), QuotaRow(("A", "B"), 2, ("A",))
@@ -62,3 +64,18 @@ def test_how_much_has_arrived(
     copies = (CopyRow("A", "C", "not begun", ""), *(CopyRow("B", "A", way, "") for way in ways))
     row = ReplicaRow("A", "dc1", 1, 0, role, role, "w1", kind, not_owned, True, copies)
     assert arrived(ANY, ANY, row) == share
+
+
+@pytest.mark.parametrize(
+    ("quiet", "numbers"),
+    [
+        ((False, False, False), (9, 10, 11)),
+        ((False, True, False), (10, 10, 11)),
+        ((False, False, True), (10, 11, 11)),
+        ((True, True, True), (11, 11, 11)),
+    ],
+)
+def test_quiet_epochs_share_a_number(quiet: tuple[bool, ...], numbers: tuple[int, ...]) -> None:
+    """Each number is one more than that before, unless its epoch is quiet; the last is 11."""
+    history: Any = SimpleNamespace(epochs=[SimpleNamespace(epoch=11, quiet=each) for each in quiet])
+    assert _numbers(history, (0, 1, 2)) == numbers
