@@ -145,6 +145,14 @@ def test_of_equal_indexes_one_that_lives_leads() -> None:
     assert (advice.leader, advice.leaders, advice.order) == ("B", ("B", "A"), ("B", "A"))
 
 
+def test_nodes_enter_recovery_mode_in_the_order_of_the_file() -> None:
+    """Nobody leads: all that may run are restarted, also one that is down."""
+    statuses = zip("ABCDE", ("down", "up", "lost", "lost", "lost"), strict=True)
+    nodes = [{"name": name, "status": status} for name, status in statuses]
+    advice = advise(parse_cluster(json.dumps({"nodes": nodes})), "x", release="2025.1")
+    assert (advice.procedure, advice.order) == ("recovery mode", ("A", "B"))
+
+
 @pytest.mark.spec("G-027")
 def test_the_leader_is_one_with_the_latest_commit_index(tmp_path: Path) -> None:
     """B knows of one entry more than A; with A in its place B's state goes back by one."""
