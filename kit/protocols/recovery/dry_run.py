@@ -615,8 +615,8 @@ def _worst(
             yield "entries that only lost nodes had are gone, whichever node leads"
         yield "entries are gone if the leader does not know that they are committed"
         if leader is not None:
-            told = (node.commit_index for node in cluster.nodes)
-            known = max(index for index in told if index is not None)
+            claimed = (node.commit_index for node in cluster.nodes)
+            known = max(index for index in claimed if index is not None)
             if known > indexes[leader]:
                 first = indexes[leader] + 1
                 which = f"entries {first} to {known}" if first < known else f"entry {known}"

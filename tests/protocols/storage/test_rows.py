@@ -22,10 +22,10 @@ ANY: Any = None  # neither the model nor the state is looked at
 )
 def test_each_quota_must_be_met(quotas: tuple[QuotaRow, ...], met: bool) -> None:
     """By the plan as it was sent, and apart from it by what the coordinator knows now."""
-    row = (0, "write", "K", None, "QUORUM", "open", 1, 1, (), ())
-    plan = RequestRow(*row, quotas, (SHORT,), "")  # type: ignore[arg-type]
+    row: tuple[Any, ...] = (0, "write", "K", None, "QUORUM", "open", 1, 1, (), ())
+    plan = RequestRow(*row, quotas, (SHORT,), "")
     assert (plan.enough, plan.valid) == (met, False)
-    judged = RequestRow(*row, (SHORT,), quotas, "")  # type: ignore[arg-type]
+    judged = RequestRow(*row, (SHORT,), quotas, "")
     assert (judged.enough, judged.valid) == (False, met)
 
 

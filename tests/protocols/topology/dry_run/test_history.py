@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -99,7 +100,7 @@ def test_states_are_read_however_they_are_quoted(quoted: str, state: str, tmp_pa
 
 def test_how_long_a_stay_was_is_told_to_the_microsecond() -> None:
     """Up to the line that ends it, or the first one of what comes next; the last may go on."""
-    lines = [
+    lines: list[tuple[str, Any, str, float]] = [
         ("a", "entered", "join_group0", 0.1),
         ("a", "updated", "accept", 0.3),
         ("a", "entered", "write_both_read_new", 1.23456749),
@@ -108,7 +109,7 @@ def test_how_long_a_stay_was_is_told_to_the_microsecond() -> None:
         ("b", "updated", "go on", 9.5),
     ]
     entries = [
-        JournalEntry("log", number, "10:00", host, kind, words, (), seconds)  # type: ignore[arg-type]
+        JournalEntry("log", number, "10:00", host, kind, words, (), seconds)
         for number, (host, kind, words, seconds) in enumerate(lines)
     ]
     assert [(each.host, each.state, each.seconds) for each in passages(entries, "server")] == [
