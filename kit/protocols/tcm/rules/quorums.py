@@ -286,7 +286,7 @@ def majorities_meet(
 
 def _among(groups: Codes, nodes: Collection[int], inside: bool = True) -> Codes:
     """Groups with only those members that are among some nodes, or are not."""
-    return np.where(np.isin(groups, [*nodes], invert=not inside), groups, np.int32(-1))
+    return np.where(np.isin(groups, [*nodes]) == inside, groups, np.int32(-1))
 
 
 class Apart(Struct, frozen=True):
