@@ -84,6 +84,8 @@ def _sorted(lefts: Tokens, rights: Tokens, groups: Codes) -> Table:
 
 
 def _edited(table: Table, edits: Edits) -> Table:
+    if not edits:
+        return table
     table = _with_extra_rows(table, (*edits.adds, *edits.drops))
     groups = _without(table.groups, *_inside(table, edits.drops))
     return Table(table.lefts, table.rights, _with(groups, *_inside(table, edits.adds)))
@@ -218,6 +220,8 @@ def _settled_near(
 ) -> Placement:
     reads, writes = placement.reads, placement.writes
     at, to = (_touched(table, *near) for table in (reads, writes))
+    if not len(at) and not len(to):
+        return placement
     parts = (
         Table(table.lefts[rows], table.rights[rows], table.groups[rows])
         for table, rows in ((reads, at), (writes, to))

@@ -154,9 +154,9 @@ def clockwise(owners: Codes, starts: Index, walks: tuple[ReplicaQuota, ...]) -> 
     and the code, so that one sort of integers a row does it.
     """
     slots = sum(quota.wanted for quota in walks)
-    for quota in walks:
-        if quota.members[owners].all():  # there is no other walk: it would have members here
-            return walk(owners, starts, quota)[0].T
+    first, *others = walks
+    if not others and first.members[owners].all():
+        return walk(owners, starts, first)[0].T
     if all(quota.racks <= MOST_RACKS and not quota.repeats for quota in walks):
         return _one_a_rack(owners, starts, walks).T
     slot_bits, code_bits = slots.bit_length(), int(owners.max()).bit_length()
