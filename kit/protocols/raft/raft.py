@@ -467,7 +467,8 @@ def _is_stale(answer: Answer) -> bool:
 @lru_cache(MOST)
 def _agree(log: Log, other: Log) -> bool:
     """Whether entries of one index and term are equal, and so are all that stand below them."""
-    pairs = [(e, held) for e in log if (held := other.entry(e.index))]
+    rest = log.part(log.shared(other) + 1)
+    pairs = [(e, held) for e in rest if (held := other.entry(e.index))]
     equal = all(a == b for a, b in pairs if a.term == b.term)
     return equal and (False, True) not in pairwise(a == b for a, b in pairs)
 
