@@ -915,7 +915,13 @@ class NodeModel(Declared[S]):
     names: tuple[str, ...]
 
     def number(self, name: str) -> int:
-        """The place of a node."""
+        """The place of a node.
+
+        Raises:
+            BadInput: when no node has the name.
+        """
+        if name not in self._places:
+            raise BadInput("node", name, "one of " + ", ".join(self.names))
         return self._places[name]
 
     @cached_property
