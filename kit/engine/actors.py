@@ -145,7 +145,6 @@ class NetworkModel(NodeModel[ActorState]):
             check_call(f"{method.__name__} of {self.name}", method, "state", "envelope")
         self.names, self.network_options = names, options or NetworkOptions()
         self.carrier = Carrier(names, self.network_options)
-        self.index = {name: place for place, name in enumerate(names)}
         message = self.message or reduce(or_, self._receivers)
         typed = (kind[message] if kind in MESSAGE_ACTIONS else kind for kind in self.acts)
         self.Action = reduce(or_, typed)

@@ -920,12 +920,13 @@ class NodeModel(Declared[S]):
         Raises:
             BadInput: when no node has the name.
         """
-        if name not in self._places:
+        if name not in self.index:
             raise BadInput("node", name, "one of " + ", ".join(self.names))
-        return self._places[name]
+        return self.index[name]
 
     @cached_property
-    def _places(self) -> dict[str, int]:
+    def index(self) -> dict[str, int]:
+        """The place of each node by its name."""
         return {name: place for place, name in enumerate(self.names)}
 
     def named(self, mask: int) -> tuple[str, ...]:

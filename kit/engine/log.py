@@ -160,7 +160,6 @@ class AtomicLog(NodeModel[LogState]):
     def set_up(self) -> None:
         """Each node has a place."""
         self.names = self.nodes
-        self.index = {name: place for place, name in enumerate(self.names)}
 
     def start(self) -> LogState:
         """Nothing appended, nothing applied."""

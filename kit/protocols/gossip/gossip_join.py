@@ -200,7 +200,6 @@ class GossipJoin(NodeModel[RingState]):
         self.changing = (*self.newcomers, *self.dead)
         self.walk = (*self.changing, *self.members)
         self.names = (*self.members, *self.changing)
-        self.index = {name: place for place, name in enumerate(self.names)}
 
     def start(self) -> RingState:
         """All members know one another; nobody joins, and nobody is being removed yet."""
