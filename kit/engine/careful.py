@@ -272,7 +272,7 @@ def _numbers(value: Any) -> list[int | float] | None:
         elif isinstance(item, tuple | list | frozenset):
             todo += item
         elif isinstance(item, dict):
-            todo += [*item, *item.values()]
+            todo += item.values()
         elif is_dataclass(item) and not isinstance(item, type):
             todo += [getattr(item, field.name) for field in fields(item)]
     return numbers

@@ -76,16 +76,16 @@ class RecordedRun(Record):
         if shared[best] == 1:
             maps = [n for n, each in states[0].items() if isinstance(each, dict) and MAP in each]
             steady = [n for n in maps if all(members(each[n]).keys() == keys[n] for each in states)]
-            named = {n: self._naming(n, keys[n]) for n in steady if keys[n]}
+            named = {n: self._naming(keys[n]) for n in steady if keys[n]}
             most = [n for n, count in named.items() if count == max(named.values())]
             best = keys[most[0]] if len(most) == 1 else frozenset()
         return tuple(sorted(best, key=order))
 
-    def _naming(self, own: str, keys: Iterable[str]) -> int:
-        """How many other variables name one of the keys of a map in their values."""
-        texts = {n: to_json([each[n] for each in self.trace.states]) for n in self.trace.states[0]}
+    def _naming(self, keys: Iterable[str]) -> int:
+        """How many variables name one of the keys of a map in their values, itself among them."""
+        texts = [to_json([each[n] for each in self.trace.states]) for n in self.trace.states[0]]
         quoted = [to_json(key) for key in keys]
-        return sum(n != own and any(key in text for key in quoted) for n, text in texts.items())
+        return sum(any(key in text for key in quoted) for text in texts)
 
     def changed(self, before: RecordState, after: RecordState) -> dict[str, dict[str, str]]:
         """For each node of which a step says something else, what that is."""

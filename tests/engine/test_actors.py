@@ -13,7 +13,7 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine import registry
+from kit.engine import actors, registry
 from kit.engine.actors import ActorState, NetworkModel, Next, Post, Turn, receives
 from kit.engine.check import check
 from kit.engine.declared import Node, action, parameter, refused
@@ -628,3 +628,18 @@ def test_only_of_what_is_delivered_it_is_said_what_it_comes_to() -> None:
         (Heal(), set()),
     ):
         assert {*model.words(s, step, s)} == known
+
+
+@pytest.mark.parametrize(
+    ("targets", "what", "said"),
+    [
+        (["B"], "a vote", "sends B a vote"),
+        (["B", "C"], "a vote", "sends B and C a vote"),
+        (["B", "C", "D"], "ping 1", "sends ping 1 to B, C and D"),
+    ],
+)
+def test_everybody_that_a_message_goes_to_is_named(
+    targets: list[str], what: str, said: str
+) -> None:
+    """A thing with an article stands behind them."""
+    assert actors._to(targets, what, "sends") == said

@@ -252,6 +252,13 @@ class Bare:
     item: int
 
 
+class Hashed(dict[Any, float]):
+    """A map that somebody made to be hashed."""
+
+    def __hash__(self) -> int:  # type: ignore[override]  # a dict says that it has none
+        return len(self)
+
+
 @pytest.mark.parametrize(
     ("value", "said"),
     [
@@ -260,11 +267,24 @@ class Bare:
         (Frozen((LARGEST + 1,)), "integers of at most 10000 bits"),
         (frozenset({float("nan")}), "numbers that equal themselves"),
         ({1: float("nan")}, "values that never change"),
+        (Hashed(a=float("nan")), "numbers that equal themselves"),
+        (Hashed({1: 1}), "values that never change"),
         ([1], "values that never change"),
         (Frozen((Frozen,)), "values that never change"),
         (Frozen((Bare,)), "values that never change"),
     ],
-    ids=("wide", "deep", "large", "no number", "a dict", "a list", "a class", "one without values"),
+    ids=(
+        "wide",
+        "deep",
+        "large",
+        "no number",
+        "a dict",
+        "a map",
+        "a map by numbers",
+        "a list",
+        "a class",
+        "one without values",
+    ),
 )
 def test_a_value_has_to_stand(value: Any, said: str) -> None:
     """What is too large, cannot be hashed or does not equal itself is named; just less passes."""

@@ -438,3 +438,20 @@ def test_the_timer_looks_twice_in_the_time_that_a_function_has(
         assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0, 0)
     finally:
         signal.signal(signal.SIGVTALRM, known)
+
+
+def compute(seconds: float) -> None:
+    """Do nothing that ends before."""
+    begun = time.process_time()
+    while time.process_time() - begun < seconds:
+        pass
+
+
+def test_work_ends_after_so_many_seconds_of_computing() -> None:
+    """It is interrupted where it is, and says so; what is through before has no end."""
+    with ended_after(60) as is_over:
+        pass
+    assert not is_over()
+    with pytest.raises(KeyboardInterrupt), ended_after(0.01) as is_over:
+        compute(seconds=30)
+    assert is_over()
