@@ -68,11 +68,9 @@ def _host(m: Tablets, node: NodeFacts, role: str, hand: str) -> GridHost:
     row = node.row
     state = "" if row.state == "normal" else row.state
     excluded = "excluded" if node.is_ignored else ""
-    zero = "" if state or row.tokens else "no tokens"
+    zero = "" if row.tokens else "no tokens"
     left = state if state == "left" else ""  # it is down as well, for good
-    note = (
-        excluded or left or node.health or NOTES.get(state, state) or NOTES.get(row.request) or zero
-    )
+    note = excluded or left or node.health or NOTES.get(state) or NOTES.get(row.request) or zero
     leads = node.is_coordinator
     tag = f"v{node.view.version}" if node.view else ""
     shards, rack = m.shards_of(node.name), m.rack(node.name)
@@ -82,7 +80,6 @@ def _host(m: Tablets, node: NodeFacts, role: str, hand: str) -> GridHost:
 
 
 NOTES = {
-    "": "",
     "none": "new",
     "bootstrapping": "joins",
     "replacing": "joins",
@@ -288,7 +285,7 @@ def copies(m: Tablets, steps: Sequence[PassedStep]) -> Copies:
         for step in steps
         if isinstance(step.action, (Tablets.work_on, Tablets.work_on_all))
         for piece in m.done_pieces(step.before, step.after)
-        if piece.work.name == STREAM and all(m.involved(step.before, piece.transition, STREAM))
+        if piece.work.name == STREAM and piece.transition.sets.pending
     ]
     linked = kinds.count(WITHIN_NODE)
     return Copies(linked, len(kinds) - linked)
@@ -346,20 +343,19 @@ def stage_shards(m: Tablets, given: TabletMap, host: str) -> list[tuple[Any, ...
     """Every stage of the first transition in which a host takes part: whether it is now, what the
     sharder says for reads and for writes, and the shards that hold the tablet.
     """
-    moving = (t for t in given.tablets if t.transition and shard_on(t.sets.both, host) is not None)
-    tablet = next(moving, None)
-    if tablet is None or not tablet.transition:
-        return []
-    return [
-        (
-            row.name,
-            row.name == tablet.stage,
-            availability.shard_for_reads(tablet, host, row.reads),
-            availability.shard_for_writes(tablet, host, row.writes),
-            tuple(dict.fromkeys(r.shard for r in tablet.sets.both if r.host == host)),
-        )
-        for row in TRANSITIONS[m.edition][tablet.transition].states
-    ]
+    for tablet in given.tablets:
+        if tablet.transition and shard_on(tablet.sets.both, host) is not None:
+            return [
+                (
+                    row.name,
+                    row.name == tablet.stage,
+                    availability.shard_for_reads(tablet, host, row.reads),
+                    availability.shard_for_writes(tablet, host, row.writes),
+                    tuple(r.shard for r in tablet.sets.both if r.host == host),
+                )
+                for row in TRANSITIONS[m.edition][tablet.transition].states
+            ]
+    return []
 
 
 def asked_about(given: TabletMap, before: TabletMap) -> KeyToken:
