@@ -26,7 +26,6 @@ from kit.protocols.topology.topology import CrashMember, Topology
 MOST_SEARCHED = 200
 """Tablets that are searched in one call: each has its own model."""
 RESTART = Topology.restart_member.struct
-REBUILDS = ("rebuild", "rebuild_v2")
 KINDS = ("migration", "intranode_migration", "repair")
 Names = Mapping[str, str]
 
@@ -192,12 +191,13 @@ def _seen(lines: Sequence[TabletLine], moments: Sequence[Moment], names: Names) 
 
 
 def _begun(lines: Sequence[TabletLine]) -> int:
-    """How many moves there were at least: replicas that came, and those that are on their way."""
+    """How many transitions began at least: of replicas that came, or are on their way; repairs."""
     moves = int(bool(lines[0].transition))
     for before, after in pairwise(lines):
         heading, goal = ({*each.new_replicas} for each in (before, after))
         came = {*after.replicas} - heading - {*before.replicas}
         moves += len(came) + (len(goal - {*after.replicas}) if came or goal != heading else 0)
+        moves += after.transition == "repair" and before.stage not in ("repair", after.stage)
     return moves
 
 
@@ -233,7 +233,6 @@ def _model(lines: Sequence[TabletLine], moments: Sequence[Moment], names: Names)
     ]
     shards = [shard for line in lines for _, shard in (*line.replicas, *line.new_replicas)]
     kinds = {line.transition for line in lines} & {*KINDS}
-    rebuilt = [line for line in lines if line.transition in REBUILDS]
     down = [{host for host, up in moment.up.items() if not up} for moment in moments]
     died = [now - before for before, now in pairwise([set(), *down])]
     leavers = _leavers(lines, moments)
@@ -243,7 +242,7 @@ def _model(lines: Sequence[TabletLine], moments: Sequence[Moment], names: Names)
     later = left.difference(removed).union(*excluded) - excluded[0]
     way_back = {each for machine in TRANSITIONS[first.edition].values() for each in _back(machine)}
     went_back = any(line.stage in way_back for line in lines) or _returned(lines)
-    adds = any(len(line.new_replicas) > len(line.replicas) for line in rebuilt)
+    adds = any(len(line.new_replicas) > len(line.replicas) for line in lines)
     return Tablets(
         edition=first.edition,
         nodes=len(names),

@@ -11,6 +11,7 @@ from kit.edge.paths import HeldFile
 from kit.errors import BadInput
 from kit.protocols.tablets.dry_run import explaining
 from kit.protocols.tablets.dry_run.explaining import of_snapshots
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.ring.tokens import INT64_HIGH
 
 HEAD = "table_id;last_token;keyspace_name;table_name;tablet_count;replicas;new_replicas"
@@ -103,6 +104,7 @@ def given_of(model: Any) -> dict[str, Any]:
         (("a:0 b:0", "a:0 c:0 > a:0 d:0 migration use_new"), {"moves": 2}),
         ((f"{BEGUN} use_new", "a:0 c:0 > a:0 d:0 migration streaming"), {"moves": 2}),
         ((f"{BEGUN} streaming", "a:0 b:0 > a:0 d:0 migration streaming"), {"moves": 2}),
+        ((f"{BEGUN} streaming", "a:0 d:0 > a:0 c:0 migration streaming"), {"moves": 3}),
         (("a:0", "b:0") * 4, {"moves": 7}),
         (("a:0", "b:0") * 5, {"moves": 9}),
         (("a:0", "b:0") * 6, {"moves": 9}),
@@ -136,10 +138,42 @@ def test_dumps_ask_for_a_cluster(tablets: tuple[str, ...], given: dict[str, Any]
     assert model.names == tuple(name * 4 for name in "abcd")
 
 
+REPAIR = "a:0 b:0 > repair repair"
+ENDS = "a:0 b:0 > repair end_repair"
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize(
+    ("tablets", "begun"),
+    [
+        (("a:0 b:0", REPAIR), 1),
+        (("a:0 b:0", "a:0 b:0 > a:0 b:0 repair repair"), 1),
+        (("a:0 b:0", ENDS), 1),
+        ((REPAIR, REPAIR), 1),
+        ((REPAIR, ENDS), 1),
+        ((ENDS, ENDS), 1),
+        ((ENDS, REPAIR), 2),
+        ((REPAIR, "a:0 b:0"), 1),
+        ((REPAIR, "a:0 b:0", REPAIR), 2),
+        ((f"{BEGUN} streaming", "a:0 c:0 > repair repair"), 2),
+        ((REPAIR, f"{BEGUN} streaming"), 2),
+    ],
+    ids=str,
+)
+def test_a_repair_between_moments_is_explained(
+    edition: Any, tablets: tuple[str, ...], begun: int
+) -> None:
+    """It begins though no replica comes; the same one again only once it has ended."""
+    files = [dump(rows(1, each), rows(2, REST)) for each in tablets]
+    [question], _ = of_snapshots(files, edition, False)
+    [(model, _)] = question.ways
+    assert (model.moves, question.answer(50_000).verdict) == (begun, "explained")
+
+
 def test_who_is_in_the_last_dump_no_more_has_left() -> None:
     """Each leaves by a request of its own, in the order of the names."""
     files = [dump(rows(1, "a:0 f:0 e:0 d:0 c:0 b:0 1:0 9:0")), dump(rows(1, "a:0 2:0"))]
-    model = asked(files, "documents")
+    model = asked([*files[:1], *files], "documents")
     assert model.operations == tuple(f"decommission {name * 4}" for name in "19bcdef")
     assert (model.edition, model.nodes, model.moves) == ("documents", 9, 1)
     assert model.tablets == (" ".join(f"{name * 4}:0" for name in "afedcb19"),)
@@ -163,6 +197,11 @@ MANY = "23456789cdef"
         (({**UP, "c": "excluded"}, {**UP, "c": "excluded"}), {"crashes": 1, "ignored": ("cccc",)}),
         (({**UP, "c": "down"}, {**UP, "c": "excluded"}), {"crashes": 1, "exclusions": 1}),
         (({**UP, "c": "down"}, UP), {"crashes": 1, "exclusions": 1}),
+        (({**UP, "c": "down"}, {**UP, "c": "up"}, UP), {"crashes": 1, "exclusions": 1}),
+        (
+            ({**UP, **dict.fromkeys(reversed(MANY), "excluded")},) * 2,
+            {"crashes": 9, "ignored": tuple(name * 4 for name in MANY), "nodes": 14},
+        ),
         (({**UP, "c": "excluded"}, UP), {"crashes": 1, "ignored": ("cccc",)}),
         (
             ({**UP, **dict.fromkeys(MANY, "down")}, {**UP, **dict.fromkeys(MANY, "excluded")}),
@@ -196,6 +235,15 @@ def test_who_left_while_it_was_down_was_removed(tmp_path: Path) -> None:
     ]
     removed = {"operations": ("removenode bbbb",), "down": ("bbbb",)}
     assert given_of(asked(files)) == {**GIVEN, "nodes": 3, **removed}
+    there = " ".join(f"{name}:0" for name in f"a{MANY[:8]}")
+    dead = dict.fromkeys(MANY[:8], "down")
+    files = [
+        snapshot(tmp_path / "tablet_snap_260301_101502", there, a="up", c="up", **dead),
+        snapshot(tmp_path / "tablet_snap_260301_101503", "a:0 c:0", a="up", c="up"),
+    ]
+    model = asked(files)
+    assert model.down == tuple(name * 4 for name in MANY[:8])
+    assert model.operations == tuple(f"removenode {name * 4}" for name in MANY[:8])
 
 
 def test_what_was_split_or_is_not_always_there_is_left_out() -> None:
@@ -245,6 +293,7 @@ def test_a_moment_shows_a_tablet_and_its_nodes(tmp_path: Path) -> None:
         (("down", "down"), ["crash cccc"], []),
         (("down", "up"), ["crash cccc"], ["restart cccc"]),
         (("up", "down", "up"), ["crash cccc"], ["restart cccc"]),
+        (("down", ""), ["crash cccc"], []),
     ],
 )
 def test_nobody_dies_or_comes_back_unseen(
@@ -252,7 +301,12 @@ def test_nobody_dies_or_comes_back_unseen(
 ) -> None:
     """Who falls is in some moment down, who rises is so in one and up in the next."""
     files = [
-        snapshot(tmp_path / f"tablet_snap_260301_10150{at}", f"a:0 b:{at > 0:d}", **UP, c=each)
+        snapshot(
+            tmp_path / f"tablet_snap_260301_10150{at}",
+            f"a:0 b:{at > 0:d}",
+            **UP,
+            **({"c": each} if each else {}),
+        )
         for at, each in enumerate(health)
     ]
     [question], _ = of_snapshots(files, "server", False)
@@ -272,6 +326,7 @@ def test_nobody_dies_or_comes_back_unseen(
         ("a:0 c:0", ["migrate 0 aaaa:0 cccc:0", "migrate 0 bbbb:0 cccc:0"]),
         ("a:0 d:1", ["migrate 0 aaaa:0 dddd:1", "migrate 0 bbbb:0 dddd:1"]),
         ("a:1 b:0", ["migrate-within 0 aaaa:0 aaaa:1"]),
+        ("a:0 b:0 > a:0 b:0 repair repair", ["repair-tablet 0"]),
     ],
 )
 def test_nothing_begins_that_goes_elsewhere(later: str, begins: list[str]) -> None:
@@ -282,7 +337,7 @@ def test_nothing_begins_that_goes_elsewhere(later: str, begins: list[str]) -> No
     state = model.act(model.start(), model.find(model.start(), "imbalance")[0])
     assert sight.steps is not None
     steps = [model.verb(action) for action, _ in sight.steps(model, state)]
-    assert [verb for verb in steps if verb.startswith("migrate")] == begins
+    assert [verb for verb in steps if verb.startswith(("migrate", "repair"))] == begins
 
 
 @pytest.mark.parametrize(("most", "refused"), [(1, True), (2, False), (3, False)])
@@ -316,3 +371,97 @@ def test_so_many_nodes_are_searched(
     with pytest.raises(BadInput) as told:
         of_snapshots(files, "server", False)
     assert str(told.value) == "nodes: got 2; allowed: at most 1"
+
+
+def test_tablets_are_numbered_by_their_tokens() -> None:
+    """However a file orders them; the order of replicas is no change. Who was split in the last
+    moment of three is left out, too.
+    """
+    first, second = rows(1, "a:0", "b:0"), rows(1, "a:0", "a:1")
+    files = [dump(first), dump([*reversed(second)])]
+    [question], _ = of_snapshots(files, "server", False)
+    assert question.name == "ks.t1 1"
+    assert (
+        of_snapshots([dump(rows(1, "a:0 b:0")), dump(rows(1, "b:0 a:0"))], "server", False)[0] == ()
+    )
+    files = [dump(rows(1, "a:0")), dump(rows(1, "b:0 a:0")), dump(rows(1, "a:0", "b:0"))]
+    questions, about = of_snapshots(files, "server", False)
+    assert questions == ()
+    assert "left out because it was split or merged in between: ks.t1" in about
+
+
+REPLICAS = {"replicas": frozenset(("aaaa:0", "bbbb:0"))}
+NONE = {"new_replicas": frozenset(), "transition": "", "stage": ""}
+MOVED = frozenset(("aaaa:0", "cccc:0"))
+
+
+def moving(stage: str) -> dict[str, object]:
+    """What is read of a tablet that moves to C."""
+    return {**REPLICAS, "new_replicas": MOVED, "transition": "migration", "stage": stage}
+
+
+def test_a_state_is_read_as_moments_show_it(tmp_path: Path) -> None:
+    """Who is up and who is given up by name, the tablet's replicas as words."""
+    nodes = {"a": "excluded", "b": "up", "c": "down"}
+    files = [
+        snapshot(tmp_path / f"tablet_snap_260301_10150{at}", f"{BEGUN} {stage}", **nodes)
+        for at, stage in enumerate(("allow_write_both_read_old", "streaming"))
+    ]
+    [question], _ = of_snapshots(files, "server", False)
+    [(model, sight)] = question.ways
+    start = model.start()
+    health = {
+        **{f"{name * 4} up": True for name in "abc"},
+        **{f"{name * 4} excluded": name == "a" for name in "abc"},
+    }
+    assert sight.reads(model, start) == {**health, **REPLICAS, **NONE}
+    state = model.act(start, model.find(start, "crash cccc")[0])
+    for verb in ("imbalance", "migrate 0 bbbb:0 cccc:0", "commit"):
+        start = model.act(start, model.find(start, verb)[0])
+    assert sight.reads(model, state) == {**health, "cccc up": False, **REPLICAS, **NONE}
+    assert sight.reads(model, start) == {**health, **moving("allow_write_both_read_old")}
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize(
+    "tablet",
+    [
+        ({**REPLICAS, **NONE}, {**REPLICAS, **NONE}, 0, 0),
+        (moving("streaming"), moving("streaming"), 0, 0),
+        (moving("streaming"), moving("use_new"), 0, 2),
+        (moving("use_new"), moving("streaming"), 0, 2),
+        # Two replicas elsewhere, and as many stages as there are less those that it is in.
+        ({**REPLICAS, **NONE}, moving("streaming"), 3, -2),
+        (moving("streaming"), {**REPLICAS, **NONE}, 3, -2),
+        ({"replicas": MOVED, **NONE}, moving("allow_write_both_read_old"), 1, 0),
+        ({"replicas": MOVED, **NONE}, {**REPLICAS, **NONE}, 2, 0),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        ({}, {}, 0, 0),
+        ({"cccc up": True}, {}, 0, 0),
+        ({"cccc up": True}, {"cccc up": True}, 0, 0),
+        ({"cccc up": True}, {"cccc up": False}, 0, 1),
+        ({"cccc up": False}, {"cccc up": True}, 0, 1),
+        ({"cccc excluded": True}, {"cccc excluded": True}, 0, 0),
+        ({"cccc excluded": False}, {"cccc excluded": True}, 0, 1),
+        ({"cccc excluded": True}, {"cccc excluded": False}, 1, 1),
+    ],
+    ids=str,
+)
+def test_a_state_is_so_far_away(
+    edition: Edition,
+    tablet: tuple[dict[str, Any], dict[str, Any], int, int],
+    nodes: tuple[dict[str, bool], dict[str, bool], int, int],
+) -> None:
+    """In stages: a transition counts as its longest kind has, for each replica elsewhere and for
+    each node that is given up too early; each other difference of nodes counts one.
+    """
+    values, wanted, transitions, stages = tablet
+    health, sought, early, others = nodes
+    longest = {"documents": 10, "server": 11}[edition]
+    away = explaining.FAR[edition]({**values, **health}, {**wanted, **sought})
+    assert away == longest * (transitions + early) + stages + others

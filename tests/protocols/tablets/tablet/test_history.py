@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 from msgspec.structs import replace
 
 from kit.errors import BadInput
 from kit.protocols.storage.rules.conditions import AllKnow, HaveCleaned, MoreLost, NothingBelow
+from kit.protocols.storage.rules.history import RangeHistory, ShardedReplica
 from kit.protocols.tablets.rules.replica_sets import ReplicaSets, TabletReplica
 from kit.protocols.tablets.rules.stages import KINDS, TRANSITIONS, TransitionKind
 from kit.protocols.tablets.rules.tablet_history import NO_TRANSITION, stage_of, without
@@ -239,3 +241,122 @@ def test_a_second_plan_follows_the_replicas_of_then() -> None:
             if edge.verb.startswith("plan ")
         }
         assert begun == expected
+
+
+ON = ("allow_write_both_read_old", "write_both_read_old", "streaming", "write_both_read_new")
+BACK = "roll back to cleanup_target"
+LAST = {
+    "use_new": ["commit cleanup"],
+    "cleanup": ["commit end_migration"],
+    "end_migration": ["commit no transition"],
+    "cleanup_target": ["commit fence_version", "commit revert_migration"],
+    "revert_migration": ["commit no transition"],
+}
+MOVES = {
+    "no transition": [PLAN],
+    **{stage: [f"commit {onto}", BACK] for stage, onto in pairwise((*ON, "use_new"))},
+    **LAST,
+}
+FALLBACK = "write_both_read_old_fallback_cleanup"
+FALLS = {
+    **MOVES,
+    ON[-1]: ["commit use_new", f"roll back to {FALLBACK}"],
+    FALLBACK: ["commit cleanup_target"],
+}
+REPAIRS = {
+    "no transition": ["plan repair"],
+    "repair": ["commit end_repair", "give up to end_repair"],
+    "end_repair": ["commit no transition"],
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "off", "verbs"),
+    [
+        ({}, (), MOVES),
+        (SERVER, (), FALLS),
+        (SERVER, ("fallback-stage",), MOVES),
+        ({}, ("allow-stage",), {name: MOVES[name] for name in MOVES if name != ON[0]}),
+        ({"kind": "repair"}, (), REPAIRS),
+        ({"kind": "repair", **SERVER}, (), REPAIRS),
+    ],
+    ids=str,
+)
+def test_each_stage_has_its_own_events(
+    given: dict[str, object], off: tuple[str, ...], verbs: dict[str, list[str]]
+) -> None:
+    """None twice; a safeguard that is off takes its stage away."""
+    said: dict[str, set[str]] = {}
+    for epoch in built(given, off).history.epochs:
+        own = [edge.verb for edge in epoch.edges]
+        assert len(own) == len(set(own))
+        said.setdefault(stage_of(epoch), set()).update(own)
+    assert {stage: sorted(own) for stage, own in said.items()} == verbs
+
+
+def _conditions(history: RangeHistory, stage: str, verb: str, *, excluding: bool) -> list[object]:
+    """What an event waits for where a node is excluded, or where none is."""
+    [waits] = {
+        edge.conditions
+        for epoch in history.epochs
+        for edge in epoch.edges
+        if (stage_of(epoch), edge.verb) == (stage, verb)
+        and ("is excluded" in epoch.title) == excluding
+    }
+    return [*waits]
+
+
+@pytest.mark.parametrize(
+    ("kind", "off", "excluding", "kept"),
+    [
+        ("migration", (), False, "ABCD"),
+        ("migration", (), True, "ABC"),
+        ("migration", ("barrier-drains",), True, "ABC"),
+        ("rebuild", (), False, "BCD"),
+        ("rebuild", (), True, "BC"),
+        ("rebuild", ("barrier-drains",), False, "BCD"),
+    ],
+)
+def test_a_barrier_passes_over_the_dead_and_the_excluded(
+    kind: TransitionKind, off: tuple[str, ...], excluding: bool, kept: str
+) -> None:
+    """A is rebuilt, for it is dead; D is excluded, or not yet."""
+    history = built({**SERVER, "kind": kind, "excluded": "D"}, off).history
+    mask = sum(1 << history.replicas.index(name) for name in kept)
+    waits = _conditions(history, "use_new", "commit cleanup", excluding=excluding)
+    drains = [NothingBelow(replicas=mask)] * (not off)
+    assert waits == [AllKnow(mask, but_down=True), *drains]
+
+
+@pytest.mark.parametrize(
+    ("given", "off", "said"),
+    [
+        ({}, (), ("ABCD", True, "fence", "joint")),
+        (SERVER, (), ("ABCD", True, "fence", "quorum-plus-pending")),
+        ({}, ("sessions",), ("ABCD", False, "fence", "joint")),
+        ({}, ("fencing",), ("ABCD", True, "all", "joint")),
+        (SERVER, ("level-in-both-sets",), ("ABCD", True, "fence", "either")),
+        ({"kind": "repair"}, (), ("ABC", True, "fence", "joint")),
+    ],
+    ids=str,
+)
+def test_a_history_is_that_of_one_tablet(
+    given: dict[str, object], off: tuple[str, ...], said: tuple[str, bool, str, str]
+) -> None:
+    """In one datacenter, told in versions; what replicas admit and await is as its options say."""
+    history = built(given, off).history
+    names, sessions, admission, acknowledgement = said
+    assert replace(history, epochs=()) == RangeHistory(
+        *("tablet 0", 0, 1, tuple(names), ("dc1",) * len(names), ()),
+        unit="version",
+        sessions=sessions,
+        admission=admission,
+        acknowledgement=acknowledgement,
+    )
+
+
+def test_a_history_within_a_node_has_its_shards() -> None:
+    """Behind the node they are listed, too."""
+    history = built({"kind": "intranode_migration"}).history
+    assert history.replicas == ("A", "A:0", "A:1", "B", "C")
+    assert history.sharded == ShardedReplica(0, 0b00110)
