@@ -242,7 +242,8 @@ def _model(lines: Sequence[TabletLine], moments: Sequence[Moment], names: Names)
     later = left.difference(removed).union(*excluded) - excluded[0]
     way_back = {each for machine in TRANSITIONS[first.edition].values() for each in _back(machine)}
     went_back = any(line.stage in way_back for line in lines) or _returned(lines)
-    adds = any(len(line.new_replicas) > len(line.replicas) for line in lines)
+    sizes = [len(held) for line in lines for held in (line.replicas, line.new_replicas) if held]
+    adds = any(after > before for before, after in pairwise(sizes))
     return Tablets(
         edition=first.edition,
         nodes=len(names),

@@ -127,6 +127,9 @@ def given_of(model: Any) -> dict[str, Any]:
         (("a:0 b:0 > a:0 c:0 rebuild_v2 streaming", "a:0 c:0"), {}),
         (("a:0 b:0 > a:0 b:0 c:0 rebuild_v2 streaming", "a:0 b:0 c:0"), ADDED),
         (("a:0 b:0 > a:0 b:0 c:0 rebuild streaming", "a:0 b:0 c:0"), ADDED),
+        (("a:0 b:0", "a:0 b:0 c:0"), ADDED),
+        (("a:0 b:0 c:0 > a:0 b:0 d:0 migration streaming", "a:0 b:0 d:0"), {}),
+        (("a:0 b:0 c:0", "a:0 b:0"), {"moves": 0}),
     ],
     ids=str,
 )
@@ -157,13 +160,16 @@ ENDS = "a:0 b:0 > repair end_repair"
         ((REPAIR, "a:0 b:0", REPAIR), 2),
         ((f"{BEGUN} streaming", "a:0 c:0 > repair repair"), 2),
         ((REPAIR, f"{BEGUN} streaming"), 2),
+        (("a:0 b:0", "a:0 b:0 c:0"), 1),
     ],
     ids=str,
 )
-def test_a_repair_between_moments_is_explained(
+def test_what_began_between_moments_is_explained(
     edition: Any, tablets: tuple[str, ...], begun: int
 ) -> None:
-    """It begins though no replica comes; the same one again only once it has ended."""
+    """A repair begins though no replica comes, the same one again only once it has ended; one more
+    replica may have been added.
+    """
     files = [dump(rows(1, each), rows(2, REST)) for each in tablets]
     [question], _ = of_snapshots(files, edition, False)
     [(model, _)] = question.ways
