@@ -368,7 +368,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         self.names, self.setting = self.control.names, self.control.setting
         self._places = {name: place for place, name in enumerate(self.names)}
         self.places = dict(zip(self.names, map(place_of, self.control.plan.racks), strict=True))
-        self.everybody = (1 << len(self.names)) - 1
+        self.everybody = mask_of(range(len(self.names)))
         self.hosts = lru_cache(1 << 12)(lambda mask: frozenset(self.named(mask)))
         self.work = lru_cache(1 << 8)(self._work)
 
@@ -653,7 +653,7 @@ def replication_before(
         return before
     factors_stated = (
         (name, factor if isinstance(factor, int) else tuple(sorted(factor)))
-        for name, factor in sorted(stated or ())
+        for name, factor in stated or ()
         if factor
     )
     owners = {} if stated is None else {tuple(factors_stated): {"the schema": None}}

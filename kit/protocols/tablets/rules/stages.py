@@ -121,7 +121,7 @@ def _repaired_first(states: str, edges: str, rebuild: str) -> tuple[str, str]:
         raise ValueError(f"edges: exactly one must lead into streaming, not {len(into)}")
     before = into[0].partition("|")[0].strip()
     repair = "rebuild_repair | old | both | repair:rollback\n    streaming  "
-    rebuild = rebuild.replace("write_both_read_old |", f"{before} |", 1)
+    rebuild = rebuild.replace("write_both_read_old |", f"{before} |")
     return states.replace("streaming  ", repair), edges.replace(into[0], rebuild.strip("\n"))
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kit.engine.registry import build, entry_of
 from kit.engine.timeline import Timeline
+from kit.protocols.tablets.cluster import TabletCommand, TabletRow, TabletTransition
+from kit.protocols.tablets.rules.replica_sets import replicas_in
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
-from kit.protocols.topology.topology import CommitDecision
+from kit.protocols.topology.topology import CommitDecision, CommitDeposed
 from tests.protocols.tablets.tablets.test_given_up import reached
 
 GIVEN: dict[str, Any] = {"nodes": 2, "tablets": ("A",), "moves": 2}
@@ -98,3 +101,60 @@ def test_a_command_on_an_older_state_takes_an_edge_only_without_the_guard(
     assert rows is not None
     assert rows(timeline.model).taken(before, CommitDecision(), timeline.state) == edge
     assert (before.tablets == timeline.state.tablets) == (edge == ())
+
+
+@pytest.mark.parametrize(
+    ("deposed", "joint", "action", "judged"),
+    [
+        (True, False, CommitDeposed(), False),
+        (True, False, CommitDecision(), True),
+        (True, True, CommitDeposed(), True),
+        (False, False, CommitDeposed(), True),
+    ],
+)
+def test_what_comes_late_of_tablets_alone_is_none_of_the_clusters(
+    deposed: bool, joint: bool, action: Any, judged: bool
+) -> None:
+    """What the cluster promises is held against every other step."""
+    model: Any = build("tablets", GIVEN)
+    command = TabletCommand(joint=joint) if deposed else None
+    state = model.start().but(deposed=command)
+    assert model.is_judged(state, action) == judged
+
+
+@pytest.mark.parametrize("done", [0, 1])
+@pytest.mark.parametrize("failed", [False, True])
+def test_a_new_coordinator_knows_of_no_work(done: int, failed: bool) -> None:
+    """Of two transitions one has gone on, or none, or both: all are as they were stored."""
+    stored = TabletTransition("migration", "streaming", replicas_in("A"), replicas_in("B"), 1)
+    known = stored.but(done=done, failed=failed, full=failed)
+    row = TabletRow(replicas_in("A"), (), replicas_in("A"), replicas_in("A"))
+    for ways in ((), (known,), (known, stored), (stored, known), (known, known)):
+        as_stored = (stored,) * len(ways)
+        assert row.but(transitions=ways).forgotten() == row.but(transitions=as_stored)
+
+
+@pytest.mark.parametrize(
+    ("asks", "given_up", "left"),
+    [("leave", 0b10, 0b10), ("leave", 0b00, 0b00), ("leave", 0b11, 0b10), ("", 0b10, 0b00)],
+)
+def test_a_drain_that_has_failed_is_one_of_who_still_asks_to_leave(
+    asks: str, given_up: int, left: int
+) -> None:
+    """B asks to leave, or no more."""
+    model: Any = build("tablets", GIVEN)
+    state = model.start()
+    a, b = state.control.topology.nodes
+    topology = replace(state.control.topology, nodes=(a, replace(b, request=asks)))
+    state = state.but(control=state.control.but(topology=topology), given_up=given_up)
+    assert model.settled(state, state).given_up == left
+
+
+@pytest.mark.parametrize(("nodes", "more", "mask"), [(1, (), 0b1), (3, ("bootstrap D",), 0b1111)])
+def test_everybody_is_who_is_or_will_be_a_member(
+    nodes: int, more: tuple[str, ...], mask: int
+) -> None:
+    """A mask of all names."""
+    given = {"nodes": nodes, "tablets": ("A",), "operations": more}
+    model: Any = build("tablets", given)
+    assert model.everybody == mask

@@ -259,14 +259,14 @@ IN_TWO = "dc2/r1 dc1/r2 dc1/r1"
     [
         (None, {"a": IN_TWO}, (("dc1", 2), ("dc2", 1))),
         (None, {"a": IN_TWO, "b": "dc1/r1 dc1/r2 dc2/r1"}, (("dc1", 2), ("dc2", 1))),
-        ((("dc2", 1), ("dc1", 2)), {"a": IN_TWO}, (("dc2", 1), ("dc1", 2))),
+        ((("dc1", 2), ("dc2", 1)), {"a": IN_TWO}, (("dc1", 2), ("dc2", 1))),
         (
             None,
             {"a": "dc1/r1", "b": IN_TWO, "c": "dc1/r1 dc2/r1 dc1/r1"},
             "dc1=1 in a; dc1=2 dc2=1 in b, c",
         ),
         (
-            (("dc2", 0), ("dc1", ("r2", "r1"))),
+            (("dc1", ("r2", "r1")), ("dc2", 0)),
             {"a": IN_TWO, "b": "dc1/r2 dc1/r1"},
             "dc1=r1,r2 in the schema, b; dc1=r1,r2 dc2=1 in a",
         ),
