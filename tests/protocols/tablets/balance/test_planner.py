@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,10 +13,16 @@ from benchmarks.plain_balancer import PlainBalancer
 from benchmarks.tablet_balancer import as_plain, plain_tablets
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode
 from kit.protocols.tablets.rules.balance.loads import Loads, candidates
-from kit.protocols.tablets.rules.balance.planner import plan, why
+from kit.protocols.tablets.rules.balance.planner import (
+    _steps,
+    brought_together,
+    plan,
+    planned,
+    why,
+)
 from kit.protocols.tablets.rules.balance.reasons import JoinsSibling, NoGain, NotEmptier
 from kit.protocols.tablets.rules.maps import faults
-from kit.protocols.tablets.rules.replica_sets import TabletReplica
+from kit.protocols.tablets.rules.replica_sets import TabletReplica, replica_of
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from tests.examples import examples
 from tests.protocols.tablets.balance.clusters import (
@@ -231,6 +239,95 @@ def test_siblings_come_together_and_stay(edition: Edition) -> None:
     assert set(tablets[0].replicas) == set(tablets[1].replicas)
     assert set(tablets[2].replicas) == set(tablets[3].replicas)
     assert not plan(one.input, edition).moves
+
+
+def held_by(*counts: int, **columns: Any) -> DrawnCluster:
+    """Nodes A, B and so on of a shard each, with so many tablets of one replica."""
+    names = "ABCDEFGH"[: len(counts)]
+    sets = [(TabletReplica(h, 0),) for h, n in zip(names, counts, strict=True) for _ in range(n)]
+    roles = columns.get("roles", {})
+    nodes = tuple(node(name, shards=1, role=roles.get(name, "normal")) for name in names)
+    return DrawnCluster(nodes, {"ks.t": table("ks.t", *sets)}, {"ks.t": (TARGET,) * len(sets)})
+
+
+@pytest.mark.parametrize(
+    ("counts", "full", "moves"),
+    [
+        ((3, 3, 3, 2, 0), "", "AE BE"),  # the mean is 2.2: those at 3 give, in turn
+        ((3, 3, 3, 1, 1), "", "AD BE"),
+        ((2, 2, 2, 2, 2), "", ""),
+        ((3, 2, 2, 2, 1), "", "AE"),
+        ((4, 2, 0), "", "AC AC"),
+        ((4, 2, 0), "C", ""),  # it waits for C, which is below the mean, and B is at it
+        ((4, 1, 1), "C", "AB"),
+        ((3, 3, 0), "C", ""),
+    ],
+)
+def test_counts_are_evened_out(counts: tuple[int, ...], full: str, moves: str) -> None:
+    """From the fullest to the emptiest; who takes as many streams as it can is waited for."""
+    given = held_by(*counts).input
+    loads = Loads(given, "documents")
+    for name in full:
+        loads.writes["ABCDEFGH".index(name)] = given.streams_write
+    assert [f"{m.source.host}{m.target.host}" for m in planned(loads).moves] == moves.split()
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize(
+    ("busy", "moved"),
+    [((), [0, 1]), ((0,), [1, 2]), ((0, 1), [2]), ((1,), [0, 2]), ((0, 1, 2), [])],
+)
+def test_what_is_in_transition_is_passed_over_in_a_drain(
+    edition: Edition, busy: tuple[int, ...], moved: list[int]
+) -> None:
+    """A is to be empty; it reads for two streams at once."""
+    loads = Loads(held_by(3, 0, 0, roles={"A": "leaving"}).input, edition)
+    loads.busy[list(busy)] = True
+    assert [move.tablets for move in planned(loads).moves] == [(number,) for number in moved]
+
+
+SIBLINGS = DrawnCluster(
+    tuple(map(node, "ABC")),
+    {
+        "ks.t": table(
+            "ks.t",
+            (TabletReplica("A", 0), TabletReplica("B", 1)),
+            (TabletReplica("B", 0), TabletReplica("C", 0)),
+            resize_type="merge",
+        )
+    },
+    {"ks.t": (TARGET, TARGET)},
+)
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_siblings_meet_at_the_nearest_places(edition: Edition) -> None:
+    """Within B from its shard 0 to 1, then from C to A; each replica has one place to go to."""
+    loads = Loads(SIBLINGS.input, edition)
+    steps = [(column, str(loads.replica(shard))) for column, shard in _steps(loads, 0, 1)]
+    assert steps == [(0, "B:1"), (1, "A:0")]
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize(
+    ("busy", "full", "moves"),
+    [
+        ((), "", [("B:0", "B:1")]),
+        ((0,), "", []),
+        ((1,), "", []),
+        ((), "B:1", [("C:0", "A:0")]),
+    ],
+)
+def test_an_odd_sibling_makes_one_move_at_once(
+    edition: Edition, busy: tuple[int, ...], full: str, moves: list[tuple[str, str]]
+) -> None:
+    """The first that streams allow; none while either of both is in transition."""
+    loads = Loads(SIBLINGS.input, edition)
+    loads.busy[list(busy)] = True
+    if full:
+        loads.writes[loads.shard_number(replica_of(full))] = loads.given.streams_write
+    begun = [(str(move.source), str(move.target)) for move in brought_together(loads, 0)]
+    assert begun == moves
 
 
 def _row(loads: Loads, name: str, number: int) -> int:

@@ -76,16 +76,19 @@ def _least_loaded(loads: Loads, row: int, column: int, nodes: NDArray[np.bool_])
 
 
 def brought_together(loads: Loads, datacenter: int) -> Iterator[TabletMove]:
-    """A move of each odd sibling that is apart in a datacenter and that streams allow."""
+    """A move of each odd sibling that is apart in a datacenter and that streams allow.
+
+    While the even one is in transition it is not known where it will be; the odd one can begin none
+    while it is in one, that of this plan included.
+    """
     for even, odd in loads.given.pairs:
-        if loads.busy[even] or loads.busy[odd]:
+        if loads.busy[even]:
             continue
         for column, target in _steps(loads, even, odd):
             inside = loads.dc[loads.node_of[target]] == datacenter
             if inside and loads.refusal(odd, column, target) is None:
                 reason = reasons.JoinsSibling(int(loads.given.rows.number[even]))
                 yield loads.apply(odd, column, target, reason)
-                break
 
 
 def _steps(loads: Loads, even: int, odd: int) -> Iterator[tuple[int, int]]:
