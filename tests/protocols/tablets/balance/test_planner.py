@@ -12,18 +12,26 @@ from msgspec.structs import replace
 from benchmarks.plain_balancer import PlainBalancer
 from benchmarks.tablet_balancer import as_plain, plain_tablets
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode
+from kit.protocols.tablets.rules.balance.evening import TableSpread
 from kit.protocols.tablets.rules.balance.loads import Loads, candidates
 from kit.protocols.tablets.rules.balance.planner import (
+    WhyAnswer,
     _steps,
     brought_together,
     plan,
     planned,
     why,
 )
-from kit.protocols.tablets.rules.balance.reasons import JoinsSibling, NoGain, NotEmptier
+from kit.protocols.tablets.rules.balance.reasons import (
+    JoinsSibling,
+    NoGain,
+    NotEmptier,
+    ReplicaThere,
+)
 from kit.protocols.tablets.rules.maps import faults
 from kit.protocols.tablets.rules.replica_sets import TabletReplica, replica_of
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.ring.columns import np
 from tests.examples import examples
 from tests.protocols.tablets.balance.clusters import (
     GIB,
@@ -328,6 +336,77 @@ def test_an_odd_sibling_makes_one_move_at_once(
         loads.writes[loads.shard_number(replica_of(full))] = loads.given.streams_write
     begun = [(str(move.source), str(move.target)) for move in brought_together(loads, 0)]
     assert begun == moves
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("tablet", [0, 1])
+def test_siblings_that_are_together_are_asked_about_as_one(edition: Edition, tablet: int) -> None:
+    """The odd one could go to B by itself, but the even one that it is with has a replica there."""
+    a, b, c = (TabletReplica(host, 0) for host in "ABC")
+    one = DrawnCluster(
+        tuple(map(node, "ABC")),
+        {"ks.t": table("ks.t", (a, b), (a, c), resize_type="merge")},
+        {"ks.t": (GIB, GIB)},
+    )
+    answer = why(one.input, "ks.t", tablet, b, source=a, edition=edition)
+    assert answer == WhyAnswer(a, b, False, ReplicaThere(0))
+
+
+EIGHTH = 2**36
+"""A tablet that takes an eighth of a shard of ``node``, a sixteenth of the node."""
+
+
+def spread_of(*places: str) -> TableSpread:
+    """A table on A and B, with a tablet of an eighth at each of these places; C is down."""
+    sets = [(replica_of(place),) for place in places]
+    nodes = (node("A"), node("B"), node("C", role="down"))
+    one = DrawnCluster(nodes, {"ks.t": table("ks.t", *sets)}, {"ks.t": (EIGHTH,) * len(sets)})
+    return TableSpread(Loads(one.input, "server"), np.array([True, True, False]))
+
+
+THREE = ("A:0", "A:0", "B:0", "C:0")
+"""Three within: ideal is 3/32 of each capacity."""
+
+
+@pytest.mark.parametrize(
+    ("places", "target", "shard", "of_node"),
+    [
+        # A:0 keeps 4/32 and B:1 gets 4/32; A keeps 2/32 and B gets 4/32.
+        (THREE, "B:1", 1 / 3, 1 / 3),
+        (THREE, "B:0", 5 / 3, 1 / 3),
+        (THREE, "A:1", 1 / 3, 0),
+        # A keeps 4/32 and B gets 2/32: both are nearer to the ideal.
+        (("A:0", "A:0", "A:1"), "B:1", 1 / 3, 0),
+        # A:0 keeps nothing, B:0 gets 8/32, with an ideal of 2/32; A keeps nothing, B gets 4/32.
+        (("A:0", "B:0"), "B:0", 3, 1),
+    ],
+)
+def test_a_move_is_as_bad_as_it_spreads_a_table(
+    places: tuple[str, ...], target: str, shard: float, of_node: float
+) -> None:
+    """By how much the source would have too little or the target too much, in parts of the ideal;
+    of nodes nothing within one, or where it is no worse.
+    """
+    spread = spread_of(*places)
+    to = spread.loads.shard_number(replica_of(target))
+    own = np.array([[0, 0]], np.int32)
+    assert [each.tolist() for each in spread.of(own, 0, to)] == [
+        pytest.approx([shard]),
+        pytest.approx([of_node]),
+    ]
+
+
+@pytest.mark.parametrize(("to", "shard", "of_node"), [("B:1", 5 / 3, 1), ("A:1", 1, 1 / 3)])
+def test_a_spread_counts_what_has_moved(to: str, shard: float, of_node: float) -> None:
+    """The first tablet has gone to B or within A, and the second one is asked about for B:1."""
+    spread = spread_of(*THREE)
+    spread.moved(0, 0, spread.loads.shard_number(replica_of(to)))
+    target = spread.loads.shard_number(replica_of("B:1"))
+    second = np.array([[1, 0]], np.int32)
+    assert [each.tolist() for each in spread.of(second, 0, target)] == [
+        pytest.approx([shard]),
+        pytest.approx([of_node]),
+    ]
 
 
 def _row(loads: Loads, name: str, number: int) -> int:
