@@ -20,10 +20,18 @@ from kit.protocols.tablets.rules.stages import (
     TRANSITIONS,
     TransitionKind,
     _tables,
+    ends_well,
+    in_words,
     onward,
     stages,
 )
-from kit.protocols.topology.rules.machines import BOUNDARY, EDITIONS, Edition, Machine
+from kit.protocols.topology.rules.machines import (
+    BOUNDARY,
+    EDITIONS,
+    Edition,
+    Machine,
+    machine_in_words,
+)
 from tests.fixtures import rows
 from tests.protocols.tablets.answers import in_session
 
@@ -90,6 +98,35 @@ def test_each_kind_has_the_stages_of_its_own(edition: Edition) -> None:
         moves = kind != "repair"
         falls = {"documents": BACK.split()[:1], "server": FALLS.split()[:1]}[edition] * moves
         assert back == falls[: edition == "documents" or kind != "intranode_migration"]
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_way_back_ends_with_the_old_replicas(edition: Edition) -> None:
+    """So does a repair, which has no others; every stage on the way on ends with the new ones."""
+    for kind in KINDS:
+        table = TRANSITIONS[edition][kind]
+        ended = {row.name for row in table.states if ends_well(table, row.name)}
+        onwards = {"rebuild_v2": REBUILDS, "repair": ""}.get(kind, LAST)
+        assert ended == {*onwards.split()}
+
+
+def test_a_restore_has_one_stage_of_the_server() -> None:
+    """It ends whether its work is done or has failed, and is in the words of the edition."""
+    assert "restore" not in TRANSITIONS["documents"]
+    table = TRANSITIONS["server"]["restore"]
+    assert [row.name for row in table.states] == ["restore"]
+    assert [(e.source, e.target, e.kind) for e in table.edges] == [
+        (BOUNDARY, "restore", "happy"),
+        ("restore", BOUNDARY, "happy"),
+        ("restore", BOUNDARY, "proceed"),
+    ]
+    for edition in EDITIONS:
+        words = [*in_words(edition)]
+        for kind, each in TRANSITIONS[edition].items():
+            own = [*machine_in_words(each)]
+            assert own == words[: len(own)], kind
+            words = words[len(own) :]
+        assert words == []
 
 
 LEFT_BACK = "write_both_read_new"

@@ -119,10 +119,11 @@ def _repaired_first(states: str, edges: str, rebuild: str) -> tuple[str, str]:
     ]
     if len(into) != 1:
         raise ValueError(f"edges: exactly one must lead into streaming, not {len(into)}")
-    before = into[0].partition("|")[0].strip()
+    [row] = into
+    before = row.partition("|")[0].strip()
     repair = "rebuild_repair | old | both | repair:rollback\n    streaming  "
     rebuild = rebuild.replace("write_both_read_old |", f"{before} |")
-    return states.replace("streaming  ", repair), edges.replace(into[0], rebuild.strip("\n"))
+    return states.replace("streaming  ", repair), edges.replace(row, rebuild.strip("\n"))
 
 
 def _tables(edition: machines.Edition) -> dict[TransitionKind, machines.Machine]:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from benchmarks.plain_balancer import PlainBalancer
 from benchmarks.tablet_balancer import as_plain, plain_tablets
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode
-from kit.protocols.tablets.rules.balance.evening import TableSpread
+from kit.protocols.tablets.rules.balance.evening import TableSpread, _may_cross
 from kit.protocols.tablets.rules.balance.loads import Loads, candidates
 from kit.protocols.tablets.rules.balance.planner import (
     WhyAnswer,
@@ -278,6 +278,63 @@ def test_counts_are_evened_out(counts: tuple[int, ...], full: str, moves: str) -
     for name in full:
         loads.writes["ABCDEFGH".index(name)] = given.streams_write
     assert [f"{m.source.host}{m.target.host}" for m in planned(loads).moves] == moves.split()
+
+
+RACKS = {"A": "r1", "B": "r1", "C": "r2", "D": "r3", "E": "r1"}
+
+
+def in_racks(hosts: str, *tablets: str) -> DrawnCluster:
+    """Nodes of a shard each in their racks, and tablets with their hosts; E is elsewhere."""
+    nodes = [node(name, RACKS[name], shards=1) for name in hosts]
+    nodes = [replace(each, datacenter="dc2") if each.host == "E" else each for each in nodes]
+    sets = [tuple(TabletReplica(name, 0) for name in each) for each in tablets]
+    return DrawnCluster(
+        tuple(nodes), {"ks.t": table("ks.t", *sets)}, {"ks.t": (TARGET,) * len(sets)}
+    )
+
+
+@pytest.mark.parametrize(
+    ("hosts", "tablets", "crosses"),
+    [
+        ("AB", ("A", "AB"), False),
+        ("ABC", ("A",), True),
+        ("ABC", ("AB",), True),
+        ("ABC", ("AC",), False),
+        ("ABC", ("AC", "BC"), False),
+        ("ABC", ("AC", "B"), True),
+        ("ABC", ("ABC",), True),
+        ("ABCD", ("ACD", "BCD"), False),
+        ("ABCD", ("AC",), True),
+        ("ABCD", ("ABCD",), True),
+        ("ACE", ("E",), False),
+        ("ACE", ("ACE",), False),
+        ("ACE", ("AE",), True),
+    ],
+)
+def test_a_replica_may_cross_racks_where_one_has_fewer(
+    hosts: str, tablets: tuple[str, ...], crosses: bool
+) -> None:
+    """Off a rack that has the most of a tablet, if another rack of the datacenter has fewer."""
+    loads = Loads(in_racks(hosts, *tablets).input, "documents")
+    assert _may_cross(loads, loads.dc == loads.dc[0]) == crosses
+
+
+@pytest.mark.parametrize(
+    ("hosts", "tablets", "moves"),
+    [
+        ("AC", ("A", "A", "A"), "AC"),
+        ("ABC", ("A", "A", "A"), "AB AC"),
+        ("ABC", ("AC",) * 4, "AB AB"),
+        ("ABCD", ("ACD",) * 2 + ("BCD",) * 2, ""),
+        ("ABCD", ("ACD",) * 4, "AB AB"),
+    ],
+)
+def test_counts_are_even_in_a_datacenter_else_in_each_rack(
+    hosts: str, tablets: tuple[str, ...], moves: str
+) -> None:
+    """Where no replica may leave its rack, each rack has a mean of its own."""
+    begun = plan(in_racks(hosts, *tablets).input, "documents").moves
+    assert [f"{m.source.host}{m.target.host}" for m in begun] == moves.split()
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
