@@ -304,8 +304,6 @@ class NodePlaces:
         """
         pairs = np.argwhere(rows.together == 2)
         pairs = pairs[self.drained[rows.nodes[pairs[:, 0], pairs[:, 1]]]]
-        if not len(pairs):
-            return rows
         together = rows.together.copy()
         for even, column in pairs.tolist():
             giver = int(rows.nodes[even, column])

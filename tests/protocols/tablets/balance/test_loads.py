@@ -1,0 +1,155 @@
+"""The columns that a plan is made from: tables by row, loads, and what fits many shards at once."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from kit.protocols.tablets.rules.balance import loads as columns
+from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodePlaces, gathered
+from kit.protocols.tablets.rules.balance.loads import Loads, candidates, first_fits
+from kit.protocols.tablets.rules.balance.reasons import (
+    OtherDatacenter,
+    RackNamed,
+    RackSpread,
+    ReplicaThere,
+    TakesNone,
+)
+from kit.protocols.tablets.rules.maps import TabletMap
+from kit.ring.columns import np
+from tests.protocols.tablets.balance.clusters import GIB, TARGET, DrawnCluster, node, table
+from tests.protocols.tablets.balance.test_datacenters import places
+
+
+def test_a_co_located_table_is_no_row_of_its_own() -> None:
+    """Its bytes count for the tablets of its base table."""
+    maps = {"ks.v": TabletMap("ks.v", base_table="ks.t"), "ks.t": table("ks.t", *[places("A")] * 2)}
+    sizes = {"ks.t": [{"A": GIB}, {"A": 2 * GIB}], "ks.v": [{"A": 4 * GIB}, {}]}
+    given = gathered((node("A"),), maps, sizes, target_size=TARGET)
+    assert given.tables == ("ks.t",)
+    assert given.rows.table.tolist() == [0, 0]
+    assert given.rows.number.tolist() == [0, 1]
+    assert given.rows.sizes.tolist() == [[5 * GIB], [-1]]
+    assert given.rows.weights.tolist() == [[5 * GIB], [2 * GIB + TARGET]]
+
+
+def test_a_load_is_what_is_held_of_what_there_is_room_for() -> None:
+    """A shard of A has 8 GiB and one of B 16: that is a half of each, or a quarter of both of A."""
+    nodes = (
+        BalancerNode("A", "dc1", "r1", 2, 16 * GIB),
+        BalancerNode("B", "dc1", "r1", 1, 16 * GIB),
+    )
+    one = table("ks.t", places("A1"), places("B"), places("B"))
+    given = DrawnCluster(nodes, {"ks.t": one}, {"ks.t": (4 * GIB, 4 * GIB, 4 * GIB)}).input
+    loads = Loads(given, "server")
+    assert loads.shard_load.tolist() == [0, 0.5, 0.5]
+    assert loads.node_load.tolist() == [0.25, 0.5]
+    loads = Loads(given, "documents")
+    assert loads.shard_load.tolist() == [0, 1, 2]
+    assert loads.node_load.tolist() == [0.5, 2]
+
+
+@pytest.mark.parametrize(
+    ("role", "nodes", "together"),
+    [
+        ("normal", "ABCD", [[1, 1, 1], [2, 2, 1], [1, 0, 0], [1, 1, 1]]),
+        ("leaving", "ABCD", [[1, 1, 1], [1, 2, 1], [1, 1, 0], [1, 1, 1]]),
+        ("leaving", "ABCDE", [[1, 1, 1], [2, 2, 1], [1, 0, 0], [1, 1, 1]]),
+    ],
+)
+def test_which_siblings_are_parted(role: str, nodes: str, together: list[list[int]]) -> None:
+    """Those on A, which is to be empty: C has one of both, D the other one, and only E neither."""
+    sets = [places(each) for each in ("B C D", "A B C", "D A B", "B C D")]
+    maps = {
+        "ks.s": table("ks.s", sets[0]),
+        "ks.t": table("ks.t", *sets[1:3], resize_type="merge"),
+        "ks.u": table("ks.u", sets[3]),
+    }
+    hosts = tuple(node(each, role=role if each == "A" else "normal") for each in nodes)  # type: ignore[arg-type]  # a role
+    given = gathered(hosts, maps)
+    assert NodePlaces(given, "server").parted(given.rows).together.tolist() == together
+
+
+def of_racks(**columns: object) -> Loads:
+    """In dc1 A and B are in r1, C and E in r2, D is in r3 and down; in dc2 X, Y and Z are in r1."""
+    far = tuple(BalancerNode(host, "dc2", "r1", 1, 2**40) for host in "XYZ")
+    near = [("A", "r1"), ("B", "r1"), ("C", "r2"), ("E", "r2")]
+    nodes = (*(node(host, rack, 1) for host, rack in near), node("D", "r3", 1, "down"), *far)
+    maps = {"ks.t": table("ks.t", places("A X Y"), places("A B X"), places("A C X Y"))}
+    given = DrawnCluster(nodes, maps, {"ks.t": (GIB,) * 3}).input
+    return Loads(replace(given, **columns), "server")
+
+
+@pytest.mark.parametrize(
+    ("row", "target", "refusal"),
+    [
+        (0, "B", None),
+        (0, "C", None),
+        (0, "D", TakesNone("down")),
+        (0, "Z", OtherDatacenter("dc1", "dc2")),
+        (0, "A", ReplicaThere(0)),
+        (1, "B", ReplicaThere(0)),
+        (1, "C", None),
+        (2, "B", None),
+        (2, "C", ReplicaThere(0)),
+        (2, "E", RackSpread("r2", 2, 1)),
+    ],
+)
+def test_racks_of_other_datacenters_do_not_count(row: int, target: str, refusal: object) -> None:
+    """Two replicas in one rack of dc2 are no reason to put two of dc1 into one."""
+    loads = of_racks()
+    shard = loads.shard_number(places(target)[0])
+    assert loads.misplaced(row, 0, shard) == refusal
+    assert ([row, 0] in candidates(loads, 0, shard).tolist()) is (refusal is None)
+
+
+def test_a_rack_that_is_named_keeps_its_replicas() -> None:
+    """B has as many as it may in r1, C is in another rack."""
+    loads = of_racks(rack_lists=frozenset({("ks.t", "dc1")}))
+    assert [loads.misplaced(1, 0, shard) for shard in (1, 2)] == [
+        ReplicaThere(0),
+        RackNamed("r1", "r2"),
+    ]
+    assert candidates(loads, 0, 1).tolist() == [[0, 0], [2, 0]]
+    assert candidates(loads, 0, 2).tolist() == []
+
+
+def first(loads: Loads, *pairs: str) -> list[tuple[int, int, bool]]:
+    """For pairs of shards, as in ``A B``: row, column, and whether it is known."""
+    ends = [[loads.shard_number(place) for place in places(pair)] for pair in pairs]
+    sources, targets = np.array(ends).T
+    return list(zip(*(each.tolist() for each in first_fits(loads, sources, targets)), strict=True))
+
+
+def test_the_first_tablets_that_many_shards_give() -> None:
+    """Each pair has one that no pair before has; what is in the pair's way fits for another one."""
+    nodes = (*(node(host, "r1") for host in "ABC"), node("D", "r2"), node("E", "r2"))
+    sets = ("A B", "A B", "A D", "B1 D", "A B1")
+    one = table("ks.t", *map(places, sets))
+    loads = Loads(DrawnCluster(nodes, {"ks.t": one}, {"ks.t": (GIB,) * 5}).input, "documents")
+    assert first(loads, "A C", "B C1") == [(0, 0, True), (1, 1, True)]
+    assert first(loads, "B C", "A C1", "A A1") == [(0, 1, True), (1, 0, True), (2, 0, True)]
+    assert first(loads, "A B") == [(2, 0, True)]  # the others have a replica on B
+    assert first(loads, "A C", "A E") == [(0, 0, True), (1, 0, True)]  # two in r1, none in r2
+    assert first(loads, "A E", "D C") == [(0, 0, True), (2, 1, False)]  # r1 has as many as r2
+    loads.busy[:2] = True
+    assert first(loads, "A C", "B C1") == [(2, 0, True), (0, 1, False)]
+
+
+def test_two_siblings_are_looked_at_one_by_one() -> None:
+    """They are not known to fit: both may have to."""
+    one = table("ks.t", *[places("A")] * 2, resize_type="merge")
+    cluster = DrawnCluster((node("A"), node("B")), {"ks.t": one}, {"ks.t": (GIB,) * 2})
+    assert first(Loads(cluster.input, "documents"), "A B") == [(0, 0, False)]
+
+
+def test_only_the_first_few_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The third one would fit."""
+    monkeypatch.setattr(columns, "FIRST_FEW", 2)
+    one = table("ks.t", *map(places, ("A B", "A B", "A C")))
+    cluster = DrawnCluster(tuple(map(node, "ABC")), {"ks.t": one}, {"ks.t": (GIB,) * 3})
+    loads = Loads(cluster.input, "documents")
+    assert first(loads, "A B") == [(0, 0, False)]
+    assert first(loads, "A C") == [(0, 0, True)]
+    monkeypatch.setattr(columns, "FIRST_FEW", 3)
+    assert first(loads, "A B") == [(2, 0, True)]
