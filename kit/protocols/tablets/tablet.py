@@ -221,7 +221,7 @@ class Tablet(Fenced):
         safeguards = switched_off(TabletSafeguards, self.off)
         options = TabletOptions(self.edition, self.version, dead, self.excluded, own, safeguards)
         made = history(replicas, self.plans, options)
-        if self.excluded and not own:
+        if self.excluded:
             known = dict.fromkeys((*(n.partition(":")[0] for n in made.replicas), *asking))
             if self.excluded not in known:
                 allowed = f"a replica or coordinator: {', '.join(known)}"

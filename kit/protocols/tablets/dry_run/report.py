@@ -399,8 +399,8 @@ def parse_size(field: str, given: str) -> int:
     a signed 64-bit integer holds.
     """
     words = _SIZE.fullmatch(given)
-    size = 0 if words is None else round(float(words[1]) * (1 << _POWERS[words[2]]))
-    if not 0 < size <= MOST["size"]:
+    size = words and round(float(words[1]) * (1 << _POWERS[words[2]]))
+    if not size or size > MOST["size"]:
         raise BadInput(field, given, "a size in bytes above 0, such as 5368709120 or 5G")
     return size
 

@@ -18,7 +18,7 @@ def grid(m: Resize, s: ResizeState) -> TabletGrid:
     that.
     """
     places = [each for tablet in s.map.tablets for each in tablet.replicas]
-    shards = 1 + max((each.shard for each in places), default=0)
+    shards = 1 + max(each.shard for each in places)
     hosts, (drained, undrained) = [], _drained(m, s)
     for name, view in zip(m.names, s.views, strict=True):
         behind = "" if view == s.view else "behind"
@@ -126,11 +126,10 @@ def line(m: Resize, s: ResizeState) -> ResizeLineFacts:
         Readiness(
             *(store.tablet, store.replica, store.names, store.number),
             s.views[m.number(store.replica.host)].count,
-            kind == "split" and store.number == ready and is_asked,
-            not is_asked,
+            kind == "split" and store.number == ready,
+            store.replica.host not in m.asked,
         )
         for store in s.stores
-        for is_asked in [store.replica.host in m.asked]
     )
     drained, undrained = _drained(m, s)
     waited, holds = {*_awaited(m, s)}, {each.replica.host for each in s.stores if kind == "split"}

@@ -209,6 +209,16 @@ def test_sizes_of_no_replica_are_counted(tmp_path: Path) -> None:
     assert table_size(cluster, "shop.orders").bytes is None
 
 
+def test_no_resize_has_a_target_where_nothing_tells_of_datacenters() -> None:
+    """It follows from the shards of each."""
+    bare = open_tablets(FIXTURES / "tablets.csv")
+    assert [(line.table, line.target) for line in resizes(bare)] == [
+        ("shop.items", None),
+        ("shop.orders", None),
+    ]
+    assert all(line.target for line in resizes(opened()))
+
+
 def test_any_count_that_covers_the_tokens_is_taken(tmp_path: Path) -> None:
     """Three tablets of different widths: no power of two is asked for."""
     text = (FIXTURES / "tablets.csv").read_text("utf-8").split("\n")

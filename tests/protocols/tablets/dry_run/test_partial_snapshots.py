@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import kit
 from kit.operators.importers.snapshots import FILES
 from kit.operators.importers.system_tables import read_tablets
@@ -19,6 +21,22 @@ def test_tablets_without_sizes_count_alike(tmp_path: Path) -> None:
     told = [each for each in open_tablets(folder).warnings if "sizes" in each]
     assert told == ["no file gives the sizes of tablets: each counts as 5.0 GiB"]
     assert not any("counts as" in each for each in open_tablets(FIRST).warnings)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "known"),
+    [
+        ("-9999;", "-9999;", ["bakery.cakes", "bakery.loaves"]),
+        ("a1b2c3d0-", "a1b2c3df-", ["bakery.cakes"]),  # an unknown table
+        (";4611686018427387903;", ";7;", ["bakery.cakes"]),  # other tablets
+        ("a1b2c3d2-", "a1b2c3df-", ["bakery.loaves"]),
+    ],
+)
+def test_sizes_of_other_tables_count(old: str, new: str, known: list[str], tmp_path: Path) -> None:
+    """Those behind one that the dump lacks, or has other tablets of, as well."""
+    sizes = text_of(FIRST, "sizes").replace(old, new)
+    opened = open_tablets(copied(FIRST, tmp_path / FIRST.name, sizes=sizes))
+    assert sorted(opened.sizes or ()) == known
 
 
 def test_loads_that_do_not_say_who_is_up(tmp_path: Path) -> None:

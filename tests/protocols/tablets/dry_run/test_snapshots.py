@@ -208,7 +208,7 @@ def test_a_rehearsal_begins_at_the_version_of_the_dump() -> None:
     assert (start.topology.version, start.topology.fence_version) == (52, 51)
     assert "version 52, fence 51" in player.text()
     alone = kit.rehearse(f"{THIRD}/{TABLETS}", "balance").timeline.state.control
-    assert alone.topology.version == 1
+    assert (alone.topology.version, alone.topology.fence_version) == (1, 1)
 
 
 def test_a_rehearsal_names_the_table_of_a_tablet() -> None:
@@ -291,8 +291,10 @@ def test_snapshots_are_a_player_with_the_moves_between_them() -> None:
         assert words in steps[2]
     scene = player.timeline.model.flow_table.moving
     (travels,) = scene.values()
-    moment = player.timeline.moments[1]
-    start = player.timeline.moments[0].state
+    first, moment, last = player.timeline.moments
+    start, model = first.state, player.timeline.model
+    assert model.milestone(start, moment.action, moment.state) == Path(SECOND).name
+    assert model.milestone(moment.state, last.action, last.state) == Path(THIRD).name
     flows = travels(player.timeline.model, start, moment.action, moment.state)
     assert [(flow.from_key, flow.to_key) for flow in flows] == [("n:172.20.0.11", "n:172.20.0.14")]
 

@@ -268,6 +268,16 @@ def test_keyspaces_that_a_schema_lacks_are_counted(
     assert found == [f"keyspaces that schema.cql does not describe: {said}"] * (said is not None)
 
 
+def test_a_schema_of_keyspaces_alone_lacks_no_table(tmp_path: Path) -> None:
+    """Where it has tables, those of its keyspaces that are not there are counted."""
+    schema = schema_of(tmp_path, "NetworkTopologyStrategy", "shop")
+    assert told(opened(schema=schema), "tables that") == []
+    text = f"{schema.read_text('utf-8')}\nCREATE TABLE shop.carts (id int PRIMARY KEY);"
+    schema.write_text(text, "utf-8")
+    said = "tables that schema.cql does not describe: 3, first shop.orders"
+    assert told(opened(schema=schema), "tables that") == [said]
+
+
 def test_a_keyspace_has_its_own_tables(tmp_path: Path) -> None:
     """Those of the dump, and those of the schema that the dump lacks; no other keyspace is told."""
     dump = with_attic(tmp_path)

@@ -215,6 +215,21 @@ def test_what_no_map_can_hold(table: TabletMap, said: str) -> None:
     assert says(f"{fault.column}: {fault.value} {fault.allowed}", said)
 
 
+@pytest.mark.parametrize(
+    ("lasts", "numbers"),
+    [
+        ((INT64_LOW, 5, INT64_HIGH), [0]),
+        ((4, 4, 3, INT64_HIGH), [1, 2]),
+        ((INT64_LOW + 1, INT64_HIGH - 1), [1]),
+        ((INT64_LOW + 1, INT64_HIGH), []),
+    ],
+)
+def test_which_tablet_has_a_wrong_token(lasts: tuple[int, ...], numbers: list[int]) -> None:
+    """Each of them, counted from 0."""
+    found = faults(TabletMap("t", tuple(Tablet(last, (A,)) for last in lasts)))
+    assert [(fault.tablet, fault.column) for fault in found] == [(n, "last_token") for n in numbers]
+
+
 A0, A1_, B0_, C0_ = (TabletReplica(*place) for place in (("A", 0), ("A", 1), ("B", 0), ("C", 0)))
 WHOLE: tuple[tuple[TransitionKind, Replicas, Replicas, str, str], ...] = (
     ("intranode_migration", (A0, B0_), (A1_, B0_), "streaming", ""),

@@ -11,11 +11,16 @@ from kit.protocols.tablets.rules.maps import ResizeType, TabletMap
 from kit.protocols.tablets.rules.resize import (
     TARGET_SIZE,
     THRESHOLDS,
+    AboveSplit,
+    BelowMerge,
     OppositeAfterwards,
+    ResizeReason,
+    SingleTablet,
     SizesUnknown,
     StillGrowing,
     TableSize,
     Thresholds,
+    WithinThresholds,
     decide,
     decided,
     finalized,
@@ -133,6 +138,27 @@ def test_a_growing_table_is_not_merged() -> None:
     assert decide(full, DOCUMENTS).resize_type == "split"
     assert not is_growing(16, 8)
     assert decide(replace(empty, count=16, growing=False), DOCUMENTS).resize_type == "merge"
+
+
+@pytest.mark.parametrize(
+    ("average", "count", "growing", "reason"),
+    [
+        (50, 1, False, WithinThresholds(50, 50, 200)),
+        (49, 1, False, SingleTablet(49, 50)),
+        (50, 2, True, WithinThresholds(50, 50, 200)),
+        (49, 2, True, StillGrowing(2, 4)),
+        (49, 1, True, StillGrowing(1, 4)),
+        (49, 2, False, BelowMerge(49, 50)),
+        (200, 1, False, WithinThresholds(200, 50, 200)),
+        (201, 1, False, AboveSplit(201, 200)),
+    ],
+)
+def test_at_a_threshold_nothing_is_asked_for(
+    average: int, count: int, growing: bool, reason: ResizeReason
+) -> None:
+    """Only beyond it; one tablet cannot be merged."""
+    size = TableSize("ks.t", count, 1, average * count, initial=4, growing=growing)
+    assert decide(size, Thresholds(100, 200, 50)).reason == reason
 
 
 def test_without_sizes_nothing_is_decided() -> None:

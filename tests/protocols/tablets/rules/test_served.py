@@ -137,3 +137,14 @@ def test_a_datacenter_that_a_keyspace_has_no_replicas_in_wants_no_answers(
         assert left == ServedTablet(("A", "B", "X"), ("A", "B"), (), ())
     left = served(row, edition, ("X",), PLACES, {"dc1": 2, "dc2": 1})
     assert left == ServedTablet(("A", "B", "X"), ("A", "B"), (), ("dc2",))
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_datacenter_that_has_nothing_yet_is_asked_for_nothing(edition: Edition) -> None:
+    """X is to come; before anybody writes to it a quorum of dc2 is one of no replicas."""
+    row = tablet("A", "AX", "rebuild", "allow_write_both_read_old")
+    assert served(row, edition, (), PLACES) == ServedTablet(("A",), ("A",), (), ())
+    both = ("reads", "writes")
+    assert served(row, edition, ("A",), PLACES) == ServedTablet(("A",), (), both, ("dc1",))
+    left = served(row, edition, (), PLACES, {"dc1": 1, "dc2": 1})
+    assert left == ServedTablet(("A",), ("A",), both, ())  # of two replicas in all there is one

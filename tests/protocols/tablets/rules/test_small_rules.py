@@ -15,8 +15,10 @@ from kit.protocols.tablets.rules.maps import Tablet, TabletMap
 from kit.protocols.tablets.rules.replica_sets import (
     Replicas,
     ReplicaSets,
+    StreamLoad,
     replica_of,
     replicas_in,
+    stream_load,
     streaming,
 )
 from kit.protocols.tablets.rules.resize import CountOptions, combined
@@ -24,7 +26,7 @@ from kit.protocols.tablets.rules.stages import TRANSITIONS, TransitionKind, onwa
 from kit.protocols.topology.rules.machines import EDITIONS
 from kit.ring.tokens import INT64_HIGH
 
-A, B, C, D = map(replicas_in, "ABCD")
+A, B, C, D, E, F = map(replicas_in, "ABCDEF")
 
 
 @pytest.mark.parametrize(
@@ -206,6 +208,50 @@ def test_of_two_that_leave_for_one_that_comes_one_has_no_way() -> None:
     assert [(each.place.host, each.part, each.twin and each.twin.host) for each in found] == [
         *(("A", "leaving", "C"), ("B", "leaving", None), ("C", "pending", "A"))
     ]
+
+
+def test_what_tells_the_replicas_of_a_tablet_apart() -> None:
+    """Of a move both halves have one number; what only comes has the next one, stray data none."""
+    ways = (way(A + B, C + B, A), way(A + B, A + B + D, A), way(A + B, A + B + E, A))
+    tablet = PlacedTablet("ks.t", 7, A + B, ways, stray=A + C + F)
+    held = [(each.place.host, each.part, each.slot, each.key) for each in held_replicas(tablet)]
+    assert held == [
+        ("A", "leaving", 0, "ks.t:7:0"),
+        ("B", "", 1, "ks.t:7:1"),
+        ("C", "pending", 0, "ks.t:7:0:to:C:0"),
+        ("D", "pending", 3, "ks.t:7:3:to:D:0"),
+        ("E", "pending", 4, "ks.t:7:4:to:E:0"),
+        ("F", "stray", -1, "ks.t:7:-1:F:0"),
+    ]
+
+
+def test_how_much_of_a_tablet_is_at_a_place() -> None:
+    """All of it, some of it, which is drawn as a half, or nothing."""
+    tablet = PlacedTablet("ks.t", 0, A + B)
+    assert [tablet.arrived(*each) for each in (A, B, C)] == [1, 1, 0]
+    tablet = PlacedTablet("ks.t", 0, A + B, stray=D, whole=B, some=A)
+    assert [tablet.arrived(*each) for each in (A, B, C, D)] == [0.5, 1, 0, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("kind", "new", "excluded", "load"),
+    [
+        ("repair", "A B", "", StreamLoad(A + B, A + B, 2)),
+        ("restore", "A B", "A", StreamLoad(B, B, 2)),
+        ("rebuild_v2", "C B", "", StreamLoad(A + B, A + B + C, 2)),
+        ("rebuild_v2", "A B C", "B", StreamLoad(A, A + C, 2)),
+        ("rebuild", "C B", "", StreamLoad(B, C, 1)),
+        ("rebuild", "A B C", "B", StreamLoad(A, C, 1)),
+        ("rebuild", "A", "", StreamLoad((), (), 1)),
+        ("migration", "C B", "A", StreamLoad(A, C, 1)),
+    ],
+)
+def test_what_a_transition_takes_of_streams(
+    kind: TransitionKind, new: str, excluded: str, load: StreamLoad
+) -> None:
+    """A repair counts twice, at whoever takes part; where nothing comes, nothing is read."""
+    sets = ReplicaSets(A + B, replicas_in(new))
+    assert stream_load(kind, sets, set(excluded)) == load
 
 
 def test_a_stage_that_a_table_lacks() -> None:
