@@ -20,9 +20,9 @@ class TabletServers(StorageServers):
         return MURMUR3
 
     def keyspaces(self, now: DrillMoment) -> tuple[Keyspace, ...]:
-        """The one keyspace."""
-        factors = ((now.model.history.dcs[0], now.model.rf),)
-        return (Keyspace(KEYSPACE, NetworkTopologyStrategy(factors)),)
+        """The one keyspace, in the one datacenter."""
+        (datacenter,) = set(now.model.history.dcs)
+        return (Keyspace(KEYSPACE, NetworkTopologyStrategy(((datacenter, now.model.rf),))),)
 
     def known_ring(self, now: DrillMoment, at: int) -> KnownRing:
         """A token a node: with tablets, tokens do not say who holds a row.

@@ -61,7 +61,8 @@ def test_the_planner_comes_to_an_end(name: str) -> None:
     assert all("The plan includes this move: " in move.say for move in moves)
     m: Any = timeline.model
     assert m.is_even(timeline.state)
-    assert moves[-1].milestone == "no move left"
+    assert [move.milestone for move in moves] == [None] * (len(moves) - 1) + ["no move left"]
+    assert m.milestone(timeline.state, None, timeline.state) is None
     assert set(re.findall(r"\d+ moves?", panel(timeline, "plan"))) == {"0 moves"}
 
 

@@ -13,6 +13,8 @@ from kit.engine.flows import flows
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.protocols.tablets.facts import resize as facts
+from kit.protocols.tablets.rules.grid import PlacedTablet
+from kit.protocols.tablets.rules.replica_sets import replicas_in
 from kit.protocols.tablets.rules.resize import THRESHOLDS
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.views.fragment import Frag
@@ -87,6 +89,32 @@ def test_the_decision_and_its_number_stand_on_the_screen() -> None:
         *[("resize split", "number 1")] * 2,
         ("resize none", "number 2"),
     ]
+
+
+def test_the_grid_has_what_each_node_goes_by() -> None:
+    """A table of 15 GiB with one tablet: A divides it first, and is the first with two tablets."""
+    split = ("grow", "resize", "apply A", "apply B", "divide 0 A:0", "divide 0 B:0")
+    final = ("poll", "finalize", "apply A", "apply B", "barrier", "commit map", "apply A")
+    seen = [
+        facts.grid(scene.model, scene.state)
+        for scene in walked({"tablets": ("A B",), "nodes": 2}, *split, *final)
+    ]
+    a, b = replicas_in("A B")
+    whole, half = 15 * 2**30, 15 * 2**29
+    alike = {("ks.t", 0, a): whole, ("ks.t", 0, b): whole}
+    for shown, divided in zip(seen[4:7], ([], [(0, a)], [(0, a), (0, b)]), strict=True):
+        assert shown.divided == frozenset(divided)
+        assert shown.tablets == (PlacedTablet("ks.t", 0, (a, b)),)
+        assert shown.sizes == alike
+    behind = frozenset("B")
+    newest = (PlacedTablet("ks.t", number, (a, b), unknown_to=behind) for number in (0, 1))
+    assert seen[-1].tablets == (*newest, PlacedTablet("ks.t", 0, (b,), count=1))
+    assert seen[-1].divided == frozenset()
+    assert {key: seen[-1].sizes[key] for key in (*alike, ("ks.t", 1, a))} == {
+        ("ks.t", 0, a): half,
+        ("ks.t", 0, b): whole,
+        ("ks.t", 1, a): half,
+    }
 
 
 def _stands(scene: Scene) -> tuple[bool, bool]:

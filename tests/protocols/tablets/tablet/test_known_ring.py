@@ -10,6 +10,7 @@ import pytest
 from kit.errors import Refused
 from kit.protocols.tablets.facts.tablet import SERVERS
 from kit.ring.replication import NetworkTopologyStrategy
+from kit.ring.tokens import MURMUR3
 
 
 def moment(nodes: int, *, sharded: bool = False) -> Any:
@@ -29,6 +30,7 @@ def moment(nodes: int, *, sharded: bool = False) -> Any:
 def test_each_node_has_a_token(nodes: int, tokens: list[int]) -> None:
     """They are evenly apart, and none is the minimum, which belongs to nobody."""
     assert SERVERS.known_ring(moment(nodes), 0).tokens == {n: (t,) for n, t in enumerate(tokens)}
+    assert SERVERS.known_ring(moment(nodes), 0).space is SERVERS.space(moment(nodes)) is MURMUR3
     assert [SERVERS.is_member(moment(nodes), at) for at in (0, nodes - 1, nodes)] == [
         True, True, False,
     ]  # fmt: skip

@@ -14,6 +14,8 @@ from kit.protocols.tablets.cluster import LateRpc
 from kit.protocols.tablets.dump import DumpedTable, TabletDump
 from kit.protocols.tablets.rules.replica_sets import replicas_in
 from kit.protocols.tablets.tablets import Tablets
+from kit.protocols.topology.rules.cluster import NOBODY
+from kit.protocols.topology.topology import ElectCoordinator, FindImbalance
 from tests.protocols.tablets.tablets.test_given_up import reached
 from tests.protocols.tablets.tablets.test_promises import MODEL, MOVING, row, state, way
 from tests.protocols.tablets.tablets.test_track import acted
@@ -63,6 +65,34 @@ def test_without_its_drain_a_node_is_none_to_empty(off: tuple[str, ...], role: s
     asked = acted(model, model.start(), "leave C")
     normal = ("normal", "normal")
     assert model.roles(asked) == (*normal, role if not off else "zero-token")
+
+
+@pytest.mark.parametrize("off", [(), ("S-27",)])
+@pytest.mark.parametrize(
+    ("transition", "state_of_b", "drains"),
+    [("", "normal", []), ("", "left", [1, 2]), ("tablet_draining", "decommissioning", [1, 2])],
+)
+def test_what_a_node_that_goes_has_to_give(
+    transition: str, state_of_b: str, drains: list[int], off: tuple[str, ...]
+) -> None:
+    """Every replica of a tablet that is at rest, and none with S-27 off."""
+    model: Any = build("tablets", {"nodes": 4, "tablets": ("A",) * 4}, off=off)
+    rows = (row("A C"), row("A B"), row("B C"), row("A B", MOVING))
+    given = state(*rows, model=model, transition=transition, B={"state": state_of_b})
+    due, [b] = [] if off else drains, replicas_in("B")
+    assert [*model.drains(given)] == [(tablet, b) for tablet in due]
+    assert {begin[0] for begin in model.drain_moves(given)} == set(due)
+
+
+@pytest.mark.parametrize(("down", "elected"), [((), "A"), ("A", "B"), ("B", "A")])
+def test_the_first_node_that_is_up_is_to_coordinate(down: str, elected: str) -> None:
+    """Of those that may be; where there is one already, uneven loads are looked for."""
+    model: Any = build("tablets", {"nodes": 3, "tablets": ("A B",)})
+    first = model.start()
+    up = sum(1 << node for node, name in enumerate(model.names) if name not in down)
+    control = first.control.but(coordinator=NOBODY, up=up)
+    assert model.suggest(first.but(control=control)) == ElectCoordinator(elected)
+    assert model.suggest(first) == FindImbalance()
 
 
 JOINED = TabletDump(
