@@ -171,8 +171,6 @@ class StorageServers(RowServers):
         request = s.requests[number]
         if request.phase == WAITING:
             return self._plan(now, number, held) if begins else None
-        if request.phase not in AT_WORK and not request.in_flight:
-            return None
         able = [action for action, refusal in m.options(s) if refusal is None]
         own = [each for each in able if getattr(each, "request", None) == number]
         for each in own:

@@ -148,6 +148,33 @@ def test_a_machine_is_in_the_datacenter_that_is_known_of_it() -> None:
     assert [host.dc for host in TOOLS.hosts(now)] == ["dc1", "dc2", "dc2", "dc1", "dc1"]
 
 
+@pytest.mark.parametrize(
+    ("steps", "known"),
+    [
+        ([], [1, 0, 0, 2, 2]),
+        ([Start(0, 2)], [1, 0, 0, 1, 2]),
+        ([Start(0, 2), Serve(0, "A"), Finish(0)], [1, 0, 0, 2, 2]),
+        ([Start(0, 2), Serve(0, "A"), Finish(0), Start(1, 3)], [1, 0, 0, 2, 2]),
+        ([Start(0, 2), Serve(0, "A"), Finish(0), Start(1, 2)], [1, 0, 0, 1, 2]),
+    ],
+)
+def test_who_coordinates_nothing_hears_of_every_epoch(steps: list[Any], known: list[int]) -> None:
+    """While a request is open, its coordinator knows what that was planned by, or has heard of."""
+    three = history(
+        epoch(1, A, A, Edge("one", "", 1)), epoch(2, A, A, Edge("two", "", 2)), epoch(3, A, A)
+    )
+    three = replace(three, replicas=("A", "X", "Y"), dcs=("dc1",) * 3)
+    model = toy(three, ("K1 read ONE", "K1 read ONE", "K2 read ONE"))
+    now = after(model, Commit("one"), Commit("two"), ApplyEpoch("A"), *steps)
+    assert [TOOLS.known(now, at) for at in range(5)] == known
+
+
+def test_nothing_more_happens_to_a_request_that_is_over() -> None:
+    """Its client has its answer, and no message is left of it."""
+    ended = after(toy(SWAP, ("K1 write ONE",)), Start(0, 1), Serve(0, "A"), Finish(0))
+    assert TOOLS.next_step(ended, 0, {}, begins=True) is None
+
+
 K1 = RowRequest("K1", "write", "QUORUM")
 
 

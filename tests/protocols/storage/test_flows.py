@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
+from kit.engine.declared import Travel
 from kit.engine.flows import Flow, flows
 from kit.engine.registry import build
 from kit.engine.scenario import file_named, open_file
 from kit.engine.timeline import Timeline
+from kit.protocols.storage.events import Copied, legs
 from tests.saying import says
 
 
@@ -163,3 +167,38 @@ def test_what_a_read_writes_back_travels() -> None:
     travels = moved(at_once, "answer read 2")
     assert [flow.leg for flow in travels] == [0, 1]
     assert about(travels, "K2 → B | write 1 | back", "K2 → client | read 2 | write 1")
+
+
+@pytest.mark.parametrize(
+    ("event", "flow"),
+    [
+        (
+            Copied("A", "X", "write 1", False, 101),
+            Travel("data", "n:A", "copy:A:X", "write 1", "A → X: streams write 1"),
+        ),
+        (
+            Copied("A", "X", "write 1", True, 101, 7),
+            Travel(
+                *("data", "n:A", "n:X", "write 1, session 7"),
+                "A → X: write 1 arrives, frozen_topology_guard of session 7",
+            ),
+        ),
+        (
+            Copied("A", "X", "write 1", True, None, 7, late=True),
+            Travel(
+                *("data", "n:A", "n:X", "write 1, session 7"),
+                "A → X: write 1 arrives late, frozen_topology_guard of session 7",
+            ),
+        ),
+        (
+            Copied("A", "X", "write 1", True, None, 7, late=True, refused=True),
+            Travel(
+                *("refusal", "n:A", "n:X", "write 1, session 7"),
+                "A → X: turned away, frozen_topology_guard of session 7",
+            ),
+        ),
+    ],
+)
+def test_what_a_copy_says_on_its_way(event: Copied, flow: Travel) -> None:
+    """What it brings, its permit, and that it comes late, where it may not be let in."""
+    assert [*legs(event, "epoch")] == [flow]

@@ -83,6 +83,21 @@ def test_an_order_begins_with_what_is_held_before() -> None:
     assert [linearizable(read, value) for value in (0, 6, 7)] == [False, False, True]
 
 
+def test_a_write_changes_nothing_of_what_reads_are_owed() -> None:
+    """Neither when it begins, after another one, nor when it ends."""
+    lines = ("K1 write QUORUM", "K2 write QUORUM", "K3 read QUORUM")
+    model: Any = toy(history(epoch(1, A, A)), lines, together=True)
+    done = Request(DONE, timestamp=1)
+    start = replace(model.start(), requests=(done, Request(), Request()))
+    open_ = replace(start, requests=(done, Request(OPEN, timestamp=2), Request()))
+    ended = replace(start, requests=(done, Request(DONE, timestamp=2), Request()))
+    monitor = next(each for each in model.monitors if each.name == "visible")
+    first = monitor.begin()
+    assert monitor.step(first, start, Start(1, 1), open_) == first
+    assert monitor.step(first, open_, Finish(1), ended) == first
+    assert monitor.step(first, start, Start(2, 1), start) != first
+
+
 MISSED, FOUND = "misses write {}, which had succeeded", "still finds what delete {} deleted"
 READ = "read {}, answered by A and completed at epoch 1, "
 

@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.protocols.storage import facts
 from kit.protocols.storage.facts import addressees
+from kit.protocols.storage.moving import Fetch, Land
 from kit.protocols.storage.ranges import COPIED, NOT_COPIED, LateCopy
-from kit.protocols.storage.rules.conditions import SessionClosed
+from kit.protocols.storage.rules.conditions import AllKnow, SessionClosed
 from kit.protocols.storage.rules.exchange import ExchangeSwitches
 from kit.protocols.storage.rules.history import (
     Edge,
@@ -373,3 +375,90 @@ def test_a_plan_that_is_made_again_asks_all_that_store() -> None:
     steps = [Start(0, 1), Serve(0, "X"), Commit("leave"), ApplyEpoch("K1"), Finish(0)]
     state: Any = run(model, *steps).state
     assert state.requests[0] == Request(OPEN, 1, 1, A, 0, NOTHING, 1)
+
+
+@pytest.mark.parametrize(
+    ("write", "read", "owed"),
+    [(0, 2, True), (1, 2, False), (2, 0, False), (0, 3, False), (3, 2, True)],
+)
+def test_what_one_request_owes_another(write: int, read: int, owed: bool) -> None:
+    """A read has to see what was written before, where their levels promise it."""
+    model = toy(epochs(), ("K1 write ALL", "K2 write ONE", "K3 read QUORUM", "K4 delete ALL"))
+    assert model.promises(write, read) is owed
+
+
+def test_where_a_request_is_at_home() -> None:
+    """In the datacenter that it names, else in the first one."""
+    moves = replace(epochs(), dcs=("dc2", "dc1"))
+    model = toy(moves, ("K1 read", "K2@dc1 read", "K3@dc2 read"))
+    assert model.datacenters == ("dc2", "dc1")
+    assert [model.home(number) for number in range(3)] == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("lines", "known"),
+    [
+        (("K1 write ONE", "K1 read ONE"), 1),
+        (("K1 write ONE", "K2 read ONE", "K1 read ONE"), 1),
+        (("K1 write ONE", "K2 read ONE"), 0),
+        (("K1 write ONE",), 0),
+    ],
+)
+def test_a_coordinator_that_asks_again_keeps_what_it_knows(
+    lines: tuple[str, ...], known: int
+) -> None:
+    """It heard of epoch 2 with an answer; nobody will ask again for what another one knows."""
+    steps = [Start(0, 1), Commit("add"), ApplyEpoch("K1"), Serve(0, "A"), Finish(0)]
+    state: Any = run(toy(epochs(), lines), *steps).state
+    assert state.known[2] == known
+
+
+def test_data_arrives_at_no_replica_that_is_down() -> None:
+    """Which is said; it is still on its way."""
+    model = toy(epochs("MajorityKnows"), crashes=1)
+    read = run(model, Commit("add"), Fetch("A", "X")).state
+    land = Land("A", "X")
+    assert why(model, read, land) == ""
+    assert why(model, model.act(read, Crash("X")), land) == "X is down"
+    assert why(model, model.act(read, Crash("A")), land) == ""
+
+
+@pytest.mark.parametrize(
+    ("sharded", "with_shards", "all_shards", "split"),
+    [(None, (1, 2, 4, 8), 0, -1), (ShardedReplica(1, 12), (1, 14, 4, 8), 12, 1)],
+)
+def test_a_node_stands_for_its_shards(
+    sharded: ShardedReplica | None, with_shards: tuple[int, ...], all_shards: int, split: int
+) -> None:
+    """Where one has some, as masks of replicas."""
+    view = View(BOTH, BOTH, BOTH, BOTH, shards=sharded and ShardChoice(X, 4, 12))
+    names, places = ("A", "X", "X0", "X1"), ("dc1",) * 4
+    moves = RangeHistory(
+        "(0, 10]", 0, 10, names, places, (RangeEpoch(1, "", view),), sharded=sharded
+    )
+    model = toy(moves)
+    assert (model.with_shards, model.all_shards, model.split) == (with_shards, all_shards, split)
+
+
+def test_a_replica_alone_knows_one_of_the_epochs() -> None:
+    """All are committed; people play the coordinators."""
+    model: Any = build("replica")
+    state = model.act(model.start(), model.find(model.start(), "apply A")[0])
+    rows = facts.epochs(model, state)
+    assert [row.epoch for row in rows] == [99, 100, 101, 102, 103]
+    assert [row.knows for row in rows] == [(), ("A",), (), (), ()]
+
+
+@pytest.mark.parametrize(
+    ("ignored", "known"),
+    [(0b00, (0, 1, 2)), (0b01, (0, 0, 2)), (0b10, (0, 1, 2)), (0b11, (0, 0, 2))],
+)
+def test_what_all_had_to_know_the_coordinators_know(ignored: int, known: tuple[int, ...]) -> None:
+    """But for those that are ignored, and for replicas, which tell themselves."""
+    model: Any = toy(epochs(), ("K1 write ONE", "K2 read ONE"))
+    state = run(model, Commit("add")).state
+    trail = next(at for at, each in enumerate(model.trails) if len(each.nodes) == 3)
+    given = replace(state, trail=trail, known=(0, 0, 0, 2))
+    after = model.known_after(given, (AllKnow(BOTH, 1, ignored=ignored),))
+    assert after == (0, 0, *known[1:])
+    assert model.known_after(given, ()) == (0, 0, 0, 2)

@@ -139,6 +139,8 @@ def test_conditions_look_at_one_epoch_each() -> None:
     assert MajorityKnows(BOTH, 2).missing(lagging, 2) == (1,)
     assert MajorityKnows(BOTH, 1).holds(lagging, 2)
     assert MajorityKnows(BOTH, 2, age=1).holds(lagging, 2)
+    assert MajorityKnows(BOTH, 2, age=1).missing(lagging, 2) == ()
+    assert MajorityKnows(BOTH, 2, age=1).missing(facts((1, 0, 0)), 2) == (1,)
     assert AllKnow(A).holds(lagging, 2)
     assert not AllKnow(BOTH).holds(lagging, 2)
     assert not AllKnow(A).holds(facts((2, 1, 0), Request(OPEN, 1, 1)), 2)
