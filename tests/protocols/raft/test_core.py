@@ -104,6 +104,33 @@ def test_who_follows_begins_to_wait(
     assert (output.server.elapsed, output.server.timeout) == (elapsed, timeout)
 
 
+@pytest.mark.parametrize(
+    ("edition", "alive", "was", "elapsed", "role"),
+    [
+        ("server", "B", 3, 0, Leader),
+        ("server", "", 3, 4, Leader),
+        ("server", "", 9, 0, Follower),
+        ("documents", "B", 3, 4, Leader),
+        ("documents", "", 9, 0, Follower),
+    ],
+)
+def test_a_leader_counts_ticks(
+    edition: Any, alive: str, was: int, elapsed: int, role: type[Any]
+) -> None:
+    """While a majority is alive there are none; with heartbeats it looks once in a timeout."""
+    output = core.tick(leading(elapsed=was), Options(edition), alive.split())
+    assert (output.server.elapsed, type(output.server.role)) == (elapsed, role)
+
+
+def test_a_leader_that_was_heard_goes_on() -> None:
+    """B has answered within the timeout: from now on it has to do so again."""
+    known = leading(elapsed=9)
+    heard = replace(known, role=replace(known.role, heard=("B",)))
+    server = core.tick(heard, Options("documents"), ()).server
+    assert isinstance(server.role, Leader)
+    assert (server.elapsed, server.role.heard) == (0, ())
+
+
 @pytest.mark.parametrize(("source", "asked"), [("B", []), ("C", ["C"])])
 def test_a_voter_is_asked_until_it_has_answered(source: str, asked: list[str]) -> None:
     """B has refused; of C the candidate has heard nothing."""

@@ -91,6 +91,15 @@ def test_the_log_has_a_line_below_what_is_committed() -> None:
     assert picture.draw(scene_of(timeline)).html().count("commit-line") == 1
 
 
+def test_an_entry_is_that_of_the_leader() -> None:
+    """C has another one there, of a newer term; above it C alone has an entry."""
+    begins = ("1 2, term 4, leads", "1 2", "1 3 3")
+    model = build("raft", {"begins": begins, "terms": 5, "requests": ()})
+    found = facts.entries(model, model.start())
+    assert [row.entry for row in found] == ["entry:1:1", "entry:2:2", "entry:3:3"]
+    assert [row.quorums for row in found] == [("■■■ 3 of 3",), ("■■□ 2 of 3",), ("■□□ 1 of 3",)]
+
+
 @pytest.mark.spec("C-048")
 def test_a_joint_configuration_shows_both_majorities() -> None:
     """From A, B, C to A, D, E: the old group has a majority first, and that is not enough."""

@@ -439,6 +439,27 @@ def test_a_cluster_is_whole_in_one_group() -> None:
     assert s.at(3, standing="removed", mode="down").is_whole
 
 
+@pytest.mark.parametrize(
+    ("b", "c", "found"), [(0, 1, 1), (1, 0, 1), (0, 0, 0), (NO_GROUP, 1, 1), (NO_GROUP, 0, 0),
+                          (NO_GROUP, NO_GROUP, NO_GROUP), (2, 1, 2)]
+)  # fmt: skip
+def test_a_new_group_is_found_before_the_old_one(b: int, c: int, found: int) -> None:
+    """By A, which waits for a group and asks B and C; of two new ones that of B."""
+    s = mode.after(mode.FOUR).state.at(0, group=NO_GROUP, mode="upgrade").at(1, group=b)
+    assert s.at(2, standing="live", mode="group 0", group=c).found_group(0) == found
+
+
+def test_who_applies_a_change_has_it_afterwards() -> None:
+    """B, which runs in the group as well, has what it had before: that is no change."""
+    timeline = mode.after(mode.FOUR)
+    model: Any = timeline.model
+    s = timeline.state
+    took = s.at(0, columns=s.nodes[0].columns | 1 << 9)
+    both = took.at(1, columns=s.nodes[1].columns | 1 << 9)
+    said = [model.words(s, Alter("A"), after)["took"] for after in (s, took, both)]
+    assert said == ["", "A", "A, B"]
+
+
 def test_groups_that_nobody_knows_are_forgotten() -> None:
     """Their numbers are free again; the old one is always there."""
     s = mode.after(mode.FOUR).state

@@ -8,9 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 import kit
+from kit.engine.orders import Ordered
 from kit.protocols.recovery import orders
 from kit.protocols.recovery.orders import PROCEDURES
 from kit.protocols.recovery.recovery import Alter
+from kit.protocols.recovery.recovery_mode import BY_OPERATOR, RecoveryMode, StartServer
 
 COUNTED = {
     ("new, documents", False): {"breaks one-group": 972, "refused": 88_328, "whole": 790},
@@ -44,6 +46,26 @@ def test_a_mishap_is_one(procedure: str) -> None:
             assert model.refusal(state, action) is None
             before, state = state, model.apply(state, action)
             assert state != before
+
+
+@pytest.mark.parametrize("procedure", PROCEDURES)
+def test_the_last_live_node_leads(procedure: str) -> None:
+    """It was restarted last; the old procedure has no leader."""
+    _, plan = orders._planned(procedure)
+    chosen = [move.name for move in plan.moves if move.name.startswith("choose")]
+    assert chosen == ([] if procedure == "old" else ["choose B"])
+
+
+def test_the_documented_order_waits_for_nothing() -> None:
+    """Followed without a mishap it ends with a whole cluster; without an upgrade nodes wait."""
+    m = RecoveryMode(replace(orders.USUAL, deaths=0))
+
+    def rests(*order: str) -> str:
+        steps = orders.actions_of(m, order)
+        return orders.at_rest(m, Ordered(m, steps, BY_OPERATOR, always=(StartServer,)))
+
+    assert rests(*orders.DOCUMENTED) == ""
+    assert rests() != ""
 
 
 def test_a_schema_change_at_the_end_may_break_a_promise() -> None:

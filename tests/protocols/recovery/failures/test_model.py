@@ -228,6 +228,49 @@ def test_data_are_within_what_racks_allow(seed: int) -> None:
             assert line.standing == bounds[line.level, home], line
 
 
+@pytest.mark.parametrize(
+    ("given", "up", "lines"),
+    [
+        (
+            {"datacenters": (2, 2), "racks": 1, "rf": 2},
+            0b1111,
+            (
+                "ONE dc1 4, LOCAL_QUORUM dc1 4, LOCAL_QUORUM dc2 4, QUORUM dc1 4, "
+                "EACH_QUORUM dc1 4, ALL dc1 4"
+            ),
+        ),
+        (
+            {"datacenters": (2, 2), "racks": 1, "rf": 2},
+            0b1100,
+            "ONE dc2 4, LOCAL_QUORUM dc2 4, QUORUM dc2 0, EACH_QUORUM dc2 0, ALL dc2 0",
+        ),
+        ({"datacenters": (3,), "racks": 1, "rf": 3}, 0b011, "ONE dc1 3, QUORUM dc1 3, ALL dc1 0"),
+        ({"datacenters": (3,), "racks": 1, "rf": 3}, 0, "ONE - 0, QUORUM - 0, ALL - 0"),
+    ],
+)
+def test_levels_are_those_of_a_client_beside_a_node(
+    given: dict[str, Any], up: int, lines: str
+) -> None:
+    """In the first datacenter of a side, or in each where only that counts: ranges that meet it."""
+    model: Any = build("failures", given)
+    found = facts.level_lines(model, model.start(), up)
+    said = (f"{line.level} {line.datacenter or '-'} {line.met}" for line in found)
+    assert ", ".join(said) == lines
+
+
+@pytest.mark.parametrize(
+    ("datacenters", "places"), [((3,), ["A", "B", "C"]), ((2, 1), ["dc1", "dc2"])]
+)
+def test_a_cut_goes_between_datacenters_or_nodes(
+    datacenters: tuple[int, ...], places: list[str]
+) -> None:
+    """Between nodes where there is one datacenter."""
+    model: Any = build("failures", {"datacenters": datacenters, "racks": 1, "rf": 1})
+    verbs = [model.verb(action) for action in model.actions(model.start())]
+    cuts = [verb for verb in verbs if verb.startswith("cut off")]
+    assert cuts == [f"cut off {place}" for place in places]
+
+
 def test_each_scenario_plays_its_script() -> None:
     """Every verb of a scenario is possible when its turn comes."""
     for scenario in entries()["failures"].scenarios:

@@ -12,7 +12,11 @@ from kit.masks import nodes_in
 from kit.protocols.group0.rules.quorum import Place
 from kit.protocols.group0.rules.voters import chosen_voters
 from kit.protocols.recovery.rules.availability import FAILURES, FailureRow, JudgedFailure, judged
-from kit.protocols.recovery.rules.quorum import after_deaths, orders_of_deaths
+from kit.protocols.recovery.rules.quorum import (
+    after_deaths,
+    orders_of_deaths,
+    voters_of_groups,
+)
 from tests.fixtures import rows
 
 LEVELS_OF_FAILURE = {
@@ -179,3 +183,20 @@ def test_at_first_nobody_has_a_vote_to_keep() -> None:
     places = (("a", "r1"), ("a", "r2"), ("a", "r2"), ("b", "r1"), ("c", "r1"))
     assert after_deaths("server", places, []).voters == 0b11010
     assert after_deaths("documents", places, []).voters == 0b11111
+
+
+@pytest.mark.parametrize(
+    ("groups", "voters", "chosen"),
+    [
+        ((0b11111,), (0b00111,), (0b11111,)),
+        ((0b00111,), (0b11000,), (0b00111,)),  # none of its voters is a member any more
+        ((0b00111,), (), (0b00111,)),
+        ((0b11111, 0b11000), (0b11111,), (0b11111, 0b01000)),  # of two one is enough
+    ],
+)
+def test_each_group_chooses_its_voters(
+    groups: tuple[int, ...], voters: tuple[int, ...], chosen: tuple[int, ...]
+) -> None:
+    """A new one, and one that has none left, begins with all its members."""
+    places: tuple[Place, ...] = (("dc1", "r1"),) * 5
+    assert voters_of_groups(places, groups, voters, lambda group: (groups[group],)) == chosen
