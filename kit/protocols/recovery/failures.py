@@ -44,7 +44,7 @@ NO_OTHER_SIDE = refused("no node would be left on the other side")
 
 Datacenter: TypeAlias = Annotated[str, Each(lambda m: m.several)]
 Together: TypeAlias = Annotated[tuple[str, ...], Each(lambda m: m.at_once, ", ".join)]
-Place: TypeAlias = Annotated[str, Each(lambda m: m.several or m.names)]
+Place: TypeAlias = Annotated[str, Each(lambda m: m.cuttable)]
 """A cut goes between datacenters; in a cluster with only one, between nodes."""
 
 
@@ -155,6 +155,7 @@ class Failures(VotingModel[FailuresState]):
         layout = ClusterLayout(self.datacenters, self.racks)
         self.names, self.places, self.dcs = tuple(layout.names), layout.places, layout.datacenters
         self.several = self.dcs if len(self.dcs) > 1 else ()
+        self.cuttable = self.several or self.names
         self.everybody = (1 << len(self.names)) - 1
         together = tuple(sorted({*self.together.split()}))
         if not {*together} <= {*self.names} or len(together) == 1:
@@ -316,7 +317,7 @@ class Failures(VotingModel[FailuresState]):
     @action(
         fault=True,
         verb="cut off {place}",
-        each=lambda m, s: (p for p in m.several or m.names if m.members(p) & ~s.apart),
+        each=lambda m, s: (p for p in m.cuttable if m.members(p) & ~s.apart),
         hand=lambda m, s, a: (
             m.named(m.members(a.place)),
             m.named(m.everybody & ~(m.members(a.place) | s.apart)),
