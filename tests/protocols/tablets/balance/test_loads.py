@@ -44,7 +44,14 @@ def test_a_load_is_what_is_held_of_what_there_is_room_for() -> None:
     loads = Loads(given, "server")
     assert loads.shard_load.tolist() == [0, 0.5, 0.5]
     assert loads.node_load.tolist() == [0.25, 0.5]
+    in_node, apart = (0, 1), (1, 2)
+    assert [loads.judged(*ends)[:2] for ends in (in_node, apart)] == [(0, 1), (0, 1)]
+    assert [loads.judged(*ends)[2].tolist() for ends in (in_node, apart)] == [
+        [0, 4 * GIB, 8 * GIB],
+        [4 * GIB, 8 * GIB],
+    ]
     loads = Loads(given, "documents")
+    assert loads.judged(1, 2)[2].tolist() == [0, 1, 2]
     assert loads.shard_load.tolist() == [0, 1, 2]
     assert loads.node_load.tolist() == [0.5, 2]
 

@@ -10,7 +10,13 @@ from kit.protocols.tablets.rules.balance import evening
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode, gathered
 from kit.protocols.tablets.rules.balance.planner import plan
 from kit.protocols.tablets.rules.balance.reasons import HUGE, load_said
-from kit.protocols.tablets.rules.grid import PlacedTablet, TabletWay, held_replicas
+from kit.protocols.tablets.rules.grid import (
+    GridHost,
+    PlacedTablet,
+    TabletGrid,
+    TabletWay,
+    held_replicas,
+)
 from kit.protocols.tablets.rules.maps import Tablet, TabletMap
 from kit.protocols.tablets.rules.replica_sets import (
     Replicas,
@@ -223,6 +229,41 @@ def test_what_tells_the_replicas_of_a_tablet_apart() -> None:
         ("E", "pending", 4, "ks.t:7:4:to:E:0"),
         ("F", "stray", -1, "ks.t:7:-1:F:0"),
     ]
+
+
+def test_what_a_grid_calls_its_tablets() -> None:
+    """By number, and by table where there are several; a letter tells tables apart in pictures."""
+    many = [PlacedTablet(f"ks.t{table}", 3, A) for table in range(28)]
+    for count, letters in ((1, [""]), (2, ["a", "b"]), (3, ["a", "b", "c"])):
+        grid = TabletGrid((), tuple(many[:count]))
+        assert [grid.letter(table) for table in grid.tables] == letters
+        of = " of ks.t0" if count > 1 else ""
+        assert grid.called(many[0]) == f"tablet 3{of}"
+    grid = TabletGrid((), tuple(many))
+    assert [grid.letter(f"ks.t{table}") for table in (0, 25, 26, 27)] == ["a", "z", "ba", "bb"]
+
+
+def test_what_a_shard_of_a_grid_holds() -> None:
+    """What comes and goes counts, stray data do not; bytes are those that are known."""
+    [a], [b], [c], [d] = A, B, C, D
+    moving = PlacedTablet("ks.t", 0, A, (way(A, B, A),), stray=C)
+    still, old = PlacedTablet("ks.t", 1, A), PlacedTablet("ks.t", 0, B, count=1)
+    hosts = (GridHost("A", 1), GridHost("B", 2), GridHost("C", 1), GridHost("D", 1))
+    sizes = {("ks.t", 0, a): 5, ("ks.t", 1, a): 7, ("ks.t", 0, b): 2}
+    grid = TabletGrid(hosts, (moving, still, old), sizes)
+    assert [str(place) for place in grid.places] == ["A:0", "B:0", "B:1", "C:0", "D:0"]
+    assert [grid.count(place) for place in (a, b, c, d)] == [2, 2, 0, 0]
+    assert [grid.bytes(place) for place in (a, b, c, d)] == [12, 4, 0, 0]
+    assert grid.moving == (moving,)
+    keys = {str(place): [each.key for each in all_held] for place, all_held in grid.held.items()}
+    assert keys == {
+        "A:0": ["ks.t:0:0", "ks.t:1:0"],
+        "B:0": ["ks.t:0:0:to:B:0", "ks.t:0:0:of:1:B:0"],
+        "C:0": ["ks.t:0:-1:C:0"],
+    }
+    assert [still.is_used(each, write=write) for each in (a, b) for write in (False, True)] == [
+        True, True, False, False,
+    ]  # fmt: skip
 
 
 def test_how_much_of_a_tablet_is_at_a_place() -> None:
