@@ -11,6 +11,8 @@ from kit.protocols.storage.rules.conditions import (
     AllKnow,
     MajorityKnows,
     NothingBelow,
+    NothingElsewhere,
+    NoWriteBegun,
     SessionClosed,
 )
 from kit.protocols.storage.rules.exchange import admits
@@ -158,6 +160,54 @@ def test_a_request_is_over_when_no_message_is_left() -> None:
     reads = replace(slow, phase=OPEN, timestamp=0)
     assert NothingBelow(ignored=1).holds(facts((2, 2, 0), reads), 2)
     assert NothingBelow(age=1).holds(facts((2, 2, 0), Request(OPEN, 1, 2)), 2)
+
+
+@pytest.mark.parametrize(
+    ("begun", "down", "elsewhere", "nowhere"),
+    [
+        ((), 0, True, True),
+        ((0,), 0, True, True),
+        ((4,), 0, True, False),
+        ((8,), 0, False, False),
+        ((12,), 0, False, False),
+        ((12,), 8, True, False),
+        ((8,), 8, True, True),
+        ((4, 8), 0, False, False),
+        ((4, 8), 12, True, True),
+        ((3,), 0, True, True),
+    ],
+)
+def test_where_writes_are_at_work(
+    begun: tuple[int, ...], down: int, elsewhere: bool, nowhere: bool
+) -> None:
+    """On shard 4, which is chosen by now, or on another one of 12; on one that lives, that is."""
+    requests = (Request(OPEN, timestamp=at, begun=mask) for at, mask in enumerate(begun, 1))
+    given = replace(facts((0, 0, 0), *requests), down=down)
+    assert NothingElsewhere(12, 4).holds(given, 0) is elsewhere
+    assert NoWriteBegun(12).holds(given, 0) is nowhere
+    assert NothingElsewhere(12, 4).missing(given, 0) == NoWriteBegun(12).missing(given, 0) == ()
+
+
+@pytest.mark.parametrize(
+    ("known", "down", "missing", "of_those_up"),
+    [
+        ((2, 2), 0, (), ()),
+        ((1, 2), 0, (0,), (0,)),
+        ((1, 1), 0, (0, 1), (0, 1)),
+        ((1, 1), A, (0, 1), (1,)),
+        ((1, 1), BOTH, (0, 1), ()),
+    ],
+)
+def test_whom_a_barrier_waits_for(
+    known: tuple[int, int], down: int, missing: tuple[int, ...], of_those_up: tuple[int, ...]
+) -> None:
+    """Also for those that are down, unless it says so."""
+    given = replace(facts((*known, 0)), down=down)
+    for condition, waits in ((AllKnow(BOTH), missing), (AllKnow(BOTH, 0, True), of_those_up)):
+        assert condition.missing(given, 2) == waits
+        assert condition.holds(given, 2) is (not waits)
+    for needed in (1, 2):
+        assert MajorityKnows(BOTH, needed).holds(given, 2) is (known.count(2) >= needed)
 
 
 def test_a_session_is_closed_when_no_copy_is_on_its_way() -> None:

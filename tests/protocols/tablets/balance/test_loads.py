@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from kit.errors import BadInput
 from kit.protocols.tablets.rules.balance import loads as columns
 from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodePlaces, gathered
 from kit.protocols.tablets.rules.balance.loads import Loads, candidates, first_fits
@@ -31,6 +32,65 @@ def test_a_co_located_table_is_no_row_of_its_own() -> None:
     assert given.rows.number.tolist() == [0, 1]
     assert given.rows.sizes.tolist() == [[5 * GIB], [-1]]
     assert given.rows.weights.tolist() == [[5 * GIB], [2 * GIB + TARGET]]
+
+
+def test_what_is_given_of_weights_counts() -> None:
+    """In the place of what sizes would count for."""
+    maps = {"ks.t": table("ks.t", *[places("A")] * 2)}
+    sizes, weights = {"ks.t": [{"A": GIB}, {"A": GIB}]}, {"ks.t": [{"A": 7 * GIB}, {}]}
+    given = gathered((node("A"),), maps, sizes, weights=weights, target_size=TARGET)
+    assert given.rows.sizes.tolist() == [[GIB], [GIB]]
+    assert given.rows.weights.tolist() == [[7 * GIB], [GIB]]
+
+
+@pytest.mark.parametrize(
+    ("replica", "said"),
+    [
+        ("Z", "replica: got 'Z'; allowed: a host of the cluster"),
+        ("A2", "replica shard: got 2; allowed: a shard below 2, the shards of A"),
+    ],
+)
+def test_a_replica_is_on_a_shard_of_a_node(replica: str, said: str) -> None:
+    """Counted from 0."""
+    gathered((node("A"),), {"ks.t": table("ks.t", places("A1"))})
+    with pytest.raises(BadInput) as error:
+        gathered((node("A"),), {"ks.t": table("ks.t", places(replica))})
+    assert str(error.value) == said
+
+
+def test_siblings_that_are_apart_are_counted_through_all_tables() -> None:
+    """By their rows, however their replicas are ordered."""
+    sets = [places(each) for each in ("A B", "B A", "A B", "A C")]
+    maps = {
+        "ks.s": table("ks.s", *sets[:2], resize_type="merge"),
+        "ks.t": table("ks.t", *sets, resize_type="merge"),
+        "ks.u": table("ks.u", *sets[2:], resize_type="merge"),
+        "ks.v": table("ks.v", *sets[2:]),
+    }
+    assert gathered(tuple(map(node, "ABC")), maps).pairs == ((4, 5), (6, 7))
+
+
+@pytest.mark.parametrize(
+    ("lists", "giver", "fit"),
+    [
+        ((), 0, "B E"),
+        ((("ks.t", "dc1"),), 0, "B"),
+        ((("ks.t", "dc2"), ("ks.other", "dc1")), 0, "B E"),
+        ((), 4, "Z"),
+    ],
+)
+def test_which_nodes_a_replica_may_go_to(
+    lists: tuple[tuple[str, str], ...], giver: int, fit: str
+) -> None:
+    """Of its datacenter, in its rack, or in one with fewer than the fullest one has."""
+    nodes = (
+        *(node("A", "r1"), node("B", "r1"), node("C", "r1"), node("E", "r2")),
+        *(BalancerNode(host, "dc2", "r1", 1, 2**40) for host in "XZ"),
+    )
+    maps = {"ks.t": table("ks.t", places("A C X"))}
+    given = replace(gathered(nodes, maps), rack_lists=frozenset(lists))
+    found = NodePlaces(given, "server").fit(given.rows, (0,), giver).tolist()
+    assert [each.host for each, may in zip(nodes, found, strict=True) if may] == fit.split()
 
 
 def test_a_load_is_what_is_held_of_what_there_is_room_for() -> None:
