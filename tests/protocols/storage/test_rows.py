@@ -157,6 +157,15 @@ PLAIN = Delivered(0, "write 1", "K1", "A", 5, 5, 5, "", "stored", False, None)
             [Travel("data", "n:A", "copy:A:X", "w1", "A → X: streams w1")],
         ),
         (
+            Copied("A", "X", "w1", landed=False, session=7),
+            [
+                Travel(
+                    *("data", "n:A", "copy:A:X", "w1, session 7"),
+                    "A → X: streams w1, frozen_topology_guard of session 7",
+                )
+            ],
+        ),
+        (
             Copied("A", "X", "w1", landed=True, late=True),
             [
                 Travel(
