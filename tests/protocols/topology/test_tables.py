@@ -25,6 +25,9 @@ from kit.protocols.topology.rules.machines import (
     EdgeRow,
     Edition,
     Machine,
+    StateRow,
+    WorkRow,
+    of_tables,
     transition_state,
 )
 from tests.fixtures import rows
@@ -86,6 +89,50 @@ def test_both_spellings_of_a_transition_state_are_read() -> None:
         assert transition_state(each.name) == transition_state(each.stored) == each
     assert TRANSITION_STATE["write_both_read_old"].stored == "write both read old"
     assert transition_state("write both read") is None
+
+
+MOVES = """
+moving
+  start | old | both | command_barrier:rollback wait
+D end | new | both | barrier:proceed
+S end | new | new |
+  * | start | | happy | version opens becomes:moving
+D start | end | copied | happy | closes when:copied cleanup done
+S start | * | failed | rejected | error done
+
+# What it is about is no row.
+resting
+  * | * | | happy |
+"""
+FAILED = EdgeRow("start", BOUNDARY, "failed", "rejected", effects=("error", "done"))
+
+
+@pytest.mark.parametrize(
+    ("edition", "end", "edge"),
+    [
+        (
+            "documents",
+            StateRow("end", (WorkRow("barrier", "proceed", "global"),), "new", "both"),
+            EdgeRow(
+                "start",
+                "end",
+                "copied",
+                session="closes",
+                effects=("cleanup", "done"),
+                when="copied",
+            ),
+        ),
+        ("server", StateRow("end", (), "new", "new"), FAILED),
+    ],
+)
+def test_machines_are_read_from_tables(edition: Edition, end: StateRow, edge: EdgeRow) -> None:
+    """A row with a letter is in that edition alone; remarks and empty columns are nothing."""
+    work = (WorkRow("command_barrier", "rollback", "command"), WorkRow("wait", "retry"))
+    begins = EdgeRow(BOUNDARY, "start", version=True, session="opens", becomes="moving")
+    assert [*of_tables(edition, MOVES)] == [
+        Machine("moving", (StateRow("start", work, "old", "both"), end), (begins, edge)),
+        Machine("resting", (), (EdgeRow(BOUNDARY, BOUNDARY),)),
+    ]
 
 
 def ends(edge: EdgeRow) -> bool:

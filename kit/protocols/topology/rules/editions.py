@@ -197,19 +197,9 @@ lock
 """
 
 
-def _machines(edition: machines.Edition) -> Iterator[machines.Machine]:
-    """The machines of an edition, in the order of the tables."""
-    for block in TABLES.strip().split("\n\n"):
-        name, *rows = (line for line in block.splitlines() if not line.startswith("#"))
-        own = machines.own_rows(edition, rows)
-        states = [row for row in own if row.count("|") == 3]
-        yield machines.machine(
-            name, "\n".join(states), "\n".join(row for row in own if row not in states)
-        )
-
-
 MACHINES = {
-    edition: {each.name: each for each in _machines(edition)} for edition in machines.EDITIONS
+    edition: {each.name: each for each in machines.of_tables(edition, TABLES)}
+    for edition in machines.EDITIONS
 }
 """Each edition's machines by name; an operation's is named after its node state."""
 NODE = MACHINES["documents"]["node"]

@@ -238,6 +238,19 @@ def own_rows(edition: Edition, rows: Iterable[str]) -> list[str]:
     return [row[2:] for row in rows if row[0] in (" ", edition[0].upper())]
 
 
+def of_tables(edition: Edition, tables: str) -> Iterator[Machine]:
+    """The machines of an edition, in the order of the tables.
+
+    An empty line stands between two tables, ``#`` begins a remark. Below a machine's name stand its
+    states, with three bars each, and its edges, with four.
+    """
+    for block in tables.strip().split("\n\n"):
+        name, *rows = (line for line in block.splitlines() if not line.startswith("#"))
+        own = own_rows(edition, rows)
+        states, edges = ("\n".join(row for row in own if row.count("|") == n) for n in (3, 4))
+        yield machine(name, states, edges)
+
+
 @cache  # what editions share is one machine
 def machine(name: str, states: str, edges: str) -> Machine:
     """A machine from its two tables as text, a row per line, columns between bars.
