@@ -3,6 +3,7 @@ files show of it.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -168,18 +169,18 @@ def _voters(m: Group0, s: Group0State) -> Iterable[str]:
     yield f"{', '.join(m.named(s.voters))}: {up} of {count} up, {needed} needed"
 
 
-def _joined(lines: Callable[[Group0, Any], Iterable[str]]) -> Callable[[Group0, Any, str], str]:
-    return lambda m, s, _: "\n".join(lines(m, s)) or "nothing"
+def _joined(lines: Callable[[Group0, Any], Iterable[str]], m: Group0, s: Any, _: str) -> str:
+    return "\n".join(lines(m, s)) or "nothing"
 
 
 OUTPUT = {
-    "log": _joined(_log),
-    "history": _joined(_history),
-    "indexes": _joined(_indexes),
-    "guards": _joined(_guards),
-    "answers": _joined(_answers),
-    "schema": _joined(_schema),
-    "voters": _joined(_voters),
+    "log": partial(_joined, _log),
+    "history": partial(_joined, _history),
+    "indexes": partial(_joined, _indexes),
+    "guards": partial(_joined, _guards),
+    "answers": partial(_joined, _answers),
+    "schema": partial(_joined, _schema),
+    "voters": partial(_joined, _voters),
 }
 
 

@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 
 from kit.engine.registry import build
+from kit.engine.timeline import Timeline, played_out
 from kit.protocols.group0.facts import OUTPUT
+from kit.protocols.group0.guards import Places, after_step, linearizability
 from kit.protocols.group0.raft import CommitCommand, Elect
 from kit.protocols.group0.rules.commands import Command, Indexes
 from kit.protocols.group0.state import HeldGuard
+from tests.protocols.group0.driving import Driven
 
 ALL, BEHIND = Indexes(stored=1, commit=1, applied=1), Indexes()
 
@@ -122,3 +125,43 @@ def test_what_scenario_files_show_of_the_start() -> None:
         "schema": "\n".join(f"{name}: group0_schema_version no row" for name in "ABC"),
         "voters": "A, B, C: 3 of 3 up, 2 needed",
     }
+
+
+@pytest.mark.parametrize(
+    ("steps", "holding"), [((1,), 0), ((2,), 0b001), ((3,), 0b100), ((2, 3), 0b101), ((), 0)]
+)
+def test_who_did_a_step_last(steps: tuple[int, ...], holding: int) -> None:
+    """A did step 2 and C step 3; B holds no guard."""
+    model: Any = build("group0")
+    state = model.start().but(guards=(HeldGuard(0, step=2), None, HeldGuard(1, step=3)))
+    assert after_step(*steps)(model, state) == holding
+
+
+@pytest.mark.parametrize(("hours", "forgets"), [((), 0), (("pass an hour",), 2)])
+def test_what_a_command_forgets(hours: tuple[str, ...], forgets: int) -> None:
+    """State 1 is an hour old: rows below 2 go. Before that none does."""
+    driven = Driven(edition="server", hours=1).do(*hours).submitted("create table ks.t at A")
+    assert [command.forgets for command in driven.state.in_flight] == [forgets]
+
+
+def test_where_answered_changes_stand_in_the_log() -> None:
+    """A succeeds with the second entry; B begins behind it, and is refused there.
+
+    -1 is of whom nothing is under way.
+    """
+    timeline = played_out(Timeline(build("group0")))
+    model: Any = timeline.model
+    monitor = linearizability(model)
+    memory = monitor.begin()
+    memories = [memory]
+    for step in timeline.passed():
+        memory = monitor.after(memory, step.before, step.action, step.after)
+        if memory != memories[-1]:
+            memories.append(memory)
+    assert memories == [
+        Places(0, (-1, -1)),
+        Places(0, (0, -1)),
+        Places(2, (-1, -1)),
+        Places(2, (-1, 2)),
+        Places(2, (-1, -1)),
+    ]

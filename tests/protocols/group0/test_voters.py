@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from kit.errors import BadInput
 from kit.masks import nodes_in
+from kit.protocols.group0.rules.quorum import Quorum, extremes, numbered
 from kit.protocols.group0.rules.voters import (
+    NEWEST,
     RELEASES,
     Release,
     VoterRules,
@@ -42,11 +44,11 @@ def cluster(text: str) -> Cluster:
     return dcs, racks, everybody & ~masks["-"], masks["*"], leader
 
 
-def chosen(text: str, release: Release = "newest", limit: int = 5, **more: object) -> int:
+def chosen(text: str, release: Release = "newest", limit: int = 5) -> int:
     """Who is to vote in such a cluster (a mask)."""
     dcs, racks, up, voters, leader = cluster(text)
     rules = VoterRules(release, limit)
-    return chosen_voters(dcs, up, leader, voters, racks, rules, **more)  # type: ignore[arg-type]  # as named
+    return chosen_voters(dcs, up, leader, voters, racks, rules)
 
 
 # nodes, limit -> how many vote before 2025.2, in 2025.2 and 2025.3, from 2025.4 on
@@ -96,6 +98,27 @@ def test_how_many_vote_at_most_in_one_datacenter(
 
 
 @pytest.mark.parametrize(
+    ("release", "limit", "candidates", "size", "most"),
+    [
+        ("2025.1", 6, (3, 3, 3), 9, 9),
+        ("2025.2", 6, (3, 3, 3), 6, 2),
+        ("newest", 6, (3, 3, 3), 5, 2),
+        ("newest", 7, (4, 3, 1), 7, 3),
+        ("newest", 7, (5, 2, 1), 7, 2),
+        ("newest", 7, (5, 3), 7, 7),
+        ("newest", 1, (1, 1, 1), 1, 1),
+        ("newest", 5, (2, 1, 1), 3, 1),
+    ],
+)
+def test_half_of_the_votes_are_too_many_for_one_of_three(
+    release: Release, limit: int, candidates: tuple[int, ...], size: int, most: int
+) -> None:
+    """Two of six are fewer than half, three are not; the others together have one more at least."""
+    rules = VoterRules(release, limit)
+    assert (rules.size(candidates), rules.most_of_one(candidates)) == (size, most)
+
+
+@pytest.mark.parametrize(
     ("release", "size"), [("2025.1", 4), ("2025.2", 3), ("2025.3", 3), ("2025.4", 3)]
 )
 def test_two_equal_halves(release: Release, size: int) -> None:
@@ -128,6 +151,8 @@ WHO = [
     ("1a! 1a 1a 1b 1c", 3, "0 3 4"),
     ("1a! 1b 1c 2a 3a", 3, "0 3 4"),
     ("2c! 1a 1b 2c 2c", 3, "0 1 2"),
+    # of racks with as many that are up, to the one with a voter that is down
+    ("1a 1b 1b*-", 1, "1"),
     # of three datacenters none has half
     ("1a*! 1a* 1a* 2a* 3a* 3a-", 7, "0 3 4"),
     ("1a! 1a 2a 3a 3a", 5, "0 1 2 3 4"),
@@ -141,39 +166,55 @@ def test_who_is_to_vote(nodes: str, limit: int, voters: str, release: Release) -
     assert sorted(map(int, voters.split())) == list(nodes_in(chosen(nodes, release, limit)))
 
 
-@pytest.mark.parametrize("release", RELEASES)
-def test_only_members_are_asked_from_2026_1(release: Release) -> None:
-    """A node that is not in group 0's configuration takes no vote from another one."""
-    members = 0b00111
-    voters = chosen("1a*! 1a* 1a 2a 3a", release, members=members)
-    outside = voters & ~members
-    assert bool(outside) == (release not in ("2026.1", "newest"))
-
-
-# a leader that shuts down, and the others -> who votes then: newest, 2025.4, 2025.2
-LEAVING = [
-    ("1a*! 1a* 1a*", "0 1 2", "0 1", "0 1 2"),
-    ("1a*! 1b* 1c* 1a", "0 1 2", "0 1 2 3", "0 1 2 3"),
-    ("1a*! 2a* 3a*", "0 1 2", "0 1", "0 1 2"),
-    ("1a*! 1a* 1a* 1a* 1a*", "0 1 2 3 4", "0 1 2 3", "0 1 2 3 4"),
-    ("1a*! 1a", "0", "0 1", "0 1"),
-]
-
-
-@pytest.mark.parametrize(("nodes", "newest", "odd", "even"), LEAVING)
-def test_the_newest_leader_counts_itself(nodes: str, newest: str, odd: str, even: str) -> None:
-    """Until then a leader that shuts down keeps its vote, and chooses as if it were not there."""
-    for release, voters in (("newest", newest), ("2026.1", odd), ("2025.4", odd), ("2025.2", even)):
-        found = chosen(nodes, release, leaving=True)  # type: ignore[arg-type]  # a release
-        assert list(nodes_in(found)) == list(map(int, voters.split())), release
-
-
 def test_rules_that_no_server_has_are_refused() -> None:
     """The release and the limit are named, with what is allowed."""
     with pytest.raises(BadInput, match=r"release: got '6\.2'; allowed: one of 2025\.1"):
         VoterRules("6.2")  # type: ignore[arg-type]  # that is what is refused
     with pytest.raises(BadInput, match="limit of voters: got 0"):
         VoterRules(limit=0)
+
+
+# dcs, members, who may be restarted, who may not -> voters and who of them lives: at worst, at best
+EXTREMES = [
+    # one of three datacenters has one vote, however many of its nodes live
+    ("111123", 0b111111, 0, 0b110000, NEWEST, (0b110001, 0b1), (0b110001, 0b1)),
+    # one of two votes: who is dead or who lives; the others are no members
+    ("1111", 0b1010, 0, 0b0010, NEWEST, (0b0010, 0), (0b1000, 0b1000)),
+    ("1111", 0b1010, 0b0010, 0, NEWEST, (0b0010, 0), (0b1000, 0b1000)),
+    # without a limit all vote
+    ("1111", 0b1110, 0b0010, 0b0100, "2025.1", (0b1110, 0b1000), (0b1110, 0b1000)),
+]
+
+
+@pytest.mark.parametrize(("dcs", "members", "down", "lost", "release", "worst", "best"), EXTREMES)
+def test_where_nobody_tells_who_votes(
+    dcs: str,
+    members: int,
+    down: int,
+    lost: int,
+    release: Release,
+    worst: tuple[int, int],
+    best: tuple[int, int],
+) -> None:
+    """What deaths one after another leave, at worst and at best."""
+    places = [(f"dc{dc}", "r1") for dc in dcs]
+    ends = extremes(places, members, down, lost, VoterRules(release))
+    assert ends == (Quorum(*worst), Quorum(*best))
+
+
+@pytest.mark.parametrize(
+    ("live", "needed", "missing"), [(0b000, 2, 2), (0b001, 2, 1), (0b101, 2, 0), (0b111, 2, 0)]
+)
+def test_how_many_voters_have_to_come_back(live: int, needed: int, missing: int) -> None:
+    """Two of three are a majority; with more none is missing."""
+    quorum = Quorum(0b111, live)
+    assert (quorum.needed, quorum.missing, quorum.holds) == (needed, missing, not missing)
+
+
+def test_a_rack_is_one_of_its_datacenter() -> None:
+    """The same name elsewhere is another rack; both are numbered as they come."""
+    places = (("b", "r1"), ("a", "r1"), ("b", "r2"), ("b", "r1"))
+    assert numbered(places) == ([0, 1, 0, 0], [0, 1, 2, 0])
 
 
 CLUSTERS = st.lists(

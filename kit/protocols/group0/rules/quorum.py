@@ -61,7 +61,7 @@ def extremes(
     standing = [((down | lost) >> node & 1) + (lost >> node & 1) for node in able]
     worst = surest_voters(dcs, racks, [-each for each in standing], rules)
     sets = [worst, surest_voters(dcs, racks, standing, rules)]
-    if not together and rules.limits:
+    if not together:
         most = rules.most_of_one([dcs.count(dc) for dc in set(dcs)])
         picked: list[int] = []
         of_dc: Counter[int] = Counter()

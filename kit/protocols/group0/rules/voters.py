@@ -87,9 +87,6 @@ def chosen_voters(
     voters: int,
     racks: Sequence[int] = (),
     rules: VoterRules = NEWEST_RULES,
-    *,
-    members: int = -1,
-    leaving: bool = False,
 ) -> int:
     """Who is to vote, of nodes in these datacenters and racks (without ``racks`` each has one).
 
@@ -99,25 +96,13 @@ def chosen_voters(
     that are up, of more voters that are down. Within that, to a node that is up, the leader, a
     voter. Servers break ties by a hash that nobody can know from outside: here a node that is up
     wins, then the first number.
-
-    ``members`` are those of group 0's configuration: from 2026.1 on no others are asked. With
-    ``leaving`` the leader has announced its shutdown and is not among its own live nodes. The
-    newest servers count it all the same; others leave its vote as it is, and choose without it.
     """
     if not rules.limits:
         return (1 << len(dcs)) - 1
     leads = 1 << leader if leader >= 0 else 0
-    able = (up | voters) & (1 << len(dcs)) - 1
-    if rules.release in ("2026.1", NEWEST):
-        able &= members
-    stays = 0
-    if leaving and rules.release == NEWEST:
-        up |= leads
-    elif leaving:
-        able, stays = able & ~leads, leads & voters
     tiers = (up & leads, up & voters, up, ~up & leads, ~up)
     racks_of: dict[int, dict[int, int]] = {}
-    for node in nodes_in(able):
+    for node in nodes_in(up | voters):
         of = racks_of.setdefault(dcs[node], {})
         rack = racks[node] if racks else 0
         of[rack] = of.get(rack, 0) | 1 << node
@@ -154,7 +139,7 @@ def chosen_voters(
         of = racks_of[min(waiting, key=order_of_dc)]
         rack = min((nodes for nodes in of.values() if nodes & ~chosen), key=order_of_rack)
         chosen |= 1 << next_of(rack)
-    return chosen | stays
+    return chosen
 
 
 def surest_voters(
