@@ -19,12 +19,14 @@ from kit.protocols.cms.rules.log import (
     SNAPSHOT,
     Entry,
     NodeLog,
+    Slice,
     Snapshot,
     applied,
     caught_up,
     metadata,
     replay,
     slice_since,
+    snapshots_due,
     truncated,
 )
 from kit.protocols.cms.submitting import Handling, Member
@@ -485,6 +487,47 @@ def test_what_a_slice_holds(since: int, snapshot: int | None, epochs: list[int])
         snapshot,
         epochs,
     )
+
+
+ARRIVE = [
+    # entries that it has, those that arrive, with which snapshot -> its entries, snapshots, held
+    (0, (2, 3, 5), None, (), (), (2, 3, 5)),
+    (0, (3, 1, 2), None, (1, 2, 3), (2,), ()),
+    (0, (6, 5, 4, 3, 2, 1), None, (1, 2, 3, 4, 5, 6), (2, 5), ()),
+    (1, (1, 2, 4), None, (1, 2), (2,), (4,)),
+    (3, (1, 2, 3), None, (1, 2, 3), (2,), ()),
+    (1, (6,), 5, (1, 6), (5,), ()),
+    (2, (), 2, (1, 2), (2,), ()),  # a snapshot that it need not have
+    (3, (4, 6), 2, (1, 2, 3, 4), (2,), (6,)),
+]
+
+
+@pytest.mark.parametrize(("had", "arrive", "snapshot", "entries", "snapshots", "held"), ARRIVE)
+def test_what_arrives_at_a_log(
+    had: int,
+    arrive: tuple[int, ...],
+    snapshot: int | None,
+    entries: tuple[int, ...],
+    snapshots: tuple[int, ...],
+    held: tuple[int, ...],
+) -> None:
+    """First a snapshot that is newer, then what has no gap below; at a snapshot it stores one."""
+    made = whole(snapshot).snapshots[-1] if snapshot else None
+    sent = Slice(made, tuple(ENTRIES[epoch - 1] for epoch in arrive))
+    log = caught_up(whole(had), sent, MACHINE)
+    assert tuple(each.epoch for each in log.entries) == entries
+    assert tuple(each.epoch for each in log.snapshots) == snapshots
+    assert tuple(each.epoch for each in log.held) == held
+    assert log.snapshots == tuple(whole(epoch).snapshots[-1] for epoch in snapshots)
+
+
+@pytest.mark.parametrize(
+    ("events", "every", "due"),
+    [(1, 2, 0), (2, 2, 1), (3, 2, 2), (2, 3, 0), (3, 3, 1), (5, 3, 2), (4, 1, 4), (4, 0, 0)],
+)
+def test_how_many_snapshots_are_due(events: int, every: int, due: int) -> None:
+    """With one for 3 epochs the third event, then the fifth: the snapshot between is an epoch."""
+    assert snapshots_due(events, every) == due
 
 
 @pytest.mark.spec("B-051")

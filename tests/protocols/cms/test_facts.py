@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from kit.engine.drill import DrillMoment
+from kit.engine.flows import address_of
 from kit.engine.log import AtomicLog
 from kit.engine.registry import build
 from kit.engine.timeline import Moment
@@ -20,6 +21,10 @@ from kit.protocols.cms.facts.tools import (
     ENDED,
     UNPREPARED,
     CmsServers,
+    CommitServers,
+    LoggedEvent,
+    MigratingServers,
+    OrderedServers,
     of_members,
     with_lacks,
 )
@@ -351,3 +356,84 @@ def test_a_snapshot_of_an_entry_is_not_handmade() -> None:
     log = replace(log, snapshots=(Snapshot(2, model.known(start, 0)),))
     logged = CmsServers().logged(met(model, start.at(0, log=log)))
     assert [each.event for each in logged] == ["initialize A", "change"]
+
+
+@pytest.mark.parametrize(
+    ("place", "found", "address"), [("A", False, 1), ("A", True, 101), ("B", False, 101)]
+)
+def test_a_new_address_is_known_to_who_reaches_it(place: str, found: bool, address: int) -> None:
+    """B has moved: it knows so itself, and A once both have found each other."""
+    model: Any = build("cms", {"nodes": 3})
+    state = model.start().at(1, moved=True).at(0, met=0b010 if found else 0)
+    hosts = CmsServers().hosts(met(model, state, place))
+    assert [host.address for host in hosts] == [*map(address_of, (0, address, 2))]
+
+
+@pytest.mark.parametrize(
+    ("members", "health", "paused", "answering", "can"),
+    [
+        ("ABC", "up", False, "ABC", True),
+        ("ABC", "up", True, "ABC", False),
+        ("ABC", "down", False, "AC", True),
+        ("AB", "up", False, "AB", True),
+        ("AB", "down", False, "A", False),
+    ],
+)
+def test_how_the_cms_is(members: str, health: str, paused: bool, answering: str, can: bool) -> None:
+    """Entries need a majority, and no override that is open; of three nodes all are to be members.
+
+    B may be down: it stays a member.
+    """
+    model: Any = build("cms", {"members": len(members)})
+    state = model.start().but(open=paused).at(1, health=health)
+    [row] = CmsServers().health(met(model, state), 0)
+    assert row == {
+        "members": [*members],
+        "answering": [*answering],
+        "can_commit": can,
+        "needs_reconfiguration": members == "AB",
+        "commits_paused": paused,
+    }
+
+
+@pytest.mark.parametrize(
+    ("begins", "is_new", "log", "lists"),
+    [
+        ("upgrade", False, 0, False),
+        ("upgrade", True, 0, True),
+        ("fresh", True, 0, False),
+        ("fresh", True, 1, True),
+    ],
+)
+def test_who_has_a_directory(begins: str, is_new: bool, log: int, lists: bool) -> None:
+    """A new version has one, of a fresh cluster once there is a log; the old version never."""
+    model: Any = build("migration", {"begins": begins})
+    state = model.start().at(0, is_new=is_new, log=log)
+    assert bool([*MigratingServers().node_rows(met(model, state), 0)]) is lists
+
+
+def test_what_is_logged_of_nodes() -> None:
+    """Who leaves, who comes for whom; an event of a table is of no node that is there."""
+    events = ("decommission A", "replace B E", "A: step", "snapshot")
+    model: Any = build("commit")
+    log = NodeLog(tuple(Entry(at, each, f"r{at}") for at, each in enumerate(events, 1)))
+    start = model.start()
+    state = start.but(nodes=tuple(each.but(log=log) for each in start.nodes))
+    assert [*CommitServers().logged(met(model, state))] == [
+        LoggedEvent(1, "FINISH_LEAVE", "decommission A", 1, "r1", node=0),
+        LoggedEvent(2, "FINISH_REPLACE", "replace B E", 2, "r2", node=len(model.names), replaced=1),
+        LoggedEvent(3, "CUSTOM", "A: step", 3, "r3"),
+        LoggedEvent(4, "TRIGGER_SNAPSHOT", "snapshot", 4, "r4"),
+    ]
+
+
+def test_a_schema_by_gossip_has_no_cms() -> None:
+    """With the log its first node is the one member."""
+    for off in ((), ("ordered",)):
+        model: Any = build("schema", off=off)
+        now = met(model, model.start())
+        if not off:
+            assert OrderedServers().service(now, 0).members == (0,)
+            continue
+        with pytest.raises(Refused, match="without S-80 there is no log and no CMS"):
+            OrderedServers().service(now, 0)
