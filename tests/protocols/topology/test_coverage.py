@@ -9,6 +9,7 @@ import pytest
 
 from kit.engine.fuzz import fuzz
 from kit.engine.registry import build, rows_of
+from kit.engine.timeline import Timeline, played_out
 from kit.protocols.topology.rules.editions import MACHINES
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.protocols.topology.topology import row_name
@@ -64,3 +65,16 @@ def test_rows_are_those_of_the_requested_operations() -> None:
     names = rows_of(build("topology", {"operations": ("join D", "leave C")})).names
     machines = {name.partition(":")[0] for name in names}
     assert machines == {"bootstrapping", "decommissioning"}
+
+
+def test_what_a_run_takes_beside_its_machines_is_no_row() -> None:
+    """The tablets' track, which an RF change goes over to, belongs to no request of its own."""
+    model: Any = build("topology", {"operations": ("keyspace_rf_change ks dc1=3",)})
+    rows, timeline = rows_of(model), played_out(Timeline(model))
+    taken = {
+        row
+        for step in timeline.passed()
+        for row in rows.taken(step.before, step.action, step.after)
+    }
+    assert rows.names == ("keyspace_rf_change: * → tablet_migration",)
+    assert taken == {*rows.names}

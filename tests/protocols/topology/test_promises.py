@@ -8,10 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from kit.engine.registry import build
+from kit.errors import BadInput
 from kit.protocols.topology import topology as act
 from kit.protocols.topology.control import is_truncating, settled
 from kit.protocols.topology.coordinator import said_of
-from kit.protocols.topology.rules.cluster import NOBODY, RequestEntry, with_node
+from kit.protocols.topology.rules.cluster import NOBODY, NodeEntry, RequestEntry, with_node
 from kit.protocols.topology.rules.machines import Edition
 from tests.outcomes import why
 from tests.protocols.topology.test_said_next import until
@@ -123,6 +124,60 @@ def test_late_work_dies_with_its_node(at: int, up: int, left: int) -> None:
     assert after.sealed is bool(left)
 
 
+@pytest.mark.parametrize(
+    ("client", "up", "left"), [(1, 0b111, (1, 3)), (1, 0b101, (NOBODY, 0)), (0, 0b101, (0, 3))]
+)
+def test_a_request_dies_with_its_node(client: int, up: int, left: tuple[int, int]) -> None:
+    """It runs at version 3; B is up or down."""
+    _, state = cluster()
+    after = settled(state.but(client=client, client_version=3, up=up))
+    assert (after.client, after.client_version) == left
+
+
+def test_a_cluster_at_first() -> None:
+    """B owns no tokens; C has a feature more, so that it is not enabled; D has no row yet."""
+    _, state = cluster(zero_tokens=("B",), newer=("C",), operations=("join D",))
+    assert state.topology.nodes == (
+        NodeEntry(state="normal", supported=0b01, tokens=True),
+        NodeEntry(state="normal", supported=0b01, zero_token=True),
+        NodeEntry(state="normal", supported=0b11, tokens=True),
+        NodeEntry(),
+    )
+    assert (state.topology.members, state.topology.enabled) == (0b0111, 0b01)
+    assert (state.up, state.applied, state.coordinator) == (0b1111, (0, 0, 0, 0), 0)
+
+
+@pytest.mark.parametrize("given", [{}, {"edition": "server", "nodes": 5}])
+def test_only_nodes_have_a_newer_release(given: dict[str, Any]) -> None:
+    """Be the others alike, so that a search may exchange them, or not."""
+    with pytest.raises(BadInput, match="newer: got 'Z'"):
+        cluster(newer=("Z",), **given)
+
+
+DONE, FAILED = (RequestEntry("cleanup", NOBODY, done=True, error=fails) for fails in (False, True))
+
+
+@pytest.mark.parametrize(
+    ("planned", "rows", "is_reached"),
+    [
+        (0, (), True),
+        (1, (), False),
+        (1, (DONE,), True),
+        (1, (FAILED,), False),
+        (1, (RequestEntry("cleanup", NOBODY),), False),
+        (2, (FAILED, DONE), True),
+        (2, (DONE,), False),
+    ],
+)
+def test_when_a_request_was_carried_out(
+    planned: int, rows: tuple[RequestEntry, ...], is_reached: bool
+) -> None:
+    """All were made, and one of them is done without an error; or none is wanted."""
+    model, state = cluster(operations=("cleanup",) * planned)
+    state = state.but(topology=replace(state.topology, requests=rows), made=len(rows))
+    assert model.success(state) is is_reached
+
+
 def test_cleaning_is_reported_to_a_majority() -> None:
     """A node that is up and has cleaned waits for it."""
     model, state = cluster()
@@ -143,6 +198,9 @@ def test_a_truncate_is_sent_by_a_coordinator(edition: str) -> None:
     assert not is_truncating(state.but(coordinator=NOBODY), model.setting)
     assert not is_truncating(start, model.setting)
     assert not is_truncating(until(model, state, "close_session"), model.setting)
+    assert not state.attempted.streaming
+    assert model.find(state, "leave behind") == (act.LeaveBehind(), None)
+    assert model.find(start, "leave behind") is None
 
 
 def test_the_second_barrier_of_a_state_says_whose_answer_is_missing() -> None:

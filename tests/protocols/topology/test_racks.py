@@ -202,6 +202,14 @@ def test_a_dead_voter_is_replaced() -> None:
     assert has_majority(timeline.state)
 
 
+@pytest.mark.parametrize(("cut", "voters"), [(0b0000, 0b0111), (0b0010, 0b1101)])
+def test_who_is_cut_off_is_replaced(cut: int, voters: int) -> None:
+    """Of four members three vote; once B is not heard, D does in its place."""
+    model: Any = build("topology", SERVER | {"nodes": 4, "operations": ("rebuild A",)})
+    start = model.start()
+    assert voting(model.settled(start, start.but(cut=cut))) == voters
+
+
 def test_voters_are_spread_over_datacenters() -> None:
     """Of two and two nodes three vote: an odd number, so that no even split stops the cluster."""
     racks = ("dc1/r1", "dc1/r2", "dc2/r1", "dc2/r2")
