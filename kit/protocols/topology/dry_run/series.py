@@ -60,7 +60,7 @@ class History(Struct, frozen=True):
     @property
     def stands_still(self) -> bool:
         """Whether nothing at all happens to it."""
-        return {*self.states} == {"normal"} and not any(row and asked_by(row) for row in self.rows)
+        return {*self.states} == {"normal"} and not self.requests
 
     @property
     def requests(self) -> dict[str, int]:
@@ -170,7 +170,7 @@ def _ways(
         if "join" in kinds:
             return joins
         return replaces if replaced else [*joins, *replaces]
-    if kinds or each.states[-1] == "normal":
+    if kinds:
         return [tuple(f"{kind} {name}" for kind in kinds)]
     return [*((f"{kind} {name}",) for kind in LEAVING), ()]
 

@@ -10,9 +10,16 @@ from msgspec.structs import replace
 
 import kit
 from kit.errors import BadInput
-from kit.protocols.topology.dry_run.explaining import _apart, _machines, _operations, of_journals
+from kit.protocols.topology.dry_run.explaining import (
+    _apart,
+    _machines,
+    _operations,
+    in_one_order,
+    of_journals,
+)
 from kit.protocols.topology.dry_run.history import Passage, Way
 from kit.protocols.topology.rules.machines import BOUNDARY
+from kit.protocols.topology.topology import Topology
 from tests.commands.calling import bad, call
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "topology"
@@ -263,6 +270,46 @@ def test_what_no_edge_leads_to_is_another_operation(
     way: Way = "unknown" if before else "happy"
     told = _operations([*stays(before), replace(first, edge=way), *others], machines)
     assert ["".join(stay.state for stay in each) for each in told] == operations.split()
+
+
+REMOVES_C = ("leave D", "removenode C")
+
+
+@pytest.mark.parametrize(
+    ("operations", "down", "verbs", "allowed"),
+    [
+        # C dies before it is removed or replaced; then that is asked for at once, and it stays dead
+        (("removenode C",), (), "", "crash C"),
+        (("replace E C",), (), "", "crash C"),
+        (("removenode C",), (), "crash C", "remove C"),
+        (("replace E C",), (), "crash C", "replace E C"),
+        (("removenode C",), ("C",), "", "remove C"),
+        (("leave C",), (), "", "leave C"),
+        # what is under way does not go on between, but where the request is still refused
+        (REMOVES_C, (), "leave D", "decide; crash C"),
+        (REMOVES_C, (), "leave D; crash C", "remove C"),
+        (("rebuild C", "removenode C"), (), "rebuild C; crash C", "decide"),
+        # who has applied more comes first, and of the answers only one is next
+        (REMOVES_C, (), "leave D; decide; commit", "apply B"),
+        (
+            REMOVES_C,
+            (),
+            "leave D; decide; commit; apply B; apply C; apply D",
+            "answer A; crash C",
+        ),
+    ],
+)
+def test_what_comes_next_in_one_order(
+    operations: tuple[str, ...], down: tuple[str, ...], verbs: str, allowed: str
+) -> None:
+    """Of four nodes, by edition ``server``, after these steps."""
+    model = Topology(edition="server", nodes=4, operations=operations, down=down, crashes=1)
+    state = model.start()
+    for verb in filter(None, verbs.split("; ")):
+        option = model.find(state, verb)
+        assert option is not None, verb
+        state = model.act(state, option[0])
+    assert "; ".join(model.verb(action) for action, _ in in_one_order(model, state)) == allowed
 
 
 def test_the_likeliest_kinds_of_operations_come_first() -> None:

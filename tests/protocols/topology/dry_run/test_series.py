@@ -239,6 +239,12 @@ NORMAL_ROW = row(node_state="normal")
         ((row(), NORMAL_ROW), ["", "normal"], False, False),
         ((row(node_state="normal", topology_request="leave"),), ["normal"], False, False),
         ((row(node_state="rebuilding"),), ["rebuilding"], False, False),
+        (
+            (row(node_state="normal", topology_request="leave"), NORMAL_ROW),
+            ["normal", "normal"],
+            False,
+            False,
+        ),
         ((row(num_tokens=0), None), ["", ""], True, False),
         ((row(num_tokens=0), row(num_tokens=1)), ["", ""], False, False),
         ((row(num_tokens=0, tokens_string="5"),), [""], False, False),
@@ -326,3 +332,61 @@ def test_a_replace_has_to_name_whose_place_is_taken(tmp_path: Path) -> None:
     files = series(tmp_path, ([], {}), ([asks], {}))
     wanted = f"replaced_id of node {uuid(4)} | None | another node in this table"
     assert says(bad("explain", *files), wanted)
+
+
+def test_who_asks_first_may_be_carried_out_last(tmp_path: Path) -> None:
+    """C asks to leave, then E to join, whose request no dump shows: the server prefers joins."""
+    operations = ("decommission C", "bootstrap E")
+    model = Topology(edition="server", nodes=4, operations=operations)
+    timeline = Timeline(model)
+    timeline.do(MakeRequest(0))
+    files = [dump(tmp_path, 0, model, timeline.state)]
+    timeline.do(MakeRequest(1))
+    while timeline.forward() is not None:
+        if timeline.state.topology.transition:
+            files.append(dump(tmp_path, len(files), model, timeline.state))
+    assert timeline.state.topology.nodes[4].state == "normal"
+    answers = kit.explain([files[0], files[1], files[-1]], edition="server")
+    assert answers.verdict == "explained", answers
+    assert answers.first is not None
+    steps = answers.first.as_plain()["steps"]
+    asked = [each for each in steps if each.split()[0] in ("leave", "join")]
+    assert [each.split()[0] for each in asked] == ["leave", "join"]
+
+
+def test_a_leave_that_ends_where_it_began_has_failed(tmp_path: Path) -> None:
+    """The node is normal again: something failed. Where it is gone in the end nothing did."""
+    files = series(
+        tmp_path,
+        ([node(4)], {"version": 14}),
+        ([leaver()], {"transition_state": OLD, "version": 15, "fence_version": 14}),
+        ([node(4, request_id=None)], {"version": 17, "fence_version": 16}),
+        ([leaver("left")], {"version": 19, "fence_version": 18}),
+    )
+    for taken, fails in ((files[:3], True), ([*files[:2], files[3]], False)):
+        answers = kit.explain(taken)
+        assert answers.verdict == "explained", answers
+        assert answers.first is not None
+        assert any("fail" in each for each in answers.first.as_plain()["steps"]) is fails
+
+
+def test_a_node_has_no_tokens_until_its_join_has_assigned_them(tmp_path: Path) -> None:
+    """So its dump does not show that it is to own none; this one passes a state that those skip."""
+    joins = node(4, node_state="bootstrapping", tokens=None, num_tokens=0, request_id=None)
+    state = {"transition_state": "commit cdc generation", "version": 13, "fence_version": 12}
+    answers = kit.explain(series(tmp_path, ([], {}), ([joins], state)))
+    assert answers.verdict == "explained", answers
+    assert answers.first is not None
+    assert "join 00000004" in answers.first.as_plain()["steps"]
+
+
+def test_a_member_does_not_come_back(tmp_path: Path) -> None:
+    """It may have left, but whoever has left is no member again without a request."""
+    files = series(
+        tmp_path,
+        ([node(4)], {"version": 14}),
+        ([leaver("left")], {"version": 19}),
+        ([node(4)], {"version": 20}),
+    )
+    found = call("explain", *files, "--json").json["parts"]["tables"]
+    assert (found["verdict"], found["where"]) == ("refuted", "02.csv")
