@@ -151,12 +151,33 @@ WHO = [
     ("1a! 1a 1a 1b 1c", 3, "0 3 4"),
     ("1a! 1b 1c 2a 3a", 3, "0 3 4"),
     ("2c! 1a 1b 2c 2c", 3, "0 1 2"),
+    # who leads comes before who votes, and this before the first number
+    ("1a! 1a*", 1, "0"),
+    ("1a 1a*", 1, "1"),
+    # to the datacenter of more racks with somebody left, and to the rack of more that are up
+    ("1a 2a 2b", 1, "1"),
+    ("1a 1b 2a 2a 2b", 3, "0 2 4"),
+    ("1a 1b 1b", 1, "1"),
+    # else to who is up
+    ("1a*- 2a", 1, "1"),
     # of racks with as many that are up, to the one with a voter that is down
     ("1a 1b 1b*-", 1, "1"),
     # of three datacenters none has half
     ("1a*! 1a* 1a* 2a* 3a* 3a-", 7, "0 3 4"),
     ("1a! 1a 2a 3a 3a", 5, "0 1 2 3 4"),
 ]
+
+
+def test_without_a_limit_who_is_down_votes_too() -> None:
+    """All are to vote, be they candidates of newer servers or not."""
+    assert chosen("1a*! 1a- 2a", "2025.1") == 0b111
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_what_came_with_2025_2(release: Release) -> None:
+    """The limit of voters, and the option that names a recovery leader."""
+    rules = VoterRules(release)
+    assert rules.limits == rules.knows_recovery_leader == (release != "2025.1")
 
 
 @pytest.mark.parametrize(("nodes", "limit", "voters"), WHO)
