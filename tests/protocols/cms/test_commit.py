@@ -24,6 +24,7 @@ from kit.protocols.cms.rules.log import (
     applied,
     caught_up,
     metadata,
+    received,
     replay,
     slice_since,
     snapshots_due,
@@ -487,6 +488,80 @@ def test_what_a_slice_holds(since: int, snapshot: int | None, epochs: list[int])
         snapshot,
         epochs,
     )
+
+
+@pytest.mark.parametrize(
+    ("log", "since", "snapshots", "unreadable", "snapshot", "epochs"),
+    [
+        (whole(6), 0, False, (), None, (1, 2, 3, 4, 5, 6)),
+        (whole(6), 0, True, (5,), 2, (3, 4, 5, 6)),
+        (whole(6), 0, True, (2, 5), None, (1, 2, 3, 4, 5, 6)),
+        (NodeLog((ENTRIES[0], ENTRIES[2])), 0, True, (), None, (1, 3)),
+        (NodeLog((ENTRIES[0], ENTRIES[2])), 1, False, (), "refused", ()),
+        (NodeLog((ENTRIES[0], ENTRIES[2])), 0, False, (), "refused", ()),
+    ],
+)
+def test_what_a_slice_is_without_some_snapshots(
+    log: NodeLog,
+    since: int,
+    snapshots: bool,
+    unreadable: tuple[int, ...],
+    snapshot: int | str | None,
+    epochs: tuple[int, ...],
+) -> None:
+    """An older one where the newest cannot be read; entries alone only where there is no gap."""
+    if snapshot == "refused":
+        with pytest.raises(BadInput, match=f"entries after epoch {since} are missing"):
+            slice_since(log, since, snapshots=snapshots)
+        return
+    sent = slice_since(log, since, snapshots=snapshots, unreadable=unreadable)
+    assert (sent.snapshot and sent.snapshot.epoch) == snapshot
+    assert tuple(each.epoch for each in sent.entries) == epochs
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "epochs", "text"),
+    [
+        (None, (), "nothing"),
+        (None, (1,), "epoch 1"),
+        (None, (1, 2), "epochs 1, 2"),
+        (2, (), "the snapshot of epoch 2"),
+        (2, (3,), "the snapshot of epoch 2 and epoch 3"),
+    ],
+)
+def test_a_slice_in_words(snapshot: int | None, epochs: tuple[int, ...], text: str) -> None:
+    """The snapshot first, then one epoch or several."""
+    made = Snapshot(snapshot, None) if snapshot else None
+    assert Slice(made, tuple(ENTRIES[epoch - 1] for epoch in epochs)).text == text
+
+
+def test_what_a_log_has_of_an_epoch() -> None:
+    """The entries 1 and 4, the snapshots 1 and 3: what 3 stands for it knows without an entry."""
+    taken = tuple(Snapshot(epoch, None) for epoch in (1, 3))
+    log = NodeLog((ENTRIES[0], ENTRIES[3]), taken, cut=1)
+    assert [log.has(epoch) for epoch in range(1, 6)] == [True, True, True, True, False]
+    assert [log.entry(epoch) for epoch in (1, 3, 4)] == [ENTRIES[0], None, ENTRIES[3]]
+    assert log.archive == ENTRIES[:1]
+
+
+@pytest.mark.parametrize(
+    ("had", "epoch", "in_order", "entries", "held"),
+    [
+        (2, 2, True, (1, 2), ()),
+        (2, 2, False, (1, 2), ()),
+        (2, 1, False, (1, 2), ()),
+        (2, 3, True, (1, 2, 3), ()),
+        (1, 3, True, (1,), (3,)),
+        (1, 3, False, (1, 3), ()),
+    ],
+)
+def test_one_entry_arrives(
+    had: int, epoch: int, in_order: bool, entries: tuple[int, ...], held: tuple[int, ...]
+) -> None:
+    """What it has it does not take again; above a gap it waits, if there is an order."""
+    log = received(whole(had), ENTRIES[epoch - 1], MACHINE, in_order=in_order)
+    assert tuple(each.epoch for each in log.entries) == entries
+    assert tuple(each.epoch for each in log.held) == held
 
 
 ARRIVE = [

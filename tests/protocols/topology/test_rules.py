@@ -107,6 +107,22 @@ def test_who_is_down_or_gone_holds_up_no_leaving(second: NodeEntry, alive: int) 
             "The next state can begin once every node has reached this one.",
         ),
         (None, StateRow("a", (WorkRow("accept", "rejected"),)), ""),
+        (None, StateRow("a", (WorkRow("stream", "rollback"),)), ""),
+        (
+            StateRow("a", (), "old", "both"),
+            StateRow("b", (WorkRow("stream", "rollback"),), "old", "both"),
+            "New writes reach the new replicas, so it is time to copy the older data.",
+        ),
+        (
+            StateRow("a", (), "old", "both"),
+            StateRow("b", (WorkRow("accept", "rejected"),), "old", "both"),
+            "",
+        ),
+        (
+            None,
+            StateRow("a", (WorkRow("cleanup_leaving", "retry"), WorkRow("accept", "retry"))),
+            "The old replica is no longer asked, so its data can be deleted.",
+        ),
     ],
 )
 def test_what_a_state_is_entered_for(
