@@ -9,8 +9,16 @@ import pytest
 from kit.engine.registry import build
 from kit.engine.timeline import PassedStep
 from kit.engine.zoom import FinerRun
-from kit.protocols.group0.facts import OUTPUT, brought_by_raft
+from kit.protocols.group0.facts import (
+    OUTPUT,
+    GuardRow,
+    MemberRow,
+    brought_by_raft,
+    guards,
+    nodes,
+)
 from kit.protocols.group0.rules.commands import Command
+from kit.protocols.group0.state import SUBMITTED, VALID, HeldGuard
 
 AT_FIRST = {
     "log": "1  0 -> 1  create keyspace ks by A",
@@ -52,3 +60,56 @@ def test_a_commit_is_a_run_of_raft() -> None:
         "request A create-table-ks.t at A",
         "How command 2 gets into the log: the messages of Raft",
     )
+
+
+@pytest.mark.parametrize(
+    ("index", "reach"), [(1, "applied"), (2, "committed"), (3, "stored"), (4, "")]
+)
+def test_how_far_a_node_is_with_an_entry(index: int, reach: str) -> None:
+    """It stores three, knows that two are committed, and has applied one."""
+    row = MemberRow("A", True, True, False, False, stored=3, commit=2, applied=1, shards=())
+    assert row.reach(index) == reach
+
+
+def test_what_members_are() -> None:
+    """B leads; A takes itself for the leader and does not vote; C is down, on all its shards."""
+    model: Any = build("group0", {"shards": 2})
+    state = model.start().but(leader=1, deposed=0b001, voters=0b110, up=0b011)
+    assert nodes(model, state) == (
+        MemberRow("A", True, False, True, True, 1, 1, 1, (True, False)),
+        MemberRow("B", True, True, True, False, 1, 1, 1, (True, False)),
+        MemberRow("C", False, True, False, False, 1, 1, 1, (False, False)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("step", "behind", "on_its_way", "up", "silent"),
+    [
+        (SUBMITTED, 0, (2,), 0b111, False),
+        (SUBMITTED, 0, (2, 3), 0b111, False),
+        (SUBMITTED, 0, (), 0b111, True),
+        (SUBMITTED, 0, (3,), 0b111, True),
+        (SUBMITTED, 1, (2,), 0b111, True),
+        (SUBMITTED, 0, (2,), 0b101, True),
+        (VALID, 0, (), 0b111, False),
+    ],
+)
+def test_a_guard_hears_nothing(
+    step: int, behind: int, on_its_way: tuple[int, ...], up: int, silent: bool
+) -> None:
+    """Where its command is nowhere, another leader has not had it, or B, which leads, is down."""
+    model: Any = build("group0")
+    state, statement = model.start().but(leader=1, up=up), model.clients[0].statement
+    held = HeldGuard(0, step=step, observed=1, new=2, term=state.term - behind)
+    commands = tuple(Command(statement, 1, new, "A") for new in on_its_way)
+    state = state.but(guards=(held, None, None), in_flight=commands)
+    results = ("held", "applied 1", "1", "2", "makes sense", "1 → 2")[:step]
+    assert guards(model, state) == (GuardRow("A", statement.text, results, silent),)
+
+
+def test_a_barrier_may_be_left_out() -> None:
+    """Without the safeguard a guard says so."""
+    model: Any = build("group0", off=("read-barrier",))
+    state = model.start().but(guards=(None, HeldGuard(1, step=2), None))
+    [row] = guards(model, state)
+    assert (row.node, row.results) == ("B", ("held", "left out"))
