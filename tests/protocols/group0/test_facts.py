@@ -72,13 +72,14 @@ def test_how_far_a_node_is_with_an_entry(index: int, reach: str) -> None:
 
 
 def test_what_members_are() -> None:
-    """B leads; A takes itself for the leader and does not vote; C is down, on all its shards."""
-    model: Any = build("group0", {"shards": 2})
-    state = model.start().but(leader=1, deposed=0b001, voters=0b110, up=0b011)
+    """B leads; A takes itself for the leader and does not vote; C would, but is down; D follows."""
+    model: Any = build("group0", {"nodes": 4, "shards": 2})
+    state = model.start().but(leader=1, deposed=0b0101, voters=0b1110, up=0b1011)
     assert nodes(model, state) == (
         MemberRow("A", True, False, True, True, 1, 1, 1, (True, False)),
         MemberRow("B", True, True, True, False, 1, 1, 1, (True, False)),
-        MemberRow("C", False, True, False, False, 1, 1, 1, (False, False)),
+        MemberRow("C", False, True, False, True, 1, 1, 1, (False, False)),
+        MemberRow("D", True, True, False, False, 1, 1, 1, (True, False)),
     )
 
 
