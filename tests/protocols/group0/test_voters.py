@@ -44,11 +44,11 @@ def cluster(text: str) -> Cluster:
     return dcs, racks, everybody & ~masks["-"], masks["*"], leader
 
 
-def chosen(text: str, release: Release = "newest", limit: int = 5) -> int:
+def chosen(text: str, release: Release = "newest", limit: int = 5, **more: object) -> int:
     """Who is to vote in such a cluster (a mask)."""
     dcs, racks, up, voters, leader = cluster(text)
     rules = VoterRules(release, limit)
-    return chosen_voters(dcs, up, leader, voters, racks, rules)
+    return chosen_voters(dcs, up, leader, voters, racks, rules, **more)  # type: ignore[arg-type]  # as named
 
 
 # nodes, limit -> how many vote before 2025.2, in 2025.2 and 2025.3, from 2025.4 on
@@ -185,6 +185,33 @@ def test_what_came_with_2025_2(release: Release) -> None:
 def test_who_is_to_vote(nodes: str, limit: int, voters: str, release: Release) -> None:
     """Candidates, and the order of datacenters, racks and nodes."""
     assert sorted(map(int, voters.split())) == list(nodes_in(chosen(nodes, release, limit)))
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_only_members_are_asked_from_2026_1(release: Release) -> None:
+    """A node that is not in group 0's configuration takes no vote from another one."""
+    members = 0b00111
+    voters = chosen("1a*! 1a* 1a 2a 3a", release, members=members)
+    outside = voters & ~members
+    assert bool(outside) == (release not in ("2026.1", "newest"))
+
+
+# a leader that shuts down, and the others -> who votes then: newest, 2025.4, 2025.2
+LEAVING = [
+    ("1a*! 1a* 1a*", "0 1 2", "0 1", "0 1 2"),
+    ("1a*! 1b* 1c* 1a", "0 1 2", "0 1 2 3", "0 1 2 3"),
+    ("1a*! 2a* 3a*", "0 1 2", "0 1", "0 1 2"),
+    ("1a*! 1a* 1a* 1a* 1a*", "0 1 2 3 4", "0 1 2 3", "0 1 2 3 4"),
+    ("1a*! 1a", "0", "0 1", "0 1"),
+]
+
+
+@pytest.mark.parametrize(("nodes", "newest", "odd", "even"), LEAVING)
+def test_the_newest_leader_counts_itself(nodes: str, newest: str, odd: str, even: str) -> None:
+    """Until then a leader that shuts down keeps its vote, and chooses as if it were not there."""
+    for release, voters in (("newest", newest), ("2026.1", odd), ("2025.4", odd), ("2025.2", even)):
+        found = chosen(nodes, release, leaving=True)  # type: ignore[arg-type]  # a release
+        assert list(nodes_in(found)) == list(map(int, voters.split())), release
 
 
 def test_rules_that_no_server_has_are_refused() -> None:

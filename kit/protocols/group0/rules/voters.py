@@ -87,6 +87,9 @@ def chosen_voters(
     voters: int,
     racks: Sequence[int] = (),
     rules: VoterRules = NEWEST_RULES,
+    *,
+    members: int = -1,
+    leaving: bool = False,
 ) -> int:
     """Who is to vote, of nodes in these datacenters and racks (without ``racks`` each has one).
 
@@ -96,13 +99,24 @@ def chosen_voters(
     that are up, of more voters that are down. Within that, to a node that is up, the leader, a
     voter. Servers break ties by a hash that nobody can know from outside: here a node that is up
     wins, then the first number.
+
+    ``members`` are those of group 0's configuration: from 2026.1 on no others are asked. With
+    ``leaving`` the leader has announced its shutdown and is not among its own live nodes. The
+    newest servers count it all the same; others leave its vote as it is, and choose without it.
     """
     if not rules.limits:
         return (1 << len(dcs)) - 1
     leads = 1 << leader if leader >= 0 else 0
+    able, stays = up | voters, 0
+    if rules.release in ("2026.1", NEWEST):
+        able &= members
+    if leaving and rules.release == NEWEST:
+        up |= leads
+    elif leaving:
+        able, stays = able & ~leads, leads & voters
     tiers = (up & leads, up & voters, up, ~up & leads, ~up)
     racks_of: dict[int, dict[int, int]] = {}
-    for node in nodes_in(up | voters):
+    for node in nodes_in(able):
         of = racks_of.setdefault(dcs[node], {})
         rack = racks[node] if racks else 0
         of[rack] = of.get(rack, 0) | 1 << node
@@ -139,7 +153,7 @@ def chosen_voters(
         of = racks_of[min(waiting, key=order_of_dc)]
         rack = min((nodes for nodes in of.values() if nodes & ~chosen), key=order_of_rack)
         chosen |= 1 << next_of(rack)
-    return chosen
+    return chosen | stays
 
 
 def surest_voters(
