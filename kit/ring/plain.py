@@ -417,7 +417,7 @@ class Ufunc:
     def reduceat(self, column: NDArray, starts: Any) -> NDArray:
         """What is made of the cells from each start to the next."""
         begins, values = [*asarray(starts).flat], column.flat
-        parts = zip(begins, [*begins[1:], len(values)], strict=True)
+        parts = zip(begins, [*begins, len(values)][1:], strict=True)
         lanes = (values[begin : max(end, begin + 1)] for begin, end in parts)
         return _column([[*accumulate(lane, self.act)][-1] for lane in lanes], column.dtype)
 
