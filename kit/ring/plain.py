@@ -132,8 +132,7 @@ class NDArray:
         """The cells that an index means, the shape they make, and whether they may be shared."""
         given = list(index) if isinstance(index, tuple) else [] if index is ... else [index]
         given = [asarray(each) if isinstance(each, list | range) else each for each in given]
-        if any(isinstance(each, NDArray) and each.dtype is bool_ for each in given):
-            given = [part for each in given for part in _as_numbers(each)]
+        given = [part for each in given for part in _as_numbers(each)]
         shared = not any(isinstance(each, NDArray) for each in given)
         given += [slice(None)] * (len(self.shape) - sum(each is not None for each in given))
         arrays = [each for each in given if isinstance(each, NDArray)]
@@ -179,11 +178,10 @@ class NDArray:
         at, shape, _ = self._places(index)
         given = asarray(value)
         values = given.flat
-        if given.shape != shape:
-            while given.shape[:1] == (1,):
-                given = NDArray(values, given.shape[1:], given.dtype)
-            values = [values[place] for place in _spread(given.shape, shape)]
-        for place, each in zip(at, list(values), strict=True):
+        while given.shape[:1] == (1,):
+            given = NDArray(values, given.shape[1:], given.dtype)
+        values = [values[place] for place in _spread(given.shape, shape)]
+        for place, each in zip(at, values, strict=True):
             self.cells[place] = self.dtype.make(each)
 
     def __len__(self) -> int:
@@ -198,7 +196,7 @@ class NDArray:
     def __bool__(self) -> bool:
         if self.size != 1:
             raise ValueError("the truth of a column: ask any() or all()")
-        return bool(self.flat[0])
+        return any(self.flat)
 
     def __eq__(self, other: object) -> Any:
         return _both(operator.eq, self, other, bool_)
@@ -239,16 +237,16 @@ class NDArray:
         """The same as another kind."""
         return NDArray([dtype.make(each) for each in self.flat], self.shape, dtype)
 
-    def reshape(self, *lengths: Any) -> NDArray:
+    def reshape(self, first: Any, *others: int) -> NDArray:
         """The same cells in another shape; -1 is what is left."""
-        shape = lengths[0] if isinstance(lengths[0], tuple) else lengths
+        shape = first if isinstance(first, tuple) else (first, *others)
         known = prod(n for n in shape if n >= 0)
         whole = tuple(n if n >= 0 else self.size // known for n in shape)
         return NDArray(self.cells, whole, self.dtype, self.at)
 
     def ravel(self) -> NDArray:
         """One row of all cells."""
-        return self.reshape(-1)
+        return self.reshape(self.size)
 
     def take(self, at: Any, axis: int = 0) -> NDArray:
         """The rows, or columns, with these numbers."""
@@ -328,7 +326,7 @@ class NDArray:
 def _within(number: int, length: int) -> int:
     if not -length <= number < length:
         raise IndexError(f"{number} among {length}")
-    return number % length if number < 0 else number
+    return number % length
 
 
 def _as_numbers(index: Any) -> Iterable[Any]:

@@ -218,6 +218,17 @@ def _changed(np: Any, t: Any) -> list[Any]:
     return shown
 
 
+def _changed_when_picked(np: Any, t: Any) -> list[Any]:
+    """A table after a change of what was taken from it: slices share its cells, picks do not."""
+    shown = []
+    for index in (0, slice(1), [0], (slice(None), [0]), ([0], slice(1)), t > -9, (0, None)):
+        changed = t.copy()
+        part = changed[index]
+        part[...] = 7
+        shown.append(changed)
+    return shown
+
+
 OF_TABLES: dict[str, Act] = {
     "itself": lambda np, t: (t, t.shape, t.size, len(t), t.tolist(), t.ravel(), t.copy()),
     "rows": lambda np, t: (t[0], t[-1], [*t], t[::-1], t[1:], t[...]),
@@ -277,6 +288,7 @@ OF_TABLES: dict[str, Act] = {
     ),
     "appended": lambda np, t: np.append(t, t[0]),
     "changed": _changed,
+    "changed when picked": _changed_when_picked,
     "truth": lambda np, t: bool(t),
 }
 
@@ -346,7 +358,14 @@ SINGLE: dict[str, Act] = {
     "wholes": lambda np: [
         (np.floor(n), np.ceil(n)) for n in (0.0, 2.0, 2.5, -2.5, -0.5, 1e300, np.float64(1.25))
     ],
-    "endless": lambda np: (np.inf, -np.inf),
+    "endless": lambda np: (np.inf, -np.inf, bool(np.True_)),
+    "bytes of each kind": lambda np: [
+        (column.tobytes(), column.nbytes, column + column, np.append(column, column))
+        for kind in KINDS
+        for column in (np.array([1, 0, 7], getattr(np, kind)),)
+    ],
+    "a single value has no rows": lambda np: np.array(3)[0],
+    "a single value is no row": lambda np: list(np.array(3)),
     "several at once": _at,
     "into another": _into,
     "wrapped": lambda np: [
@@ -449,3 +468,8 @@ def test_a_table_does_as_in_numpy(name: str) -> None:
 def test_what_is_made_anew_is_as_in_numpy(name: str) -> None:
     """How columns are made, where kinds meet, and what is refused."""
     assert _done(SINGLE[name], plain) == _done(SINGLE[name], np)
+
+
+def test_annotations_of_columns_are_columns() -> None:
+    """Also where Python works one out."""
+    assert plain.NDArray[plain.int64] is plain.NDArray
