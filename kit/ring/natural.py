@@ -213,7 +213,7 @@ def sorted_columns(columns: list[Sorted]) -> list[Sorted]:
     if len(columns) > 10:
         return list(np.sort(np.stack(columns), axis=0))
     columns = list(columns)
-    for done in range(1, len(columns)):
+    for done in range(len(columns)):
         for slot in range(done, 0, -1):
             low, high = columns[slot - 1], columns[slot]
             columns[slot - 1] = np.minimum(low, high)

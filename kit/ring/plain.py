@@ -353,10 +353,7 @@ def _both(act: Callable[[Any, Any], Any], left: Any, right: Any, kind: Kind | No
         each.flat if each.shape == shape else [each.flat[n] for n in _spread(each.shape, shape)]
         for each in (first, second)
     )
-    made = list(map(act, ours, theirs))
-    if kind in (bool_, uint64):
-        made = list(map(kind.make, made))
-    return NDArray(made, shape, kind)
+    return NDArray([kind.make(each) for each in map(act, ours, theirs)], shape, kind)
 
 
 def _operators() -> Iterator[tuple[str, Callable[[NDArray, Any], Any]]]:
@@ -477,7 +474,7 @@ def zeros_like(column: NDArray) -> NDArray:
 
 def arange(*bounds: Any, dtype: Kind = int64) -> NDArray:
     """The numbers of a range."""
-    return _column(list(range(*map(int, bounds))), dtype)
+    return array(range(*map(int, bounds)), dtype)
 
 
 def repeat(given: Any, counts: Any) -> NDArray:
@@ -513,7 +510,7 @@ def append(column: Any, more: Any) -> NDArray:
     """A column with more behind it."""
     kinds = [asarray(each).dtype for each in (column, more) if isinstance(each, NDArray)]
     both = concatenate([asarray(column).ravel(), asarray(more).ravel()])
-    return both.astype(kinds[0]) if len(kinds) == 1 else both
+    return both.astype(*kinds) if len(kinds) == 1 else both
 
 
 def column_stack(columns: Sequence[NDArray]) -> NDArray:
@@ -571,8 +568,7 @@ def _along(
     column: NDArray, axis: int, change: Callable[[list[Any]], list[Any]], kind: Kind
 ) -> NDArray:
     """A table in which each lane along an axis is changed."""
-    axis %= len(column.shape)
-    turned = column.mirrored() if axis == 0 and len(column.shape) == 2 else column
+    turned = column.mirrored() if axis == 0 else column
     length, values = turned.shape[-1], turned.flat
     lanes = (values[n * length : (n + 1) * length] for n in range(prod(turned.shape[:-1])))
     made = NDArray([*chain.from_iterable(map(change, lanes))], turned.shape, kind)

@@ -50,8 +50,7 @@ class NetworkTopologyStrategy(Strategy, frozen=True):
         names = [dc for dc, _ in self.factors]
         if len(set(names)) != len(names):
             raise BadInput("replication", names, "each datacenter once")
-        if names != sorted(names):
-            msgspec.structs.force_setattr(self, "factors", tuple(sorted(self.factors)))
+        msgspec.structs.force_setattr(self, "factors", tuple(sorted(self.factors)))
 
     @property
     def label(self) -> str:

@@ -422,9 +422,9 @@ def _counted(np: Any) -> Any:
 def _said(value: Any) -> Any:
     """A result as plain data: of a column its kind, its shape, and its cells."""
     if isinstance(value, plain.NDArray):
-        return (OF_PLAIN[value.dtype], value.shape, value.tolist())
+        return (OF_PLAIN[value.dtype], value.shape, repr(value.tolist()))
     if isinstance(value, np.ndarray):
-        return (OF_NUMPY[value.dtype], value.shape, value.tolist())
+        return (OF_NUMPY[value.dtype], value.shape, repr(value.tolist()))
     if isinstance(value, tuple | list):
         return [_said(each) for each in value]
     if isinstance(value, plain.Kind | np.dtype):

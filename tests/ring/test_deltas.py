@@ -253,6 +253,15 @@ def test_rows_that_do_not_meet_do_not_merge() -> None:
         assert apply(Placement(apart, apart), delta, merge_check=False).reads == apart
 
 
+@pytest.mark.parametrize("bound", [0, 400])
+def test_the_ends_of_the_line_stay(bound: int) -> None:
+    """Nothing is cut there, and nothing merges."""
+    for check in (True, False):
+        assert apply(REST, Delta(cuts=(bound,)), merge_check=check) == REST
+        assert apply(REST, Delta(merges=(bound,)), merge_check=check) == REST
+        assert apply(REST, Delta(merges=(401,)), merge_check=check) == REST
+
+
 def test_a_table_without_rows_stays_empty() -> None:
     """There is nothing to cut, to change or to merge."""
     none = Placement(Table.of([]), Table.of([]))

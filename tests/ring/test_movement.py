@@ -226,6 +226,18 @@ def test_who_gains_and_who_loses_are_paired_in_order() -> None:
     plan = movement(ring, ring.leave(1).leave(8), SimpleStrategy(2))
     first = [pair for pair in plan.streams if pair.range == Range(0, 100)]
     assert first == [Replaced(Range(0, 100), 0, 1), Replaced(Range(0, 100), 2, 8)]
+    plan = movement(ring.leave(1).leave(8), ring, SimpleStrategy(2))
+    first = [pair for pair in plan.streams if pair.range == Range(0, 100)]
+    assert first == [Replaced(Range(0, 100), 1, 0), Replaced(Range(0, 100), 8, 2)]
+
+
+def test_the_area_is_the_rows_that_may_change() -> None:
+    """One of many nodes leaves: its own row, those whose replicas it was, and the one behind."""
+    nodes = [Node(f"n{i}", (10 * i,)) for i in range(1, 300)]
+    ring = Ring.of(nodes, small(4000))
+    lefts, rights = movement(ring, ring.leave(ring.names.index("n50")), SimpleStrategy(2)).area
+    assert lefts.tolist() == [480, 490, 500]
+    assert rights.tolist() == [490, 500, 510]
 
 
 def test_replicas_are_more_where_there_were_too_few() -> None:

@@ -249,6 +249,30 @@ def test_few_rows_of_a_large_ring_need_few_tokens() -> None:
         assert owners[inside].tolist() == starts
 
 
+@pytest.mark.parametrize(
+    "replication",
+    [
+        SimpleStrategy(2),
+        EverywhereStrategy(),
+        NetworkTopologyStrategy((("dc1", 2), ("dc2", 1))),
+        NetworkTopologyStrategy((("elsewhere", 1),)),
+    ],
+)
+def test_without_numpy_the_readable_rules_walk(
+    replication: Replication, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once for all tokens; no column is walked then."""
+    made = [Node(f"n{i}", (10 * i,), f"dc{i % 2 + 1}", f"r{i % 3}") for i in range(6)]
+    ring = Ring.of(made, small(90))
+    wanted = replicas(Ring.of(made, small(90)), replication)
+    ring.__dict__["tokens"] = ring.tokens.tolist()  # plain columns hold numbers of Python's
+    monkeypatch.setattr("kit.ring.natural.PLAIN", True)
+    monkeypatch.setattr("kit.ring.natural.clockwise", None)
+    assert replicas(ring, replication).tolist() == wanted.tolist()
+    monkeypatch.setattr("kit.ring.natural.replicas_reference", None)
+    assert replicas(ring, replication).tolist() == wanted.tolist()
+
+
 def test_many_slots_and_many_racks() -> None:
     """Wide groups (20 replicas, 70 racks) follow the same rule as narrow ones."""
     nodes = [Node(f"n{i}", (i, i + 200), "dc1", f"r{i % 70}") for i in range(1, 101)]

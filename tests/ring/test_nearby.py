@@ -133,6 +133,34 @@ def test_each_datacenter_has_its_slots_of_a_row() -> None:
     assert (rows.cuts.tolist(), rows.merges.tolist()) == ([505, 506], [])
 
 
+def test_tokens_that_stay_are_not_looked_at() -> None:
+    """A node moves one of its two tokens: rows near that one change, where it was and where it is.
+    Of tokens that go and tokens that come, each bounds a row in one ring only.
+    """
+    ring = Ring.of([*(Node(f"n{i}", (3 * i,)) for i in range(1, 1000)), Node("x", (1501, 2002))])
+    rows = nearby.changes(ring, ring.move(ring.names.index("x"), (1501, 2501)), SimpleStrategy(1))
+    assert rows.rights.tolist() == [2002, 2004, 2501, 2502]
+    assert (rows.cuts.tolist(), rows.merges.tolist()) == ([2501], [2002])
+    moved, follows, gives = (ring.names.index(name) for name in ("x", "n668", "n834"))
+    assert rows.before.tolist() == [[moved], [-1], [gives], [-1]]
+    assert rows.after.tolist() == [[follows], [-1], [moved], [-1]]
+
+
+@pytest.mark.parametrize(("dearer", "near"), [(25, True), (26, False)])
+def test_windows_grow_until_they_are_dearer_than_the_ring(
+    dearer: int, near: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three replicas need a window of four, the second one. So many times four tokens are as many
+    as the 100 of the ring, or more; then all its rows are looked at.
+    """
+    monkeypatch.setattr(nearby, "FIRST_SPAN", 2)
+    monkeypatch.setattr(nearby, "DEARER", dearer)
+    ring = Ring.of([Node(f"n{i}", (10 * i,)) for i in range(1, 100)], TIGHT)
+    rows = nearby.changes(ring, ring.join(Node("x", (505,))), SimpleStrategy(3))
+    few, every = [490, 500, 505, 510], [*range(10, 510, 10), 505, *range(510, 1000, 10), 4000]
+    assert rows.rights.tolist() == (few if near else every)
+
+
 @pytest.mark.parametrize("factor", [1, 2, 3])
 def test_the_first_node_of_all_counts_as_any_other(factor: int) -> None:
     """Its code is 0: it joins, moves and leaves as nodes with other codes do."""
