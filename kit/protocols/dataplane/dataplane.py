@@ -249,7 +249,8 @@ class Coordinator(solo.Coordinator):
         """The plan's epochs, as the range sees them that moves most; no replica asks."""
         self.switches, tcm = exchange_of(self.exchange, {*self.off}), tcm_of(self.cluster)
         history = replace(project(tcm, busiest(tcm)), acknowledgement=self.acknowledgement)
-        asks = self.workload[0].coordinator
+        [request] = self.workload
+        asks = request.coordinator
         if asks in history.replicas:
             names = ", ".join(history.replicas)
             raise BadInput("request", asks, f"a coordinator other than {names}")

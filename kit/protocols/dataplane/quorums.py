@@ -191,7 +191,8 @@ def quorums(
         raise BadInput("model", getattr(model, "name", model), "tcm or dataplane")
     rows: list[Crossing] = []
     for history in histories(tcm):
-        pairs = PAIRS[: 3 if len(set(history.dcs)) > 1 else 1] if levels is None else tuple(levels)
+        usual = PAIRS if len(set(history.dcs)) > 1 else PAIRS[:1]
+        pairs = usual if levels is None else tuple(levels)
         for write, read in pairs:
             for level in (write, read):
                 if level not in LEVELS:
@@ -226,12 +227,11 @@ def crossings(
             reads = trail.newest.view.reads
             homes = [dc for dc, mask in history.datacenters.items() if mask & reads]
         for older in range(last, -1, -1):
-            told_by = passed[newest] if older < last else ()
             pairs = ((older, last), (last, older))[: 1 if older == last else 2]
             for dc in homes:
                 for reader, writer in pairs:
                     levels = write, read, acknowledgement
-                    row = _crossing(history, trail, levels, dc, reader, writer, told_by)
+                    row = _crossing(history, trail, levels, dc, reader, writer, passed[newest])
                     if row not in seen:
                         seen.add(row)
                         yield row

@@ -284,6 +284,16 @@ def test_a_table_says_how_much_it_shows(most: int, notes: int) -> None:
     assert ("Shown: 2 of 3 pairs of epochs." in table.notes) is (notes == 2)
 
 
+def test_both_levels_are_told_where_they_differ() -> None:
+    """And in which datacenter they are local."""
+    local, each = "LOCAL_QUORUM", "EACH_QUORUM"
+    rows = (_row(1, 1), replace(_row(1, 1), write=each, read=local, where="dc2"))
+    table = Crossings("union", (*rows, replace(_row(1, 1), write=local, read=local, where="dc1")))
+    assert [row[3] for row in table.table().rows] == [
+        *("QUORUM", "EACH_QUORUM, LOCAL_QUORUM in dc2", "LOCAL_QUORUM in dc1")
+    ]
+
+
 def test_a_range_has_so_many_replicas(monkeypatch: pytest.MonkeyPatch) -> None:
     """As many as the limit are fine, one more is not."""
     [history, *_] = histories(build("tcm", WORKED).tcm)

@@ -37,8 +37,9 @@ from kit.protocols.worlds.alignment import (
 )
 from kit.protocols.worlds.dry_run import side_by_side_run
 from kit.protocols.worlds.facts import coordinator, epochs
-from kit.protocols.worlds.facts.pairs import BOTH, JOIN, PAIRS
+from kit.protocols.worlds.facts.pairs import BOTH, JOIN, PAIRS, pair_named
 from kit.protocols.worlds.panels import IDLE, part_scene
+from kit.protocols.worlds.side_by_side import woven
 from kit.views.fragment import keys
 from kit.views.gate import gates_of
 from kit.views.panel import scene_at, scene_of
@@ -82,6 +83,51 @@ def test_what_is_alike_is_true_of_both_worlds(pair: Pair) -> None:
             a, b = met.nows
             assert not all(_holds(met.row, other, b) for other in given.ways[0]), met.row.title
             assert not all(_holds(met.row, a, other) for other in given.ways[1]), met.row.title
+
+
+# pair -> for each row the steps of either story that make it true beside the moment that was found
+# in the other one
+TRUE_AT = {
+    "bootstrap": [
+        ("1 6 12 16", "0-35"), ("6-15", "15-25"), ("0-16", "8-12 15-21 26-32"),
+        ("6-15", "0-7 13-14 20-25 31-35"), ("9-11 15", "22-25"), ("11-15", "26-34"), ("16", "35"),
+    ],
+    "decommission": [
+        ("1 6 13 18", "0-34"), ("6-17", "3-13"), ("12-17", "14-21"), ("1-17", "3-8 14-19 22-27"),
+        ("18", "22-34"),
+    ],
+    "death": [
+        ("1 7 16 21", "0-44"), ("7-20", "15-29"), ("7-11 16-19", "8-12 15-35"),
+        ("12-15 20", "20 27-29 33-35"), ("21", "44"),
+    ],
+    "majority": [("2-4", "0-8"), ("2-4", "0-8"), ("5", "4"), ("5-7", "10-17")],
+    "cancel": [
+        ("1 3 5 25 33", "0-73"), ("3 25-40", "16-26 53-63"),
+        ("4 41", "9-13 16-22 27-32 46-50 53-59 64-70"), ("1 3 5 25 33", "39-73"),
+        ("1-3 5-36", "0-4 7-8 14-15 27-41 44-45 51-52 62-73"), ("0-41", "73"),
+    ],
+    "two-at-once": [
+        ("1 7 31 45", "0-74"), ("2-44", "2 37-73"), ("1-44", "3-74"), ("7-51", "17-27"),
+        ("45-51", "2-38"),
+    ],
+}  # fmt: skip
+
+
+@every_pair
+def test_a_row_is_true_of_these_moments_and_no_others(pair: Pair) -> None:
+    """One world stands at the moment of the row, and the other one's story is told through."""
+    given = aligned(pair)
+    for met, both in zip(given.met, TRUE_AT[pair.name], strict=True):
+        a, b = met.nows
+        one = [step for step, now in enumerate(given.ways[0]) if _holds(met.row, now, b)]
+        other = [step for step, now in enumerate(given.ways[1]) if _holds(met.row, a, now)]
+        assert (one, other) == tuple(map(_steps, both)), met.row.title
+
+
+def _steps(said: str) -> list[int]:
+    """``1 4-6`` as numbers."""
+    spans = (each.partition("-") for each in said.split())
+    return [step for first, _, last in spans for step in range(int(first), int(last or first) + 1)]
 
 
 @every_pair
@@ -180,6 +226,26 @@ def _subsets(names: list[str]) -> list[tuple[str, ...]]:
     return [tuple(n for n, on in zip(names, each, strict=True) if on) for each in chosen]
 
 
+@every_pair
+def test_both_stories_are_woven_step_by_step(pair: Pair) -> None:
+    """Each step of each story once and in its order; up to a row all steps of both worlds."""
+    given = aligned(pair)
+    told = [*woven(given)]
+    for world, story in enumerate(given.ways):
+        assert [step for each, step in told if each == world] == [*range(1, len(story))]
+    for met in given.met:
+        assert {*told[: sum(met.steps)]} == {
+            (world, step) for world in (0, 1) for step in range(1, met.steps[world] + 1)
+        }
+
+
+def test_a_pair_is_named_or_the_nearest_names_are() -> None:
+    """By its own name, not by that of its scenario."""
+    assert pair_named("death") is PAIRS[2]
+    with pytest.raises(BadInput, match=r"^pair: got 'deaht'.*death"):
+        pair_named("deaht")
+
+
 def test_a_row_that_a_story_lacks_is_told() -> None:
     """A pair whose story has no moment for a row cannot be shown."""
     twice = replace(BOTH, rows=(*BOTH.rows, BOTH.rows[0]))
@@ -229,6 +295,7 @@ def test_no_story_comes_to_a_state_twice(pair: Pair) -> None:
 def test_one_steps_on_along_the_stories() -> None:
     """From the start the Player's milestones are the rows; a world that is ahead is waited for."""
     player = kit.side_by_side("death")
+    assert player.controls is None  # what to do next is told by the rows
     titles = [player.milestone().milestone for _ in player.model.aligned.met]
     assert titles == [met.row.title for met in player.model.aligned.met]
     other = kit.Player("worlds/death-in-both")

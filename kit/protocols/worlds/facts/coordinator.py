@@ -221,7 +221,7 @@ def leaders(now: Now) -> set[str]:
     """Who may be chosen to lead, at the moment before."""
     m: Recovery = now.m
     verbs = map(m.verb, m.actions(now.before))
-    return {verb.split()[-1] for verb in verbs if verb.startswith("choose ")}
+    return {verb.removeprefix("choose ") for verb in verbs if verb.startswith("choose ")}
 
 
 def says_chosen(now: Now) -> str:
