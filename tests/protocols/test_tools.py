@@ -167,6 +167,44 @@ def test_the_log_is_one_answer_and_a_view_is_each_nodes_own() -> None:
     assert any(len({*known}) > 1 for known in epochs)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "nodetool cms describe",
+        "nodetool cms dumplog",
+        "SELECT epoch FROM system_views.cluster_metadata_log",
+    ],
+)
+def test_where_nodes_only_gossip_there_is_no_log(line: str) -> None:
+    """Nor an epoch; with a log there are both, although nothing is in it yet."""
+    for mode in ("gossip", "log"):
+        timeline = Timeline(build("dataplane", {"mode": mode}))
+        run = tuple(timeline.moments[at] for at in timeline.path())
+        now = DrillMoment(timeline.model, run, timeline.model.names[0])
+        if mode == "log":
+            printed = typed(servers(timeline), now, line)
+            assert (printed == ()) is ("dumplog" in line)
+            continue
+        with pytest.raises(Refused, match="not modelled here: there is no log where nodes only"):
+            typed(servers(timeline), now, line)
+
+
+def test_who_has_no_replica_is_down_where_the_metadata_says_so() -> None:
+    """A node that is removed is dead, as all know from then on; it may be far from the range."""
+    given = {"nodes": 6, "token": 300, "rf": 3, "operations": ("removenode B",)}
+    timeline = Timeline(build("dataplane", given))
+    model, tools = timeline.model, servers(timeline)
+    assert model.names.index("B") >= model.replicas
+    option = model.find(timeline.state, "removenode B")
+    assert option is not None
+    timeline.do(option[0])
+    run = tuple(timeline.moments[at] for at in timeline.path())
+    for many, down in ((1, ""), (2, "B")):
+        now = DrillMoment(model, run[:many], "C")
+        up = [tools.is_up(now, at) for at in range(len(model.names))]
+        assert up == [name != down for name in model.names]
+
+
 def test_without_a_quorum_there_is_no_log_and_each_node_still_says_what_it_knows() -> None:
     """With the majority of the CMS lost the log cannot be read; views and directories can."""
     tools, last = moment("cms/majority-lost", 0, "C")

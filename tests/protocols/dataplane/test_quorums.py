@@ -284,6 +284,62 @@ def test_a_table_says_how_much_it_shows(most: int, notes: int) -> None:
     assert ("Shown: 2 of 3 pairs of epochs." in table.notes) is (notes == 2)
 
 
+GAINS, DRIVES = [(0b1111, 3, 0)], [(0b1000, 1, 0), (0b1111, 3, 0)]
+
+
+@pytest.mark.parametrize(
+    ("plan", "replicas", "edges"),
+    [
+        (
+            {"nodes": 5, "rf": 3, "operations": ("bootstrap X --tokens 150",), "cancels": 1},
+            "BCDX",
+            [
+                (0, "bootstrap X --tokens 150", False, 0, [], False, False),
+                (1, "commit X", False, 0b1000, DRIVES, False, False),
+                (1, "cancel X", False, 0, [], False, True),
+                (2, "commit X", True, 0, DRIVES, True, False),
+                (2, "cancel X", False, 0, [], False, True),
+                (2, "bootstrap X --tokens 150", False, 0, [], False, False),
+                (3, "commit X", False, 0, DRIVES, False, False),
+                (3, "cancel X", True, 0, [], False, True),
+                (3, "bootstrap X --tokens 150", False, 0, [], False, False),
+                (3, "commit X", False, 0b1000, DRIVES, False, False),
+                (4, "commit X", False, 0, GAINS, False, False),
+            ],
+        ),
+        (
+            {"nodes": 6, "rf": 3, "operations": ("removenode B",)},
+            "ABCD",
+            [
+                (0, "removenode B", False, 0b1000, [], False, False),
+                (1, "commit B", True, 0, [(0b1101, 2, 0)], True, False),
+                (2, "commit B", False, 0, [(0b1101, 2, 0)], False, False),
+                (3, "commit B", False, 0, [(0b1101, 2, 0)], False, False),
+            ],
+        ),
+    ],
+    ids=["bootstrap", "removenode"],
+)
+def test_what_an_event_waits_for_and_does(
+    plan: dict[str, Any], replicas: str, edges: list[Any]
+) -> None:
+    """A node that drives its own operation knows its last step, unless it is being undone: then,
+    as with a node that is dead, others do it. Reads move once, in the middle.
+    """
+    history = project(build("tcm", plan).tcm, 150 if "X" in replicas else 100)
+    assert "".join(history.replicas) == replicas
+    told = [
+        (
+            *(epoch.epoch, edge.verb, edge.switches, edge.regains),
+            [(one.replicas, one.needed, one.age) for one in edge.conditions],  # type: ignore[union-attr]  # majorities
+            *(edge.streamed, edge.aside),
+        )
+        for epoch in history.epochs
+        for edge in epoch.edges
+    ]
+    assert told[: len(edges)] == edges
+
+
 def test_both_levels_are_told_where_they_differ() -> None:
     """And in which datacenter they are local."""
     local, each = "LOCAL_QUORUM", "EACH_QUORUM"

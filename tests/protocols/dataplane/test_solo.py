@@ -91,6 +91,17 @@ def test_a_scripted_replica() -> None:
     assert timeline.now.say.endswith("answers with an error at epoch 103: it is not a replica.")
 
 
+@pytest.mark.parametrize(
+    ("nodes", "real", "replica"), [(4, None, "D"), (2, None, "A"), (4, "B", "B")]
+)
+def test_the_real_replica_is_the_first_that_loses_the_range(
+    nodes: int, real: str | None, replica: str
+) -> None:
+    """Or the first of all where nobody does: two nodes have too few replicas."""
+    model = build("replica", {"cluster": {"nodes": nodes, "rf": 3}, "replica": real})
+    assert model.replica == replica
+
+
 def test_a_replica_keeps_to_its_range() -> None:
     """No message makes it store what is not its own; without the check one does."""
     found = check(build("replica"))

@@ -51,3 +51,4 @@ def test_what_a_round_waits_for(
         timeline.do(option[0])
     [row] = proposers(timeline.model, timeline.state)
     assert (row.name, row.promises, row.groups, row.enough) == ("A", ("A",), groups, enough)
+    assert (row.value, row.why) == ("", "")  # a repair has no value of its own

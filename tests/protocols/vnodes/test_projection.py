@@ -93,6 +93,31 @@ def test_streaming_and_the_end_wait_for_the_barrier() -> None:
     assert [edge.conditions for edge in first.edges] == [(AllKnow(0b1111),)]
 
 
+@pytest.mark.parametrize("fails", [True, False])
+def test_a_barrier_that_fails_is_passed_after_the_read_switch(fails: bool) -> None:
+    """Before it, work is rolled back: there, no request is waited for. From it on, the coordinator
+    goes on without an answer, with or without a pause.
+    """
+    given = {"nodes": 4, "rf": 3, "edition": "server", "barrier_fails": fails}
+    drained, on = (AllKnow(0b1111), NothingBelow()), [("go on to normal", (), True)] * fails
+    over = [("shut down X", drained, False)]
+    model = build("vnodes", {**given, "operation": "bootstrap"})
+    assert [
+        [(edge.verb, edge.conditions, edge.aside) for edge in epoch.edges]
+        for epoch in model.history.epochs
+    ] == [
+        [("commit write_both_read_old", (AllKnow(0b1111),), False)],
+        [
+            ("commit write_both_read_new", drained, False),
+            ("roll back to left_token_ring", (), True),
+        ],
+        [("commit normal", drained, False), *on],
+        *[[]] * (1 + fails),
+        over,
+        [],
+    ]
+
+
 @pytest.mark.spec("D-044")
 def test_the_fence_follows_the_barrier() -> None:
     """It is one version behind, or further where a rollback left a barrier out; of its own where
