@@ -6,7 +6,7 @@ def always_meet(readers: list[str], writers: list[str]) -> bool:
     alone = len(set(readers) - set(writers)), len(set(writers) - set(readers))
     both = len(set(readers) & set(writers))
     shared = len(readers) // 2 + 1 - alone[0], len(writers) // 2 + 1 - alone[1]
-    return max(shared[0], 0) + max(shared[1], 0) > both
+    return sum(shared) > both
 
 
 def unaware(group: list[str], answers: list[str], needed: int) -> bool:

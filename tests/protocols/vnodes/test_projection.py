@@ -17,7 +17,7 @@ from kit.errors import BadInput
 from kit.protocols.storage.rules.conditions import AllKnow, NothingBelow
 from kit.protocols.storage.storage import Finish, Serve, Start, StorageState
 from kit.protocols.topology.rules.editions import MACHINES
-from kit.protocols.topology.rules.machines import EDITIONS, Edition, Machine
+from kit.protocols.topology.rules.machines import EDITIONS, Edition, Machine, WorkRow
 from kit.protocols.vnodes.rules import (
     MACHINE_OF,
     Operation,
@@ -115,6 +115,29 @@ def test_a_barrier_that_fails_is_passed_after_the_read_switch(fails: bool) -> No
         *[[]] * (1 + fails),
         over,
         [],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("work", "more"),
+    [
+        (WorkRow("barrier", "proceed", "global"), ["go on to write_both_read_new"]),
+        (WorkRow("barrier", "retry", "global"), []),
+        (WorkRow("barrier", "proceed", "command"), []),
+        (WorkRow("mark_done", "proceed"), []),
+    ],
+)
+def test_only_a_failed_barrier_of_all_is_passed(work: WorkRow, more: list[str]) -> None:
+    """Onwards, not back, where the table of a bootstrap has this work before the read switch."""
+    machine = MACHINES["server"]["bootstrapping"]
+    states = tuple(
+        replace(row, work=(work,)) if row.name == "write_both_read_old" else row
+        for row in machine.states
+    )
+    given = RangeOperation(replace(machine, states=states), moved("bootstrap", 4, 3))
+    history = project("server", ProjectionOptions(barrier_fails=True), given)
+    assert [edge.verb for edge in history.epochs[1].edges] == [
+        *("commit write_both_read_new", *more, "roll back to left_token_ring")
     ]
 
 
