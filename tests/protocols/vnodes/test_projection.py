@@ -284,6 +284,17 @@ def test_swapped_selectors_in_the_table_lose_a_write(scratch: Any) -> None:
     assert search(scratch, "vnodes", ONE) == ("quorums-in-use", False)
 
 
+def test_the_rows_of_a_table_are_named_by_their_states() -> None:
+    """Whose operation it is says the run; a state and what may happen in it make a row."""
+    assert rows_of(build("vnodes", {"nodes": 4, "rf": 3})).names == (
+        "left_token_ring: shut down X",
+        "stable: commit write_both_read_old",
+        "write_both_read_new: commit normal",
+        "write_both_read_old: commit write_both_read_new",
+        "write_both_read_old: roll back to left_token_ring",
+    )
+
+
 def test_every_operation_has_its_table() -> None:
     """The verb of the operator names one table of each edition."""
     for edition in EDITIONS:

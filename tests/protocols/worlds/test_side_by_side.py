@@ -40,12 +40,14 @@ from kit.protocols.worlds.facts import coordinator, epochs
 from kit.protocols.worlds.facts.pairs import BOTH, JOIN, PAIRS, pair_named
 from kit.protocols.worlds.panels import IDLE, part_scene
 from kit.protocols.worlds.side_by_side import woven
+from kit.ring.replication import Keyspace, SimpleStrategy
 from kit.views.fragment import keys
 from kit.views.gate import gates_of
 from kit.views.panel import scene_at, scene_of
 from kit.views.registry import for_model
 from kit.views.rendered import RenderedTimeline
 from tests.commands.calling import call
+from tests.protocols.tcm.driving import Drive
 
 runs = cache(side_by_side_run)
 """Runs that tests only look at."""
@@ -122,6 +124,15 @@ def test_a_row_is_true_of_these_moments_and_no_others(pair: Pair) -> None:
         one = [step for step, now in enumerate(given.ways[0]) if _holds(met.row, now, b)]
         other = [step for step, now in enumerate(given.ways[1]) if _holds(met.row, a, now)]
         assert (one, other) == tuple(map(_steps, both)), met.row.title
+
+
+@pytest.mark.parametrize(("state_id", "holds"), [(9, True), (5, True), (4, False)])
+def test_several_commands_make_one_version(state_id: int, holds: bool) -> None:
+    """In the end there have been nine for version 4; with four, what is said would be false."""
+    met = aligned(JOIN).met[-1]
+    a, b = met.nows
+    assert (b.after.topology.version, b.after.state_id) == (4, 9)
+    assert met.row.holds(a, replace(b, after=replace(b.after, state_id=state_id))) is holds
 
 
 def _steps(said: str) -> list[int]:
@@ -724,6 +735,15 @@ def test_a_moment_is_told_from_all_others(
 ) -> None:
     """At which steps of a story it is so, the start among them."""
     assert [step for step, now in enumerate(told_once(story)) if is_it(now)] == steps
+
+
+def test_ranges_are_those_of_the_first_keyspace() -> None:
+    """Each range of three nodes has one replica there, and two in the other keyspace."""
+    keyspaces = (Keyspace("one", SimpleStrategy(1)), Keyspace("two", SimpleStrategy(2)))
+    m = Drive(nodes=3, keyspaces=keyspaces).model
+    told = epochs.ranges(Now(m, None, None, m.start()))
+    assert {tuple(sorted(reads)) for reads, _ in told} == {("A",), ("B",), ("C",)}
+    assert all(reads == writes for reads, writes in told)
 
 
 def test_a_plan_is_told_by_who_commits_it() -> None:
