@@ -206,7 +206,7 @@ def _changed(np: Any, t: Any) -> list[Any]:
             (0, 1),
             (-1, t[0] + 0),
             (slice(None), t[:1] + 0),
-            (..., 0),
+            (..., t[None] + 0),
             (np.array([0, -1]), t[0] + 0),
         ),
         *((t > 1, 5), ((slice(None), 0), 2), ((0, 0), 7.0), ((slice(None), [0, -1]), t[0, 0])),
@@ -365,7 +365,7 @@ SINGLE: dict[str, Act] = {
         for column in (np.array([1, 0, 7], getattr(np, kind)),)
     ],
     "a single value has no rows": lambda np: np.array(3)[0],
-    "a single value is no row": lambda np: list(np.array(3)),
+    "a single value is no row": lambda np: next(iter(np.array(3))),
     "several at once": _at,
     "into another": _into,
     "wrapped": lambda np: [
