@@ -173,27 +173,24 @@ class MachineWay(Struct, frozen=True):
 def way_of(m: Topology, start: ControlState, steps: Sequence[PassedStep]) -> MachineWay | None:
     """The last operation that was under way, with its states; None before the first one."""
     current: TopologyOperation | None = None
+    last: TopologyOperation | None = None
     states: list[str] = []
-    ended = False
     # Of the states those whose tables are others than those of the step before.
     changed = (step.after for step in steps if step.after.topology is not step.before.topology)
     for s in (start, *changed):
         operation = under_way(s.topology)
-        if operation is None:
-            if current is not None and not ended:
-                ended = True
-                end = current.node == NOBODY
-                states.append(BOUNDARY if end else s.topology.nodes[current.node].state)
-            continue
-        before = None if current is None or ended else (current.machine, current.node)
-        if before != (operation.machine, operation.node):
-            states = [BOUNDARY]
-        if states[-1] != operation.state:
-            states.append(operation.state)
-        current, ended = operation, False
-    if current is None:
-        return None
-    return MachineWay(machine_of(current, m.setting), tuple(states), ended)
+        if operation is not None:
+            before = current and (current.machine, current.node)
+            if before != (operation.machine, operation.node):
+                states = [BOUNDARY]
+            if states[-1] != operation.state:
+                states.append(operation.state)
+            last = operation
+        elif current is not None:
+            end = current.node == NOBODY
+            states.append(BOUNDARY if end else s.topology.nodes[current.node].state)
+        current = operation
+    return last and MachineWay(machine_of(last, m.setting), tuple(states), current is None)
 
 
 START_MARKER = "start of a new coordinator"

@@ -234,8 +234,7 @@ def _requests(
 
 
 def _in_time(requests: Iterable[SystemTopologyRequest]) -> tuple[SystemTopologyRequest, ...]:
-    untold = (0, "")
-    return tuple(sorted(requests, key=lambda r: (not r.id, dumps.moment(r.id) if r.id else untold)))
+    return tuple(sorted(requests, key=lambda r: (not r.id, r.id and dumps.moment(r.id))))
 
 
 def _without_id(named: Mapping[str, SystemTopologyRequest]) -> Iterator[str]:

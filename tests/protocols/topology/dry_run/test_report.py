@@ -96,7 +96,7 @@ def test_who_is_up_comes_from_nodetool(tmp_path: Path) -> None:
     [
         ({"down": "x"}, "--down | 'x' | one of"),
         ({"down": "0000"}, "--down | '0000' | only one node has"),
-        ({"down": ""}, "--down | ''"),
+        ({"down": ""}, "--down | '' | one of"),
         ({"down": uuid(9)}, "--down |"),
         ({"status": "nope"}, "--status | 'nope' | readable"),
         ({"requests": "nope"}, "--requests | 'nope' | readable"),
@@ -527,10 +527,20 @@ def test_an_ignored_node_without_a_row_is_told(tmp_path: Path) -> None:
 
 def test_columns_that_nobody_knows_are_shown(tmp_path: Path) -> None:
     """One value for all is told once, others by host."""
-    rows = [{**row, "later": "x", "own": str(i)} for i, row in enumerate(table([node(1), node(2)]))]
+    given = [("x", "0", None, None), ("x", "1", "y", None)]
+    names = ("later", "own", "one", "nobody")
+    rows = [
+        {**row, **dict(zip(names, cells, strict=True))}
+        for row, cells in zip(table([node(1), node(2)]), given, strict=True)
+    ]
     path = tmp_path / "dump.csv"
     path.write_text(as_csv(rows), "utf-8")
-    assert coordinator(path).unknown_columns == {"later": "x", "own": {uuid(1): "0", uuid(2): "1"}}
+    assert coordinator(path).unknown_columns == {
+        "later": "x",
+        "own": {uuid(1): "0", uuid(2): "1"},
+        "one": {uuid(2): "y"},
+        "nobody": None,
+    }
 
 
 def test_racks_are_checked_where_somebody_says_how_many_replicas(tmp_path: Path) -> None:
