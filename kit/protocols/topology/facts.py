@@ -190,7 +190,9 @@ def way_of(m: Topology, start: ControlState, steps: Sequence[PassedStep]) -> Mac
             end = current.node == NOBODY
             states.append(BOUNDARY if end else s.topology.nodes[current.node].state)
         current = operation
-    return last and MachineWay(machine_of(last, m.setting), tuple(states), current is None)
+    if last is None:
+        return None
+    return MachineWay(machine_of(last, m.setting), tuple(states), current is None)
 
 
 START_MARKER = "start of a new coordinator"

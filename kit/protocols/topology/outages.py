@@ -53,7 +53,7 @@ class Outages(control.Control):
 
     def died(self, s: control.ControlState, node: int) -> control.ControlState:
         """The state once a node is dead; a stream that it takes part in is interrupted."""
-        if s.attempted.streaming and task_of(s, self.setting).needs >> node & 1:
+        if task_of(s, self.setting).needs >> node & 1:
             s = s.but(attempted=s.attempted.but(streaming=False))
         return shut_down(s, node)
 

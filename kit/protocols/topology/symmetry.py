@@ -52,7 +52,10 @@ class ControlSymmetry:
 
 
 def _in_order(s: ControlState, alike: tuple[int, ...]) -> list[int]:
-    """The bystanders by what sets each apart from the others, equal ones by their numbers."""
+    """The bystanders by what sets each apart from the others, equal ones by their numbers.
+
+    All of them stay normal members, since no request names one.
+    """
     commands = (s.attempted.command, s.deposed)
     cells = [row for command in commands if command is not None for row in command.change.nodes]
 
@@ -69,9 +72,7 @@ def _in_order(s: ControlState, alike: tuple[int, ...]) -> list[int]:
             s.chosen >> node & 1,
             s.addresses and s.addresses[node],
             s.attempted.answered >> node & 1,
-            s.topology.members >> node & 1,
             row.cleanup,
-            row.state,
             row.rack,
             row.shards,
             [values for i, values in cells if i == node],

@@ -372,3 +372,10 @@ def test_consensus_is_resumed_once_all_have_the_snapshot(
         assert refusal.missing == names
     else:
         assert refusal == state.but(open=False)
+
+
+def test_an_operator_asks_for_another_size_up_to_all() -> None:
+    """Of three nodes three may be members, and not none or four; one of them is already."""
+    model: Any = build("cms", {"edition": "server"})
+    sizes = [size for size in range(5) if model.find(model.start(), f"reconfigure A {size} A")]
+    assert sizes == [2, 3]

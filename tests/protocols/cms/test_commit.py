@@ -136,6 +136,46 @@ def test_any_node_asks_any_member() -> None:
     assert timeline.state.requests[0].stage == "waiting"
 
 
+@pytest.mark.parametrize(
+    ("event", "node", "said"),
+    [
+        ("drop table t at D to D", "D", "D is not in the CMS. It looks up the members: A, B, C."),
+        (
+            "drop table t at B to D",
+            "D",
+            "B asks D, which is not in the CMS: it names the members, A, B, C.",
+        ),
+        ("drop table t at A to A", "A", "A submits “drop table t” and handles it itself."),
+        ("drop table t at D to B", "B", "D submits “drop table t” to B."),
+    ],
+)
+def test_whom_a_submitter_asks_is_said(event: str, node: str, said: str) -> None:
+    """Itself or another node, a member or none."""
+    timeline = after("commit", {"events": (event,)}, f"submit r1 {node}")
+    assert timeline.now.say == said
+
+
+@pytest.mark.parametrize(
+    ("text", "allowed"),
+    [
+        ("dance at A", None),
+        ("drop table t at Z", "an event, and nodes of A, B, C, D: drop table t at B to A"),
+        ("drop table t at A to Z", "an event, and nodes of A, B, C, D: drop table t at B to A"),
+        ("drop table t", "an event, and nodes of A, B, C, D: drop table t at B to A"),
+    ],
+)
+def test_what_is_no_event_is_refused_whole(text: str, allowed: str | None) -> None:
+    """With the parameter and the whole text of it, whatever is wrong in it."""
+    if allowed is None:
+        with pytest.raises(BadInput) as within:
+            parsed("dance")
+        allowed = within.value.allowed
+    with pytest.raises(BadInput) as wrong:
+        build("commit", {"events": (text,)})
+    assert (wrong.value.field, wrong.value.value) == ("events", text)
+    assert wrong.value.allowed == allowed
+
+
 def test_a_client_hears_from_the_node_that_it_asked() -> None:
     """The member's answer goes to the submitter, and from there to the client."""
     given: dict[str, Any] = {"members": 1, "nodes": 2, "events": ("drop table t at B",)}

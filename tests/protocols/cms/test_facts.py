@@ -123,6 +123,15 @@ def test_nobody_misses_writes_before_joining() -> None:
     assert [rows[-1].missing for rows in lacks] == [0, 0]
 
 
+def test_which_writes_a_node_holds() -> None:
+    """By their numbers, of those that there were."""
+    model: Any = build("schema", {"joins": 1})
+    start = model.start()
+    nodes = (start.nodes[0].but(data=0b10), start.nodes[1].but(data=0b01), *start.nodes[2:])
+    rows = facts_of_schema.known(model, start.but(nodes=nodes, written=(0, 0)))
+    assert [row.holds for row in rows[:2]] == [(2,), (1,)]
+
+
 E1, E2, E3 = (Entry(epoch, f"drop table t{epoch}", f"r{epoch}") for epoch in (1, 2, 3))
 APPLY = AtomicLog.apply_next("A")
 

@@ -14,6 +14,7 @@ from kit.protocols.cms.rules.members import (
     apart,
     decides,
     enact,
+    every_event,
     letters,
     next_step,
     parsed,
@@ -231,3 +232,55 @@ def test_sizes_of_datacenters(sizes: dict[str, int], without: str, chosen: str) 
     """In any order; a datacenter may have none, but not all of them. A, C and E are in dc2."""
     why = too_many(SIX, sizes, without)
     assert (f"no: {why}" if why else " ".join(walked(SIX, sizes, without))) == chosen
+
+
+@pytest.mark.parametrize(
+    ("nodes", "dcs", "events"),
+    [
+        (
+            1,
+            1,
+            [
+                *("change", "cancel", "reconfigure 1", "bootstrap A", "decommission A", "left A"),
+                *("assassinate A", "startup A", "unregister A", "start add A"),
+                *("start removal of A", "removal of A", "finish add A", "finish removal of A"),
+                *("choose A", "reconfigure 1 A"),
+            ],
+        ),
+        (
+            1,
+            2,
+            [
+                *("change", "cancel", "reconfigure 1", "reconfigure dc2:1"),
+                *("reconfigure dc1:1,dc2:1", "bootstrap A", "decommission A", "left A"),
+                *("assassinate A", "startup A", "unregister A", "start add A"),
+                *("start removal of A", "removal of A", "finish add A", "finish removal of A"),
+                *("choose A", "reconfigure 1 A", "reconfigure dc2:1 A"),
+                "reconfigure dc1:1,dc2:1 A",
+            ],
+        ),
+    ],
+)
+def test_all_that_may_be_committed(nodes: int, dcs: int, events: list[str]) -> None:
+    """In a cluster of one node, whatever the datacenters."""
+    assert list(every_event(nodes, dcs)) == events
+
+
+def test_all_that_may_be_committed_of_two_nodes() -> None:
+    """Each event of a node for each of them, sizes up to two, and every choice of both."""
+    events = list(every_event(2))
+    assert [event for event in events if event.startswith("bootstrap")] == [
+        "bootstrap A",
+        "bootstrap B",
+    ]
+    assert [event for event in events if event.startswith("choose")] == [
+        "choose A",
+        "choose B",
+        "choose A B",
+    ]
+    assert [
+        event for event in events if event.startswith("reconfigure") and event[-1].isdigit()
+    ] == [
+        "reconfigure 1",
+        "reconfigure 2",
+    ]

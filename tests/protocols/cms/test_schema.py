@@ -389,6 +389,7 @@ def test_a_join_in_the_log_keeps_every_promise_under_faults(faults: dict[str, in
         {"nodes": 2},
         {**JOINING, "writes": 1, "cancels": 1},
         {"nodes": 2, "reconfigurations": 1, "restarts": 1},
+        {"nodes": 2, "operations": 1},
     ],
 )
 def test_it_refines_the_log_in_one_step(given: dict[str, Any]) -> None:

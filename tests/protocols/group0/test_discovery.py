@@ -213,6 +213,19 @@ def test_who_meets_a_group_asks_to_join_it() -> None:
     assert "group A" in part(timeline, "peers", "n:B")
 
 
+def test_a_group_and_the_last_who_joins_it_are_milestones() -> None:
+    """What one hears or asks on the way is none."""
+    model: Any = build("discovery", {"seeds": ("A", "A")})
+    state, milestones = model.start(), []
+    for verb in JOINED:
+        action, refusal = model.find(state, verb)
+        assert refusal is None
+        after = model.apply(state, action)
+        milestones.append(model.milestone(state, action, after))
+        state = after
+    assert milestones == ["A founds a group", None, None, None, "everybody in"]
+
+
 @pytest.mark.spec("C-023")
 def test_the_lowest_id_founds_and_is_marked() -> None:
     """Whoever knows a lower id may not; the lowest says so, and has the crown as a founder."""

@@ -61,6 +61,23 @@ def test_how_often_a_change_takes_effect(answer: str, times: int, said: str | No
     assert found == (None if said is None else f"{client.text} {said}")
 
 
+def test_each_client_counts_its_own_change() -> None:
+    """Two clients of one node: that the first one's took effect is nothing of the second."""
+    given = {"operations": ("create keyspace ks at A", "create keyspace other at A"), "earlier": ()}
+    model: Any = build("group0", given)
+    first, second = model.clients
+    log = model.start().log.append(Command(first.statement, None, 9, "A"))
+    judged = {
+        answers: model.once(model.start().but(log=log, answers=answers))
+        for answers in (("success", "error"), ("error", "success"))
+    }
+    assert judged == {
+        ("success", "error"): None,
+        ("error", "success"): f"{first.text} took effect once; its client was told: error",
+    }
+    assert second.text != first.text
+
+
 @pytest.mark.parametrize(
     ("guard", "said"),
     [

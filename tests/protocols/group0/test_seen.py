@@ -76,6 +76,15 @@ def test_who_is_new_or_too_far_behind_gets_a_snapshot(who: str) -> None:
     assert tables[0] == tables[1]
 
 
+def test_an_entry_goes_from_the_leader_to_who_stores_it() -> None:
+    """Not to the leader itself, which is of the majority, too."""
+    change = "create table ks.t at A"
+    driven = Driven(operations=(change,)).submitted(change)
+    [state_id] = [command.new for command in driven.state.in_flight]
+    driven.do(f"commit {state_id} by A B")
+    assert [(flow.from_key, flow.to_key) for flow in driven.scene.flows()] == [("n:A", "n:B")]
+
+
 def test_a_majority_needs_no_node_whose_entries_are_dropped() -> None:
     """C lacks what the leader has dropped: it stores no new command before its snapshot."""
     driven = Driven(operations=ONE, earlier=EARLIER, kept=1, newcomers=1).submitted(ONE[0])

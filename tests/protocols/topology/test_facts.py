@@ -133,6 +133,22 @@ def test_a_new_coordinator_enters_the_state_again(marker: bool) -> None:
         assert entered in journal(model, before, act.CommitDecision(), after)
 
 
+def test_a_new_coordinator_sends_nothing_before_it_has_begun() -> None:
+    """Its barrier is sent again with its start marker, not as soon as it is there."""
+    model: Any = build("topology", {"changes": 1, "crashes": 1, "lag": False})
+    state = until(model, model.start(), "barrier")
+    sent = []
+    for words in ("crash A", "elect B", "decide", "commit"):
+        action, refusal = model.find(state, words)
+        assert refusal is None
+        after = model.apply(state, action)
+        sent.append(
+            any("global topology command" in x for x in journal(model, state, action, after))
+        )
+        state = after
+    assert sent == [False, False, False, True]
+
+
 @pytest.mark.parametrize(
     ("words", "token"), [("join D", "nothing else"), ("join D --initial-token=-150", "-150")]
 )

@@ -298,9 +298,10 @@ def test_the_server_checks_a_replace(given: dict[str, Any], reason: str) -> None
 
 
 def test_a_node_that_replaces_nobody_joins_beside_one_that_is_down() -> None:
-    """Only who replaces has to name all who are down."""
-    timeline = played(nodes=3, down=("C",), edition="server")
-    assert joiner(timeline.state).status == "normal"
+    """Only who replaces has to name all who are down, and nobody else who is up."""
+    for given in ({"down": ("C",)}, {"ignores": ("C",)}):
+        timeline = played(nodes=3, edition="server", **given)
+        assert joiner(timeline.state).status == "normal"
 
 
 def test_who_is_given_up_is_banned_with_the_request() -> None:

@@ -127,3 +127,36 @@ def test_whose_barriers_wait_for_an_excluded_node(words: str, waits: bool) -> No
     while not model.unanswered(state):
         state = model.act(state, model.suggest(state))
     assert bool(model.unanswered(state) & 0b10) is waits
+
+
+@pytest.mark.parametrize("off", [(), ("barrier-drains",)])
+@pytest.mark.parametrize(("work", "drains"), [("command_barrier", False), ("barrier", True)])
+def test_what_an_answer_says_of_older_work(work: str, drains: bool, off: tuple[str, ...]) -> None:
+    """A draining barrier waits for it, unless the safeguard is off; a plain one never does."""
+    model: Any = build("topology", {"changes": 1, "lag": False}, off=off)
+    state = until(model, model.start(), work)
+    action, refusal = model.find(state, "answer B")
+    assert refusal is None
+    said = model.describe(state, action, model.apply(state, action))
+    older = ", and no older work runs there" if drains and not off else ""
+    assert said == f"B has applied everything{older}: it answers the barrier."
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_who_leaves_the_ring_would_not_be_taken_in_again(edition: Edition) -> None:
+    """Neither a node that leaves, as soon as it owns nothing, nor one whose join is rolled back."""
+    model: Any = build("topology", {"edition": edition, "operations": ("leave C",)})
+    state = until(model, model.start(), "shut_down")
+    assert model.has_a_place(model.start()) == 0b111
+    assert model.has_a_place(state) == 0b011
+
+
+def test_a_move_of_tablets_that_fails_ends_the_requests_that_wait_for_it() -> None:
+    """The move is over, and nothing of it has failed that would be tried again."""
+    given = {"operations": ("leave C",), "on_tablets": ("C",), "failures": 1}
+    model: Any = build("topology", {"edition": "server", **given})
+    state = until(model, model.start(), "finish_tablets")
+    after = model.act(state, act.FailWork())
+    assert (state.topology.tablets, after.topology.tablets) == ("moving", "even")
+    assert [(row.done, row.error) for row in after.topology.requests] == [(True, True)]
+    assert not after.attempted.failed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any
 
 import pytest
@@ -122,3 +122,21 @@ def test_whichever_bystander_it_is_one_state_stands_for_it(what: str) -> None:
     one = told_apart(start, first, second)[what]
     assert stands_for(one)[0] == stands_for(told_apart(start, second, first)[what])[0]
     assert stands_for(one)[0] != stands_for(start)[0]
+
+
+@pytest.mark.parametrize("places", [*permutations(range(3))])
+def test_a_command_may_have_other_values_for_each_bystander(places: tuple[int, ...]) -> None:
+    """Two rows of it differ, and of a third node it says nothing: whoever is which."""
+    model: Any = build("topology", {**NAMED, "nodes": 5})
+    stands_for, start = ControlSymmetry(model), model.start()
+    _, *others = stands_for.alike
+    states = []
+    for order in (range(3), places):
+        needed, clean, _ = (others[place] for place in order)
+        rows = Mutation(
+            nodes=tuple(
+                sorted([(needed, (("cleanup", "needed"),)), (clean, (("cleanup", "clean"),))])
+            )
+        )
+        states.append(start.but(deposed=Command(rows, start.state_id, start.state_id + 1, "A")))
+    assert stands_for(states[0])[0] == stands_for(states[1])[0]

@@ -57,7 +57,10 @@ class SchemaMetadata(Struct, frozen=True, cache_hash=True):
 def statement(event: str) -> tuple[gossip.SchemaChange, str] | None:
     """The statement of an event, and the node that it was asked of; None where it is none."""
     text, _, node = event.rpartition(" at ")
-    return (gossip.parse_changes("event", (event,), (node,))[0].change, node) if text else None
+    if not text:
+        return None
+    [parsed] = gossip.parse_changes("event", (event,), (node,))
+    return parsed.change, node
 
 
 def enact(metadata: SchemaMetadata, entry: Entry) -> SchemaMetadata:

@@ -314,15 +314,13 @@ class _Asking:
 
     def _alike(self) -> Iterable[int]:
         """The nodes in groups (masks) within which it makes no difference which one is down."""
-        unplayed = self._unplayed(self.all)
-        needs = 0 if unplayed else decide(self.topology, self.all, self.setting).addressees
         named = {row.replaced_id for row in self.opened.table.rows}
         groups: dict[object, int] = {}
         for i in nodes_in(self.all):
             entry = self.topology.nodes[i]
             alone = entry.state in machines.IN_TRANSITION or entry.request or self.hosts[i] in named
-            marks = needs >> i & 1, self.topology.ignored >> i & 1
-            kind = i if alone else (entry.state, entry.cleanup, entry.tokens, *marks)
+            is_ignored = self.topology.ignored >> i & 1
+            kind = i if alone else (entry.state, entry.cleanup, entry.tokens, is_ignored)
             groups[kind] = groups.get(kind, 0) | 1 << i
         return groups.values()
 

@@ -146,7 +146,7 @@ def _against_going(
     if lives and setting.safeguards.refuse_live_removal:
         return IGNORED_LIVES, lives
     down = cluster.in_state(topology, "normal") & ~(alive | topology.ignored | 1 << goes)
-    return (DOWN_TOO, down) if down else ("", 0)
+    return DOWN_TOO if down else "", down
 
 
 def going_away(topology: cluster.ClusterTopology, asks: OperationRequest) -> int:

@@ -484,9 +484,11 @@ def test_what_is_asked_as_an_operation_begins_is_not_asked_again(tmp_path: Path)
 
 
 def test_a_node_in_transition_may_still_show_its_request(tmp_path: Path) -> None:
-    """It is the request under way: the queue has it once."""
-    answer = said(tmp_path, leaving("decommissioning", topology_request="leave"), **OLD)
+    """It is the request under way: the queue has it once, and nothing is asked as it begins."""
+    asks = leaving("decommissioning", topology_request="leave", rack="r9")
+    answer = said(tmp_path, asks, **OLD)
     assert [(line.kind, line.standing) for line in answer.queue] == [("leave", "running")]
+    assert answer.warnings == ()
     assert answer.nodes[3].request == "leave"
 
 
@@ -511,6 +513,13 @@ def test_ignored_nodes_do_not_hold_a_removal(tmp_path: Path) -> None:
     assert ignored.cases[0].waits_for == ()
     other = said(tmp_path, *nodes, **OLD, asking={"down": uuid(1)})
     assert other.cases[0].waits_for == hosts(1)
+
+
+def test_who_is_ignored_is_alike_to_nobody_else(tmp_path: Path) -> None:
+    """Of three normal nodes the removal waits for the two that are not ignored."""
+    answer = said(tmp_path, leaving("removing"), **OLD, ignore_nodes=[uuid(1)])
+    assert [case.down for case in answer.cases] == [(), hosts(2, 3)]
+    assert answer.indifferent == hosts(1, 4)
 
 
 def test_an_ignored_node_without_a_row_is_told(tmp_path: Path) -> None:
