@@ -376,15 +376,17 @@ def _near(search: _Search, nearest: Sequence[Pair]) -> tuple[str, str, str]:
     on_the_way = search.on_the_way(differ)
     change = search.changing(differ)
     refusals = [
-        (type(action) not in change, not refusal.missing, at, number, action, refusal)
-        for at, (_, state) in enumerate(nearest)
-        if search.distance(nearest[at]) == search.distance(nearest[0])
-        for number, (action, refusal) in enumerate(search.model.waiting(state))
+        (action, refusal)
+        for near in nearest
+        if search.distance(near) == search.distance(nearest[0])
+        for action, refusal in search.model.waiting(near[1])
         if type(action) in on_the_way
     ]
     if not refusals:
         return "", "", ""
-    *_, action, refusal = min(refusals, key=lambda each: each[:4])
+    action, refusal = min(
+        refusals, key=lambda each: (type(each[0]) not in change, not each[1].missing)
+    )
     return search.model.verb(action), reason_of(refusal), ""
 
 
@@ -482,7 +484,7 @@ def explain(
     kinds = [(family, kind) for family in families() for kind in family.importers]
     explained = [kind.title for _, kind in kinds if kind.explainer]
     text = beginning(given[0]) if given else ""
-    fitting = [(f, kind) for f, kind in kinds if kind.explainer and text and kind.is_one(text)]
+    fitting = [(f, kind) for f, kind in kinds if kind.explainer and kind.is_one(text)]
     if not fitting:
         if given and not text:
             reading.read_bytes(given[0], "files", reading.MOST_KEPT)  # says why it cannot be read

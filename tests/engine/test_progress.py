@@ -138,6 +138,22 @@ def test_a_callback_a_bar_or_nothing() -> None:
     assert check(TwoPhase(), progress=True).complete
 
 
+def test_a_bar_of_a_search_is_gone_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the search ends or an error ends it."""
+    said = list[str]()
+    monkeypatch.setattr("kit.engine.progress.HERE", [Terminal(said.append)])
+    monkeypatch.setattr("kit.engine.progress.PATIENCE", 0.0)
+    with shown(True, WORDS) as told:
+        assert told is not None
+        told(5, 1)
+    with pytest.raises(ZeroDivisionError), shown(True, WORDS) as told:
+        assert told is not None
+        told(7, 1)
+        raise ZeroDivisionError
+    blanks = f"\r{' ' * 15}\r"
+    assert said == ["\r5 states, 1 now", blanks, "\r7 states, 1 now", blanks]
+
+
 def test_who_counts_quickly_is_told_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first count, then one in each tenth of a second."""
     clock, told = Clock(), list[int]()

@@ -58,7 +58,7 @@ def verb_with_change(m: RaftLog, s: Group0State, a: Any) -> str:
 def entry_to(m: RaftLog, after: Group0State, names: Iterable[str], label: str) -> Iterator[Travel]:
     """An entry from the leader to other nodes."""
     leader = m.names[after.leader]
-    for name in (name for name in names if name != leader):
+    for name in names:  # nothing travels to the leader itself
         yield Travel("entry", leader, name, label)
 
 
