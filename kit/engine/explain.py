@@ -484,7 +484,7 @@ def explain(
     kinds = [(family, kind) for family in families() for kind in family.importers]
     explained = [kind.title for _, kind in kinds if kind.explainer]
     text = beginning(given[0]) if given else ""
-    fitting = [(f, kind) for f, kind in kinds if kind.explainer and kind.is_one(text)]
+    fitting = [(f, kind) for f, kind in kinds if kind.explainer and text and kind.is_one(text)]
     if not fitting:
         if given and not text:
             reading.read_bytes(given[0], "files", reading.MOST_KEPT)  # says why it cannot be read

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.course import without_magics
+from kit.engine.course import COURSE, lesson, without_magics
+from kit.errors import BadInput
 
 
 @pytest.mark.parametrize(
@@ -19,3 +20,13 @@ from kit.engine.course import without_magics
 def test_magics_are_left_out(cell: str, python: str) -> None:
     """Pages and handouts run the Python of a cell; what tools print is stored with the lesson."""
     assert without_magics(cell) == python
+
+
+def test_a_lesson_goes_by_its_slug_its_notebook_or_a_former_one() -> None:
+    """Each with or without the ending of a file; nothing else is one."""
+    for each in COURSE:
+        for name in (each.slug, each.name, *each.formerly):
+            assert lesson(name) is lesson(f"{name}.ipynb") is each
+    for name in ("", "nothing", f"{COURSE[0].slug}.py"):
+        with pytest.raises(BadInput, match=r"^lesson: got"):
+            lesson(name)

@@ -228,3 +228,13 @@ def test_only_what_may_lose_a_log_makes_it_shorter(
     found = check_refinement(refinement).violation
     assert (found is None) == holds
     assert found is None or found.property == "refines"
+
+
+def test_who_knows_another_log_has_applied_none_that_there_is() -> None:
+    """The longest log is the log; who knows no beginning of it is at -1, where no step leads."""
+    fine: Any = Graph({0: ()})
+    fine.names = ("A", "B", "C")
+    logs = (("x", "y"), ("x",), ("z",))
+    refinement = refined_by_logs(fine, lambda s: logs, ())
+    state = refinement.project(fine.start())
+    assert (tuple(state.entries), state.applied, state.held) == (("x", "y"), (2, 1, -1), (0, 0, 0))

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.engine.check import check
+from kit.engine.model import Refusal
 from kit.engine.orders import Ordered, OrderedState
 from tests.engine.toys import Door, Down, Lift, LiftModel, LiftParameters, Up
 
@@ -46,6 +48,23 @@ def test_a_step_that_has_nothing_to_do_is_passed_over() -> None:
     assert (opened.inner, opened.place) == (Lift(0, door=True), 4)
     assert model.due(opened) is None
     assert Door(open=False) not in list(model.actions(opened))
+
+
+def test_what_has_nothing_to_do_leads_nowhere() -> None:
+    """Of a door that is closed already, and one that somebody holds."""
+
+    def outcome(s: Lift, action: Door) -> Lift | Refusal | None:
+        held = Refusal("somebody holds it") if s.floor else replace(s, door=action.open)
+        return None if action.open is s.door else held
+
+    lift = LiftModel(LiftParameters(floors=4))
+    *moves, door = lift.rules
+    lift.rules = (*moves, replace(door, outcome=outcome))
+    model = Ordered(lift, (Door(open=True), Up()), (Up,))
+    rule = model.rules[-1]
+    ends = [rule.outcome(OrderedState(Lift(floor), 0), Door(open=is_open))
+            for floor, is_open in ((0, False), (0, True), (1, True))]  # fmt: skip
+    assert ends == [None, OrderedState(Lift(0, door=True), 1), Refusal("somebody holds it")]
 
 
 def test_what_may_happen_always_does_not_wait_for_its_place() -> None:

@@ -153,6 +153,14 @@ def test_every_state_is_reached_by_larger_steps_and_steps_that_wait() -> None:
     assert result.verdict == "up to order"
 
 
+def test_larger_steps_keep_what_a_model_says_of_itself() -> None:
+    """Its safeguards, those that are off, and its signs, as a search tells them."""
+    model = Office()
+    model.off, model.safeguards, model.signs = ("a",), ("b",), ("c",)  # type: ignore[assignment]  # any
+    larger = partial_order.LargerSteps(model)
+    assert (larger.off, larger.safeguards, larger.signs) == (("a",), ("b",), ("c",))
+
+
 def closure(states: Any, model: Any, kinds: tuple[type, ...]) -> set[Any]:
     """Those states, and all that such steps lead to."""
     seen, pending = set(states), list(states)

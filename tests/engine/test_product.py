@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.engine.check import check
-from kit.engine.compose import Product
+from kit.engine.compose import Product, needs
 from kit.engine.log import Append, Apply, AtomicLog, LogParameters
 from kit.engine.model import fingerprint
 from kit.engine.timeline import Timeline
@@ -332,3 +332,21 @@ def test_what_bounds_a_part_bounds_the_whole(floors: tuple[int, int], bound: str
     result = check(Product("shafts", parts))
     assert (result.complete, result.bound) == (True, bound)
     assert (result.verdict == "bounded") is bool(bound)
+
+
+def test_a_condition_knows_what_it_is_a_condition_of() -> None:
+    """The types of action, none for all, and in which products."""
+
+    @needs(Up, Down, when=bool)
+    def closed(s: Any, part: str, action: Any) -> Refusal | None:
+        """Nothing is against it."""
+        return None
+
+    @needs()
+    def ever(s: Any, part: str, action: Any) -> Refusal | None:
+        """Nothing is against it."""
+        return None
+
+    marks = [(vars(each)["needed_by"], vars(each)["needed_when"]) for each in (closed, ever)]
+    assert marks == [((Up, Down), bool), ((), None)]
+    assert closed(None, "", None) is ever(None, "", None) is None

@@ -428,3 +428,12 @@ def test_a_branch_without_a_safeguard_of_ones_own_model_is_loaded() -> None:
     assert again.save() == saved
     with pytest.raises(BadInput, match=r"^model of the trace: got 'gate'"):
         Timeline.load(saved)
+
+
+def test_the_first_moment_is_number_0_and_comes_after_none() -> None:
+    """A history begins there, and shows it."""
+    timeline = Timeline(LiftModel(LiftParameters()))
+    [start] = timeline.moments
+    assert (start.id, start.parent, start.action, timeline.at, timeline.tip) == (0, -1, None, 0, 0)
+    assert timeline.children == [[]]
+    assert not timeline.model.is_busy(start.state), "a model has nothing in flight by itself"
