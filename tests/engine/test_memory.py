@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import pairwise
 from typing import Any
 
@@ -114,3 +115,19 @@ def test_large_states_are_counted_in_little_memory() -> None:
     parents = {Wide(tuple(range(at * 10_000, at * 10_000 + 5_000))): None for at in range(1, 100)}
     each = 5_000 * (8 + 28)
     assert 0.9 < checking.kept(parents, {}) / (each * len(parents)) < 1.2
+
+
+class Held(Struct, frozen=True):
+    """A state of several parts."""
+
+    name: str
+    parts: tuple[object, ...]
+
+
+def test_what_a_state_holds_is_counted_once() -> None:
+    """The parts of structs, tuples and sets; not the classes that it names."""
+    text, some, own = "x" * 5000, frozenset({"y" * 3000}), ("z" * 2000,)
+    node = Held(text, (text, some, own, Held))
+    parents = {node: node}
+    every = [parents, node, text, node.parts, some, *some, own, *own]
+    assert checking.kept(parents, {}) == sum(map(sys.getsizeof, every))

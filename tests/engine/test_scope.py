@@ -258,3 +258,11 @@ def test_a_parameter_without_a_default_is_always_told() -> None:
     assert "floors=3" in repr(check(LiftModel(wanted)))
     assert "floors=3" not in repr(check(LiftModel(LiftParameters(3))))
     assert "floors=4" in repr(check(LiftModel(LiftParameters(4))))
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [("a" * 58, f'"{"a" * 58}"'), ("a" * 59, f'"{"a" * 59}…'), (7, "7")]
+)
+def test_a_long_value_is_cut(value: object, said: str) -> None:
+    """Sixty characters are told, as they would be typed."""
+    assert Scope(parameters={"x": value}).configuration == f"x={said}"
