@@ -227,9 +227,7 @@ class Carrier:
 
     def messages(self, n: Network) -> Iterable[Envelope[Any]]:
         """Every message in flight or held, equal ones once."""
-        if not n.held:
-            return dict.fromkeys(n.in_flight) if len(n.in_flight) > 1 else n.in_flight
-        return dict.fromkeys((*n.in_flight, *n.held))
+        return dict.fromkeys((*n.in_flight, *n.held)) if n.held else self.in_flight(n)
 
     def in_flight(self, n: Network) -> Iterable[Envelope[Any]]:
         """Every message in flight, equal ones once."""

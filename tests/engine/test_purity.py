@@ -6,6 +6,7 @@ import dataclasses
 import gc
 import re
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import cache, partial
 from types import MethodType
 from typing import Any
@@ -18,7 +19,15 @@ from kit.engine.careful import KIT, is_kits, place, raised_at
 from kit.engine.check import check
 from kit.engine.fuzz import fuzz
 from kit.engine.model import Model, Monitor, always, sometimes, step
-from kit.engine.purity import blame, check_purity, is_own, uncollected
+from kit.engine.purity import (
+    _asking_all,
+    blame,
+    blaming,
+    check_purity,
+    exploring,
+    is_own,
+    uncollected,
+)
 from kit.engine.registry import build, entries
 from kit.errors import BadInput, BadType, Refusal
 from tests.engine.toys import old_rule
@@ -448,3 +457,48 @@ def test_only_the_judge_that_failed_is_named() -> None:
     model.monitors = (Monitor("sees", "It sees", lambda: 0, lambda m, *_: m, lambda m: None),)
     with pytest.raises(BadInput, match=r"^property every-item: "):
         check(model)
+
+
+def test_a_monitor_that_a_search_brings_is_named() -> None:
+    """Instead of the model's own, which do not watch then."""
+    fails = Monitor("fails", "It fails", lambda: 0, lambda m, *_: m, lambda m: m.nothing)
+    model = model_of(Firm, lambda s, action: s)
+    with pytest.raises(BadInput, match=r"^monitor fails: "), blaming(model, (fails,)):
+        fails.verdict(0)
+    model.monitors = (fails,)
+    with pytest.raises(BadInput, match=r"^monitor fails: "), blaming(model):
+        fails.verdict(0)
+
+
+def test_calls_are_attended_for_the_first_model_of_somebody_elses() -> None:
+    """Whatever else they are given; nobody looks after what is the kit's own, or is no model."""
+    mine, own = model_of(Firm, lambda s, action: s), build("twophase")
+
+    class Ruled:
+        """No model, though it has rules."""
+
+        rules = mine.rules
+
+    for values, is_attended in (
+        ((), False),
+        ((own, 7), False),
+        ((Ruled(), type(own)), False),
+        ((mine,), True),
+        ((own, mine), True),
+    ):
+        assert isinstance(_asking_all(values), nullcontext) is not is_attended
+
+
+def test_only_a_search_of_somebody_elses_model_is_attended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To look at each function of the kit's own would take time for nothing."""
+    seen = list[str]()
+
+    def attended() -> Any:
+        seen.append("attended")
+        return nullcontext()
+
+    monkeypatch.setattr("kit.engine.purity.attended", attended)
+    with exploring(build("twophase")):
+        assert seen == []
+    with exploring(model_of(Firm, lambda s, action: s)):
+        assert seen == ["attended"]

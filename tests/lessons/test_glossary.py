@@ -179,6 +179,14 @@ def test_a_model_speaks_the_words_of_its_family_and_of_those_it_builds_on() -> N
     assert not [*finder("nobody's").find("an epoch")]
 
 
+def test_words_of_what_a_family_builds_on_are_its_own() -> None:
+    """Topology is built on group 0, and two-phase commit on nothing that has words of its own."""
+    marked = {word for word, known in parts()["group0"].words.items() if not known.common}
+    assert marked
+    assert marked <= {*finder("topology").names}
+    assert marked.isdisjoint(finder("twophase").names)
+
+
 def test_the_longest_word_wins() -> None:
     """Where several begin at the same place, in whatever order they are known; also more of one."""
     known = words()

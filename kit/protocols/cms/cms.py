@@ -50,8 +50,8 @@ from kit.ring.topology import Node as RingNode
 
 MOST_NODES, MOST = 6, 4
 Health = Literal["up", "down", "lost", "left"]
-Size: TypeAlias = Annotated[int, Each(lambda m: range(1, m.nodes + 1))]
-Sizes: TypeAlias = Annotated[str, Each(lambda m: (*rules.sizes_elsewhere(m.nodes, m.dcs),))]
+Size: TypeAlias = Annotated[int, Each(())]
+Sizes: TypeAlias = Annotated[str, Each(())]
 By: TypeAlias = Annotated[tuple[str, ...], Each((), " ".join)]
 Ignored: TypeAlias = Annotated[tuple[str, ...], Each((), ", ".join)]
 OPERATOR = "operator"

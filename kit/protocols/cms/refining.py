@@ -8,6 +8,7 @@ nobody agreed to.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -33,7 +34,8 @@ def refined_by(
             steps += grown(name, was.log, now.log)
         return tuple(steps)
 
-    coarse = OpenLog(AtomicLog.Parameters(nodes=fine.names, window=12))
+    # How far ahead an entry can arrive is the finer model's business.
+    coarse = OpenLog(AtomicLog.Parameters(nodes=fine.names, window=sys.maxsize))
     offered = tuple(events(fine))
     coarse.offered = lambda epoch: (Entry(epoch, *each) for each in offered)
     coarse.begun = project(fine.start())

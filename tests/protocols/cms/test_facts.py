@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from kit.engine.drill import DrillMoment
 from kit.engine.flows import address_of
-from kit.engine.log import AtomicLog
-from kit.engine.registry import build
+from kit.engine.log import AtomicLog, LogState
+from kit.engine.log import log_of as chunked
+from kit.engine.registry import build, entry_of
 from kit.engine.timeline import Moment
 from kit.errors import Refused
 from kit.protocols.cms.facts import commit as facts
@@ -446,3 +447,13 @@ def test_a_schema_by_gossip_has_no_cms() -> None:
             continue
         with pytest.raises(Refused, match="without S-80 there is no log and no CMS"):
             OrderedServers().service(now, 0)
+
+
+@pytest.mark.parametrize("index", [1, 12, 23])
+def test_an_entry_may_arrive_as_far_ahead_as_the_log_is_long(index: int) -> None:
+    """The coarser log takes it, whatever the finer model's limits are: 24 epochs at most here."""
+    refinement = entry_of("cms").refinement
+    assert refinement is not None
+    coarse = refinement(build("cms", {"longest": 24}).parameters).coarse
+    state = LogState(chunked(range(24)), (0, 0, 0), (0, 0, 0))
+    assert coarse.act(state, AtomicLog.deliver("A", index)).held == (1 << index, 0, 0)

@@ -32,7 +32,7 @@ from kit.protocols.tcm.facts.large import (
 )
 from kit.protocols.tcm.facts.moment import traffic_of
 from kit.protocols.tcm.facts.tools import SERVERS
-from kit.protocols.tcm.rules.metadata import Advance, Begin
+from kit.protocols.tcm.rules.metadata import Advance, Begin, _clash
 from kit.protocols.tcm.rules.operations import (
     LEVELS,
     ProtocolSwitches,
@@ -41,6 +41,7 @@ from kit.protocols.tcm.rules.operations import (
     weaker,
 )
 from kit.ring.placements import Placement, Table
+from kit.ring.ranges import Range
 from kit.ring.replication import (
     Keyspace,
     LocalStrategy,
@@ -703,3 +704,28 @@ def test_the_first_ranges_that_a_step_changed() -> None:
         assert (found.reads, found.writes, found.either) == (0, 2, 2)
     none = changes(model, after, after, "ks", 9)
     assert (none.rows, none.either) == ((), 0)
+
+
+@pytest.mark.parametrize(
+    ("ours", "held", "editions"),
+    [
+        ((0, 100), (900, 1000), ("server",)),
+        ((900, 1000), (0, 100), ("server",)),
+        ((0, 100), (100, 200), ()),
+        ((100, 200), (0, 100), ()),
+        ((100, 200), (900, 1000), ()),
+        ((0, 100), (50, 200), ("documents", "server")),
+        ((100, 200), (100, 101), ("documents", "server")),
+    ],
+)
+def test_ranges_at_both_ends_of_the_line_clash_in_the_server(
+    ours: tuple[int, int], held: tuple[int, int], editions: tuple[str, ...]
+) -> None:
+    """On its ring they are neighbours; elsewhere ranges clash that have a token in common."""
+    metadata: Any = SimpleNamespace(ring=SimpleNamespace(space=SimpleNamespace(low=0, high=1000)))
+    clash = tuple(
+        edition
+        for edition in ("documents", "server")
+        if _clash(metadata, Range(*ours), (Range(*held),), ProtocolSwitches(edition))
+    )
+    assert clash == editions
