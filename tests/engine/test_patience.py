@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -455,3 +456,76 @@ def test_work_ends_after_so_many_seconds_of_computing() -> None:
     with pytest.raises(KeyboardInterrupt), ended_after(0.01) as is_over:
         compute(seconds=30)
     assert is_over()
+
+
+def looked_at(
+    work: Callable[[], AbstractContextManager[Any]], monkeypatch: pytest.MonkeyPatch
+) -> Any:
+    """What is asked at each look at this work, which has ended."""
+    dues = list[Any]()
+
+    def watched(due: Any, error: type[BaseException]) -> AbstractContextManager[None]:
+        dues.append(due)
+        return nullcontext()
+
+    monkeypatch.setattr(patience, "_watched", watched)
+    with work():
+        pass
+    [due] = dues
+    return due
+
+
+def test_who_is_asked_to_stop_may_do_so_by_itself_until_the_next_look(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing is raised at the first look that finds it asked."""
+    asked = threading.Event()
+    due = looked_at(lambda: stoppable(asked), monkeypatch)
+    looks = [due(None), due(None)]
+    asked.set()
+    assert [*looks, due(None), due(None), due(None)] == [False, False, False, True, True]
+
+
+def test_only_what_happens_inside_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not what the thread is at elsewhere, though it would have taken too long."""
+    due = looked_at(attended, monkeypatch)
+    monkeypatch.setattr(patience, "SECONDS", 0.0)
+    answers = list[bool]()
+
+    def elsewhere() -> None:
+        answers.append(due(sys._getframe()))
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    assert answers == [False]
+    assert due(None) is False
+
+
+def test_a_frame_is_entered_by_a_context_manager_of_python_itself() -> None:
+    """Not by one of somebody's own, and not where nobody has called it."""
+    answers = list[bool]()
+
+    def is_entered() -> None:
+        answers.append(patience._is_entered(sys._getframe(1)))
+
+    class Own:
+        """Somebody's own."""
+
+        def __enter__(self) -> None:
+            self.enters()
+
+        def __exit__(self, *error: object) -> None:
+            pass
+
+        def enters(self) -> None:
+            is_entered()
+
+    @contextmanager
+    def pythons() -> Iterator[None]:
+        is_entered()
+        yield
+
+    with Own(), pythons():
+        outermost: Any = SimpleNamespace(f_back=None)
+        assert [*answers, patience._is_entered(outermost)] == [False, True, False]

@@ -412,3 +412,16 @@ def test_who_asks_is_told_the_nodes_under_way() -> None:
     search = Search(graph, (), (), symmetry=False, most=NO_LIMIT, deepest=NO_LIMIT)
     search.run("depth", lambda done, now: seen.append((done, search.under_way())))
     assert seen[0] == (16, [Cell(at) for at in range(16)])
+
+
+@pytest.mark.parametrize("mode", ["breadth", "depth"])
+def test_what_was_visited_is_given_back(mode: Any) -> None:
+    """All of it: the nodes, who led to them, and those under way."""
+    graph = Graph({0: (1, 2), 1: (3,), 2: (3,), 3: (0,)})
+    search = Search(graph, (), (), symmetry=False, most=3, deepest=NO_LIMIT)
+    search.run(mode, lambda done, now: None)
+    assert search.parents.keys() >= {Cell(0), Cell(1)}
+    search.sources.setdefault(Cell(0), [])
+    search.forget()
+    held = (search.parents, search.sources, search.frontier, search.keys, search.stack)
+    assert held == ({}, {}, [], [], [])
