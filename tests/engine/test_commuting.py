@@ -290,6 +290,24 @@ class Echo(MachineModel):
         return state, (Post(envelope.source, envelope.message),)
 
 
+class Twice(Echo):
+    """Each word is answered by two."""
+
+    @receives(Say)
+    def answer(self, state: Heard, envelope: Envelope[Say]) -> Turn:
+        """The same word, and another one."""
+        return state, (Post(envelope.source, envelope.message), Post(envelope.source, Say("y")))
+
+
+@pytest.mark.parametrize(("model", "may"), [(Echo, True), (Twice, False)])
+def test_who_sends_two_messages_is_not_taken_at_once(model: type[Echo], may: bool) -> None:
+    """One that is sent alone is in no order with another one of the same step."""
+    made = model()
+    ahead, s = Ahead(made, declared(made)), made.start()
+    [sent] = s.network.in_flight
+    assert ahead.may_come_first(s, sent) is may
+
+
 def test_deliveries_that_lead_back_end_there() -> None:
     """There and back again, once."""
     model = Echo()
