@@ -32,9 +32,11 @@ from kit.protocols.tcm.facts.large import (
 )
 from kit.protocols.tcm.facts.moment import traffic_of
 from kit.protocols.tcm.facts.tools import SERVERS
+from kit.protocols.tcm.parameters import parse_operation
 from kit.protocols.tcm.rules.metadata import Advance, Begin, _clash
 from kit.protocols.tcm.rules.operations import (
     LEVELS,
+    Edition,
     ProtocolSwitches,
     TcmSafeguards,
     step_table,
@@ -729,3 +731,18 @@ def test_ranges_at_both_ends_of_the_line_clash_in_the_server(
         if _clash(metadata, Range(*ours), (Range(*held),), ProtocolSwitches(edition))
     )
     assert clash == editions
+
+
+@pytest.mark.parametrize(
+    ("line", "edition", "forced"),
+    [
+        ("assassinate C", "server", True),
+        ("assassinate C", "documents", False),
+        ("removenode C", "server", False),
+        ("removenode C --force", "server", True),
+        ("removenode C --force", "documents", True),
+    ],
+)
+def test_what_is_begun_whatever_remains(line: str, edition: Edition, forced: bool) -> None:
+    """By an option; the server assassinates so without one."""
+    assert ProtocolSwitches(edition).forces(parse_operation(line)) is forced

@@ -6,6 +6,7 @@ import base64
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -376,3 +377,23 @@ def test_what_a_step_copies_is_told(streams: int, size: int | None, copied: str)
     """In bytes, where any size is known."""
     step = StepSummary(7, "said", 3, streams, size, "A", (), 0)
     assert player._cells(step) == ("7", "said", copied, "A", "no single node")
+
+
+@pytest.mark.parametrize(
+    ("down", "said"),
+    [
+        ("", []),
+        ("A", ["A is down"]),
+        ("AB", ["A, B are down"]),
+        ("ABC", ["A, B and 1 more node are down"]),
+        ("ABCD", ["A, B and 2 more nodes are down"]),
+    ],
+)
+def test_who_is_down_is_told_up_to_some_names(
+    down: str, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is told where nobody is."""
+    monkeypatch.setattr(player, "MOST_NODES", 2)
+    ring: Any = SimpleNamespace(down=tuple(down))
+    rest = ": no data and no acknowledgements come from there"
+    assert list(player._down(ring)) == [each + rest for each in said]
