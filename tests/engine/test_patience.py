@@ -502,7 +502,7 @@ def test_only_what_happens_inside_is_stopped(monkeypatch: pytest.MonkeyPatch) ->
     assert due(None) is False
 
 
-def test_a_frame_is_entered_by_a_context_manager_of_python_itself() -> None:
+def test_a_frame_is_entered_by_a_context_of_python_itself() -> None:
     """Not by one of somebody's own, and not where nobody has called it."""
     answers = list[bool]()
 

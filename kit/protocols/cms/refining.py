@@ -8,12 +8,12 @@ nobody agreed to.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from kit.engine.log import AtomicLog, LogState, OpenLog, log_of
 from kit.engine.model import Refinement
+from kit.engine.search import NO_LIMIT
 from kit.protocols.cms.rules.log import Entry, NodeLog
 
 
@@ -35,7 +35,7 @@ def refined_by(
         return tuple(steps)
 
     # How far ahead an entry can arrive is the finer model's business.
-    coarse = OpenLog(AtomicLog.Parameters(nodes=fine.names, window=sys.maxsize))
+    coarse = OpenLog(AtomicLog.Parameters(nodes=fine.names, window=NO_LIMIT))
     offered = tuple(events(fine))
     coarse.offered = lambda epoch: (Entry(epoch, *each) for each in offered)
     coarse.begun = project(fine.start())
