@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.scenario import model_for, parse, run, title_of
+from kit.engine.scenario import _changed, model_for, parse, run, title_of
 from kit.errors import BadInput
 
 HEAD = "# Why it is worth seeing.\n"
@@ -48,3 +48,20 @@ def test_a_step_is_what_stands_above_its_line_and_all_below_it() -> None:
         for step in script.steps
     ]
     assert texts == [(["a", "b"], ["1", "2", "3"]), (["c"], [])]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("go A", "walk A", ("go", "walk")),
+        ("go A B", "walk C B", ("go A", "walk C")),
+        ("go A", "A", ("go A", "A")),
+        ("A", "go A", ("A", "go A")),
+        ("go", "walk", ("go", "walk")),
+    ],
+)
+def test_a_former_line_is_told_without_the_words_that_stay(
+    old: str, new: str, told: tuple[str, str]
+) -> None:
+    """Those at its end; of either line at least a word is told."""
+    assert _changed(old, new) == told
