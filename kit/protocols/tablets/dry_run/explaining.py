@@ -98,6 +98,11 @@ def of_snapshots(
             continue
         for at, last in enumerate(lasts):
             rows[table, at] = [each[last] for each in each_time]
+    for table, at in [place for place, lines in rows.items() if _loses(lines)]:
+        del rows[table, at]
+        left_out[f"{table} {at}"] = (
+            "it loses a replica, as with a lower RF, which no step here does"
+        )
     moving = {place: lines for place, lines in rows.items() if not _still(lines)}
     if len(moving) > MOST_SEARCHED:
         allowed = (
@@ -125,6 +130,13 @@ def _still(lines: Sequence[TabletLine]) -> bool:
     """Whether nothing is to be explained of a tablet."""
     places = {frozenset(line.replicas) for line in lines}
     return len(places) == 1 and not any(line.transition for line in lines)
+
+
+def _loses(lines: Sequence[TabletLine]) -> bool:
+    """Whether a tablet has, or is to have, fewer replicas than before."""
+    held = pairwise(len(line.replicas) for line in lines)
+    heading = ((len(line.replicas), len(line.new_replicas or line.replicas)) for line in lines)
+    return any(after < before for before, after in (*held, *heading))
 
 
 def _places(places: Sequence[tuple[str, int]], names: Names) -> list[str]:

@@ -129,7 +129,6 @@ def given_of(model: Any) -> dict[str, Any]:
         (("a:0 b:0 > a:0 b:0 c:0 rebuild streaming", "a:0 b:0 c:0"), ADDED),
         (("a:0 b:0", "a:0 b:0 c:0"), ADDED),
         (("a:0 b:0 c:0 > a:0 b:0 d:0 migration streaming", "a:0 b:0 d:0"), {}),
-        (("a:0 b:0 c:0", "a:0 b:0"), {"moves": 0}),
     ],
     ids=str,
 )
@@ -176,12 +175,38 @@ def test_what_began_between_moments_is_explained(
     assert (model.moves, question.answer(50_000).verdict) == (begun, "explained")
 
 
+LOST = "left out because it loses a replica, as with a lower RF, which no step here does: ks.t1 0"
+
+
+@pytest.mark.parametrize(
+    ("tablets", "lost"),
+    [
+        (("a:0 b:0 c:0", "a:0 b:0"), True),
+        (("a:0 b:0 c:0", "a:0 b:0 c:0", "a:0 d:0"), True),
+        (("a:0 b:0 c:0 > a:0 b:0 rebuild streaming", "a:0 b:0 c:0"), True),
+        (("a:0 b:0", "a:0 b:0 > a:0 rebuild streaming"), True),
+        (("a:0 b:0 > a:0 b:0 c:0 rebuild streaming", "a:0 b:0"), False),
+        (("a:0 b:0", "a:0 b:0 c:0"), False),
+        ((REPAIR, "a:0 b:0"), False),
+    ],
+    ids=str,
+)
+def test_nothing_is_asked_of_a_tablet_that_loses_a_replica(
+    tablets: tuple[str, ...], lost: bool
+) -> None:
+    """No step of the model does that: to say that no rule explains it would be false."""
+    files = [dump(rows(1, each), rows(2, REST)) for each in tablets]
+    questions, about = of_snapshots(files, "server", False)
+    assert (not questions, LOST in about) == (lost, lost)
+
+
 def test_who_is_in_the_last_dump_no_more_has_left() -> None:
     """Each leaves by a request of its own, in the order of the names."""
-    files = [dump(rows(1, "a:0 f:0 e:0 d:0 c:0 b:0 1:0 9:0")), dump(rows(1, "a:0 2:0"))]
+    last = " ".join(f"{name}:0" for name in "a2345678")
+    files = [dump(rows(1, "a:0 f:0 e:0 d:0 c:0 b:0 1:0 9:0")), dump(rows(1, last))]
     model = asked([*files[:1], *files], "documents")
     assert model.operations == tuple(f"decommission {name * 4}" for name in "19bcdef")
-    assert (model.edition, model.nodes, model.moves) == ("documents", 9, 1)
+    assert (model.edition, model.nodes, model.moves) == ("documents", 15, 7)
     assert model.tablets == (" ".join(f"{name * 4}:0" for name in "afedcb19"),)
 
 
@@ -241,15 +266,16 @@ def test_who_left_while_it_was_down_was_removed(tmp_path: Path) -> None:
     ]
     removed = {"operations": ("removenode bbbb",), "down": ("bbbb",)}
     assert given_of(asked(files)) == {**GIVEN, "nodes": 3, **removed}
-    there = " ".join(f"{name}:0" for name in f"a{MANY[:8]}")
-    dead = dict.fromkeys(MANY[:8], "down")
+    lost, others = "2345678", dict.fromkeys("a01bcdef", "up")
+    was, now = (" ".join(f"{name}:0" for name in names) for names in (f"a{lost}", others))
+    dead = dict.fromkeys(lost, "down")
     files = [
-        snapshot(tmp_path / "tablet_snap_260301_101502", there, a="up", c="up", **dead),
-        snapshot(tmp_path / "tablet_snap_260301_101503", "a:0 c:0", a="up", c="up"),
+        snapshot(tmp_path / "tablet_snap_260301_101502", was, **others, **dead),
+        snapshot(tmp_path / "tablet_snap_260301_101503", now, **others),
     ]
     model = asked(files)
-    assert model.down == tuple(name * 4 for name in MANY[:8])
-    assert model.operations == tuple(f"removenode {name * 4}" for name in MANY[:8])
+    assert model.down == tuple(name * 4 for name in lost)
+    assert model.operations == tuple(f"removenode {name * 4}" for name in lost)
 
 
 def test_what_was_split_or_is_not_always_there_is_left_out() -> None:
@@ -364,19 +390,19 @@ def test_so_many_tablets_are_searched(
     )
 
 
-@pytest.mark.parametrize(("most", "refused"), [(1, True), (2, False), (3, False)])
+@pytest.mark.parametrize(("most", "refused"), [(2, True), (3, False), (4, False)])
 def test_so_many_nodes_are_searched(
     most: int, refused: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A and B, which has left."""
+    """A, C, and B, which has left."""
     monkeypatch.setattr(explaining, "MOST_NODES", most)
-    files = [dump(rows(1, "a:0 b:0")), dump(rows(1, "a:0"))]
+    files = [dump(rows(1, "a:0 b:0")), dump(rows(1, "a:0 c:0"))]
     if not refused:
         assert len(of_snapshots(files, "server", False)[0]) == 1
         return
     with pytest.raises(BadInput) as told:
         of_snapshots(files, "server", False)
-    assert str(told.value) == "nodes: got 2; allowed: at most 1"
+    assert str(told.value) == "nodes: got 3; allowed: at most 2"
 
 
 def test_tablets_are_numbered_by_their_tokens() -> None:
@@ -442,7 +468,6 @@ def test_a_state_is_read_as_moments_show_it(tmp_path: Path) -> None:
         ({"replicas": MOVED, **NONE}, moving("allow_write_both_read_old"), 1, 0),
         ({"replicas": MOVED, **NONE}, {**REPLICAS, **NONE}, 2, 0),
     ],
-    ids=str,
 )
 @pytest.mark.parametrize(
     "nodes",
@@ -456,7 +481,6 @@ def test_a_state_is_read_as_moments_show_it(tmp_path: Path) -> None:
         ({"cccc excluded": False}, {"cccc excluded": True}, 0, 1),
         ({"cccc excluded": True}, {"cccc excluded": False}, 1, 1),
     ],
-    ids=str,
 )
 def test_a_state_is_so_far_away(
     edition: Edition,
