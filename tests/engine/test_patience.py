@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import itertools
 import signal
 import sys
@@ -16,6 +18,7 @@ import pytest
 from msgspec import Struct
 
 from kit.engine import patience
+from kit.engine.careful import KIT
 from kit.engine.check import check
 from kit.engine.fuzz import fuzz
 from kit.engine.model import Model, Monitor, always
@@ -234,6 +237,7 @@ def test_one_thread_looks_at_all_work() -> None:
         assert patience._WATCH._thread is first
         assert first is not None
         assert first.is_alive()
+        assert first.daemon  # a process that ends does not wait for it
 
 
 @pytest.mark.parametrize(
@@ -434,6 +438,7 @@ def test_the_timer_looks_twice_in_the_time_that_a_function_has(
     try:
         with patient():
             left, again = signal.getitimer(signal.ITIMER_VIRTUAL)
+            assert signal.getsignal(signal.SIGVTALRM) is patience._ticked
         assert 400 < left <= 501
         assert 499 < again < 501
         assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0, 0)
@@ -529,3 +534,274 @@ def test_a_frame_is_entered_by_a_context_of_python_itself() -> None:
     with Own(), pythons():
         outermost: Any = SimpleNamespace(f_back=None)
         assert [*answers, patience._is_entered(outermost)] == [False, True, False]
+
+
+def frame_of(file: str, back: Any = None, name: str = "f") -> Any:
+    """What looks like a frame that is at work in a file."""
+    code = SimpleNamespace(co_filename=file, co_name=name)
+    return SimpleNamespace(f_code=code, f_back=back, f_trace=None)
+
+
+MINE, LEAVES = frame_of("mine.py"), frame_of(contextlib.__file__)
+MAIN = threading.main_thread().ident
+OTHER = -1
+
+
+@pytest.mark.parametrize(
+    ("changed", "happens"),
+    [
+        ({}, "woken"),
+        ({"ended": True}, "nothing"),
+        ({"frame": LEAVES}, "nothing"),
+        ({"frame": frame_of(patience.__file__)}, "nothing"),
+        ({"frame": None}, "woken"),
+        ({"due": False}, "nothing"),
+        ({"handler": signal.SIG_IGN}, "raised"),
+        ({"worker": OTHER}, "raised"),
+        ({"worker": OTHER, "handler": signal.SIG_IGN}, "raised"),
+        ({"worker": OTHER, "frame": LEAVES}, "nothing"),
+    ],
+)
+def test_a_look_stops_what_is_due_and_not_on_its_way_out(
+    changed: dict[str, Any], happens: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The main thread is woken where it listens; any other one has the error raised in it."""
+    case = {"ended": False, "frame": MINE, "due": True, "handler": patience._woken, "worker": MAIN}
+    case |= changed
+    asked, did = list[Any](), list[Any]()
+    work = patience._Work(lambda frame: asked.append(frame) or case["due"], KeyboardInterrupt)
+    work.worker, work.ended = case["worker"], case["ended"]
+    monkeypatch.setattr(sys, "_current_frames", lambda: {case["worker"]: case["frame"]})
+    monkeypatch.setattr(signal, "getsignal", lambda number: case["handler"])
+    monkeypatch.setattr(signal, "pthread_kill", lambda *given: did.append(("woken", *given)))
+    monkeypatch.setattr(
+        patience.ctypes.pythonapi,
+        "PyThreadState_SetAsyncExc",
+        lambda thread, error: did.append(("raised", thread.value, error.value)),
+    )
+    earlier: Any = ["earlier", "later"]
+    monkeypatch.setattr(patience, "_STOPPED", stopped := [*earlier])
+    work.look()
+    raised = ("raised", ctypes.c_ulong(case["worker"]).value, KeyboardInterrupt)
+    assert (
+        did
+        == {"woken": [("woken", MAIN, signal.SIGURG)], "raised": [raised], "nothing": []}[happens]
+    )
+    assert stopped == ([work] if happens == "woken" else earlier)
+    assert asked == ([case["frame"]] if happens != "nothing" or not case["due"] else [])
+
+
+@pytest.mark.parametrize(
+    ("caller", "entered"),
+    [
+        (frame_of(contextlib.__file__, name="__enter__"), True),
+        (frame_of(patience.__file__, name="__enter__"), True),
+        (frame_of(contextlib.__file__, name="inner"), False),
+        (frame_of("mine.py", name="__enter__"), False),
+        (None, False),
+    ],
+)
+def test_a_context_on_its_way_in_is_called_by_what_enters_it(caller: Any, entered: bool) -> None:
+    """Not by a method of somebody else's that has the same name."""
+    assert patience._is_entered(frame_of("mine.py", caller)) is entered
+
+
+@pytest.mark.parametrize("frame", [MINE, LEAVES, None])
+@pytest.mark.parametrize("ended", [(), (True,), (False,), (True, False)])
+def test_a_signal_stops_what_has_not_ended(
+    frame: Any, ended: tuple[bool, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless the thread is on its way out; whatever it does, the signal is answered then."""
+    works: list[Any] = [SimpleNamespace(ended=each, error=KeyboardInterrupt) for each in ended]
+    monkeypatch.setattr(patience, "_STOPPED", works)
+    stops = False in ended and frame is not LEAVES
+    with pytest.raises(KeyboardInterrupt) if stops else contextlib.nullcontext():
+        patience._woken(0, frame)
+    assert works == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "stops"),
+    [
+        ({}, True),
+        ({"frame": None}, True),
+        ({"frame": LEAVES}, False),
+        ({"worker": OTHER}, False),
+        ({"ended": True}, False),
+        ({"due": lambda frame: False}, False),
+    ],
+)
+def test_the_timer_stops_what_is_due_in_the_main_thread(
+    changed: dict[str, Any], stops: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a look does, while no other thread can look."""
+    frame = changed.pop("frame", MINE)
+    case = {"worker": MAIN, "ended": False, "due": lambda given: given is frame, **changed}
+    work = SimpleNamespace(error=KeyboardInterrupt, **case)
+    monkeypatch.setattr(patience, "_WATCH", SimpleNamespace(works=[work]))
+    with pytest.raises(KeyboardInterrupt) if stops else contextlib.nullcontext():
+        patience._ticked(0, frame)
+
+
+@pytest.mark.parametrize(("ends_at", "sleeps"), [(0, 5), (1, 5), (3, 7)])
+def test_nobody_looks_after_five_looks_at_nothing(
+    ends_at: int, sleeps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fifth of a second each. What has ended is looked at no more."""
+    watch, slept, looked = patience._Watch(), list[float](), list[int]()
+    work: Any = SimpleNamespace(ended=not ends_at, look=lambda: looked.append(len(slept)))
+    really = time.sleep
+
+    def sleep(seconds: float) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            really(seconds)  # whoever looks at other work
+            return
+        slept.append(seconds)
+        work.ended = len(slept) >= ends_at
+        assert len(slept) < 20, "it never ends"
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    begun: Any = threading.current_thread()
+    watch.works, watch._thread = [work], begun
+    watch._run()
+    assert slept == [0.2] * sleeps
+    assert looked == list(range(1, ends_at))
+    assert (watch.works, watch._thread) == ([], None)
+
+
+@pytest.mark.parametrize(
+    ("handler", "then"),
+    [(signal.SIG_DFL, patience._woken), (signal.SIG_IGN, signal.SIG_IGN)],
+)
+def test_the_main_thread_listens_where_nobody_else_does(handler: Any, then: Any) -> None:
+    """A signal that somebody else uses stays as it is."""
+    known = signal.signal(signal.SIGURG, handler)
+    try:
+        with patient():
+            assert signal.getsignal(signal.SIGURG) is then
+    finally:
+        signal.signal(signal.SIGURG, known)
+
+
+def test_an_error_that_comes_while_it_ends_arrives_and_ends_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else it would be looked at for ever."""
+    works = list[Any]()
+
+    class Late(patience._Work):
+        """It is stopped just when it ends."""
+
+        __slots__ = ("ends",)
+
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            self.ends = 0
+            works.append(self)
+
+        def end(self) -> None:
+            """Meet an error the first time."""
+            self.ends += 1
+            if self.ends == 1:
+                raise KeyboardInterrupt
+            super().end()
+
+    monkeypatch.setattr(patience, "_Work", Late)
+    with pytest.raises(KeyboardInterrupt), ended_after(60):
+        pass
+    assert [each.ended for each in works] == [True]
+
+
+class Watching:
+    """When work would be stopped, asked by hand, while a test says what has been computed."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.used = self.clock = 1.0
+        self.due: Callable[[Any], bool] = bool
+        self.error: type[BaseException] = Exception
+        monkeypatch.setattr(time, "monotonic", lambda: self.clock)
+        monkeypatch.setattr(patience, "_processor_time", lambda thread: lambda: self.used)
+        monkeypatch.setattr(patience, "_watched", self.watched)
+
+    @contextmanager
+    def watched(self, due: Callable[[Any], bool], error: type[BaseException]) -> Iterator[None]:
+        """Look at nothing."""
+        self.due, self.error = due, error
+        yield
+
+    def is_due(self, frame: Any, used: float, clock: float = 1.0) -> bool:
+        """Whether a frame is stopped then."""
+        self.used, self.clock = used, clock
+        return self.due(frame)
+
+
+def test_one_step_is_stopped_after_five_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of computing, or thirty of sleeping."""
+    watching = Watching(monkeypatch)
+    with patient():
+        assert not watching.is_due(MINE, 5.999, clock=10.0)
+        assert not watching.is_due(MINE, 5.999, clock=39.5)
+        assert watching.is_due(MINE, 5.999, clock=40.0)
+        assert watching.is_due(MINE, 6.0, clock=41.0)
+        assert watching.is_due(MINE, 7.0, clock=42.0)
+    assert watching.error is patience._TooLong
+
+
+def test_a_call_is_stopped_after_five_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The outermost one of somebody else's counts, as long as it is the same one."""
+    watching = Watching(monkeypatch)
+    with attended():
+        kits, aside = frame_of(f"{KIT}engine/check.py"), frame_of("mine.py")
+        kits.f_back = sys._getframe()
+        call, again = frame_of("mine.py", kits), frame_of("mine.py", kits)
+        deeper = frame_of("mine.py", frame_of(kits.f_code.co_filename, call))
+        looks: list[tuple[Any, float, bool]] = [
+            (call, 2.0, False),
+            (deeper, 6.5, False),
+            (call, 6.999, False),
+            (deeper, 7.0, True),
+            (call, 7.5, True),
+            (again, 8.0, False),
+            (again, 13.0, True),
+            (call, 14.0, False),
+            (kits, 18.0, False),
+            (kits, 30.0, False),
+            (call, 31.0, False),
+            (aside, 35.0, False),  # which was not called from inside
+            (aside, 45.0, False),
+            (None, 46.0, False),
+            (call, 47.0, False),
+            (call, 52.0, True),
+        ]
+        for frame, used, stops in looks:
+            assert watching.is_due(frame, used) is stops, used
+        for frame, clock, stops in (
+            (again, 2.0, False),
+            (again, 31.75, False),
+            (again, 32.0, True),
+            (kits, 33.0, False),
+        ):
+            assert watching.is_due(frame, 53.0, clock) is stops, clock
+    assert watching.error is patience._TooLong
+
+
+def test_work_is_interrupted_again_after_five_seconds_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """From the moment on that it was given, until it ends."""
+    watching = Watching(monkeypatch)
+    with ended_after(2.0) as is_over:
+        for used, stops in ((2.5, False), (3.0, True), (3.5, False), (7.5, False), (8.0, True)):
+            assert watching.is_due(MINE, used) is stops, used
+            assert is_over() is (used >= 3), used
+    assert watching.error is KeyboardInterrupt
+
+
+def test_whoever_looks_itself_has_a_moment_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first look after it was asked to leaves it alone."""
+    watching, stop = Watching(monkeypatch), threading.Event()
+    with stoppable(stop):
+        assert [watching.due(MINE) for _ in range(3)] == [False, False, False]
+        stop.set()
+        assert [watching.due(MINE) for _ in range(3)] == [False, True, True]
+    assert watching.error is KeyboardInterrupt
