@@ -53,9 +53,10 @@ class Terminal:
 
     def draw(self, done: int, total: int | None, words: str) -> None:
         """``[######......] 1,024 of 5,000 states``."""
-        part = WIDTH * min(done, total) // total if total else 0
-        filled = "" if total is None else f"[{'#' * part:.<{WIDTH}}] "
-        line = filled + words
+        line = words
+        if total is not None:
+            part = WIDTH * min(done, total) // max(total, 1)
+            line = f"[{'#' * part:.<{WIDTH}}] {words}"
         self._widest = max(self._widest, len(line))
         self._write(f"\r{line:<{self._widest}}")
         sys.stderr.flush()

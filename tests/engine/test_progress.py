@@ -213,10 +213,52 @@ def test_where_nothing_was_written_there_is_nothing_to_clear() -> None:
 
 
 @pytest.mark.parametrize(
-    ("done", "total", "filled"), [(0, 0, 0), (0, 60, 0), (1, 60, 0), (2, 60, 1), (99, 60, 30)]
+    ("done", "total", "filled"),
+    [(0, 0, 0), (9, 0, 0), (0, 1, 0), (1, 1, 30), (0, 60, 0), (1, 60, 0), (2, 60, 1), (99, 60, 30)],
 )
 def test_a_bar_is_filled_by_what_is_done(done: int, total: int, filled: int) -> None:
     """Of nothing at all no part is done; of more than all, all."""
     said: list[str] = []
     Terminal(said.append).draw(done, total, "so many")
     assert said == [f"\r[{'#' * filled}{'.' * (30 - filled)}] so many"]
+
+
+def test_a_line_is_seen_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has no end of a line, so it is sent on its way each time; the error stream has it."""
+    said: list[str] = []
+    stream = SimpleNamespace(write=said.append, flush=lambda: said.append("flushed"))
+    monkeypatch.setattr(sys, "stderr", stream)
+    terminal = Terminal()
+    terminal.draw(1, None, "abc")
+    terminal.clear()
+    assert said == ["\rabc", "flushed", "\r   \r", "flushed"]
+
+
+def test_where_nobody_looks_nothing_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long it takes."""
+    monkeypatch.setattr(sys, "stderr", None)
+    monkeypatch.setitem(sys.modules, "IPython", None)
+    clock = Clock()
+    bar = ProgressBar(WORDS, clock=clock)
+    clock.now = 60.0
+    bar(10, 1)
+    bar.end()
+    assert bar._paper is None
+
+
+def test_a_bar_is_gone_when_the_work_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Be it over because it failed."""
+    said: list[str] = []
+    monkeypatch.setattr("kit.engine.progress.HERE", [Terminal(said.append)])
+    monkeypatch.setattr("kit.engine.progress.PATIENCE", 0.0)
+
+    def works() -> None:
+        with shown(True, "{done} of {now}", 10) as report:
+            assert report is not None
+            report(5, 10)
+            raise LookupError
+
+    with pytest.raises(LookupError):
+        works()
+    line = f"[{'#' * 15}{'.' * 15}] 5 of 10"
+    assert said == [f"\r{line}", f"\r{' ' * len(line)}\r"]

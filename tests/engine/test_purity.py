@@ -8,13 +8,15 @@ import re
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import cache, partial
-from types import MethodType
+from types import MethodType, SimpleNamespace
 from typing import Any
 
 import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.edge import arguments
+from kit.engine import purity
 from kit.engine.careful import KIT, is_kits, place, raised_at
 from kit.engine.check import check
 from kit.engine.fuzz import fuzz
@@ -26,9 +28,20 @@ from kit.engine.purity import (
     check_purity,
     exploring,
     is_own,
+    asking,
+    blame,
+    check_purity,
+    check_seen,
+    check_start,
+    check_told,
+    exploring,
+    is_own,
+    rules_of,
+    steps_of,
     uncollected,
 )
 from kit.engine.registry import build, entries
+from kit.engine.timeline import Timeline
 from kit.errors import BadInput, BadType, Refusal
 from tests.engine.toys import old_rule
 
@@ -453,7 +466,8 @@ def test_what_is_no_tuple_of_parts_is_refused(field: str, given: Any) -> None:
 def test_only_the_judge_that_failed_is_named() -> None:
     """Not a monitor that watches beside it."""
     model = model_of(Firm, lambda s, action: s)
-    model.properties = (always("every-item", "All", lambda s: s.nothing),)
+    fine = always("fine", "Fine", lambda s: None)
+    model.properties = (fine, always("every-item", "All", lambda s: s.nothing))
     model.monitors = (Monitor("sees", "It sees", lambda: 0, lambda m, *_: m, lambda m: None),)
     with pytest.raises(BadInput, match=r"^property every-item: "):
         check(model)
@@ -502,3 +516,145 @@ def test_only_a_search_of_somebody_elses_model_is_attended(monkeypatch: pytest.M
         assert seen == []
     with exploring(model_of(Firm, lambda s, action: s)):
         assert seen == ["attended"]
+
+    model.properties = (fine,)
+    fails = Monitor("fails", "It fails", lambda: 0, lambda m, *_: m, lambda m: m.nothing)
+    with pytest.raises(BadInput, match=r"^monitor fails: "):
+        check(model, monitors=(fails,))
+
+
+class Walks(Model[Any, Any]):
+    """A model with a way of its own to all that follows."""
+
+    def successors(self, s: Any) -> Any:
+        """Nothing."""
+        return iter(())
+
+
+def test_a_model_is_the_kits_own_in_all_its_parts() -> None:
+    """One function of somebody else's is enough to look at it."""
+    own, mine = build("twophase"), model_of(Firm, lists)
+    kits = own.rules[0].outcome
+    looks: list[tuple[dict[str, Any], bool]] = [
+        ({"rules": own.rules}, True),
+        ({"rules": mine.rules}, False),
+        ({"rules": (*own.rules, *mine.rules)}, False),
+        ({"rules": (*mine.rules, *own.rules)}, False),
+        ({"rules": own.rules, "receiving": (kits,)}, True),
+        ({"rules": own.rules, "receiving": (kits, writes)}, False),
+        ({"rules": own.rules, "parts": {"a": own, "b": own}}, True),
+        ({"rules": own.rules, "parts": {"a": own, "b": mine}}, False),
+    ]
+    for parts, is_the_kits in looks:
+        model: Any = SimpleNamespace(**parts)
+        assert is_own(model) is is_the_kits, parts
+
+
+def test_rules_and_steps_are_careful_where_they_are_not_the_kits_own() -> None:
+    """A model's own way to take its steps is left to it."""
+    own, mine, fine = build("twophase"), model_of(Firm, lists), model_of(Firm, late)
+    assert rules_of(own) is own.rules
+    assert steps_of(own) == own.successors
+    walks = Walks()
+    walks.rules = mine.rules
+    assert steps_of(walks) == walks.successors
+    for asked in (
+        lambda: [list(rule.ready(Firm())) for rule in rules_of(mine)],
+        lambda: list(steps_of(mine)(Firm())),
+    ):
+        with pytest.raises(BadInput, match=r"outcome of add 1, line .*unhashable type: 'list'"):
+            asked()
+    assert list(steps_of(fine)(Firm())) == [(Add(), Firm((1,)))]
+    assert steps_of(fine) != fine.successors
+
+
+@pytest.mark.parametrize(
+    ("say", "milestone", "named"),
+    [
+        ("well", None, ""),
+        ("well", "done", ""),
+        (5, None, "describe"),
+        ("well", 5, "milestone"),
+    ],
+)
+def test_what_is_told_of_a_step_is_text(say: Any, milestone: Any, named: str) -> None:
+    """A milestone may be missing; what a monitor says of what it remembers is asked for, too."""
+    model = model_of(Firm, late)
+    heard: list[Any] = []
+    watch = Monitor("w", "W", int, lambda *step: 0, heard.append)
+    with pytest.raises(BadInput, match=f"^{named}") if named else nullcontext():
+        check_told(model, say, milestone, (watch, watch), (1, 2))
+    assert heard == ([] if named else [1, 2])
+
+
+class Whole(Struct, frozen=True):
+    """A state with a number."""
+
+    number: int = 0
+
+
+def test_a_start_is_the_same_each_time_and_of_its_type() -> None:
+    """The fields of the kit's own models are not looked at."""
+    mine, own = model_of(Whole, late), build("twophase")
+    check_start(mine, Whole())
+    with pytest.raises(BadInput, match=r"^start: .*a different state each time"):
+        check_start(mine, Whole(1))
+    wrong = Whole("one")  # type: ignore[arg-type]
+    mine.start = own.start = lambda: wrong  # type: ignore[method-assign]
+    with pytest.raises(BadInput, match=r"^start, .*number"):
+        check_start(mine, wrong)
+    check_start(own, wrong)
+
+
+def test_words_are_looked_at_unless_a_state_is_only_seen() -> None:
+    """They are asked for when the step is taken."""
+    model = model_of(Firm, late)
+    model.describe = lambda *step: 5  # type: ignore[assignment, method-assign]
+    check_purity(model, Firm(), words=False)
+    check_seen(model, Firm())
+    with pytest.raises(BadInput, match=r"^describe"):
+        check_purity(model, Firm())
+
+
+@pytest.mark.parametrize("way", [asking, exploring])
+def test_only_functions_of_somebody_elses_are_attended(
+    way: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kit's own come back."""
+    attended = list[str]()
+
+    def attends() -> Any:
+        attended.append("attended")
+        return nullcontext()
+
+    monkeypatch.setattr(purity, "attended", attends)
+    with way(build("twophase")):
+        assert attended == []
+    with way(model_of(Firm, late)):
+        assert attended == ["attended"]
+
+
+def test_a_call_asks_the_first_model_that_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one inside of what is the kit's; but nothing that is no model, or a broken one."""
+    own, mine, other = build("twophase"), model_of(Firm, late), model_of(Firm, late)
+    of_mine, of_own = Timeline(mine), Timeline(own)
+    monkeypatch.setattr(purity, "asking", lambda model: model)
+    no_tuple, no_rules = model_of(Firm, late), model_of(Firm, late)
+    no_tuple.rules = [*mine.rules]  # type: ignore[assignment]
+    no_rules.rules = (*mine.rules, 5)  # type: ignore[assignment]
+    cases: list[tuple[list[Any], Any]] = [
+        ([], None),
+        ([own], None),
+        ([mine], mine),
+        ([1, "two", own, other, mine], other),
+        ([of_mine], mine),
+        ([of_own], None),
+        ([SimpleNamespace(model=mine)], None),
+        ([SimpleNamespace(rules=mine.rules)], None),
+        ([no_tuple, no_rules], None),
+        ([no_rules, mine], mine),
+    ]
+    for values, asked in cases:
+        given: Any = _asking_all(values)
+        assert (given is asked) if asked else isinstance(given, nullcontext), values
+    assert arguments._KEEPERS[-1] is _asking_all
