@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import kit
 from kit.engine.course import lesson
 from kit.engine.glossary import (
+    Entry,
     Finder,
+    Part,
+    _spoken,
     drawing_file,
     entry,
     finder,
+    glossary_anchor,
     lesson_file,
     lesson_name,
     lesson_title,
@@ -185,6 +191,39 @@ def test_words_of_what_a_family_builds_on_are_its_own() -> None:
     assert marked
     assert marked <= {*finder("topology").names}
     assert marked.isdisjoint(finder("twophase").names)
+
+
+@pytest.mark.parametrize(
+    ("family", "spoken"),
+    [
+        ("alone", ["alone"]),
+        ("builds", ["builds", "alone", "round"]),
+        ("uses", ["uses", "round", "builds", "alone"]),
+        ("all", ["all", "builds", "round", "alone", "uses"]),
+        ("round", ["round", "builds", "alone"]),
+    ],
+)
+def test_families_speak_the_words_of_those_they_build_on_and_use(
+    family: str, spoken: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And of those that these build on or use, each once. A family may have no words of its own."""
+    composes = {
+        "alone": (), "builds": ("alone", "round"), "uses": (), "all": ("builds", "round"),
+        "round": ("builds",),
+    }  # fmt: skip
+    uses = {"alone": (), "uses": ("round",), "all": ("alone", "uses"), "builds": ("alone",)}
+    known = {name: SimpleNamespace(name=name, composes=given) for name, given in composes.items()}
+    monkeypatch.setattr("kit.engine.glossary.families", known.values)
+    parts_of = {name: Part("", "", {}, given) for name, given in uses.items()}
+    monkeypatch.setattr("kit.engine.glossary.parts", lambda: parts_of)
+    asked: Any = known[family]
+    assert _spoken(asked) == spoken
+
+
+def test_an_entry_has_what_is_known_of_it() -> None:
+    """Nothing but the sentence is needed; a word is none of every day unless that is said."""
+    assert Entry("It is.") == Entry("It is.", "", "", (), False, None)
+    assert glossary_anchor("Progress barrier of TCM") == "progress-barrier-of-tcm"
 
 
 def test_the_longest_word_wins() -> None:
