@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from kit.engine.causes import Possible, first_possible, judging, smallest_cause
 from kit.engine.check import check
 from kit.engine.fuzz import CLEAN, Walker
 from kit.engine.model import Model, Monitor, always
+from kit.engine.model import step as step_of
 from kit.engine.registry import build, entries
 from kit.errors import BadInput
 from tests.engine.toys import Go, Graph, LiftModel, LiftParameters
@@ -194,3 +196,90 @@ def test_whoever_waits_for_a_cause_hears_of_it(monkeypatch: pytest.MonkeyPatch) 
     assert found == first_possible(model, run, "end")
     assert seen
     assert all(done % 2 == 0 for done, _ in seen)
+
+
+def _from_five_to_six(before: Any, action: Any, after: Any) -> str | None:
+    return "there" if (before.at, after.at) == (5, 6) else None
+
+
+PASSES = Monitor(
+    "passes",
+    "Nobody goes on from 5",
+    lambda: -1,
+    lambda memory, before, action, after: before.at,
+    lambda memory: "passed" if memory == 5 else None,
+)
+
+
+@pytest.mark.parametrize(
+    ("most", "step", "states", "asked"),
+    [
+        (16, 0, 16, [4, 2, 0]),
+        (15, 1, 13, [4, 2, 0, 1]),
+        (13, 1, 13, [4, 2, 0, 1]),
+        (12, 2, 10, [4, 2, 0, 1]),
+        (9, 3, 7, [4, 2, 3]),
+        (6, 4, 4, [4, 2, 3]),
+        (3, 5, 1, [4]),
+        (1, 5, 1, []),
+    ],
+)
+@pytest.mark.parametrize("kind", ["always", "step", "monitor"])
+def test_from_each_step_a_search_sees_three_states_more(
+    kind: str, most: int, step: int, states: int, asked: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From number n on the line one sees the three numbers behind each, from n to 4, and n itself.
+
+    What follows the break in the run is not looked at.
+    """
+    monkeypatch.setattr("kit.engine.causes.REPORT_EVERY", 1)
+    properties = {
+        "always": always("end", "", lambda s: "there" if s.at == 6 else None),
+        "step": step_of("end", "", _from_five_to_six),
+    }
+    model = Graph(LINE, *([properties[kind]] if kind in properties else ()))
+    model.monitors = () if kind in properties else (PASSES,)
+    run, seen = tuple(Go(number) for number in range(1, 7)), list[int]()
+    name = "end" if kind in properties else "passes"
+    found = first_possible(
+        model, (*run, Go(99)), name, max_states=most, progress=lambda done, at: seen.append(at)
+    )
+    assert found == Possible(step, run[step:], states, most, stopped=False)
+    assert found.stopped is False
+    assert list(dict.fromkeys(seen)) == asked
+
+
+def test_who_stops_it_keeps_what_was_known_until_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search from step 2 was not at its end."""
+    monkeypatch.setattr("kit.engine.causes.REPORT_EVERY", 1)
+
+    def stop(_done: int, at: int) -> None:
+        if at == 2:
+            raise KeyboardInterrupt
+
+    model = Graph(LINE, step_of("end", "", _from_five_to_six))
+    run = tuple(Go(number) for number in range(1, 7))
+    found = first_possible(model, run, "end", max_states=50, progress=stop)
+    assert found == Possible(4, run[4:], 4, 50, stopped=True)
+
+
+def test_a_promise_is_judged_alone() -> None:
+    """Neither another one nor another monitor, unless it has the same name."""
+    bad, end = always("bad", "Bad", lambda s: None), step_of("end", "End", _from_five_to_six)
+    model, other = Graph(LINE, bad, end), structs.replace(PASSES, name="other", title="Other")
+    model.monitors = (PASSES, other, structs.replace(PASSES, name="end", title="Monitor end"))
+    for name, judged in (
+        ("bad", ([bad], [], [])),
+        ("end", ([], [end], [model.monitors[2]])),
+        ("passes", ([], [], [PASSES])),
+        ("other", ([], [], [other])),
+    ):
+        judges = judging(model, name)
+        every = (judges.always, judges.steps, judges.monitors)
+        assert [[each.title for each in kind] for kind in every] == [
+            [each.title for each in kind] for kind in judged
+        ]
+    with pytest.raises(BadInput, match=r"one of bad, end, passes, other, end$"):
+        judging(model, "good")
+    with pytest.raises(BadInput, match=r"one of none: the model has no promises$"):
+        judging(Graph(LINE), "good")
