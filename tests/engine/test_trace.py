@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kit.engine.registry import build, entry_of
 from kit.engine.timeline import Timeline
-from kit.engine.trace import dumps, loads
+from kit.engine.trace import dumps, is_trace, loads
 from kit.errors import BadInput, Refusal
 from tests.engine.recorded import a_run, load, plain
 from tests.engine.toys import Door, Lift, LiftModel, LiftParameters, Up, endless
@@ -196,3 +196,20 @@ def test_a_text_of_the_largest_size_is_read(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setattr("kit.engine.trace.MOST_BYTES", most)
         with pytest.raises(BadInput, match=said):
             loads("[1]")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ('{"format": 2, "kit": "1", "model": "m"', True),
+        (' \n{"format": 2, "kit": "1", "model": "m"}', True),
+        ('{"kit": "1", "model": "m"}', False),
+        ('{"format": 2, "model": "m"}', False),
+        ('{"format": 2, "kit": "1"}', False),
+        ('["format", "kit", "model"]', False),
+        ("{}", False),
+    ],
+)
+def test_a_trace_is_known_by_how_it_begins(text: str, is_one: bool) -> None:
+    """By the names of its first three fields, wherever it ends."""
+    assert is_trace(text) is is_one
