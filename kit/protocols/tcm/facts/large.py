@@ -81,7 +81,7 @@ def look(m: TcmCluster, s: Any, keyspace: str, first: int, last: int) -> bytes:
     """The content of some rows, to tell at once whether they are the same as others."""
     placement, part = _placement(m, s, keyspace), slice(first, last)
     reads, writes = placement.reads, placement.writes
-    parts = [reads.lefts[part][:1].tobytes()]
+    parts = [reads.lefts[part].tobytes()]
     for table in (reads,) if reads is writes else (reads, writes):
         groups = table.groups[part]
         used = groups[:, (groups >= 0).any(axis=0)]
@@ -132,8 +132,8 @@ def _bins(m: TcmCluster, tokens: Tokens, bins: int) -> tuple[int, ...]:
 def served(m: TcmCluster, s: Any, keyspace: str) -> Iterator[Served]:
     """How many ranges each node serves, by name."""
 
-    def counts(table: Table) -> Any:  # the first count is that of the padding
-        return np.bincount(table.groups.ravel() + 1, minlength=len(m.names) + 1)[1:]
+    def counts(table: Table) -> Any:  # without the padding
+        return np.bincount(table.groups[table.groups >= 0], minlength=len(m.names))
 
     placement = _placement(m, s, keyspace)
     reads = counts(placement.reads)
@@ -145,7 +145,7 @@ def served(m: TcmCluster, s: Any, keyspace: str) -> Iterator[Served]:
 
 def changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> ChangedRanges:
     """What the step from ``before`` changed; both states have columns (see ``length``)."""
-    if before is None or before.tcm.events == s.tcm.events:
+    if before is None:
         return ChangedRanges((), 0, 0, 0)
     key = ("changes", s.tcm.events, before.tcm.events, keyspace, most)
     return moment.memo(m, key, lambda: _changes(m, s, before, keyspace, most))

@@ -116,7 +116,7 @@ def draw(seed: int, size: Size, off_menu: tuple[str, ...] = ()) -> DrawnCluster:
         if chance.under(0.4):
             kind = "assassinate" if chance.under(0.2) else "removenode"
         shrinking.append(Operation(kind, name))
-        if going and chance.under(0.2):
+        if chance.under(0.2):
             shrinking.append(_stir(chance, going, fresh, size.nodes + len(shrinking)))
     on_menu = [tuple(x for x in some if x.kind not in off_menu) for some in (growing, shrinking)]
     texts = tuple(x.text for operations in on_menu for x in operations)
@@ -180,27 +180,26 @@ def smaller(model: TcmCluster, actions: Sequence[Any], column: str) -> tuple[Any
     events = tuple(action.action for action in actions if isinstance(action.action, Event))
 
     @cache
-    def run(kept: tuple[Event, ...]) -> tuple[Any, ...] | None:
-        """The actions up to the failure; None when the column is kept after all."""
+    def run(kept: tuple[Event, ...]) -> tuple[Any, ...]:
+        """The actions up to the failure; none when the column is kept after all."""
         driver = Driver(columns.model)
         for event in kept:
             if isinstance(event, Begin) or driver.metadata.sequence(event.node) is not None:
                 driver.bring_about(event)
                 if columns.looked(driver.state.tcm.events).fault(column) is not None:
                     return tuple(driver.actions)
-        return None
+        return ()
 
     def of_nodes(some: tuple[str, ...]) -> tuple[Event, ...]:
         return tuple(event for event in events if node_of(event) in some)
 
-    if run(events) is None:
+    if not run(events):
         return tuple(actions)
     nodes = least(
         tuple(dict.fromkeys(map(node_of, events))),
-        lambda some: some if run(of_nodes(some)) is not None else None,
+        lambda some: some if run(of_nodes(some)) else None,
     )
-    events = least(of_nodes(nodes), lambda some: some if run(some) is not None else None)
-    kept = run(events) or tuple(actions)
+    kept = run(least(of_nodes(nodes), lambda some: some if run(some) else None))
     if len(kept) > MANY:
         return kept
     judged = tuple(p for p in columns.properties() if p.name == column)

@@ -32,7 +32,12 @@ from kit.protocols.tcm.simulators.placements import (
     smaller,
 )
 from kit.ring.placements import Placement, Table
-from kit.ring.replication import EverywhereStrategy, Keyspace, SimpleStrategy
+from kit.ring.replication import (
+    EverywhereStrategy,
+    Keyspace,
+    NetworkTopologyStrategy,
+    SimpleStrategy,
+)
 from kit.ring.topology import Node
 from kit.widgets import Player
 from tests.house.source import ROOT
@@ -380,6 +385,215 @@ def test_the_limits_of_sizes_themselves(sizes: dict[str, Any], fits: bool) -> No
         return
     with pytest.raises(BadInput):
         checked(Size(**sizes))
+
+
+@pytest.mark.parametrize(
+    ("field", "most"),
+    [("rf", 12), ("parallelism", 32), ("tokens", 16), ("dcs", 4), ("racks", 12)],
+)
+def test_numbers_of_a_size_are_from_one_up(field: str, most: int) -> None:
+    """To the largest of each, with the line that says so; the words are known ones."""
+    for value in (1, most):
+        size = Size(nodes=60, **{"strategy": "network", field: value})
+        assert checked(size) is size
+    for value in (0, most + 1):
+        with pytest.raises(BadInput) as caught:
+            checked(Size(nodes=60, **{"strategy": "network", field: value}))
+        assert str(caught.value) == str(BadInput(field, value, f"a number from 1 to {most}"))
+    assert placements.size_of({field: 1}) == Size(**{field: 1})
+
+
+@pytest.mark.parametrize(
+    ("sizes", "fewest"),
+    [
+        ({}, 4),
+        ({"rf": 1}, 2),
+        ({"dcs": 3}, 4),
+        ({"strategy": "network"}, 4),
+        ({"strategy": "network", "dcs": 3, "rf": 2}, 9),
+    ],
+)
+def test_a_cluster_has_one_node_more_than_it_needs(sizes: dict[str, Any], fewest: int) -> None:
+    """In each datacenter, where a strategy counts them."""
+    assert Size(**sizes).fewest == fewest
+
+
+def text_of(drawn: placements.DrawnCluster) -> tuple[list[tuple[Any, ...]], list[str], list[str]]:
+    """The members, and the operations that let it grow and shrink, as text."""
+    members = [(x.name, x.tokens, x.dc, x.rack) for x in drawn.parameters.members]
+    grows, shrinks = ([x.text for x in some] for some in (drawn.growing, drawn.shrinking))
+    return members, grows, shrinks
+
+
+def test_what_a_seed_draws() -> None:
+    """To the last token: whoever has a seed of somebody else's sees the same."""
+    drawn = draw(2, Size(nodes=7, rf=1))
+    members, grows, shrinks = text_of(drawn)
+    assert members == [("n1", (26539,), "dc1", "r1"), ("n2", (16990,), "dc1", "r1")]
+    assert grows == [
+        "bootstrap n3 --tokens 23393 --dc dc1 --rack r1",
+        "bootstrap n4 --tokens 11018 --dc dc1 --rack r1",
+        "replace n3 r3",
+        "bootstrap n5 --tokens 10640 --dc dc1 --rack r1",
+        "bootstrap n6 --tokens 26583 --dc dc1 --rack r1",
+        "move n2 --tokens 20607",
+        "bootstrap n7 --tokens 7510 --dc dc1 --rack r1",
+    ]
+    assert shrinks == [
+        "decommission n2",
+        "removenode n7",
+        "decommission n4",
+        "removenode n5",
+        "decommission n6",
+        "replace r3 r13",
+    ]
+    assert drawn.parameters == TcmParameters(
+        members=drawn.parameters.members,
+        keyspaces=(Keyspace("ks", SimpleStrategy(1)),),
+        low=0,
+        high=28000,  # 1000 for each of four tokens that a node may come to want
+        operations=(*grows, *shrinks),
+        cancels=1000,
+    )
+    without = draw(2, Size(nodes=7, rf=1), ("replace", "removenode"))
+    assert text_of(without)[1:] == (
+        [x for x in grows if not x.startswith("replace")],
+        ["decommission n2", "decommission n4", "decommission n6"],
+    )
+    assert without.parameters.operations == sum(map(tuple, text_of(without)[1:]), ())
+
+
+def test_what_a_seed_draws_of_datacenters() -> None:
+    """Nodes are dealt to datacenters in turn, and in these to racks."""
+    drawn = draw(1, Size(nodes=7, rf=2, tokens=2, strategy="network", dcs=2, racks=2))
+    assert text_of(drawn) == (
+        [
+            ("n1", (117, 47456), "dc1", "r1"),
+            ("n2", (30319, 18630), "dc2", "r1"),
+            ("n3", (12414, 5256), "dc1", "r2"),
+            ("n4", (25737, 1203), "dc2", "r2"),
+            ("n5", (1424, 52935), "dc1", "r1"),
+            ("n6", (37537, 21347), "dc2", "r1"),
+        ],
+        ["bootstrap n7 --tokens 12810,52592 --dc dc1 --rack r2", "move n1 --tokens 32984,52440"],
+        ["decommission n2"],
+    )
+    factors = NetworkTopologyStrategy((("dc1", 2), ("dc2", 2)))
+    assert drawn.parameters.keyspaces == (Keyspace("ks", factors),)
+    assert (drawn.parameters.low, drawn.parameters.high) == (0, 56000)
+
+
+EVENTS = """\
+1 bootstrap n3 at 12196: split ranges
+0 bootstrap n3 at 12196: cancel: restore the placements
+1 move n1 to 0: add write replicas
+1 move n1 to 0: switch reads
+1 move n1 to 0: drop old write replicas
+0 move n1 to 0: merge equal neighbours
+1 replace n1 with r4: add write replicas
+1 replace n1 with r4: switch reads
+0 replace n1 with r4: drop old write replicas
+1 bootstrap n4 at 33: split ranges
+2 bootstrap n3 at 12196: split ranges
+1 bootstrap n4 at 33: cancel: restore the placements
+2 bootstrap n4 at 33: split ranges
+2 bootstrap n3 at 12196: add write replicas
+2 bootstrap n3 at 12196: switch reads
+2 bootstrap n4 at 33: add write replicas
+2 bootstrap n3 at 12196: cancel: move reads back to the old replicas
+1 bootstrap n3 at 12196: cancel: move writes back to the old replicas
+2 bootstrap n3 at 12196: split ranges
+2 bootstrap n4 at 33: switch reads
+1 bootstrap n4 at 33: drop old write replicas
+1 bootstrap n3 at 12196: add write replicas
+1 bootstrap n3 at 12196: switch reads
+0 bootstrap n3 at 12196: drop old write replicas
+1 decommission n3: add write replicas
+0 decommission n3: cancel: restore the placements
+1 replace n4 with r6: add write replicas
+1 replace n4 with r6: switch reads
+0 replace n4 with r6: drop old write replicas
+1 decommission n3: add write replicas
+1 decommission n3: switch reads
+1 decommission n3: drop old write replicas
+0 decommission n3: merge equal neighbours
+1 removenode r4: add write replicas
+1 removenode r4: switch reads
+0 removenode r4: drop old write replicas""".splitlines()
+"""How many operations are under way after each event of a small run, and what it was."""
+
+
+def test_every_event_of_a_seed() -> None:
+    """What is drawn at each turn, what was refused at first, what was cancelled and tried again."""
+    run = simulate(1, nodes=4, rf=1, parallelism=2, cancelling=0.2)
+    assert [f"{turn.looked.under_way} {turn.event}" for turn in run.turns] == EVENTS
+    assert [turn.epoch for turn in run.turns] == [*range(1, 37)]
+    assert (run.seed, run.off, run.refused, run.at_once, run.most_nodes) == (1, (), 5, 2, 4)
+    assert run.size == Size(nodes=4, rf=1, parallelism=2, cancelling=0.2)
+    assert run == simulate(1, run.size)
+    assert run.cancelled == (
+        ("bootstrap", "split"),
+        ("bootstrap", "switch-reads"),
+        ("decommission", "add-writes"),
+    )
+    assert (run.verdict, run.witness) == ("clean", None)
+    assert run.rows()[2] == {
+        "epoch": 3,
+        "event": "move n1 to 0: add write replicas",
+        "under way": 1,
+        "rows": 3,
+        "readers": (1, 1),
+        "writers": (1, 2),
+        "over-replicated": 1,
+        **dict.fromkeys(COLUMNS, True),
+    }
+    shown = run.table(2, 1).rows
+    assert shown == (("3", EVENTS[2][2:], "1", "3", "1", "1 to 2", "1", *["✓"] * len(COLUMNS)),)
+
+
+@pytest.mark.parametrize(
+    ("first", "most", "shown"),
+    [(0, 3, [1, 2, 3]), (1, 2, [2, 3]), (-1, 3, [5]), (-9, 1, [1]), (5, 1, []), (3, 9, [4, 5])],
+)
+def test_any_part_of_a_run_is_shown(first: int, most: int, shown: list[int]) -> None:
+    """From an event on, or so many from the end."""
+    sheet = ended("clean", 5).table(first, most)
+    assert [int(row[0]) for row in sheet.rows] == shown
+
+
+def test_a_run_that_cannot_continue_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After so many turns without an event, all of the one operation that began."""
+    real, asked = Driver.bring_about, Counter[str]()
+
+    def begins(driver: Driver, event: Any) -> bool:
+        asked[type(event).__name__] += 1
+        return isinstance(event, Begin) and real(driver, event)
+
+    monkeypatch.setattr(Driver, "bring_about", begins)
+    monkeypatch.setattr(placements, "MOST_IDLE", 7)
+    run = simulate(1, nodes=4, rf=1, parallelism=1, cancelling=0.0)
+    assert (run.verdict, run.witness) == ("stuck", "no operation under way can continue")
+    assert [turn.event for turn in run.turns] == ["bootstrap n3 at 12196: split ranges"]
+    assert asked == {"Begin": 1, "Advance": 9}  # the first one, and eight idle turns
+    assert run.summary().endswith(" No operation under way could continue.")
+
+
+@pytest.mark.parametrize(("idle", "verdict", "refused"), [(4, "clean", 7), (3, "stuck", 4)])
+def test_turns_are_idle_from_the_first_on(
+    idle: int, verdict: str, refused: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four operations that would let the cluster grow and three more, none of which may begin."""
+    monkeypatch.setattr(Driver, "bring_about", lambda driver, event: False)
+    monkeypatch.setattr(placements, "MOST_IDLE", idle)
+    run = simulate(1, nodes=4, rf=1, parallelism=2)
+    assert (run.verdict, run.refused, run.turns, run.at_once) == (verdict, refused, (), 0)
+    assert run.most_nodes == 2
+
+
+def test_of_a_run_that_keeps_everything_nothing_is_left_out() -> None:
+    """There is no failure to look for."""
+    clean = simulate(1, nodes=4, rf=1, parallelism=2)
+    assert smaller(clean.model(), clean.actions, "replicas") == clean.actions
 
 
 @pytest.mark.parametrize(("most", "shrunk"), [(-1, False), (0, True)])
