@@ -134,7 +134,8 @@ def test_the_service_has_three_members_or_one(nodes: int, members: str) -> None:
 def test_so_many_nodes_can_be_in_the_finer_run(
     most: int, opens: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Three members and the newcomer that submits its own steps."""
+    """Three members and the newcomer that submits its own steps; seven, where all can be seen."""
+    assert zooming.MOST_NODES == 7
     monkeypatch.setattr(zooming, "MOST_NODES", most)
     timeline = ended("tcm/bootstrap")
     found = finer_run(timeline, commits(timeline)[-1])

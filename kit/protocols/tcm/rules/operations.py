@@ -319,11 +319,10 @@ def step_table(kind: Kind, switches: ProtocolSwitches) -> tuple[tuple[str, tuple
         left_out.add("split")
     if not safeguards.old_writer_stays:
         left_out.add("drop")
-    drops = "drop" in left_out
 
     def parts_of(parts: tuple[Part, ...]) -> tuple[Part, ...]:
         kept = tuple(part for part in parts if part not in left_out)
-        return (*kept, "drop") if drops and "switch" in parts else kept
+        return (*kept, "drop") if "drop" in left_out and "switch" in parts else kept
 
     return tuple((name, parts_of(parts)) for name, parts in table)
 

@@ -418,6 +418,15 @@ def test_a_cluster_has_one_node_more_than_it_needs(sizes: dict[str, Any], fewest
     assert Size(**sizes).fewest == fewest
 
 
+def test_a_size_that_says_nothing() -> None:
+    """It is of a dozen nodes, three replicas, three operations at once; and what is long."""
+    assert Size() == Size(
+        nodes=12, rf=3, parallelism=3, strategy="simple", dcs=1, racks=1, tokens=1, cancelling=0.06,
+        edition="documents",
+    )  # fmt: skip
+    assert (placements.MANY, placements.MOST_IDLE, placements.SHOWN) == (250, 500, 12)
+
+
 def text_of(drawn: placements.DrawnCluster) -> tuple[list[tuple[Any, ...]], list[str], list[str]]:
     """The members, and the operations that let it grow and shrink, as text."""
     members = [(x.name, x.tokens, x.dc, x.rack) for x in drawn.parameters.members]
@@ -570,11 +579,10 @@ def test_a_run_that_cannot_continue_is_given_up(monkeypatch: pytest.MonkeyPatch)
         return isinstance(event, Begin) and real(driver, event)
 
     monkeypatch.setattr(Driver, "bring_about", begins)
-    monkeypatch.setattr(placements, "MOST_IDLE", 7)
     run = simulate(1, nodes=4, rf=1, parallelism=1, cancelling=0.0)
     assert (run.verdict, run.witness) == ("stuck", "no operation under way can continue")
     assert [turn.event for turn in run.turns] == ["bootstrap n3 at 12196: split ranges"]
-    assert asked == {"Begin": 1, "Advance": 9}  # the first one, and eight idle turns
+    assert asked == {"Begin": 1, "Advance": 502}  # the first one, and 501 idle turns
     assert run.summary().endswith(" No operation under way could continue.")
 
 

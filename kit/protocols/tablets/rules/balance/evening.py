@@ -249,22 +249,21 @@ def even_utilisation(loads: Loads, datacenter: int) -> Iterator[TabletMove]:
 def _between_nodes(
     loads: Loads, spread: TableSpread, inside: NDArray[np.bool_]
 ) -> Iterator[TabletMove]:
-    load = np.where(inside, loads.node_load, -np.inf)
-    target = int(np.where(inside, load, np.inf).argmin())
-    closed = np.zeros(len(load), np.bool_)
-    closed[target] = True
+    target = int(np.where(inside, loads.node_load, np.inf).argmin())
+    givers = inside.copy()
+    givers[target] = False
     stuck = 0.0  # how full the fullest node is that has nothing to give
-    while not closed.all():
+    while givers.any():
         now = loads.node_load
-        source = int(np.where(inside & ~closed, now, -np.inf).argmax())
+        source = int(np.where(givers, now, -np.inf).argmax())
         most, least = float(now[source]), float(now[target])
-        if not inside[source] or closed[source] or most <= least:
+        if most <= least:
             return
         if is_even(max(most, stuck), least):  # published ``max_off_candidate_load``
             return
         move = _best(loads, spread, loads.by_load(source)[::-1], loads.by_load(target))
         if move is None:
-            closed[source], stuck = True, max(stuck, most)
+            givers[source], stuck = False, max(stuck, most)
         else:
             yield move
 
