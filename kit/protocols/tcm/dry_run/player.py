@@ -73,7 +73,7 @@ class DryRun(Rehearsal):
     def _introduction(self) -> list[Frag]:
         caption = "Every epoch and the state when it is committed"
         table = Rows(list(map(_cells, self.steps)), heads=HEADS, caption=caption)
-        folded = h("details", h("summary", self.summary()), table.draw(), open=False)
+        folded = h("details", h("summary", self.summary()), table.draw())
         return [*super()._introduction(), folded]
 
     def summary(self) -> str:

@@ -216,6 +216,19 @@ def test_of_two_that_leave_for_one_that_comes_one_has_no_way() -> None:
     ]
 
 
+def test_a_node_that_goes_by_an_older_map_does_not_know_the_tablet() -> None:
+    """It holds none of its replicas there; what it has of the older one is shown of that."""
+    tablet = PlacedTablet("ks.t", 0, A + B, (way(A + B, A + C, A),), unknown_to=frozenset("A"))
+    held = [(each.place.host, each.part, each.slot) for each in held_replicas(tablet)]
+    assert held == [("B", "leaving", 1), ("C", "pending", 1)]
+    older = PlacedTablet("ks.t", 0, A, whole=B, some=C, stray=D, count=4)
+    assert [each.key for each in held_replicas(older)] == [
+        "ks.t:0:0:of:4:A:0", "ks.t:0:-1:D:0:of:4:D:0"
+    ]  # fmt: skip
+    assert [older.arrived(*place) for place in (A, B, C, D)] == [0.0, 1.0, 0.5, 0.5]
+    assert [PlacedTablet("ks.t", 0, A).arrived(*place) for place in (A, B)] == [1.0, 0.0]
+
+
 def test_what_tells_the_replicas_of_a_tablet_apart() -> None:
     """Of a move both halves have one number; what only comes has the next one, stray data none."""
     ways = (way(A + B, C + B, A), way(A + B, A + B + D, A), way(A + B, A + B + E, A))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,10 +22,17 @@ from kit.protocols.tcm.dry_run.metadata_log import (
     MetadataHistory,
     history_of,
 )
-from kit.protocols.tcm.dry_run.time_machine import _badges, _flights, operation_of, ring_of
+from kit.protocols.tcm.dry_run.time_machine import (
+    _badges,
+    _flights,
+    operation_of,
+    ring_of,
+    standing,
+)
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.tools import SERVERS
 from kit.protocols.tcm.lessons.real_log import under_way_at
+from kit.protocols.tcm.panels.operation import diagram
 from kit.protocols.tcm.rules.metadata import Cancel
 from kit.protocols.tcm.rules.operations import Kind
 from kit.views.panel import scene_at
@@ -656,6 +664,55 @@ def test_what_if_begins_where_the_log_was(history: MetadataHistory) -> None:
         assert m.refusal(timeline.state, m.wrap["tcm"](Cancel(name))) is None
         timeline.do(m.wrap["tcm"](Cancel(name)))
         assert facts.epoch(m, timeline.state) == epoch + 1
+
+
+LEAVES = Flight("decommission", 1, ("prepare", "start"))
+JOINS = Flight("bootstrap", 2, ("prepare", "start", "mid", "finish"), (7,))
+
+
+@pytest.mark.parametrize(
+    ("entries", "read", "kind", "path"),
+    [
+        ([("START_LEAVE", LEAVES), ("OTHER", None)], 0, "", ()),
+        ([("OTHER", None), ("START_LEAVE", LEAVES)], 1, "", ()),
+        ([("START_LEAVE", LEAVES)], 1, "decommission", ("joined", "prepare", "start")),
+        ([("START_LEAVE", LEAVES), ("OTHER", None)], 2, "decommission",
+         ("joined", "prepare", "start")),
+        ([("START_LEAVE", LEAVES), ("FINISH_JOIN", JOINS)], 1, "decommission",
+         ("joined", "prepare", "start")),
+        ([("START_LEAVE", LEAVES), ("FINISH_JOIN", JOINS)], 2, "bootstrap",
+         ("registered", "prepare", "start", "mid", "joined")),
+        ([("CANCEL_SEQUENCE", LEAVES)], 1, "decommission",
+         ("joined", "prepare", "start", "joined")),
+    ],
+)  # fmt: skip
+def test_the_diagram_is_of_the_operation_that_was_heard_of_last(
+    entries: list[tuple[str, Flight | None]], read: int, kind: str, path: tuple[str, ...]
+) -> None:
+    """With its way so far: its end is the node's state after it, a cancel leads back."""
+    rows = [SimpleNamespace(kind=what, operation=flight) for what, flight in entries]
+    model = SimpleNamespace(entries=rows)
+    found = standing(SimpleNamespace(model=model, state=SimpleNamespace(read=read)))  # type: ignore[arg-type]  # what is read of a scene
+    assert (found.path if found else ()) == path
+    assert found is None or found.diagram == diagram(kind, "server")  # type: ignore[arg-type]  # of the table
+
+
+def test_what_if_an_operation_is_older_than_its_log() -> None:
+    """The steps that it must have had before do not lead to an epoch below 0."""
+    rows = [{
+        "epoch": 1, "kind": "START_LEAVE", "entry_id": 0, "entry_time": "2026-11-23 10:00:00Z",
+        "transformation": entry("START_LEAVE 1")[1],
+    }]  # fmt: skip
+    nodes = [
+        DirectoryNode(n, f"h{n}", "LEAVING" if n == 1 else "JOINED", "a", "b", f"10.0.0.{n}", (),
+                      (n * 100,))
+        for n in range(1, 7)
+    ]  # fmt: skip
+    dumped: Any = parse_metadata(json.dumps(rows), "log")
+    timeline = what_if(MetadataHistory(dumped.rows, nodes), 1, KS).timeline
+    m: Any = timeline.model
+    assert m.parameters.epoch == 0
+    assert facts.epoch(m, timeline.state) == 2
 
 
 def test_what_if_with_another_operation(history: MetadataHistory) -> None:

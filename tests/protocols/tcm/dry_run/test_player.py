@@ -397,3 +397,24 @@ def test_who_is_down_is_told_up_to_some_names(
     ring: Any = SimpleNamespace(down=tuple(down))
     rest = ": no data and no acknowledgements come from there"
     assert list(player._down(ring)) == [each + rest for each in said]
+
+
+    ("line", "status", "said"),
+    [
+        ("removenode n1", "done", ["removenode n1 cannot begin as things are: n1 is up: {}"]),
+        ("removenode n1", "under way", ["removenode n1 cannot begin as things are: n1 is up: {}"]),
+        ("removenode n1", "planned", []),
+        ("decommission n1", "done", []),
+        ("decommission n1", "planned", []),
+    ],
+)
+def test_what_is_played_though_its_node_would_not_begin_it(
+    line: str, status: str, said: list[str]
+) -> None:
+    """What does not begin stands still, and says why itself."""
+    model = SimpleNamespace(parameters=SimpleNamespace(edition="server"))
+    planned = SimpleNamespace(operation=parse_operation(line), status=status)
+    given: Any = SimpleNamespace(
+        _opening=(model, None), operations=[planned], ring=printed(hosts(6))
+    )
+    assert [*DryRun._elsewhere(given)] == [each.format("decommission it") for each in said]
