@@ -15,6 +15,7 @@ from kit.engine.drill import DrillMoment
 from kit.engine.scenario import file_named, open_file
 from kit.errors import BadInput, Refused
 from kit.operators.importers.metadata_log import DirectoryNode, parse_metadata
+from kit.protocols.tcm.dry_run import time_machine
 from kit.protocols.tcm.dry_run.metadata_log import (
     Epoch,
     Flight,
@@ -23,8 +24,11 @@ from kit.protocols.tcm.dry_run.metadata_log import (
     history_of,
 )
 from kit.protocols.tcm.dry_run.time_machine import (
+    EPOCHS,
     _badges,
     _flights,
+    _lines,
+    _tokens,
     operation_of,
     ring_of,
     standing,
@@ -638,6 +642,46 @@ def test_a_change_of_the_cms_is_listed_under_way() -> None:
         ("1 operation under way", [("the CMS", "a change of its members", "adding node 2")]),
         ("0 operations under way", []),
     ]
+
+
+def test_what_a_record_shows_of_a_moment(history: MetadataHistory) -> None:
+    """How far it is, in badges; the epochs that were read, the last one first."""
+    timeline = replay_log(history).timeline
+    flights = [0, 0, 0, 1, 1, 1, 0, 1, 1, 0, 0, 1, 1]
+    for at, count in enumerate(flights):
+        scene = scene_at(timeline, at)
+        assert list(_badges(scene)) == [
+            ("epoch", f"epoch {30 + at}", "plain"),
+            ("read", f"{at} of 12 read", "plain"),
+            ("flights", f"{count} operation{'s' * (count != 1)} under way",
+             "busy" if count else "plain"),
+        ]  # fmt: skip
+        assert _lines(scene) == list(history.epochs[:at])[::-1]
+    assert (
+        [EPOCHS.of(each) for each in history.epochs[:2]]
+        == [  # type: ignore[operator]  # a function
+            each.node or "" for each in history.epochs[:2]
+        ]
+    )
+    assert EPOCHS.of(replace(history.epochs[0], node=None)) == ""  # type: ignore[operator]  # a function
+    assert EPOCHS.of(replace(history.epochs[0], node="x")) == "x"  # type: ignore[operator]  # a function
+    member = Member(1, "10.0.0.1", "JOINED", "dc1", "r1", (100, 200))
+    assert [_tokens(member), _tokens(replace(member, tokens=()))] == ["2", "0"]
+    assert _tokens(replace(member, tokens=None)) == "not known"
+
+
+def test_a_step_that_the_model_cannot_take_is_named(
+    history: MetadataHistory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log has it, and the published rules do not."""
+    monkeypatch.setattr(time_machine, "turn", lambda timeline, node: False)
+    with pytest.raises(BadInput) as raised:
+        what_if(history, 35, KS)
+    step = "bootstrap 10.0.0.5: start"
+    wanted = BadInput("epoch 35", step, "a step that the published rules allow")
+    assert str(raised.value) == str(wanted)
+    assert what_if(history, 33, KS).player.controls is not None
+    assert replay_log(history).player.controls is None
 
 
 @pytest.mark.parametrize("lacks", ["dc", "rack", "tokens"])
