@@ -131,13 +131,9 @@ def begin_in_flight(timeline: Timeline, operations: Iterable[Operation]) -> None
 def turn(timeline: Timeline, node: str | None = None) -> bool:
     """Everybody follows, data is streamed, each operation (or one) commits a step: did any?"""
     m: Any = timeline.model
-    followed = tuple(schedule.follow(m, timeline.state))
-    if followed:
-        timeline.run(followed)
+    timeline.run(tuple(schedule.follow(m, timeline.state)))
     s = timeline.state
-    streams = [a for a in schedule.stream(m, s, node) if m.refusal(s, a) is None]
-    if streams:
-        timeline.run(streams)
+    timeline.run([a for a in schedule.stream(m, s, node) if m.refusal(s, a) is None])
     return in_turn(timeline, schedule.commit(m, timeline.state, node))
 
 
@@ -202,8 +198,7 @@ def dry_run_of(
     timeline, shown = Timeline(m), Timeline(m)
     begin_in_flight(shown, begun)
     in_turn(shown, [m.wrap["tcm"](Crash(name)) for name in given.down])
-    if shown.at:  # as one folded step
-        timeline.run(shown.actions())
+    timeline.run(shown.actions())  # as one folded step
     in_turn(timeline, m.to_begin(timeline.state))
     first = timeline.at
     while turn(timeline) | in_turn(timeline, m.to_begin(timeline.state)):

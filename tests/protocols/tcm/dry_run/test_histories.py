@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import kit
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.operators.importers.opening import Imported
+from kit.operators.importers.opening import Imported, InFlight
 from kit.protocols.tcm.dry_run import history
 from kit.protocols.tcm.dry_run.history import (
+    StepSummary,
     elsewhere,
+    forced,
+    model_for,
     opening_state,
+    operations_of,
     outcome,
     standstill,
     steps,
@@ -21,7 +27,8 @@ from kit.protocols.tcm.dry_run.history import (
 from kit.protocols.tcm.dry_run.plan import dry_run
 from kit.protocols.tcm.dry_run.survival import survival
 from kit.protocols.tcm.facts import moment as facts
-from kit.protocols.tcm.parameters import parse_operation
+from kit.protocols.tcm.parameters import TcmParameters, parse_operation
+from kit.protocols.tcm.rules.operations import Operation
 from kit.ring.placements import stable_placement
 from kit.ring.replication import (
     Keyspace,
@@ -29,7 +36,8 @@ from kit.ring.replication import (
     NetworkTopologyStrategy,
     SimpleStrategy,
 )
-from kit.ring.tokens import small
+from kit.ring.sizes import Stored
+from kit.ring.tokens import MURMUR3, TokenSpace, small
 from kit.ring.topology import Node, Ring
 from tests.operators.printing import Host, host_id
 from tests.protocols.tcm.dry_run.samples import JOIN, cluster, hosts, played, printed
@@ -465,3 +473,129 @@ def test_each_step_tells_what_is_still_to_be_copied(
         for at, (streams, size) in enumerate(zip((2, 2, 0, 0), sizes, strict=True))
     ]
     assert [one.broken for one in shown] == [0] * 4
+
+
+def test_what_is_in_flight_was_forced_where_too_few_remain() -> None:
+    """The second one that leaves four nodes with three replicas; what nobody can tell is left out.
+
+    Who has left already is not counted for those that come later.
+    """
+    flying = (
+        InFlight("decommission", "A", "up"),
+        InFlight("bootstrap", "X", "up", (120,), "dc1", "r1"),
+        InFlight("move", "C", "up"),
+        InFlight("removenode", "B", "down"),
+    )
+    given = Imported(5, LINE, (Keyspace("ks", SimpleStrategy(3)),), in_flight=flying)
+    assert operations_of(given) == (
+        Operation("decommission", "A"),
+        Operation("bootstrap", "X", (120,), dc="dc1", rack="r1"),
+        Operation("removenode", "B", force=True),
+    )
+    assert list(forced(given)) == [
+        "removenode B is in flight, though too few nodes remain for a keyspace"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("space", "ends"),
+    [(small(400), (0, 400)), (small(400, -5), (-5, 400)), (MURMUR3, (None, None))],
+)
+def test_the_model_of_a_ring(space: TokenSpace, ends: tuple[int | None, int | None]) -> None:
+    """With its own line of tokens; the first operations of several have begun at its epoch."""
+    ring = Ring.of([Node("A", (100,)), Node("B", (200,)), Node("C", (300,))], space)
+    given = Imported(5, ring, (Keyspace("ks", SimpleStrategy(2)),))
+    lines = ("decommission A", "bootstrap X --tokens 120", "move C --tokens 350")
+    operations = tuple(map(parse_operation, lines))
+    for begun, epoch in ((None, 3), (0, 5), (1, 4), (3, 2)):
+        found = model_for(given, operations, begun=begun).parameters
+        assert (found.low, found.high, found.epoch) == (*ends, epoch)
+    wanted = TcmParameters(
+        members=ring.nodes, keyspaces=given.keyspaces, low=ends[0], high=ends[1],
+        operations=lines, edition="documents", epoch=5, crashes=2, cancels=1,
+        stored=Stored((("A", 7),)), level="ONE",
+    )  # fmt: skip
+    options: Any = {"crashes": 2, "cancels": 1, "stored": Stored((("A", 7),)), "level": "ONE"}
+    assert model_for(given, operations, "documents", begun=0, **options).parameters == wanted
+    plain = model_for(given, operations).parameters
+    assert (plain.edition, plain.crashes, plain.cancels) == ("server", 0, 0)
+    assert (plain.stored, plain.level) == (None, "own")
+
+
+@pytest.mark.parametrize(
+    ("field", "operation"),
+    [
+        ("node", Operation("bootstrap", "X" * 300, (120,))),
+        ("dc", Operation("bootstrap", "X", (120,), dc=" ")),
+        ("rack", Operation("bootstrap", "X", (120,), dc="d", rack="\n")),
+    ],
+)
+def test_names_of_operations_are_as_strict_as_those_of_files(
+    field: str, operation: Operation
+) -> None:
+    """They are shown, stored and compared like these."""
+    given = Imported(5, LINE, (Keyspace("ks", SimpleStrategy(2)),))
+    with pytest.raises(BadInput, match=f"^{field}: ") as caught:
+        model_for(given, (operation,))
+    assert "printable characters" in str(caught.value)
+
+
+def test_of_a_newcomers_load_nothing_is_read() -> None:
+    """It is no measure of what it will hold; that of the members is."""
+    joins = Host("n4", (350,), state="Joining", load="1 bytes", host_id=host_id(4))
+    m: Any = played(printed([*hosts(3), joins])).model
+    assert m.parameters.stored == Stored((("n1", 1024), ("n2", 2048), ("n3", 3072)))
+    own = Stored((("n1", 5),))
+    m = played(printed([*hosts(3), joins]), stored=own).model
+    assert m.parameters.stored == own
+
+
+def test_an_operation_that_nobody_hears_of_has_an_opening() -> None:
+    """The only other node is down: the last step is that it begins."""
+    timeline = played(printed(hosts(2, n2="Down")), "assassinate n1")
+    assert [timeline.model.verb(timeline.moments[at].action) for at in timeline.path()[1:]] == [
+        "crash n2", "assassinate n1"
+    ]  # fmt: skip
+    assert opening_state(timeline) == timeline.moments[1].state
+    assert timeline.at == 2
+
+
+@pytest.mark.parametrize(
+    ("sizes", "done", "copied", "busiest"),
+    [
+        ((), 0, (0, 0), None),
+        ((5, 7), 0, (2, 12), "B"),
+        ((5, None), 0, (2, 5), "A"),
+        ((None, None), 0, (2, None), "A"),
+        ((0, 7), 1, (1, 7), "B"),
+        ((5, 7), 2, (0, 0), None),
+    ],
+)
+def test_an_epoch_in_a_row(
+    sizes: tuple[int | None, ...], done: int, copied: tuple[int, int | None],
+    busiest: str | None, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """What is left to copy; who must not die, in the order of the ring, each once; the last line
+    of the log, and the most ranges that any level lacks.
+    """
+    losses = [
+        SimpleNamespace(nodes=(("C", 2), ("A", 1)), broken=1),
+        SimpleNamespace(nodes=(("B", 1), ("C", 1)), broken=3),
+        SimpleNamespace(nodes=(), broken=0),
+    ]
+    copies = [
+        (name, SimpleNamespace(target="X", done=at < done, bytes=size))
+        for at, (name, size) in enumerate(zip("AB", sizes, strict=False))
+    ]
+    log = [
+        SimpleNamespace(text=text, operation=SimpleNamespace(title=f"{text} of A"))
+        for text in ("first", "second", "last")
+    ]
+    for name, value in (("copies", copies), ("losses", losses), ("log", log), ("epoch", 7)):
+        monkeypatch.setattr(history.facts, name, lambda m, s, value=value: value)
+    m: Any = SimpleNamespace(codes={"C": 0, "B": 1, "A": 2, "X": 3})
+    at: Any = SimpleNamespace(state=None, id=9)
+    row = StepSummary(7, "last (last of A)", 9, *copied, busiest, ("C", "B", "A"), 3)
+    assert history._summary(m, at) == row
+    monkeypatch.setattr(history.facts, "losses", lambda m, s: [])
+    assert history._summary(m, at) == replace(row, fragile=(), broken=0)
