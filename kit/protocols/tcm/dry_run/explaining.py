@@ -265,7 +265,8 @@ def _question(opened: Opened, stretch: Stretch, edition: Edition, last: bool) ->
         node = history.name(entry.node, entry.epoch)
         event = Event(entry.kind, node)
         if begun is not None or entry.kind == "ASSASSINATE":
-            flight = begun or logs.Flight("assassinate", entry.node or 0, ())
+            assert entry.node is not None  # it is judged
+            flight = begun or logs.Flight("assassinate", entry.node, ())
             operations.append(operation_of(flight, members))
             event = _event(entry.kind, operations[-1])
         seen.append(Seen(entry.where, {"event": event}, step=True))

@@ -7,9 +7,20 @@ from msgspec.structs import replace
 
 from kit.errors import BadInput
 from kit.protocols.tablets.rules.balance import loads as columns
-from kit.protocols.tablets.rules.balance.cluster import BalancerNode, NodePlaces, gathered
-from kit.protocols.tablets.rules.balance.loads import Loads, candidates, first_fits
+from kit.protocols.tablets.rules.balance.cluster import (
+    BalancerNode,
+    NodePlaces,
+    NodeRole,
+    gathered,
+)
+from kit.protocols.tablets.rules.balance.loads import (
+    Loads,
+    TabletMove,
+    candidates,
+    first_fits,
+)
 from kit.protocols.tablets.rules.balance.reasons import (
+    EvensOut,
     OtherDatacenter,
     RackNamed,
     RackSpread,
@@ -17,6 +28,8 @@ from kit.protocols.tablets.rules.balance.reasons import (
     TakesNone,
 )
 from kit.protocols.tablets.rules.maps import TabletMap
+from kit.protocols.tablets.rules.replica_sets import TabletReplica
+from kit.protocols.topology.rules.machines import Edition
 from kit.ring.columns import np
 from tests.protocols.tablets.balance.clusters import GIB, TARGET, DrawnCluster, node, table
 from tests.protocols.tablets.balance.test_datacenters import places
@@ -114,6 +127,125 @@ def test_a_load_is_what_is_held_of_what_there_is_room_for() -> None:
     assert loads.judged(1, 2)[2].tolist() == [0, 1, 2]
     assert loads.shard_load.tolist() == [0, 1, 2]
     assert loads.node_load.tolist() == [0.5, 2]
+
+
+@pytest.mark.parametrize(
+    ("edition", "capacities", "held", "room"),
+    [
+        ("documents", (16, 4), [3, 1, 1], [1, 1, 1]),
+        ("server", (16, 4), [9 * GIB, 2 * GIB, 4 * GIB], [8 * GIB, 8 * GIB, 4 * GIB]),
+        ("server", (16, 0), [9 * GIB, 2 * GIB, 4 * GIB], [TARGET] * 3),
+        ("server", (0, 0), [9 * GIB, 2 * GIB, 4 * GIB], [TARGET] * 3),
+    ],
+)
+def test_what_shards_hold_of_siblings(
+    edition: Edition, capacities: tuple[int, int], held: list[float], room: list[float]
+) -> None:
+    """Two that are together count for the even one, whose bytes are those of both.
+
+    Where the capacity of any node is not known, all shards are as large as a tablet should be.
+    """
+    nodes = (
+        BalancerNode("A", "dc1", "r1", 2, capacities[0] * GIB),
+        BalancerNode("B", "dc1", "r1", 1, capacities[1] * GIB),
+    )
+    maps = {
+        "ks.t": table("ks.t", places("A"), places("A"), resize_type="merge"),
+        "ks.u": table("ks.u", places("A B"), places("A1")),
+    }
+    sizes = {"ks.t": (2 * GIB, 3 * GIB), "ks.u": (4 * GIB, 2 * GIB)}
+    loads = Loads(DrawnCluster(nodes, maps, sizes).input, edition)
+    assert loads.held.tolist() == held
+    assert loads.room.tolist() == room
+    assert loads.node_held.tolist() == [held[0] + held[1], held[2]]
+    assert loads.node_room.tolist() == [room[0] + room[1], room[2]]
+    assert loads.shard_load.tolist() == [h / r for h, r in zip(held, room, strict=True)]
+    assert [[*loads.rows_on(shard)] for shard in range(3)] == [[(0, 0), (2, 0)], [(3, 0)], [(2, 1)]]
+    assert loads.weight.tolist() == (
+        [[2, 0], [0, 0], [1, 1], [1, 0]]
+        if edition == "documents"
+        else [[5 * GIB, 0], [0, 0], [4 * GIB, 4 * GIB], [2 * GIB, 0]]
+    )
+    assert [loads.by_load(0), loads.by_load(1)] == [[1, 0], [2]]
+    assert [loads.replica(shard) for shard in range(3)] == [*places("A A1 B")]
+    assert [loads.shard_number(place) for place in places("A A1 B")] == [0, 1, 2]
+    for host, shard in (("A", 2), ("A", -1), ("B", 1), ("Z", 0)):
+        with pytest.raises(KeyError):
+            loads.shard_number(TabletReplica(host, shard))
+    assert [*loads.moving(0, 0), *loads.moving(2, 0)] == [0, 1, 2]
+    loads.busy[1] = True
+    assert [loads.under_way(0, 0), loads.under_way(2, 0)] == [True, False]
+
+
+@pytest.mark.parametrize("count", [2**16 - 1, 2**16])
+def test_shards_are_told_apart_however_many_there_are(count: int) -> None:
+    """A replica that a tablet does not have is on none of them."""
+    last = count - 2
+    maps = {"ks.t": table("ks.t", places(f"A{last} B"), places("A1"))}
+    loads = Loads(gathered((node("A", shards=count - 1), node("B", shards=1)), maps), "documents")
+    assert loads.count == count
+    found = [[*loads.rows_on(shard)] for shard in (0, 1, last, last + 1)]
+    assert found == [[], [(1, 0)], [(0, 0)], [(0, 1)]]
+
+
+@pytest.mark.parametrize("edition", ["documents", "server"])
+def test_without_tables_nobody_has_a_load(edition: Edition) -> None:
+    """Of either kind."""
+    loads = Loads(gathered((node("A"), node("B")), {}), edition)
+    assert (loads.held.tolist(), loads.node_load.tolist()) == ([0] * 4, [0] * 2)
+    assert [[*loads.rows_on(shard)] for shard in range(4)] == [[]] * 4
+
+
+def test_a_move_is_counted_at_once() -> None:
+    """What was held and what is read and written, at both ends; the tablets are in transition."""
+    nodes = (*(node(host, "r1", 1) for host in "AB"), node("C", "r1", 2))
+    maps = {
+        "ks.t": table("ks.t", *[places("A")] * 2, resize_type="merge"),
+        "ks.u": table("ks.u", places("A B"), places("B")),
+    }
+    sizes = {"ks.t": (2 * GIB, 3 * GIB), "ks.u": (4 * GIB, 1 * GIB)}
+    given = DrawnCluster(nodes, maps, sizes).input
+    loads = Loads(given, "server")
+    reason = EvensOut(4, 1, 3, 2)
+    assert loads.held.tolist() == [9 * GIB, 5 * GIB, 0, 0]
+    move = loads.apply(0, 0, 3, reason)
+    assert move == TabletMove(
+        "ks.t", (0, 1), "migration", *places("A C1"), 5 * GIB, reason
+    )  # fmt: skip
+    assert loads.held.tolist() == [4 * GIB, 5 * GIB, 0, 5 * GIB]
+    assert loads.node_held.tolist() == [4 * GIB, 5 * GIB, 5 * GIB]
+    assert (loads.reads.tolist(), loads.writes.tolist()) == ([2, 0, 0, 0], [0, 0, 0, 2])
+    assert loads.busy.tolist() == [True, True, False, False]
+    several = np.array([[2, 1]], np.int32)
+    [other] = loads.apply_all(several, np.array([2]), reason)
+    assert other == TabletMove("ks.u", (0,), "migration", *places("B C"), 4 * GIB, reason)
+    assert loads.held.tolist() == [4 * GIB, 1 * GIB, 4 * GIB, 5 * GIB]
+    assert loads.node_held.tolist() == [4 * GIB, 1 * GIB, 9 * GIB]
+    assert (loads.reads.tolist(), loads.writes.tolist()) == ([2, 1, 0, 0], [0, 0, 1, 2])
+    assert loads.busy.tolist() == [True, True, True, False]
+    inside = Loads(given, "documents")
+    inside.apply(3, 0, 2, reason)
+    assert inside.kind(2, 3) == "intranode_migration"
+    assert (given.reads.tolist(), given.rows.busy.tolist()) == ([0] * 4, [False] * 4)
+    assert inside.busy.tolist() == [False, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("role", "inside", "kind"),
+    [
+        ("normal", True, "intranode_migration"),
+        ("normal", False, "migration"),
+        ("leaving", False, "migration"),
+        ("removing", False, "rebuild"),
+        ("left", False, "rebuild"),
+    ],
+)
+def test_what_moves_a_replica(role: NodeRole, inside: bool, kind: str) -> None:
+    """Off a node that is removed it is rebuilt from the others."""
+    nodes = (node("A", role=role), node("B"))
+    loads = Loads(DrawnCluster(nodes, {"ks.t": table("ks.t", places("B"))}, {"ks.t": (1,)}).input,
+                  "server")  # fmt: skip
+    assert loads.kind(0, 1 if inside else 2) == kind
 
 
 @pytest.mark.parametrize(

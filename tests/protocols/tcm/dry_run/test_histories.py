@@ -230,6 +230,7 @@ def test_a_further_crash_is_offered_where_somebody_can_choose(
     nodes: int, crashes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of so many nodes, and not of more."""
+    assert history.MOST_TO_CHOOSE == 128
     monkeypatch.setattr(history, "MOST_TO_CHOOSE", 6)
     m: Any = played(printed(hosts(nodes)), "decommission n1").model
     assert m.parameters.crashes == crashes

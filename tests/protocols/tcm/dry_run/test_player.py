@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 import kit
+from kit.errors import BadInput
 from kit.operators.importers.opening import import_texts, open_ring
+from kit.operators.workload import PLAYER
 from kit.protocols.tcm.dry_run import player
 from kit.protocols.tcm.dry_run.history import StepSummary
 from kit.protocols.tcm.dry_run.player import DryRun, opened
@@ -418,3 +420,18 @@ def test_what_is_played_though_its_node_would_not_begin_it(
         _opening=(model, None), operations=[planned], ring=printed(hosts(6))
     )
     assert [*DryRun._elsewhere(given)] == [each.format("decommission it") for each in said]
+
+
+def test_a_ring_that_is_too_large_is_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a player of it costs is worked out before any operation is read."""
+    asked: list[Any] = []
+
+    def too_large(*given: Any) -> None:
+        asked.append(given)
+        raise BadInput("keyspace ks", "RF 3", "less")
+
+    monkeypatch.setattr(player, "check_work", too_large)
+    ring = cluster_of_nine()
+    with pytest.raises(BadInput, match=r"^keyspace ks: "):
+        kit.rehearse(ring, "decommission n5")
+    assert asked == [(ring, PLAYER)]

@@ -70,7 +70,7 @@ class Loads:
                 self.room = np.repeat(capacities / shards, shards)
         self.weight: Numbers = counts.astype(np.float64)
         self.node_room: Numbers = np.add.reduceat(self.room, self.first[:-1])
-        held = np.bincount(self.place.ravel(), self.weight.ravel(), self.count + 1)
+        held = np.bincount(self.place.ravel(), self.weight.ravel(), self.count)
         self.held: Numbers = held[: self.count].astype(np.float64)
         self.node_held: Numbers = np.add.reduceat(self.held, self.first[:-1])
         self.places, self.takes = places, places.takes
@@ -81,7 +81,7 @@ class Loads:
         single = np.where(rows.together > 0, self.place, self.count).ravel()
         narrow = np.uint16 if self.count < 2**16 else np.int32  # numpy sorts 16 bits by radix
         self.slots = np.argsort(single.astype(narrow), kind="stable").astype(np.int32)
-        counts = np.bincount(single, minlength=self.count + 1)
+        counts = np.bincount(single, minlength=self.count)
         self.starts = np.concatenate(([0], np.cumsum(counts)))
         self.width = rows.nodes.shape[1]
 
