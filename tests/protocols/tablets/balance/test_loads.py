@@ -8,9 +8,11 @@ from msgspec.structs import replace
 from kit.errors import BadInput
 from kit.protocols.tablets.rules.balance import loads as columns
 from kit.protocols.tablets.rules.balance.cluster import (
+    NOT_MOVED,
     BalancerNode,
     NodePlaces,
     NodeRole,
+    TabletSizes,
     gathered,
 )
 from kit.protocols.tablets.rules.balance.loads import (
@@ -21,10 +23,13 @@ from kit.protocols.tablets.rules.balance.loads import (
 )
 from kit.protocols.tablets.rules.balance.reasons import (
     EvensOut,
+    GivesNone,
+    InTransition,
     OtherDatacenter,
     RackNamed,
     RackSpread,
     ReplicaThere,
+    StreamsFull,
     TakesNone,
 )
 from kit.protocols.tablets.rules.maps import TabletMap
@@ -196,6 +201,110 @@ def test_without_tables_nobody_has_a_load(edition: Edition) -> None:
     assert [[*loads.rows_on(shard)] for shard in range(4)] == [[]] * 4
 
 
+REASON = EvensOut(4, 1, 3, 2)
+
+
+@pytest.mark.parametrize(
+    ("edition", "target", "loads"),
+    [
+        ("server", 1, (9 / 8, 2 / 8, 5 / 8, 6 / 8)),
+        ("server", 2, (11 / 16, 4 / 4, 7 / 16, 8 / 4)),
+        ("documents", 1, (3, 1, 2, 2)),
+        ("documents", 2, (3, 1, 2, 2)),
+    ],
+)
+def test_loads_before_a_move_and_after_it(
+    edition: Edition, target: int, loads: tuple[float, ...]
+) -> None:
+    """Of shards, where it stays in its node; else of nodes, where bytes count."""
+    nodes = (
+        BalancerNode("A", "dc1", "r1", 2, 16 * GIB),
+        BalancerNode("B", "dc1", "r1", 1, 4 * GIB),
+    )
+    sets = ("A", "A", "A", "A1", "B")
+    sizes = tuple(size * GIB for size in (4, 2, 3, 2, 4))
+    one = table("ks.t", *map(places, sets))
+    found = Loads(DrawnCluster(nodes, {"ks.t": one}, {"ks.t": sizes}).input, edition)
+    assert found.compared(0, 0, target) == loads
+
+
+def test_bytes_of_siblings_are_those_of_the_same_node() -> None:
+    """However the replicas of both are ordered; what is not known counts as the load does."""
+    one = table("ks.t", places("A B"), places("B A"), resize_type="merge")
+    sizes: TabletSizes = {"ks.t": [{"A": GIB, "B": 2 * GIB}, {"A": 3 * GIB, "B": 5 * GIB}]}
+    nodes = tuple(node(host, "r1", 1) for host in "ABC")
+    maps = {"ks.a": table("ks.a", places("C A B")), "ks.t": one}
+    given = gathered(nodes, maps, sizes | {"ks.a": [dict.fromkeys("ABC", GIB)]}, target_size=TARGET)
+    loads = Loads(given, "server")
+    assert loads.held.tolist() == [5 * GIB, 8 * GIB, GIB]
+    assert [loads.apply(1, at, 2, REASON).bytes for at in (0, 1)] == [4 * GIB, 7 * GIB]
+    given = gathered(nodes, {"ks.t": one}, {"ks.t": [{}, {"A": 7}]}, target_size=TARGET)
+    assert Loads(given, "server").sizes().tolist() == [[TARGET, TARGET], [TARGET, 7]]
+
+
+@pytest.mark.parametrize(
+    ("reads", "writes", "row", "refusal"),
+    [
+        ((0, 0), (0, 0), 0, None),
+        ((2, 0), (0, 1), 0, None),
+        ((3, 0), (0, 1), 0, StreamsFull(True, 3, 1, 3)),
+        ((2, 9), (9, 2), 0, StreamsFull(False, 2, 1, 2)),
+        ((3, 0), (0, 2), 0, StreamsFull(True, 3, 1, 3)),
+        ((1, 0), (0, 0), 1, None),
+        ((2, 0), (0, 0), 1, StreamsFull(True, 2, 2, 3)),
+        ((0, 0), (0, 1), 1, StreamsFull(False, 1, 2, 2)),
+    ],
+)
+def test_a_shard_has_so_many_streams(
+    reads: tuple[int, int], writes: tuple[int, int], row: int, refusal: object
+) -> None:
+    """Three that are read and two that are taken; two siblings need two at once."""
+    nodes = (node("A", "r1", 1), node("B", "r1", 1))
+    maps = {
+        "ks.s": table("ks.s", places("A")),
+        "ks.t": table("ks.t", *[places("A")] * 2, resize_type="merge"),
+    }
+    given = DrawnCluster(nodes, maps, {"ks.s": (1,), "ks.t": (1, 1)}).input
+    given = replace(
+        given, streams_read=3, streams_write=2,
+        reads=np.array(reads, given.reads.dtype), writes=np.array(writes, given.writes.dtype),
+    )  # fmt: skip
+    loads = Loads(given, "server")
+    assert loads.full(row, 0, 1) == loads.refusal(row, 0, 1) == refusal
+    assert ([row, 0] in candidates(loads, 0, 1).tolist()) is (refusal is None)
+    loads.busy[2] = True
+    assert loads.refusal(1, 0, 1) == InTransition()
+    assert [1, 0] not in candidates(loads, 0, 1).tolist()
+    idle = replace(given, streams_read=1, streams_write=1, reads=given.reads * 0)
+    assert Loads(replace(idle, writes=given.writes * 0), "server").refusal(row, 0, 1) is None
+
+
+@pytest.mark.parametrize("role", ["normal", "leaving", "left", "removing"])
+def test_from_a_node_that_is_gone_nothing_is_moved(role: NodeRole) -> None:
+    """It is said before anything else but that the tablet is on its way."""
+    nodes = (node("A", "r1", 1, role), node("B", "r1", 1, "down"))
+    loads = Loads(DrawnCluster(nodes, {"ks.t": table("ks.t", places("A"))}, {"ks.t": (1,)}).input,
+                  "documents")  # fmt: skip
+    gives = role not in NOT_MOVED
+    assert loads.refusal(0, 0, 1) == (TakesNone("down") if gives else GivesNone(role))
+    loads.busy[0] = True
+    assert loads.refusal(0, 0, 1) == InTransition()
+
+
+def test_a_replica_that_there_is_not_is_in_no_rack() -> None:
+    """Two columns of the first tablet are empty: it has one replica, which may change its rack."""
+    nodes = (*(node(host, "r1", 1) for host in "AB"), *(node(host, "r2", 1) for host in "CD"))
+    one = table("ks.t", places("A"), places("A B C"))
+    loads = Loads(DrawnCluster(nodes, {"ks.t": one}, {"ks.t": (1, 1)}).input, "server")
+    assert [loads.misplaced(0, 0, shard) for shard in range(4)] == [ReplicaThere(0), *[None] * 3]
+    assert [loads.misplaced(1, 0, shard) for shard in range(4)] == [
+        *[ReplicaThere(0)] * 3,
+        None,
+    ]
+    assert candidates(loads, 0, 2).tolist() == [[0, 0]]
+    assert candidates(loads, 0, 3).tolist() == [[0, 0], [1, 0]]
+
+
 def test_a_move_is_counted_at_once() -> None:
     """What was held and what is read and written, at both ends; the tablets are in transition."""
     nodes = (*(node(host, "r1", 1) for host in "AB"), node("C", "r1", 2))
@@ -206,7 +315,7 @@ def test_a_move_is_counted_at_once() -> None:
     sizes = {"ks.t": (2 * GIB, 3 * GIB), "ks.u": (4 * GIB, 1 * GIB)}
     given = DrawnCluster(nodes, maps, sizes).input
     loads = Loads(given, "server")
-    reason = EvensOut(4, 1, 3, 2)
+    reason = REASON
     assert loads.held.tolist() == [9 * GIB, 5 * GIB, 0, 0]
     move = loads.apply(0, 0, 3, reason)
     assert move == TabletMove(
