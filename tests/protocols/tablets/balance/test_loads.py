@@ -276,16 +276,20 @@ def test_a_shard_has_so_many_streams(
     assert loads.refusal(1, 0, 1) == InTransition()
     assert [1, 0] not in candidates(loads, 0, 1).tolist()
     idle = replace(given, streams_read=1, streams_write=1, reads=given.reads * 0)
-    assert Loads(replace(idle, writes=given.writes * 0), "server").refusal(row, 0, 1) is None
+    alone = Loads(replace(idle, writes=given.writes * 0), "server")
+    assert alone.refusal(row, 0, 1) is None
+    assert candidates(alone, 0, 1).tolist() == [[0, 0], [1, 0]]
 
 
-@pytest.mark.parametrize("role", ["normal", "leaving", "left", "removing"])
-def test_from_a_node_that_is_gone_nothing_is_moved(role: NodeRole) -> None:
+@pytest.mark.parametrize("role", ["normal", "leaving", "left", "removing", "down", "excluded"])
+def test_off_a_node_that_is_down_nothing_is_moved(role: NodeRole) -> None:
     """It is said before anything else but that the tablet is on its way."""
     nodes = (node("A", "r1", 1, role), node("B", "r1", 1, "down"))
     loads = Loads(DrawnCluster(nodes, {"ks.t": table("ks.t", places("A"))}, {"ks.t": (1,)}).input,
                   "documents")  # fmt: skip
     gives = role not in NOT_MOVED
+    open_to = Loads(replace(loads.given, nodes=(nodes[0], node("B", "r1", 1))), "documents")
+    assert candidates(open_to, 0, 1).tolist() == ([[0, 0]] if gives else [])
     assert loads.refusal(0, 0, 1) == (TakesNone("down") if gives else GivesNone(role))
     loads.busy[0] = True
     assert loads.refusal(0, 0, 1) == InTransition()
