@@ -250,12 +250,12 @@ def _between_nodes(
     loads: Loads, spread: TableSpread, inside: NDArray[np.bool_]
 ) -> Iterator[TabletMove]:
     target = int(np.where(inside, loads.node_load, np.inf).argmin())
-    givers = inside.copy()
-    givers[target] = False
+    may_give = inside.copy()
+    may_give[target] = False
     stuck = 0.0  # how full the fullest node is that has nothing to give
-    while givers.any():
+    while may_give.any():
         now = loads.node_load
-        source = int(np.where(givers, now, -np.inf).argmax())
+        source = int(np.where(may_give, now, -np.inf).argmax())
         most, least = float(now[source]), float(now[target])
         if most <= least:
             return
@@ -263,7 +263,7 @@ def _between_nodes(
             return
         move = _best(loads, spread, loads.by_load(source)[::-1], loads.by_load(target))
         if move is None:
-            givers[source], stuck = False, max(stuck, most)
+            may_give[source], stuck = False, max(stuck, most)
         else:
             yield move
 
