@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from kit.engine.machines import Answer
+from kit.engine.network import Envelope, by_content
 from kit.engine.registry import build
 from kit.errors import BadInput, Refusal
 from kit.protocols.raft import core, words
@@ -681,3 +683,43 @@ def test_one_state_stands_for_those_that_differ_in_names(down: int, first: str) 
     stands, names = model.symmetry(state.but(down=down))
     assert stands == state.but(down=0b001)
     assert (names[0], {*names}) == (first, {*"ABC"})
+
+
+def an_election(first: str, second: str, third: str) -> Any:
+    """The first asks for votes and has that of the second; the third led, and hears the second."""
+    model, state = of_servers({}, *map(a_server, "ABC"))
+    votes = Candidate(False, tuple(sorted((first, second))), (third,))
+    progress = tuple(Progress(name, at) for name, at in sorted([(first, 1), (second, 2)]))
+    roles = {first: votes, second: Follower(third),
+             third: Leader(progress, heard=tuple(sorted((second, third))))}  # fmt: skip
+    servers = tuple(a_server(name, role=roles[name]) for name in "ABC")
+    nodes = (node.but(server=each) for node, each in zip(state.nodes, servers, strict=True))
+    sent = [Envelope(first, name, say.VoteRequest(1, 0, 0)) for name in (second, third)]
+    sent += [Envelope(second, first, say.VoteReply(1, True)),
+             Envelope(third, first, say.Append(1, 0, 0, 0))]  # fmt: skip
+    network = replace(state.network, in_flight=tuple(sorted(sent, key=by_content)))
+    down = 1 << "ABC".index(third)
+    return model, state.but(nodes=tuple(nodes), network=network, down=down)
+
+
+@pytest.mark.parametrize("names", [*permutations("ABC")])
+def test_an_election_is_the_same_under_all_names(names: tuple[str, str, str]) -> None:
+    """Names in roles, messages, and sets of names go along, and each set is in order again."""
+    (model, state), (_, other) = an_election(*names), an_election("B", "A", "C")
+    stands, order = model.symmetry(state)
+    assert stands == model.symmetry(other)[0]
+    places = {an_election(*each)[1]: each for each in permutations("ABC")}
+    assert dict(zip(order, "ABC", strict=True)) == dict(zip(names, places[stands], strict=True))
+
+
+def test_only_servers_of_one_sort_take_each_others_names() -> None:
+    """C, which a request names, keeps its name; and no member takes that of a node which is none.
+
+    Of each sort the oldest term comes first.
+    """
+    terms = map(a_server, "ABCDE", [""] * 5, [0] * 5, (9, 8, 7, 6, 5))
+    model, state = of_servers({"members": "A B C", "requests": ("x at C",)}, *terms)
+    stands, order = model.symmetry(state)
+    assert order == ("B", "A", "C", "E", "D")
+    terms_now = [(n.server.id, n.server.term) for n in stands.nodes]
+    assert terms_now == [("A", 8), ("B", 9), ("C", 7), ("D", 5), ("E", 6)]
