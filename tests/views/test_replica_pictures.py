@@ -129,7 +129,7 @@ def test_a_disk_fills_as_copies_arrive(name: str) -> None:
     joined = set[str]()
     for moment in timeline.moments:
         for row in facts.replicas(m, moment.state):
-            share = facts.arrived(m, moment.state, row)
+            share = facts.arrived(row)
             assert not share or row.held != "nothing"
             shares.setdefault(row.name, []).append(share)
             head = part(drawn_at(timeline, moment.id), f"head:{row.name}")

@@ -298,16 +298,14 @@ def known_text(m: Storage, s: StorageState, index: int) -> str:
     return f"@{numbers[index]}{'′' * numbers[:index].count(numbers[index])}"
 
 
-def arrived(m: Storage, s: StorageState, row: ReplicaRow) -> float:
+def arrived(row: ReplicaRow) -> float:
     """The share of the range that a replica has on its disk: of the copies that it is to get. Who
-    holds nothing has nothing there.
+    holds nothing has nothing there; what it holds without a copy to come, it has whole.
     """
     if row.held == "nothing":
         return 0.0
     to_come = [way.status for way in row.copies if way.target == row.name]
-    if to_come:
-        return to_come.count("arrived") / len(to_come)
-    return float(row.role != "no replica" or row.not_owned)
+    return to_come.count("arrived") / len(to_come) if to_come else 1.0
 
 
 def held(cell: int) -> Held:

@@ -60,7 +60,7 @@ def draw_heads(scene: Scene, rows: Mapping[str, int]) -> list[Frag]:
         drawn.append(_asks(line, NAME + LINE * at, marks - MARK // 2 - 2, rows))
     was = _former(scene)
     for row in replicas:
-        share = facts.arrived(m, s, row)
+        share = facts.arrived(row)
         former_row = was.get(row.name, (row, share))
         acting = row.name == acts
         drawn.append(_replica(row, share, former_row, marks, disks, rows, acts=acting))
@@ -93,8 +93,7 @@ def _former(scene: Scene) -> dict[str, tuple[ReplicaRow, float]]:
     former = scene.former()
     if former is None:
         return {}
-    m, s = former.model, former.state
-    return {row.name: (row, facts.arrived(m, s, row)) for row in former.of(facts.replicas)}
+    return {row.name: (row, facts.arrived(row)) for row in former.of(facts.replicas)}
 
 
 def _name(
