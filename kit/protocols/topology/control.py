@@ -209,9 +209,8 @@ def settled(s: ControlState) -> ControlState:
         s = without_coordinator(s)
     if len(s.views) > 1:
         s = caught_up(s, (1 << len(s.applied)) - 1 & ~s.topology.members)
-        if 0 not in s.applied:
-            oldest = min(s.applied)
-            s = s.but(views=s.views[oldest:], applied=tuple(i - oldest for i in s.applied))
+        oldest = min(s.applied)
+        s = s.but(views=s.views[oldest:], applied=tuple(i - oldest for i in s.applied))
     if s.client != cluster.NOBODY and not s.up >> s.client & 1:
         s = s.but(client=cluster.NOBODY, client_version=0)
     if s.leftover_at != cluster.NOBODY and not s.up >> s.leftover_at & 1:
@@ -486,14 +485,11 @@ def let_in(s: ControlState, node: int, setting: cluster.Setting) -> bool:
 def is_truncating(s: ControlState, setting: cluster.Setting) -> bool:
     """Whether the coordinator's next piece of work is to send the RPCs of a truncate."""
     operation = under_way(s.topology)
-    if (
-        operation is None
-        or operation.machine != "truncate_table"
-        or s.coordinator == cluster.NOBODY
-    ):
+    if operation is None or s.coordinator == cluster.NOBODY or not s.topology.session:
         return False
-    rows = state_of(operation, setting).work[s.attempted.step :]
-    return bool(s.topology.session and rows and rows[0].name == TRUNCATES)
+    step = s.attempted.step
+    work = state_of(operation, setting).work[step : step + 1]
+    return any(row.name == TRUNCATES for row in work)
 
 
 class Serving(Control):
