@@ -201,7 +201,7 @@ class ModeState(LostState, frozen=True, cache_hash=True, kw_only=True):
     @property
     def remover(self) -> int | None:
         """The live node that can remove others: in RECOVERY mode, or of a group with a majority."""
-        nodes = [i for i in nodes_in(self.live) if self.nodes[i].is_up]
+        nodes = [*nodes_in(self.live)]
         legacy = (i for i in nodes if self.nodes[i].mode == "recovery")
         by_group = (i for i in nodes if self.nodes[i].mode == "group 0" and self.may_commit(i))
         return next(legacy, next(by_group, None))
