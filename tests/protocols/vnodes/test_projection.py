@@ -23,6 +23,7 @@ from kit.protocols.vnodes.rules import (
     Operation,
     ProjectionOptions,
     RangeOperation,
+    VnodeSafeguards,
     moved,
     project,
 )
@@ -323,3 +324,95 @@ def test_the_events_that_are_counted_come_in_order() -> None:
     names = rows_of(build("vnodes")).names
     assert len(names) > 3
     assert list(names) == sorted(set(names))
+
+
+def edges(edition: Edition, machine: Machine, **options: Any) -> list[str]:
+    """What may come next at each epoch of a bootstrap of four nodes, a line for each.
+
+    From where, by which verb, to where; what it waits for (all know: A, nothing below: N); whether
+    copies have to have arrived (s), reads move (r), it leads aside (a).
+    """
+    operation = RangeOperation(machine, moved("bootstrap", 4, 2))
+    history = project(edition, ProjectionOptions(**options), operation)
+    lines = []
+    for at, epoch in enumerate(history.epochs):
+        for edge in epoch.edges:
+            waits = "".join(type(each).__name__[0] for each in edge.conditions) or "-"
+            marks = "s" * edge.streamed + "r" * edge.switches + "a" * edge.aside or "-"
+            lines.append(f"{at} {edge.verb} {edge.to} {waits} {marks}")
+    return lines
+
+
+JOINS = {edition: MACHINES[edition]["bootstrapping"] for edition in EDITIONS}
+DOCUMENTED = [
+    "0 commit write_both_read_old 1 A -",
+    "1 commit write_both_read_new 2 AN sr",
+    "1 roll back to left_token_ring 4 - a",
+    "2 commit normal 3 AN -",
+    "4 shut down X 5 AN -",
+]
+GOES_ON = [
+    *DOCUMENTED[:2],
+    "1 roll back to left_token_ring 5 - a",
+    DOCUMENTED[3],
+    "2 go on to normal 4 - a",
+    "5 shut down X 6 AN -",
+]
+FENCES = [
+    "0 commit write_both_read_old 1 A -",
+    "1 commit fence_version 2 - -",
+    "1 commit write_both_read_new 11 AN sr",
+    "1 roll back to left_token_ring 15 - a",
+    "2 commit write_both_read_new 3 A sr",
+    "2 roll back to left_token_ring 7 - a",
+]
+"""The first steps where drains fail: with the fence alone, all know the version, and no more."""
+
+
+def test_what_may_come_next() -> None:
+    """Where barriers fail, only the published server goes on without one; the documents retry."""
+    for edition in EDITIONS:
+        assert edges(edition, JOINS[edition]) == DOCUMENTED
+    assert edges("documents", JOINS["documents"], barrier_fails=True) == DOCUMENTED
+    assert edges("server", JOINS["server"], barrier_fails=True) == GOES_ON
+    rolled_back = VnodeSafeguards(no_rollback_after_switch=False)
+    given: dict[str, Any] = {"safeguards": rolled_back, "barrier_fails": True}
+    spoiled = edges("server", JOINS["server"], **given)
+    assert [line for line in spoiled if line.startswith("2 ")] == [
+        "2 commit normal 3 AN -",
+        "2 go on to normal 4 - a",
+        "2 roll back to left_token_ring 5 - a",
+    ]
+
+
+def test_what_may_come_next_where_drains_fail() -> None:
+    """The fence is set without one, once at each version."""
+    fails = edges("server", JOINS["server"], drain_fails=True)
+    assert [line for line in fails if line[:2] in ("0 ", "1 ", "2 ")] == FENCES
+    assert sum("fence_version" in line for line in fails) == 5
+
+
+DRAIN = WorkRow("barrier", "proceed", "global")
+
+
+@pytest.mark.parametrize(
+    ("work", "goes_on"),
+    [
+        ((DRAIN,), True),
+        ((replace(DRAIN, on_failure="retry"),), False),
+        ((replace(DRAIN, barrier="command"),), False),
+        ((replace(DRAIN, barrier=""),), False),
+        ((replace(DRAIN, on_failure="retry"), replace(DRAIN, barrier="")), False),
+        ((replace(DRAIN, on_failure="retry"), DRAIN), True),
+        ((), False),
+    ],
+)
+def test_only_a_global_barrier_is_passed_over(work: tuple[WorkRow, ...], goes_on: bool) -> None:
+    """In a state whose table says that its failure is none."""
+    machine = JOINS["server"]
+    rows = tuple(
+        replace(row, work=work) if row.name == "write_both_read_new" else row
+        for row in machine.states
+    )
+    lines = edges("server", replace(machine, states=rows), barrier_fails=True)
+    assert any("go on to normal" in line for line in lines) is goes_on
