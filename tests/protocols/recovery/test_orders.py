@@ -81,3 +81,4 @@ def test_a_schema_change_at_the_end_may_break_a_promise() -> None:
     for procedure in PROCEDURES:
         live: Any = orders._planned(procedure)[0]
         assert live.start().changes == 2
+        assert live.start().crashes == (procedure != "old")  # a mishap of the old one is a restart
