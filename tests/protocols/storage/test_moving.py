@@ -10,11 +10,20 @@ from msgspec.structs import replace
 from kit.protocols.storage.events import Applied, Copied, DiskEvent, EpochCommitted
 from kit.protocols.storage.moving import ApplyEpoch, Commit, Crash, Fetch, Land, LandLate
 from kit.protocols.storage.ranges import COPIED, NOT_COPIED, LateCopy, StorageState
+from kit.protocols.storage.rules.conditions import (
+    AllKnow,
+    HaveCleaned,
+    MajorityKnows,
+    MoreLost,
+    NothingBelow,
+    NoWriteBegun,
+    SessionClosed,
+)
 from kit.protocols.storage.rules.exchange import ExchangeSwitches
 from kit.protocols.storage.rules.history import CopyTask, Edge, RangeEpoch, RangeHistory
 from kit.protocols.storage.rules.requests import DONE, OPEN, Request, written
 from kit.protocols.storage.rules.view import View
-from tests.outcomes import why
+from tests.outcomes import outcome, why
 from tests.protocols.storage.toys import BOTH, A, X, epoch, history, toy, versions
 
 MOVES = history(
@@ -45,8 +54,8 @@ def standing(model: Any, trail: int, **more: Any) -> StorageState:
         (1, "switch", "reads move.", "2: reads move", EpochCommitted(2, "epoch 2", "version"), ""),
         (2, "drop", "Version 3: A is dropped.", "3: A is dropped",
          EpochCommitted(3, "epoch 3", "version"),
-         "From now on, A is no longer written to, and X is read from, and A is no longer read "
-         "from."),
+         ("From now on, A is no longer written to, and X is read from, and A is no longer read "
+          "from.")),
     ],
 )  # fmt: skip
 def test_what_a_commit_was(
@@ -154,3 +163,154 @@ def test_reads_move_once_all_copies_are_there(copies: tuple[Any, ...], said: str
     )
     model = toy(moves, ASKS)
     assert why(model, standing(model, 0, copies=copies), Commit("switch")) == said
+
+
+def test_the_state_after_a_commit() -> None:
+    """Who is dead by then is down; those that are told to clean again are not clean; time begins
+    anew; copies of the epoch before are gone, and those of the next one have not begun.
+    """
+    last = replace(epoch(2, X, BOTH, copies=(CopyTask(1, 0),)), dead=A, cleans=A)
+    model = toy(history(epoch(1, A, A, Edge("swap", "", 1)), last), ASKS, cleaning=True)
+    before = standing(model, 0, cleaned=BOTH, waited=2, crashes=0, known=(0, 0, 0, 0))
+    assert model.act(before, Commit("swap")) == replace(
+        before, trail=1, cleaned=X, waited=0, down=A, copies=(NOT_COPIED,)
+    )
+
+
+@pytest.mark.parametrize(
+    ("cleaning", "cleaned", "said"),
+    [
+        (True, 0, "A, X might hold data not owned"),
+        (True, X, "A might hold data not owned"),
+        (True, BOTH, ""),
+        (False, 0, ""),
+    ],
+)
+def test_who_gets_a_range_again_is_clean(cleaning: bool, cleaned: int, said: str) -> None:
+    """Where anybody cleans up."""
+    moves = history(epoch(1, A, A, Edge("swap", "", 1, regains=BOTH)), epoch(2, X, X))
+    model = toy(moves, ASKS, cleaning=cleaning)
+    assert why(model, standing(model, 0, cleaned=cleaned), Commit("swap")) == said
+
+
+@pytest.mark.parametrize(
+    ("condition", "given", "said"),
+    [
+        (AllKnow(BOTH), {"known": (1, 1, 1, 1)}, ""),
+        (AllKnow(BOTH), {"known": (1, 0, 1, 1)},
+         "waiting at the barrier: 2 of 2 replicas must have applied version 2 (so far: 1)"),
+        (AllKnow(X), {"known": (0, 0, 1, 1)},
+         "waiting at the barrier: 1 of 1 replica must have applied version 2 (so far: 0)"),
+        (AllKnow(BOTH, 1), {"known": (0, 0, 0, 0)}, ""),
+        (MajorityKnows(BOTH, 1), {"known": (0, 0, 1, 1)},
+         "waiting at the barrier: 1 of 2 replicas must have applied version 2 (so far: 0)"),
+        (NothingBelow(), {}, "requests planned before version 2 are still in flight"),
+        (SessionClosed(), {"copies": (written(1),)}, "the session is open: a copy is on its way"),
+        (SessionClosed(), {"copies": (COPIED,)}, ""),
+        (HaveCleaned(BOTH), {"cleaned": X}, "A must clean up first"),
+        (HaveCleaned(BOTH), {"cleaned": BOTH}, ""),
+        (MoreLost(A, X), {}, "too few nodes are down or excluded: 0 of A, 0 of X"),
+        (MoreLost(BOTH, X), {"down": X}, "too few nodes are down or excluded: 1 of A, X, 1 of X"),
+        (MoreLost(A), {}, "too few nodes are down or excluded: 0 of A"),
+        (MoreLost(A), {"down": A}, ""),
+        (NoWriteBegun(BOTH), {"requests": (Request(), Request(OPEN, timestamp=1, begun=A))},
+         "a write begun before version 2 is still in progress"),
+    ],
+)  # fmt: skip
+def test_what_a_condition_waits_for(condition: Any, given: dict[str, Any], said: str) -> None:
+    """The first that does not hold; with who is missing."""
+    model = toy(MOVES, ASKS)
+    state = standing(model, 1, **given)
+    for awaited in ((condition,), (SessionClosed(), condition)):
+        refusal = model.unmet(state, awaited)
+        assert ("" if refusal is None else refusal.reason) == said
+    assert model.unmet(state, ()) is None
+
+
+def test_who_may_be_one_epoch_behind() -> None:
+    """The version that all have to know is the one before."""
+    model = toy(MOVES, ASKS)
+    state = standing(model, 3, known=(2, 1, 3, 3))
+    asked = (state.requests[0], replace(state.requests[1], coordinator_epoch=3))
+    refusal = model.unmet(replace(state, requests=asked), (AllKnow(BOTH, 1),))
+    assert refusal is not None
+    assert refusal.reason == (
+        "waiting at the barrier: 2 of 2 replicas must have applied version 2 (so far: 1)"
+    )
+    assert refusal.missing == ("X",)
+
+
+@pytest.mark.parametrize(("trail", "waited", "said"), [
+    (0, 0, ""), (1, 0, "0 of 2 ticks"), (1, 1, "1 of 2 ticks"), (1, 2, ""),
+])  # fmt: skip
+def test_an_event_waits_after_the_one_before_it(trail: int, waited: int, said: str) -> None:
+    """The first one does not."""
+    moves = history(
+        epoch(1, A, A, Edge("go", "", 1)), epoch(2, A, A, Edge("go", "", 2)), epoch(3, A, A)
+    )
+    model = toy(moves, ASKS, ring_delay=2)
+    reason = f"RING_DELAY: {said} passed" if said else ""
+    assert why(model, standing(model, trail, waited=waited), Commit("go")) == reason
+
+
+def test_the_first_coordinator_is_no_replica() -> None:
+    """Its number is the next one: what it knows is what its open request does."""
+    model = toy(MOVES, ASKS)
+    asked = (Request(OPEN, 0, 1, timestamp=1), Request())
+    state = standing(model, 1, requests=asked)
+    assert model.happened(state, ApplyEpoch("K1"), state) == (Applied("K1", 2),)
+
+
+def test_who_lacks_a_copy_is_named_and_what_is_not_met_is_said() -> None:
+    """A has what it was to get; X has not."""
+    tasks = (CopyTask(1, 0), CopyTask(0, 1))
+    known = (AllKnow(X),)
+    last = Edge("switch", "", 1, known, streamed=True)
+    model = toy(history(epoch(1, A, BOTH, last, copies=tasks), epoch(2, X, X)), ASKS)
+    state = standing(model, 0, copies=(COPIED, NOT_COPIED))
+    refusal = outcome(model, state, Commit("switch"))
+    assert refusal.missing == ("X",)
+    later = history(
+        epoch(1, A, A, Edge("add", "", 1)),
+        epoch(2, A, BOTH, Edge("switch", "", 2, known)),
+        epoch(3, X, X),
+    )
+    waits = toy(later, ASKS)
+    assert why(waits, standing(waits, 1), Commit("switch")) == (
+        "waiting at the barrier: 1 of 1 replica must have applied epoch 2 (so far: 0)"
+    )
+
+
+def test_a_coordinator_that_does_not_know_yet() -> None:
+    """All replicas do: its request goes by the version before."""
+    model = toy(MOVES, ASKS)
+    state = standing(model, 1, known=(1, 1, 1, 1))
+    behind = (state.requests[0], replace(state.requests[1], coordinator_epoch=0))
+    refusal = model.unmet(replace(state, requests=behind), (AllKnow(BOTH),))
+    assert refusal is not None
+    said = "a coordinator with a request in progress does not know version 2"
+    assert refusal.reason == said
+
+
+@pytest.mark.parametrize(
+    ("left", "kept"),
+    [(1, (LateCopy(0, 1, written(1), 7), LateCopy(1, 0, written(2), 3))), (0, ())],
+)
+def test_a_copy_whose_step_is_over_may_come_late(left: int, kept: tuple[LateCopy, ...]) -> None:
+    """With the session of that step, beside those of before; one that has arrived does not."""
+    moves = history(
+        replace(
+            epoch(1, A, BOTH, Edge("swap", "", 1), copies=(CopyTask(0, 1), CopyTask(1, 0))),
+            session=7,
+        ),
+        epoch(2, X, X),
+    )
+    model = toy(moves, ASKS, late=1)
+    before = standing(
+        model, 0, copies=(written(1), COPIED), late_left=left,
+        late_copies=(LateCopy(1, 0, written(2), 3),),
+    )  # fmt: skip
+    after = model.act(before, Commit("swap"))
+    assert (after.late_copies, after.copies) == (kept, ())
+    begun = replace(before, copies=(NOT_COPIED, COPIED))
+    assert model.act(begun, Commit("swap")).late_copies == kept[1:]
