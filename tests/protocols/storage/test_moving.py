@@ -314,3 +314,99 @@ def test_a_copy_whose_step_is_over_may_come_late(left: int, kept: tuple[LateCopy
     assert (after.late_copies, after.copies) == (kept, ())
     begun = replace(before, copies=(NOT_COPIED, COPIED))
     assert model.act(begun, Commit("swap")).late_copies == kept[1:]
+
+
+LAGS = history(
+    epoch(1, A, A, Edge("go", "", 1)), epoch(2, A, BOTH, Edge("go", "", 2)), epoch(3, X, X), lag=1
+)
+
+
+def lagging(model: Any, request: Request, **more: Any) -> StorageState:
+    """The second epoch is there, and at the next commit the first one drops out."""
+    [at] = [at for at, trail in enumerate(model.trails) if trail.nodes == (0, 1)]
+    state: StorageState = model.start().but(trail=at, requests=(request, Request()))
+    return state.but(**{"known": (1, 1, 0, 0), **more})
+
+
+@pytest.mark.parametrize(
+    ("request_", "more", "missing"),
+    [
+        (Request(), {}, None),
+        (Request(OPEN, 1, 1, A), {}, None),
+        (Request(OPEN, 0, 1), {}, ()),
+        (Request(OPEN, 0, 0), {}, ()),
+        (Request(DONE, 0, 0), {}, None),
+        (Request(DONE, 0, 1, A), {}, ()),
+        (Request(DONE, 0, 1, A), {"down": A}, None),
+        (Request(DONE, 1, 0, A), {}, None),
+        (Request(OPEN, 1, 0, A), {}, ()),
+        (Request(), {"known": (0, 1, 0, 0)}, ("A",)),
+        (Request(), {"known": (0, 0, 0, 0)}, ("A", "X")),
+        (Request(), {"known": (0, 0, 0, 0), "down": X}, ("A",)),
+        (Request(), {"known": (0, 1, 0, 0), "down": A}, None),
+        (Request(OPEN, 0, 1), {"known": (1, 0, 0, 0)}, ("X",)),
+    ],
+)
+def test_nobody_is_too_far_behind(
+    request_: Request, more: dict[str, Any], missing: tuple[str, ...] | None
+) -> None:
+    """No live replica, no open request, and no message on its way to one that lives."""
+    model = toy(LAGS, ASKS)
+    end = outcome(model, lagging(model, request_, **more), Commit("go"))
+    if missing is None:
+        assert isinstance(end, StorageState)
+        return
+    assert end.reason == "no node may be more than 1 epochs behind"
+    assert end.missing == missing
+
+
+def test_the_oldest_epoch_drops_out() -> None:
+    """Every index goes down by one; what was at the oldest stays there."""
+    model = toy(LAGS, ASKS)
+    after = model.act(
+        lagging(model, Request(OPEN, 1, 1, A), down=A, known=(0, 1, 1, 0)), Commit("go")
+    )
+    assert (after.known, after.requests) == ((0, 0, 0, 0), (Request(OPEN, 0, 0, A), Request()))
+
+
+def test_who_has_not_applied_all() -> None:
+    """Replicas, and coordinators whose request is open; one that is down does not apply."""
+    model = toy(MOVES, ASKS)
+    state = standing(model, 2, known=(2, 1, 0, 0))
+    own = [action for action in model.actions(state) if isinstance(action, ApplyEpoch)]
+    assert own == [ApplyEpoch("X"), ApplyEpoch("K2")]
+    assert model.act(state, own[0]).known == (2, 2, 0, 0)
+    assert model.act(state, own[1]).requests[1].coordinator_epoch == 2
+    for down, said in ((X, "X is down"), (A, "")):
+        assert why(model, replace(state, down=down), ApplyEpoch("X")) == said
+    assert model.label(state, ApplyEpoch("X")) == "X applies version 2 (epoch 2)"
+    older = replace(state, known=(2, 0, 0, 0))
+    assert model.label(older, ApplyEpoch("X")) == "X applies version 2"
+
+
+@pytest.mark.parametrize(
+    ("down", "said"), [(0, ""), (A, "A is down"), (X, "X is down"), (BOTH, "A is down")]
+)
+def test_a_copy_begins_where_both_live(down: int, said: str) -> None:
+    """It waits for what its conditions say, too."""
+    model = toy(MOVES, ASKS)
+    assert why(model, standing(model, 1, down=down), Fetch("A", "X")) == said
+    waits = (CopyTask(0, 1, (AllKnow(X),)),)
+    later = toy(history(epoch(1, A, A, Edge("add", "", 1)), epoch(2, A, BOTH, copies=waits)), ASKS)
+    barrier = "waiting at the barrier: 1 of 1 replica must have applied epoch 2 (so far: 0)"
+    assert why(later, standing(later, 1), Fetch("A", "X")) == barrier
+    assert why(later, standing(later, 1, known=(0, 1, 1, 1)), Fetch("A", "X")) == ""
+
+
+@pytest.mark.parametrize(("left", "rest"), [(2, True), (1, False)])
+def test_late_copies_are_over_once_no_more_may_come(left: int, rest: bool) -> None:
+    """The one that arrives is gone; the others stay while one more may come."""
+    model = toy(MOVES, ASKS, late=2)
+    both = LateCopy(0, 1, written(1), 7), LateCopy(1, 0, written(2), 7)
+    before = standing(model, 2, late_copies=both, late_left=left)
+    after = model.act(before, LandLate("A", "X", 7))
+    assert (after.late_copies, after.late_left) == (both[1:] * rest, left - 1)
+    assert after.cells == (0, written(1))
+    assert model.act(before, LandLate("X", "A", 7)).cells == (written(2), 0)
+    for down, said in ((X, "X is down"), (A, "")):
+        assert why(model, replace(before, down=down), LandLate("A", "X", 7)) == said
