@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 
 from kit.engine.check import check
 from kit.engine.compose import Lifting, lifted
-from kit.engine.declared import State, action, always, refused
+from kit.engine.declared import Declared, Each, State, Travel, action, always, purpose, refused
+from kit.engine.declared import step as step_of
+from kit.engine.flows import Flow, flows
 from kit.engine.model import step
 from kit.errors import Refusal
 from kit.protocols.twophase.twophase import TwoPhase, TwoPhaseState
@@ -198,3 +200,209 @@ def test_every_action_of_the_inner_model_is_taken_over() -> None:
 def test_the_picture_of_the_inner_model_is_that_of_the_whole() -> None:
     """Where nobody says otherwise each thing is where it was."""
     assert Office().here("rm:0") == "rm:0"
+
+
+class BellState(State, frozen=True):
+    """How often a bell was rung."""
+
+    rung: int = 0
+
+
+class Bell(Declared[BellState]):
+    """A bell that says what it is asked with: the model, and how often it was rung."""
+
+    name, title, State = "bell", "A bell", BellState
+
+    def start(self) -> BellState:
+        """Silent."""
+        return BellState()
+
+    @action(
+        says=lambda m, before, a, after: f"{m.name}: {before.rung} to {after.rung}.",
+        by=lambda m, s, a: f"{m.name} {s.rung}",
+        relied=lambda m, s, a: m.name == "bell" and s.rung == 1,
+        label=lambda m, s, a: f"{m.name}: ring {s.rung}",
+        travels=lambda m, before, a, after: (
+            Travel("message", "in", "out", f"{before.rung} to {after.rung}", "a sound"),
+        ),
+    )
+    @purpose("People should come.")
+    def ring(self, s: BellState, times: Annotated[int, Each(lambda m: (1, 2))]) -> Any:
+        """It rings."""
+        return s.but(rung=s.rung + times) if s.rung < 2 else None
+
+    @step_of(title="It rings once at a time")
+    def once(self, before: BellState, action: Any, after: BellState) -> str | None:
+        """Not twice."""
+        by = after.rung - before.rung
+        return None if by == 1 else f"by {by}"
+
+
+class TowerState(State, frozen=True):
+    """A bell, and whether there is a wind."""
+
+    bell: BellState
+    wind: bool = False
+
+
+def tower(**more: Any) -> Any:
+    """A tower with a bell, of which it says this; nothing: the bell's action is as it was."""
+
+    class Tower(Lifting[TowerState]):
+        """A bell up there."""
+
+        name, title, State, of, part = "tower", "A tower", TowerState, Bell, "bell"
+        if more:
+
+            @lifted(Bell.ring, **more)
+            def ring(self, s: TowerState, times: int) -> Any:
+                """As before."""
+                return self.in_part(Bell.ring, s, times)
+
+        def set_up(self) -> None:
+            """One bell."""
+            self.bell = Bell()
+
+        def start(self) -> TowerState:
+            """Silent, and calm."""
+            return TowerState(self.bell.start())
+
+        @action(label="blow", says="A wind comes up.", unasked=True)
+        def blow(self, s: TowerState) -> Any:
+            """A wind comes up."""
+            return None if s.wind else s.but(wind=True)
+
+        def here(self, key: str) -> str:
+            """Up there."""
+            return f"up:{key}"
+
+        def is_judged(self, s: TowerState, action: Any) -> bool:
+            """In a wind nobody counts, where the tower says what it relies on."""
+            return super().is_judged(s, action) and not (s.wind and "relied" in more)
+
+    return Tower()
+
+
+OWN = {
+    "says": lambda m, before, a, after: f"{m.name}, {before.bell.rung} to {after.bell.rung}.",
+    "by": lambda m, s, a: f"{m.name}, {s.bell.rung}",
+    "relied": lambda m, s, a: m.name == "tower" and s.wind,
+    "label": lambda m, s, a: f"{m.name}, ring {s.bell.rung}",
+    "travels": lambda m, before, a, after: (
+        Travel("entry", "wind", "bell", f"{before.bell.rung}, {after.bell.rung}", "a gust"),
+    ),
+}
+EMPTY = {
+    "says": lambda m, before, a, after: "",
+    "label": lambda m, s, a: "",
+    "travels": lambda *step: (),
+}
+SOUND = Flow("message", "up:in", "up:out", "1 to 2", "a sound")
+GUST = Flow("entry", "wind", "bell", "1, 2", "a gust")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        pytest.param({}, ("bell: 1 to 2.", "bell 1", True, "bell: ring 1", SOUND), id="nothing"),
+        pytest.param({"tag": ""}, ("bell: 1 to 2.", "bell 1", True, "bell: ring 1", SOUND),
+                     id="nothing of it"),
+        pytest.param(OWN, ("tower, 1 to 2.", "tower, 1", False, "tower, ring 1", GUST), id="all"),
+        pytest.param(EMPTY, ("bell: 1 to 2.", "bell 1", True, "bell: ring 1", SOUND),
+                     id="that it has nothing to say"),
+        *(
+            pytest.param(
+                {name: OWN[name]},
+                tuple(
+                    own if each == name else inner
+                    for each, own, inner in (
+                        ("says", "tower, 1 to 2.", "bell: 1 to 2."),
+                        ("by", "tower, 1", "bell 1"),
+                        ("relied", False, True),
+                        ("label", "tower, ring 1", "bell: ring 1"),
+                        ("travels", GUST, SOUND),
+                    )
+                ),
+                id=f"only {name}",
+            )
+            for name in OWN
+        ),
+    ],
+)  # fmt: skip
+def test_what_the_whole_does_not_say_is_said_of_the_part(
+    more: dict[str, Any], said: tuple[Any, ...]
+) -> None:
+    """By the inner model, of its own states; where the whole says something, of the whole."""
+    m = tower(**more)
+    before, ring = TowerState(BellState(1)), Bell.ring(1)
+    after = m.act(before, ring)
+    assert after == TowerState(BellState(2))
+    assert (
+        m.describe(before, ring, after),
+        m.actor_of(before, ring),
+        m.relied(before, ring),
+        m.label(before, ring),
+        *flows(m, before, ring, after),
+    ) == said
+    assert m.verb(ring) == "ring 1"
+    assert m.relied(before.but(wind=True), ring)
+    assert m.relied(TowerState(BellState(0), wind=True), ring) is ("relied" in more)
+    assert m.why(ring) == "People should come."
+    blow, windy = type(m).blow(), before.but(wind=True)
+    assert (m.verb(blow), m.label(before, blow)) == ("blow", "blow")
+    assert m.describe(before, blow, windy) == "A wind comes up."
+    assert [*m.successors(after)] == [(blow, after.but(wind=True))]
+    assert [*m.successors(windy)] == [
+        (Bell.ring(times), windy.but(bell=BellState(1 + times))) for times in (1, 2)
+    ]
+
+
+def test_a_step_of_the_part_is_judged_where_the_whole_lets_it() -> None:
+    """By the inner model's words, of its own states; elsewhere nothing is said."""
+    calm, windy, ring = TowerState(BellState()), TowerState(BellState(), wind=True), Bell.ring(2)
+    for more, told in (({}, ["by 2", "by 2"]), (OWN, ["by 2", None])):
+        m = tower(**more)
+        [once] = m.properties
+        assert (once.name, once.kind, once.title) == ("once", "step", "It rings once at a time")
+        assert [once.of_step(s, ring, m.act(s, ring)) for s in (calm, windy)] == told
+        assert once.of_step(calm, Bell.ring(1), m.act(calm, Bell.ring(1))) is None
+
+
+def test_what_the_whole_does_is_for_what_the_whole_says() -> None:
+    """A purpose below takes the place of the inner model's."""
+
+    class Tower(Lifting[TowerState]):
+        """A bell that is tried."""
+
+        name, title, State, of, part = "tower", "A tower", TowerState, Bell, "bell"
+
+        @lifted(Bell.ring, each=lambda m, s: (2,))
+        @purpose("It should be heard.")
+        def ring(self, s: TowerState, times: int) -> Any:
+            """As before."""
+            return self.in_part(Bell.ring, s, times)
+
+        def set_up(self) -> None:
+            """One bell."""
+            self.bell = Bell()
+
+        def start(self) -> TowerState:
+            """Silent, and calm."""
+            return TowerState(self.bell.start())
+
+    m = Tower()
+    assert m.why(Bell.ring(1)) == "It should be heard."
+    assert [*m.successors(m.start())] == [(Bell.ring(2), TowerState(BellState(2)))]
+
+
+def test_a_class_that_goes_on_keeps_what_the_whole_has_in_its_place() -> None:
+    """Only the class that names the inner model takes its actions over."""
+
+    class Next(Office):
+        """The same."""
+
+        name = "next"
+
+    m = Next()
+    assert "decide" not in vars(Next)
+    assert m.refusal(m.start(), TwoPhase.decide(commit=False)) is CLOSED

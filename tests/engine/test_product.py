@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from kit.engine.check import check
 from kit.engine.compose import Product, needs
+from kit.engine.declared import always
 from kit.engine.log import Append, Apply, AtomicLog, LogParameters
 from kit.engine.model import fingerprint
 from kit.engine.timeline import Timeline
@@ -18,7 +19,8 @@ from kit.engine.trace import action_from
 from kit.errors import Refusal, Refused
 from kit.protocols.twophase.twophase import Decide as Decision
 from kit.protocols.twophase.twophase import TwoPhase
-from tests.engine.toys import Door, Down, Go, Graph, LiftModel, LiftParameters, Up, walk
+from tests.engine.test_lifting import Office
+from tests.engine.toys import Door, Down, Go, Graph, Lift, LiftModel, LiftParameters, Up, walk
 from tests.examples import examples
 
 MOST = 3  # entries of the log, so that the product is finite
@@ -215,6 +217,7 @@ def test_a_passive_action_comes_with_its_link_only() -> None:
     )
     start = led.start()
     assert [led.verb(action) for action in led.actions(start)] == ["up", "door True"]
+    assert [led.verb(action) for action, _ in led.options(start)] == ["up", "down", "door True"]
     assert led.refusal(start, led.wrap["graph"](Go(1))) is not None
     after = led.act(led.act(start, led.wrap["lift"](Up())), led.wrap["lift"](Up()))
     assert (after.lift.floor, after.graph.at) == (2, 2)
@@ -350,3 +353,128 @@ def test_a_condition_knows_what_it_is_a_condition_of() -> None:
     marks = [(vars(each)["needed_by"], vars(each)["needed_when"]) for each in (closed, ever)]
     assert marks == [((Up, Down), bool), ((), None)]
     assert closed(None, "", None) is ever(None, "", None) is None
+
+
+class Guarded(Product):
+    """Two lifts, which a guard lets go where he likes; in the dark he likes less."""
+
+    def __init__(self, *, dark: bool) -> None:
+        self.dark = dark
+        super().__init__("guarded", {n: LiftModel(LiftParameters(2)) for n in ("left", "right")})
+
+    @needs(Up, when=lambda m: m.dark)
+    def light(self, s: Any, part: str, action: Any) -> Refusal | None:
+        """Nobody goes up in the dark."""
+        return Refusal("it is dark")
+
+    @needs(Up, Down)
+    def level(self, s: Any, part: str, action: Any) -> Refusal | None:
+        """The left one comes first."""
+        return Refusal("left first") if (part, s.left.floor) == ("right", 0) else None
+
+    @needs()
+    def open(self, s: Any, part: str, action: Any) -> Refusal | None:
+        """Two open doors are enough."""
+        return Refusal("all is open") if s.left.door and s.right.door else None
+
+    @always()
+    def side_by_side(self, s: Any) -> str | None:
+        """The lifts are on one floor."""
+        return None if s.left.floor == s.right.floor else "apart"
+
+
+def test_a_class_of_products_declares_its_conditions() -> None:
+    """For some types of action or for all, in each product or where it says so; and promises."""
+    told = {
+        False: ("", "left first", "all is open; and the door is open", "all is open"),
+        True: (
+            *("it is dark", "it is dark; and left first"),
+            *("it is dark; all is open; and the door is open", "all is open"),
+        ),
+    }
+    for dark, expected in told.items():
+        model = Guarded(dark=dark)
+        left, right, start = model.wrap["left"], model.wrap["right"], model.start()
+        opened = msgspec.structs.replace(start, left=Lift(0, True), right=Lift(0, True))
+        asked = [
+            *((start, left(Up())), (start, right(Up()))),
+            *((opened, left(Up())), (opened, right(Door(False)))),
+        ]
+        refusals = [model.refusal(*each) for each in asked]
+        assert [each.reason if each else "" for each in refusals] == [*expected]
+        assert [prop.name for prop in model.properties] == ["side-by-side"]
+        assert model.properties[0].check(msgspec.structs.replace(start, left=Lift(1))) == "apart"
+
+
+def test_what_nobody_would_think_of_there_is_left_out() -> None:
+    """Neither searches nor a person who looks sees an action that a part has not."""
+    both = Product("both", {"office": Office(), "lift": LiftModel(LiftParameters(2))})
+    opening = both.wrap["office"](Office.open_office())
+    opened = both.act(both.start(), opening)
+    for state, there in ((both.start(), True), (opened, False)):
+        seen = [action for action, _ in both.options(state)]
+        assert (opening in seen, opening in dict(both.successors(state))) == (there, there)
+        assert both.wrap["lift"](Up()) in seen
+    assert both.comes_to(opened, opening) is None
+
+
+def test_a_condition_within_a_part_is_heard() -> None:
+    """A product that is a part says why, too."""
+    street = TwoHouses()
+    refusal = street.refusal(street.start(), street.wrap["house"](RIGHT(Up())))
+    assert refusal == Refusal("the left lift is not above")
+
+
+class Told(LiftModel):
+    """A lift that says of what it is asked."""
+
+    def relied(self, s: Lift, action: Any) -> bool:
+        """At the top."""
+        return s.floor == 1
+
+    def things(self, action: Any) -> tuple[str, ...]:
+        """Its name."""
+        return ("things", self.verb(action))
+
+    def actor_of(self, s: Lift, action: Any) -> str:
+        """Its floor."""
+        return f"who is on {s.floor} and goes {self.verb(action)}"
+
+    def hand(self, s: Lift, action: Any) -> Any:
+        """The same."""
+        return f"the hand on {s.floor} for {self.verb(action)}"
+
+    def why_here(self, before: Lift, action: Any, after: Lift) -> str:
+        """Both floors."""
+        return f"from {before.floor} {self.verb(action)} to {after.floor}"
+
+    def milestone(self, before: Lift, action: Any, after: Lift) -> str | None:
+        """The same."""
+        return f"milestone {self.why_here(before, action, after)}"
+
+    def label(self, s: Lift, action: Any) -> str:
+        """Its floor."""
+        return f"{self.verb(action)} from {s.floor}"
+
+
+def test_all_that_is_said_of_a_step_is_said_by_its_part() -> None:
+    """Of that part's own states and action; a place stays where it is."""
+    two = Product("two", {"low": Told(LiftParameters(3)), "high": Told(LiftParameters(3))})
+    low, high = two.wrap["low"](Up()), two.wrap["high"](Up())
+    before = two.State(Lift(0), Lift(1))
+    after = two.act(before, high)
+    assert [two.relied(before, each) for each in (low, high)] == [False, True]
+    assert two.things(high) == ("things", "up")
+    assert two.actor_of(before, high) == "who is on 1 and goes up"
+    assert two.hand(before, high) == "the hand on 1 for up"
+    assert two.why_here(before, high, after) == "from 1 up to 2"
+    assert two.milestone(before, high, after) == "milestone from 1 up to 2"
+    assert [two.label(before, each) for each in (low, high)] == ["up from 0", "up from 1"]
+    assert two.place("n:A", before, after) == "n:A"
+
+
+def test_faults_of_parts_are_those_of_the_whole() -> None:
+    """Each once, in the order of the parts."""
+    parts = {name: LiftModel(LiftParameters(2)) for name in ("left", "right")}
+    parts["left"].faults, parts["right"].faults = (Up, Door), (Door, Down)
+    assert Product("faulty", parts).faults == (Up, Door, Down)
