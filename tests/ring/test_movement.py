@@ -240,6 +240,20 @@ def test_the_area_is_the_rows_that_may_change() -> None:
     assert rights.tolist() == [490, 500, 510]
 
 
+def test_a_change_of_one_datacenter_leaves_the_other_alone() -> None:
+    """Whatever is far from it: only the rows near it, and nodes of its datacenter."""
+    nodes = [Node(f"n{i}", (10 * i,), f"dc{i % 2}") for i in range(1, 300)]
+    ring = Ring.of(nodes, small(4000))
+    gone = ring.names.index("n50")
+    plan = movement(ring, ring.leave(gone), _network(dc0=1, dc1=1))
+    assert plan.streams == (
+        Replaced(Range(480, 490), gone + 2, gone),
+        Replaced(Range(490, 500), gone + 2, gone),
+    )
+    assert [(e.left, e.right, e.node_code) for e in plan.switch.reads.drops] == [(480, 500, gone)]
+    assert [(e.left, e.right, e.node_code) for e in plan.add.writes.adds] == [(480, 500, gone + 2)]
+
+
 def test_replicas_are_more_where_there_were_too_few() -> None:
     """Nobody is displaced then, in a datacenter that is filled up, or in the other one."""
     ring = Ring.of([Node("A", (100,)), Node("B", (200,)), Node("Z", (150,), "dc2")], small(400))
@@ -272,6 +286,61 @@ def test_rings_that_do_not_belong_together(other: Ring) -> None:
     """A plan needs the same space and stable codes; anything else is bad input."""
     with pytest.raises(BadInput, match="rings"):
         movement(TEN, other, RF3)
+
+
+ABC = Ring.of([Node("A", (100,)), Node("B", (200,)), Node("C", (300,))], small(400))
+
+
+def test_both_ends_of_the_line_are_locked_where_its_first_token_comes_or_goes() -> None:
+    """On the circle they are one row, which is cut there, or merged, whoever owns its parts."""
+    after = ABC.join(Node("X", (0,)))
+    for plan, old, new in (
+        (movement(ABC, after, SimpleStrategy(1)), 0, 3),
+        (movement(after, after.leave(3), SimpleStrategy(1)), 3, 0),
+    ):
+        assert plan.locked == (Range(0, 100), Range(300, 400))
+        assert plan.affected == ((0,), (old, new))
+        assert plan.streams == (Replaced(Range(300, 400), new, old),)
+    unmoved = movement(ABC, ABC.move(0, (0, 100)), SimpleStrategy(1))
+    assert (unmoved.locked, unmoved.streams) == ((Range(0, 100), Range(300, 400)), ())
+    one = Ring.of([Node("A", (100,))], small(400))
+    two = movement(one, one.move(0, (0, 100)), SimpleStrategy(1)).locked
+    assert two == (Range(0, 100), Range(100, 400))
+    both = after.move(1, (250,))
+    assert movement(after, both, SimpleStrategy(1)).locked == (
+        Range(100, 200), Range(200, 250), Range(250, 300),
+    )  # fmt: skip
+
+
+def test_rows_that_only_lose_are_locked() -> None:
+    """One of three replicas leaves: every row has had it, and its own row is merged."""
+    plan = movement(ABC, ABC.leave(2), RF3)
+    assert plan.locked == (Range(0, 100), Range(100, 200), Range(200, 300), Range(300, 400))
+    assert plan.affected == ((0, 1, 2), (1, 2, 0), (2, 0, 1), (0, 1, 2))
+    assert (plan.streams, plan.merge, plan.split) == ((), Delta(merges=(300,)), Delta())
+    assert {edit.node_code for edit in plan.switch.reads.drops} == {2}
+    assert not plan.switch.reads.adds
+
+
+def test_nobody_is_displaced_where_replicas_were_too_few() -> None:
+    """Neither by a plan's edits nor by what nodes take over."""
+    two = ABC.leave(2)
+    plan = movement(two, ABC, RF3)
+    assert {edit.node_code for edit in plan.switch.reads.adds} == {2}
+    assert (plan.switch.reads.drops, plan.drop) == ((), Delta())
+    assert {(pair.gains, pair.loses) for pair in plan.streams} == {(2, None)}
+
+
+def test_who_has_no_neighbour_to_take_from_takes_from_afar() -> None:
+    """The first one takes from its own datacenter, the other one from what is left."""
+    places = ("dc1", "dc2", "dc1", "dc1")
+    nodes = [Node("ABCD"[i], (10 * i + 10,), dc) for i, dc in enumerate(places)]
+    ring = Ring.of(nodes, small(99))
+    plan = movement(ring, ring.leave(0).leave(1), SimpleStrategy(2))
+    first = [pair for pair in plan.streams if pair.range == Range(0, 10)]
+    assert first == [Replaced(Range(0, 10), 2, 0), Replaced(Range(0, 10), 3, 1)]
+    alone = movement(ABC, ABC.join(Node("X", (150,), "dc2")), SimpleStrategy(1))
+    assert alone.streams == (Replaced(Range(100, 150), 3, 1),)
 
 
 @given(st.data())
