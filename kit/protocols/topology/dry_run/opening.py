@@ -317,4 +317,5 @@ def _host(name: str, hosts: list[str], addresses: Mapping[str, str]) -> str:
             one_of(name, [*addresses, *hosts]) if not fitting else ("a name that only one node has")
         )
         raise BadInput("--down", name, allowed)
-    return fitting[0]
+    [host] = fitting
+    return host
