@@ -23,11 +23,13 @@ from kit.engine.explain import (
     Question,
     Seen,
     Sight,
+    _Search,
     explain,
     search_explanation,
 )
 from kit.engine.model import Model
 from kit.errors import BadInput, Refusal
+from tests.engine.toys import Cell, Graph
 from tests.examples import examples
 
 TWOPHASE = build("twophase", {"rms": 2})
@@ -340,3 +342,122 @@ def test_of_equally_near_refusals_the_first_by_name_is_told() -> None:
     assert found.sentence == (
         'no rule explains line 2; the nearest refusal is "knock: the latch is down" (S-91 latch)'
     )
+
+
+DIAMOND = Graph({0: (1, 2), 1: (3,), 2: (4,), 3: (5,), 4: (5,), 5: ()})
+
+
+def place(m: Any, s: Any) -> dict[str, int]:
+    """Where one is, and whether that is odd."""
+    return {"at": s.at, "odd": s.at % 2}
+
+
+def glances(said: str) -> tuple[Seen, ...]:
+    """``3`` at a place, ``o1`` at an odd one; ``g`` after a gap, ``s`` as a step of its own."""
+    values = (
+        {"odd": int(word[1])} if word[0] == "o" else {"at": int(word[0])} for word in said.split()
+    )
+    return tuple(
+        Seen(f"line {at}", each, after_gap="g" in word, step="s" in word)
+        for at, (each, word) in enumerate(zip(values, said.split(), strict=True), 1)
+    )
+
+
+def never(before: Any, after: Any) -> bool:
+    """All steps are seen."""
+    return False
+
+
+def alike(before: Any, after: Any) -> bool:
+    """Who stays odd, or even, is not seen to move."""
+    return bool(before["odd"] == after["odd"])
+
+
+THROUGH = "the model gets there through 1, which no line shows"
+
+
+@pytest.mark.parametrize(
+    ("hides", "said", "verdict", "explained", "run", "states", "refusal"),
+    [
+        (None, "0 5", "explained", 2, "1 3 5", 10, ""),
+        (None, "0", "explained", 1, "", 4, ""),
+        (None, "5 0", "refuted", 1, "1 3 5", 7, ""),
+        (None, "3 4", "refuted", 1, "1 3", 8, ""),
+        (None, "o0 o1 o0", "refuted", 2, "1", 15, ""),
+        (None, "0 1s", "refuted", 1, "1", 12, ""),
+        (None, "1s 3", "refuted", 0, "1", 6, ""),
+        (never, "0 1 3 5", "explained", 4, "1 3 5", 5, ""),
+        (never, "0 3", "refuted", 1, "", 2, THROUGH),
+        (never, "0 3g", "explained", 2, "1 3", 6, ""),
+        (never, "0 1s 3s", "explained", 3, "1 3", 4, ""),
+        (never, "0 1 1s", "refuted", 2, "1", 3, ""),
+        (alike, "0 2 5", "explained", 3, "2 4 5", 7, ""),
+        (alike, "0 o1 o1", "explained", 3, "1", 8, ""),
+        (alike, "0 5", "explained", 2, "2 4 5", 6, ""),
+        (alike, "0 1 5s", "refuted", 2, "1 3 5", 9, ""),
+    ],
+)
+def test_what_becomes_of_glances_at_a_walk(
+    hides: Any, said: str, verdict: str, explained: int, run: str, states: int, refusal: str
+) -> None:
+    """The best run of those first that explain the most, and how many pairs that took."""
+    seen = glances(said)
+    found = search_explanation(DIAMOND, Sight(place, hides=hides), seen)
+    where = "" if verdict == "explained" else f"line {explained + 1}"
+    assert found.as_plain() == {
+        "verdict": verdict,
+        "model": "graph",
+        "observations": len(seen),
+        "explained": explained,
+        "steps": [f"go {each}" for each in run.split()],
+        "states": states,
+        "where": where,
+        "refused": "",
+        "refusal": refusal,
+        "without": "",
+    }
+    steps = {0: "0 steps", 1: "1 step"}.get(len(found.run), f"{len(found.run)} steps")
+    told = f"no rule explains {where}; {refusal or 'no refusal of the model comes close'}"
+    if verdict == "explained":
+        told = f"explained: {steps} of graph can lead to what was seen"
+    assert found.sentence == repr(found) == told
+
+
+def test_what_is_off_is_said_of_what_is_explained() -> None:
+    """By the safeguards' names."""
+    model = build("twophase", {"rms": 2})
+    model.off = ("one", "two")
+    found = search_explanation(model, SIGHT, rows([{"committed": 0}]))
+    assert found.sentence == (
+        f"explained: 0 steps of {model.name} without one, two can lead to what was seen"
+    )
+
+
+@pytest.mark.parametrize(
+    ("wanted", "far", "distance"),
+    [
+        ({"at": 3, "odd": 1}, None, 0),
+        ({"at": 4, "odd": 1}, None, 1),
+        ({"at": 4, "odd": 0}, None, 2),
+        ({"at": 3, "else": 1}, None, 1),
+        ({}, None, 0),
+        ({"at": 3}, 9, 0),
+        ({"at": 4}, 9, 9),
+        ({"at": 4}, 1, 1),
+        ({"at": 4}, 0, 1),
+    ],
+)
+def test_how_far_a_state_is_from_the_next_observation(
+    wanted: dict[str, int], far: int | None, distance: int
+) -> None:
+    """As many values as differ, or what the sight says; only what has all of them is at 0."""
+    asked: list[Any] = []
+
+    def reads(m: Any, s: Any) -> dict[str, int]:
+        asked.append(s)
+        return place(m, s)
+
+    sight = Sight(reads, distance=None if far is None else lambda values, wanted: far)
+    search = _Search(DIAMOND, sight, (Seen("line 1", wanted),), [(0, Cell(3))])
+    assert (search.distance((0, Cell(3))), search.distance((1, Cell(0)))) == (distance, 0)
+    assert (search.best, asked) == (0, [Cell(3)])
