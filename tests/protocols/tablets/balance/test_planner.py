@@ -15,9 +15,12 @@ from kit.protocols.tablets.rules.balance.cluster import BalancerNode
 from kit.protocols.tablets.rules.balance.evening import TableSpread, _may_cross
 from kit.protocols.tablets.rules.balance.loads import Loads, candidates
 from kit.protocols.tablets.rules.balance.planner import (
+    BalancePlan,
+    DrainFailure,
     WhyAnswer,
     _steps,
     brought_together,
+    drained,
     plan,
     planned,
     why,
@@ -407,6 +410,64 @@ def test_siblings_that_are_together_are_asked_about_as_one(edition: Edition, tab
     )
     answer = why(one.input, "ks.t", tablet, b, source=a, edition=edition)
     assert answer == WhyAnswer(a, b, False, ReplicaThere(0))
+
+
+def moving_on(*sets: str, leaving: str = "", merges: bool = False) -> Loads:
+    """Nodes A to D, of which some leave, and tablets on these hosts."""
+    table_of = {"resize_type": "merge" if merges else "none"}
+    replicas = [tuple(TabletReplica(host, 0) for host in hosts) for hosts in sets]
+    nodes = tuple(node(host, role="leaving" if host in leaving else "normal") for host in "ABCD")
+    one = DrawnCluster(
+        nodes, {"ks.t": table("ks.t", *replicas, **table_of)}, {"ks.t": (GIB,) * len(sets)}
+    )
+    return Loads(one.input, "server")
+
+
+def test_one_host_is_drained_alone_where_it_is_named() -> None:
+    """While others that are to be empty stay as they are."""
+    for only, hosts in (("", "AB"), ("A", "A"), ("B", "B"), ("C", "")):
+        moves = [*drained(moving_on("A", "B", "C", "D", leaving="AB"), only)]
+        assert [move.source.host for move in moves] == [*hosts]
+
+
+def test_a_replica_that_no_node_may_take_is_told() -> None:
+    """With its tablet; two siblings that were together there part, and each is told."""
+    everywhere, rest = "ABCD", "BCD"
+    steps = [*drained(moving_on(rest, everywhere, rest, rest, leaving="A"))]
+    assert steps == [DrainFailure("ks.t", (1,), TabletReplica("A", 0))]
+    loads = moving_on(rest, rest, everywhere, everywhere, leaving="A", merges=True)
+    assert [*drained(loads)] == [
+        DrainFailure("ks.t", (number,), TabletReplica("A", 0)) for number in (2, 3)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("even", "odd", "steps"),
+    [
+        ("AB", "AC", [(1, "B:0")]),
+        ("AB", "CD", [(0, "A:0"), (1, "B:0")]),
+        ("AB", "BA", []),
+        ("ABC", "DAB", [(0, "C:0")]),
+    ],
+)
+def test_an_odd_sibling_goes_where_only_the_even_one_is(
+    even: str, odd: str, steps: list[tuple[int, str]]
+) -> None:
+    """Each replica that is apart, to a place of its own."""
+    loads = moving_on(even, odd, merges=True)
+    told = [(column, str(loads.replica(shard))) for column, shard in _steps(loads, 0, 1)]
+    assert told == steps
+
+
+def test_siblings_that_are_busy_do_not_keep_others_apart() -> None:
+    """The first two wait for what one of them does; the others come together."""
+    loads = moving_on("A", "B", "C", "D", merges=True)
+    loads.busy[0] = True
+    moves = [*brought_together(loads, 0)]
+    assert [(move.tablets, str(move.target)) for move in moves] == [((3,), "C:0")]
+    assert BalancePlan(tuple(moves)).bytes == moves[0].bytes == GIB
+    assert BalancePlan((*moves, *moves)).bytes == 2 * GIB
+    assert BalancePlan(()).bytes == 0
 
 
 EIGHTH = 2**36
