@@ -470,6 +470,22 @@ def test_siblings_that_are_busy_do_not_keep_others_apart() -> None:
     assert BalancePlan(()).bytes == 0
 
 
+def test_a_plan_has_what_it_begins_and_what_is_stuck() -> None:
+    """What is drained comes first; where there is nothing else to do siblings come together."""
+    begun = planned(moving_on("A", "ABCD", leaving="A"))
+    assert [(move.tablets, str(move.source)) for move in begun.moves] == [((0,), "A:0")]
+    assert begun.failures == (DrainFailure("ks.t", (1,), TabletReplica("A", 0)),)
+    together = planned(moving_on("A", "B", "C", "D", merges=True))
+    moves = [(move.tablets, str(move.target)) for move in together.moves]
+    assert (moves, together.failures) == ([((1,), "A:0"), ((3,), "C:0")], ())
+    even = planned(moving_on("A", "B", "A", "A", merges=True))
+    assert {str(move.source) for move in even.moves} == {"A:0"}
+    assert not any(isinstance(move.reason, JoinsSibling) for move in even.moves)
+    off = moving_on("A", "B", "A", "A", merges=True)
+    off.given = replace(off.given, enabled=False)
+    assert planned(off) == BalancePlan(())
+
+
 EIGHTH = 2**36
 """A tablet that takes an eighth of a shard of ``node``, a sixteenth of the node."""
 

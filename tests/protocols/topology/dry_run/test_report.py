@@ -11,8 +11,15 @@ from msgspec.structs import replace
 
 from kit.errors import BadInput
 from kit.protocols.topology.dry_run.opening import open_topology
-from kit.protocols.topology.dry_run.report import GOES_ON, coordinator, untold
+from kit.protocols.topology.dry_run.report import (
+    GOES_ON,
+    coordinator,
+    not_modelled,
+    unplayed_states,
+    untold,
+)
 from kit.protocols.topology.rules.cluster import Setting
+from kit.protocols.topology.rules.columns import SystemTopology, SystemTopologyRequest
 from kit.protocols.topology.rules.machines import Edition
 from tests.commands.calling import call
 from tests.operators.topology_printing import as_csv, node, table, timeuuid, uuid
@@ -673,3 +680,62 @@ def test_in_the_documents_every_member_votes(
     """So it is known who does."""
     answer = said(tmp_path, asking={"edition": "documents", "down": hosts(*down)})
     assert (answer.cases[0].reason, answer.warnings) == (reason, ())
+
+
+@pytest.mark.parametrize(
+    ("transition", "states", "asks"),
+    [
+        ("join group0", ("normal", "bootstrapping"), "join"),
+        ("join group0", ("normal", "replacing"), ""),
+        ("join group0", ("normal", "normal"), ""),
+        ("commit cdc generation", ("normal", "bootstrapping"), ""),
+        (None, ("normal", "bootstrapping"), ""),
+    ],
+)
+def test_racks_matter_to_who_joins_the_group(
+    transition: str | None, states: tuple[str, ...], asks: str, tmp_path: Path
+) -> None:
+    """A node that bootstraps is checked before it gets tokens; nobody else is at that time."""
+    opened = open_topology(dumped(tmp_path, NORMAL))
+    rows = [
+        replace(row, node_state=state, rack=f"r{place}")
+        for place, (row, state) in enumerate(zip(opened.table.rows, states, strict=False))
+    ]
+    given = replace(opened.table, rows=tuple(rows), transition_state=transition)
+    lines = [*untold(replace(opened, table=given), Setting("server"), 0)]
+    assert [line.rpartition(" a ")[2] for line in lines] == [asks] * bool(asks)
+
+
+@pytest.mark.parametrize(
+    ("kind", "done", "told"),
+    [
+        ("join", False, []),
+        ("cleanup", False, []),
+        ("truncate_table", True, []),
+        (None, False, []),
+        ("unknown", False, []),
+        ("something", False, ["request something"]),
+        ("something", True, []),
+    ],
+)
+def test_a_request_that_is_not_played_is_told(
+    kind: str | None, done: bool, told: list[str], tmp_path: Path
+) -> None:
+    """While it is not done, where its type is known."""
+    opened = open_topology(dumped(tmp_path, NORMAL))
+    request = SystemTopologyRequest(id=ID, request_type=kind, done=done)
+    assert [*not_modelled(replace(opened, requests=(request,)))] == told
+
+
+@pytest.mark.parametrize(
+    ("cells", "told"),
+    [
+        ({}, []),
+        ({"upgrade_state": "done"}, []),
+        ({"upgrade_state": "build_coordinator_state"}, ["upgrade state build_coordinator_state"]),
+        ({"transition_state": "write both read old"}, []),
+    ],
+)
+def test_a_state_that_is_not_played_is_told(cells: dict[str, Any], told: list[str]) -> None:
+    """It has to end first."""
+    assert [*unplayed_states(SystemTopology(rows=(), **cells))] == told
