@@ -26,7 +26,9 @@ from kit.protocols.tablets.rules.balance.planner import (
     why,
 )
 from kit.protocols.tablets.rules.balance.reasons import (
+    DrainsFirst,
     JoinsSibling,
+    MovesElsewhere,
     NoGain,
     NotEmptier,
     ReplicaThere,
@@ -484,6 +486,28 @@ def test_a_plan_has_what_it_begins_and_what_is_stuck() -> None:
     off = moving_on("A", "B", "A", "A", merges=True)
     off.given = replace(off.given, enabled=False)
     assert planned(off) == BalancePlan(())
+
+
+def test_what_is_asked_of_a_plan() -> None:
+    """Whether it moves a tablet to a shard, to another one, or not at all."""
+    given = moving_on("A", "C", leaving="A").given
+    [move] = plan(given).moves
+    assert (move.tablets, move.source.host) == ((0,), "A")
+    told = why(given, "ks.t", 0, move.target)
+    assert told == WhyAnswer(move.source, move.target, True, move.reason)
+    assert why(given, "ks.t", 0, move.target, source=move.source) == told
+    elsewhere = next(
+        TabletReplica(host, shard)
+        for host in "BD"
+        for shard in range(2)
+        if TabletReplica(host, shard) != move.target
+    )
+    assert why(given, "ks.t", 0, elsewhere) == WhyAnswer(
+        move.source, elsewhere, False, MovesElsewhere(*move.target)
+    )
+    stays = why(given, "ks.t", 1, move.target)
+    assert (stays.source, stays.moves) == (TabletReplica("C", 0), False)
+    assert stays.reason == DrainsFirst("A")
 
 
 EIGHTH = 2**36

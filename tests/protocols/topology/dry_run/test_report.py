@@ -13,12 +13,14 @@ from kit.errors import BadInput
 from kit.protocols.topology.dry_run.opening import open_topology
 from kit.protocols.topology.dry_run.report import (
     GOES_ON,
+    NodeLine,
     coordinator,
     not_modelled,
+    report,
     unplayed_states,
     untold,
 )
-from kit.protocols.topology.rules.cluster import Setting
+from kit.protocols.topology.rules.cluster import NO_ROW, Setting
 from kit.protocols.topology.rules.columns import SystemTopology, SystemTopologyRequest
 from kit.protocols.topology.rules.machines import Edition
 from tests.commands.calling import call
@@ -739,3 +741,27 @@ def test_a_request_that_is_not_played_is_told(
 def test_a_state_that_is_not_played_is_told(cells: dict[str, Any], told: list[str]) -> None:
     """It has to end first."""
     assert [*unplayed_states(SystemTopology(rows=(), **cells))] == told
+
+
+def test_a_report_has_a_line_for_each_node(tmp_path: Path) -> None:
+    """With its own cells; of who has left nobody asks whether it is up."""
+    rows = [node(1), {**BOOT, "rack": "r9"}, node(5, node_state="left", tokens=None)]
+    path = dumped(tmp_path, rows, transition_state="write both read old", ignore_nodes=[uuid(1)])
+    for down, up in (((), (None, None, None)), ((uuid(1),), (False, True, None))):
+        told = coordinator(path, down=down)
+        assert told.transition_state == "write_both_read_old"
+        assert told.nodes == (
+            NodeLine(uuid(1), "normal", 2, up[0], "dc1", "r2", None, "clean", True),
+            NodeLine(uuid(4), "bootstrapping", 1, up[1], "dc1", "r9"),
+            NodeLine(uuid(5), "left", 0, up[2], "dc1", "r3", None, "clean"),
+        )
+    assert coordinator(dumped(tmp_path, NORMAL)).transition_state is None
+
+
+def test_a_node_without_a_state_has_none(tmp_path: Path) -> None:
+    """A null cell is said as such."""
+    opened = open_topology(dumped(tmp_path, NORMAL))
+    first, *others = opened.table.rows
+    given = replace(opened.table, rows=(replace(first, node_state=None), *others))
+    told = report(replace(opened, table=given), Setting("server"))
+    assert [line.state for line in told.nodes] == [NO_ROW, "normal", "normal"]
