@@ -18,6 +18,7 @@ from kit.protocols.tablets.rules.balance.planner import (
     BalancePlan,
     DrainFailure,
     WhyAnswer,
+    _obstacles,
     _steps,
     brought_together,
     drained,
@@ -26,12 +27,19 @@ from kit.protocols.tablets.rules.balance.planner import (
     why,
 )
 from kit.protocols.tablets.rules.balance.reasons import (
+    Balanced,
     DrainsFirst,
+    EvenByRack,
     JoinsSibling,
     MovesElsewhere,
     NoGain,
     NotEmptier,
+    OthersFirst,
+    RackNamed,
+    Reason,
     ReplicaThere,
+    StreamsFull,
+    WouldInvert,
 )
 from kit.protocols.tablets.rules.maps import faults
 from kit.protocols.tablets.rules.replica_sets import TabletReplica, replica_of
@@ -520,6 +528,74 @@ def spread_of(*places: str) -> TableSpread:
     nodes = (node("A"), node("B"), node("C", role="down"))
     one = DrawnCluster(nodes, {"ks.t": table("ks.t", *sets)}, {"ks.t": (EIGHTH,) * len(sets)})
     return TableSpread(Loads(one.input, "server"), np.array([True, True, False]))
+
+
+EVEN_ONES = {"A:0": 1, "B:0": 1, "C:0": 1}
+SIXTEENTH = 1 / 16
+
+
+def in_16(*numbers: float) -> tuple[float, ...]:
+    """Loads of nodes, in sixteenths."""
+    return tuple(number * SIXTEENTH for number in numbers)
+
+
+@pytest.mark.parametrize(
+    ("held", "way", "server", "documents"),
+    [
+        ({"A:0": 3, "B:0": 1}, "A:0 B:0",
+         [OthersFirst(*in_16(3, 1, 3, 0))], [OthersFirst(3, 1, 3, 0)]),
+        ({"A:0": 3, "B:0": 1}, "B:0 A:0",
+         [NotEmptier(*in_16(1, 3)), OthersFirst(*in_16(1, 3, 3, 0))],
+         [NotEmptier(1, 3), OthersFirst(1, 3, 3, 0)]),
+        ({"A:0": 3, "B:0": 2}, "A:0 B:0",
+         [NoGain(*in_16(3, 3)), OthersFirst(*in_16(3, 2, 3, 0))],
+         [WouldInvert(2, 3), OthersFirst(3, 2, 3, 0)]),
+        (EVEN_ONES, "A:0 B:0",
+         [Balanced(*in_16(1, 1, 0.01)), NotEmptier(*in_16(1, 1)), OthersFirst(*in_16(1, 1, 1, 1))],
+         [Balanced(1, 0, 1), NotEmptier(1, 1), OthersFirst(1, 1, 1, 0)]),
+        ({"A:0": 2}, "A:0 B:0", [OthersFirst(*in_16(2, 0, 2, 0))], [OthersFirst(2, 0, 2, 0)]),
+        # Within a node the shards of that one are to be even.
+        ({"A:1": 5, "B:0": 3, "C:0": 5}, "B:0 B:1",
+         [OthersFirst(*in_16(6, 0, 6, 0))], [OthersFirst(3, 0, 5, 0)]),
+        ({"A:1": 5, "B:1": 3, "C:0": 5}, "B:1 B:0",
+         [OthersFirst(*in_16(6, 0, 6, 0))], [OthersFirst(3, 0, 5, 0)]),
+        ({"A:0": 3, "full": 1}, "A:0 B:0",
+         [StreamsFull(False, 2, 1, 2), OthersFirst(*in_16(3, 0, 3, 0))],
+         [StreamsFull(False, 2, 1, 2), OthersFirst(3, 0, 3, 0)]),
+        ({"A:0": 3, "leaving": "A"}, "A:0 B:0",
+         [OthersFirst(*in_16(3, 0, 0, 0))], [OthersFirst(3, 0, 0, 0)]),
+        ({"A:0": 3, "C:0": 1, "leaving": "C"}, "A:0 B:0",
+         [DrainsFirst("C"), OthersFirst(*in_16(3, 0, 3, 0))],
+         [DrainsFirst("C"), OthersFirst(3, 0, 3, 0)]),
+        # What is on a node that takes nothing makes no load uneven.
+        ({"A:0": 4, "B:0": 1, "C:0": 9, "excluded": "C"}, "A:0 B:0",
+         [OthersFirst(*in_16(4, 1, 4, 1))], [OthersFirst(4, 1, 4, 0)]),
+        ({"A:0": 3, "rack": "B"}, "A:0 B:0",
+         [RackNamed("r1", "r2"), EvenByRack("r1", "r2"), Balanced(0, 0, 0),
+          OthersFirst(*in_16(3, 0, 0, 0))],
+         [RackNamed("r1", "r2"), OthersFirst(3, 0, 3, 0)]),
+    ],
+)  # fmt: skip
+def test_all_that_keeps_a_tablet_from_a_shard(
+    held: dict[str, Any], way: str, server: list[Reason], documents: list[Reason]
+) -> None:
+    """What forbids it, what is done before, whether loads ask for it, streams, and others."""
+    places = [place for place, count in held.items() if ":" in place for _ in range(count)]
+    roles = {held[role]: role for role in ("leaving", "excluded") if role in held}
+    nodes = tuple(
+        node(host, "r2" if host == held.get("rack") else "r1", role=roles.get(host, "normal"))
+        for host in "ABC"
+    )
+    sets = [(replica_of(place),) for place in places]
+    one = DrawnCluster(nodes, {"ks.t": table("ks.t", *sets)}, {"ks.t": (2**36,) * len(sets)})
+    racks = frozenset({("ks.t", "dc1")} if "rack" in held else ())
+    given, (source, target) = replace(one.input, rack_lists=racks), way.split()
+    for edition, expected in (("server", server), ("documents", documents)):
+        before, after = Loads(given, edition), Loads(given, edition)  # type: ignore[arg-type]  # it is one
+        at = before.shard_number(replica_of(target))
+        if "full" in held:
+            after.writes[at] = given.streams_write
+        assert [*_obstacles(before, after, places.index(source), 0, at)] == expected
 
 
 THREE = ("A:0", "A:0", "B:0", "C:0")
