@@ -531,6 +531,7 @@ def spread_of(*places: str) -> TableSpread:
 
 
 EVEN_ONES = {"A:0": 1, "B:0": 1, "C:0": 1}
+EVERYWHERE = {**EVEN_ONES, "A:1": 1, "B:1": 1, "C:1": 1}
 SIXTEENTH = 1 / 16
 
 
@@ -553,6 +554,12 @@ def in_16(*numbers: float) -> tuple[float, ...]:
         (EVEN_ONES, "A:0 B:0",
          [Balanced(*in_16(1, 1, 0.01)), NotEmptier(*in_16(1, 1)), OthersFirst(*in_16(1, 1, 1, 1))],
          [Balanced(1, 0, 1), NotEmptier(1, 1), OthersFirst(1, 1, 1, 0)]),
+        (EVERYWHERE, "A:0 B:0",
+         [Balanced(*in_16(2, 2, 0.02)), NotEmptier(*in_16(2, 2)), OthersFirst(*in_16(2, 2, 2, 2))],
+         [Balanced(1, 1, 1), NotEmptier(1, 1), OthersFirst(1, 1, 1, 1)]),
+        # B would have 2.5 sixteenths then, which is less than A has now, but more than A keeps.
+        ({"A:0": 3, "small": "B"}, "A:0 B:0",
+         [OthersFirst(*in_16(3, 0, 3, 0))], [OthersFirst(3, 0, 3, 0)]),
         ({"A:0": 2}, "A:0 B:0", [OthersFirst(*in_16(2, 0, 2, 0))], [OthersFirst(2, 0, 2, 0)]),
         # Within a node the shards of that one are to be even.
         ({"A:1": 5, "B:0": 3, "C:0": 5}, "B:0 B:1",
@@ -585,6 +592,10 @@ def test_all_that_keeps_a_tablet_from_a_shard(
     nodes = tuple(
         node(host, "r2" if host == held.get("rack") else "r1", role=roles.get(host, "normal"))
         for host in "ABC"
+    )
+    nodes = tuple(
+        replace(each, capacity=2**41 // 5) if each.host == held.get("small") else each
+        for each in nodes
     )
     sets = [(replica_of(place),) for place in places]
     one = DrawnCluster(nodes, {"ks.t": table("ks.t", *sets)}, {"ks.t": (2**36,) * len(sets)})

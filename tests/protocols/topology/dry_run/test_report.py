@@ -765,3 +765,36 @@ def test_a_node_without_a_state_has_none(tmp_path: Path) -> None:
     given = replace(opened.table, rows=(replace(first, node_state=None), *others))
     told = report(replace(opened, table=given), Setting("server"))
     assert [line.state for line in told.nodes] == [NO_ROW, "normal", "normal"]
+
+
+@pytest.mark.parametrize(
+    ("node_of", "statics", "operation", "of"),
+    [
+        (BOOT, OLD, "bootstrapping", 4),
+        (None, {"transition_state": "truncate_table"}, "truncate_table", None),
+        (None, {}, None, None),
+    ],
+)
+def test_whose_operation_is_under_way(
+    node_of: dict[str, Any] | None,
+    statics: dict[str, str],
+    operation: str | None,
+    of: int | None,
+    tmp_path: Path,
+) -> None:
+    """A node's, or one of the whole cluster, which is nobody's."""
+    told = said(tmp_path, *([node_of] if node_of else []), **statics)
+    assert (told.operation, told.node) == (operation, None if of is None else uuid(of))
+
+
+def test_whose_death_makes_a_difference(tmp_path: Path) -> None:
+    """The members', while a node asks to join; its own would make none."""
+    told = said(tmp_path, joining("none"))
+    assert [(case.down, case.decision) for case in told.cases] == [
+        ((), "begin"),
+        (hosts(1, 2, 3), "cancel"),
+    ]
+    assert told.indifferent == hosts(4)
+    asked = said(tmp_path, BOOT, **OLD)
+    assert [case.down for case in asked.cases] == [(), hosts(1, 2, 3, 4)]
+    assert asked.indifferent == ()
