@@ -12,6 +12,8 @@ from kit.engine.timeline import Timeline
 from kit.protocols.tablets import cluster
 from kit.protocols.tablets.cluster import LateRpc
 from kit.protocols.tablets.dump import DumpedTable, TabletDump
+from kit.protocols.tablets.plans import replaced
+from kit.protocols.tablets.rules.balance.cluster import BalancerNode
 from kit.protocols.tablets.rules.replica_sets import replicas_in
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.rules.cluster import NOBODY
@@ -246,3 +248,78 @@ def test_of_many_tablets_a_command_names_none(
     reached(timeline, "commit")
     [travel] = timeline.model.into_log(before, before.command, timeline.state)
     assert travel.label == label
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "after"),
+    [
+        ("", "", "A:0 B:1 C:0"),
+        ("", "D:1", "A:0 B:1 C:0 D:1"),
+        ("A:0", "D:1", "D:1 B:1 C:0"),
+        ("B:1", "D:0", "A:0 D:0 C:0"),
+        ("C:0", "D:0", "A:0 B:1 D:0"),
+        ("A:0", "", "B:1 C:0"),
+        ("B:1", "", "A:0 C:0"),
+        ("C:0", "", "A:0 B:1"),
+    ],
+)
+def test_the_target_takes_the_place_of_the_source(source: str, target: str, after: str) -> None:
+    """Or comes last, or nobody comes."""
+    assert replaced(row("A:0 B:1 C:0"), source, target) == replicas_in(after)
+
+
+@pytest.mark.parametrize(
+    ("off", "free"), [((), (True, False, False)), (("S-25",), (True, True, False))]
+)
+def test_a_tablet_begins_one_transition_at_a_time(
+    off: tuple[str, ...], free: tuple[bool, ...]
+) -> None:
+    """S-25: with the safeguard off two, but no third one."""
+    model: Any = build("tablets", {"nodes": 3, "tablets": ("A",)}, off=off)
+    ways = (way("A", "B"), way("A", "C"))
+    assert tuple(model.free(row("A", *ways[:count])) for count in range(3)) == free
+
+
+@pytest.mark.parametrize(
+    ("held", "source", "able", "places"),
+    [
+        ("A", 0, "ABC", "C:0 C:1"),
+        ("A C", 0, "ABC", ""),
+        ("B", 0, "ABC", ""),
+        ("A", 0, "AB", ""),
+        ("C", 0, "ABC", "A:0"),
+    ],
+)
+def test_a_replica_goes_to_another_host_of_its_rack(
+    held: str, source: int, able: str, places: str
+) -> None:
+    """To any shard of one that may take it, and has none."""
+    racks = ("dc1/r1", "dc1/r2", "dc1/r1")
+    model: Any = build("tablets", {"nodes": 3, "tablets": ("A",), "racks": racks})
+    model.shards_of = lambda host: 2 if host == "C" else 1
+    given = row(held)
+    mask = sum(1 << "ABC".index(host) for host in able)
+    found = [str(each) for each in model.to_hosts(given, given.replicas[source], mask)]
+    assert found == places.split()
+    added = [*model.added(7, "AC")]
+    assert added == [(7, model.rebuild, "", place) for place in ("A:0", "C:0", "C:1")]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "capacities"),
+    [((), [0, 0, 0]), ((5, 6, 7), [5, 6, 7]), ((5, 6), [5, 6, 5]), ((5,), [5, 5, 5])],
+)
+def test_a_node_that_no_dump_shows_is_like_its_first(
+    sizes: tuple[int, ...], capacities: list[int]
+) -> None:
+    """With its disk, in its own place and with its own shards."""
+    racks = ("dc1/r1", "dc1/r2", "dc1/r1")
+    model: Any = build("tablets", {"nodes": 3, "tablets": ("A",), "racks": racks})
+    names, model.names = model.names, model.names[:3]
+    model.shards_of = lambda host: names.index(host) + 1
+    model.layout = replace(model.layout, capacities=sizes)
+    assert [*model.balancer_nodes(("normal", "leaving", "down"))] == [
+        BalancerNode("A", "dc1", "r1", 1, capacities[0], "normal"),
+        BalancerNode("B", "dc1", "r2", 2, capacities[1], "leaving"),
+        BalancerNode("C", "dc1", "r1", 3, capacities[2], "down"),
+    ]
