@@ -14,6 +14,8 @@ from kit.protocols.topology.dry_run.opening import open_topology
 from kit.protocols.topology.dry_run.report import (
     GOES_ON,
     NodeLine,
+    QueueLine,
+    _Asking,
     coordinator,
     not_modelled,
     report,
@@ -38,7 +40,7 @@ from tests.saying import like, says
 
 DUMP, REQUESTS = FIXTURES / "topology.csv", FIXTURES / "requests.csv"
 BOOT = joining("bootstrapping")
-ID = timeuuid(0x20)
+ID, LATER = timeuuid(0x20), timeuuid(0x30)
 TABLE = uuid(0x77)
 OLD, NEW = {"transition_state": "write both read old"}, {"transition_state": "write both read new"}
 
@@ -798,3 +800,24 @@ def test_whose_death_makes_a_difference(tmp_path: Path) -> None:
     asked = said(tmp_path, BOOT, **OLD)
     assert [case.down for case in asked.cases] == [(), hosts(1, 2, 3, 4)]
     assert asked.indifferent == ()
+
+
+def test_who_is_like_whom(tmp_path: Path) -> None:
+    """Members that nobody names and nobody ignores; who asks or is to be replaced is alone."""
+    rows = [
+        *(node(number) for number in (1, 2, 3, 6, 7)),
+        leaving("normal", topology_request="leave"),
+        joining("none", 5, topology_request="replace", replaced_id=uuid(3), request_id=LATER),
+    ]
+    opened = open_topology(dumped(tmp_path, rows, ignore_nodes=[uuid(3), uuid(7)]))
+    ask = _Asking(opened, Setting("server"), 0)
+    groups = [ask.named(mask) for mask in ask._alike()]
+    assert groups == [hosts(1, 2, 6), hosts(3), hosts(4), hosts(5), hosts(7)]
+
+
+def test_a_request_waits_for_a_state_and_not_for_nodes(tmp_path: Path) -> None:
+    """What has to end first is no node's affair."""
+    states = {"upgrade_state": "build_coordinator_state"}
+    [line] = said(tmp_path, joining("none"), **states).queue
+    reason = "upgrade state build_coordinator_state (not modelled) must end first"
+    assert line == QueueLine(ID, "join", uuid(4), "waits", reason)
