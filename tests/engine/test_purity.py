@@ -23,13 +23,9 @@ from kit.engine.fuzz import fuzz
 from kit.engine.model import Model, Monitor, always, sometimes, step
 from kit.engine.purity import (
     _asking_all,
-    blame,
-    blaming,
-    check_purity,
-    exploring,
-    is_own,
     asking,
     blame,
+    blaming,
     check_purity,
     check_seen,
     check_start,
@@ -471,6 +467,10 @@ def test_only_the_judge_that_failed_is_named() -> None:
     model.monitors = (Monitor("sees", "It sees", lambda: 0, lambda m, *_: m, lambda m: None),)
     with pytest.raises(BadInput, match=r"^property every-item: "):
         check(model)
+    model.properties = (fine,)
+    fails = Monitor("fails", "It fails", lambda: 0, lambda m, *_: m, lambda m: m.nothing)
+    with pytest.raises(BadInput, match=r"^monitor fails: "):
+        check(model, monitors=(fails,))
 
 
 def test_a_monitor_that_a_search_brings_is_named() -> None:
@@ -516,11 +516,6 @@ def test_only_a_search_of_somebody_elses_model_is_attended(monkeypatch: pytest.M
         assert seen == []
     with exploring(model_of(Firm, lambda s, action: s)):
         assert seen == ["attended"]
-
-    model.properties = (fine,)
-    fails = Monitor("fails", "It fails", lambda: 0, lambda m, *_: m, lambda m: m.nothing)
-    with pytest.raises(BadInput, match=r"^monitor fails: "):
-        check(model, monitors=(fails,))
 
 
 class Walks(Model[Any, Any]):

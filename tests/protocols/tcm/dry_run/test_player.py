@@ -401,6 +401,7 @@ def test_who_is_down_is_told_up_to_some_names(
     assert list(player._down(ring)) == [each + rest for each in said]
 
 
+@pytest.mark.parametrize(
     ("line", "status", "said"),
     [
         ("removenode n1", "done", ["removenode n1 cannot begin as things are: n1 is up: {}"]),
