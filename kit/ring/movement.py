@@ -96,10 +96,11 @@ class Movement:
         On the circle these two are neighbours, cut and merged at MIN as any others are at their
         token, although the line shows no bound there.
         """
-        low = self.before.space.low
-        if (low in self.before.tokens) == (low in self.after.tokens):
+        low, rings = self.before.space.low, (self.before, self.after)
+        before, after = (low in ring.tokens[:1] for ring in rings)
+        if before == after:
             return (np.empty(0, np.int64),) * 2
-        rights = np.union1d(self.before.rights, self.after.rights)
+        rights = np.union1d(*(ring.rights for ring in rings))
         ends = np.array([0, -1])
         return np.append(np.int64(low), rights[:-1])[ends], rights[ends]
 
@@ -121,7 +122,7 @@ class Movement:
         _, rights = self.locked_bounds
         old, new = (replicas(r, self.replication, rights) for r in (self.before, self.after))
         new = np.where(slots_of(new, old) < 0, new, np.int32(-1))
-        groups = np.concatenate((old, new), axis=1)
+        groups = np.concatenate((old, new[:, (new >= 0).any(axis=0)]), axis=1)
         return tuple(map(members, groups.tolist()))
 
     @cached_property

@@ -116,7 +116,7 @@ def _geography(places: Iterable[tuple[str, str]], in_ring: NDArray[np.bool_]) ->
         (dcs.setdefault(dc, len(dcs)), racks.setdefault((dc, rack), len(racks)))
         for dc, rack in places
     ]
-    dc_of, rack_of = np.ascontiguousarray(np.array(codes, np.int32).reshape(len(codes), 2).T)
+    dc_of, rack_of = np.ascontiguousarray(np.array(codes, np.int32).reshape(-1, 2).T)
     return Geography(dcs, racks, dc_of, rack_of, in_ring)
 
 
@@ -254,7 +254,10 @@ class Ring:
     @cached_property
     def geography(self) -> Geography:
         """Datacenters, racks and membership of the nodes as columns."""
-        return _geography(self.packed.places, self.packed.counts > 0)
+        if "nodes" not in self.__dict__:
+            return _geography(self.packed.places, self.packed.counts > 0)
+        in_ring = np.array([bool(node.tokens) for node in self.nodes], np.bool_)
+        return _geography(((node.dc, node.rack) for node in self.nodes), in_ring)
 
     @cached_property
     def walked(self) -> dict[Replication, Codes]:
@@ -325,8 +328,10 @@ class Ring:
     def _changed(self, nodes: tuple[Node, ...], code: int, tokens: tuple[int, ...]) -> Ring:
         """The ring of ``nodes``, where only the tokens of ``code`` differ from this one."""
         _check_tokens(nodes[code], self.space, f"tokens of {nodes[code].name}")
-        stay = self.owners != code
-        rest, owners = self.tokens[stay], self.owners[stay]
+        rest, owners = self.tokens, self.owners
+        if code < len(self.nodes) and self.nodes[code].tokens:
+            stay = owners != code
+            rest, owners = rest[stay], owners[stay]
         added = np.sort(np.array(tokens, dtype=np.int64))
         places = np.searchsorted(rest, added)
         for place, token in zip(places.tolist(), added.tolist(), strict=True):

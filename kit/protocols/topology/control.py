@@ -209,8 +209,9 @@ def settled(s: ControlState) -> ControlState:
         s = without_coordinator(s)
     if len(s.views) > 1:
         s = caught_up(s, (1 << len(s.applied)) - 1 & ~s.topology.members)
-        oldest = min(s.applied)
-        s = s.but(views=s.views[oldest:], applied=tuple(i - oldest for i in s.applied))
+        if 0 not in s.applied:
+            oldest = min(s.applied)
+            s = s.but(views=s.views[oldest:], applied=tuple(i - oldest for i in s.applied))
     if s.client != cluster.NOBODY and not s.up >> s.client & 1:
         s = s.but(client=cluster.NOBODY, client_version=0)
     if s.leftover_at != cluster.NOBODY and not s.up >> s.leftover_at & 1:

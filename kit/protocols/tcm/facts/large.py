@@ -145,7 +145,7 @@ def served(m: TcmCluster, s: Any, keyspace: str) -> Iterator[Served]:
 
 def changes(m: TcmCluster, s: Any, before: Any, keyspace: str, most: int) -> ChangedRanges:
     """What the step from ``before`` changed; both states have columns (see ``length``)."""
-    if before is None:
+    if before is None or before.tcm.events == s.tcm.events:
         return ChangedRanges((), 0, 0, 0)
     key = ("changes", s.tcm.events, before.tcm.events, keyspace, most)
     return moment.memo(m, key, lambda: _changes(m, s, before, keyspace, most))
