@@ -594,8 +594,8 @@ def test_a_start_is_the_same_each_time_and_of_its_type() -> None:
     check_start(mine, Whole())
     with pytest.raises(BadInput, match=r"^start: .*a different state each time"):
         check_start(mine, Whole(1))
-    wrong = Whole("one")  # type: ignore[arg-type]
-    mine.start = own.start = lambda: wrong  # type: ignore[method-assign]
+    wrong = Whole("one")  # type: ignore[arg-type]  # it is wrong on purpose
+    mine.start = own.start = lambda: wrong  # type: ignore[method-assign]  # it is wrong on purpose
     with pytest.raises(BadInput, match=r"^start, .*number"):
         check_start(mine, wrong)
     check_start(own, wrong)
@@ -604,7 +604,7 @@ def test_a_start_is_the_same_each_time_and_of_its_type() -> None:
 def test_words_are_looked_at_unless_a_state_is_only_seen() -> None:
     """They are asked for when the step is taken."""
     model = model_of(Firm, late)
-    model.describe = lambda *step: 5  # type: ignore[assignment, method-assign]
+    model.describe = lambda *step: 5  # type: ignore[assignment, method-assign]  # it is wrong on purpose
     check_purity(model, Firm(), words=False)
     check_seen(model, Firm())
     with pytest.raises(BadInput, match=r"^describe"):
@@ -635,8 +635,8 @@ def test_a_call_asks_the_first_model_that_it_is_given(monkeypatch: pytest.Monkey
     of_mine, of_own = Timeline(mine), Timeline(own)
     monkeypatch.setattr(purity, "asking", lambda model: model)
     no_tuple, no_rules = model_of(Firm, late), model_of(Firm, late)
-    no_tuple.rules = [*mine.rules]  # type: ignore[assignment]
-    no_rules.rules = (*mine.rules, 5)  # type: ignore[assignment]
+    no_tuple.rules = [*mine.rules]  # type: ignore[assignment]  # it is wrong on purpose
+    no_rules.rules = (*mine.rules, 5)  # type: ignore[assignment]  # it is wrong on purpose
     cases: list[tuple[list[Any], Any]] = [
         ([], None),
         ([own], None),
