@@ -412,7 +412,7 @@ class Lifting(Declared[S]):
 
     def in_part(self, act: Act, s: Any, *args: Any) -> Any:
         """The whole once an action of the inner model has happened in it, or why it may not."""
-        [given] = args if len(act.names) == 1 else [args]
+        given = args[0] if len(act.names) == 1 else args
         end = self.rules_in_part[act.struct].outcome(getattr(s, self.part), given)
         return end if end is None or type(end) is Refusal else s.but(**{self.part: end})
 

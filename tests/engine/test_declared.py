@@ -24,6 +24,7 @@ from kit.engine.declared import (
 )
 from kit.engine.fuzz import fuzz
 from kit.engine.log import AtomicLog
+from kit.engine.registry import build
 from kit.engine.timeline import Timeline, held
 from kit.engine.trace import action_from
 from kit.errors import BadInput, BadType
@@ -631,9 +632,11 @@ def test_the_only_thing_that_a_step_concerns_takes_it(
     assert model.actor_of(model.start(), Pull(node)) == actor
 
 
-def test_a_node_is_known_by_its_name() -> None:
+@pytest.mark.parametrize(
+    "model", [AtomicLog(), build("tablets"), build("paxos")], ids=lambda m: m.name
+)
+def test_a_node_is_known_by_its_name(model: Any) -> None:
     """Each has a place; who has none is named, with those that there are."""
-    model = AtomicLog()
     assert [model.number(name) for name in model.names] == [*range(len(model.names))]
     everybody = ", ".join(model.names)
     for asked in (lambda: model.number("Z"), lambda: model.mask((*model.names, "Z"))):

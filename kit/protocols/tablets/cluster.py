@@ -366,7 +366,6 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         own = {each.name for each in Topology.safeguards}
         self.control = Topology(given, tuple(name for name in self.off if name in own))
         self.names, self.setting = self.control.names, self.control.setting
-        self._places = {name: place for place, name in enumerate(self.names)}
         self.places = dict(zip(self.names, map(place_of, self.control.plan.racks), strict=True))
         self.everybody = mask_of(range(len(self.names)))
         self.hosts = lru_cache(1 << 12)(lambda mask: frozenset(self.named(mask)))
@@ -527,13 +526,9 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
 
     # Nodes by name, by place and in masks
 
-    def number(self, name: str) -> int:
-        """The place of a node."""
-        return self._places[name]
-
     def nodes_of(self, replicas: Iterable[replica_sets.TabletReplica]) -> int:
         """The nodes of replicas (a mask)."""
-        return mask_of(self._places[replica.host] for replica in replicas)
+        return mask_of(self.index[replica.host] for replica in replicas)
 
     def excluded(self, s: TabletsState) -> frozenset[str]:
         """The hosts that barriers and work of tablets pass over."""

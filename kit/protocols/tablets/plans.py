@@ -122,8 +122,10 @@ class Plans(cluster.TabletCluster):
 
     def drains(self, s: cluster.TabletsState) -> Iterator[tuple[int, TabletReplica]]:
         """The replicas that have to go elsewhere, tablet by tablet."""
-        leaving = self.leaving(s.control.topology) * self.drain_tablets_first
-        for tablet, row in enumerate(s.tablets if leaving else ()):
+        leaving = self.leaving(s.control.topology)
+        if not leaving or not self.drain_tablets_first:
+            return
+        for tablet, row in enumerate(s.tablets):
             if self.free(row):
                 for replica in row.replicas:
                     if leaving >> self.number(replica.host) & 1:

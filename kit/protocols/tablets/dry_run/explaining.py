@@ -98,7 +98,8 @@ def of_snapshots(
             continue
         for at, last in enumerate(lasts):
             rows[table, at] = [each[last] for each in each_time]
-    for table, at in [place for place, lines in rows.items() if _loses(lines)]:
+    shrinks = {place for place, lines in rows.items() if any(b < a for a, b in _counts(lines))}
+    for table, at in sorted(shrinks):
         del rows[table, at]
         left_out[f"{table} {at}"] = (
             "it loses a replica, as with a lower RF, which no step here does"
@@ -132,11 +133,10 @@ def _still(lines: Sequence[TabletLine]) -> bool:
     return len(places) == 1 and not any(line.transition for line in lines)
 
 
-def _loses(lines: Sequence[TabletLine]) -> bool:
-    """Whether a tablet has, or is to have, fewer replicas than before."""
-    held = pairwise(len(line.replicas) for line in lines)
-    heading = ((len(line.replicas), len(line.new_replicas or line.replicas)) for line in lines)
-    return any(after < before for before, after in (*held, *heading))
+def _counts(lines: Sequence[TabletLine]) -> Iterator[tuple[int, int]]:
+    """How many replicas a tablet has, each time with how many it has next, or is to have."""
+    yield from pairwise(len(line.replicas) for line in lines)
+    yield from ((len(line.replicas), len(line.new_replicas or line.replicas)) for line in lines)
 
 
 def _places(places: Sequence[tuple[str, int]], names: Names) -> list[str]:
@@ -254,8 +254,6 @@ def _model(lines: Sequence[TabletLine], moments: Sequence[Moment], names: Names)
     later = left.difference(removed).union(*excluded) - excluded[0]
     way_back = {each for machine in TRANSITIONS[first.edition].values() for each in _back(machine)}
     went_back = any(line.stage in way_back for line in lines) or _returned(lines)
-    sizes = [len(held) for line in lines for held in (line.replicas, line.new_replicas) if held]
-    adds = any(after > before for before, after in pairwise(sizes))
     return Tablets(
         edition=first.edition,
         nodes=len(names),
@@ -263,7 +261,7 @@ def _model(lines: Sequence[TabletLine], moments: Sequence[Moment], names: Names)
         tablets=(" ".join(_places(lines[0].replicas, names)),),
         shards=max(2, *(shard + 1 for shard in shards)),
         kinds=(*sorted(kinds | {"migration", "intranode_migration"}),)
-        + (("add_tablet_replica",) if adds else ()),
+        + (("add_tablet_replica",) if any(b > a for a, b in _counts(lines)) else ()),
         moves=min(MOST_FAULTS, _begun(lines) + went_back),
         operations=tuple(
             f"{'removenode' if host in gone else 'decommission'} {names[host]}"
