@@ -95,10 +95,14 @@ class Judge:
         assert self._server.stdout is not None
         limits = {name: self.allowance + TIMES * seconds for name, seconds in tests}
         print(json.dumps([limits, patience]), file=self._server.stdin, flush=True)
-        status = int(self._server.stdout.readline())
-        if status in (-signal.SIGPROF, -signal.SIGALRM):
-            return "by time"
-        return "survived" if status in (0, int(pytest.ExitCode.NO_TESTS_COLLECTED)) else "killed"
+        return verdict(int(self._server.stdout.readline()))
+
+
+def verdict(status: int) -> Verdict:
+    """What a run of tests has shown, by its exit status; negative when a signal ended it."""
+    if status in (-signal.SIGPROF, -signal.SIGALRM):
+        return "by time"
+    return "survived" if status in (0, int(pytest.ExitCode.NO_TESTS_COLLECTED)) else "killed"
 
 
 def copied(root: Path, files: Iterable[Path], folder: Path) -> Path:

@@ -1,0 +1,45 @@
+"""Mutants in forks: what one process tells of a small file, and that the file stays as it was."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.house.source import ROOT
+from tests.quality.mutation import here
+
+FILE = "kit/engine/patterns.py"
+
+
+def forked(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """What trying mutants of the small file answers."""
+    command = [sys.executable, "-m", "tests.quality.forking", "--in", FILE, *arguments]
+    return subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+@pytest.fixture
+def keys() -> list[str]:
+    """The mutants of functions of the small file."""
+    return [mutant.key for mutant in here().made()[FILE] if mutant.scope]
+
+
+def test_its_own_tests_notice_what_is_changed(keys: list[str]) -> None:
+    """Each mutant is tried by the tests that call its function, and a table sums it up."""
+    before = (ROOT / FILE).read_bytes()
+    ran = forked("--count", "4", "--seed", "3", "tests/engine/test_patterns.py")
+    lines = [line for line in ran.stdout.splitlines() if line.endswith(tuple(keys))]
+    assert [line.split()[0] for line in lines] == ["killed"] * 4, ran.stdout
+    assert (ran.returncode, ran.stdout.split()[-1]) == (0, "100.0%")
+    assert (ROOT / FILE).read_bytes() == before
+
+
+def test_tests_of_something_else_notice_nothing(keys: list[str]) -> None:
+    """Without a test that calls it nobody notices, and the answer says so."""
+    ran = forked("--count", "2", "tests/engine/test_memory.py")
+    missed = [line for line in ran.stdout.splitlines() if line.startswith("nobody notices")]
+    assert {line.split("  ")[-1] for line in missed} == {*keys[:2]}, ran.stdout + ran.stderr
+    assert ran.returncode == 1
