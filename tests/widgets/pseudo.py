@@ -54,9 +54,15 @@ def spoken(folder: Path) -> Iterator[None]:
 
 
 def forget() -> None:
-    """Empty every cache of the kit."""
+    """Empty every cache of what the kit works out; the types that it makes stay what they are."""
     for name, module in list(sys.modules.items()):
         if name.startswith("kit."):
             for each in list(vars(module).values()):
-                if hasattr(each, "cache_clear") and hasattr(each, "__wrapped__"):
+                made_by = getattr(each, "__wrapped__", None)
+                if hasattr(each, "cache_clear") and is_of_kit(made_by):
                     each.cache_clear()
+
+
+def is_of_kit(thing: object) -> bool:
+    """Whether it is written in the kit."""
+    return str(getattr(thing, "__module__", "")).startswith("kit.")
