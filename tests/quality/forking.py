@@ -19,6 +19,7 @@ import cProfile
 import functools
 import gc
 import hashlib
+import importlib
 import json
 import os
 import signal
@@ -102,6 +103,8 @@ class Forks:
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Try each mutant."""
+        for path in {mutant.path for mutant in self.chosen}:  # some are loaded where first asked
+            importlib.import_module(path.removesuffix(".py").replace("/", "."))
         gc.unfreeze()
         covered = self._covered(session.items)
         items = {item.nodeid: item for item in session.items}
@@ -167,7 +170,8 @@ class Forks:
                 covered.tests.append(name)
                 covered.seconds.append(seconds)
         for file, numbers in called.items():
-            covered.lines[file] = dict(_by_line((ROOT / file).read_text("utf-8"), numbers))
+            if (ROOT / file).exists():  # a test may call its own text by such a name
+                covered.lines[file] = dict(_by_line((ROOT / file).read_text("utf-8"), numbers))
         return covered
 
     def _calls(self, items: Sequence[pytest.Item]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +14,9 @@ from tests.quality.mutation import here
 FILE = "kit/engine/patterns.py"
 
 
-def forked(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """What trying mutants of the small file answers."""
-    command = [sys.executable, "-m", "tests.quality.forking", "--in", FILE, *arguments]
+def forked(*arguments: str, inside: str = FILE) -> subprocess.CompletedProcess[str]:
+    """What trying mutants of a small file answers."""
+    command = [sys.executable, "-m", "tests.quality.forking", "--in", inside, *arguments]
     return subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
     )
@@ -43,3 +44,19 @@ def test_tests_of_something_else_notice_nothing(keys: list[str]) -> None:
     missed = [line for line in ran.stdout.splitlines() if line.startswith("nobody notices")]
     assert {line.split("  ")[-1] for line in missed} == {*keys[:2]}, ran.stdout + ran.stderr
     assert ran.returncode == 1
+
+
+def test_a_file_that_is_loaded_where_it_is_first_asked_is_tried_too(tmp_path: Path) -> None:
+    """A family loads its tools by name, so no test imports them."""
+    file = "kit/protocols/dataplane/tools.py"
+    keys = tmp_path / "keys.txt"
+    keys.write_text(f"{file} DataplaneServers.service: raise Refused(GOSSIPED) -> pass\n", "utf-8")
+    test = "tests/protocols/test_tools.py::test_where_nodes_only_gossip_there_is_no_log"
+    ran = forked("--keys", str(keys), test, inside=file)
+    assert ran.stdout.count("\nkilled  ") == 1, ran.stdout + ran.stderr
+
+
+def test_a_test_may_call_its_own_text_a_file_of_the_kit() -> None:
+    """Such as one of what is never read again: there is nothing to be measured in it."""
+    ran = forked("--count", "1", "tests/engine/test_bodies.py")
+    assert ran.stdout.count("\nsurvived  ") == 1, ran.stdout + ran.stderr
