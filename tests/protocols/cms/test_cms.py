@@ -90,18 +90,21 @@ def test_nodes_that_are_to_leave_are_ignored_at_once() -> None:
     assert held.reason == "too few nodes are up and free for a majority of that size"
 
 
-def test_each_step_is_one_of_the_log() -> None:
-    """Two and three nodes, both editions: the log of tcm takes the same entries, or nothing."""
-    refinement = entry_of("cms").refinement
-    assert refinement is not None
-    for given in (
+@pytest.mark.parametrize(
+    "given",
+    [
         {"nodes": 2, "crashes": 1, "longest": 5},
         {**SERVER, "nodes": 3, "members": 2, "orders": 1, "longest": 5},
         {"newcomers": 1, "longest": 5},
         {**SERVER, "nodes": 2, "members": 2, "addresses": 1},
-    ):
-        result = check_refinement(refinement(build("cms", given).parameters))
-        assert (result.violation, result.complete) == (None, True)
+    ],
+)
+def test_each_step_is_one_of_the_log(given: dict[str, Any]) -> None:
+    """Two and three nodes, both editions: the log of tcm takes the same entries, or nothing."""
+    refinement = entry_of("cms").refinement
+    assert refinement is not None
+    result = check_refinement(refinement(build("cms", given).parameters))
+    assert (result.violation, result.complete) == (None, True)
 
 
 def test_what_is_forced_is_no_step_of_the_log() -> None:

@@ -103,13 +103,15 @@ def test_what_a_safeguard_is_for(guard: Any) -> None:
     assert (result.violation, result.complete) == (None, True)
 
 
-def test_it_refines_the_log_in_one_step() -> None:
+@pytest.mark.parametrize(
+    "given", [{}, {"window": 2, "members": 1, "nodes": 3, "events": THREE["events"]}]
+)
+def test_it_refines_the_log_in_one_step(given: dict[str, Any]) -> None:
     """Each step of a log of two epochs is one of the log that tcm runs on, or changes nothing."""
     refinement = entry_of("commit").refinement
     assert refinement is not None
-    for given in ({}, {"window": 2, "members": 1, "nodes": 3, "events": THREE["events"]}):
-        result = check_refinement(refinement(build("commit", given).parameters))
-        assert (result.violation, result.complete) == (None, True)
+    result = check_refinement(refinement(build("commit", given).parameters))
+    assert (result.violation, result.complete) == (None, True)
 
 
 def test_a_search_that_the_window_cuts_is_bounded() -> None:

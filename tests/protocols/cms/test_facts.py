@@ -31,6 +31,7 @@ from kit.protocols.cms.facts.tools import (
 )
 from kit.protocols.cms.facts.zooming import agreed_by
 from kit.protocols.cms.refining import grown
+from kit.protocols.cms.rules.designs import EntryTimes, usable
 from kit.protocols.cms.rules.log import Entry, NodeLog, Snapshot
 from kit.protocols.cms.rules.members import Members
 from kit.protocols.cms.schema import JOINER
@@ -57,6 +58,20 @@ def test_how_far_a_member_is(work: Handling, said: str) -> None:
     assert facts.work_of(model, work) == said
 
 
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (Answer("committed", 2), "r1 in its log: committed as epoch 2."),
+        (Answer("rejected", 2, "x"), "that “e” no longer makes sense: {} x (epoch 2)."),
+        (Answer("rejected", 0, "x"), "that “e” no longer makes sense: {} x."),
+    ],
+)
+def test_what_validation_comes_to(answer: Answer, said: str) -> None:
+    """An epoch that stands in the way is named; without one it never was there."""
+    ending = answer.ending.format(node="A", id="r1", event="e")
+    assert ending == f"A finds {said.format('rejected because')}"
+
+
 def test_who_knows_an_entry_and_who_holds_it_back() -> None:
     """A node that has an entry above a gap holds it back, and does not know it yet."""
     race = {"nodes": 3, "members": 1, "events": ("drop table t at A", "alter table u at A")}
@@ -73,6 +88,48 @@ def test_who_knows_an_entry_and_who_holds_it_back() -> None:
         (1, ("A", "B"), ()),
         (2, ("A", "B"), ("C",)),
     ]
+
+
+@pytest.mark.parametrize(
+    ("held", "behind"),
+    [((), ""), (("C",), "; held back by C"), (("C", "D"), "; held back by C, D")],
+)
+def test_an_entry_in_words(held: tuple[str, ...], behind: str) -> None:
+    """Who knows it; that somebody holds it back is said only where somebody does."""
+    row = facts.EntryRow(2, "drop table t", "r1", ("A", "B"), held)
+    assert facts.log_line(row) == f"epoch 2: drop table t (r1), known to A, B{behind}"
+
+
+def test_when_each_entry_was_begun_committed_and_applied() -> None:
+    """By the numbers of the steps; work on an entry begins where a member takes its request."""
+    two = {"backend": "atomic", "events": ("drop table t at A", "drop table u at A")}
+    first = ("submit r1 A", "append A", "answer A")
+    timeline = after("commit", two, *first, "submit r2 A", "append A", "ask A for C")
+    model: Any = timeline.model
+    assert facts.entry_times(model, timeline.passed()) == (
+        EntryTimes(epoch=1, begun=1, committed=2, applied=(2, None, 6, None)),
+        EntryTimes(epoch=2, begun=4, committed=5, applied=(5, None, 6, None)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("design", "applied", "uses"),
+    [
+        ("as designed", (9, 5, None), (9, 5, None)),
+        ("in two steps", (9, 5, None), (12, 8, None)),  # three more: from 1 to 4, and again
+        ("hidden epochs", (9, 5, 7), (9, 7, 7)),  # two of three have it from 7 on
+        ("hidden epochs", (5, 9, 7), (7, 9, 7)),
+        ("hidden epochs", (5, 9, None), (9, 9, None)),
+        ("hidden epochs", (5, None, None), (None, None, None)),
+        ("hidden epochs", (5, 6, None, None), (None, None, None, None)),  # half is no majority
+        ("hidden epochs", (5, 6, 4, None), (6, 6, 6, None)),
+    ],
+)
+def test_from_when_an_epoch_may_be_used(
+    design: str, applied: tuple[int | None, ...], uses: tuple[int | None, ...]
+) -> None:
+    """In each design, of an entry that was begun in step 1 and committed in step 4."""
+    assert usable(EntryTimes(1, 1, 4, applied), design) == uses
 
 
 @pytest.mark.parametrize(
@@ -335,6 +392,162 @@ def test_a_node_without_a_log_knows_nobody() -> None:
     assert servers.listed(met(model, state, "D"), 3) == {}
     joined = servers.listed(met(model, state), 0)
     assert {node: each.state for node, each in joined.items()} == dict.fromkeys(range(3), "JOINED")
+
+
+BEGUN, DONE = "start add B", "finish add B"
+
+
+@pytest.mark.parametrize(
+    ("events", "roles", "shares"),
+    [
+        ((), ("member", "not a member"), (None, None)),
+        ((BEGUN,), ("member", "written to only"), (None, 1 / 2)),
+        (("change", "change", BEGUN), ("member", "written to only"), (None, 1 / 4)),
+        ((BEGUN, "change", "change"), ("member", "written to only"), (None, 1 / 2)),
+        ((BEGUN, DONE), ("member", "member"), (None, None)),
+        ((BEGUN, "cancel"), ("member", "not a member"), (None, None)),
+    ],
+)
+def test_what_part_a_node_has(
+    events: tuple[str, ...], roles: tuple[str, ...], shares: tuple[float | None, ...]
+) -> None:
+    """By the newest log; B has one epoch of those up to where its addition began."""
+    model: Any = build("cms", FOUR)
+    state = model.start().at(0, log=log_of("initialize A", *events))
+    rows = facts_of_members.nodes(model, state)
+    assert tuple(row.role for row in rows) == (*roles, "not a member", "not in the cluster")
+    assert tuple(row.share for row in rows) == (*shares, None, None)
+
+
+@pytest.mark.parametrize(
+    ("events", "readers", "writers"),
+    [
+        ((), 0b01, 0b01),  # there was none before
+        ((BEGUN,), 0b01, 0b01),
+        ((BEGUN, DONE), 0b01, 0b11),
+        ((BEGUN, DONE, "change", "change"), 0b01, 0b11),  # which change no member
+        ((BEGUN, "cancel"), 0b01, 0b11),
+        ((BEGUN, DONE, "start add C"), 0b11, 0b11),
+    ],
+)
+def test_the_membership_before(events: tuple[str, ...], readers: int, writers: int) -> None:
+    """The last one that differs from the present one."""
+    model: Any = build("cms", FOUR)
+    state = model.start().at(0, log=log_of("initialize A", *events))
+    before = facts_of_members.former(model, state)
+    assert (before.readers, before.writers) == (readers, writers)
+
+
+def test_who_has_stored_an_epoch_and_who_has_applied_it() -> None:
+    """B holds an entry above a gap; A took a snapshot, so it has applied what it does not store."""
+    model: Any = build("cms", FOUR)
+    log = log_of("initialize A", BEGUN, DONE, "change")
+    first, second, third, last = log.entries
+    start = model.start()
+    made = Snapshot(3, model.known(start, 0))
+    state = start.at(0, log=NodeLog((last,), (made,))).at(1, log=NodeLog((first,), held=(third,)))
+    state = state.at(2, log=NodeLog((first, second, third)))
+    rows = facts_of_members.log(model, state)
+    assert [(row.epoch, row.event, row.forced, row.applied, row.stored) for row in rows] == [
+        (1, "initialize A", False, ("B", "C"), ()),
+        (2, BEGUN, False, ("C",), ()),
+        (3, DONE, False, ("C",), ("B",)),
+        (3, "snapshot", True, ("A",), ()),
+        (4, "change", False, ("A",), ()),
+    ]
+
+
+def test_a_state_that_is_forced_may_share_nobody_with_the_one_before() -> None:
+    """A alone was a member; then an operator forced B, and C is written to as well."""
+    model: Any = build("cms", FOUR)
+    made = Snapshot(2, Members(cluster=0b111, readers=0b010, writers=0b110))
+    state = model.start().at(0, log=replace(log_of("initialize A"), snapshots=(made,)))
+    assert facts_of_members.quorums(model, state) == {"A": {"B C": "! nobody"}}
+
+
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [
+        ((), "B: up, member, epoch 2, knows A, B"),
+        ((4,), "B: up, member, epoch 2, holds 4 above a gap, knows A, B"),
+        ((4, 5), "B: up, member, epoch 2, holds 4, 5 above a gap, knows A, B"),
+    ],
+)
+def test_a_node_in_words(held: tuple[int, ...], said: str) -> None:
+    """What it holds above a gap, where there is something."""
+    parts = {"health": "up", "reads": True, "writes": True, "joined": True, "share": None}
+    row = facts_of_members.NodeRow("B", "up", "member", 2, held, "A, B", **parts)  # type: ignore[arg-type]  # one of each
+    assert facts_of_members.node_line(row) == said
+
+
+@pytest.mark.parametrize(
+    ("forced", "applied", "stored", "said"),
+    [
+        (False, ("A",), (), "2 change by r1: applied by A"),
+        (False, ("A", "B"), ("C",), "2 change by r1: applied by A, B, stored by C"),
+        (False, (), ("B", "C"), "2 change by r1: applied by nobody, stored by B, C"),
+        (True, ("A",), (), "2 change by r1: ! forced, applied by A"),
+    ],
+)
+def test_an_epoch_in_words(
+    forced: bool, applied: tuple[str, ...], stored: tuple[str, ...], said: str
+) -> None:
+    """Who has applied it, who stored it only, and whether an operator forced it."""
+    row = facts_of_members.EpochRow(2, "change", "r1", forced, applied, stored)
+    assert facts_of_members.epoch_line(row) == said
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ({}, "D: joining, epoch 2; writes to nobody"),
+        ({"owners": ("A", "B")}, "D: joining, epoch 2; writes to A, B"),
+        (
+            {"owners": ("A",), "joining": ("C", "D")},
+            "D: joining, epoch 2; writes to A and C, D, which is joining",
+        ),
+        ({"members": ("A", "B")}, "D: joining, epoch 2; writes to nobody; its CMS: A, B"),
+        ({"missing": 1}, "D: joining, epoch 2; writes to nobody; 1 write missing"),
+        ({"missing": 2}, "D: joining, epoch 2; writes to nobody; 2 writes missing"),
+    ],
+)
+def test_what_a_node_knows_in_words(parts: dict[str, Any], said: str) -> None:
+    """Only what there is: a list of the CMS, who is joining, what a joiner misses."""
+    row = facts_of_schema.KnownRow("D", "joining", "epoch 2", (), (), (), (), 0)
+    assert facts_of_schema.said(replace(row, **parts)) == said
+
+
+def test_what_a_node_has_applied() -> None:
+    """Its epoch, if it has one; where changes go by gossip, the version of its own schema."""
+    model: Any = build("schema")
+    node = model.start().nodes[0]
+    assert facts_of_schema.applied(model, node) == "epoch 2"
+    assert facts_of_schema.applied(model, node.but(epoch=0)) == "no epoch"
+    by_gossip: Any = build("schema", {}, ("S-80",))
+    node = by_gossip.start().nodes[0]
+    told = {state.name: state.value for state in node.view[0].states}
+    assert facts_of_schema.applied(by_gossip, node) == told["SCHEMA"]
+
+
+def test_whom_gossipinfo_asks() -> None:
+    """The first node, unless another is named; one that is down does not answer.
+
+    Each has a view of its own: here, of itself alone.
+    """
+    model: Any = build("schema")
+    start = model.start()
+    nodes = tuple(each.but(view=each.view[at : at + 1]) for at, each in enumerate(start.nodes))
+    state = start.but(nodes=(*nodes[:2], nodes[2].but(health="down")))
+    asked = {
+        node: facts_of_schema.OUTPUT["gossipinfo"](model, state, node) for node in ("", *"ABC")
+    }
+    assert {node: said.partition("\n")[0] for node, said in asked.items()} == {
+        "": "/A",
+        "A": "/A",
+        "B": "/B",
+        "C": "it does not answer",
+    }
+    assert asked[""] == asked["A"]
 
 
 @pytest.mark.parametrize(
