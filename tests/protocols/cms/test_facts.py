@@ -417,6 +417,7 @@ def test_what_part_a_node_has(
     rows = facts_of_members.nodes(model, state)
     assert tuple(row.role for row in rows) == (*roles, "not a member", "not in the cluster")
     assert tuple(row.share for row in rows) == (*shares, None, None)
+    assert [row.knows for row in rows[1:]] == ["A", "A", "nobody"]  # D has no log yet
 
 
 @pytest.mark.parametrize(
