@@ -230,6 +230,8 @@ def exchange(mutant: Mutant, source: bytes) -> None:
     for found in gc.get_objects():
         if isinstance(found, FunctionType) and found.__code__.co_filename == there:
             code = codes.get(_name(found.__code__))
+            if code and not code.co_freevars:  # it may be given what it does not look at
+                code = code.replace(co_freevars=found.__code__.co_freevars)
             if code and len(code.co_freevars) == len(found.__code__.co_freevars):
                 found.__code__ = code
         elif isinstance(found, functools._lru_cache_wrapper):

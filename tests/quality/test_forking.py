@@ -47,13 +47,19 @@ def test_tests_of_something_else_notice_nothing(keys: list[str]) -> None:
 
 
 def test_a_file_that_is_loaded_where_it_is_first_asked_is_tried_too(tmp_path: Path) -> None:
-    """A family loads its tools by name, so no test imports them."""
+    """A family loads its tools by name, so no test imports them; one mutant needs no super."""
     file = "kit/protocols/dataplane/tools.py"
-    keys = tmp_path / "keys.txt"
-    keys.write_text(f"{file} DataplaneServers.service: raise Refused(GOSSIPED) -> pass\n", "utf-8")
-    test = "tests/protocols/test_tools.py::test_where_nodes_only_gossip_there_is_no_log"
-    ran = forked("--keys", str(keys), test, inside=file)
-    assert ran.stdout.count("\nkilled  ") == 1, ran.stdout + ran.stderr
+    up = "super().is_up(now, at) and name not in self.metadata(now, at).down"
+    keys = ("service: raise Refused(GOSSIPED) -> pass", f"is_up: return {up} -> return None")
+    wanted = tmp_path / "keys.txt"
+    wanted.write_text("".join(f"{file} DataplaneServers.{key}\n" for key in keys), "utf-8")
+    names = (
+        "where_nodes_only_gossip_there_is_no_log",
+        "who_has_no_replica_is_down_where_the_metadata_says_so",
+    )
+    tests = [f"tests/protocols/test_tools.py::test_{name}" for name in names]
+    ran = forked("--keys", str(wanted), *tests, inside=file)
+    assert ran.stdout.count("\nkilled  ") == len(keys), ran.stdout + ran.stderr
 
 
 def test_a_test_may_call_its_own_text_a_file_of_the_kit() -> None:
