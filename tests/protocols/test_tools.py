@@ -205,6 +205,15 @@ def test_who_has_no_replica_is_down_where_the_metadata_says_so() -> None:
         assert up == [name != down for name in model.names]
 
 
+def test_a_replica_that_has_crashed_is_down_whatever_the_metadata_says() -> None:
+    """In the ring it stands as before; all others are up."""
+    timeline = after("dataplane", {"crashes": 1}, "crash B")
+    run = tuple(timeline.moments[at] for at in timeline.path())
+    now, tools = DrillMoment(timeline.model, run, "A"), servers(timeline)
+    names = timeline.model.names
+    assert [name for at, name in enumerate(names) if not tools.is_up(now, at)] == ["B"]
+
+
 def test_without_a_quorum_there_is_no_log_and_each_node_still_says_what_it_knows() -> None:
     """With the majority of the CMS lost the log cannot be read; views and directories can."""
     tools, last = moment("cms/majority-lost", 0, "C")
