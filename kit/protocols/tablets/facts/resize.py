@@ -110,7 +110,7 @@ class ResizeLineFacts(Struct, frozen=True):
 def _awaited(m: Resize, s: ResizeState) -> Iterator[str]:
     """Whose replica has to come, or to be divided, before the decision takes effect."""
     for tablet in s.map.tablets:
-        yield from (each.host for each in tablet.sets.pending if tablet.transition)
+        yield from (each.host for each in tablet.sets.pending)
     if not s.moving:
         yield from (replica.host for _, replica in m.unready(s))
         apart = m.apart(s.map) if s.map.resize_type == "merge" else ()

@@ -9,6 +9,7 @@ import pytest
 from kit.engine.flows import flows
 from kit.engine.registry import build
 from kit.errors import BadInput
+from kit.protocols.tablets.facts import resize as facts
 from tests.protocols.tablets.resize.test_seen import MERGES, drawn, lines, walked
 
 ASKED = ("apply A", "apply B")
@@ -57,6 +58,38 @@ def test_nothing_waits_for_a_node_that_is_ignored(
     after = barrier.model.act(barrier.state, option[0])
     sent = flows(barrier.model, barrier.state, option[0], after)
     assert {flow.text.split()[2] for flow in sent if flow.label == "barrier"} == {"A:", "B:"}
+
+
+AT_REST, GOES_BY_OLD = ("", ""), ("behind", "")
+ASKED_OF, CAME = ("behind", "asked"), ("", "answered")
+# what is done, one after the other -> how A and B stand then: their note, their part in the barrier
+STANDS = {
+    "grow": (AT_REST, AT_REST),
+    "resize": (GOES_BY_OLD, GOES_BY_OLD),
+    "apply A": (AT_REST, GOES_BY_OLD),
+    "apply B": (AT_REST, AT_REST),
+    "divide 0 A:0": (AT_REST, AT_REST),
+    "poll": (AT_REST, AT_REST),
+    "finalize": (ASKED_OF, ASKED_OF),
+    "apply A of those": (CAME, ASKED_OF),
+    "apply B of those": (CAME, CAME),
+    "barrier": (AT_REST, AT_REST),
+    "commit map": (ASKED_OF, ASKED_OF),
+    "apply A of that": (CAME, ASKED_OF),
+}
+
+
+def test_how_each_node_stands_in_the_grid() -> None:
+    """A node is behind until it applies. A barrier asks A and B; C is down, and ignored."""
+    given = {"tablets": ("A C",), "nodes": 3, "ignored": ("C",)}
+    begun, *seen = walked(given, *(verb.partition(" of ")[0] for verb in STANDS))
+    assert {host.note for host in facts.grid(begun.model, begun.state).hosts} == {"", "ignored"}
+    for scene, (verb, stands) in zip(seen, STANDS.items(), strict=True):
+        *asked, ignored = facts.grid(scene.model, scene.state).hosts
+        assert tuple((host.note, host.barrier) for host in asked) == stands, verb
+        assert {(host.health, host.is_banned) for host in asked} == {("up", False)}
+        assert (ignored.note, ignored.barrier, ignored.health) == ("ignored", "", "down")
+        assert ignored.is_banned
 
 
 def test_who_is_ignored_is_a_node() -> None:

@@ -228,6 +228,24 @@ def test_a_split_waits_for_what_moves_then_for_every_replica(
     assert (line.awaited, line.shown) == (tuple(awaited.split()), tuple(shown.split()))
 
 
+@pytest.mark.parametrize(
+    ("tablets", "verbs", "awaited"),
+    [
+        (("A B", "A C"), ("shrink",), ""),
+        (("A B", "A C"), ("shrink", "resize"), "B"),
+        (("A B", "A C"), ("shrink", "resize", *APPLY, "move 1 C:0 B:0"), "B"),
+        (("A B", "A C"), ("shrink", "resize", *APPLY, "move 1 C:0 B:0", "end move 1"), ""),
+        (("A B", "A B"), ("shrink", "resize"), ""),
+    ],
+)
+def test_a_merge_waits_for_siblings_that_come_together(
+    tablets: tuple[str, ...], verbs: tuple[str, ...], awaited: str
+) -> None:
+    """The second tablet of a pair goes to where the first one is: its new node is waited for."""
+    scene = last({"tablets": tablets, **MERGES, "grows": 0}, *verbs)
+    assert facts.line(scene.model, scene.state).awaited == tuple(awaited.split())
+
+
 def _final(
     begun: tuple[str, ...], *within: str, edition: Edition = "server", nodes: int = 3
 ) -> tuple[str, ...]:
