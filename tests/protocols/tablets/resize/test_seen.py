@@ -13,6 +13,7 @@ from kit.engine.flows import flows
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.protocols.tablets.facts import resize as facts
+from kit.protocols.tablets.hosts import barrier
 from kit.protocols.tablets.rules.grid import PlacedTablet
 from kit.protocols.tablets.rules.replica_sets import replicas_in
 from kit.protocols.tablets.rules.resize import THRESHOLDS
@@ -115,6 +116,24 @@ def test_the_grid_has_what_each_node_goes_by() -> None:
         ("ks.t", 0, b): whole,
         ("ks.t", 1, a): half,
     }
+
+
+@pytest.mark.parametrize("name", ["resize", "truncate", "tablets", "balance"])
+def test_each_node_and_group_0_have_a_row_where_messages_end(name: str) -> None:
+    """A message of the coordinator begins and ends at the row of group 0."""
+    model: Any = build(name)
+    rows = {node: f"host:{node}" for node in model.names}
+    rows |= dict.fromkeys(("coordinator", "group 0"), "host:group0")
+    assert {place: model.spot(place) for place in rows} == rows
+
+
+def test_a_barrier_asks_all_nodes_before_any_answers() -> None:
+    """The coordinator's questions travel together, and then the answers do."""
+    sent = [(each.leg, each.source, each.target) for each in barrier("AB")]
+    assert sent == [
+        (0, "host:group0", "host:A"), (0, "host:group0", "host:B"),
+        (1, "host:A", "host:group0"), (1, "host:B", "host:group0"),
+    ]  # fmt: skip
 
 
 def _stands(scene: Scene) -> tuple[bool, bool]:
