@@ -351,3 +351,71 @@ def test_loads_have_the_digits_that_tell_them_apart(
 ) -> None:
     """Two digits where they are equal, or differ by what rounding does to them."""
     assert reasons.loads_said("server", *loads) == said
+
+
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [
+        *((0, "0 bytes"), (1, "1 byte"), (2, "2 bytes"), (1023, "1,023 bytes")),
+        *((2**10, "1.0 KiB"), (3 * 2**9, "1.5 KiB"), (2**20 - 1, "1,024.0 KiB")),
+        *((2**20, "1.0 MiB"), (2**30 - 2**29, "512.0 MiB"), (2**30, "1.0 GiB")),
+        *((7.5 * 2**30, "7.5 GiB"), (2**40, "1.0 TiB"), (2**50, "1,024.0 TiB")),
+    ],
+)
+def test_sizes_in_words(size: float, said: str) -> None:
+    """In the largest unit that there is one of; beyond the last one by thousands."""
+    assert reasons.bytes_said(size) == said
+
+
+@pytest.mark.parametrize(
+    ("edition", "load", "said"),
+    [
+        *(("documents", 3.0, "3"), ("documents", 0.5, "0.5"), ("documents", 12.3456, "12.35")),
+        *(("server", 0.5, "50.00%"), ("server", 9_999.0, "999,900.00%")),
+        *(("server", 10_000.0, "1.00e+06%"), ("server", 25_000.0, "2.50e+06%")),
+    ],
+)
+def test_loads_in_words(edition: Edition, load: float, said: str) -> None:
+    """Tablets a shard, or percent of a capacity; from ten thousand capacities on a power of ten."""
+    assert reasons.load_said(load, edition) == said
+
+
+@pytest.mark.parametrize(
+    ("edition", "loads", "said"),
+    [
+        ("documents", (2.0, 2.0), ("2", "2")),
+        ("documents", (1.23456, 1.23457), ("1.23456", "1.23457")),
+        ("server", (0.5, 0.25), ("50.00%", "25.00%")),
+        ("server", (0.5, 0.50001), ("50.000%", "50.001%")),
+        ("server", (0.5, 0.5 + 1e-11), ("50.000000000%", "50.000000001%")),
+        ("server", (0.5, 0.5 + 1e-12), ("50.00%", "50.00%")),
+        ("server", (0.1 + 0.2, 0.3, 0.5), ("30.00%", "30.00%", "50.00%")),
+    ],
+)
+def test_different_loads_look_different(
+    edition: Edition, loads: tuple[float, ...], said: tuple[str, ...]
+) -> None:
+    """With as many digits as that takes, nine at most; rounding alone makes no difference."""
+    assert reasons.loads_said(edition, *loads) == said
+
+
+def test_different_sizes_look_different() -> None:
+    """The same of bytes: a part in a thousand takes three digits."""
+    assert reasons.sizes_said(2**30, 2**30 + 2**20) == ("1.000 GiB", "1.001 GiB")
+    assert reasons.sizes_said(2**30, 2**31) == ("1.0 GiB", "2.0 GiB")
+
+
+@pytest.mark.parametrize(
+    ("reads", "streams", "does"),
+    [
+        (True, 1, "reads for 1 stream"),
+        (True, 2, "reads for 2 streams"),
+        (False, 1, "takes 1 stream"),
+    ],
+)
+def test_a_shard_is_full_of_what_it_reads_for_or_takes(
+    reads: bool, streams: int, does: str
+) -> None:
+    """A source reads, a target takes."""
+    said = reasons.reason_said(reasons.StreamsFull(reads, streams, 2, 4), "server")
+    assert said == f"a shard already {does}; 2 more would exceed its limit of 4"
