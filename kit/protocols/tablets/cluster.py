@@ -92,9 +92,10 @@ class TabletRow(State, frozen=True, cache_hash=True):
 
     def as_stored(self, last: int) -> Tablet:
         """Its row of ``system.tablets``, with its last token; of two transitions the first."""
-        for way in self.transitions[:1]:
-            return Tablet(last, self.replicas, way.new, way.stage, way.kind, way.session)
-        return Tablet(last, self.replicas)
+        way = next(iter(self.transitions), None)
+        if way is None:
+            return Tablet(last, self.replicas)
+        return Tablet(last, self.replicas, way.new, way.stage, way.kind, way.session)
 
     def forgotten(self) -> TabletRow:
         """The row without what only a coordinator knew."""
@@ -460,10 +461,8 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         if self.layout.transitions:
             versions |= {"transition": "tablet_migration", "tablets": "moving"}
         topology = replace(control.topology, **versions)
-        if topology != control.topology:
-            views = (cluster.local_view(topology),)
-            fence = topology.fence_version
-            control = control.but(topology=topology, views=views, fence_before=fence)
+        views, fence = (cluster.local_view(topology),), topology.fence_version
+        control = control.but(topology=topology, views=views, fence_before=fence)
         counted = TabletsState(control=control, tablets=tuple(rows), moves=self.moves)
         return counted.but(lates=self.late, failures=self.failures, full=self.full)
 
@@ -550,7 +549,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         states = ("decommissioning", "removing", "left") if drained else ("left",)
         requests = ("leave", "remove") if self.paused else ()
         pairs = enumerate(topology.nodes)
-        return sum(1 << i for i, e in pairs if e.state in states or e.request in requests)
+        return mask_of(i for i, e in pairs if e.state in states or e.request in requests)
 
     def here(self, key: str) -> str:
         """Where something of the cluster's picture is in the grid: nodes are rows here."""
@@ -585,7 +584,7 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
             s = s.but(deposed=None)
         if s.given_up:
             pairs = enumerate(s.control.topology.nodes)
-            leaving = sum(1 << i for i, entry in pairs if entry.request == "leave")
+            leaving = mask_of(i for i, entry in pairs if entry.request == "leave")
             s = s.but(given_up=s.given_up & leaving)
         if s.late is not None and self.nodes_of(s.late.targets) & ~s.control.up:
             s = s.but(late=None)
@@ -605,7 +604,7 @@ def stale(command: TabletCommand | None) -> TabletCommand | None:
 @lru_cache(1 << 10)
 def removed_nodes(topology: cluster.ClusterTopology) -> int:
     """The nodes that will not come back: what they hold is made again from others (a mask)."""
-    leaving = sum(1 << i for i, entry in enumerate(topology.nodes) if entry.request == "remove")
+    leaving = mask_of(i for i, entry in enumerate(topology.nodes) if entry.request == "remove")
     return leaving | cluster.in_state(topology, "removing", "left")
 
 
@@ -613,7 +612,7 @@ def removed_nodes(topology: cluster.ClusterTopology) -> int:
 def gone_nodes(topology: cluster.ClusterTopology) -> int:
     """The nodes that have left without a successor: none has a replica any longer (a mask)."""
     succeeded = {entry.replaced for entry in topology.nodes} - {cluster.NOBODY}
-    return cluster.in_state(topology, "left") & ~sum(1 << node for node in succeeded)
+    return cluster.in_state(topology, "left") & ~mask_of(succeeded)
 
 
 def excluded_nodes(topology: cluster.ClusterTopology) -> int:
@@ -625,7 +624,7 @@ def excluded_nodes(topology: cluster.ClusterTopology) -> int:
 def staying_nodes(topology: cluster.ClusterTopology) -> int:
     """The nodes that may get replicas if they are heard (a mask): normal ones, that are to stay."""
     pairs = enumerate(topology.nodes)
-    going = sum(1 << i for i, e in pairs if e.request in ("leave", "remove") or e.zero_token)
+    going = mask_of(i for i, e in pairs if e.request in ("leave", "remove") or e.zero_token)
     return cluster.in_state(topology, "normal") & ~(going | topology.ignored)
 
 

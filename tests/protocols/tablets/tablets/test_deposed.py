@@ -158,3 +158,84 @@ def test_everybody_is_who_is_or_will_be_a_member(
     given = {"nodes": nodes, "tablets": ("A",), "operations": more}
     model: Any = build("tablets", given)
     assert model.everybody == mask
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_late_command_makes_what_is_decided_now_stale(edition: Edition) -> None:
+    """Both decided the same stage: once the first is committed, late, group 0 is another one."""
+    timeline = played(
+        {"edition": edition, "nodes": 3, "changes": 1},
+        *("imbalance", "migrate 0 A:0 B:0", "commit", "barrier", "decide", "elect B"),
+        *("decide", "commit", "barrier", "decide"),
+    )
+    assert not timeline.state.command.stale
+    before = timeline.state.control.state_id
+    reached(timeline, "commit deposed")
+    assert timeline.state.control.state_id == before
+    assert timeline.state.command.stale
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_with_the_guard_a_late_command_counts_until_its_successor_commits(edition: Edition) -> None:
+    """Before that group 0 is as it was decided on: the stage is entered; afterwards it is void."""
+    given = {**GIVEN, "edition": edition, "nodes": 3, "changes": 1}
+    for verb, stage in (
+        ("commit deposed", "write_both_read_old"),
+        ("commit", "allow_write_both_read_old"),
+    ):
+        timeline = Timeline(build("tablets", given))
+        for each in ("imbalance", "migrate 0 A:0 B:0", "commit", "barrier", "decide", "elect B"):
+            reached(timeline, each)
+        assert timeline.state.deposed is not None
+        reached(timeline, verb)
+        assert timeline.state.deposed is None
+        [way] = timeline.state.tablets[0].transitions
+        assert way.stage == stage
+
+
+STREAMS = TabletTransition("migration", "streaming", replicas_in("A"), replicas_in("B"), 1)
+A_ROW = TabletRow(replicas_in("A"), (STREAMS,), replicas_in("A"), replicas_in("A"))
+
+
+@pytest.mark.parametrize(
+    ("row", "more", "stale"),
+    [
+        (A_ROW, 0, False),
+        (A_ROW.way(0, STREAMS.but(done=1)), 0, False),
+        (A_ROW.way(0, STREAMS.but(failed=True)), 0, False),
+        (A_ROW.but(some=replicas_in("A B")), 0, False),
+        (A_ROW.way(0, STREAMS.but(stage="write_both_read_new")), 0, True),
+        (A_ROW.way(0, None), 0, True),
+        (A_ROW.but(replicas=replicas_in("B")), 0, True),
+        (A_ROW, 1, True),
+    ],
+)
+@pytest.mark.parametrize("off", [(), ("S-59",)])
+def test_a_decision_is_stale_once_group_0_has_changed(
+    row: TabletRow, more: int, stale: bool, off: tuple[str, ...]
+) -> None:
+    """Not by work that only the coordinator knows of, or by data; what is late is refused then."""
+    model: Any = build("tablets", GIVEN, off=off)
+    start = model.start()
+    before = start.but(tablets=(A_ROW,), command=TabletCommand(), deposed=TabletCommand())
+    control = before.control.but(state_id=before.control.state_id + more)
+    s = model.settled(before, before.but(tablets=(row,), control=control))
+    assert s.command == TabletCommand(stale=stale)
+    assert s.deposed == (None if stale and not off else TabletCommand(stale=stale))
+
+
+@pytest.mark.parametrize(
+    ("between", "tablets", "marker"),
+    [((), True, False), (("decide",), False, True)],
+)
+def test_only_what_was_decided_last_is_committed_late(
+    between: tuple[str, ...], tablets: bool, marker: bool
+) -> None:
+    """A stage was decided, then nothing, or that a new coordinator begins; both are deposed."""
+    timeline = played(
+        {"nodes": 3, "changes": 2},
+        *("imbalance", "migrate 0 A:0 B:0", "commit", "barrier", "decide", "elect B"),
+        *(*between, "elect C"),
+    )
+    assert (timeline.state.deposed is not None) == tablets
+    assert (timeline.state.control.deposed is not None) == marker
