@@ -118,16 +118,12 @@ class Nodes:
         assert canonical is not None
         if not self.monitors:
             return lambda node: canonical(node)[0]
-        renamers = tuple(monitor.rename for monitor in self.monitors)
+        renamers: Any = tuple(monitor.rename for monitor in self.monitors)
 
         def key(node: Any) -> Any:
             state, permutation = canonical(node[0])
-            news = [
-                rename(memory, permutation)
-                for rename, memory in zip(renamers, node[1:], strict=True)
-                if rename is not None
-            ]
-            return (state, *news)
+            memories = zip(renamers, node[1:], strict=True)
+            return (state, *(rename(memory, permutation) for rename, memory in memories))
 
         return key
 
@@ -171,7 +167,7 @@ class SymmetryCheck:
         for number, node in enumerate(islice(nodes, 0, None, 1 if small else SHARE)):
             self._judged_alike(node)
             after = (end for _, end in self.nodes.successors(node))
-            other = [end for end in after if self._judged_alike(end) != end]
+            other = [end for end in after if self._judged_alike(end)]
             for end in other if small or not other else (other[number % len(other)],):
                 self._go_on_alike(end, self.canonical(end))
 
@@ -219,11 +215,11 @@ class SymmetryCheck:
             ways.append(((type(action), self.canonical(after)), broken))
         return ways
 
-    def _judged_alike(self, node: Any) -> Any:
-        """What stands for a node, of which every property must say the same."""
+    def _judged_alike(self, node: Any) -> bool:
+        """Whether another stands for a node: every property must say the same of it."""
         key = self.canonical(node)
         if key == node:
-            return key
+            return False
         if type(self.state(key)) is not type(self.state(node)):
             wanted = f"a {type(self.state(node)).__name__}, and how its names were changed"
             raise BadInput(self.name, self.state(key), wanted)
@@ -238,7 +234,7 @@ class SymmetryCheck:
             self._same(name, check(self.state(node)), check(self.state(key)), node, key)
         for place_of, (name, verdict) in enumerate(self.verdicts, start=1):
             self._same(name, verdict(node[place_of]), verdict(key[place_of]), node, key)
-        return key
+        return True
 
     def _same(self, name: str, witness: Any, other: Any, node: Any, key: Any) -> None:
         """A witness on both sides or on none; a *sometimes* or *goal* reached on both or on none.
@@ -427,8 +423,7 @@ class Search:
         self.canonical, self.key_of = self.nodes.canonical, self.nodes.key_of
         self.alike = SymmetryCheck(self.nodes, judged) if symmetry else None
         self.stopped_at: Any = None
-        asks = bool(self.goals) and type(model).relied is not Model.relied
-        self.relied = model.relied if asks else None
+        self.relied = model.relied if type(model).relied is not Model.relied else None
 
     def run(self, mode: Mode, progress: Progress) -> Violation | None:
         """Visit nodes until a violation, a bound or the end; then judge possible progress."""
@@ -446,7 +441,7 @@ class Search:
             violation = search(progress)
         if any(key not in self.parents for key in self.parents):
             blame_states(self.model, [self.state_of(key) for key in self.parents])
-        if violation is None and self.complete and self.goals:
+        if violation is None and self.complete:
             return self._lost_goal()
         return violation
 
@@ -471,8 +466,9 @@ class Search:
             keys: list[Any] = []
             violation = self._level(reached, keys, level >= self.deepest, progress)
             level += 1
-            self.depth += bool(reached) or violation is not None
+            self.depth += bool(reached)
             if violation is not None:
+                self.depth = max(self.depth, len(violation.actions))
                 return self._shortest(violation, reached)
             self.frontier, self.keys = reached, keys
         return None
@@ -548,7 +544,7 @@ class Search:
                 if len(parents) >= due:
                     progress(len(parents), len(self.frontier))
                     self.due = due = _due_after(len(parents))
-                    room = room if closed else self.most  # memory may have become short
+                    room = min(room, self.most)  # memory may have become short
         finally:
             self.transitions += taken
             self.stopped_at = own
@@ -560,11 +556,12 @@ class Search:
         Within a bound on depth a node is visited again when a shorter way to it is found, so that
         nothing nearer than the bound is missed; its steps count once.
         """
-        start = self.key_of(self.frontier[0])
+        (first,) = self.frontier
+        start = self.key_of(first)
         away = {start: 0}
         beyond: dict[Any, list[tuple[Any, ...]]] = {}
         stack = self.stack
-        stack += [_Open(self.frontier[0], start, self.successors(self.frontier[0]), False)]
+        stack += [_Open(first, start, self.successors(first), False)]
         while stack:
             top = stack[-1]
             for action, after in top.steps:

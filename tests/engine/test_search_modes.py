@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from kit.edge.limits import UNLIMITED, Usage
 from kit.engine.check import Mode, Result, check
@@ -111,7 +112,7 @@ def test_a_bound_on_states_is_kept_in_both_orders(mode: Mode) -> None:
     """So many states and no more; complete only where there are no others."""
     for bound, complete in ((1, False), (287, False), (288, True)):
         result = check(TwoPhase(), max_states=bound, mode=mode)
-        assert (result.states, result.complete) == (bound, complete)
+        assert (result.states, result.complete, result.short) == (bound, complete, False)
 
 
 @pytest.mark.parametrize(
@@ -406,12 +407,40 @@ def test_a_step_beyond_the_bound_is_judged_once_its_end_came_nearer() -> None:
     assert not check(Graph({0: (1,), 1: (2,), 2: (3,)}), mode="depth", max_depth=2).complete
 
 
-def test_who_asks_is_told_the_nodes_under_way() -> None:
-    """Depth first those of the run, from the start on."""
+@pytest.mark.parametrize(("mode", "first"), [("breadth", 14), ("depth", 0)])
+def test_who_asks_is_told_the_nodes_under_way(mode: Mode, first: int) -> None:
+    """Breadth first those of a level, depth first those of the run, from the start on."""
     graph, seen = Graph({at: (at + 1,) for at in range(40)}), list[Any]()
     search = Search(graph, (), (), symmetry=False, most=NO_LIMIT, deepest=NO_LIMIT)
-    search.run("depth", lambda done, now: seen.append((done, search.under_way())))
-    assert seen[0] == (16, [Cell(at) for at in range(16)])
+    search.run(mode, lambda done, now: seen.append((done, [*search.under_way()])))
+    last = 14 if mode == "breadth" else 15
+    assert seen[0] == (16, [Cell(at) for at in range(first, last + 1)])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_where_there_is_no_room_a_search_ends(mode: Mode) -> None:
+    """It takes no further step, not even one that leads back: there is no room for 2."""
+    found = check(Graph({0: (1, 2, 0)}), max_states=2, mode=mode)
+    assert (found.states, found.transitions, found.complete) == (2, 1, False)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_deadlock_is_as_deep_as_its_run(mode: Mode) -> None:
+    """No step is taken there; a step that breaks a promise is one more, also back to the start."""
+    line = Graph({0: (1,), 1: (2,)})
+    line.rests_at_goals = True
+    assert check(line, mode=mode).depth == 2
+    back = step("back", "Nobody goes back", lambda b, a, n: "back" if n.at < b.at else None)
+    assert check(Graph({0: (1,), 1: (0,)}), (back,)).depth == 2
+
+
+def test_depth_first_tells_what_it_meets_first() -> None:
+    """Beyond the bound no state is new, but steps to known ones are judged before it goes on."""
+    back = step("back", "Nobody goes back", lambda b, a, n: "back" if n.at < b.at else None)
+    bad = always("bad", "Never 2", lambda s: "bad" if s.at == 2 else None)
+    found = check(Graph({0: (1, 2), 1: (0,)}), (back, bad), mode="depth", max_depth=1).violation
+    assert found is not None
+    assert (found.property, found.actions) == ("back", (Go(1), Go(0)))
 
 
 @pytest.mark.parametrize("mode", ["breadth", "depth"])
@@ -425,3 +454,25 @@ def test_what_was_visited_is_given_back(mode: Any) -> None:
     search.forget()
     held = (search.parents, search.sources, search.frontier, search.keys, search.stack)
     assert held == ({}, {}, [], [], [])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_states_that_change_while_they_are_kept_are_refused(mode: Mode) -> None:
+    """Also where no step changes them, but what judges them: they are not found again."""
+
+    def written(s: Cell) -> None:
+        if s.at == 2:
+            force_setattr(s, "at", 9)
+
+    graph = Graph({0: (1, 2), 1: (3,), 2: (4,)}, always("never", "Never", written))
+    with pytest.raises(BadInput, match=r"^graph: .*states that change after they were made"):
+        check(graph, mode=mode)
+
+
+def test_a_start_that_differs_each_time_is_refused() -> None:
+    """Nobody could replay a run of it."""
+    graph: Any = Graph({0: (1, 2)})
+    starts = count()
+    graph.start = lambda: Cell(next(starts))
+    with pytest.raises(BadInput, match=r"^start, line .*a different state each time"):
+        check(graph)

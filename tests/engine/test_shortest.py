@@ -232,6 +232,22 @@ def test_whoever_rests_at_a_goal_hides_no_deadlock(first: tuple[int, ...]) -> No
         assert (found.property, found.actions) == ("deadlock", (Go(3),))
 
 
+def test_of_equally_near_dead_ends_the_first_is_told() -> None:
+    """Of 2 and 3, neither of which leads anywhere, the one that was met first."""
+    found = check(Case({0: (1, 2, 3), 1: (4,)}, {}, 4, -1, -1, True, ()).model()).violation
+    assert found is not None
+    assert (found.property, found.actions) == ("deadlock", (Go(2),))
+
+
+def test_what_else_the_last_state_leads_to_counts_for_its_goals() -> None:
+    """From 1 the bad end was met first, and home is the next step: no goal is lost before that."""
+    found = check(Case({0: (1,), 1: (3, 5), 3: (5,)}, {}, 3, -1, 5, False, ()).model()).violation
+    assert found is not None
+    assert (found.property, found.actions) == ("bad", (Go(1), Go(3)))
+    home = check(Case({0: (1,), 1: (3, 5), 3: (3,)}, {}, 3, -1, 5, False, ()).model()).violation
+    assert home == found
+
+
 def test_of_several_lost_goals_the_one_lost_first_is_told() -> None:
     """One goes by 1 and 2 to 3: the way back to 2 is lost there, that to 1 a step before."""
     one, two = (goal(f"at {at}", "", lambda s, at=at: s.at == at) for at in (1, 2))

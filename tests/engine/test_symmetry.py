@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -116,6 +117,8 @@ def test_a_property_that_names_one_is_refused_with_symmetry(prop: Property) -> N
     told = str(refused.value)
     assert "symmetry in_order of twophase" in told
     assert told.count("TwoPhaseState(") == 2
+    if prop.kind == "step":
+        assert re.search(r"it says a step ReceiveDecision of [^,]*, [^,]*, [^,]*, aborted=4", told)
     if prop.kind == "always":
         assert f"it says '{prop.check(TwoPhaseState(0, 0, 0, 7, 0))}' of TwoPhaseState(" in told
 
@@ -140,6 +143,32 @@ def test_a_monitor_that_names_one_is_refused_with_symmetry() -> None:
     )
     with pytest.raises(KitError, match="property first: it says 'RM0' of TwoPhaseState"):
         check(model, symmetry=True)
+
+
+def test_what_stands_for_the_start_is_judged_like_it() -> None:
+    """One begins at 0, for which 1 stands: a property that tells them apart does not fit."""
+    at_one = always("one", "Never at 1", lambda s: "one" if s.at == 1 else None)
+    model = Graph({0: (2,), 1: (2,)}, at_one)
+    model.symmetry = lambda s: (Cell(1) if s.at == 0 else s, None)
+    with pytest.raises(KitError, match=r"^property one: it says 'one' of Cell\(at=1\), but not of"):
+        check(model, symmetry=True)
+
+
+def test_what_stands_for_a_state_lasts() -> None:
+    """It can be kept and compared as long as the search goes on."""
+    model = Graph({0: (1,)})
+    odd: Any = float("nan")
+    model.symmetry = lambda s: (Cell(odd) if s.at == 1 else s, None)
+    with pytest.raises(BadInput, match=r"symmetry .*: got nan; allowed: numbers that equal"):
+        check(model, symmetry=True)
+
+
+@pytest.mark.parametrize(("other", "compared"), [(2, 0), (1, 2)])
+def test_who_stands_for_itself_is_not_compared(other: int, compared: int) -> None:
+    """Where 1 stands for 2, that is compared before the search and after it; else nothing is."""
+    model = Graph({0: (1, 2)})
+    model.symmetry = lambda s: (Cell(other) if s.at == 2 else s, None)
+    assert check(model, symmetry=True).compared == compared
 
 
 def alone(s: Any) -> Any:
