@@ -417,11 +417,35 @@ def test_who_asks_is_told_the_nodes_under_way(mode: Mode, first: int) -> None:
     assert seen[0] == (16, [Cell(at) for at in range(first, last + 1)])
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_where_there_is_no_room_a_search_ends(mode: Mode) -> None:
-    """It takes no further step, not even one that leads back: there is no room for 2."""
-    found = check(Graph({0: (1, 2, 0)}), max_states=2, mode=mode)
-    assert (found.states, found.transitions, found.complete) == (2, 1, False)
+@pytest.mark.parametrize(("mode", "steps"), [("breadth", 1), ("depth", 2)])
+def test_where_there_is_no_room_a_search_ends(mode: Mode, steps: int) -> None:
+    """There is none for 2, and no further step is taken: breadth first not even that from 1."""
+    found = check(Graph({0: (1, 2, 0), 1: (0,)}), max_states=2, mode=mode)
+    assert (found.states, found.transitions, found.complete) == (2, steps, False)
+
+
+def test_memory_that_becomes_short_ends_a_search_within_a_level(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In a tree in which two follow each, it is looked at behind the eighth: then there are 17."""
+    monkeypatch.setattr("kit.engine.check.limits", lambda: Usage(0, UNLIMITED, UNLIMITED))
+    found = check(Graph({at: (2 * at + 1, 2 * at + 2) for at in range(40)}))
+    assert (found.states, found.short, found.complete) == (17, True, False)
+
+
+@pytest.mark.parametrize(
+    ("last", "bound", "way"),
+    [(3, None, (1, 3)), (3, 9, (3,)), (2, 9, (1, 3))],
+)
+def test_depth_first_keeps_the_first_way_unless_a_bound_needs_the_shortest(
+    last: int, bound: int | None, way: tuple[int, ...]
+) -> None:
+    """Home is out of reach from 3, to which 1 leads first; then the start does, or 2."""
+    home = goal("home", "One can come to 4", lambda s: s.at == 4)
+    graph = Graph({0: (1, last), 1: (3, 4), 2: (3, 4)}, home)
+    found = check(graph, mode="depth", max_depth=bound).violation
+    assert found is not None
+    assert found.actions == tuple(map(Go, way))
 
 
 @pytest.mark.parametrize("mode", MODES)
