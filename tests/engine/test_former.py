@@ -239,6 +239,16 @@ def test_each_item_of_a_list_is_told_in_todays_words() -> None:
     assert FORMER.value_today("floors", [1, 2]) == [1, 2]
 
 
+def test_an_action_within_others_is_told_in_todays_words() -> None:
+    """Also in a list of them."""
+    plain = {"type": "both", "first": {"type": "hatch", "wide": True}, "then": [{"type": "climb"}]}
+    assert FORMER.action_today(plain) == {
+        "type": "both",
+        "first": {"type": "door", "open": True},
+        "then": [{"type": "up"}],
+    }
+
+
 def test_play_shows_the_notes_and_rewriting_says_it_in_todays_words(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,9 +15,11 @@ from msgspec.structs import replace
 from kit.engine import registry
 from kit.engine.check import check
 from kit.engine.family import FileKind, families
+from kit.engine.model import Model
 from kit.engine.registry import (
     MOST_NAMED,
     Entry,
+    Former,
     Scenario,
     build,
     convert,
@@ -166,6 +168,11 @@ WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
         "keyspaces[0].replication.class | 'Nope'",
     ),
     "limits of another model": ("tcm", {"nodes": 10**9}, "nodes | 1000000000"),
+    "nearly a choice": (
+        "tcm",
+        {"edition": "servr"},
+        "edition | 'servr' | one of server, documents",
+    ),
 }
 
 
@@ -228,6 +235,7 @@ def test_what_lies_within_a_parameter_has_its_own_name(form: str) -> None:
         ({"cluster": 3, "rf": 1}, "cluster: got 3; allowed: its fields by name, for cluster.rf"),
         ({"rff": 1}, "parameter: got 'rff'; allowed: one of rf,"),
         ({"cluster.rff": 1}, "parameters.cluster: got {"),
+        ({"cluster": {"lag": "none"}}, "parameters.cluster: got {"),
     ],
 )
 def test_a_wrong_parameter_within_another_is_named_as_it_was_given(
@@ -237,6 +245,45 @@ def test_a_wrong_parameter_within_another_is_named_as_it_was_given(
     with pytest.raises(BadInput) as caught:
         convert(entry_of("dataplane"), given)
     assert str(caught.value).startswith(error)
+
+
+class Lists(Struct, frozen=True, forbid_unknown_fields=True):
+    """Parameters that are no numbers, in a model of somebody's own."""
+
+    calls: tuple[int, ...] = ()
+    stops: tuple[int, ...] = (1, 2)
+    label: str = "lift"
+    waits: dict[str, int] = msgspec.field(default_factory=dict)
+
+
+LISTS = replace(LIFT, parameters=Lists)
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ({"calls": 3}, "calls: got 3; allowed: as lift takes it (a list)"),
+        ({"stops": 3}, "stops: got 3; allowed: as lift takes it, such as stops=[1,2] (a list)"),
+        ({"label": 3}, "label: got 3; allowed: as lift takes it (a string)"),
+    ],
+)
+def test_a_list_is_shown_by_what_it_usually_is(given: dict[str, Any], error: str) -> None:
+    """Unless that is empty; of anything else the type is said."""
+    with pytest.raises(BadInput) as caught:
+        convert(LISTS, given)
+    assert str(caught.value) == error
+
+
+def test_a_parameter_may_be_a_map() -> None:
+    """Its keys are no parameters."""
+    assert convert(LISTS, {"waits": {"A": 1}}).waits == {"A": 1}
+
+
+def test_a_number_beyond_its_limits_is_told_them_alone() -> None:
+    """Its type is as it should be, so nothing is said of it."""
+    with pytest.raises(BadInput) as caught:
+        build("twophase", {"rms": 17})
+    assert str(caught.value) == "rms: got 17; allowed: a number from 1 to 16"
 
 
 class Strict(Struct, frozen=True, forbid_unknown_fields=True):
@@ -280,6 +327,14 @@ def test_safeguards_go_by_name_or_id() -> None:
         build("twophase", {}, ("S-05",))
 
 
+def test_safeguards_are_told_in_one_order() -> None:
+    """In whatever order they are given, so that runs without the same ones are alike."""
+    entry = entry_of("tcm")
+    names = [guard.name for guard in entry.safeguards]
+    for given in (names, names[::-1]):
+        assert safeguards_off(entry, tuple(given)) == tuple(sorted(names))
+
+
 def test_every_safeguard_has_a_smallest_configuration_that_builds() -> None:
     """The configuration that shows what a safeguard is for is one the model takes."""
     for name, entry in entries().items():
@@ -318,6 +373,35 @@ def test_a_students_scenario_does_not_hide_the_kits() -> None:
     register(msgspec.structs.replace(LIFT, scenarios=(Scenario("bootstrap", "Another one"),)))
     assert scenario_of("bootstrap")[0].name == "tcm"
     assert scenario_of("lift/bootstrap")[0].name == "lift"
+
+
+def _with_scenario(name: str, scenario: str, former: dict[str, str]) -> Entry:
+    """A lift of that name with a scenario, and what scenarios were called."""
+    return replace(
+        LIFT,
+        name=name,
+        scenarios=(Scenario(scenario, "To the top"),),
+        former=Former(scenarios=former),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("climb", "lift/tour"),
+        ("lift/climb", "lift/tour"),
+        ("lift/tour", "lift/tour"),
+        ("trip", "tower/trip"),
+        ("lift/trip", "lift/tour"),
+        ("tower/trip", "tower/trip"),
+    ],
+)
+def test_a_scenario_is_found_by_its_former_name(name: str, meant: str) -> None:
+    """Alone or behind its model's; a name of today is meant before a former one."""
+    register(_with_scenario("lift", "tour", {"climb": "tour", "trip": "tour"}))
+    register(_with_scenario("tower", "trip", {}))
+    entry, scenario = scenario_of(name)
+    assert f"{entry.name}/{scenario.name}" == meant
 
 
 def test_every_scripted_scenario_follows_its_script() -> None:
@@ -376,6 +460,56 @@ def test_a_list_that_is_short_enough_is_told_whole(
     """Of more names it is said how many are left out; the nearest come first."""
     monkeypatch.setattr(registry, "MOST_NAMED", 3)
     assert one_of(word, allowed.split()) == f"one of {told}"
+
+
+def test_three_near_words_come_before_the_others() -> None:
+    """The nearest first; a fourth one stands where the alphabet has it."""
+    near = ["zbcdefghij", "yycdefghij", "xxxdefghij", "wwwwefghij"]
+    assert one_of("abcdefghij", [*near, "k"]) == f"one of {', '.join([*near[:3], 'k', near[3]])}"
+
+
+def test_of_a_long_word_the_beginning_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What follows does not count."""
+    monkeypatch.setattr(registry, "LONGEST_WORD", 4)
+    assert one_of("liftslifts", ["lifts", "lift"]) == "one of lift, lifts"
+
+
+def test_ones_own_model_takes_the_place_of_the_kits() -> None:
+    """Under a name of the kit, too, however often it is asked for."""
+    own = replace(LIFT, name="twophase")
+    register(own)
+    assert entry_of("twophase") is entry_of("twophase") is own
+
+
+class Tower(LiftModel):
+    """It goes on from the lift."""
+
+
+class Crane(Model[Any, Any]):
+    """Another model, which somebody calls a lift, too."""
+
+    name = LIFT.name
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "known"),
+    [
+        (LiftModel, LiftParameters(), True),
+        (Tower, LiftParameters(), True),
+        (Tower, Strict(3), True),
+        (Crane, LiftParameters(), True),
+        (Crane, Strict(3), False),
+    ],
+)
+def test_a_model_is_known_by_its_class_or_its_parameters(
+    kind: Any, parameters: Any, known: bool
+) -> None:
+    """One of the same name alone is another one."""
+    register(LIFT)
+    model = kind.__new__(kind)
+    model.parameters = parameters
+    assert (registered(model) is LIFT) is (entry_for(model) is LIFT) is known
+    assert known or registered(model) is None
 
 
 def test_a_model_may_be_registered_by_what_makes_it() -> None:
