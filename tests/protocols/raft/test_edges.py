@@ -369,6 +369,18 @@ def test_which_indexes_have_a_row(
     assert [(row.index, row.entry, row.cells) for row in found] == rows
 
 
+@pytest.mark.parametrize(
+    ("commits", "last"), [((2, 1), [2]), ((1, 2), [2]), ((0, 1), [1]), ((3, 3), [3]), ((0, 0), [])]
+)
+def test_the_last_committed_index_is_the_one_that_anybody_knows(
+    commits: tuple[int, ...], last: list[int]
+) -> None:
+    """Others hear of it later; while nothing is committed no index is it."""
+    servers = (a_server(name, "111", at) for name, at in zip("AB", commits, strict=True))
+    model, state = of_servers({"nodes": 2, "members": "A B"}, *servers)
+    assert [row.index for row in entries(model, state) if row.is_last] == last
+
+
 @pytest.mark.parametrize("clock", [True, False])
 def test_who_waits_and_who_is_down(clock: bool) -> None:
     """A clock is of those that wait for somebody; each bit is of its own server."""
