@@ -19,15 +19,14 @@ from kit.protocols.dataplane.solutions import always_meet, groups, unaware
 from kit.protocols.raft.solutions import committed_up_to, votes_for
 from kit.protocols.vnodes.solutions import acknowledged
 
+SOLUTIONS = {n: solution_of(task) for n, task in tasks().items() if task.wants == "function"}
 
-@pytest.mark.parametrize(
-    "name", [name for name, task in tasks().items() if task.wants == "function"]
-)
+
+@pytest.mark.parametrize("name", SOLUTIONS)
 def test_a_solution_is_right_in_every_case(name: str) -> None:
     """In those that are told, and in all that are drawn; it leaves what it is given as it was."""
-    task = task_named(name)
-    judge: Any = task.judge
-    chance, solution = random.Random(SEED), solution_of(task)
+    judge: Any = task_named(name).judge
+    chance, solution = random.Random(SEED), SOLUTIONS[name]
     for case in (*judge.public, *(judge.draw(chance) for _ in range(HIDDEN + FURTHER))):
         given = json.loads(json.dumps(case))
         assert json.dumps(solution(*given)) == json.dumps(judge.truth(*case)), case

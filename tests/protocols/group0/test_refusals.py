@@ -12,25 +12,28 @@ from kit.errors import BadInput
 from kit.protocols.group0.discovery import Peers, obstacle, seeds_of
 from kit.protocols.group0.facts import nodes
 from kit.protocols.group0.rules.schema import SchemaState, Statement, merged
-from tests.protocols.group0.driving import Driven
+from tests.protocols.group0.driving import FIRST_SIX, Driven
 
 TABLE = ("create keyspace ks at A", "create table ks.t at A")
 WRITE = "write ks.t at A to B"
 ALTER, CREATE = "alter table ks.t add c at A", ("create table ks.t at B",)
 SERVED: dict[str, Any] = {"operations": (), "earlier": TABLE, "requests": (WRITE,), "crashes": 1}
+LAGS = (ALTER, *(f"{word} A" for word in FIRST_SIX), "commit 7 by A C", "apply A", WRITE)
 NO_LEADER = "A, the leader, is down: another leader must be elected"
 REFUSED: tuple[tuple[dict[str, Any], tuple[str, ...], str, str, tuple[str, ...]], ...] = (
     (SERVED, ("crash A",), WRITE, "A is down", ("restart A",)),
     (SERVED, (WRITE, "crash B"), f"serve: {WRITE}", "B is down", ("restart B",)),
+    ({**SERVED, "operations": (ALTER,)}, (*LAGS, "crash B"), f"fetch: {WRITE}", "B is down",
+     ("restart B",)),
     ({**SERVED, "earlier": TABLE[:1]}, (), WRITE, "A does not know table ks.t", ()),
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(("given", "steps", "verb", "why", "mends"), REFUSED)
 def test_it_is_refused_until_the_reason_is_gone(
     given: dict[str, Any], steps: tuple[str, ...], verb: str, why: str, mends: tuple[str, ...]
 ) -> None:
-    """A node that is down sends and serves nothing; an unknown table is asked of nobody."""
+    """Who is down sends, fetches and serves nothing; an unknown table is asked of nobody."""
     driven = Driven(**given).do(*steps)
     assert driven.refused(verb) == why
     if mends:
@@ -82,7 +85,7 @@ def test_who_builds_a_command_fetches_no_schema() -> None:
     """B has looked at its state: until it has submitted, no request may change that."""
     other, fetch = "create table ks.u at B", f"fetch: {WRITE}"
     driven = Driven(earlier=TABLE, requests=(WRITE,), operations=(other, ALTER))
-    driven.do(other, "barrier B", "read B").submitted(ALTER).do("commit 7 by A C", "apply A", WRITE)
+    driven.do(other, "barrier B", "read B", *LAGS)
     for step in ("make-id B", "validate B", "submit B"):
         assert driven.refused(fetch) == "B is building a command on its state"
         driven.do(step)

@@ -231,6 +231,8 @@ EXTREMES = [
     ("1111", 0b1010, 0b0010, 0, NEWEST, (0b0010, 0), (0b1000, 0b1000)),
     # votes that have moved to whom nothing happened; at worst who is lost votes, not who may return
     ("1111", 0b1111, 0b0010, 0b0001, NEWEST, (0b0111, 0b0100), (0b1110, 0b1100)),
+    # two of each datacenter would be six: no more than five vote
+    ("112233", 0b111111, 0, 0, NEWEST, (0b011111, 0b011111), (0b011111, 0b011111)),
     # without a limit all vote
     ("1111", 0b1110, 0b0010, 0b0100, "2025.1", (0b1110, 0b1000), (0b1110, 0b1000)),
 ]

@@ -41,6 +41,30 @@ def with_nodes(model: Paxos, **nodes: PaxosNode) -> MachineState:
 
 
 @pytest.mark.parametrize(
+    ("epoch", "value", "holds"),
+    [
+        (1, "x", True),  # known to be chosen
+        (1, "y", False),
+        (2, "y", True),  # accepted
+        (2, "x", False),
+        (3, "x", False),  # promised only
+        (4, "x", False),
+    ],
+)
+def test_what_a_member_holds(epoch: int, value: str, holds: bool) -> None:
+    """Of each epoch the value that it knows or has accepted, and no other one."""
+    slots = Slot(2, 1, Accepted(1, "y")), Slot[str](3, 1)
+    assert PaxosNode(("x",), slots).holds(epoch, value) is holds
+
+
+def test_the_order_of_promises_makes_no_difference() -> None:
+    """A member keeps what it promised by epoch, so that both ways lead to one state."""
+    kept = Slot[str](2, 1), Slot[str](3, 1)
+    for first, second in (kept, kept[::-1]):
+        assert PaxosNode().keeping(first).keeping(second).slots == kept
+
+
+@pytest.mark.parametrize(
     ("given", "field"),
     [
         ({"members": 5, "becomes": ("F", "G")}, ""),
