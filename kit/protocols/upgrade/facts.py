@@ -88,6 +88,6 @@ def advice(m: RaftUpgrade, s: Cluster, way: Sequence[PassedStep]) -> tuple[Stuck
         [row.name for row in rows if row.node.status == "down"],
         [row.name for row in rows if row.node.status == "lost"],
         [f"{m.names[i]} and {m.names[j]}" for i, j in s.cut],
-        [row.name for row in rows if row.node.is_up and row.name not in restarted],
+        [row.name for row in rows if row.name not in restarted],
         [row.name for row in rows if row.differs],
     )

@@ -72,6 +72,17 @@ def test_waits_before_synchronize_are_told_too() -> None:
     assert "schema mismatches: {127.90.69.3}" in lines_of(timeline, "A")[-2].text
 
 
+@pytest.mark.parametrize(
+    ("steps", "answering"),
+    [((), "ABC"), (("crash B",), "AC"), (("die C",), "AB"), (("crash B", "restart B"), "ABC")],
+)
+def test_who_is_down_tells_no_schema_version(steps: tuple[str, ...], answering: str) -> None:
+    """A line for each node that answers, and one of mismatches."""
+    timeline = raft({"crashes": 1, "deaths": 1}, [*STARTED, *steps])
+    lines = panel_text(timeline, "versions").splitlines()
+    assert [line.split(":")[0].strip() for line in lines[:-1]] == [*answering]
+
+
 @pytest.mark.spec("G-013")
 def test_advice_is_a_tree_walked_in_order() -> None:
     """The same stuck upgrade: C is down, then cut off, then a rolling restart is missing."""
