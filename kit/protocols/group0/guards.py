@@ -37,6 +37,8 @@ from kit.protocols.group0.state import (
 
 Operation = Annotated[int, Each(lambda m: range(len(m.clients)))]
 
+ASKS, TELLS = "{node} → {leader}: read barrier", "{leader} → {node}: committed up to index {index}"
+
 
 def after_step(*steps: int) -> Callable[[Any, Group0State], int]:
     """The nodes whose guard did one of these steps last, as a bit mask."""
@@ -61,15 +63,6 @@ def _command_travels(m: Guards, _: Group0State, a: Any, after: Group0State) -> I
     at = max(i for i, command in enumerate(after.in_flight) if command.new == guard.new)
     text = f"{{node}} → {{leader}}: {said(after.in_flight[at])}"
     yield Travel("entry", "n:{node}", key_of(after.in_flight, at), "command", text)
-
-
-def _barrier_travels(m: Guards, s: Group0State, a: Any, _: Group0State) -> Iterable[Travel]:
-    """The question to the leader, and its answer; none where the node leads itself."""
-    if m.names[s.leader] != a.node:
-        here, there, index = "n:{node}", "n:{leader}", f"index {len(s.log)}"
-        yield Travel("request", here, there, "barrier", "{node} → {leader}: read barrier", 0)
-        answer = f"{{leader}} → {{node}}: committed up to {index}"
-        yield Travel("answer", there, here, index, answer, 1)
 
 
 def _validate_says(m: Guards, before: Group0State, a: Any, after: Group0State) -> str:
@@ -134,7 +127,10 @@ class Guards(Members):
             ]
             + " that index {index} is committed. {node} has applied it."
         ),
-        travels=_barrier_travels,
+        travels=[
+            Travel("request", "n:{node}", "n:{leader}", "barrier", ASKS, 0),
+            Travel("answer", "n:{leader}", "n:{node}", "index {index}", TELLS, 1),
+        ],
     )
     @purpose("A change should start from the newest state, not an old one.")
     def await_barrier(self, s: Group0State, node: Node) -> Next:

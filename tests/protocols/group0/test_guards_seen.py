@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.protocols.group0.driving import Driven
+from tests.protocols.group0.driving import FIRST_SIX, Driven
 
 TABLE = "create table ks.t at"
 STEPS = [
@@ -62,6 +62,16 @@ def test_what_a_race_says_and_sends() -> None:
     assert driven.state.answers == ("success", "error")
 
 
+def test_an_outcome_that_is_too_old_is_unknown() -> None:
+    """An hour after B's command the next one takes its row away, before B has looked it up."""
+    operations = (f"{TABLE} B", "create table ks.u at A")
+    driven = Driven(operations=operations, edition="server", hours=1).submitted(operations[0])
+    driven.do("commit 2 by A B", "pass an hour", "apply A").submitted(operations[1])
+    driven.do("commit 4 by A B", "replicate B", "apply B", "apply B", "look-up B")
+    said = "B finds no state 2, and rows that old have expired: the outcome is unknown."
+    assert (driven.timeline.now.say, driven.flows()) == (said, ["B → client: unknown"])
+
+
 def test_a_node_holds_one_lock() -> None:
     """For the change that it works on; one that is down takes none."""
     operations = (f"{TABLE} A", "create table ks.u at A", "create table ks.v at B")
@@ -73,12 +83,33 @@ def test_a_node_holds_one_lock() -> None:
     assert driven.refused(operations[2]) == "B is down"
 
 
-def test_a_leader_that_was_deposed_gets_no_answer() -> None:
+@pytest.mark.parametrize(("elected", "deposed"), [("B", "A"), ("BC", "AB"), ("BA", "B")])
+def test_a_leader_that_was_deposed_gets_no_answer(elected: str, deposed: str) -> None:
     """It believes that it leads: no barrier comes to an end there."""
-    driven = Driven(operations=(f"{TABLE} A", f"{TABLE} B"), elections=1)
-    driven.do(f"{TABLE} A", f"{TABLE} B", "elect B")
-    assert driven.refused("barrier A") == "A believes that it leads, but no majority answers it"
-    driven.do("barrier B")
+    operations = [f"{TABLE} {name}" for name in "ABC"]
+    driven = Driven(operations=tuple(operations), elections=2)
+    driven.do(*operations, *(f"elect {name}" for name in elected))
+    for name in deposed:
+        said = f"{name} believes that it leads, but no majority answers it"
+        assert driven.refused(f"barrier {name}") == said
+    driven.do(*(f"barrier {name}" for name in sorted({*"ABC"} - {*deposed})))
+
+
+@pytest.mark.parametrize(
+    ("steps", "sent"),
+    [
+        (("submit B",), "sent:2:0"),
+        (("submit A", "submit B"), "sent:2:0"),  # A's, of state 4, is on its way, too
+        (("submit B", "elect C", "retry B"), "sent:2:1"),  # the first one may still arrive
+        (("submit A", "submit B", "elect C", "retry B"), "sent:2:1"),
+    ],
+)
+def test_a_command_goes_where_it_is_on_its_way(steps: tuple[str, ...], sent: str) -> None:
+    """Beside those of others, and beside itself where it was sent before."""
+    operations = (f"{TABLE} A", f"{TABLE} B")
+    looked = (f"{word} {name}" for word in FIRST_SIX[:-1] for name in "AB")
+    driven = Driven(operations=operations, elections=1).do(*operations, *looked, *steps)
+    assert [(flow.from_key, flow.to_key) for flow in driven.scene.flows()] == [("n:B", sent)]
 
 
 @pytest.mark.parametrize("applied", [1, 2])

@@ -20,11 +20,17 @@ ALTER, CREATE = "alter table ks.t add c at A", ("create table ks.t at B",)
 SERVED: dict[str, Any] = {"operations": (), "earlier": TABLE, "requests": (WRITE,), "crashes": 1}
 LAGS = (ALTER, *(f"{word} A" for word in FIRST_SIX), "commit 7 by A C", "apply A", WRITE)
 NO_LEADER = "A, the leader, is down: another leader must be elected"
+LED: dict[str, Any] = {"operations": CREATE, "elections": 1, "crashes": 1}
+VALID = (*CREATE, *(f"{word} B" for word in FIRST_SIX[:-1]), "crash A")
 REFUSED: tuple[tuple[dict[str, Any], tuple[str, ...], str, str, tuple[str, ...]], ...] = (
     (SERVED, ("crash A",), WRITE, "A is down", ("restart A",)),
     (SERVED, (WRITE, "crash B"), f"serve: {WRITE}", "B is down", ("restart B",)),
     ({**SERVED, "operations": (ALTER,)}, (*LAGS, "crash B"), f"fetch: {WRITE}", "B is down",
      ("restart B",)),
+    (LED, VALID, "submit B", NO_LEADER, ("elect B",)),
+    (LED, (*VALID[:-1], "submit B", "crash A"), "retry B", NO_LEADER, ("elect B",)),
+    (LED, (*VALID[:-1], "submit B"), "retry B",
+     "the command is on its way, and the same leader still leads", ("elect C",)),
     ({**SERVED, "earlier": TABLE[:1]}, (), WRITE, "A does not know table ks.t", ()),
 )  # fmt: skip
 
@@ -33,7 +39,9 @@ REFUSED: tuple[tuple[dict[str, Any], tuple[str, ...], str, str, tuple[str, ...]]
 def test_it_is_refused_until_the_reason_is_gone(
     given: dict[str, Any], steps: tuple[str, ...], verb: str, why: str, mends: tuple[str, ...]
 ) -> None:
-    """Who is down sends, fetches and serves nothing; an unknown table is asked of nobody."""
+    """Who is down sends, fetches and serves nothing; an unknown table is asked of nobody; without
+    a leader no command is sent, and none again while the first may arrive.
+    """
     driven = Driven(**given).do(*steps)
     assert driven.refused(verb) == why
     if mends:

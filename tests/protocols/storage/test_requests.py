@@ -28,10 +28,18 @@ def test_a_line_is_a_request() -> None:
     )
 
 
+def test_how_long_names_may_be() -> None:
+    """Twenty letters of a coordinator, forty of a datacenter."""
+    request = parse_request(f"{'K' * 20}@{'d' * 40}   read  ONE")
+    assert request == ClientRequest("K" * 20, "read", "ONE", "d" * 40)
+
+
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
         (("write",), "requests | 'write' | COORDINATOR"),
+        (("K" * 21 + " read",), "requests | COORDINATOR"),
+        (("K1@" + "d" * 41 + " read",), "requests | COORDINATOR"),
         (("K1 update QUORUM",), "requests | 'update' | write, delete, read"),
         (("K1 read MOST",), "requests | 'MOST' | ONE, TWO"),
         (("K1 read quorum",), "requests | 'quorum'"),
