@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from kit.engine.check import check
-from kit.protocols.tablets.tablet import MASKS, StayingReplicas
+from kit.protocols.tablets.tablet import MASKS, StayingReplicas, dead_forgotten
 from tests.protocols.tablets.tablet.runs import SERVER, built
 
 WRITE: dict[str, Any] = {**SERVER, "rf": 3, "requests": ("K1 write QUORUM",)}
@@ -88,6 +89,48 @@ def test_where_a_replica_is_named_or_copied_from_there_is_no_symmetry(
 ) -> None:
     """The other one would have to be renamed, too."""
     assert built({**SERVER, **given}).symmetry is None
+
+
+@pytest.mark.parametrize(
+    ("given", "forgets", "exchanges", "waits"),
+    [
+        ({"rf": 1}, False, False, True),
+        ({"rf": 1, "crashes": 1}, True, False, True),
+        ({"rf": 3}, False, True, True),
+        ({"rf": 3, "crashes": 1}, False, True, True),
+        ({"rf": 3, "kind": "rebuild", "crashes": 1}, True, False, True),
+        ({"rf": 3, "kind": "intranode_migration"}, False, True, False),
+        ({"rf": 1, "kind": "intranode_migration", "crashes": 1}, True, False, False),
+    ],
+)
+def test_what_a_search_may_take_together(
+    given: dict[str, Any], forgets: bool, exchanges: bool, waits: bool
+) -> None:
+    """What the dead knew, once somebody may die; names of replicas, where two stay; and steps that
+    wait, unless shards learn with their node.
+    """
+    model = built(given)
+    assert (model.symmetry is dead_forgotten) == forgets
+    assert isinstance(model.symmetry, StayingReplicas) == exchanges
+    assert (model.partial_order is not None) == waits
+
+
+@pytest.mark.parametrize(
+    ("down", "known", "cleaned"),
+    [
+        (0b0000, (3, 1, 2, 3, 2, 1), 0b1010),
+        (0b0001, (0, 1, 2, 3, 2, 1), 0b1010),
+        (0b0010, (3, 0, 2, 3, 2, 1), 0b1000),
+        (0b1010, (3, 0, 2, 0, 2, 1), 0b0000),
+    ],
+)
+def test_what_the_dead_knew_and_cleaned_is_forgotten(
+    down: int, known: tuple[int, ...], cleaned: int
+) -> None:
+    """Of four replicas; what those that live and the two coordinators know stays."""
+    start = built({"rf": 3, "crashes": 2}).start()
+    state = replace(start, known=(3, 1, 2, 3, 2, 1), cleaned=0b1010, down=down)
+    assert dead_forgotten(state) == (replace(state, known=known, cleaned=cleaned), False)
 
 
 def test_what_streams_from_a_replica_that_stays_names_it() -> None:

@@ -323,3 +323,320 @@ def test_a_node_that_no_dump_shows_is_like_its_first(
         BalancerNode("B", "dc1", "r2", 2, capacities[1], "leaving"),
         BalancerNode("C", "dc1", "r1", 3, capacities[2], "down"),
     ]
+
+
+# -- which nodes are what, and whether the track may end -------------------------------------------
+
+GOING = {"state": "decommissioning"}
+GONE = {"state": "left"}
+
+
+@pytest.mark.parametrize(
+    ("held", "b", "able", "wanted", "unfinished"),
+    [
+        ("A C", GOING, "ABCD", 2, False),  # B has nothing
+        ("A B", GOING, "ABCD", 2, True),
+        ("A B C D", GOING, "ABCD", 4, True),  # and there is no place
+        ("A B", GONE, "ABCD", 2, True),
+        ("A B C D", GONE, "ABCD", 4, False),  # what has no place keeps nobody from leaving
+        ("A B", {}, "ABCD", 2, False),
+        ("A B", {}, "ABCD", 3, True),
+        ("A B", {}, "AB", 3, False),
+        ("A B", {}, "ABCD", 1, True),
+        ("A B", GOING, "ABCD", 3, True),
+    ],
+)
+def test_a_track_ends_when_nothing_is_left_to_do(
+    held: str, b: dict[str, str], able: str, wanted: int, unfinished: bool
+) -> None:
+    """No drain that goes on or keeps B from leaving, and no RF change that can go on."""
+    model: Any = build("tablets", {"nodes": 4, "tablets": ("A",)})
+    s = state(row(held), model=model, transition="tablet_draining", B=b)
+    topology = replace(s.control.topology, keyspaces=(("ks", (("dc1", wanted),)),))
+    up = sum(1 << "ABCD".index(host) for host in able)
+    s = s.but(control=s.control.but(topology=topology, up=up))
+    assert model.unfinished(s) == unfinished
+
+
+@pytest.mark.parametrize(
+    ("edition", "roles"),
+    [
+        ("documents", "left leaving excluded removing excluded normal excluded down zero-token"),
+        ("server", "left leaving leaving removing excluded normal excluded down zero-token"),
+    ],
+)
+def test_what_each_node_is_to_the_balancer(edition: str, roles: str) -> None:
+    """A has left, B and C are to leave, D is removed, E is to leave and ignored, G ignored, I has
+    no tokens; C and H are down. J joins.
+    """
+    given = {"nodes": 9, "tablets": ("A",), "operations": ("join J",), "edition": edition}
+    model: Any = build("tablets", given)
+    leaving = {"state": "decommissioning", "request": "leave"}
+    s = state(
+        row("A"),
+        model=model,
+        transition="tablet_draining",
+        A=GONE,
+        B=leaving,
+        C=leaving,
+        D={"state": "removing", "request": "remove"},
+        E=leaving,
+        I={"zero_token": True},
+    )
+    topology = replace(s.control.topology, ignored=0b1010000)
+    s = s.but(control=s.control.but(topology=topology, up=0b1101111011))
+    assert " ".join(model.roles(s)) == f"{roles} joining"
+    failed = s.but(given_up=0b10)
+    assert model.roles(failed)[1] == "excluded"
+    assert (
+        model.roles(failed)[:1] + model.roles(failed)[2:] == model.roles(s)[:1] + model.roles(s)[2:]
+    )
+
+
+@pytest.mark.parametrize(
+    ("request_of_c", "keyspaces", "begins"),
+    [
+        ("", (), ["migration"]),
+        ("join", (), []),
+        ("", (("ks", (("dc1", 2),)),), ["rebuild_v2"]),
+        ("join", (("ks", (("dc1", 2),)),), ["rebuild_v2"]),
+    ],
+)
+def test_loads_are_evened_out_while_no_request_waits(
+    request_of_c: str, keyspaces: Any, begins: list[str]
+) -> None:
+    """An RF change goes first, and goes on beside a request."""
+    model: Any = build("tablets", {"nodes": 2, "tablets": ("A",), "operations": ("join C",)})
+    s = state(row("A"), model=model, C={"request": request_of_c, "request_id": 1})
+    topology = replace(s.control.topology, keyspaces=keyspaces)
+    s = s.but(control=s.control.but(topology=topology))
+    assert [kind for _, kind, _, _ in model.plan(s)] == begins
+
+
+@pytest.mark.parametrize(
+    ("edition", "b", "e", "able"),
+    [
+        ("documents", {"state": "decommissioning"}, {}, "AD"),
+        ("server", {}, {}, "ABDE"),
+        ("server", {"request": "leave"}, {}, "ACDE"),
+        ("server", {"request": "remove"}, {}, "ACDE"),
+        ("server", {"state": "left"}, {}, "ADE"),
+        ("server", {}, {"request": "leave"}, "ABD"),
+        ("server", {"state": "left"}, {"request": "leave"}, "AD"),
+    ],
+)
+def test_a_drain_of_the_server_chooses_nodes_that_are_down_too(
+    edition: str, b: dict[str, str], e: dict[str, str], able: str
+) -> None:
+    """C is down. It is chosen while a node of its datacenter is to leave; none of dc2 is one, nor
+    one that has left already.
+    """
+    racks = ("dc1/r1",) * 4 + ("dc2/r1",)
+    given = {"nodes": 5, "tablets": ("B",), "racks": racks, "edition": edition}
+    model: Any = build("tablets", given)
+    transition = "tablet_draining" if edition == "documents" else ""
+    s = state(row("B"), model=model, transition=transition, B=b, E=e)
+    s = s.but(control=s.control.but(up=0b11011))
+    expected = able + "E" * (edition == "documents")
+    [source] = replicas_in("B")
+    assert "".join(model.named(model.drain_able(s, source))) == expected
+
+
+@pytest.mark.parametrize(
+    ("b", "ignored", "given_up", "begins"),
+    [
+        ({"request": "leave"}, 0, 0, "migration C:0"),
+        ({"request": "leave"}, 0b10, 0, ""),
+        ({"request": "leave"}, 0, 0b10, ""),
+        ({"request": "leave"}, 0b1, 0b1, "migration C:0"),
+        ({"request": "remove"}, 0, 0, "rebuild_v2 C:0"),
+        ({"request": "remove"}, 0b10, 0, "rebuild_v2 C:0"),
+        ({"state": "left"}, 0b10, 0, "rebuild_v2 C:0"),
+        ({}, 0, 0, ""),
+    ],
+)
+def test_how_a_replica_leaves_its_node(
+    b: dict[str, str], ignored: int, given_up: int, begins: str
+) -> None:
+    """What is removed or has left is made again from others; a dead node that is to leave sends
+    nothing, and what has failed is not tried again. Of what cannot go the replica is named.
+    """
+    model: Any = build("tablets", {"nodes": 3, "tablets": ("A",), "edition": "server"})
+    s = state(row("A B"), model=model, B=b)
+    topology = replace(s.control.topology, ignored=ignored)
+    s = s.but(control=s.control.but(topology=topology), given_up=given_up)
+    moves = [f"{kind} {target}" for _, kind, source, target in model.drain_moves(s)]
+    assert moves == [begins] * bool(begins)
+    stuck = [str(each) for each in model.without_target(s)]
+    assert stuck == ["B:0"] * (bool(b) and not begins)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "later", "begins"),
+    [
+        (("migration",), False, ["A:0 D:0", "A:0 D:1", "B:1 D:0", "B:1 D:1"]),
+        (("intranode_migration",), False, ["A:0 A:1", "B:1 B:0"]),
+        (("repair",), False, [" "]),
+        (("add_tablet_replica",), False, [" D:0", " D:1"]),
+        (("repair", "intranode_migration"), False, [" ", "A:0 A:1", "B:1 B:0"]),
+        (("repair",), True, [" "]),
+        (("intranode_migration",), True, ["B:1 B:0"]),
+        (("migration",), True, ["B:1 A:0", "B:1 A:1", "B:1 D:0", "B:1 D:1"]),
+    ],
+)
+def test_what_evens_out_loads_stays_on_nodes_that_are_heard(
+    kinds: tuple[str, ...], later: bool, begins: list[str]
+) -> None:
+    """Tablet 0 is free, tablet 1 is not; nothing goes to C, which is down, or comes off it."""
+    given = {"nodes": 4, "tablets": ("A", "A"), "kinds": kinds, "shards": 2}
+    model: Any = build("tablets", given)
+    s = state(row("A:0 B:1 C:0"), row("B:1", way("B:1", "C:0")), model=model)
+    s = s.but(control=s.control.but(up=0b1011), moves=1)
+    found = [*model.balance_moves(s, later=later)]
+    assert {tablet for tablet, *_ in found} == {int(later)}
+    assert [f"{source} {target}" for _, _, source, target in found] == begins
+
+
+@pytest.mark.parametrize(
+    ("given", "moves", "asks", "begins"),
+    [
+        ({}, 1, "", {"migration"}),
+        ({}, 0, "", set()),
+        ({"balancing": False}, 1, "", set()),
+        ({}, 0, "leave", {"migration"}),
+        ({"balancing": False}, 1, "leave", {"migration"}),
+        ({}, 0, "remove", {"rebuild_v2"}),
+        ({"rebuild": "rebuild"}, 0, "remove", {"rebuild"}),
+    ],
+)
+def test_a_dump_is_balanced_by_its_planner(
+    given: dict[str, Any], moves: int, asks: str, begins: set[str]
+) -> None:
+    """Four tablets on A and none on B or C: loads are evened out while moves are left and balancing
+    is on; else only what A has to give goes, by the planner's moves alone.
+    """
+    dump = TabletDump((1,) * 3, (DumpedTable("ks.t", 2), DumpedTable("ks.u", 2)))
+    fixed = {"nodes": 3, "tablets": ("A",) * 4, "edition": "server", "dump": dump}
+    model: Any = build("tablets", {**fixed, **given})
+    s = state(*(row("A"),) * 4, model=model, A={"request": asks}).but(moves=moves)
+    planned = model.planner.plan(s)
+    assert tuple(model.plan(s)) == planned.begins
+    assert {kind for _, kind, _, _ in planned.begins} == begins
+    tables = {"ks.t": 0, "ks.u": 2}
+    places = [tables[m.table] + number for m in planned.step.moves for number in m.tablets]
+    assert [tablet for tablet, *_ in planned.begins] == places
+    drains = planned.begins if asks else ()
+    assert tuple(model.drain_moves(s)) == planned.drains == drains
+
+
+@pytest.mark.parametrize(
+    ("held", "wanted", "asks", "begins"),
+    [
+        ("A", 2, "", ["0 rebuild_v2  B:0", "1 rebuild_v2  C:0"]),
+        ("A B", 1, "", ["0 rebuild_v2 B:0 ", "1 rebuild_v2 B:0 "]),
+        ("A", 1, "", []),
+        ("A", 2, "leave", ["0 migration A:0 B:0", "1 migration A:0 C:0"]),
+    ],
+)
+def test_an_rf_change_of_a_dump_goes_on_before_loads_are_evened_out(
+    held: str, wanted: int, asks: str, begins: list[str]
+) -> None:
+    """A step of each tablet of the keyspace, to the emptiest shards, or off the last host of a row.
+    Only a drain is first, of which A sends two at once.
+    """
+    dump = TabletDump((1,) * 3, (DumpedTable("ks.t", 2), DumpedTable("other.u", 1)))
+    fixed = {"nodes": 3, "tablets": ("A",) * 3, "edition": "server", "dump": dump}
+    model: Any = build("tablets", fixed)
+    s = state(*(row(held),) * 2, row("A"), model=model, A={"request": asks}).but(moves=0)
+    topology = replace(s.control.topology, keyspaces=(("ks", (("dc1", wanted),)),))
+    s = s.but(control=s.control.but(topology=topology))
+    assert [" ".join(map(str, begin)) for begin in model.plan(s)] == begins
+
+
+@pytest.mark.parametrize(
+    ("held", "leaving", "given_up", "stuck"),
+    [
+        ("A B C", "", "", []),
+        ("A B C", "A", "", ["A:0"]),
+        ("A B C", "AB", "", ["A:0", "B:0"]),
+        ("A B C", "AB", "A", ["B:0", "A:0"]),
+        ("A B C", "AC", "AC", ["A:0", "C:0"]),
+        ("A B", "A", "", []),
+        ("A B", "A", "A", ["A:0"]),
+    ],
+)
+def test_what_a_dumps_planner_cannot_place_is_told(
+    held: str, leaving: str, given_up: str, stuck: list[str]
+) -> None:
+    """Of nodes that are to leave; what could go, but has failed, is told behind that."""
+    dump = TabletDump((1,) * 3, (DumpedTable("ks.t", 1),))
+    model: Any = build(
+        "tablets", {"nodes": 3, "tablets": ("A",), "edition": "server", "dump": dump}
+    )
+    asks = {host: {"request": "leave"} for host in leaving}
+    s = state(row(held), model=model, **asks)
+    s = s.but(given_up=sum(1 << "ABC".index(host) for host in given_up))
+    assert [str(each) for each in model.without_target(s)] == stuck
+
+
+@pytest.mark.parametrize(
+    ("edition", "held", "wanted", "begins"),
+    [
+        ("documents", "A", 1, []),
+        ("documents", "A", 2, [" B:0", " C:0"]),
+        ("server", "A", 2, [" B:0", " C:0"]),
+        ("documents", "A B", 1, ["A:0 ", "B:0 "]),
+        ("server", "A B", 1, ["B:0 "]),
+    ],
+)
+def test_an_rf_change_goes_on_by_any_node_that_its_rule_names(
+    edition: str, held: str, wanted: int, begins: list[str]
+) -> None:
+    """Each node that may get the replica, or lose it: on the server the last of the row."""
+    model: Any = build("tablets", {"nodes": 3, "tablets": ("A",), "edition": edition})
+    s = state(row(held), row(held, MOVING), model=model)
+    topology = replace(s.control.topology, keyspaces=(("ks", (("dc1", wanted),)),))
+    found = [*model.completions(s.but(control=s.control.but(topology=topology)))]
+    assert {(tablet, kind) for tablet, kind, _, _ in found} <= {(0, "rebuild_v2")}
+    assert [f"{source} {target}" for _, _, source, target in found] == begins
+
+
+BY_RACK, BY_NUMBER = (("ks", (("dc1", factor),)) for factor in (("r1",), 1))
+
+
+@pytest.mark.parametrize(
+    ("rack_lists", "changed", "moves"),
+    [
+        ((), (), {"ks.t", "other.u"}),
+        ((("ks.t", "dc1"),), (), set()),
+        ((("ks.t", "dc1"),), (BY_NUMBER,), {"ks.t", "other.u"}),
+        ((), (BY_RACK,), set()),
+        ((("other.u", "dc1"),), (BY_NUMBER,), set()),
+        ((("ks.t", "dc2"),), (), {"ks.t", "other.u"}),
+    ],
+)
+def test_racks_that_a_keyspace_names_keep_their_tablets(
+    rack_lists: tuple[tuple[str, str], ...], changed: Any, moves: set[str]
+) -> None:
+    """As the dump has it, or what an RF change has made of that; then each rack is even for itself,
+    and each of these has one node.
+    """
+    tables = (DumpedTable("ks.t", 2), DumpedTable("other.u", 2))
+    dump = TabletDump((1,) * 2, tables, rack_lists=rack_lists)
+    given = {"nodes": 2, "tablets": ("A",) * 4, "racks": ("dc1/r1", "dc1/r2"), "dump": dump}
+    model: Any = build("tablets", {**given, "edition": "server"})
+    s = state(*(row("A"),) * 4, model=model).but(moves=1)
+    topology = replace(s.control.topology, keyspaces=changed)
+    s = s.but(control=s.control.but(topology=topology))
+    assert {move.table for move in model.planner.plan(s).step.moves} == moves
+
+
+@pytest.mark.parametrize(("held", "copied"), [("A B", 5 * GIB), ("A C", 7)])
+def test_what_is_not_known_of_a_tablet_that_stays_is_not_guessed(held: str, copied: int) -> None:
+    """A's bytes are not known, those of B are: once the tablet has moved they are the largest."""
+    dump = TabletDump((1,) * 4, (DumpedTable("ks.t", 1),), (1000 * GIB,) * 4, ((-1, 7),))
+    given = {"nodes": 4, "tablets": ("A B",), "edition": "server", "dump": dump}
+    model: Any = build("tablets", {**given, "operations": ("leave A",)})
+    s = acted(model, model.start(), "leave A")
+    [move] = model.planner.plan(s if held == "A B" else s.but(tablets=(row(held),))).step.moves
+    assert (str(move.source), move.bytes) == ("A:0", copied)
