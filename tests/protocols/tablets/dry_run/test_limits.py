@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+import kit
 from kit.errors import BadInput
 from kit.protocols.tablets.dry_run import player
+from kit.protocols.tablets.dump import DumpedTable, DumpedTransition, TabletDump
 from tests.protocols.tablets.dry_run.test_command import FIXTURES, host
-from tests.protocols.tablets.dry_run.test_opening import STATUS, edited
+from tests.protocols.tablets.dry_run.test_opening import FILES, STATUS, edited
 from tests.protocols.tablets.dry_run.test_player import everywhere, rehearsed
 from tests.protocols.tablets.dry_run.test_rf_change import ITEMS
 from tests.protocols.tablets.tablets.test_given_up import reached
@@ -182,3 +184,91 @@ def test_work_on_all_tablets_is_done_where_it_can_be(crashed: str | None, done: 
         reached(timeline, f"crash {crashed}")
     reached(timeline, "work on all")
     assert timeline.moments[-1].say == done
+
+
+NUMBERS = ("00000001", "00000002", "00000003", "00000004", "00000005")
+RACKS = ("dc1/r1", "dc1/r2", "dc1/r3", "dc1/r1", "dc1/r2")
+OLD_SIZES = ((2**28,) * 2,) * 2
+DUMPED = TabletDump(
+    shards=(2,) * 5,
+    tables=(
+        DumpedTable("shop.items", 2, resize_type="merge"),
+        DumpedTable("shop.orders", 4, ("shop.orders_by_day",)),
+    ),
+    capacities=(2**40,) * 4 + (2**41,),
+    sizes=(*OLD_SIZES, *((number * 2**31,) * 3 for number in range(1, 5))),
+    weights=(*OLD_SIZES, *((number * 2**31,) * 3 for number in range(1, 5))),
+    transitions=(
+        DumpedTransition(
+            2, "migration", "streaming", "00000004:1 00000002:1 00000003:0", session=1
+        ),
+    ),
+    version=14,
+    fence_version=13,
+)
+
+
+@pytest.mark.parametrize(
+    ("operations", "moves", "crashes", "asked", "done"),
+    [
+        ((), 0, 3, (), []),
+        (("balance",), 1, 3, (), []),
+        (("lose 00000003",), 0, 4, (), ["crash 00000003"]),
+        (
+            ("decommission 00000004", "balance", "lose 00000003", "lose 00000002"),
+            *(1, 5, ("decommission 00000004",)),
+            ["crash 00000003", "crash 00000002", "leave 00000004"],
+        ),
+        (("rf shop dc1=4",), 0, 3, ("keyspace_rf_change shop dc1=4",), None),
+    ],
+)
+def test_a_rehearsal_is_built_of_the_files_and_the_lines(
+    operations: tuple[str, ...],
+    moves: int,
+    crashes: int,
+    asked: tuple[str, ...],
+    done: list[str] | None,
+    tmp_path: Path,
+) -> None:
+    """All that the files say, three more losses and exclusions than the lines ask for, and as many
+    failures as requests. Who is lost goes first, then the requests are made.
+    """
+    files: dict[str, Any] = {}
+    if done is None:  # an RF change is one of tablets that all have three replicas
+        for name in ("dump", "sizes"):
+            lines = (FIXTURES / f"{name.replace('dump', 'tablets')}.csv").read_text().splitlines()
+            files[name] = tmp_path / f"{name}.csv"
+            files[name].write_text("".join(f"{each}\n" for each in lines if ITEMS not in each))
+    made = rehearsed(*operations, **files)
+    given = made.timeline.model.parameters
+    assert (given.nodes, given.names, given.racks) == (5, NUMBERS, RACKS)
+    assert (given.moves, given.crashes, given.exclusions) == (moves, crashes, 3)
+    assert (given.operations, given.undone) == (asked, len(asked))
+    assert given.kinds == ("migration", "intranode_migration")
+    if done is not None:
+        assert given.dump == DUMPED
+        verbs = [made.timeline.model.verb(each.action) for each in made.timeline.moments[1:]]
+        assert verbs == done
+
+
+def test_a_rehearsal_says_what_it_is_of() -> None:
+    """In one line: the file, its tablets and nodes. Its operations may be lines of one text."""
+    made = rehearsed("balance", "decommission 00000004")
+    assert repr(made) == "TabletRehearsal(tablets.csv: 6 tablets on 5 nodes)"
+    together = kit.rehearse(FIXTURES / "tablets.csv", "balance\ndecommission 00000004\n", **FILES)
+    assert together.timeline.model.parameters == made.timeline.model.parameters
+
+
+@pytest.mark.parametrize(
+    ("asks", "word"), [("leave", "decommission"), ("remove", "removenode"), ("", "")]
+)
+def test_what_the_files_ask_for_comes_first(asks: str, word: str, tmp_path: Path) -> None:
+    """Before the lines; a line of the same node is refused, with the operation that goes on."""
+    topology = edited(tmp_path, "topology", 4, topology_request=asks)
+    first = (f"{word} 00000005",) * bool(word)
+    made = rehearsed("decommission 00000004", topology=topology).timeline.model.parameters
+    assert made.operations == (*first, "decommission 00000004")
+    for line in ("decommission 00000005", "lose 00000005") if word else ():
+        with pytest.raises(BadInput) as error:
+            rehearsed(line, topology=topology)
+        assert says(error.value, f"operation | '{line}' | the files already have {word}")
