@@ -73,6 +73,7 @@ def test_a_trace_is_readable_json() -> None:
     assert data["steps"][0]["verb"] == "prepare RM0"
     assert data["steps"][0]["action"] == {"type": "prepare", "rm": 0}
     assert len(text.splitlines()) > 40
+    assert text.startswith('{\n "format": 2,\n'), "indented by one"
 
 
 def test_a_trace_holds_the_whole_tree() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
 
 from kit import __version__
 from kit.engine import timeline, trace
@@ -19,7 +20,7 @@ from kit.engine.model import fingerprint
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
-from kit.errors import BadInput
+from kit.errors import BadInput, BadType
 from tests.engine.recorded import load, outcome, plain
 from tests.engine.toys import LiftModel, LiftParameters
 from tests.examples import examples
@@ -304,3 +305,36 @@ def test_what_is_no_trace_is_shown_by_its_beginning(text: Any) -> None:
 def text_of(text: str | bytes) -> str:
     """The text."""
     return text if isinstance(text, str) else text.decode()
+
+
+@pytest.mark.parametrize(("given", "field"), [((), "format"), (("run.json",), "run.json: format")])
+def test_a_wrong_format_is_named_with_its_file(given: tuple[str, ...], field: str) -> None:
+    """A text that comes from no file has no name."""
+    with pytest.raises(BadInput) as caught:
+        loads("{}", *given)
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize("name", ["cs", "cmszzzz", "cms" + "z" * 20])
+def test_a_model_of_a_like_name_is_meant(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of a word is compared, but of a long one only how it begins."""
+    monkeypatch.setattr(trace, "LONGEST_WORD", 7)  # of which 3 letters are just near enough
+    with pytest.raises(BadInput, match=like("model of the trace | (did you mean cms?)")):
+        load({**plain(), "model": name})
+
+
+class Left(Struct):
+    """A class without a tag."""
+
+
+class Right(Struct):
+    """Another one."""
+
+
+@pytest.mark.parametrize("kinds", [Left | Right, 3])
+def test_actions_that_cannot_be_told_apart_are_named(kinds: Any) -> None:
+    """Nobody knows what is meant by plain data then."""
+    model: Any = LiftModel(LiftParameters())
+    model.Action = kinds
+    with pytest.raises(BadType, match=like("Action of lift | classes of actions, each with")):
+        trace.action_from(model, {"type": "up"}, "action")
