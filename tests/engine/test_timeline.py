@@ -437,3 +437,79 @@ def test_the_first_moment_is_number_0_and_comes_after_none() -> None:
     assert (start.id, start.parent, start.action, timeline.at, timeline.tip) == (0, -1, None, 0, 0)
     assert timeline.children == [[]]
     assert not timeline.model.is_busy(start.state), "a model has nothing in flight by itself"
+
+
+class Told(LiftModel):
+    """A lift that says what it is for."""
+
+    premise = "Is it a lift? It is. It goes up."
+
+    def why_here(self, before: Any, action: Any, after: Any) -> str:
+        """From where to where."""
+        return f"from {before.floor} to {after.floor}"
+
+
+def test_a_step_is_told_by_what_was_remarked_of_it() -> None:
+    """Wherever the same step leads to the same; else by what it is for, and the start by the first
+    sentence of the premise.
+    """
+    timeline: Timeline = Timeline(Told(LiftParameters()))
+    timeline.do(Up())
+    timeline.remark("The first floor.")
+    timeline.remark("It is dark.")
+    timeline.do(Up())
+    timeline.goto(0)
+    timeline.do(Door(True))  # 3
+    timeline.do(Door(False))  # 4
+    timeline.do(Up())  # 5: to where the first step led
+    told = [timeline.why(moment) for moment in range(6)]
+    remarked = "The first floor. It is dark."
+    assert told == [
+        "Is it a lift?",
+        remarked,
+        "from 1 to 2",
+        "from 0 to 0",
+        "from 0 to 0",
+        remarked,
+    ]
+    other: Timeline = Timeline(Told(LiftParameters()))
+    other.do(Up())
+    assert (other.why(1), other.story, other.premise) == ("from 0 to 1", "", "")
+    other.tell("A ride", "It is short", timeline)
+    assert (other.why(1), other.story, other.premise) == (remarked, "A ride", "It is short")
+    other.tell("Another ride")
+    assert (other.why(1), other.story, other.premise) == (remarked, "Another ride", "")
+
+
+def test_what_is_foreseen_has_not_happened() -> None:
+    """One stands a step on, on the branch or at its end, and then where one was."""
+    timeline = a_lift(4, ("up", "up"))
+    timeline.forward()
+    for moments in (2, 3):
+        before = everything(timeline)
+        with timeline.foreseen() as moment:
+            assert moment is timeline.now
+            assert (timeline.at, timeline.state.floor, len(timeline.moments)) == (2, 2, 3)
+            timeline.breaches(2)
+        assert everything(timeline) == before
+        assert len(timeline.moments) == moments
+        timeline.forward()
+        timeline.goto(1)
+
+
+def test_a_branch_knows_what_was_done_on_it() -> None:
+    """To its end, or to any moment; with the states between, and what monitors remember."""
+    timeline = a_lift(9)
+    for each in (Up(), Door(True)):
+        timeline.do(each)
+    timeline.goto(1)
+    timeline.do(Up())  # 3
+    timeline.back()
+    assert timeline.actions() == (Up(), Up())
+    assert timeline.actions(1) == (Up(),)
+    assert timeline.actions(2) == (Up(), Door(True))
+    assert [(each.before, each.action, each.after) for each in timeline.passed()] == [
+        (timeline.moments[0].state, Up(), timeline.moments[1].state)
+    ]
+    assert [each.action for each in timeline.passed(3)] == [Up(), Up()]
+    assert timeline.passed(0) == ()
