@@ -129,6 +129,10 @@ CELLS = {
         f"class Own:\n    here: int = 1\n    class Mine(State): {INNER}\n    here: int = 2\n",
         None,
     ),
+    "behind another one of its name": (
+        "if 0:\n class Own(State): here: int = 1; here: int = 2\nclass Own(State): here: int = 1\n",
+        None,
+    ),
     "beside another one": (
         "class Own(State):\n    here: int = 1\nclass Mine(State):\n    here: int = 1\n",
         None,

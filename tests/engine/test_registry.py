@@ -34,6 +34,7 @@ from kit.engine.registry import (
 )
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
+from kit.engine.zoom import finer_run
 from kit.errors import BadInput
 from kit.ring.topology import Node
 from tests.engine.toys import LIFT, LiftModel, LiftParameters, Up
@@ -65,6 +66,15 @@ def test_a_students_model_gets_timeline_search_and_traces_for_free() -> None:
     result = check(build("lift", {"floors": 5}))
     assert (result.states, result.violation, result.unreached) == (10, None, ())
     assert build("lift", {}, ("S-90",)).off == ("door",)
+
+
+def test_of_a_students_model_nothing_finer_is_known() -> None:
+    """No family has it; also at a step that it has taken."""
+    register(LIFT)
+    timeline = Timeline(build("lift"))
+    assert timeline.forward() is not None
+    assert registered(timeline.model) is LIFT
+    assert finer_run(timeline, timeline.at) is None
 
 
 def test_a_later_registration_takes_the_place_of_the_former() -> None:

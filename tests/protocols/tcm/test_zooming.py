@@ -168,6 +168,14 @@ def test_before_the_first_commit_there_is_nothing_finer() -> None:
     assert finer_run(timeline, timeline.at) is None
 
 
+@pytest.mark.parametrize("name", ["tcm", "commit", "group0"])
+def test_where_a_run_begins_there_is_no_step_to_look_at(name: str) -> None:
+    """Whichever model has finer runs."""
+    timeline = Timeline(build(name))
+    assert finer_runs(timeline.model) is not None
+    assert finer_run(timeline, timeline.at) is None
+
+
 def test_another_model_of_that_name_has_no_finer_view() -> None:
     """It is known by what it is made of."""
     assert finer_runs(build("tcm")) is not None
