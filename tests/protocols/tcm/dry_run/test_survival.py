@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 import kit
 from kit.errors import BadInput
@@ -18,6 +19,7 @@ from kit.operators.importers.opening import Imported, InFlight
 from kit.protocols.tcm.dry_run.history import operations_of
 from kit.protocols.tcm.dry_run.player import opened
 from kit.protocols.tcm.dry_run.survival import Survival, as_it_stands, survival
+from kit.protocols.tcm.facts.moment import Loss
 from kit.ring.reference import replicas_reference
 from kit.ring.replication import (
     Keyspace,
@@ -263,6 +265,7 @@ def test_operations_that_share_ranges_are_those_of_gossip(token: int, pending: s
     assert shares
     assert {names[code] for code in {*writes} - {*reads}} == pending
     assert {*reads} <= {*writes}
+    assert len({*writes}) == len(writes)  # who has two parts in it still answers once
 
 
 def test_that_ranges_are_shared_is_said() -> None:
@@ -271,3 +274,33 @@ def test_that_ranges_are_shared_is_said() -> None:
     for states, shares in (((UP, UP, LEAVES, joins, UP), True), ((UP, UP, UP, UP, joins), False)):
         report = kit.survive(ring_text(*states), keyspaces=rf(3))
         assert any("share ranges" in line for line in report.warnings) == shares
+
+
+FINE = Loss(("ks",), "reads", "QUORUM", (), None, 0, None)
+TIGHT = replace(FINE, nodes=(("A", 1), ("B", 1_200)), first="(1, 2]")
+BROKEN = replace(FINE, side="reads and writes", broken=1, broken_first="(3, 4]")
+
+
+@pytest.mark.parametrize(
+    ("losses", "broken", "rows"),
+    [
+        ((), 0, []),
+        ((FINE,), 0, []),
+        ((FINE, TIGHT), 0, [("ks", "QUORUM of reads", "–", "A (1), B (1,200)")]),
+        ((BROKEN, FINE), 1, [("ks", "QUORUM", "1 range, such as (3, 4]", "–")]),
+        (
+            (replace(BROKEN, level="ONE", broken=3), BROKEN),
+            3,
+            [
+                ("ks", "ONE", "3 ranges, such as (3, 4]", "–"),
+                ("ks", "QUORUM", "1 range, such as (3, 4]", "–"),
+            ],
+        ),
+    ],
+)
+def test_which_quorums_are_listed(
+    losses: tuple[Loss, ...], broken: int, rows: list[tuple[str, ...]]
+) -> None:
+    """Those that are broken or would break; the level with the most broken ranges counts."""
+    report = Survival((), (), losses)
+    assert (report.broken, report.rows()) == (broken, rows)
