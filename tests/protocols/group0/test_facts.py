@@ -19,6 +19,7 @@ from kit.protocols.group0.facts import (
 )
 from kit.protocols.group0.rules.commands import Command
 from kit.protocols.group0.state import SUBMITTED, VALID, HeldGuard
+from tests.protocols.group0.driving import Driven
 
 AT_FIRST = {
     "log": "1  0 -> 1  create keyspace ks by A",
@@ -45,8 +46,9 @@ def test_a_commit_is_a_run_of_raft() -> None:
     command = Command(model.clients[0].statement, 1, 2, "A")
     after = before.but(log=before.log.append(command))
     follows = "1, commit 1, follows B"
-    assert brought_by_raft(model, [PassedStep(before, None, before)]) is None
-    assert brought_by_raft(model, [PassedStep(before, None, after)]) == FinerRun(
+    still = PassedStep(before, None, before)
+    assert brought_by_raft(model, [still]) is None
+    assert brought_by_raft(model, [still, PassedStep(before, None, after)]) == FinerRun(
         "raft",
         {
             "nodes": 3,
@@ -60,6 +62,38 @@ def test_a_commit_is_a_run_of_raft() -> None:
         "request A create-table-ks.t at A",
         "How command 2 gets into the log: the messages of Raft",
     )
+
+
+@pytest.mark.parametrize(("nodes", "is_told"), [(6, True), (7, True), (8, False)])
+def test_a_commit_of_many_is_no_run_of_raft(nodes: int, is_told: bool) -> None:
+    """There seven take part at most."""
+    model: Any = build("group0", {"nodes": nodes, "operations": ("create table ks.t at A",)})
+    before = model.start()
+    log = before.log.append(Command(model.clients[0].statement, 1, 2, "A"))
+    told = brought_by_raft(model, [PassedStep(before, None, before.but(log=log))])
+    assert (told is not None) is is_told
+
+
+def test_what_scenario_files_show_of_guards() -> None:
+    """The steps that are done by their numbers, each with what it found."""
+    driven = Driven(operations=("create table ks.t at A", "create table ks.u at B"))
+    driven.submitted("create table ks.t at A").do("create table ks.u at B", "barrier B", "read B")
+    first, second = OUTPUT["guards"](driven.model, driven.state, "").splitlines()
+    assert first.endswith("; 5 validate: makes sense; 6 submit: 1 → 4")
+    assert second == (
+        "B: create table ks.u: 1 take the local lock: held; 2 read barrier: applied 1; "
+        "3 read the newest state id: 1"
+    )
+
+
+@pytest.mark.parametrize(
+    ("place", "spot", "called"),
+    [("A", "n:A", "A"), ("op:1", "op:1", "client"), ("at:B:3", "at:B:3", "B")],
+)
+def test_where_a_place_is_and_what_it_is_called(place: str, spot: str, called: str) -> None:
+    """A node by its name, a client, a node at one of its steps."""
+    model: Any = build("group0")
+    assert (model.spot(place), model.called(place)) == (spot, called)
 
 
 @pytest.mark.parametrize(

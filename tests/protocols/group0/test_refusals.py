@@ -64,6 +64,7 @@ def test_without_a_majority_nobody_is_elected() -> None:
     driven = Driven(nodes=5, elections=1, crashes=3, operations=())
     driven.do("crash A", "crash B", "crash C")
     assert driven.refused("elect D") == "no quorum: more than half of the voters must be up"
+    assert driven.model.find(driven.state, "elect D")[1].missing == ("A", "B", "C")
     driven.do("restart B", "elect D")
 
 
@@ -87,6 +88,18 @@ def test_one_asks_again_whom_no_request_is_on_its_way_to() -> None:
     for lost in "BC":
         [drop] = [a for a in model.actions(start) if model.verb(a).startswith(f"drop A>{lost}")]
         assert model.find(model.act(start, drop), "ask-again A")[1] is None
+
+
+def test_who_builds_a_command_applies_nothing() -> None:
+    """From what it has read until it has submitted; before and afterwards it goes on."""
+    other = "create table ks.u at B"
+    driven = Driven(operations=(ALTER, other), earlier=TABLE).do(other, "barrier B")
+    driven.submitted(ALTER).do("commit 7 by A B", "replicate B")
+    assert driven.model.find(driven.state, "apply B")[1] is None
+    for step in ("read B", "make-id B", "validate B"):
+        driven.do(step)
+        assert driven.refused("apply B") == "B is building a command on the state that it has"
+    driven.do("submit B", "apply B")
 
 
 def test_who_builds_a_command_fetches_no_schema() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -27,12 +29,20 @@ from kit.protocols.storage.rules.requests import (
     written,
 )
 from kit.protocols.storage.storage import (
+    Admit,
     ApplyEpoch,
+    Cleanup,
     CollectTombstones,
     Commit,
+    Crash,
+    Fetch,
     Finish,
+    LandLate,
+    Serve,
     StorageState,
+    Tick,
     TimeOut,
+    WriteBack,
 )
 from tests.outcomes import why
 from tests.protocols.storage.toys import BOTH, A, X, epoch, epochs, history, toy
@@ -206,10 +216,13 @@ def test_before_an_event_no_more_is_learned_than_it_asks_for(
         (AllKnow(BOTH, ignored=0b01), BOTH, Request(OPEN, 0, 0), "K2"),
         (AllKnow(BOTH, ignored=0b10), BOTH, Request(OPEN, 0, 0), ""),
         (AllKnow(BOTH), BOTH, Request(DONE, 0, 0), ""),
+        (AllKnow(BOTH), BOTH, Request(OPEN, 0, 1), ""),  # it knows the newest
+        (MajorityKnows(BOTH, 1), A, Request(OPEN, 0, 0), "X"),  # of replicas, not of coordinators
+        (HaveCleaned(BOTH), 0, Request(), ""),  # nobody need know anything
     ],
 )
 def test_who_is_down_or_ignored_learns_nothing(
-    condition: AllKnow | MajorityKnows, down: int, request_: Request, learned: str
+    condition: AllKnow | MajorityKnows | HaveCleaned, down: int, request_: Request, learned: str
 ) -> None:
     """Nobody could tell it, or nobody waits for it. The second request is K2's."""
     moves = history(
@@ -304,6 +317,44 @@ def test_a_way_back_counts_who_is_lost_on_either_side(
     state = replace(toy(epochs()).start(), down=down)
     condition = MoreLost(these, those, ignored)
     assert (condition.holds(state, 0), condition.missing(state, 0)) == (more, lost)
+
+
+KNOW = (AllKnow(BOTH),)
+"""What a copy and a cleanup ask for below: both replicas know the newest epoch."""
+
+
+@pytest.mark.parametrize(
+    ("action", "leads"),
+    [
+        (Admit(0, "A"), ["", "A", "A A"]),
+        (Serve(0, "X"), ["", "X"]),
+        (WriteBack(0, "A"), ["", "A", "A A"]),
+        (Crash("X"), ["", "X"]),
+        (LandLate("X", "A", 0), ["", "A", "A A"]),
+        (CollectTombstones("X"), ["", "X", "A", "A X", "A A", "A A X"]),  # whose copies are late
+        (Fetch("A", "X"), ["A A X"]),
+        (Cleanup("A"), ["A A X"]),
+        (Tick(), [""]),
+    ],
+)
+def test_who_learns_right_before_a_step(action: Any, leads: list[str]) -> None:
+    """Whom the step looks at, as far as it can by now; A knows the first of three epochs, X the
+    second.
+    """
+    last = epoch(3, A, BOTH, copies=(CopyTask(0, 1, KNOW),))
+    moves = history(
+        epoch(1, A, A, Edge("one", "", 1)),
+        epoch(2, A, A, Edge("two", "", 2)),
+        replace(last, cleans_after=KNOW),
+    )
+    model = toy(moves, late=1)
+    state = model.act(model.act(model.start(), Commit("one")), Commit("two"))
+    late = (LateCopy(1, 0, written(1), 0), LateCopy(0, 1, written(1), 0))
+    state = replace(state, known=(0, 1, *state.known[2:]), late_copies=late)
+    found = [
+        " ".join(each.node for each in lead) for lead in learning_waits(model).leads(state, action)
+    ]
+    assert found == leads
 
 
 @pytest.mark.parametrize(

@@ -185,6 +185,14 @@ def test_at_first_nobody_has_a_vote_to_keep() -> None:
     assert after_deaths("documents", places, []).voters == 0b11111
 
 
+def test_at_first_nobody_leads() -> None:
+    """Of two nodes of one rack the first one votes, beside two of other datacenters: an even number
+    of votes is one too many, and neither of the two has led.
+    """
+    places = (("a", "r1"), ("a", "r1"), ("b", "r1"), ("c", "r1"))
+    assert after_deaths("server", places, []).voters == 0b1101
+
+
 @pytest.mark.parametrize(
     ("groups", "voters", "chosen"),
     [
