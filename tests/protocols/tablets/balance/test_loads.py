@@ -465,3 +465,12 @@ def test_only_the_first_few_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> No
     assert first(loads, "A C") == [(0, 0, True)]
     monkeypatch.setattr(columns, "FIRST_FEW", 3)
     assert first(loads, "A B") == [(2, 0, True)]
+
+
+def test_the_last_tablet_of_the_last_shard_is_looked_at() -> None:
+    """Behind it there is nothing, not even a replica that a tablet does not have."""
+    one = table("ks.t", *[places("B1")] * 3)
+    cluster = DrawnCluster((node("A"), node("B")), {"ks.t": one}, {"ks.t": (GIB,) * 3})
+    loads = Loads(cluster.input, "documents")
+    pairs = ("B1 A", "B1 A1", "B1 B")
+    assert first(loads, *pairs) == [(0, 0, True), (1, 0, True), (2, 0, True)]
