@@ -91,9 +91,7 @@ def rehearse(  # noqa: PLR0913  # each file by its own name
     parameters, names, warnings = parameters_of(opened, requests, balance, lost)
     timeline = Timeline(Tablets(parameters))
     first = [CrashMember(names[host]) for host in lost]
-    numbers = range(len(parameters.operations))
-    if first or numbers:
-        timeline.run([*first, *map(MakeRequest, numbers)])
+    timeline.run([*first, *map(MakeRequest, range(len(parameters.operations)))])
     return TabletRehearsal(opened, timeline, (*not_played(opened), *warnings))
 
 
