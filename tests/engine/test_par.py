@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import Callable
+from typing import Any
 
-from kit.engine.drill import CommandReply, Drill, DrillKind, Grade, GradeRow
-from kit.engine.forms import Form
+import pytest
+from msgspec.structs import replace
+
+from kit.engine.drill import (
+    CheckedStep,
+    CommandReply,
+    Drill,
+    DrillKind,
+    DrillMoment,
+    Grade,
+    GradeRow,
+)
+from kit.engine.forms import Form, Given
 from kit.engine.par import Par, par
 from tests.drills import errors, typed
 from tests.engine.toys import Door, LiftModel, LiftParameters, Up
@@ -48,6 +60,16 @@ def test_a_search_for_which_there_is_no_time_looks_at_nothing() -> None:
     for lines, least in (((), None), (looks, None), ((*looks, "restart B"), 1)):
         found = par(typed(STUCK, *lines), seconds=0.0)
         assert (found.least, found.fewest, found.states) == (least, False, 0)
+
+
+@pytest.mark.parametrize(("seconds", "states"), [(0.0, 0), (1.0, 3)])
+def test_a_search_ends_when_its_time_is_up(
+    seconds: float, states: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a clock that stands still there is all the time that was given, or none."""
+    monkeypatch.setattr("kit.engine.par.monotonic", lambda: 5.0)
+    drill = lift_drill(UP, passes=lambda now: False)
+    assert par(drill, seconds=seconds) == Par(0, None, False, states)
 
 
 def test_who_has_not_passed_hears_of_no_walk() -> None:
@@ -103,15 +125,17 @@ def test_a_search_that_looks_around_does_not_wait(name: str, states: int) -> Non
     assert par(typed(name), seconds=ENOUGH) == Par(0, 1, True, states)
 
 
-def test_a_refused_line_is_no_part_of_the_way() -> None:
-    """A lift with its door open does not go up. It would have gone, had nobody touched the door;
-    but who closed it again has no command too many: without either it stays where it is.
-    """
-    forms = (
-        Form("up", "one floor up", lambda now, given: CommandReply(actions=(Up(),))),
-        Form("door", "it opens or closes", lambda now, given: CommandReply(
-            actions=(Door(not now.state.door),))),
-    )  # fmt: skip
+UP = Form("up", "one floor up", lambda now, given: CommandReply(actions=(Up(),)))
+DOOR = Form(
+    "door",
+    "it opens or closes",
+    lambda now, given: CommandReply(actions=(Door(not now.state.door),)),
+)
+LOOK = Form("cat log", "what happened", lambda now, given: CommandReply(marks=("seen",)))
+
+
+def lift_drill(*forms: Form, passes: Callable[[DrillMoment], bool]) -> Drill:
+    """A drill on a lift of three floors, passed as it says; one of its steps is to look around."""
     kind = DrillKind(
         title="A lift",
         task="Go up",
@@ -119,10 +143,80 @@ def test_a_refused_line_is_no_part_of_the_way() -> None:
         slots={},
         opened=lambda model: model,
         starts_at=lambda model: "here",
-        checklist=lambda now: (),
-        grade=lambda now: Grade((GradeRow("up", now.state.floor == 1, ""),)),
+        checklist=lambda now: (
+            CheckedStep("look", "look around", LOOK not in forms or "seen" in now.marks),
+        ),
+        grade=lambda now: Grade((GradeRow("up", passes(now), ""),)),
     )
-    drill = Drill(kind, LiftModel(LiftParameters(), ()))
+    return Drill(kind, LiftModel(LiftParameters(), ()))
+
+
+@pytest.mark.parametrize(
+    ("forms", "typed", "floor", "expected"),
+    [
+        ((UP,), (), 9, Par(0, None, False, 3)),  # every state was seen, and none passes
+        ((UP, DOOR), (), 9, Par(0, None, False, 6)),  # each once, however one comes back to it
+        ((replace(UP, text="happen up"),), (), 1, Par(0, None, False, 1)),  # nobody's command
+        ((UP,), (), 2, Par(0, 2, True, 2)),
+        ((UP, DOOR), (), 2, Par(0, 2, True, 3)),
+        ((UP, LOOK), (), 0, Par(0, 0, True, 0)),  # who looks pays nothing
+        ((UP, LOOK), (), 1, Par(0, 1, True, 1)),
+        ((UP, LOOK), ("up",), 1, Par(1, 1, True, 1)),
+        ((replace(UP, offered=False),), ("up",), 1, Par(1, 1, True, 1)),  # what is not offered
+        ((replace(UP, offered=False), DOOR), (), 1, Par(0, None, False, 2)),
+    ],
+)
+def test_walks_are_searched_to_their_end(
+    forms: tuple[Form, ...], typed: tuple[str, ...], floor: int, expected: Par
+) -> None:
+    """The first that passes is the shortest; where all states were seen, there is no other one."""
+    drill = lift_drill(*forms, passes=lambda now: now.state.floor == floor)
+    for line in typed:
+        drill.enter(line)
+    assert par(drill, seconds=ENOUGH) == expected
+
+
+def test_what_a_command_notes_costs_it_in_each_walk() -> None:
+    """It changes nothing else, so that other walks come by at the same moment without it."""
+    note = Form("note", "for later", lambda now, given: CommandReply(marks=("noted",)))
+    drill = lift_drill(note, UP, passes=lambda now: now.state.floor == 1 and "noted" in now.marks)
+    assert par(drill, seconds=ENOUGH) == Par(0, 2, True, 3)
+
+
+@pytest.mark.parametrize("place", ["here", "there"])
+@pytest.mark.parametrize("leaves_first", [True, False])
+def test_a_search_looks_and_acts_on_every_machine(place: str, leaves_first: bool) -> None:
+    """On each there is a log, a look leads away from it, and on one of them the lift goes up."""
+
+    def goes_up(now: DrillMoment, given: Given) -> CommandReply:
+        return CommandReply(actions=(Up(),) if now.place == place else ())
+
+    log = Form("cat log", "what happened", lambda now, given: CommandReply(marks=(now.place,)))
+    leave = Form("ssh there", "to the other", lambda now, given: CommandReply(place="there"))
+    drill = lift_drill(
+        *((leave, log) if leaves_first else (log, leave)),
+        Form("up", "one floor up", goes_up),
+        passes=lambda now: now.state.floor == 1 and {"here", "there"} <= now.marks,
+    )
+    model: Any = drill.timeline.model
+    model.names = ("here", "there")
+    assert par(drill, seconds=ENOUGH) == Par(0, 1, True, 1)
+
+
+def test_a_search_types_more_lines_than_a_transcript_holds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its lines are nobody's, and none of them is kept."""
+    monkeypatch.setattr("kit.engine.drill.MOST_ENTRIES", 2)
+    drill = lift_drill(UP, DOOR, LOOK, passes=lambda now: now.state.floor == 2)
+    assert par(drill, seconds=ENOUGH) == Par(0, 2, True, 3)
+
+
+def test_a_refused_line_is_no_part_of_the_way() -> None:
+    """A lift with its door open does not go up. It would have gone, had nobody touched the door;
+    but who closed it again has no command too many: without either it stays where it is.
+    """
+    drill = lift_drill(UP, DOOR, passes=lambda now: now.state.floor == 1)
     for line in ("door", "up", "door", "up"):
         drill.enter(line)
     assert errors(drill) == ["the door is open"]

@@ -319,6 +319,12 @@ def test_memory_grows_with_what_is_kept() -> None:
     )
 
 
+def test_who_led_to_a_state_is_kept_for_goals_alone() -> None:
+    """A property of steps needs no more memory than none does."""
+    fine = step("fine", "All is well", lambda b, a, n: None)
+    assert check(TwoPhase(), (fine,)).memory == check(TwoPhase(), ()).memory
+
+
 def told(result: Result) -> Result:
     """A result without what differs from run to run."""
     return replace(result, seconds=0.0)
@@ -491,6 +497,24 @@ def test_states_that_change_while_they_are_kept_are_refused(mode: Mode) -> None:
     graph = Graph({0: (1, 2), 1: (3,), 2: (4,)}, always("never", "Never", written))
     with pytest.raises(BadInput, match=r"^graph: .*states that change after they were made"):
         check(graph, mode=mode)
+
+
+SEVEN: Any = 7
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "judges",
+    [
+        {"properties": (step("it", "", lambda b, a, n: SEVEN),)},
+        {"properties": (always("it", "", lambda s: SEVEN),)},
+        {"monitors": (Monitor("it", "", int, lambda m, *_: m, lambda m: SEVEN),)},
+    ],
+)
+def test_what_is_wrong_is_said_in_a_text(judges: dict[str, Any], mode: Mode) -> None:
+    """A judge that says something else of a violation is named."""
+    with pytest.raises(BadInput, match=r"^property it, line .*got 7; allowed: a string"):
+        check(Graph({0: (1,)}), mode=mode, **judges)
 
 
 def test_a_start_that_differs_each_time_is_refused() -> None:
