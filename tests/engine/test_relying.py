@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Annotated, Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from kit.engine.check import check
 from kit.engine.declared import Declared, Each, State, action, budget, goal
 from kit.engine.fuzz import Walker, fuzz
+from kit.engine.model import Monitor
 from kit.engine.timeline import Timeline
 from kit.errors import Refusal
 
@@ -92,6 +94,15 @@ class Told(Pumping):
         return s.but(broken=False) if s.broken else None
 
 
+class Useless(Pumping):
+    """The owner is told to do what does not help."""
+
+    @action(spends="spares", instructed=True)
+    def fill(self, s: Pump) -> Pump | None:
+        """More water."""
+        return s.but(left=9) if s.broken and s.left < 9 else None
+
+
 @pytest.mark.parametrize(
     ("model", "given", "holds"),
     [
@@ -103,16 +114,18 @@ class Told(Pumping):
         (Sometimes, {"strikes": 1}, True),
         (Told, {"strikes": 1}, True),
         (Told, {"strikes": 3, "spares": 1}, True),
+        (Useless, {"strikes": 1}, False),
     ],
 )
 def test_a_goal_needs_help_that_comes(model: Any, given: Any, holds: bool) -> None:
     """Faults, what spends a budget and what need not come are no help; what is told is, always.
 
-    Depth first and in walks, too.
+    Depth first, beside a monitor and in walks, too.
     """
     made = model(**given)
-    for mode in ("breadth", "depth"):
-        found = check(made, mode=mode)
+    watch = Monitor("water", "", int, lambda m, b, a, n: n.left % 2, lambda m: None)
+    for mode, watching in product(("breadth", "depth"), ((), (watch,))):
+        found = check(made, made.properties, monitors=watching, mode=mode)
         broken = found.violation and found.violation.property
         assert broken == (None if holds else "dry"), mode
     assert bool(fuzz(made, range(30), steps=2, within=30).findings) != holds
