@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, groupby
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from kit.engine.cassandra import ServiceView
 from kit.engine.registry import build
+from kit.engine.scenario import file_named, open_file
+from kit.engine.timeline import Timeline, played_out
 from kit.errors import BadInput
 from kit.protocols.tcm import cluster as tcm_cluster
 from kit.protocols.tcm import tcm
@@ -31,7 +33,7 @@ from kit.protocols.tcm.facts.large import (
     spread,
 )
 from kit.protocols.tcm.facts.moment import traffic_of
-from kit.protocols.tcm.facts.tools import SERVERS
+from kit.protocols.tcm.facts.tools import SERVERS, TcmServers, directory, kind_of, under_way
 from kit.protocols.tcm.parameters import parse_operation
 from kit.protocols.tcm.rules.metadata import Advance, Begin, _clash
 from kit.protocols.tcm.rules.operations import (
@@ -746,3 +748,62 @@ def test_ranges_at_both_ends_of_the_line_clash_in_the_server(
 def test_what_is_begun_whatever_remains(line: str, edition: Edition, forced: bool) -> None:
     """By an option; the server assassinates so without one."""
     assert ProtocolSwitches(edition).forces(parse_operation(line)) is forced
+
+
+@pytest.mark.parametrize(
+    ("kind", "word"),
+    [
+        *(("bootstrap", "JOIN"), ("move", "MOVE"), ("replace", "REPLACE")),
+        *(("decommission", "LEAVE"), ("removenode", "LEAVE")),
+    ],
+)
+def test_steps_have_the_names_of_the_published_log(kind: Any, word: str) -> None:
+    """Of either edition; a removal is a leave there, and what is undone has one name."""
+    for begins, steps in {
+        "PREPARE": ("split", "prepare"),
+        "START": ("add-writes", "start"),
+        "MID": ("switch-reads", "mid"),
+        "FINISH": ("drop-writes", "merge", "finish"),
+    }.items():
+        assert {kind_of(kind, step) for step in steps} == {f"{begins}_{word}"}
+    undone = ("cancel", "cancel-reads", "cancel-writes")
+    assert {kind_of(kind, step) for step in undone} == {"CANCEL_SEQUENCE"}
+    assert kind_of("assassinate", "assassinate") == "ASSASSINATE"
+
+
+@pytest.mark.parametrize(
+    ("operation", "states"),
+    [
+        ("bootstrap X --tokens 150", ["REGISTERED", "BOOTSTRAPPING", "JOINED"]),
+        ("replace C X", ["REGISTERED", "BOOT_REPLACING", "JOINED"]),
+        ("decommission C", ["JOINED", "LEAVING", "LEFT"]),
+        ("removenode C", ["JOINED", "LEAVING", "LEFT"]),
+        ("move C --tokens 350", ["JOINED", "MOVING", "JOINED"]),
+    ],
+)
+def test_how_the_directory_has_the_node_of_an_operation(operation: str, states: list[str]) -> None:
+    """From before it begins to its end; whom a newcomer replaces has left by then."""
+    timeline = played_out(Timeline(build("tcm", {"operations": [operation]})))
+    m: Any = timeline.model
+    node = "X" if "X" in operation else "C"
+    moments = [timeline.moments[at].state.tcm.events for at in timeline.path()]
+    listed = [directory(m.tcm.cluster, m.tcm.snapshot(each).metadata) for each in moments]
+    assert [state for state, _ in groupby(each[node].state for each in listed)] == states
+    if operation.startswith("replace"):
+        assert (listed[0]["C"].state, listed[-1]["C"].state) == ("JOINED", "LEFT")
+
+
+def test_what_is_undone_in_two_events_is_under_way_between_them() -> None:
+    """Reads are back, so it stays a newcomer, with its tokens, until writes are."""
+    timeline = open_file(file_named("tcm/cancel-after-switch"))
+    m: Any = timeline.model
+    states = (timeline.moments[at].state for at in timeline.path())
+    sequences = (m.tcm.snapshot(s.tcm.events).metadata.sequences for s in states)
+    [undone] = {under_way(each).state for found in sequences for each in found if each.undoing}
+    assert undone == "BOOTSTRAPPING"
+
+
+def test_tables_of_the_log_and_of_placements_can_be_read() -> None:
+    """What every server of such a cluster has, and who holds what."""
+    titles = [table.title for table in TcmServers().tables]
+    assert {"system_views.cluster_metadata_log", "system_views.data_placements"} <= {*titles}
