@@ -17,6 +17,7 @@ from kit.lessons.judge import FURTHER, HIDDEN, SEED
 from kit.lessons.tasks import solution_of, task_named, tasks
 from kit.protocols.dataplane.solutions import always_meet, groups, unaware
 from kit.protocols.raft.solutions import committed_up_to, votes_for
+from kit.protocols.tcm.solutions import parts
 from kit.protocols.vnodes.solutions import acknowledged
 
 SOLUTIONS = {n: solution_of(task) for n, task in tasks().items() if task.wants == "function"}
@@ -151,3 +152,16 @@ def test_who_may_not_know(group: str, answers: str, needed: int, may: bool) -> N
 def test_groups_of_a_move(done: int, reads: str, writes: str) -> None:
     """In order, whatever the order of what is given."""
     assert groups([*"CB"], [*"BA"], done) == [[*reads], [*writes]]
+
+
+@pytest.mark.parametrize(
+    ("rights", "cuts", "numbers"),
+    [
+        ([1, 5], [3], [1, 1]),
+        ([10, 20, 30], [20], [2, 1]),  # a range that ends at the cut ends before it
+        ([10, 20, 30], [5, 15], [0, 1, 2]),
+    ],
+)
+def test_parts_of_a_line(rights: list[int], cuts: list[int], numbers: list[int]) -> None:
+    """Ranges are counted where they end, from the start of the line on."""
+    assert parts(rights, cuts) == numbers
