@@ -10,7 +10,7 @@ from kit.engine.machines import MachineState
 from kit.engine.network import Envelope
 from kit.engine.registry import build
 from kit.errors import BadInput, Refusal
-from kit.protocols.paxos.facts import EpochRow, epochs, proposers, why
+from kit.protocols.paxos.facts import EpochRow, acceptors, epochs, proposers, why
 from kit.protocols.paxos.messages import (
     Accept,
     AcceptedReply,
@@ -280,6 +280,100 @@ def test_two_values_of_an_epoch_are_told(
     model = a_model(epochs=2)
     nodes = {name: PaxosNode(log=log) for name, log in logs.items()}
     assert model.one_log(with_nodes(model, **nodes)) == said
+
+
+Kept = tuple[tuple[str, ...], tuple[Slot[str], ...]]
+HAS_X, HAS_Y, HAS_Y2 = Slot(1, 1, X1), Slot(1, 2, Accepted(2, "y")), Slot(2, 2, Accepted(2, "y"))
+
+
+@pytest.mark.parametrize(
+    ("kept", "first", "second"),
+    [
+        ({}, ("", "free", "", ""), ("", "free", "", "")),
+        ({"A": ((), (HAS_X,))}, ("x", "accepted by some", "A", ""), ("", "free", "", "")),
+        (
+            {"B": ((), (HAS_X,)), "C": ((), (HAS_X,))},
+            ("x", "chosen, not known yet", "BC", ""),
+            ("", "free", "", ""),
+        ),
+        (
+            {"A": ((), (HAS_X,)), "C": ((), (HAS_Y,))},
+            ("x or y", "accepted by some", "AC", ""),
+            ("", "free", "", ""),
+        ),
+        (
+            {"A": ((), (HAS_X,)), "B": (("x",), ()), "C": ((), (HAS_Y2,))},
+            ("x", "chosen", "AB", "B"),
+            ("y", "accepted by some", "C", ""),
+        ),
+        (
+            {"A": (("x", "y"), ()), "B": (("x",), (HAS_Y2,)), "C": ((), (HAS_Y,))},
+            ("x", "chosen", "AB", "AB"),
+            ("y", "chosen", "AB", "A"),
+        ),
+    ],
+)
+def test_how_far_epochs_are(
+    kept: dict[str, Kept], first: tuple[str, ...], second: tuple[str, ...]
+) -> None:
+    """What is accepted or chosen, who has stored that, who knows of it."""
+    model = a_model(epochs=2)
+    state = with_nodes(
+        model, **{name: PaxosNode(log, slots) for name, (log, slots) in kept.items()}
+    )
+    assert epochs(model, state) == tuple(
+        EpochRow(number, value, said, tuple(stored), tuple(known))
+        for number, (value, said, stored, known) in enumerate((first, second), 1)
+    )
+
+
+@pytest.mark.parametrize(
+    ("having", "said"),
+    [("BD", "chosen, not known yet"), ("AB", "accepted by some"), ("ABC", "chosen, not known yet")],
+)
+def test_while_members_change_the_new_ones_choose(having: str, said: str) -> None:
+    """D joins and A leaves: what is shown as chosen is so for B, C and D."""
+    model = a_model(becomes=("B", "C", "D"), epochs=1)
+    nodes = {name: PaxosNode(slots=(HAS_X,) * (name in having), phase=1) for name in "ABCD"}
+    [row] = epochs(model, with_nodes(model, **nodes))
+    assert (row.value, row.state, row.stored) == ("x", said, tuple(having))
+
+
+@pytest.mark.parametrize(
+    ("log", "slots", "told"),
+    [
+        ((), (), ("", "", "")),
+        ((), (Slot[str](1, 2),), ("1B", "", "promise 1B")),
+        ((), (HAS_X,), ("1A", "x 1A", "promise 1A, x 1A")),
+        (("x",), (HAS_Y2,), ("1B", "y 1B", "promise 1B, y 1B")),
+        (("x", "y"), (Slot[str](3, 4),), ("2A", "", "promise 2A")),
+    ],
+)
+def test_what_an_acceptor_keeps_of_the_next_epoch(
+    log: tuple[str, ...], slots: tuple[Slot[str], ...], told: tuple[str, ...]
+) -> None:
+    """Its promise and what it has accepted for the epoch above its log, in memory and on disk."""
+    model = a_model(epochs=3)
+    row = acceptors(model, with_nodes(model, A=PaxosNode(log, slots)))[0]
+    assert (row.promised, row.accepted, row.disk) == told
+
+
+@pytest.mark.parametrize(
+    ("mine", "value"),
+    [
+        (Round(1, 1), "x"),
+        (Round(1, 1, newest=Accepted(1, "y")), "y"),
+        (Round(1, 1, newest=Accepted(1, "y"), entry="z"), "z"),
+        (Round(1, 1, entry="z"), "z"),
+        (Round(1, 1, repairs=True), ""),
+        (Round(1, 1, newest=Accepted(1, "y"), repairs=True), "y"),
+    ],
+)
+def test_which_value_a_round_is_about(mine: Round, value: str) -> None:
+    """What it proposes; before that what it has to, or its own."""
+    model = a_model(values=("x at A",))
+    [row] = proposers(model, with_nodes(model, A=PaxosNode(round=mine)))
+    assert (row.value, row.proposed) == (value, mine.entry is not None)
 
 
 def test_a_member_that_is_alone_is_its_own_majority() -> None:
