@@ -51,6 +51,34 @@ def test_a_log_of_many_entries() -> None:
 
 
 @pytest.mark.parametrize(
+    ("index", "term", "kept"), [(2, 1, [3, 4]), (4, 1, []), (2, 3, []), (5, 1, []), (9, 2, [])]
+)
+def test_a_log_that_lacks_the_end_of_a_snapshot_is_dropped(
+    index: int, term: int, kept: list[int]
+) -> None:
+    """What is behind another entry than the snapshot's last one does not count."""
+    snapshot = Snapshot(index, term, GROUP)
+    log = a_log("1111").compacted(snapshot)
+    assert ([entry.index for entry in log], log.snapshot) == (kept, snapshot)
+    assert (log.first_index, log.last_index) == (index + 1, max(kept, default=index))
+
+
+@pytest.mark.parametrize(
+    ("applied", "loads", "applies"),
+    [(0, True, [4, 5]), (2, True, [4, 5]), (3, False, [4, 5]), (4, False, [5]), (5, False, [])],
+)
+def test_a_snapshot_is_loaded_by_who_lacks_its_entries(
+    applied: int, loads: bool, applies: list[int]
+) -> None:
+    """It stands for three entries; behind it what is committed and not yet applied."""
+    log = a_log("111111").compacted(Snapshot(3, 1, GROUP))
+    server = Server("A", Stored(1, "", log, 5), applied=applied)
+    output = core.Output(server, server, (), (), False)
+    assert output.snapshot == (log.snapshot if loads else None)
+    assert [entry.index for entry in output.committed] == applies
+
+
+@pytest.mark.parametrize(
     ("index", "term", "matches"),
     [(0, 9, True), (1, 9, True), (2, 2, True), (2, 1, False), (3, 2, True), (3, 3, False),
      (4, 3, True), (5, 3, False)],

@@ -292,6 +292,9 @@ STRAY = [
     (Progress("A", 5, 3, P), 3, 9, True),  # agrees there already
     (Progress("A", 6, 3, P), 4, 9, True),  # another probe than the last one
     (Progress("A", 5, 3, P), 4, 2, True),  # its log was shorter then
+    (Progress("A", 5, 3, P), 4, 3, False),  # all that it has agrees
+    (Progress("A", 9, 3, PIPE), 8, 3, False),
+    (Progress("A", 9, 3, PIPE), 8, 2, True),
     (Progress("A", 9, 3, PIPE), 4, 9, False),
     (Progress("A", 9, 3, PIPE), 3, 9, True),
     (Progress("A", 5, 3, SNAP), 4, 9, True),  # any, while a snapshot is on its way

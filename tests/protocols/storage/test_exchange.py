@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from kit.protocols.storage.rules.exchange import (
     Admission,
     Answer,
+    Exchange,
     ExchangeSwitches,
     RequestSafeguards,
     admits,
@@ -114,6 +115,16 @@ def test_the_last_relevant_epoch_decides_the_same() -> None:
         short = receive(views, replica, known, sent(views, epoch, brief), write, brief)
         assert short.verdict == full.verdict
         assert views[short.known] == views[full.known]
+
+
+@pytest.mark.parametrize(
+    ("exchange", "carried"),
+    [("relevant", [0, 0, 2, 2]), ("epoch", [0, 1, 2, 3]), ("last-modified", [0, 1, 2, 3])],
+)
+def test_what_a_message_carries(exchange: Exchange, carried: list[int]) -> None:
+    """The epoch of its coordinator, or the last one that changed the row: here every second."""
+    views = tuple(replace(VIEWS[0], last_modified=at) for at in (0, 0, 2, 2))
+    assert [sent(views, at, ExchangeSwitches(exchange)) for at in range(4)] == carried
 
 
 def test_an_answer_lapses_with_its_members_absence() -> None:

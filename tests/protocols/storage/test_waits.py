@@ -15,6 +15,8 @@ from kit.protocols.storage.rules.conditions import (
     MajorityKnows,
     MoreLost,
     NothingBelow,
+    NoWriteBegun,
+    SessionClosed,
     begun_writes,
 )
 from kit.protocols.storage.rules.history import CopyTask, Edge
@@ -140,6 +142,62 @@ def test_the_oldest_epoch_drops_out_once_nobody_works_by_it(
     state = replace(one, known=(*known, 1, 1), down=down, requests=(one.requests[0], request_))
     said = "no node may be more than 1 epochs behind" if waits else ""
     assert why(model, state, Commit("to 3")) == said
+
+
+@pytest.mark.parametrize(
+    ("condition", "known", "down", "missing"),
+    [
+        (MajorityKnows(BOTH, 2), (2, 1), 0, (1,)),
+        (MajorityKnows(BOTH, 2, 1), (2, 1), 0, ()),
+        (MajorityKnows(BOTH, 2, 1), (0, 1), 0, (0,)),
+        (MajorityKnows(X, 1), (0, 0), 0, (1,)),
+        (AllKnow(BOTH), (0, 0), X, (0, 1)),
+        (AllKnow(BOTH, 1), (1, 0), 0, (1,)),
+        (AllKnow(BOTH, but_down=True), (0, 0), X, (0,)),
+        (AllKnow(BOTH, but_down=True), (0, 0), 0, (0, 1)),
+        (AllKnow(X, but_down=True), (0, 0), X, ()),
+    ],
+)
+def test_who_has_yet_to_learn(
+    condition: MajorityKnows | AllKnow, known: tuple[int, int], down: int, missing: tuple[int, ...]
+) -> None:
+    """Of the replicas that are asked, who does not know epoch 2, or one that is so much older."""
+    state = StorageState(0, known, (0, 0), (), (), down)
+    assert (condition.missing(state, 2), condition.holds(state, 2)) == (missing, not missing)
+
+
+@pytest.mark.parametrize(("ignored", "over"), [(0b00, False), (0b01, False), (0b10, True)])
+def test_each_request_is_ignored_by_its_own_number(ignored: int, over: bool) -> None:
+    """The second one is open, and was planned by an earlier epoch."""
+    requests = (Request(DONE, 2), Request(OPEN, 1))
+    state = StorageState(0, (2, 2), (0, 0), (), requests)
+    assert NothingBelow(ignored=ignored).holds(state, 2) is over
+
+
+@pytest.mark.parametrize(
+    ("begun", "down", "holds"), [(0, 0, True), (X, 0, True), (A, 0, False), (A, A, True)]
+)
+def test_no_write_is_at_work_on_the_replicas_that_are_asked(
+    begun: int, down: int, holds: bool
+) -> None:
+    """On A; what is at work on others, or on one that is down, keeps nobody waiting."""
+    requests = (Request(OPEN, timestamp=1, begun=begun), Request())
+    assert NoWriteBegun(A).holds(StorageState(0, (0, 0), (0, 0), (), requests, down), 0) is holds
+
+
+@pytest.mark.parametrize(
+    ("copies", "holds"),
+    [
+        ((), True),
+        ((NOT_COPIED, COPIED), True),
+        ((COPIED, UNDER_WAY), False),
+        ((UNDER_WAY, NOT_COPIED), False),
+        ((NOTHING,), False),  # a copy of a range without a cell is on its way, too
+    ],
+)
+def test_a_session_closes_once_no_copy_is_on_its_way(copies: tuple[int, ...], holds: bool) -> None:
+    """Before they begin and after they have arrived none is."""
+    assert SessionClosed().holds(StorageState(0, (0, 0), (0, 0), copies, ()), 0) is holds
 
 
 @pytest.mark.parametrize("phase", [OPEN, REPAIRING, DONE])
