@@ -8,6 +8,7 @@ from kit.engine.flows import flows
 from kit.engine.registry import entries
 from kit.engine.scenario import files, open_file
 from kit.engine.timeline import Timeline
+from kit.protocols.recovery import facts
 from tests.fixtures import rows
 from tests.protocols.recovery.recovery_mode.runs import (
     ENTER,
@@ -18,10 +19,43 @@ from tests.protocols.recovery.recovery_mode.runs import (
     TRUNCATE,
     UPGRADE,
     after,
+    model_of,
 )
 from tests.views.frames import check_frame, panel_text, scenes, walk
 
 SCENARIOS = [f"recovery_mode/{one.name}" for one in entries()["recovery_mode"].scenarios]
+
+
+@pytest.mark.parametrize(
+    ("verbs", "modes"),
+    [
+        ((), ["group 0", "group 0", "dead", "dead"]),
+        (ENTER, ["RECOVERY mode", "RECOVERY mode", "dead", "dead"]),
+    ],
+)
+def test_a_node_has_the_mode_that_it_runs_by(verbs: tuple[str, ...], modes: list[str]) -> None:
+    """Who is dead has none."""
+    timeline = after(FOUR, *verbs)
+    assert [row.mode for row in facts.rows(model_of(timeline), timeline.state)] == modes
+
+
+@pytest.mark.parametrize(
+    ("verbs", "progress"),
+    [
+        ((), []),
+        (("isolate",), ["done"]),
+        (("isolate", "set A"), ["done", "begun"]),
+        (ENTER, ["done", "done", "done"]),
+        (ENTER[1:], ["left out", "done", "done"]),
+    ],
+)
+def test_how_far_the_documented_steps_are(verbs: tuple[str, ...], progress: list[str]) -> None:
+    """What is before a step that has begun was left out, what is behind it is to do."""
+    timeline = after(FOUR, *verbs)
+    way = timeline.passed(timeline.tip)
+    listed = facts.checklist(model_of(timeline), timeline.state, way)
+    left = ["to do"] * (len(listed) - len(progress))
+    assert [row[1] for row in listed] == [*progress, *left]
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
