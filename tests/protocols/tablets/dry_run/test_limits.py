@@ -266,8 +266,9 @@ def test_what_the_files_ask_for_comes_first(asks: str, word: str, tmp_path: Path
     """Before the lines; a line of the same node is refused, with the operation that goes on."""
     topology = edited(tmp_path, "topology", 4, topology_request=asks)
     first = (f"{word} 00000005",) * bool(word)
-    made = rehearsed("decommission 00000004", topology=topology).timeline.model.parameters
-    assert made.operations == (*first, "decommission 00000004")
+    made = rehearsed("decommission 00000004", topology=topology)
+    assert made.timeline.model.parameters.operations == (*first, "decommission 00000004")
+    assert not any(line.startswith("left out") for line in made.warnings)
     for line in ("decommission 00000005", "lose 00000005") if word else ():
         with pytest.raises(BadInput) as error:
             rehearsed(line, topology=topology)

@@ -256,12 +256,15 @@ def test_operations_that_cannot_be(operations: tuple[str, ...], said: str) -> No
     assert says(caught.value, said)
 
 
+NEXT = "python -m kit topology topology.csv says what comes next"
+
+
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
         (
             {"node_state": "decommissioning", "transition_state": "write both read old"},
-            f"node_state of {host(5)} | 'decommissioning' | draining",
+            f"node_state of {host(5)} | 'decommissioning' | draining | no more tablets | {NEXT}",
         ),
         (
             {"node_state": "bootstrapping", "transition_state": "write both read new"},
@@ -306,6 +309,7 @@ def test_where_balancing_is_disabled_only_drains_move_tablets(tmp_path: Path) ->
     topology = everywhere(tmp_path, tablet_balancing_enabled="False")
     rehearsal = rehearsed("balance", topology=topology)
     assert any("balancing is disabled" in line for line in rehearsal.warnings)
+    assert not any("balancing is disabled" in line for line in rehearsed("balance").warnings)
     wanted = settled(rehearsal)
     assert [row.replicas for row in played(rehearsal).state.tablets] == wanted
     moved = played(rehearsed("balance")).state.tablets
