@@ -273,3 +273,10 @@ def test_what_the_files_ask_for_comes_first(asks: str, word: str, tmp_path: Path
         with pytest.raises(BadInput) as error:
             rehearsed(line, topology=topology)
         assert says(error.value, f"operation | '{line}' | the files already have {word}")
+
+
+def test_a_rehearsal_of_a_dump_alone_knows_no_more_than_it() -> None:
+    """Neither sizes nor capacities, and the versions of a cluster that has just begun."""
+    dump = kit.rehearse(FIXTURES / "tablets.csv").timeline.model.parameters.dump
+    assert (dump.sizes, dump.capacities) == ((), ())
+    assert (dump.version, dump.fence_version) == (1, 1)
