@@ -12,7 +12,7 @@ from kit.errors import BadInput
 from kit.protocols.tablets.dry_run import player
 from kit.protocols.tablets.dump import DumpedTable, DumpedTransition, TabletDump
 from tests.protocols.tablets.dry_run.test_command import FIXTURES, host
-from tests.protocols.tablets.dry_run.test_opening import FILES, STATUS, edited
+from tests.protocols.tablets.dry_run.test_opening import FILES, STATUS, edited, opened
 from tests.protocols.tablets.dry_run.test_player import everywhere, rehearsed
 from tests.protocols.tablets.dry_run.test_rf_change import ITEMS
 from tests.protocols.tablets.tablets.test_given_up import reached
@@ -280,3 +280,12 @@ def test_a_rehearsal_of_a_dump_alone_knows_no_more_than_it() -> None:
     dump = kit.rehearse(FIXTURES / "tablets.csv").timeline.model.parameters.dump
     assert (dump.sizes, dump.capacities) == ((), ())
     assert (dump.version, dump.fence_version) == (1, 1)
+
+
+def test_hosts_are_called_by_their_addresses_where_all_are_known() -> None:
+    """One without an address: then by the beginnings of their ids."""
+    cluster = opened(status=FIXTURES / "status.txt")
+    known = [host(1), host(2)]
+    assert [*player.short_names(cluster, known).values()] == ["10.0.0.1", "10.0.0.2"]
+    names = player.short_names(cluster, [*known, host(6)])
+    assert [*names.values()] == ["00000001", "00000002", "00000006"]
