@@ -20,7 +20,7 @@ from kit.protocols.twophase.twophase import (
     TwoPhaseParameters,
 )
 from tests.engine.histories import a_lift, everything, scenario, to_the_end
-from tests.engine.toys import Door, LiftModel, LiftParameters, Up, endless
+from tests.engine.toys import Door, Lift, LiftModel, LiftParameters, Up, endless
 from tests.saying import like
 
 
@@ -513,3 +513,47 @@ def test_a_branch_knows_what_was_done_on_it() -> None:
     ]
     assert [each.action for each in timeline.passed(3)] == [Up(), Up()]
     assert timeline.passed(0) == ()
+
+
+class Spoiled(LiftModel):
+    """A lift of somebody's own, one function of which answers with a number on one floor."""
+
+    def __init__(self, function: str, floor: int) -> None:
+        super().__init__(LiftParameters())
+        right = getattr(self, function)
+        there = {"label": 0, "describe": 2, "milestone": 2}[function]  # where the state is given
+
+        def spoiled(*given: Any) -> Any:
+            return 7 if given[there].floor == floor else right(*given)
+
+        setattr(self, function, spoiled)
+
+
+@pytest.mark.parametrize("function", ["label", "describe", "milestone"])
+def test_what_a_step_of_ones_own_model_leads_to_is_looked_at(function: str) -> None:
+    """What it is called and told as has to be text; the history stays as it was."""
+    timeline: Timeline = Timeline(Spoiled(function, 2))
+    timeline.do(Up())
+    before = everything(timeline)
+    with pytest.raises(BadInput, match="got 7"):
+        timeline.do(Up())
+    assert everything(timeline) == before
+
+
+def test_the_start_of_ones_own_model_is_looked_at() -> None:
+    """So are the steps from there; it is the same each time."""
+    with pytest.raises(BadInput, match="got 7"):
+        Timeline(Spoiled("label", 0))
+    model: Any = LiftModel(LiftParameters())
+    floors = iter(range(9))
+    model.start = lambda: Lift(next(floors))
+    with pytest.raises(BadInput, match="a different state each time"):
+        Timeline(model)
+
+
+def test_a_model_that_is_not_as_models_are_has_no_history() -> None:
+    """It is told before anything is done with it."""
+    model: Any = LiftModel(LiftParameters())
+    model.rests_at_goals = 1
+    with pytest.raises(BadType, match=r"^rests_at_goals of lift"):
+        Timeline(model)
