@@ -557,3 +557,15 @@ def test_a_model_that_is_not_as_models_are_has_no_history() -> None:
     model.rests_at_goals = 1
     with pytest.raises(BadType, match=r"^rests_at_goals of lift"):
         Timeline(model)
+
+
+def test_forward_walks_on_also_where_something_else_is_suggested() -> None:
+    """What was done comes before what would be."""
+    timeline = a_lift(2, ("up",))
+    assert timeline.run([Door(True), Door(False)]) is timeline.moments[2]
+    timeline.goto(0)
+    assert timeline.forward() is timeline.moments[1]
+    assert timeline.to_milestone() is timeline.moments[-1]
+    for moment in (-1, len(timeline.moments)):
+        with pytest.raises(BadInput, match=r"^moment: "):
+            timeline.breaches(moment)
