@@ -118,7 +118,7 @@ def _covered(root: Path, data: CoverageData, seconds: dict[str, float]) -> Cover
     loaded, users = defaultdict[str, set[int]](set), defaultdict[str, set[int]](set)
     for name in data.measured_files():
         path = Path(name).relative_to(root).as_posix()
-        within = set(_bodies(Path(name).read_text(encoding="utf-8")))
+        within = set(bodies(Path(name).read_text(encoding="utf-8")))
         for line, contexts in data.contexts_by_lineno(name).items():
             running = sorted(places[test] for test in contexts if test in places)
             lines[path][line] = running
@@ -130,7 +130,7 @@ def _covered(root: Path, data: CoverageData, seconds: dict[str, float]) -> Cover
     return Covered(list(seconds), list(seconds.values()), dict(lines), dict(loaded), dict(users))
 
 
-def _bodies(source: str) -> Iterator[int]:
+def bodies(source: str) -> Iterator[int]:
     """The lines inside of functions."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -181,7 +181,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     return result
 
 
-class _TooSlow(BaseException):
+class TooSlowError(BaseException):
     """A test takes too long to judge mutants."""
 
 
@@ -205,7 +205,7 @@ def _limited(item: pytest.Item) -> Iterator[None]:
         nonlocal over
         if not _measures(frame):
             over = True
-            raise _TooSlow
+            raise TooSlowError
         signal.setitimer(signal.ITIMER_PROF, SOON, AGAIN)
 
     signal.signal(signal.SIGPROF, stop)

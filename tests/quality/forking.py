@@ -18,7 +18,6 @@ import contextlib
 import cProfile
 import functools
 import gc
-import hashlib
 import importlib
 import json
 import os
@@ -28,20 +27,30 @@ import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import IO, NoReturn, TypeVar
 
-import msgspec
 import pytest
 
 from tests.house.source import ROOT
-from tests.quality.covering import RECORDER, SLOW, Covered
-from tests.quality.judging import PYTEST, TIMES, environment, verdict
+from tests.quality.covering import RECORDER, SLOW, SLOWEST, Covered, TooSlowError, bodies
+from tests.quality.judging import PYTEST, TIMES, environment, unheard, verdict
 from tests.quality.mutants import Mutant
-from tests.quality.mutation import KNOWN, Outcome, Report, here, read_known, sample, trials
+from tests.quality.mutation import (
+    KNOWN,
+    Outcome,
+    Report,
+    here,
+    measured_once,
+    read_known,
+    sample,
+    trials,
+    within,
+)
 
 PATIENCE = 60.0  # seconds for all tests of a mutant
 ALLOWANCE = 3.0  # seconds of computing that any test may take, and some: nothing is loaded for it
@@ -63,9 +72,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     made = {p: m for p, m in here().made().items() if p.startswith(options.inside)}
     drawn = chain(*made.values()) if options.seed is None else sample(made, options.seed)
-    within = functools.cache(lambda path: frozenset(_bodies((ROOT / path).read_text("utf-8"))))
+    inside = functools.cache(lambda path: frozenset(bodies((ROOT / path).read_text("utf-8"))))
     keys = options.keys and set(options.keys.read_text("utf-8").splitlines())
-    wanted = (m for m in drawn if m.lines[0] in within(m.path) and (not keys or m.key in keys))
+    wanted = (m for m in drawn if m.lines[0] in inside(m.path) and (not keys or m.key in keys))
     os.environ.update(environment(ROOT), KIT_FORBID_SKIPS="0")
     tests = tuple(options.tests) or here().tests
     forks = Forks(list(islice(wanted, options.count)), tests, options.seconds, options.processes)
@@ -77,13 +86,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for _, lines, key in missed:
         print(f"nobody notices {lines[0]:>5}  {key}")
     return int(bool(missed))
-
-
-def _bodies(source: str) -> Iterator[int]:
-    """The lines inside of functions."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.FunctionDef):
-            yield from range(node.body[0].lineno, (node.end_lineno or 0) + 1)
 
 
 @dataclass
@@ -106,7 +108,8 @@ class Forks:
         for path in {mutant.path for mutant in self.chosen}:  # some are loaded where first asked
             importlib.import_module(path.removesuffix(".py").replace("/", "."))
         gc.unfreeze()
-        covered = self._covered(session.items)
+        project, store = replace(here(), tests=tuple(self.tests)), ROOT / "build" / "forking"
+        covered = measured_once(project, store, partial(self._measured, session.items))
         items = {item.nodeid: item for item in session.items}
         noticed: dict[str, Counter[str]] = defaultdict(Counter)
 
@@ -114,7 +117,7 @@ class Forks:
             told = noticed[mutant.path]
             nearest = [each for tests in trials(covered, mutant) for each in tests]
             nearest.sort(key=lambda each: -told[each[0]])
-            return lambda: self._judged(mutant, list(_within(nearest, self.seconds)), items)
+            return lambda: self._judged(mutant, list(within(nearest, self.seconds)), items)
 
         parts = ((mutant, trial(mutant)) for mutant in self.chosen)
         for mutant, said, status, taken in _forked(parts, self.processes):
@@ -138,18 +141,6 @@ class Forks:
                 return name
         return ""
 
-    def _covered(self, items: Sequence[pytest.Item]) -> Covered:
-        """What the tests call, unless it was measured before and nothing changed."""
-        digest = hashlib.blake2b(repr(self.tests).encode(), digest_size=8)
-        for path in here().files:
-            if path.suffix in (".py", ".txt", ".toml"):
-                digest.update(path.read_bytes())
-        kept = ROOT / "build" / "forking" / f"{digest.hexdigest()}.json"
-        if not kept.exists():
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            kept.write_bytes(msgspec.json.encode(self._measured(items)))
-        return msgspec.json.decode(kept.read_bytes(), type=Covered)
-
     def _measured(self, items: Sequence[pytest.Item]) -> Covered:
         """Which tests call which functions, and how long each computes.
 
@@ -160,7 +151,7 @@ class Forks:
             files[item.nodeid.partition("::")[0]].append(item)
         covered = Covered()
         called: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
-        parts = [(path, functools.partial(self._calls, own)) for path, own in files.items()]
+        parts = [(path, partial(self._calls, own)) for path, own in files.items()]
         for done, (path, said, *_) in enumerate(_forked(parts, self.processes), 1):
             print(f"measured {done} of {len(parts)} files: {path}", flush=True)
             for line in said.splitlines():
@@ -180,11 +171,11 @@ class Forks:
         for item, after in zip(items, [*items[1:], None], strict=True):
             self.failed, begun, profile = False, time.process_time(), cProfile.Profile()
             signal.signal(signal.SIGPROF, _too_slow)
-            most = 60.0 if item.nodeid.startswith(RECORDER) else SLOW
+            most = SLOWEST if item.nodeid.startswith(RECORDER) else SLOW
             signal.setitimer(signal.ITIMER_PROF, most, 1.0)
             try:
                 profile.runcall(_run, item, after)
-            except _TooSlowError:
+            except TooSlowError:
                 self.failed = True
             finally:
                 signal.setitimer(signal.ITIMER_PROF, 0)
@@ -205,12 +196,8 @@ def _run(item: pytest.Item, after: pytest.Item | None) -> None:
     item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
 
 
-class _TooSlowError(BaseException):
-    """A test takes too long to judge mutants."""
-
-
 def _too_slow(*_: object) -> None:
-    raise _TooSlowError
+    raise TooSlowError
 
 
 def _by_line(source: str, called: dict[int, list[int]]) -> Iterator[tuple[int, list[int]]]:
@@ -250,14 +237,6 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(inner)
 
 
-def _within(tests: Sequence[tuple[str, float]], seconds: float) -> Iterator[tuple[str, float]]:
-    """The first tests that fit."""
-    for name, taken in tests:
-        if taken <= seconds:
-            seconds -= taken
-            yield name, taken
-
-
 def _forked(
     parts: Iterable[tuple[Part, Callable[[], str]]], processes: int
 ) -> Iterator[tuple[Part, str, int, float]]:
@@ -284,10 +263,7 @@ def _forked(
 
 def _answer(function: Callable[[], str], answer: IO[bytes]) -> NoReturn:
     """Call a function in a fork that nobody hears, write down what it returns, and end."""
-    os.setsid()
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for stream in range(3):
-        os.dup2(nowhere, stream)
+    unheard()
     answer.write(function().encode())
     answer.flush()
     os._exit(0)

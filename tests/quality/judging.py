@@ -148,10 +148,7 @@ def _run(limits: dict[str, float], patience: float) -> int:
     """Run tests in a child; its exit status, negative when a signal ended it."""
     child = os.fork()
     if child == 0:
-        os.setsid()
-        nowhere = os.open(os.devnull, os.O_RDWR)
-        for stream in range(3):
-            os.dup2(nowhere, stream)
+        unheard()
         signal.setitimer(signal.ITIMER_REAL, patience)
         files = list(dict.fromkeys(name.partition("::")[0] for name in limits))
         left = f"--basetemp={Path.cwd()}-left"  # goes with the copy, also when this is ended
@@ -160,6 +157,14 @@ def _run(limits: dict[str, float], patience: float) -> int:
     with contextlib.suppress(ProcessLookupError):  # what the tests started
         os.killpg(child, signal.SIGKILL)
     return os.waitstatus_to_exitcode(status)
+
+
+def unheard() -> None:
+    """In a fork: lead a group of processes, and hear and say nothing."""
+    os.setsid()
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in range(3):
+        os.dup2(nowhere, stream)
 
 
 def serve(asked: IO[str], answers: IO[str]) -> None:

@@ -22,6 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice, zip_longest
 from pathlib import Path
 from queue import SimpleQueue
@@ -183,19 +184,20 @@ def trials(covered: Covered, mutant: Mutant) -> Iterator[list[tuple[str, float]]
         ranked.append((not of_name, far, before[file, far], taken, name))
         before[file, far] += 1
     every = [(name, taken) for *_, taken, name in sorted(ranked)]
-    first = list(_within(every, QUICK))
+    first = list(within(every, QUICK))
     yield first
     more = [each for each in every if each not in first and each[1] < SLOW]
-    nearer = list(_within(more, NEAR))
+    nearer = list(within(more, NEAR))
     yield nearer
     others = sorted(set(every) - {*first, *nearer}, key=lambda each: each[::-1])
-    quick = list(_within([each for each in others if each[1] < SLOW], THOROUGH))
+    quick = list(within([each for each in others if each[1] < SLOW], THOROUGH))
     yield quick
     slow = [each for each in others if each[0].startswith(RECORDER)]
-    yield list(_within([each for each in slow if each not in quick], RECORDED))
+    yield list(within([each for each in slow if each not in quick], RECORDED))
 
 
-def _within(tests: Sequence[tuple[str, float]], seconds: float) -> Iterator[tuple[str, float]]:
+def within(tests: Sequence[tuple[str, float]], seconds: float) -> Iterator[tuple[str, float]]:
+    """The first tests, as long as they fit."""
     for name, taken in tests:
         seconds -= taken
         if seconds < 0:
@@ -233,7 +235,9 @@ def run(
             copied(project.root, project.files, Path(scratch) / f"copy{number}")
             for number in range(processes)
         ]
-        covered = _covered(project, roots[0], Path(scratch) / "coverage", processes, store)
+        coverage = Path(scratch) / "coverage"
+        measure = partial(covering, roots[0], project.sources, project.tests, coverage, processes)
+        covered = measured_once(project, store, measure)
         free: SimpleQueue[Judge] = SimpleQueue()
         judges = [Judge(root, allowance) for root in roots]
 
@@ -260,10 +264,8 @@ def run(
 _UNKNOWN = Known("", "", "")
 
 
-def _covered(
-    project: Project, root: Path, folder: Path, processes: int, store: Path | None
-) -> Covered:
-    """What the tests of a copy cover, unless it was measured before and nothing changed."""
+def measured_once(project: Project, store: Path | None, measure: Callable[[], Covered]) -> Covered:
+    """What the tests cover, as it is in the folder ``store`` where nothing changed since then."""
     digest = hashlib.blake2b(repr((project.sources, project.tests)).encode(), digest_size=8)
     for path in project.files:
         if path.suffix in (".py", ".txt", ".toml"):
@@ -271,7 +273,7 @@ def _covered(
     kept = store / f"{digest.hexdigest()}.json" if store else None
     if kept and kept.exists():
         return msgspec.json.decode(kept.read_bytes(), type=Covered)
-    covered = covering(root, project.sources, project.tests, folder, processes)
+    covered = measure()
     if kept:
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_bytes(msgspec.json.encode(covered))
