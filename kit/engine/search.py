@@ -371,6 +371,25 @@ def _due_after(nodes: int) -> int:
     return nodes + min(REPORT_EVERY, max(16, nodes // 4))
 
 
+class _Sought:
+    """A key that is looked for by what it says now.
+
+    A dict takes one object for itself where it comes upon it, also when that is no longer its
+    place; whether it does depends on the chance of hashes.
+    """
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: Any) -> None:
+        self.key = key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self.key == other)
+
+
 class _Open:
     """A node on the way of a depth-first search, and the steps from it not yet taken."""
 
@@ -439,7 +458,7 @@ class Search:
         if violation is None:
             search = self._breadth_first if mode == "breadth" else self._depth_first
             violation = search(progress)
-        if any(key not in self.parents for key in self.parents):
+        if any(_Sought(key) not in self.parents for key in self.parents):
             blame_states(self.model, [self.state_of(key) for key in self.parents])
         if violation is None and self.complete:
             return self._lost_goal()
