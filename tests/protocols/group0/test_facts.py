@@ -81,7 +81,7 @@ def test_what_scenario_files_show_of_guards() -> None:
     first, second = OUTPUT["guards"](driven.model, driven.state, "").splitlines()
     assert first.endswith("; 5 validate: makes sense; 6 submit: 1 → 4")
     assert second == (
-        "B: create table ks.u: 1 take the local lock: held; 2 read barrier: applied 1; "
+        "B: create table ks.u: 1 take the local lock: held; 2 read barrier: done; "
         "3 read the newest state id: 1"
     )
 
@@ -138,7 +138,7 @@ def test_a_guard_hears_nothing(
     held = HeldGuard(0, step=step, observed=1, new=2, term=state.term - behind)
     commands = tuple(Command(statement, 1, new, "A") for new in on_its_way)
     state = state.but(guards=(held, None, None), in_flight=commands)
-    results = ("held", "applied 1", "1", "2", "makes sense", "1 → 2")[:step]
+    results = ("held", "done", "1", "2", "makes sense", "1 → 2")[:step]
     assert guards(model, state) == (GuardRow("A", statement.text, results, silent),)
 
 
