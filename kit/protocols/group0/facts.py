@@ -96,7 +96,7 @@ def nodes(m: Group0, s: Group0State) -> tuple[MemberRow, ...]:
 def guards(m: Group0, s: Group0State) -> tuple[GuardRow, ...]:
     """The guards that are held."""
     rows = []
-    for name, at, held in zip(m.names, s.indexes, s.guards, strict=True):
+    for name, held in zip(m.names, s.guards, strict=True):
         if held is not None:
             results = (
                 "held",
