@@ -243,9 +243,9 @@ def _picked(value: Any) -> Any:
 
 # -- what TLC prints -------------------------------------------------------------------------------
 
-HEAD = re.compile(r"^(?:State )?(\d{1,9}): (?:<(.*)>|Stuttering)[ \t]*$", re.MULTILINE)
+HEAD = re.compile(r"^(?:State )?(\d{1,9}): (?:<(.*)>|Stuttering)[ \t]*(?:\n|\Z)", re.MULTILINE)
 BACK = re.compile(r"^Back to state:? (\d{1,9})\b", re.MULTILINE)
-END = re.compile(r"\n[ \t]*\n|\n@!@!@|\nBack to state|\Z")
+END = re.compile(r"\n[ \t]*\n|\n@!@!@|\nBack to state")
 FIRST = "Initial predicate"
 WHERE = re.compile(r" line \d+, col \d+.*| of module .*")
 INTERVAL = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})")
@@ -267,14 +267,16 @@ def _printed(text: str) -> dict[str, Any]:
     """The error trace in what TLC prints, as the format would have it."""
     text, states = text.replace("\r\n", "\n"), []
     loop = int(back[1]) - 1 if (back := BACK.search(text)) else None
+    stutters = False
     for number, head in zip(count(1), HEAD.finditer(text)):
         place = f"State {number}"
-        if int(head[1]) != number:
+        if int(head[1]) != number or stutters:
             raise BadInput(place, head[0], f"{place}: one trace, its states in order")
-        if head[2] is None:
+        stutters = head[2] is None
+        if stutters:
             loop = number - 2  # the state before is kept for ever
-            break
-        end = END.search(text, head.end() + 1)
+            continue
+        end = END.search(text, head.end())
         block = text[head.end() : end.start() if end else len(text)].strip()
         form = "variables and their values, as printed by TLC"
         try:
@@ -296,7 +298,7 @@ def _in_json(sign: re.Match[str]) -> str:
     if between := INTERVAL.fullmatch(token):
         numbers = range(int(between[1]), int(between[2]) + 1)
         return to_json({SET: [*numbers]}) if len(numbers) <= MOST_STATES else "?"
-    if token[0] == '"' and len(token) > 1:
+    if token.startswith('"') and len(token) > 1:
         return to_json(re.sub(r"\\(.)", r"\1", token[1:-1]))
     if DIGITS.fullmatch(token):
         return f'{{"{BIG}":"{token}"}}'

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET, Struct, UnsetType
 
 from kit import read_itf
 from kit.engine.fuzz import Walker
@@ -166,6 +167,20 @@ def test_a_map_that_grows_is_no_map_of_nodes() -> None:
     assert model.nodes == ("n1", "n2")
 
 
+@pytest.mark.parametrize("end", ["", "\n", "\n\n", "\n \n\nx = 2", "\n@!@!@ENDMSG 2217 @!@!@"])
+def test_a_state_ends_at_an_empty_line_or_with_the_text(end: str) -> None:
+    """Or where a message of TLC does. Before its variables a line may be empty."""
+    for head in ("State 1: <Initial predicate>\n", "State 1: <Initial predicate> \t\n\n"):
+        assert parse(f'{head}x = ""{end}').states == ({"x": ""},)
+
+
+def test_a_parameter_is_what_was_said_of_it_last() -> None:
+    """The states after say nothing of it."""
+    states = [{"x": 1, "N": 3}, {"x": 2, "N": 4}, {"x": 3}]
+    trace = parse(json.dumps({"params": ["N"], "vars": ["x"], "states": states}))
+    assert [state["N"] for state in trace.states] == [3, 4, 4]
+
+
 def test_tlc_prints_intervals() -> None:
     """``1..3`` is a set of three; one that ends before it begins is empty."""
     block = "/\\ x = 1..3\n/\\ y = <<-1..1, 2..1>>"
@@ -230,6 +245,13 @@ def test_each_kind_of_value_has_its_words(value: Any, said: str) -> None:
     assert words(value) == said
 
 
+class Told(Struct):
+    """What may be said, and by whom."""
+
+    by: str = "A"
+    said: str | UnsetType = UNSET
+
+
 def test_values_are_written_in_the_words_of_the_format() -> None:
     """Each kind of value that a state may hold."""
     state = (
@@ -243,6 +265,7 @@ def test_values_are_written_in_the_words_of_the_format() -> None:
         *({"#set": [9, 10]}, {"#map": [[2, "b"]]}),
     ]
     assert plain(state)["#tup"][9]["drops"] == 0
+    assert plain(Told()) == {"by": "A"}
     assert plain(0.5) == {"#unserializable": "0.5"}
     assert plain(frozenset({8, 1})) == {"#set": [1, 8]}
 
@@ -349,6 +372,10 @@ HOSTILE: dict[str, tuple[str, str]] = {
         itf('{"#set": [{"#set": [1, 2]}, {"#set": [2, 1]}]}'),
         "x.#set[1] | each member once",
     ),
+    "equal records in a set": (
+        itf('{"#set": [{"a": 1, "b": 2}, {"b": 2, "a": 1}]}'),
+        "x.#set[1] | each member once",
+    ),
     "a map that is an object": (itf('{"#map": {"a": 1}}'), "x.#map | {'a': 1} | a list"),
     "a pair of three": (itf('{"#map": [[1, 2, 3]]}'), "x.#map[0] | [1, 2, 3] | a list of two"),
     "a pair that is a text": (itf('{"#map": ["ab"]}'), "x.#map[0] | 'ab' | a list"),
@@ -388,6 +415,7 @@ TLC: dict[str, tuple[str, str]] = {
     "a field twice": ("x = [a |-> 1, a |-> 2]", "State 1 | 'a' | once"),
     "equal members": ("x = {1, 1}", "states[0].x.#set[1] | 1 | once"),
     "half a text": ('x = "abc', "State 1 | TLC"),
+    "half an empty text": ('x = "', "State 1 | TLC"),
     "an interval of too many": ("x = 1..99999", "State 1 | 'x = 1..99999' | TLC"),
     "what became of it": ("x = {1, #}", "State 1 | 'x = {1, #}' | TLC"),
     "many digits": (f"x = {'9' * 5000}", "states[0].x.#bigint | 1000 digits"),
@@ -403,11 +431,19 @@ def test_spoiled_text_of_tlc_is_refused(kind: str) -> None:
         RecordedRun(parse(f"State 1: <Initial predicate>\n{block}\n\n"))
 
 
-def test_two_traces_in_a_text_are_refused() -> None:
-    """Nobody could tell which of them is meant; nor are states of different variables one run."""
+@pytest.mark.parametrize("ends", ["", "State 2: Stuttering\n\n", "Back to state 1\n\n"])
+def test_two_traces_in_a_text_are_refused(ends: str) -> None:
+    """Nobody could tell which of them is meant, however the first one ends."""
     first = "State 1: <Initial predicate>\nx = 1\n\n"
-    with pytest.raises(BadInput, match=like("State 2 | 'State 1")):
-        parse(first + first)
+    with pytest.raises(BadInput, match=like("one trace, its states in order")):
+        parse(first + ends + first)
+
+
+def test_states_are_of_one_run() -> None:
+    """None follows one that is kept for ever; all have the same variables; a loop begins in it."""
+    first = "State 1: <Initial predicate>\nx = 1\n\n"
+    with pytest.raises(BadInput, match=like("State 3 | 'State 3: <Next | one trace")):
+        parse(f"{first}State 2: Stuttering\n\nState 3: <Next line 1, col 1>\nx = 2\n")
     with pytest.raises(BadInput, match=like("states[1] | 'y' | ['x', '#meta']")):
         parse(f"{first}State 2: <Next line 1, col 1>\ny = 1\n")
     with pytest.raises(BadInput, match=like("loop | 6 | from 0 to 0")):
@@ -468,12 +504,22 @@ def test_values_have_limits(value: Any, fine: bool) -> None:
         ({"action": 7}, {}, ""),
         ({"action": "Go"}, {"mbt::nondetPicks": {"x": 1}}, "Go (x = 1)"),
         ({}, {"mbt::nondetPicks": {"x": 1}}, ""),
+        ({"action": "x" * 101}, {}, "x" * 100),
+        ({"action": {"type": "Go", "to": 1}}, {}, "Go"),
+        ({"action": {"to": 1}}, {}, ""),
+        ({"action": "Go", "note": None}, {}, "Go"),
+        ({"action": "Go"}, {"mbt::nondetPicks": {"x": {"a": 1}}}, "Go (x = {a: 1})"),
+        (
+            {"action": "Go"},
+            {"mbt::nondetPicks": {"x": {"tag": "Some", "value": 1}}},
+            "Go (x = 1)",
+        ),
     ],
 )
 def test_an_action_has_a_name_of_one_line(
     meta: dict[str, Any], state: dict[str, Any], name: str
 ) -> None:
-    """What was picked stands behind it, and never alone."""
+    """What was picked stands behind it, and never alone. What else tools note does not matter."""
     whole = {"vars": ["a"], "states": [{"a": 1, "#meta": meta, **state}]}
     assert parse(json.dumps(whole)).names == (name,)
 
