@@ -14,14 +14,20 @@ from kit.engine.network import (
     Budget,
     Carrier,
     DeliverMessage,
+    DropMessage,
+    DuplicateMessage,
     Envelope,
+    HoldMessage,
     Network,
     NetworkOptions,
+    ReleaseMessage,
     line,
+    posted,
     words,
 )
 from kit.errors import BadInput, Refusal
 from tests.engine.counting import Add, Done, counting
+from tests.engine.toys import Cell
 
 NODES = ("A", "B", "C")
 ENVELOPES = st.builds(
@@ -120,6 +126,7 @@ def test_where_messages_stay_sending_again_changes_nothing(sent: list[Any]) -> N
     """With any number of copies a message is in the bag once, before and after it is received."""
     do, n = bag(sent, duplicates=None)
     assert do.post(n, sent) == n
+    assert {*n.in_flight} == {*sent}
     assert len(set(n.in_flight)) == len(n.in_flight)
     assert all(do.receive(n, envelope, ()) == n for envelope in n.in_flight)
     assert all(envelope not in do.drop(n, envelope).in_flight for envelope in n.in_flight)
@@ -154,6 +161,7 @@ def test_a_message_waits_for_its_turn() -> None:
     assert [why and why.reason for why in (do.may_deliver(n, early), do.may_deliver(n, late))] == [
         "add 2 is held back", "the link A→B keeps its order: add 2 is held back",
     ]  # fmt: skip
+    assert do.may_deliver(n, other) is None
     assert do.release(n, early).in_flight == (early, late, other)
 
 
@@ -162,11 +170,13 @@ def test_a_held_message_waits_alone_where_there_is_no_order() -> None:
     early, late = Envelope("A", "B", Add(1)), Envelope("A", "B", Add(2))
     do, n = bag([early, early, late])
     n = do.hold(n, early)
+    assert list(do.messages(n)) == [early, late]
     assert do.may_deliver(n, early) is do.may_deliver(n, late) is None
     n = do.receive(n, early, ())
     refusal = do.may_deliver(n, early)
     assert refusal is not None
     assert refusal.reason == "add 1 is held back"
+    assert list(do.messages(n)) == [late, early]
 
 
 def test_a_split_network_cuts_its_links() -> None:
@@ -174,6 +184,7 @@ def test_a_split_network_cuts_its_links() -> None:
     links = [Envelope(a, b, Add(1)) for a, b in itertools.permutations(NODES, 2)]
     do, n = bag([*links, Envelope("C", "C", Add(1))])
     n = do.split(n, ("C",))
+    assert n.apart == 0b100
     refused = {line(e): why.reason for e in do.messages(n) if (why := do.may_deliver(n, e))}
     assert refused == {
         f"{a}>{b} add 1": f"the link {a}→{b} is cut" for a, b in ("AC", "BC", "CA", "CB")
@@ -233,9 +244,57 @@ def test_a_network_that_cannot_be_is_refused(
         Carrier(nodes, NetworkOptions(**options))
 
 
+def test_a_large_network_is_never_cut() -> None:
+    """So it may have any number of nodes."""
+    assert Carrier(tuple("ABCDEFGHI"), NetworkOptions(drops=1)).splits == ()
+
+
+ONE, TWO, BACK = (Envelope(*each) for each in (("A", "B", 1), ("A", "B", 2), ("B", "A", 3)))
+
+
+@pytest.mark.parametrize(
+    ("duplicates", "in_flight", "action", "after", "sent"),
+    [
+        (0, (ONE,), DeliverMessage(ONE), (), ()),
+        (0, (ONE,), DeliverMessage(ONE), (TWO, BACK), (TWO, BACK)),
+        (0, (ONE, TWO), DeliverMessage(ONE), (TWO, TWO), (TWO,)),
+        (0, (ONE,), DeliverMessage(ONE), (ONE,), (ONE,)),
+        (0, (ONE, ONE), DeliverMessage(ONE), (ONE, BACK), (BACK,)),
+        (1, (ONE,), DeliverMessage(ONE), (ONE,), (ONE,)),
+        (None, (ONE,), DeliverMessage(ONE), (ONE, BACK), (BACK,)),
+        (0, (ONE, TWO), DropMessage(ONE), (TWO,), ()),
+        (None, (ONE, TWO), DropMessage(ONE), (TWO,), ()),
+        (1, (ONE,), DuplicateMessage(ONE), (ONE, ONE), ()),
+        (0, (ONE, TWO), None, (ONE, ONE, TWO, BACK), (ONE, BACK)),
+    ],
+)
+def test_what_nodes_sent_in_a_step(
+    duplicates: int | None,
+    in_flight: tuple[Any, ...],
+    action: Any,
+    after: tuple[Any, ...],
+    sent: tuple[Any, ...],
+) -> None:
+    """What is on its way and was not, but for the copies and losses of the network itself."""
+    budget = Budget(1, duplicates, 0, 0)
+    before, end = Network(in_flight, (), 0, budget), Network(after, (), 0, budget)
+    assert posted(before, action, end) == sent
+
+
+def test_what_is_held_or_released_was_not_sent() -> None:
+    """It was there before."""
+    flying, held = Network((ONE, TWO), (), 0, Budget()), Network((TWO,), (ONE,), 0, Budget())
+    assert posted(flying, HoldMessage(ONE), held) == ()
+    assert posted(held, ReleaseMessage(ONE), flying) == ()
+    twice = Network((ONE, TWO), (ONE,), 0, Budget())
+    assert posted(held, None, twice) == (ONE,)
+
+
 def test_a_message_in_words() -> None:
     """A message is written as its tag and fields; text stays text, on one line."""
     assert words(Add(3)) == "add 3"
+    assert words(Cell(7)) == "cell 7"
+    assert words(DropMessage(True)) == "drop True"
     assert words("hello\n there") == "hello there"
     assert words(("x", 1)) == "x,1"
     assert words(()) == "-"
