@@ -74,6 +74,17 @@ def test_a_later_state_tells_which_operation_it_is(tmp_path: Path) -> None:
     assert place.diagram.name == "state-topology-decommissioning-server"
 
 
+def test_a_journal_is_stepped_through_without_controls() -> None:
+    """What is said of a stay is listed below it; nothing can be done that did not happen."""
+    player = replay_journal(LOGS)
+    assert player.controls is None
+    timeline = player.timeline
+    said = topology_history(LOGS)[0].said
+    assert said
+    text = lines_text(scene_at(timeline, timeline.path(timeline.tip)[1]))
+    assert text.splitlines()[1:] == [f"      {words}" for words in said]
+
+
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize(
     ("states", "machine"),
