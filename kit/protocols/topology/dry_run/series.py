@@ -205,7 +205,7 @@ def _models(
         allowed = f"dumps in which at most {MOST_OPERATIONS} nodes change; take dumps more often"
         raise BadInput("dumps", f"{len(moving)} nodes", allowed)
     gone = [names[each.host] for each in members if each.states[-1] != "normal"]
-    failed = (
+    failed = any(
         each.states[-1] == "left" if each.begins == NO_ROW else names[each.host] not in gone
         for each in moving
     )
@@ -226,7 +226,7 @@ def _models(
                 tablets=min(MOST_FAULTS, states.count("tablet_migration")),
                 resizes=min(MOST_FAULTS, states.count("tablet_resize_finalization")),
                 on_tablets=tuple(gone) if "tablet_draining" in states else (),
-                failures=int(any(failed)),
+                failures=int(failed),
                 down=down,
                 crashes=sum(each.startswith(("remove ", "replace ")) for each in wanted),
             )

@@ -11,7 +11,7 @@ import pytest
 import kit
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.protocols.topology.dry_run.series import History
+from kit.protocols.topology.dry_run.series import History, of_dumps
 from kit.protocols.topology.rules.columns import SystemTopologyRow
 from kit.protocols.topology.topology import CrashMember, MakeRequest, Topology
 from tests.commands.calling import bad, call
@@ -390,3 +390,140 @@ def test_a_member_does_not_come_back(tmp_path: Path) -> None:
     )
     found = call("explain", *files, "--json").json["parts"]["tables"]
     assert (found["verdict"], found["where"]) == ("refuted", "02.csv")
+
+
+def gone(number: int) -> dict[str, Any]:
+    """A node that has left."""
+    return node(number, node_state="left", tokens=None, num_tokens=None, request_id=None)
+
+
+def newcomer(number: int, request: str | None = None) -> dict[str, Any]:
+    """A node that is no member yet, and asks for this."""
+    cells = {"topology_request": request, "tokens": None, "request_id": None}
+    return node(number, node_state="none", **cells)
+
+
+Table = tuple[list[dict[str, Any]], dict[str, Any]]
+MOVES: Table = ([], {"transition_state": "tablet migration"})
+RESIZES: Table = ([], {"transition_state": "tablet resize finalization"})
+
+
+@pytest.mark.parametrize(
+    ("tables", "played", "operations", "amounts"),
+    [
+        pytest.param(
+            [([node(4), node(5), node(6)], {}), ([node(4), node(5), gone(6)], {})],
+            "126", ["leave 6", "remove 6"], {}, id="two stay, and one leaves or is removed",
+        ),
+        pytest.param(
+            [([node(4), gone(5)], {}), ([gone(4), gone(5)], {})],
+            "124", ["leave 4", "remove 4"], {}, id="who had left is not played",
+        ),
+        pytest.param(
+            [
+                ([node(4), node(5), node(6, topology_request="remove")], {"ignore_nodes": [6]}),
+                ([node(4), node(5), gone(6)], {}),
+            ],
+            "1236", ["remove 6"], {"down": "6", "ignored": "6"},
+            id="for one that is ignored before the first dump one more stays",
+        ),
+        pytest.param(
+            [
+                ([node(4), node(5, topology_request="remove")], {}),
+                ([node(4), gone(5)], {"ignore_nodes": [5]}),
+            ],
+            "125", ["remove 5"], {}, id="who is ignored later is not down from the beginning",
+        ),
+        pytest.param(
+            [([node(4)], {}), ([gone(4), node(5)], {})],
+            "1245",
+            ["leave 4, join 5", "leave 4, replace 5 4", "remove 4, join 5", "remove 4, replace 5 4",
+             "replace 5 4"],
+            {}, id="a newcomer joins or takes the place of who is gone",
+        ),
+        pytest.param(
+            [([node(4), newcomer(5, "join")], {}), ([gone(4), node(5)], {})],
+            "1245", ["join 5, leave 4", "join 5, remove 4"], {}, id="a newcomer says that it joins",
+        ),
+        pytest.param(
+            [
+                ([node(4), newcomer(5, "join") | {"replaced_id": uuid(4)}], {}),
+                ([node(4), node(5, replaced_id=uuid(4))], {}),
+            ],
+            "1245", ["join 5"], {}, id="what it asks for counts more than whom it names",
+        ),
+        pytest.param(
+            [*[([newcomer(4, "join"), node(5)], {})] * 2, ([gone(4), gone(5)], {})],
+            "1254", ["join 4, leave 5", "join 4, remove 5"], {"failures": 1},
+            id="a newcomer that has left has failed",
+        ),
+        pytest.param(
+            [([newcomer(4, "join")], {}), ([node(4)], {})],
+            "124", ["join 4"], {}, id="one that is a member has not",
+        ),
+        pytest.param(
+            [([], {}), *[MOVES] * 3], "12", [""], {"tablets": 3}, id="tablets move three times",
+        ),
+        pytest.param(
+            [([], {}), *[MOVES] * 10], "12", [""], {"tablets": 9}, id="and no more than nine times",
+        ),
+        pytest.param(
+            [RESIZES, ([], {}), RESIZES], "12", [""], {"resizes": 2}, id="tablets split twice",
+        ),
+        pytest.param(
+            [RESIZES] * 10, "12", [""], {"resizes": 9}, id="and no more than nine times, too",
+        ),
+        pytest.param(
+            [([], {}), ([], {"transition_state": "lock"})], "12", ["lock"], {}, id="a lock",
+        ),
+    ],
+)  # fmt: skip
+def test_which_runs_are_looked_for(
+    tables: list[Table],
+    played: str,
+    operations: list[str],
+    amounts: dict[str, Any],
+    tmp_path: Path,
+) -> None:
+    """Who is played, members first, and each row of requests that fits what is seen."""
+    names = {str(number): uuid(number)[:8] for number in range(1, 7)}
+    given = [
+        (nodes, {**cells, "ignore_nodes": [*map(uuid, cells.get("ignore_nodes", ()))]})
+        for nodes, cells in tables
+    ]
+    (question,), _ = of_dumps(series(tmp_path, *given), "server", False)
+    models = [model for model, _ in question.ways]
+    assert isinstance(models[0], Topology)
+    shorter = {name: number for number, name in names.items()}
+    told = [
+        ", ".join(
+            " ".join(shorter.get(word, word) for word in request.split())
+            for request in model.parameters.operations
+        )
+        for model in models
+    ]
+    assert told == operations
+    expected = {"down": "", "ignored": "", "failures": 0, "tablets": 0, "resizes": 0, **amounts}
+    for model in models:
+        assert model.names == tuple(names[number] for number in played)
+        for name, value in expected.items():
+            those = tuple(map(names.get, value)) if isinstance(value, str) else value
+            assert getattr(model.parameters, name) == those, name
+
+
+def test_what_a_dump_shows(tmp_path: Path) -> None:
+    """The transition state, and of each node that is played its state and what it asks for."""
+    asks = node(4, topology_request="leave")
+    files = series(tmp_path, ([asks], {}), ([leaver()], {"transition_state": OLD}))
+    (question,), _ = of_dumps(files, "server", False)
+    still = dict.fromkeys(("00000001", "00000002"), "normal")
+    silent = {f"{name} asks": "" for name in still}
+    own = [
+        {"00000004": "normal", "00000004 asks": "leave"},
+        {"00000004": "decommissioning", "00000004 asks": ""},
+    ]
+    states = ["", "write_both_read_old"]
+    assert [each.values for each in question.seen] == [
+        {"state": state, **still, **silent, **cells}
+        for state, cells in zip(states, own, strict=True)
+    ]
