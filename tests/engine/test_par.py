@@ -17,7 +17,7 @@ from kit.engine.drill import (
     Grade,
     GradeRow,
 )
-from kit.engine.forms import Form, Given
+from kit.engine.forms import Form, Given, Slot
 from kit.engine.par import Par, par
 from tests.drills import errors, typed
 from tests.engine.toys import Door, LiftModel, LiftParameters, Up
@@ -134,13 +134,13 @@ DOOR = Form(
 LOOK = Form("cat log", "what happened", lambda now, given: CommandReply(marks=("seen",)))
 
 
-def lift_drill(*forms: Form, passes: Callable[[DrillMoment], bool]) -> Drill:
+def lift_drill(*forms: Form, passes: Callable[[DrillMoment], bool], **slots: Slot) -> Drill:
     """A drill on a lift of three floors, passed as it says; one of its steps is to look around."""
     kind = DrillKind(
         title="A lift",
         task="Go up",
         forms=forms,
-        slots={},
+        slots=slots,
         opened=lambda model: model,
         starts_at=lambda model: "here",
         checklist=lambda now: (
@@ -197,6 +197,19 @@ def test_a_search_looks_and_acts_on_every_machine(place: str, leaves_first: bool
         *((leave, log) if leaves_first else (log, leave)),
         Form("up", "one floor up", goes_up),
         passes=lambda now: now.state.floor == 1 and {"here", "there"} <= now.marks,
+    )
+    model: Any = drill.timeline.model
+    model.names = ("here", "there")
+    assert par(drill, seconds=ENOUGH) == Par(0, 1, True, 1)
+
+
+@pytest.mark.parametrize("place", ["here", "there"])
+def test_what_only_one_machine_offers_is_typed_there(place: str) -> None:
+    """The key that makes the lift go up hangs on one of them."""
+    drill = lift_drill(
+        replace(UP, text="up {key}"),
+        passes=lambda now: now.state.floor == 1,
+        key=Slot("a key", lambda now: ["blue"] if now.place == place else []),
     )
     model: Any = drill.timeline.model
     model.names = ("here", "there")
