@@ -76,18 +76,17 @@ class Nodes:
                     node = after
                     break
             else:
-                why = "its symmetry merges states that behave differently"
-                if self.monitors:
-                    why += ", or a monitor remembers what tells them apart"
-                if self.canonical is None:
-                    why = (
-                        "it does not do the same thing twice; a model must use no "
-                        "randomness and no clock"
-                    )
-                raise KitError(
-                    f"{self.model.name}: {why}; after {len(actions)} steps a run cannot be replayed"
-                )
+                raise self.other_than_before(len(actions))
         return tuple(actions), node
+
+    def other_than_before(self, steps: int) -> KitError:
+        """That a run does not go on after so many steps as it did when it was searched."""
+        why = "its symmetry merges states that behave differently"
+        if self.monitors:
+            why += ", or a monitor remembers what tells them apart"
+        if self.canonical is None:
+            why = "it does not do the same thing twice; a model must use no randomness and no clock"
+        return KitError(f"{self.model.name}: {why}; after {steps} steps a run cannot be replayed")
 
     def _watched(self, node: Any) -> Iterator[tuple[Any, Any]]:
         """Every step from a watched node: the monitors see it, too."""
@@ -646,7 +645,7 @@ class Search:
                 witness = allows(before, action, now)
                 if witness is not None:
                     witness_of(prop.name, allows, witness)
-                    return self._broken_step(prop, own, Violation(prop.name, witness, (action,)))
+                    return self._broken_step(prop, own)
         return None
 
     def _judge(self, node: Any, key: Any) -> Violation | None:
@@ -669,15 +668,18 @@ class Search:
                 return Violation(monitor.name, witness, actions)
         return None
 
-    def _broken_step(self, prop: Property, own: Any, seen: Violation) -> Violation:
-        """The run that ends in a step that ``prop`` forbids."""
+    def _broken_step(self, prop: Property, own: Any) -> Violation:
+        """The run that ends in a step that ``prop`` forbids.
+
+        With symmetry it may be another step than the one seen: a nearer way to what it begins at.
+        """
         way, end = self.nodes.run_to(self.parents, own)
         before = self.state_of(end)
         for action, after in self.model.successors(before):
             witness = prop.of_step(before, action, after)
             if witness is not None:
                 return Violation(prop.name, witness, (*way, action))
-        return Violation(prop.name, seen.witness, (*way, *seen.actions))
+        raise self.nodes.other_than_before(len(way))
 
     def _deadlock(self, node: Any, key: Any) -> Violation | None:
         """A deadlock, when the model may come to rest at its goals only, and this is none."""

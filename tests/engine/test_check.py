@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from benchmarks.plain_twophase import explore
 from kit.engine.check import Mode, Result, check
-from kit.engine.model import Model, Property, always, goal, sometimes, step
+from kit.engine.flows import has_parts
+from kit.engine.model import Model, Monitor, Property, always, goal, sometimes, step
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
@@ -353,3 +354,25 @@ def test_actions_of_a_counterexample_are_plain_actions() -> None:
     decided = check(model, (WRONG["decided to commit"][0],)).violation
     assert decided is not None
     assert decided.actions[-1] == Decide(commit=True)
+
+
+NEVER: Any = step("never", "", lambda before, action, after: False)  # type: ignore[arg-type,return-value]  # wrong on purpose
+WATCH = Monitor("watch", "", int, lambda memory, *step: memory, lambda memory: None)
+
+
+@pytest.mark.parametrize(
+    "judges",
+    [
+        {"properties": (always("odd", "", has_parts),)},
+        {"properties": (step("odd", "", NEVER.of_step),)},
+        {
+            "properties": (),
+            "monitors": (replace(WATCH, name="odd", step=WATCH.after, verdict=has_parts),),
+        },
+    ],
+    ids=["always", "step", "monitor"],
+)
+def test_also_what_the_kit_says_of_a_violation_is_a_text(judges: Any) -> None:
+    """Functions of the kit are believed, but not those that were made for something else."""
+    with pytest.raises(BadInput, match="^property odd: got False; allowed: a string that"):
+        check(endless(), **judges)

@@ -13,7 +13,7 @@ from msgspec.structs import force_setattr, replace
 from kit.edge.limits import UNLIMITED, Usage
 from kit.engine.check import Mode, Result, check
 from kit.engine.model import Monitor, Property, always, goal, sometimes, step
-from kit.engine.search import NO_LIMIT, Nodes, Search
+from kit.engine.search import NO_LIMIT, Nodes, Search, Violation
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, KitError, Refusal
 from kit.protocols.twophase.twophase import (
@@ -272,6 +272,25 @@ def test_a_false_symmetry_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
             KitError, match=f"^{said}, or a monitor remembers what tells them apart"
         ):
             check(model, symmetry=True, mode="depth", max_depth=5)
+
+
+@pytest.mark.parametrize(("seen", "told"), [((6, 7), "to 6"), ((7,), None)])
+def test_a_broken_step_is_told_by_a_run_that_can_be_played(
+    seen: tuple[int, ...], told: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The step from 5 to 7 was seen behind a longer way, but from 0 one comes to 4 that stands for
+    5, and on to 6. Where nothing is said of that step, states do not behave alike.
+    """
+    barred = step("barred", "", lambda b, a, n: f"to {n.at}" if n.at in seen else None)
+    model = Graph({0: (1, 4), 1: (2,), 2: (5,), 5: (7,), 4: (6,)}, barred)
+    model.symmetry = lambda s: (Cell({5: 4, 7: 6}.get(s.at, s.at)), None)
+    monkeypatch.setattr("kit.engine.search.SymmetryCheck.compare", lambda *_: None)
+    if told is None:
+        with pytest.raises(KitError, match="behave differently; after 1 steps a run cannot be re"):
+            check(model, symmetry=True, mode="depth", max_depth=3)
+        return
+    violation = check(model, symmetry=True, mode="depth", max_depth=3).violation
+    assert violation == Violation("barred", told, (Go(4), Go(6)))
 
 
 def test_canonical_states_are_alike() -> None:
