@@ -7,6 +7,7 @@ it.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeAlias, TypeGuard
+from uuid import UUID
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -172,8 +173,7 @@ def token_of(number: int) -> str:
 
 def as_uuid(number: int) -> str:
     """A number as a UUID is written, such as a schema version."""
-    text = f"{number:032x}"
-    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+    return str(UUID(int=number))
 
 
 class ServerLine(Struct, frozen=True):

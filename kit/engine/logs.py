@@ -61,8 +61,8 @@ def grep(lines: Sequence[ServerLine], pattern: str, options: Mapping[str, str]) 
         for name in ("-B", "-A")
     )
     is_near = not {"-A", "-B", "-C"}.isdisjoint(options)
-    near = {n for at in hits for n in range(max(at - before, 0), at + after + 1)}
-    shown = sorted(near & {*range(len(lines))})
+    near = {n for at in hits for n in range(at - before, at + after + 1)}
+    shown = [at for at in range(len(lines)) if at in near]
     for at in shown:
         if is_near and at > shown[0] and at - 1 not in near:
             yield "--"

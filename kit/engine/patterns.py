@@ -56,10 +56,10 @@ def compiled(pattern: str, letters: str = "") -> re.Pattern[str]:
 
 def _turned(match: re.Match[str]) -> str:
     """A token of an extended regular expression as a basic one has it."""
-    token = match[0].removeprefix("\\")
-    if token[:1] not in EXTENDED:
+    bare = match[0].replace("\\", "")
+    if bare[:1] not in EXTENDED:
         return match[0]
-    return token if token != match[0] else f"\\{token}"
+    return bare if bare != match[0] else f"\\{bare}"
 
 
 def _parts(pattern: str) -> Iterator[str]:
@@ -67,7 +67,7 @@ def _parts(pattern: str) -> Iterator[str]:
     tokens, before, repeats = _TOKEN.findall(pattern), "", 0
     for token, after in zip(tokens, [*tokens[1:], ""], strict=False):
         begins = before in ("", "(", "|")
-        is_repeat = token in (r"\+", r"\?") or (token[:2] == r"\{" and len(token) > 2)
+        is_repeat = token in (r"\+", r"\?") or token[:2] + token[-2:] == r"\{\}"
         if token == "*":
             is_repeat = not (begins or before == "^")
         if is_repeat:
@@ -87,7 +87,7 @@ def _part(token: str) -> str:
         return ESCAPES[token[1]]
     if token == "[" or "--" in token:  # of the last Python warns
         raise KeyError(token)
-    return f"[{_IN_BRACKETS.sub(_bracketed, token[1:-1])}]" if len(token) > 1 else token
+    return f"[{_IN_BRACKETS.sub(_bracketed, token[1:-1])}]" if token[0] == "[" else token
 
 
 def _bracketed(match: re.Match[str]) -> str:

@@ -374,5 +374,5 @@ WATCH = Monitor("watch", "", int, lambda memory, *step: memory, lambda memory: N
 )
 def test_also_what_the_kit_says_of_a_violation_is_a_text(judges: Any) -> None:
     """Functions of the kit are believed, but not those that were made for something else."""
-    with pytest.raises(BadInput, match="^property odd: got False; allowed: a string that"):
+    with pytest.raises(BadInput, match=r"^property odd: got False; allowed: a string that"):
         check(endless(), **judges)

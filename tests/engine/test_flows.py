@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from kit.engine.compose import Product
-from kit.engine.flows import Flow, FlowTable, flow_table, flows, whose
+from kit.engine.flows import (
+    Flow,
+    FlowTable,
+    address_of,
+    as_uuid,
+    flow_table,
+    flows,
+    host_id,
+    token_of,
+    whose,
+)
 from kit.engine.model import Model
 from kit.engine.network import DeliverMessage, DropMessage, NetworkOptions
 from kit.engine.registry import build, entries, fuzzing_of
@@ -178,3 +189,41 @@ def test_of_a_part_only_what_is_in_the_picture_moves() -> None:
     [flow] = flows(house, s, up, house.act(s, up))
     assert (flow.from_key, flow.to_key) == ("at a", "at b")
     assert flows(lift, s.lift, Up(), s.lift) == sent
+
+
+@pytest.mark.parametrize(
+    ("number", "address", "known_by", "token"),
+    [
+        (0, "10.0.0.11", "0000000a-0000-4000-8000-00000000000a", "100"),
+        (6, "10.0.0.17", "00000010-0000-4000-8000-000000000010", "700"),
+        (244, "10.0.0.255", "000000fe-0000-4000-8000-0000000000fe", "24500"),
+        (245, "10.0.1.0", "000000ff-0000-4000-8000-0000000000ff", "24600"),
+    ],
+)
+def test_what_a_node_is_called_is_made_of_its_number(
+    number: int, address: str, known_by: str, token: str
+) -> None:
+    """Addresses begin with 11 and go on in the next group, ids are in hex, tokens 100 apart; who
+    moves has another address, and all else as before.
+    """
+    assert (address_of(number), host_id(number), token_of(number)) == (address, known_by, token)
+    assert address_of(number, 3) == address.replace("10.0.", "10.3.", 1)
+
+
+def test_a_number_as_a_version() -> None:
+    """In hex, in groups of 8, 4, 4, 4 and 12."""
+    assert as_uuid(0x123456789ABCDEF01122334455667788) == "12345678-9abc-def0-1122-334455667788"
+    assert as_uuid(7) == "00000000-0000-0000-0000-000000000007"
+
+
+def test_a_family_says_what_travels_in_its_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And in no other: those have their own table."""
+    family = SimpleNamespace(
+        flows={"lift": "facts.flows:FLOWS"}, load={"facts.flows:FLOWS": RIDES}.get
+    )
+    monkeypatch.setattr("kit.engine.flows.families", lambda: (SimpleNamespace(flows={}), family))
+    assert flow_table(LiftModel(LiftParameters())) is RIDES
+    assert flow_table(counting()) is not RIDES
+
+
+RIDES = FlowTable(still=(Up,))

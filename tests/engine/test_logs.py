@@ -53,6 +53,7 @@ ALIKE = [
         "grep -m 1 -A2 a log",
     ),
     *("grep -vc needs log", "grep -vo needs log", "grep -cm 1 needs log", "grep -nv a log"),
+    *("grep -o 'n*' log", "grep -no 'e*' log"),  # a part that is empty is none
     *("grep -w 2 log", "grep -iE 'BARRIER|DONE' log", "grep -c zzz log", "grep -m 0 a log"),
 ]
 
@@ -143,6 +144,13 @@ def test_a_number_is_written_in_digits_of_ascii() -> None:
     assert whole("epoch", "3") == 3
     with pytest.raises(BadInput, match=r"^epoch: got "):
         whole("epoch", "\u0663")
+
+
+def test_a_number_has_fewer_than_twenty_digits() -> None:
+    """A long one is refused before Python reads it."""
+    assert whole("epoch", "0" * 18 + "7") == 7
+    with pytest.raises(BadInput, match=r"^epoch: got .* with fewer than 20 digits"):
+        whole("epoch", "0" * 19 + "7")
 
 
 def test_a_number_may_have_a_least() -> None:

@@ -12,11 +12,12 @@ from kit.engine.patterns import ALLOWED, compiled
 from kit.errors import BadInput
 from tests.examples import examples
 
-LINE = "in dc2: needs 2; applied by B; missing D (x+y) a{2} [ok] *"
+LINE = "in dc2: needs 2; applied by B; missing D (x+y) a{2} 3^4 5$6 [ok] *"
 # the pattern -> whether the line has it
 READ = {
     **dict.fromkeys(["", "missing.D", "^in", r"\*$", "(x+y)", "a{2}", "[[:digit:]]"], True),
     **dict.fromkeys([r"\<B\>", r"s\{2\}", r"needs \(1\|2\);", "mis*ing", r"needx\?s"], True),
+    **dict.fromkeys(["3^4", "5$6", "mi*s*s*ing"], True),
     **dict.fromkeys(["[]k]]", "[^a-z ]", f"in [{'d' * 195}]"], True),
     **dict.fromkeys(
         ["MISSING", r"missing\.D", "^D", "in$", "x^", "$d", "*x", "^*i", r"s\{3\}"], False
@@ -37,6 +38,7 @@ REFUSED = [
         "[[:foo:]]",
         "[b-a]",
         "[a--b]",
+        "[+--]",
     ),
     *(r"\(a*\)*", r"\(a\)\{2\}", r"\(\?:a\)", "a*b*c*d*", r"a\{99999999999\}", "a" * 201, r"\+a"),
 ]
@@ -46,6 +48,19 @@ REFUSED = [
 def test_a_pattern_is_a_basic_regular_expression(pattern: str, has: bool) -> None:
     """What Python writes without a backslash is written with one, and the other way round."""
     assert bool(compiled(pattern).search(LINE)) == has
+
+
+@pytest.mark.parametrize(
+    ("pattern", "has"),
+    [
+        *((r"a\{2\}", True), ("a{2}", False), ("ne{2}ds", True), ("^(in|by)", True)),
+        *((r"\(x\+y\)", True), ("(x+y)", False), ("is+ing", True), ("D?$", True)),
+        *((r"5\$6", True), (r"\<B\>", True), ("[]k]]", True), (r"[\]k", False)),
+    ],
+)
+def test_an_extended_one_is_turned_into_a_basic_one(pattern: str, has: bool) -> None:
+    """What means something without a backslash stands for itself with one."""
+    assert bool(compiled(pattern, "E").search(LINE)) == has
 
 
 @pytest.mark.parametrize("pattern", REFUSED)
