@@ -132,6 +132,19 @@ def test_one_goes_back_twice_as_far_each_time(monkeypatch: pytest.MonkeyPatch) -
     assert list(dict.fromkeys(seen)) == [4, 2, 0]
 
 
+def test_behind_the_start_one_halves_what_is_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each step adds three states: 16 are enough for the last six of eight steps, not for more."""
+    monkeypatch.setattr("kit.engine.causes.REPORT_EVERY", 1)
+    longer = {number: (number + 1, 10 + number, 20 + number) for number in range(8)}
+    model = Graph(longer, always("end", "", lambda s: "there" if s.at == 8 else None))
+    run, seen = tuple(Go(number) for number in range(1, 9)), list[int]()
+    found = first_possible(
+        model, run, "end", max_states=16, progress=lambda done, at: seen.append(at)
+    )
+    assert found == Possible(2, run[2:], 16, 16)
+    assert list(dict.fromkeys(seen)) == [6, 4, 0, 2, 1]
+
+
 def test_a_stopped_search_tells_what_it_knows() -> None:
     """Interrupted, it says from where the break is known to be possible."""
 
