@@ -25,6 +25,7 @@ from kit.protocols.gossip.rules import (
     pending,
     replicas,
     schema_of,
+    version_of,
 )
 from kit.ring.replication import Keyspace, SimpleStrategy
 
@@ -91,7 +92,7 @@ def short_versions(m: Gossip, s: ActorState) -> dict[str, str]:
     """Short names of versions: ``v0`` the first one, ``v1+2`` of who has changes 1 and 2. One whose
     name would stand for another one, too, goes by its hash.
     """
-    names = {m.start().nodes[0].version: "v0"}
+    names = {version_of(m.cells): "v0"}
     rows = changes(m, s)
     for node in s.nodes:
         has = [str(at) for at, row in enumerate(rows, 1) if node.name in row.known]
@@ -102,8 +103,8 @@ def short_versions(m: Gossip, s: ActorState) -> dict[str, str]:
 
 
 def schemas(m: Any, s: Any) -> tuple[tuple[str, ...], ...]:
-    """Every definition that some node has: whether nodes say different things of it, its name,
-    what each says that it is (empty: it is not there).
+    """Every definition that some node has, by name: whether nodes say different things of it, its
+    name, what each says that it is (empty: it is not there).
     """
     each = [definitions(node.cells) for node in s.nodes]
     names = sorted({name for known in each for name in known}, key=lambda name: name.split()[1])

@@ -11,7 +11,7 @@ from kit.engine.fuzz import fuzz
 from kit.engine.registry import build, entries, entry_of
 from kit.engine.scenario import files, open_file
 from kit.errors import BadInput
-from kit.protocols.gossip.facts import views
+from kit.protocols.gossip.facts import JOIN_OUTPUT, news, views
 from kit.protocols.gossip.rules import View, gives_up, pending, replicas, started
 from tests.views.frames import after, check_frame, go_on, last_flows, panel_text, scenes, walk
 
@@ -233,3 +233,59 @@ def test_writes_on_a_disk_are_numbered() -> None:
     model: Any = build("gossip_join", {"writes": 3})
     state = model.start().but(written=3).at(0, data=0b110).at(1, data=0b001)
     assert [row.holds for row in views(model, state)] == [(2, 3), (1,), (), ()]
+
+
+@pytest.mark.parametrize(
+    ("verbs", "heard"),
+    [
+        ((), []),
+        (HEARD[:1], []),
+        (HEARD[:2], [("X", "X BOOT", ("X",), ("A", "B", "C"))]),
+        (HEARD, [("X", "X BOOT", ("A", "B", "X"), ("C",))]),
+        ((*HEARD, "crash X"), []),
+    ],
+)
+def test_news_begin_with_what_a_newcomer_says(verbs: tuple[str, ...], heard: list[Any]) -> None:
+    """There are none of a node that is not there, that only asks, or that has died."""
+    timeline = after("gossip_join", {"crashes": 1}, *verbs)
+    model: Any = timeline.model
+    assert [(*each[:2], *map(sorted_, each[2:])) for each in news(model, timeline.state)] == heard
+
+
+def sorted_(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Names, for whose order nobody asks."""
+    return tuple(sorted(names))
+
+
+def test_who_is_cut_off_is_one_node() -> None:
+    """That node, and no other."""
+    timeline = after("gossip_join", {"cuts": 1}, "cut-off B")
+    rows = views(timeline.model, timeline.state)
+    assert [row.name for row in rows if row.cut_off] == ["B"]
+
+
+@pytest.mark.parametrize(
+    ("given", "verbs", "lines"),
+    [
+        (
+            {"nodes": 2, "writes": 2},
+            (*HEARD, "write A by A X"),
+            [
+                "A: reads from A, also writes to X, has write 1",
+                "B: reads from A, also writes to X",
+                "X: reads from A, also writes to X, has write 1",
+            ],
+        ),
+        (
+            {"nodes": 1, "writes": 2},
+            ("write A by A", "write A by A"),
+            ["A: reads from A, has writes 1, 2", "X: reads from –"],
+        ),
+    ],
+)
+def test_a_file_shows_what_each_node_does(
+    given: dict[str, Any], verbs: tuple[str, ...], lines: list[str]
+) -> None:
+    """Whom it would ask, whom it writes to besides, and which writes it has."""
+    timeline = after("gossip_join", given, *verbs)
+    assert JOIN_OUTPUT["views"](timeline.model, timeline.state, "").splitlines() == lines

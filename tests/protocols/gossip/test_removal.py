@@ -67,6 +67,13 @@ def test_what_ring_delay_is_for() -> None:
     assert refusal(timeline, "restore A") == "RING_DELAY has not passed"
 
 
+def test_who_drives_a_removal_shows_how_far_it_is() -> None:
+    """Others are members, or down."""
+    timeline = after("gossip_join", REMOVAL, *ANNOUNCED)
+    phases = [row.phase for row in views(timeline.model, timeline.state)]
+    assert phases == ["removing", "member", "member", "down"]
+
+
 def test_one_node_drives_at_a_time() -> None:
     """No second call while the first driver lives; when it is dead, and back, each may drive."""
     timeline = after("gossip_join", {**REMOVAL, "crashes": 1}, *ANNOUNCED)

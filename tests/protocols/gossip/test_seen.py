@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from kit.engine.registry import build, entries
+from kit.engine.timeline import Timeline
 from kit.errors import BadInput
-from kit.protocols.gossip.facts import changes, short_versions
-from kit.protocols.gossip.gossip import Gossip, LegacyNode, begun, lost_updates
-from kit.protocols.gossip.rules import SchemaChange, cells_of
+from kit.protocols.gossip.facts import OUTPUT, changes, schemas, short_versions, versions
+from kit.protocols.gossip.gossip import Ack, Ack2, Gossip, LegacyNode, Syn, begun, lost_updates
+from kit.protocols.gossip.rules import EndpointDigest, SchemaChange, cells_of, started
 from tests.views.frames import after, check_frame, go_on, last_flows, panel_text, scenes, walk
 
 SCENARIOS = [f"gossip/{one.name}" for one in entries()["gossip"].scenarios]
@@ -119,6 +120,52 @@ def test_a_version_is_named_for_its_changes(
     assert " ".join(short[node.version] for node in timeline.state.nodes) == names
 
 
+def test_a_node_pulls_from_those_that_it_has_heard_of() -> None:
+    """Only B has heard of the version that A has now."""
+    timeline = after("gossip", {}, RIVALS[0], *ROUND)
+    rows = versions(timeline.model, timeline.state)
+    assert [row.pulls for row in rows] == [(), ("A",), ()]
+
+
+def test_definitions_are_sorted_by_name() -> None:
+    """Whatever they are, and whoever has them: a keyspace stands before its tables."""
+    keyspace, *tables = "create keyspace b at A", "create table ks.u at A", "create table ks.t at B"
+    timeline = after("gossip", {"changes": (*tables, keyspace)}, *tables, keyspace)
+    assert [name for _, name, *_ in schemas(timeline.model, timeline.state)] == [
+        *("keyspace b", "keyspace ks", "table ks.t", "column ks.t.pk"),
+        *("table ks.u", "column ks.u.pk"),
+    ]
+
+
+def test_the_sides_of_a_split_are_named() -> None:
+    """While the network is split, and not before or after."""
+    given = {"partitions": 1}
+    for verbs, said in (((), False), (("partition A B | C",), True), (("heal",), False)):
+        done = ("partition A B | C", *verbs) if verbs == ("heal",) else verbs
+        badges = panel_text(after("gossip", given, *done), "badges")
+        assert ("partition: A B | C" in badges, "partition" in badges) == (said, said)
+
+
+DONE_BY_A = "create table ks.t at A: timestamp 2, known to "
+DONE_BY_B = "create table ks.t at B: timestamp 3, known to B"
+MERGED = (*RIVALS, *ROUND, *PULLED, "deliver B>A cells 7ad76c")
+
+
+@pytest.mark.parametrize(
+    ("verbs", "lines"),
+    [
+        ((), ["no change has been made"]),
+        (RIVALS[:1], [f"{DONE_BY_A}A"]),
+        (RIVALS, [f"{DONE_BY_A}A, something newer on B", DONE_BY_B]),
+        (MERGED, [f"{DONE_BY_A}no node, something newer on A, B", f"{DONE_BY_B[:-1]}A, B"]),
+    ],
+)
+def test_a_file_shows_the_changes_that_were_made(verbs: tuple[str, ...], lines: list[str]) -> None:
+    """When, who knows of each, and who has something newer in its place."""
+    timeline = after("gossip", {"nodes": 2, "changes": RIVALS}, *verbs)
+    assert OUTPUT["changes"](timeline.model, timeline.state, "").splitlines() == lines
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
@@ -162,6 +209,64 @@ def test_nodes_talk_once_at_a_time_and_few_at_once() -> None:
     assert why("gossip C B") == ""
     two = after("gossip", {**given, "at_once": 2}, *changes, "gossip A B", "gossip C B")
     assert two.model.find(two.state, "gossip A C")[1].reason == few.format(2)
+
+
+def why_not(timeline: Timeline, verb: str) -> str:
+    """Why a step may not be taken now; empty: it may."""
+    option = timeline.model.find(timeline.state, verb)
+    assert option is not None, verb
+    return str(option[1].reason) if option[1] else ""
+
+
+def test_a_pull_and_a_round_go_on_at_once() -> None:
+    """Between the same two nodes; what waits is another pull, with its reason."""
+    given = {"nodes": 2, "changes": RIVALS, "at_once": 2}
+    timeline = after("gossip", given, RIVALS[0], *ROUND, RIVALS[1], "pull B A")
+    assert why_not(timeline, "pull B A") == "B and A already have pull in flight"
+    assert why_not(timeline, "gossip A B") == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ("create keyspace ks at A", "keyspace ks already exists"),
+        ("drop table ks.t at A", "table ks.t does not exist"),
+        ("create table ks.t at A", ""),
+    ],
+)
+def test_a_node_refuses_what_makes_no_sense_to_it(change: str, reason: str) -> None:
+    """It looks at its own cells."""
+    assert why_not(after("gossip", {"changes": (change,)}), change) == reason
+
+
+def test_a_keyspace_has_no_id() -> None:
+    """Nodes may say different things of its replication: that is no second keyspace."""
+    change = "alter keyspace ks rf 3 at A"
+    timeline = after("gossip", {"nodes": 2, "changes": (change,)}, change)
+    model: Any = timeline.model
+    assert [row[:2] for row in schemas(model, timeline.state)] == [("≠", "keyspace ks")]
+    assert model.one_id(timeline.state) is None
+
+
+@pytest.mark.parametrize(
+    ("verbs", "again"), [((), False), (TWO[:1], False), (TWO, False), (MERGED, True)]
+)
+def test_nodes_agree_again_after_a_change(verbs: tuple[str, ...], again: bool) -> None:
+    """Not before the first one, and not while their versions differ."""
+    changes = RIVALS if verbs == MERGED else TWO
+    timeline = after("gossip", {"nodes": 2, "changes": changes}, *verbs)
+    model: Any = timeline.model
+    assert model.again(timeline.state) is again
+
+
+def test_what_is_news_of_a_run() -> None:
+    """What clients and the network do, and that nodes agree; not each message, nor each round."""
+    given = {"nodes": 2, "changes": RIVALS[:1], "partitions": 1}
+    split = ("partition A | B", *RIVALS[:1], "heal")
+    pulled = ("pull B A", "deliver B>A pull", "deliver A>B cells d872eb")
+    timeline = after("gossip", given, *split, *ROUND, *pulled)
+    told = [moment.milestone for moment in timeline.moments[1:]]
+    assert told == ["split", RIVALS[0], "healed", *[None] * 6, "version d872eb"]
 
 
 def test_a_node_keeps_its_past_versions_in_order() -> None:
@@ -208,6 +313,55 @@ def test_a_lost_update_stays_one() -> None:
     kept, witness = monitor.step(monitor.begin(), first, last.action, last.state)
     assert (len(kept), witness) == (2, "")
     assert monitor.step(((), "lost"), first, last.action, last.state) == (kept, "lost")
+    go_on(timeline, *ROUND, *REQUESTED, "deliver A>B cells d872eb")
+    last = timeline.moments[-1]
+    assert monitor.step(((), "lost"), first, last.action, last.state) == ((), "lost")
+
+
+FACTORS = ("alter keyspace ks rf 2 at A", "alter keyspace ks rf 3 at A")
+LATE = ("alter keyspace ks rf 2 at A", "alter keyspace ks rf 3 at B")
+REQUESTED = ("pull B A", "deliver B>A pull")
+BEHIND = (LATE[0], *ROUND, *REQUESTED, "deliver A>B cells 5930b0")
+
+
+@pytest.mark.parametrize(
+    ("given", "verbs", "lost"),
+    [
+        # B has something newer where A's change belongs, and has not pulled A's yet: then it has.
+        ({"changes": RIVALS}, (*RIVALS, *ROUND), False),
+        ({"changes": RIVALS}, (*RIVALS, *ROUND, *REQUESTED, "deliver A>B cells d872eb"), True),
+        # A changes again what it changed before, knowingly: B hears of both in one.
+        (
+            {"changes": FACTORS},
+            (*FACTORS, *ROUND, *REQUESTED, "deliver A>B cells a2378e"),
+            False,
+        ),
+        # B has A's change, and a clock that is behind: what it does has no effect at all.
+        ({"changes": LATE, "clocks": (9,)}, BEHIND, False),
+        ({"changes": LATE, "clocks": (9,)}, (*BEHIND, LATE[1]), True),
+    ],
+)
+def test_when_an_update_is_lost(given: dict[str, Any], verbs: tuple[str, ...], lost: bool) -> None:
+    """Once a node with something newer hears of it; no node loses what it replaced itself."""
+    timeline = after("gossip", {"nodes": 2, **given}, *verbs)
+    broken = [each.name for each in timeline.verdicts() if not each.ok]
+    assert ("lost-update" in broken) is lost
+
+
+def test_messages_say_what_is_in_them() -> None:
+    """An ACK asks for what is behind, says what is ahead, or that there is neither."""
+    model: Any = build("gossip")
+    known, newer = (EndpointDigest("A", 1, 2),), started((), "B", 1, SCHEMA="1f03c2")
+    said = "B has version 1f03c2"
+    for message, text in (
+        (Syn(known), "SYN (digests A 1:2)"),
+        (Ack((), ()), "ACK (nothing is newer)"),
+        (Ack(known, ()), "ACK (asks for news of A)"),
+        (Ack((), newer), f"ACK (says that {said})"),
+        (Ack(known, newer), f"ACK (asks for news of A and says that {said})"),
+        (Ack2(newer), f"ACK2 (says that {said})"),
+    ):
+        assert model.in_full(message) == text
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 
 from kit.protocols.group0.rules.quorum import Quorum
 from kit.protocols.recovery.rules.procedure import (
+    OLDER,
     ONLY_FOR,
     Procedure,
     ProcedureChoice,
@@ -16,6 +17,7 @@ from kit.protocols.recovery.rules.procedure import (
     choices_between,
     which_procedure,
 )
+from kit.protocols.topology.rules.machines import Edition
 
 TOO_FEW = "too few nodes can come back"
 FIVE, OTHER_NODE = 0b11111, 0b100000
@@ -53,6 +55,51 @@ def test_recovery_mode_is_refused_by_what_is_so() -> None:
         [row] = [each for each in rows if each.procedure == "recovery mode"]
         if not row.offered:
             assert row.why == (ONLY_FOR if lost or quorum.holds else "enough voters can come back")
+
+
+UP = "no node that can come back is down"
+NONE_LOST = "no node is lost"
+NO_LEADER = "recovery_leader came with release 2025.2"
+NO_MODE = "the published server has no RECOVERY mode"
+NOT_ENDED = "the Raft upgrade has not ended"
+CONTINUES = "no node is lost: the upgrade continues once all nodes are up"
+
+
+@pytest.mark.parametrize(
+    ("live", "lost", "stuck", "edition", "by_leader", "offered", "against"),
+    [
+        # All are up, one is lost, and a majority is: first with the recovery leader, then before.
+        (FIVE, 0, False, "documents", True, ["nothing"], [UP, NONE_LOST, "quorum", ONLY_FOR]),
+        (0b11110, 1, False, "documents", True, ["replace"], [UP, "quorum", ONLY_FOR]),
+        (0b11110, 1, False, "server", True, ["replace"], [UP, "quorum", NO_MODE]),
+        (0b11110, 1, False, "server", False, ["replace"], [UP, NO_LEADER, ONLY_FOR]),
+        (3, 28, False, "documents", True, ["recovery leader", "recovery mode"], [UP, "no quorum"]),
+        (3, 28, False, "server", True, ["recovery leader"], [UP, "no quorum", NO_MODE]),
+        (3, 28, False, "server", False, ["recovery mode"], [UP, "no quorum", NO_LEADER]),
+        # The upgrade into Raft is stuck: without a node that is lost, and with one.
+        (3, 0, True, "documents", True, ["restart"], [NONE_LOST, NOT_ENDED, CONTINUES]),
+        (3, 0, True, "server", False, ["restart"], [NONE_LOST, NO_LEADER, CONTINUES]),
+        (
+            *(0b11110, 1, True, "documents", True, ["recovery mode"]),
+            [UP, "the Raft upgrade must finish first", NOT_ENDED],
+        ),
+    ],
+)
+def test_each_procedure_that_is_not_offered_says_why(
+    live: int,
+    lost: int,
+    stuck: bool,
+    edition: Edition,
+    by_leader: bool,
+    offered: list[str],
+    against: list[str],
+) -> None:
+    """In the order in which they are listed; first against it is what a release lacks."""
+    rows = choices(Quorum(FIVE, live), FIVE & ~live & ~lost, lost, stuck, edition, by_leader)
+    said = {"quorum": "group 0 has a quorum", "no quorum": "group 0 has no quorum"}
+    assert [row.procedure for row in rows if row.offered] == offered
+    assert [row.why for row in rows if not row.offered] == [said.get(why, why) for why in against]
+    assert [row.procedure for row in rows if row.why == OLDER] == offered[1:]
 
 
 def test_a_stuck_upgrade_with_a_lost_node_is_not_restarted() -> None:
