@@ -61,6 +61,37 @@ def test_a_bootstrap_has_the_selectors_of_its_states() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        ({"nodes": 4, "rf": 1}, "BX K1 K2 ACD"),
+        ({"nodes": 4, "rf": 3}, "BCDX K1 K2 A"),
+        ({"nodes": 3, "rf": 2, "operation": "decommission"}, "ABC K1 K2"),
+    ],
+)
+def test_nodes_without_a_replica_are_nodes(given: dict[str, Any], names: str) -> None:
+    """Each node of the rings is there once: replicas, clients, and then the others."""
+    assert "".join(build("vnodes", given).names) == names.replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    ("fails", "answers", "signs"),
+    [
+        ((), True, ()),
+        (("drain_fails",), False, ()),
+        (("barrier_fails",), False, ("quorums-in-use",)),
+        (("drain_fails", "barrier_fails"), False, ("quorums-in-use",)),
+    ],
+)
+def test_what_a_server_that_goes_on_still_promises(
+    fails: tuple[str, ...], answers: bool, signs: tuple[str, ...]
+) -> None:
+    """Not an answer to each request; after a barrier that failed, quorums may miss one another."""
+    model = build("vnodes", {**ONE, "edition": "server", **dict.fromkeys(fails, True)})
+    assert ("available" in {each.name for each in model.properties}) is answers
+    assert tuple(each.name for each in model.signs) == signs
+
+
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_each_operation_moves_its_range(operation: Operation, edition: Edition) -> None:
