@@ -259,7 +259,7 @@ def rows(m: RecoveryMode, s: ModeState) -> tuple[ModeRow, ...]:
 harm_of = cache(order_harm)
 
 
-def taken(m: RecoveryMode, way: Sequence[PassedStep]) -> tuple[tuple[str, ...], frozenset[str]]:
+def taken(m: RecoveryMode, way: Sequence[PassedStep]) -> tuple[tuple[str, ...], set[str]]:
     """The documented steps that a run began, in that order, and those among them that it ended."""
     died = {each.action.node for each in way if isinstance(each.action, act.Die)}
     left = {step: {*_still(m, step, died)} for step in DOCUMENTED}
@@ -269,7 +269,7 @@ def taken(m: RecoveryMode, way: Sequence[PassedStep]) -> tuple[tuple[str, ...], 
         if step is not None:
             begun[step] = None
             left[step].discard(passed.action)
-    return tuple(begun), frozenset(step for step in begun if not left[step])
+    return tuple(begun), {step for step in begun if not left[step]}
 
 
 def _still(m: RecoveryMode, step: str, died: Iterable[str]) -> Iterator[Any]:

@@ -108,9 +108,8 @@ class LostMajority(VotingModel[S]):
         self.given_up = tuple(dict.fromkeys(self.dead.split()))
         size, live = len(self.names), len(self.names) - len(self.given_up)
         few = self.stuck or self.edition == "server" or self.majority_lives  # may be dead
-        if not {*self.given_up} <= {*self.names} or not 0 < live < (
-            size if few else majority(size)
-        ):
+        most = size if few else majority(size)
+        if not {*self.given_up} < {*self.names} or live >= most:
             said = "but not all of them" if few else "so many that the others are not a majority"
             raise BadInput("dead", self.dead, f"members of {', '.join(self.names)}, {said}")
         if len(self.racks) not in (0, size):

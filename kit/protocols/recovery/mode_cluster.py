@@ -230,7 +230,7 @@ class ModeState(LostState, frozen=True, cache_hash=True, kw_only=True):
         """
         answering = nodes_in(self.heard(node, self.contacts(node)))
         there = [self.nodes[i].group for i in answering if self.nodes[i].group != NO_GROUP]
-        return next((group for group in there if group != OLD), there[0] if there else NO_GROUP)
+        return next((group for group in there if group != OLD), OLD if there else NO_GROUP)
 
     # How a node comes by its group and its schema
 

@@ -23,6 +23,7 @@ from kit.protocols.recovery.rules.availability import (
     standings,
 )
 from tests.outcomes import why
+from tests.protocols.recovery.failures.runs import ran
 from tests.protocols.recovery.recovery_mode import runs as mode
 from tests.protocols.recovery.runs import SEED_STEPS, played, refused
 
@@ -307,6 +308,17 @@ def test_who_commits_a_change_of_the_schema() -> None:
     assert model.majority(s.at(1, group=NO_GROUP), act, s) == alone
 
 
+@pytest.mark.parametrize(("isolated", "apart"), [(False, [("C",)]), (True, [])])
+def test_who_is_behind_the_firewall_is_no_party(isolated: bool, apart: list[Any]) -> None:
+    """C is back in the old group, of which A and B take no gossip; nor do they behind a wall."""
+    model, s = played({"commit_indexes": (1,) * 4, "dead": "C D", "returns": 1})
+    s = s.but(groups=(0b1111, 0b11), acknowledged=(0, 0), isolated=isolated)
+    for at, group in ((0, 1), (1, 1)):
+        s = s.at(at, group=group, group_id=group)
+    s = s.at(2, status="returned", group=0)
+    assert [*parties(model, s)] == apart
+
+
 def test_a_party_holds_together_by_one_of_its_nodes() -> None:
     """The options of B and C differ, but A takes gossip of both."""
     model, s = played({"commit_indexes": (1,) * 7, "dead": "D E F G"})
@@ -588,6 +600,36 @@ def test_a_start_halfway_through_the_upgrade_says_where() -> None:
         assert words["there"] == f", {where}"
 
 
+TOO_FEW = "so many that the others are not a majority"
+NOT_ALL = "but not all of them"
+LIVES = "so many at once that no majority of the voters is alive"
+IS_LOST = "few enough that a majority of the voters is alive"
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "refusals"),
+    [
+        # Of four nodes nobody is given up, then one, two, three, four; and one that is not there.
+        ("recovery", {}, (TOO_FEW, TOO_FEW, "", "", TOO_FEW, TOO_FEW)),
+        ("recovery", {"majority_lives": True}, (NOT_ALL, "", IS_LOST, IS_LOST, NOT_ALL, NOT_ALL)),
+        ("recovery", {"edition": "server"}, (NOT_ALL, LIVES, "", "", NOT_ALL, NOT_ALL)),
+        ("recovery_mode", {}, (TOO_FEW, TOO_FEW, "", "", TOO_FEW, TOO_FEW)),
+        ("recovery_mode", {"stuck": True}, (NOT_ALL, "", "", "", NOT_ALL, NOT_ALL)),
+    ],
+)
+def test_how_many_may_be_given_up(
+    name: str, given: dict[str, Any], refusals: tuple[str, ...]
+) -> None:
+    """So many that a majority is lost; where one may live, at least one; and never everybody."""
+    for dead, refusal in zip(("", "A", "A B", "A B C", "A B C D", "A Z"), refusals, strict=True):
+        every = {"commit_indexes": (1,) * 4, **given, "dead": dead}
+        if refusal:
+            with pytest.raises(BadInput, match=f"dead: .*{refusal}"):
+                build(name, every)
+        else:
+            assert build(name, every).given_up == tuple(dead.split())
+
+
 def test_in_a_stuck_upgrade_a_majority_may_live() -> None:
     """On the server, too: the upgrade needs every node."""
     assert build("recovery_mode", {**STUCK, "edition": "server"}).name == "recovery_mode"
@@ -635,6 +677,16 @@ def test_which_clusters_the_documents_have_a_table_of(
     """Three nodes in each datacenter, and three replicas."""
     model: Any = build("failures", {"datacenters": datacenters, "rf": rf})
     assert len([*met_failures(model, [model.start()])]) == rows
+
+
+def test_a_row_of_the_documents_is_met_by_the_last_whole_state() -> None:
+    """One node is down when A changes the schema, and then behind a cut, of which no row speaks."""
+    timeline = ran({}, "stop C", "alter A", "cut off A")
+    model: Any = timeline.model
+    states = [moment.state for moment in timeline.moments]
+    (one, met), (two, unmet) = met_failures(model, states)
+    assert (met, unmet) == (states[2], None)
+    assert [row.covers(0b100) for row in (one, two)] == [True, False]
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,23 @@ def test_how_far_the_documented_steps_are(verbs: tuple[str, ...], progress: list
     assert [row[1] for row in listed if row[2]] == [each for each in progress if each == "left out"]
 
 
+@pytest.mark.parametrize(
+    ("verbs", "progress"),
+    [
+        (("logs", "removenode C", "removenode D"), "done"),
+        (("die B", "logs", "removenode C", "removenode D"), "begun"),
+        (("die B", "logs", "removenode C", "removenode D", "removenode B"), "done"),
+        (("die B", "logs", "removenode B"), "begun"),
+    ],
+)
+def test_who_dies_meanwhile_is_removed_too(verbs: tuple[str, ...], progress: str) -> None:
+    """The step has ended once all of the dead are removed; of a dead node nothing else is asked."""
+    timeline = after({**FOUR, "deaths": 1}, *ENTER, *verbs)
+    way = timeline.passed(timeline.tip)
+    listed = facts.checklist(model_of(timeline), timeline.state, way)
+    assert [row[1] for row in listed if row[0] == "remove"] == [progress]
+
+
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_every_step_is_drawn_whole(name: str) -> None:
     """Keys are unique and each panel has words and a label."""
