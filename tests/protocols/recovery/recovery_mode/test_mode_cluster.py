@@ -255,7 +255,22 @@ def test_at_first_nothing_was_done() -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(("value", "mode"), MODES.items())
+STARTS_IN = {
+    "": "upgrade",
+    "use_pre_raft_procedures": "upgrade",
+    "synchronize": "synchronize",
+    "use_post_raft_procedures": "group 0",
+    "recovery": "recovery",
+    "unknown": "recovery",
+}
+
+
+def test_every_value_has_a_mode() -> None:
+    """No row is an upgrade; a value that a server does not know is recovery."""
+    assert MODES == STARTS_IN
+
+
+@pytest.mark.parametrize(("value", "mode"), STARTS_IN.items())
 def test_how_a_node_starts(value: Any, mode: str) -> None:
     """By its value; in RECOVERY mode in no group."""
     stopped = a_node(mode="down", value=value, group=OLD, group_id=1)
