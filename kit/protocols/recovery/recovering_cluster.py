@@ -11,7 +11,6 @@ from itertools import combinations
 from typing import Literal
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from kit.engine.declared import State
 from kit.masks import is_majority, nodes_in
@@ -61,12 +60,15 @@ def next_of_operation(
     not answer. Source: Topology over Raft, "Topology coordinator during recovery".
     """
     rows = tuple(
-        NodeEntry(state=LEAVES if i == subject else "normal" if normal >> i & 1 else "left")
+        NodeEntry(
+            state=LEAVES if i == subject else "normal" if normal >> i & 1 else "left",
+            request_id=int(i == subject),
+        )
         for i in range(max(normal.bit_length(), subject + 1))
     )
     setting = Setting(edition)
     topology = ClusterTopology(
-        nodes=tuple(replace(row, request_id=int(i == subject)) for i, row in enumerate(rows)),
+        nodes=rows,
         requests=(RequestEntry("leave", subject),),
         transition=state,
         ignored=dead,

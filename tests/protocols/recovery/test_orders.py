@@ -61,16 +61,55 @@ def test_the_last_live_node_leads(procedure: str) -> None:
     assert chosen == ([] if procedure == "old" else ["choose B"])
 
 
-def test_the_documented_order_waits_for_nothing() -> None:
-    """Followed without a mishap it ends with a whole cluster; without an upgrade nodes wait."""
+NOTHING = "nothing more can happen: A runs in {0}, B runs in {0}"
+NO_ANSWER = "enter {} waits: the upgrade waits until every peer answers (C, D)"
+
+
+@pytest.mark.parametrize(
+    ("order", "waits"),
+    [
+        (orders.DOCUMENTED, ""),
+        ((), NOTHING.format("group 0")),
+        (orders.DOCUMENTED[:3], NOTHING.format("RECOVERY mode")),
+        (("compare",), "describecluster waits: nodes have different schema versions (A, B)"),
+        (
+            tuple(step for step in orders.DOCUMENTED if step != "remove"),
+            "; ".join(map(NO_ANSWER.format, "AB")),
+        ),
+    ],
+)
+def test_why_an_order_comes_to_rest(order: tuple[str, ...], waits: str) -> None:
+    """The documented one does not. Another waits for what its next step or a server needs; else
+    what the live nodes run in is told.
+    """
     m = RecoveryMode(replace(orders.USUAL, deaths=0))
+    steps = orders.actions_of(m, order)
+    rest = Ordered(m, steps, BY_OPERATOR, always=(StartServer,))
+    assert orders.at_rest(m, rest) == waits
 
-    def rests(*order: str) -> str:
-        steps = orders.actions_of(m, order)
-        return orders.at_rest(m, Ordered(m, steps, BY_OPERATOR, always=(StartServer,)))
 
-    assert rests(*orders.DOCUMENTED) == ""
-    assert rests() != ""
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({}, "no harm"),
+        ({"breaks": "refused", "witness": "no row"}, "refused: no row"),
+        ({"breaks": "ends", "witness": "w", "run": ("a", "b")}, "ends: w after a, b"),
+        ({"breaks": "ends", "witness": "w", "waits": "a waits"}, "ends: w; a waits"),
+        (
+            {"breaks": "ends", "witness": "w", "run": ("a",), "waits": "b waits"},
+            "ends: w after a; b waits",
+        ),
+    ],
+)
+def test_a_harm_in_a_sentence(fields: dict[str, Any], sentence: str) -> None:
+    """What breaks, what shows it, after which steps, and for what it waits."""
+    assert orders.Harm((), 0, **fields).sentence == sentence
+
+
+def test_servers_have_done_their_own_before_the_rest_is_searched() -> None:
+    """Where no step is left, and no client and no fault, nothing more happens."""
+    alone = RecoveryMode.Parameters(commit_indexes=(1, 2, 2, 2), dead="C D")
+    assert orders.order_harm(orders.DOCUMENTED, alone).states == 1
 
 
 def test_a_schema_change_at_the_end_may_break_a_promise() -> None:

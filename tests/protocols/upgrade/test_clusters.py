@@ -423,3 +423,19 @@ def test_one_ring_for_all_members(readers: str, rows: int, said: str | None) -> 
     model: Any = build("topology_upgrade", {"nodes": 2})
     cluster = topology(*({"reads_table": name in readers} for name in "AB"), rows=rows)
     assert model.same_ring(cluster) == said
+
+
+@pytest.mark.parametrize(
+    ("readers", "rows", "said"),
+    [
+        ("", 0b000, None),
+        ("ABC", 0b111, None),
+        ("A", 0b110, "A uses system.topology, but A is missing from it"),
+        ("BC", 0b001, "B uses system.topology, but B is missing from it"),
+    ],
+)
+def test_who_reads_the_table_finds_all_members(readers: str, rows: int, said: str | None) -> None:
+    """The first that reads it is told, and the first that is missing."""
+    model: Any = build("topology_upgrade", {"nodes": 3})
+    cluster = topology(*({"reads_table": name in readers} for name in "ABC"), rows=rows)
+    assert model.in_table(cluster) == said
