@@ -10,7 +10,7 @@ from kit.engine.flows import flows
 from kit.engine.registry import build
 from kit.errors import BadInput
 from kit.protocols.recovery.facts import met_failures, parties, voters_missing
-from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY
+from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY, OLD
 from kit.protocols.recovery.orders import DOCUMENTED, actions_of, order_harm
 from kit.protocols.recovery.recovering_cluster import next_of_operation
 from kit.protocols.recovery.recovery import Recovery
@@ -237,6 +237,15 @@ def test_who_is_counted_on_changes_the_schema() -> None:
         s = s.at(node, status="returned", group=0)
     alone = s.but(groups=(31, 3), acknowledged=(0, 0)).at(0, group=1)
     assert not alone.at(1, status="down", group=NO_GROUP).can_change_schema
+
+
+def test_where_nothing_is_given_up_the_old_group_goes_on() -> None:
+    """Without a leader, for nobody chooses one."""
+    for lives, goes_on in ((True, OLD), (False, NO_GROUP)):
+        dead = "C D" if lives else "C D E"
+        given = {"commit_indexes": (1,) * 5, "dead": dead, "majority_lives": lives}
+        _, s = played(given)
+        assert (s.leader, s.new_group, s.is_together) == (NOBODY, goes_on, lives)
 
 
 def test_nobody_is_removed_once_the_majority_is_gone() -> None:

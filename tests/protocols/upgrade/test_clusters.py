@@ -82,6 +82,21 @@ def test_who_reaches_a_majority(nodes: tuple[dict[str, Any], ...], majority: lis
 
 
 @pytest.mark.parametrize(
+    ("nodes", "company"),
+    [
+        ((JOINED, JOINED, JOINED), 0b111),
+        ((JOINED, {"group": 2}, {}), 0b001),
+        ((JOINED, {**JOINED, **DOWN}, JOINED), 0b101),
+        ((JOINED, {**JOINED, "state": RECOVERY}, JOINED), 0b101),
+    ],
+)
+def test_with_whom_a_node_is_in_its_group(nodes: tuple[dict[str, Any], ...], company: int) -> None:
+    """Not with one that is down, nor with one in RECOVERY mode, which asks no group."""
+    _, state = raft(*nodes, entries=(0, 0))
+    assert state.company(0) == company
+
+
+@pytest.mark.parametrize(
     ("nodes", "pairs"),
     [
         ((FINISHED, {}, {}), {(0, 1), (0, 2)}),
@@ -178,6 +193,27 @@ def test_who_reaches_whom(cut: tuple[tuple[int, int], ...], linked: tuple[int, .
     """A cut takes either from the other, and nobody else."""
     _, state = raft({}, {}, {}, cut=cut)
     assert tuple(state.linked(node) for node in range(3)) == linked
+
+
+@pytest.mark.parametrize(
+    ("node", "source", "cut", "pulled"),
+    [
+        ({}, {"schema": 0b1110}, (), 0b1110),
+        ({"schema": 0b1010}, {"schema": 0b0110}, (), 0b0100),
+        ({}, {"schema": 0b0001}, (), 0),  # the definition that nobody else can take over
+        ({}, {"schema": 0b0010}, ((0, 1),), 0),
+        ({}, {"schema": 0b0010, **DOWN}, (), 0),
+        (DOWN, {"schema": 0b0010}, (), 0),
+        (FINISHED, {"schema": 0b0010}, (), 0),
+        (FINISHED, {"schema": 0b0010}, ((0, 1),), 0),
+    ],
+)
+def test_what_gossip_brings(
+    node: dict[str, Any], source: dict[str, Any], cut: tuple[tuple[int, int], ...], pulled: int
+) -> None:
+    """What a node lacks and another has that it reaches, until group 0 has its schema."""
+    _, state = raft(node, source, cut=cut)
+    assert state.to_pull(0, 1) == pulled
 
 
 def test_who_lacks_commands_of_its_group() -> None:
