@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kit.errors import BadInput
 from kit.protocols.tablets import solutions
 from kit.protocols.tablets.dump import holders
 from kit.protocols.tablets.rules.balance import evening
@@ -31,6 +32,7 @@ from kit.protocols.tablets.rules.resize import CountOptions, combined
 from kit.protocols.tablets.rules.stages import TRANSITIONS, TransitionKind, onward
 from kit.protocols.topology.rules.machines import EDITIONS
 from kit.ring.tokens import INT64_HIGH
+from tests.saying import like
 
 A, B, C, D, E, F = map(replicas_in, "ABCDEF")
 
@@ -322,3 +324,21 @@ def test_a_replica_is_on_the_first_shard_unless_it_is_told(
 ) -> None:
     """Counted from 0."""
     assert replica_of(text) == place
+
+
+@pytest.mark.parametrize(
+    ("text", "allowed"),
+    [
+        ("", "at least one replica, and no more than one per host"),
+        ("A A", "at least one replica, and no more than one per host"),
+        ("B A:0 C A:1", "at least one replica, and no more than one per host"),
+        ("A:", "hosts and shards, as in A:0 B:1"),
+        ("A B:x", "hosts and shards, as in A:0 B:1"),
+        ("A:-1", "hosts and shards, as in A:0 B:1"),
+        ("A:0:1", "hosts and shards, as in A:0 B:1"),
+    ],
+)
+def test_words_that_are_no_replicas_of_a_tablet(text: str, allowed: str) -> None:
+    """None at all, a host twice, or a shard that is no number."""
+    with pytest.raises(BadInput, match=like(f"tablets | {text!r} | {allowed}")):
+        replicas_in(text)
