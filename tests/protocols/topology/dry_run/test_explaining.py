@@ -11,6 +11,8 @@ from msgspec.structs import replace
 import kit
 from kit.errors import BadInput
 from kit.protocols.topology.dry_run.explaining import (
+    REQUEST,
+    SIGHT,
     _apart,
     _machines,
     _operations,
@@ -18,7 +20,7 @@ from kit.protocols.topology.dry_run.explaining import (
     of_journals,
 )
 from kit.protocols.topology.dry_run.history import Passage, Way
-from kit.protocols.topology.rules.machines import BOUNDARY
+from kit.protocols.topology.rules.machines import BOUNDARY, Edition
 from kit.protocols.topology.topology import Topology
 from tests.commands.calling import bad, call
 
@@ -109,6 +111,81 @@ def test_a_long_journal_is_explained_in_parts(tmp_path: Path) -> None:
     assert "operations 9 to 10: no rule explains node-a.log line 34;" in " ".join(
         answer.out.split()
     )
+
+
+@pytest.mark.parametrize(
+    ("count", "parts"),
+    [
+        (8, {"journals": 8}),
+        (9, {"operations 1 to 8": 8, "operation 9": 1}),
+        (10, {"operations 1 to 8": 8, "operations 9 to 10": 2}),
+    ],
+)
+def test_a_part_has_eight_operations(count: int, parts: dict[str, int], tmp_path: Path) -> None:
+    """Each is explained in a cluster of its own; that there are parts is said."""
+    questions, about = of_journals([journal(tmp_path, *LEAVE * count)], "server", False)
+    assert {
+        each.name: {len(model.parameters.operations) for model, _ in each.ways}
+        for each in questions
+    } == {name: {number} for name, number in parts.items()}
+    in_parts = f"{count} operations are explained in parts of 8, each in a new cluster"
+    assert (in_parts in about) == (len(parts) > 1)
+    assert len(about) == 3 + (len(parts) > 1)
+
+
+BEGUN = LEAVE[:2]
+
+
+@pytest.mark.parametrize(
+    ("states", "edition", "operations", "crashes"),
+    [
+        (JOIN, "server", ["bootstrap C"], 0),
+        (REPLACE, "server", ["replace D C"], 1),
+        ((*LEAVE, *JOIN), "server", ["decommission C, bootstrap D"], 0),
+        # A journal may begin in the middle, and end there.
+        (BEGUN, "server", ["bootstrap C", "replace D C", "decommission C"], 1),
+        (LEAVE[1:], "server", ["decommission C"], 0),
+        (JOIN[:1], "server", ["bootstrap C", "replace D C", "join C --zero-token"], 1),
+        # Not so an operation behind another one, or before one.
+        ((*LEAVE, *BEGUN), "server", ["decommission C, decommission D"], 0),
+        ((*BEGUN, *JOIN), "server", ["bootstrap C, bootstrap D", "replace D C, bootstrap E"], 1),
+        # As many nodes may die as in the row in which the most have to.
+        (BACK, "server", ["decommission C"], 0),
+        (BACK, "documents", ["decommission C", "removenode C"], 1),
+    ],
+)
+def test_which_operations_a_journal_may_tell_of(
+    states: tuple[str, ...], edition: Edition, operations: list[str], crashes: int, tmp_path: Path
+) -> None:
+    """Each row that has all states; members are named first, then those that join."""
+    (question,), _ = of_journals([journal(tmp_path, *states)], edition, False)
+    given = [model.parameters for model, _ in question.ways]
+    assert [", ".join(each.operations) for each in given] == operations
+    assert {each.crashes for each in given} == {crashes}
+
+
+def test_what_is_said_between_operations_is_none_of_them(tmp_path: Path) -> None:
+    """What another coordinator says before it enters a state is told apart from both."""
+    first, *others = Path(journal(tmp_path, *CDC, *LEAVE)).read_text("utf-8").splitlines()
+    words = first.replace("entered `commit cdc generation` transition", "updating topology")
+    lines = [first, *(line.replace("node-a", "node-b") for line in (words + ": start", *others))]
+    (path := tmp_path / "log").write_text("\n".join(lines), "utf-8")
+    (question,), about = of_journals([str(path)], "server", False)
+    assert about[0] == "4 of 5 lines of the coordinator name a state"
+    [(model, _)] = question.ways
+    assert model.parameters.operations == ("new_cdc_generation", "decommission C")
+
+
+def test_a_request_waits_until_nothing_is_under_way() -> None:
+    """No line shows a queue: also while tablets move none is made."""
+    model = Topology(edition="server", nodes=2, operations=("join C",), tablets=1)
+    state, asks = model.start(), False
+    while not (asks and state.topology.transition):
+        steps = [action for action, _ in SIGHT.steps(model, state)]
+        state = model.act(state, next(each for each in steps if type(each) is not REQUEST))
+        asks = any(type(each) is REQUEST for each, _ in in_one_order(model, state))
+    assert state.topology.transition == "tablet_migration"
+    assert not any(type(each) is REQUEST for each, _ in SIGHT.steps(model, state))
 
 
 @pytest.mark.parametrize(
@@ -260,7 +337,13 @@ def test_the_fewest_operations_that_stays_can_be(
 
 @pytest.mark.parametrize(
     ("before", "after", "operations"),
-    [("b", "dcd", "b dcd"), ("b", "cd", "b cd"), ("", "abc", "ab c"), ("b", "cdc", "b cd c")],
+    [
+        ("b", "dcd", "b dcd"),
+        ("b", "cd", "b cd"),
+        ("", "abc", "ab c"),
+        ("", "bcd", "b cd"),
+        ("b", "cdc", "b cd c"),
+    ],
 )
 def test_what_no_edge_leads_to_is_another_operation(
     before: str, after: str, operations: str
@@ -286,6 +369,7 @@ REMOVES_C = ("leave D", "removenode C")
         (("removenode C",), ("C",), "", "remove C"),
         (("leave C",), (), "", "leave C"),
         # what is under way does not go on between, but where the request is still refused
+        (REMOVES_C, (), "", "leave D"),
         (REMOVES_C, (), "leave D", "decide; crash C"),
         (REMOVES_C, (), "leave D; crash C", "remove C"),
         (("rebuild C", "removenode C"), (), "rebuild C; crash C", "decide"),
