@@ -94,8 +94,8 @@ def opens(now: Now) -> bool:
 
 def waits_for_one(now: Now) -> bool:
     """The moment at which only nodes that are down have not answered."""
-    down = set(now.m.named(~now.after.up & (1 << len(now.m.names)) - 1))
-    return now.is_a("answer") and bool(lacking(now)) and lacking(now) <= down
+    up = set(now.m.named(now.after.up))
+    return now.is_a("answer") and bool(lacking(now)) and not lacking(now) & up
 
 
 def streams(now: Now) -> bool:

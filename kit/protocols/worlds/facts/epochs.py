@@ -183,7 +183,7 @@ def says_served(now: Now) -> str:
 def leaders(now: Now) -> set[str]:
     """Who could have been forced at the moment before."""
     verbs = map(now.m.verb, now.m.actions(now.before))
-    return {verb.split()[-1] for verb in verbs if verb.startswith("force ")}
+    return {verb.removeprefix("force ") for verb in verbs if verb.startswith("force ")}
 
 
 def says_forced(now: Now) -> str:
