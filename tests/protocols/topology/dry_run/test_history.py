@@ -37,6 +37,8 @@ def test_two_coordinators_one_history() -> None:
     [
         ("bootstrap: read fence completed", "write both read new", True),
         ("replace: read fence completed", "write both read new", True),
+        ("removenode: read fence completed", "write both read new", True),
+        ("remove: read fence completed", "write both read new", True),
         ("finished decommissioning node 00000001", "left token ring", True),
         ("Finished tablet migration", "tablet migration", True),
         ("decommission: read fence completed", "write both read new", False),
