@@ -179,16 +179,15 @@ class AtomicLog(NodeModel[LogState]):
         return super().spot(place) if place else "log"
 
     def words(self, before: LogState, action: Any, after: LogState) -> dict[str, str]:
-        """The epoch of the entry that an action names, or those that reach a node."""
-        if type(action) is Apply:
-            first, last = (
-                self.epoch_of(s.applied[self.index[action.node]]) for s in (before, after)
-            )
-            return {"epoch": str(last), "epochs": _epochs(range(first + 1, last + 1))}
-        if type(action) is CatchUp:
-            sent = self.answered(before, action)
-            had, epochs = str(sent[0] - 1), ", ".join(map(str, sent))
-            return {"had": had, "sent": epochs, "epochs": _epochs(sent)}
+        """The epoch of the entry that an action names, or those that a node gets or applies."""
+        if type(action) in (Apply, CatchUp):
+            node = self.index[action.node]
+            had, last = (self.epoch_of(s.applied[node]) for s in (before, after))
+            new = range(had + 1, last + 1)
+            if type(action) is Apply:
+                return {"epoch": str(last), "epochs": _epochs(new)}
+            listed, sent = ", ".join(map(str, new)), _epochs(self.answered(before, action))
+            return {"had": str(had), "new": listed, "epochs": sent}
         return {"epoch": str(self.epoch_of(action.index + 1))} if type(action) is Deliver else {}
 
     @action(
@@ -240,7 +239,7 @@ class AtomicLog(NodeModel[LogState]):
         verb="ask {peer} for {node}",
         each=lambda m, s: permutations(range(len(m.names)), 2),
         when=lambda m: m.peers,
-        says="{node} asks {peer} for everything above epoch {had} and applies {sent}.",
+        says="{node} asks {peer} for everything above epoch {had} and applies {new}.",
         travels=[
             Travel(
                 "request",

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from kit.engine.check import check_refinement
 from kit.engine.compose import Product
+from kit.engine.flows import flows
 from kit.engine.log import (
     Append,
     Apply,
@@ -20,6 +21,7 @@ from kit.engine.log import (
     LogState,
     Rewrite,
     gaps,
+    log_of,
     refined_by_logs,
 )
 from kit.engine.model import fingerprint, verdicts
@@ -203,6 +205,71 @@ def test_what_is_held_below_the_newest_entry_was_skipped(
     """What is held from the next one on only waits."""
     entries = a_log(4)[1].entries
     assert list(gaps(LogState(entries, known, held))) == skipped
+
+
+# what is pressed -> what is said, or why not, and how many A and B have applied and which (masks)
+# they hold back; four entries are there, from epoch 11 on
+IN_ORDER = [
+    ("deliver 12 to B", "Epoch 12 reaches B above a gap and is held back until", (0, 0), (0, 0b10)),
+    ("apply A", "A applies epoch 11.", (1, 0), (0, 0b10)),
+    ("ask B for A", "B knows no epoch that A lacks", (1, 0), (0, 0b10)),
+    ("ask A for B", "B asks A for everything above epoch 10 and applies 11, 12.", (1, 2), (0, 0)),
+    ("deliver 14 to A", "Epoch 14 reaches A above a gap and is held back", (1, 2), (0b1000, 0)),
+    ("ask B for A", "A asks B for everything above epoch 11 and applies 12.", (2, 2), (0b1000, 0)),
+    ("ask B for A", "B knows no epoch that A lacks", (2, 2), (0b1000, 0)),
+    ("apply A", "A applies epochs 13 to 14.", (4, 2), (0, 0)),
+    ("apply A", "A has applied every committed epoch", (4, 2), (0, 0)),
+    ("ask A for B", "B asks A for everything above epoch 12 and applies 13, 14.", (4, 4), (0, 0)),
+]
+AT_ONCE = [
+    ("apply A", "A applies epoch 11.", (1, 0), (0, 0)),
+    ("deliver 14 to A", "Epoch 14 reaches A above a gap and is applied at", (4, 0), (0b110, 0)),
+    ("deliver 12 to B", "Epoch 12 reaches B above a gap and is applied at", (4, 2), (0b110, 1)),
+    ("apply B", "B applies epoch 13.", (4, 3), (0b110, 1)),
+    ("edit epoch 14", "epoch 14 is committed", (4, 3), (0b110, 1)),
+]
+
+
+@pytest.mark.parametrize(("in_order", "run"), [(True, IN_ORDER), (False, AT_ONCE)])
+def test_each_step_says_what_is_applied(in_order: bool, run: list[tuple[Any, ...]]) -> None:
+    """What a peer sends, and what was held back right behind it."""
+    model: Any = AtomicLog(LogParameters(("A", "B"), 4, 10, True), in_order=in_order)
+    state = model.start()
+    for number in range(4):
+        state = model.apply(state, Append(number))
+    for verb, said, applied_by_each, held in run:
+        action, why_not = model.find(state, verb)
+        assert model.verb(action) == verb
+        if why_not is not None:
+            assert why_not.reason.startswith(said)
+        else:
+            after = model.act(state, action)
+            assert model.describe(state, action, after).startswith(said)
+            state = after
+        assert (state.applied, state.held) == (applied_by_each, held)
+    (verdict,) = verdicts(model, state)
+    assert verdict.witness == (None if in_order else "A has applied an entry above a gap")
+
+
+@pytest.mark.parametrize(
+    ("has", "holds", "said", "sent"),
+    [
+        (0, 0, "everything above epoch 10", "epochs 11 to 12"),
+        (0, 0b10, "everything above epoch 10", "epochs 11 to 12"),
+        (1, 0, "everything above epoch 11", "epoch 12"),
+        (1, 0b100, "everything above epoch 11", "epoch 12"),
+    ],
+)
+def test_a_peer_sends_what_the_asker_lacks(has: int, holds: int, said: str, sent: str) -> None:
+    """Also what the asker holds back: the peer does not know of it, and has no more to send."""
+    model: Any = AtomicLog(LogParameters(("A", "B"), 4, 10, True))
+    state = LogState(log_of(range(3)), (2, has), (0, holds))
+    action, _ = model.find(state, "ask A for B")
+    after = model.act(state, action)
+    assert said in model.describe(state, action, after)
+    request, entry = flows(model, state, action, after)
+    assert (request.from_key, request.to_key) == ("n:B", "n:A")
+    assert (entry.from_key, entry.to_key, entry.label) == ("n:A", "n:B", sent)
 
 
 @pytest.mark.parametrize(
