@@ -63,6 +63,34 @@ def test_an_extended_one_is_turned_into_a_basic_one(pattern: str, has: bool) -> 
     assert bool(compiled(pattern, "E").search(LINE)) == has
 
 
+@pytest.mark.parametrize(
+    ("pattern", "has", "lacks"),
+    [
+        *(("[[:alpha:]]", "azAZ", "09_ "), ("[[:digit:]]", "09", "aA_ ")),
+        *(("[[:alnum:]]", "azAZ09", "_ -"), ("[[:upper:]]", "AZ", "az09_")),
+        *(("[[:lower:]]", "az", "AZ09_"), ("[[:xdigit:]]", "09afAF", "gG_ ")),
+        *(("[[:space:]]", " \t\n", "a_"), ("[[:blank:]]", " \t", "\na_\\")),
+        *((r"\w", "aZ0_", " -"), (r"\W", " -", "aZ0_"), (r"\s", " \t", "a"), (r"\S", "a", " \t")),
+        *((r"\.", ".", "a"), (r"\*", "*", "a"), (r"\[", "[", "a"), (r"\]", "]", "a")),
+        *((r"\^", "^", "a"), (r"\$", "$", "a"), (r"\\", "\\", "a"), (r"\/", "/", "a")),
+        *((r"\-", "-", "a"), (r"[a\]", "a\\", "b"), ("[a&~|]", "a&~|", "b"), ("[[]", "[", "a")),
+    ],
+)
+def test_what_stands_for_one_character(pattern: str, has: str, lacks: str) -> None:
+    """Each of these has it, and none of those."""
+    search = compiled(pattern).search
+    assert [each for each in has + lacks if search(each)] == [*has]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "has"),
+    [(r"\bed", False), (r"\Bed", True), (r"\bapp", True), (r"\Bapp", False), (r"by\>", True)],
+)
+def test_where_a_word_begins_and_ends(pattern: str, has: bool) -> None:
+    """Between a letter and what is none, or not there."""
+    assert bool(compiled(pattern).search(LINE)) == has
+
+
 @pytest.mark.parametrize("pattern", REFUSED)
 def test_what_is_not_read_is_refused_by_its_name(pattern: str) -> None:
     """One error: the pattern, and what is allowed."""
