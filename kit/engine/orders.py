@@ -189,9 +189,7 @@ class _Orders:
                 continue
             if isinstance(end, Refusal):
                 return REFUSED
-            state = self._judged(state, action)
-            if not isinstance(state, str):
-                state = self.settled(state)
+            state = self.settled(self._judged(state, action))
             if isinstance(state, str):
                 return state
         return state

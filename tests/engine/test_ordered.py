@@ -80,3 +80,13 @@ def test_its_promises_are_the_models() -> None:
     assert check(ordered(Door(open=True), Up())).unreached == ("top",)
     names = [(each.name, each.kind) for each in ordered().properties]
     assert names == [(each.name, each.kind) for each in LiftModel(LiftParameters()).properties]
+
+
+def test_it_says_of_itself_what_the_model_does() -> None:
+    """Its name, its parameters, what is off, its actions and which of them are faults."""
+    lift = LiftModel(LiftParameters(floors=4), ("door",))
+    lift.faults = ("down",)
+    model = Ordered(lift, (), (Up,))
+    for field in ("name", "title", "parameters", "off", "Action", "faults"):
+        assert getattr(model, field) == getattr(lift, field)
+    assert check(model).scope.configuration == check(lift).scope.configuration

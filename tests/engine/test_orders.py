@@ -89,6 +89,29 @@ def test_what_happens_by_itself_happens_at_once() -> None:
     assert order_outcomes(MODEL, plan(*votes)) == {"refused": 1}
 
 
+def test_an_action_with_nothing_left_to_do_is_passed_over() -> None:
+    """The others of its step follow: there is no third manager, and one is prepared once."""
+    whole = OrderedMove("all", (Prepare(2), *STEPS[:1], *STEPS[:2], Prepare(2), *STEPS[2:]))
+    assert order_outcomes(MODEL, plan(whole)) == {"committed": 1}
+
+
+@pytest.mark.parametrize(
+    ("actions", "by_itself"),
+    [
+        ((Prepare(0), ReceivePrepared(0), Prepare(1)), ()),
+        ((Prepare(0), Prepare(1)), (ReceivePrepared,)),
+    ],
+)
+def test_an_order_is_given_up_where_a_promise_breaks(
+    actions: tuple[Any, ...], by_itself: tuple[type, ...]
+) -> None:
+    """By somebody's action or by what happens by itself, whatever would come behind it."""
+    model = TwoPhase(TwoPhaseParameters(2))
+    model.properties = (always("deaf", "Nobody is heard", lambda s: "heard" if s.heard else None),)
+    broken = OrderPlan((OrderedMove("all", actions),), ended, by_itself)
+    assert order_outcomes(model, broken) == {"breaks deaf": 1}
+
+
 @pytest.mark.parametrize(
     ("properties", "outcome"),
     [
