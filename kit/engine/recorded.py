@@ -74,11 +74,14 @@ class RecordedRun(Record):
         shared = Counter(filter(None, keys.values()))
         best = max(shared, key=lambda keys: (shared[keys], len(keys)), default=frozenset())
         if shared[best] == 1:
-            maps = [n for n, each in states[0].items() if isinstance(each, dict) and MAP in each]
-            steady = [n for n in maps if all(members(each[n]).keys() == keys[n] for each in states)]
-            named = {n: self._naming(keys[n]) for n in steady if keys[n]}
-            most = [n for n, count in named.items() if count == max(named.values())]
-            best = keys[most[0]] if len(most) == 1 else frozenset()
+            steady = [
+                own
+                for n, own in keys.items()
+                if own and all(members(s[n]).keys() == own and MAP in s[n] for s in states)
+            ]
+            named = {own: self._naming(own) for own in steady}
+            most = [own for own, count in named.items() if count == max(named.values())]
+            best = most.pop() if len(most) == 1 else frozenset()
         return tuple(sorted(best, key=order))
 
     def _naming(self, keys: Iterable[str]) -> int:
@@ -140,7 +143,8 @@ def itf_of(timeline: Timeline) -> str:
         for number, (m, name) in enumerate(zip(path, names, strict=False))
     ]
     about = {"format": "ITF", "source": model.title, "description": model.name}
-    variables = [name for name in states[0] if name != META]
+    first, *_ = states
+    variables = [name for name in first if name != META]
     return to_json({META: about, "vars": variables, "states": states, **loop}, 1) + "\n"
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET, Struct, UnsetType
 
 from kit import read_itf
+from kit.engine.declared import NodeModel
 from kit.engine.fuzz import Walker
 from kit.engine.itf import (
     LARGEST,
@@ -75,9 +76,11 @@ def test_a_trace_of_quint_is_read() -> None:
         "leader": {"tag": "Some", "value": "alice"},
         "votes": {"#set": []},
     }
-    assert model.title == "tokens.qnt"
+    assert model.title == timeline.story == "tokens.qnt"
     assert model.nodes == ("alice", "bob")
-    assert model.table(last)["alice", "epochs.peers"] == "{bob}"
+    table = model.table(last)
+    assert (table["alice", "epochs.peers"], table["bob", "balances"]) == ("{bob}", "-3")
+    assert {node for node, _ in table} == {"alice", "bob"}, "not the tag of the leader"
     assert model.readable(last)["leader"] == "Some(alice)"
 
 
@@ -156,6 +159,9 @@ def test_nodes_are_found_where_maps_name_them() -> None:
     assert nodes(p=tens) == ("n9", "n10")
     assert nodes(p=one, q=other, r={"#set": ["b"]}) == ("a", "b")
     assert nodes(p=one, q=other, r={"#tup": ["y", "b"]}) == ()
+    assert nodes(p=one, q=one, r=other, s=["x"], t=["y"]) == ("a", "b"), "two share them"
+    assert nodes(p={"x": 1}, q={"x": 2}, r=one, s=one) == ("a", "b"), "of as many shares the most"
+    assert nodes(p={"#map": [[{"#tup": ["a", 1]}, 1]]}, q={"#map": []}) == ("(a, 1)",)
 
 
 def test_a_map_that_grows_is_no_map_of_nodes() -> None:
@@ -179,6 +185,20 @@ def test_a_parameter_is_what_was_said_of_it_last() -> None:
     states = [{"x": 1, "N": 3}, {"x": 2, "N": 4}, {"x": 3}]
     trace = parse(json.dumps({"params": ["N"], "vars": ["x"], "states": states}))
     assert [state["N"] for state in trace.states] == [3, 4, 4]
+
+
+def test_a_map_whose_keys_change_is_none_of_nodes_however_often_they_are_named() -> None:
+    """The other one has the same keys in all states."""
+    steady = {"#map": [["a", 1], ["b", 1]]}
+    growing = [{"#map": [["x", 1]]}, {"#map": [["x", 1], ["y", 1]]}]
+    states = [{"p": steady, "q": each, "r": ["x", "y"]} for each in growing]
+    model = RecordedRun(parse(json.dumps({"vars": ["p", "q", "r"], "states": states})))
+    assert model.nodes == ("a", "b")
+
+
+def test_a_run_of_which_nobody_says_where_it_is_from_has_a_title() -> None:
+    """A trace need not name its source."""
+    assert RecordedRun(parse('{"vars":["a"],"states":[{"a":1}]}')).title == "A recorded run"
 
 
 def test_tlc_prints_intervals() -> None:
@@ -205,6 +225,7 @@ def test_what_was_read_is_written_again(name: str) -> None:
     model, timeline = opened(name)
     again = parse(itf_of(timeline))
     assert (again.states, again.loop) == (model.trace.states, model.trace.loop)
+    assert ('"loop"' in itf_of(timeline)) is (model.trace.loop is not None)
     timeline.fork()
     assert parse(itf_of(timeline)).loop is None
 
@@ -214,6 +235,42 @@ def test_what_each_node_has_is_a_map_by_the_names_of_nodes() -> None:
     timeline = Timeline(build("commit"))
     timeline.forward()
     assert RecordedRun(parse(itf_of(timeline))).nodes == timeline.model.names
+
+
+class Seats(Struct, frozen=True):
+    """What sits where."""
+
+    nodes: tuple[int, ...]
+
+
+class Sitting(NodeModel[Seats]):
+    """Seats of which nothing is said but what they hold."""
+
+    name, title, State = "sitting", "Seats", Seats
+
+    def __init__(self, names: tuple[str, ...], nodes: tuple[int, ...]) -> None:
+        super().__init__()
+        self.names, self.nodes = names, nodes
+
+    def start(self) -> Seats:
+        """As they are."""
+        return Seats(self.nodes)
+
+
+@pytest.mark.parametrize(
+    ("names", "nodes", "written"),
+    [
+        (("A", "B"), (7, 8), {"#map": [["A", 7], ["B", 8]]}),
+        (("A", "B"), (7,), {"#tup": [7]}),
+        ((), (), {"#tup": []}),
+    ],
+)
+def test_what_is_not_of_each_node_is_no_map(
+    names: tuple[str, ...], nodes: tuple[int, ...], written: Any
+) -> None:
+    """There is one name for each of them, and there are some."""
+    text = json.loads(itf_of(Timeline(Sitting(names, nodes))))
+    assert (text["vars"], text["states"][0]["nodes"]) == (["nodes"], written)
 
 
 @pytest.mark.parametrize(
