@@ -154,11 +154,34 @@ def test_every_state_is_reached_by_larger_steps_and_steps_that_wait() -> None:
 
 
 def test_larger_steps_keep_what_a_model_says_of_itself() -> None:
-    """Its safeguards, those that are off, and its signs, as a search tells them."""
-    model = Office()
-    model.off, model.safeguards, model.signs = ("a",), ("b",), ("c",)  # type: ignore[assignment]  # any
+    """All that a search tells of a model, or asks it."""
+    model: Any = Office()
+    fields = (
+        *("off", "safeguards", "signs", "properties", "monitors", "symmetry", "bounds"),
+        *("name", "title", "parameters", "State", "Action", "rules"),
+    )
+    for field in fields:
+        setattr(model, field, getattr(model, field) or (field,))
     larger = partial_order.LargerSteps(model)
-    assert (larger.off, larger.safeguards, larger.signs) == (("a",), ("b",), ("c",))
+    for field in fields:
+        assert getattr(larger, field) == getattr(model, field)
+
+
+def test_a_larger_step_is_judged_where_it_looks() -> None:
+    """Behind what waited, and before what is taken along behind it."""
+    larger = partial_order.LargerSteps(Office())
+    whole = LargerStep((Read(0),), Ask(0), (Read(1),))
+    seen: list[Any] = []
+    seeing = step("p", "", lambda b, a, n: seen.append((b, a, n)), on=(Ask,))
+    watching = replace(COUNT, step=lambda memory, b, a, n: (b, a, n))
+    ends = Post(1, (1, 1, 0), (1,))
+    behind = (Post(1, (1, 0, 0)), Ask(0), Post(1, (1, 0, 0), (1,)))
+    larger.judged(seeing).check(Post(1), whole, ends)
+    larger.judged(seeing).check(Post(1), replace(whole, behind=()), behind[2])
+    assert seen == [behind, behind]
+    assert larger.watching(watching).after(0, Post(1), whole, ends) == (*behind[:2], ends)
+    assert larger.watching(watching).after(0, *behind) == behind
+    assert larger.watching(watching).after(0, Post(), Arrive(), Post(1)) == 0
 
 
 def closure(states: Any, model: Any, kinds: tuple[type, ...]) -> set[Any]:
@@ -222,6 +245,16 @@ def test_a_step_that_the_model_refuses_is_no_part_of_a_larger_one(judged: Any) -
         check(Office(too_early), judged, partial_order=True)
 
 
+def test_a_counterexample_is_of_steps_that_the_model_offers() -> None:
+    """The order names a step that its rule would allow, but of which there is no choice."""
+    model = Office()
+    reads = paired(Read, "read", lambda s: (Read(0),), model._may_read, model._read)
+    model.rules = tuple(reads if rule.action is Read else rule for rule in model.rules)
+    knows = step("one", "", lambda b, a, n: "knows" if b.read[1] else None, on=(Ask,))
+    with pytest.raises(KitError, match=r"takes Read\(clerk=1\).*refuses: "):
+        check(model, (knows,), partial_order=True, max_states=4)
+
+
 def test_what_is_refused_anyway_needs_no_steps_before_it() -> None:
     """An order may name impossible ones there; another of its ways may allow the step."""
 
@@ -243,6 +276,81 @@ def test_what_is_refused_anyway_needs_no_steps_before_it() -> None:
     ]
     with pytest.raises(KitError, match=r"takes Read.*refuses: all is read"):
         list(larger.successors(Post(1, (1, 1, 1))))
+
+
+def never_at_once(s: Post, action: Any) -> Iterator[tuple[Any, ...]]:
+    """Wrong: whoever is asked has read one letter at least, if there is any."""
+    leads = [*as_it_is(s, action)]
+    yield from leads[1:] or leads
+
+
+@pytest.mark.parametrize("leads", [never_late, never_at_once])
+def test_on_a_way_of_a_large_search_each_node_is_looked_at(
+    leads: Leads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that it begins with, and those behind steps that wait."""
+    monkeypatch.setattr(partial_order, "SMALL", 0)
+    order = partial_order.OrderCheck(partial_order.LargerSteps(Office(leads)), (), ())
+    with pytest.raises(KitError, match="is left out"):
+        order.compare([Post(1)])
+
+
+def test_each_way_of_a_small_search_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last clerk is told by the second one, before the first one reads, too."""
+
+    class Whispering(Office):
+        """What is said depends on others who have read."""
+
+        def _ask(self, s: Post, action: Ask) -> Post:
+            told = action.clerk == 2 and s.read[1] > s.read[0]
+            return replace(s, said=(*s.said, 9)) if told else super()._ask(s, action)
+
+    larger = partial_order.LargerSteps(Whispering())
+    with pytest.raises(KitError, match=r"Ask\(clerk=2\).*is left out"):
+        partial_order.OrderCheck(larger, (), ()).compare([Post(1)])
+    monkeypatch.setattr(partial_order, "SMALL", 0)
+    partial_order.OrderCheck(larger, (), ()).compare([Post(1)])  # one way: in their order
+
+
+class Call(Struct, frozen=True):
+    """A clerk is called, and says the same as when asked."""
+
+    clerk: int
+
+
+def test_another_action_that_comes_to_the_same_is_another_one() -> None:
+    """Properties may tell them apart, so that each needs larger steps of its own."""
+
+    class Phone(Office):
+        """The order is right of who is asked, and wrong of who is called."""
+
+        Action = Arrive | Read | Ask | Call
+
+        def __init__(self) -> None:
+            super().__init__()
+            call = paired(Call, "call", self._calls, self._may_ask, self._ask)
+            self.rules = (*self.rules, call)
+
+        def _calls(self, s: Post) -> Iterator[Call]:
+            return map(Call, range(CLERKS))
+
+    order = partial_order.OrderCheck(partial_order.LargerSteps(Phone()), (), ())
+    with pytest.raises(KitError, match=r"Call\(clerk=0\) after .* is left out"):
+        order.compare([Post(1)])
+
+
+def test_one_of_several_larger_steps_to_the_same_breaks_it() -> None:
+    """Whoever says nothing of letters comes to the same with or without reading before."""
+
+    class Silent(Office):
+        """No clerk tells how many have come."""
+
+        def _ask(self, s: Post, action: Ask) -> Post:
+            return replace(s, said=(*s.said, 0))
+
+    order = partial_order.OrderCheck(partial_order.LargerSteps(Silent()), (TOLD,), ())
+    order.compare([Post(1)])
+    assert order.compared == 1
 
 
 def test_what_is_wrong_is_found_in_a_large_search_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -299,6 +407,15 @@ def test_what_looks_at_steps_that_wait_does_not_fit(judge: Property) -> None:
     """Nor do goals: they may be lost by steps that wait."""
     with pytest.raises(BadInput, match=judge.name):
         check(Office(), (judge,), partial_order=True)
+
+
+@pytest.mark.parametrize("on", [(), (Read,), (Ask, Read)])
+def test_a_monitor_that_looks_at_steps_that_wait_does_not_fit(on: tuple[type, ...]) -> None:
+    """It would miss some of them."""
+    with pytest.raises(
+        BadInput, match=r"^partial order: got 'asked'; .* not look at steps of Read$"
+    ):
+        check(Office(), (), monitors=(replace(COUNT, on=on),), partial_order=True)
 
 
 def test_a_property_of_states_that_sees_them_is_refused() -> None:
