@@ -283,8 +283,9 @@ class RecoveryState(LostState, frozen=True, cache_hash=True, kw_only=True):
                 yield first, second
 
     def hears(self, node: int) -> bool:
-        """Whether a node that is counted on and this one take each other's gossip."""
-        return any(node in pair for pair in self.talking() if self.nodes[pair[0]].takes_part)
+        """Whether another node, which is counted on, and this one take each other's gossip."""
+        others = ({*pair} - {node} for pair in self.talking() if node in pair)
+        return any(self.nodes[other].takes_part for [other] in others)
 
     def in_two_groups(self) -> tuple[int, int] | None:
         """Two nodes that talk to each other in different groups outside a recovery's restarts.

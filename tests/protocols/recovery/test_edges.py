@@ -12,7 +12,7 @@ from kit.errors import BadInput
 from kit.protocols.recovery.facts import met_failures, parties, voters_missing
 from kit.protocols.recovery.lost_majority import NO_GROUP, NOBODY, OLD
 from kit.protocols.recovery.orders import DOCUMENTED, actions_of, order_harm
-from kit.protocols.recovery.recovering_cluster import next_of_operation
+from kit.protocols.recovery.recovering_cluster import REMOVED_NODE, next_of_operation
 from kit.protocols.recovery.recovery import Recovery
 from kit.protocols.recovery.recovery_mode import Alter, Finish, Isolate, RecoveryMode, Remove
 from kit.protocols.recovery.rules.availability import (
@@ -246,6 +246,94 @@ def test_where_nothing_is_given_up_the_old_group_goes_on() -> None:
         given = {"commit_indexes": (1,) * 5, "dead": dead, "majority_lives": lives}
         _, s = played(given)
         assert (s.leader, s.new_group, s.is_together) == (NOBODY, goes_on, lives)
+        assert s.leftover(s.nodes[0]) is not lives
+        assert not s.leftover(s.nodes[0].but(old_rows=False))
+        nowhere = s.at(0, status="down", group=NO_GROUP).at(1, status="down", group=NO_GROUP)
+        assert not nowhere.is_together
+
+
+def test_who_is_heard_by_those_that_count() -> None:
+    """C and D are back in the old group and hear each other; A and B run in one of their own."""
+    _, s = played({"commit_indexes": (1,) * 4, "dead": "C D"})
+    s = s.but(groups=(15, 3), acknowledged=(0, 0)).at(0, group=1).at(1, group=1)
+    s = s.at(2, status="returned", group=0).at(3, status="returned", group=0)
+    assert [*s.talking()] == [(0, 1), (2, 3)]
+    assert [s.hears(node) for node in range(4)] == [True, True, False, False]
+    assert [s.at(0, group=0).hears(node) for node in range(4)] == [False, False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("runs", "columns"), [((1, 1), (11, 11)), ((1, NO_GROUP), (10, 11)), ((NO_GROUP, 1), (10, 11))]
+)
+def test_a_majority_has_one_schema(runs: tuple[int, int], columns: tuple[int, int]) -> None:
+    """The newest that one of its members has: A lacks an entry that B has."""
+    _, s = played(FIVE)
+    s = s.but(groups=(31, 3), acknowledged=(0, 0)).at(0, group=runs[0]).at(1, group=runs[1])
+    for node in (0, 1):
+        assert tuple(each.index for each in s.synchronized(node).nodes[:2]) == columns
+
+
+def test_a_group_that_is_founded_has_acknowledged_nothing() -> None:
+    """B is its only member, and has its id; groups before it stay as they are."""
+    _, s = played(FIVE)
+    founded = s.but(acknowledged=(5,)).created(1)
+    assert (founded.groups, founded.acknowledged) == ((31, 0b10), (5, 0))
+    assert (founded.nodes[1].group, founded.nodes[1].group_id) == (1, 1)
+    assert founded.at(1, group=s.nodes[1].group, group_id=s.nodes[1].group_id).nodes == s.nodes
+
+
+@pytest.mark.parametrize("node", [0, 1, 2])
+def test_who_is_taken_out_leaves_the_groups_that_go_on(node: int) -> None:
+    """Whoever it is; the group that was given up keeps its members."""
+    _, s = played({"commit_indexes": (1,) * 4, "dead": "C D"})
+    after = s.but(groups=(15, 7)).with_node(node, REMOVED_NODE)
+    assert after.groups == (15, 7 - (1 << node))
+    assert [each.status == "removed" for each in after.nodes] == [at == node for at in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("cells", "needs"),
+    [
+        ({}, False),
+        ({"leader": NOBODY}, True),
+        ({"leader": 2}, True),  # it has died since
+        # There is a new group: of both, of B and one that is dead, of B and two that are dead.
+        ({"groups": (31, 0b00011), "acknowledged": (0, 0)}, False),
+        ({"groups": (31, 0b00111), "acknowledged": (0, 0)}, False),
+        ({"groups": (31, 0b01110), "acknowledged": (0, 0)}, True),
+    ],
+)
+def test_when_a_leader_is_to_be_chosen(cells: dict[str, Any], needs: bool) -> None:
+    """B was. Another one is where it is dead, or where the new group has lost its majority, too."""
+    _, s = played(FIVE)
+    assert s.but(**{"leader": 1, **cells}).needs_leader is needs
+
+
+@pytest.mark.parametrize(
+    ("ids", "there"),
+    [((0, 0), True), ((NO_GROUP, 0), True), ((0, NO_GROUP), True), ((NO_GROUP, NO_GROUP), False)],
+)
+def test_whether_ids_are_left(ids: tuple[int, int], there: bool) -> None:
+    """On A or B, which are counted on; the others have theirs."""
+    _, s = played(FIVE)
+    assert s.at(0, group_id=ids[0]).at(1, group_id=ids[1]).has_ids is there
+
+
+@pytest.mark.parametrize(
+    ("dead", "live", "back"), [("C D E", "AB", "C"), ("A B C", "DE", "A"), ("A C E", "BD", "C")]
+)
+def test_a_node_that_is_heard_is_not_removed(dead: str, live: str, back: str) -> None:
+    """It is back: wherever its name stands, live nodes hear it, but for a wall between them."""
+    first, leads = live
+    steps = (*(f"delete {name}" for name in live), "read", f"choose {leads}", f"set {first}")
+    steps = (*steps, f"set {leads}", f"restart {leads}", f"restart {first}", f"return {back}")
+    given = {"commit_indexes": (1,) * 5, "dead": dead, "returns": 1}
+    model, s = played(given, *steps, off=("isolation",))
+    assert refused(model, s, f"removenode {back}") == "the node is alive"
+    assert model.taken_out(s, Recovery.remove(back), s) is not None
+    model, s = played(given, "isolate", *steps)
+    assert refused(model, s, f"removenode {back}") == ""
+    assert model.taken_out(s, Recovery.remove(back), s) is None
 
 
 def test_nobody_is_removed_once_the_majority_is_gone() -> None:

@@ -17,6 +17,7 @@ from kit.protocols.recovery.rules.availability import (
     standings,
 )
 from kit.protocols.recovery.rules.procedure import leaders, only_on, regressing
+from kit.protocols.storage.rules.levels import Level
 from kit.ring.natural import replicas
 from kit.ring.replication import NetworkTopologyStrategy
 from kit.ring.tokens import small
@@ -85,6 +86,48 @@ def test_levels_with_nodes_down(dead: int, available: set[str]) -> None:
         if cell.standing == "available"
     }
     assert told == available
+
+
+@pytest.mark.parametrize(
+    ("level", "live", "home", "met"),
+    [
+        ("ONE", (0, 0), "", False),
+        ("ONE", (0, 1), "", True),
+        ("QUORUM", (1, 2), "", False),
+        ("QUORUM", (3, 1), "", True),
+        ("LOCAL_QUORUM", (2, 0), "dc1", True),
+        ("LOCAL_QUORUM", (1, 3), "dc1", False),
+        ("LOCAL_QUORUM", (0, 2), "dc2", True),
+        ("LOCAL_QUORUM", (3, 1), "dc2", False),
+        ("EACH_QUORUM", (2, 2), "", True),
+        ("EACH_QUORUM", (3, 1), "", False),
+        ("EACH_QUORUM", (1, 3), "", False),
+        ("ALL", (3, 2), "", False),
+        ("ALL", (3, 3), "", True),
+    ],
+)
+def test_which_replicas_a_level_counts(
+    level: Level, live: tuple[int, int], home: str, met: bool
+) -> None:
+    """Of three in each of two datacenters: those of all, of each, or of one's own alone."""
+    replicas = {f"dc{at}": (3, count) for at, count in enumerate(live, 1)}
+    assert answers(level, replicas, home) is met
+
+
+@pytest.mark.parametrize(
+    ("racks", "dead", "standing"),
+    [
+        ("a a b b", 0b0011, "available"),
+        ("a a b b", 0b0101, "of some ranges"),
+        ("a a a a", 0b0011, "of some ranges"),
+        ("a a b b", 0b1111, "unavailable"),
+    ],
+)
+def test_replicas_stand_in_different_racks(racks: str, dead: int, standing: str) -> None:
+    """With RF 2 and two racks one of them may be lost."""
+    places = tuple(("dc1", rack) for rack in racks.split())
+    by_level = {cell.level: cell.standing for cell in standings(places, dead, {"dc1": 2})}
+    assert by_level["ONE"] == standing
 
 
 def test_a_level_may_be_met_in_some_ranges_only() -> None:
