@@ -122,6 +122,7 @@ def test_an_event_is_a_line(event: str, kind: str, named: int) -> None:
         ("reconfigure dc1:2,dc2:1", {"by_dc": "dc1:2,dc2:1"}),
         ("reconfigure dc1:2,dc2:1 A C", {"by_dc": "dc1:2,dc2:1", "chosen": 5}),
         ("choose A C", {"chosen": 5}),
+        ("startup B", {"moved": 2}),
         ("change", {}),
         ("force members C", {"readers": 4, "writers": 4}),
     ],

@@ -433,6 +433,24 @@ def state_of(*nodes: MigratingNode, **given: Any) -> tuple[Any, Any]:
     return model, model.start().but(nodes=nodes, logs=(OF_A, OF_B))
 
 
+def test_a_log_in_words() -> None:
+    """The first epoch is blank, the second one takes over what gossip knew."""
+    log = MetadataLog(1, 0b1, 0, (("change", 3), ("member", 2), ("change", 4)))
+    texts = [log.text_of(epoch, ("A", "B", "C")) for epoch in range(1, log.top + 1)]
+    assert texts == ["blank", "INITIALIZE", "change 4", "C joins the CMS", "change 5"]
+
+
+@pytest.mark.parametrize("log", [0, 1])
+def test_a_commit_makes_one_log_longer(log: int) -> None:
+    """That of the node; the other stays as it is."""
+    _, state = state_of(BY_A, BY_B, BY_B)
+    after = state.commit(log, "change", 3)
+    assert len(after.logs) == 2
+    assert after.logs[1 - log] == state.logs[1 - log]
+    assert after.logs[log].entries == (*state.logs[log].entries, ("change", 3))
+    assert after.nodes[log].epoch == state.logs[log].top + 1
+
+
 @pytest.mark.parametrize(
     ("nodes", "said"),
     [

@@ -14,11 +14,17 @@ from kit.protocols.cms.facts.schema import OUTPUT, changes, gossip, known
 from kit.protocols.cms.panels.schema import VIEWS
 from kit.protocols.cms.rules.events import Fact, Metadata
 from kit.protocols.cms.rules.events import objection as objects
-from kit.protocols.cms.rules.log import Entry
-from kit.protocols.cms.rules.schema import SchemaMetadata, enact, moves_ranges
+from kit.protocols.cms.rules.log import Entry, Machine
+from kit.protocols.cms.rules.schema import SchemaMetadata, enact, lost_to, moves_ranges
 from kit.protocols.cms.schema import JOINER, KEYSPACE, RACES, TABLE, Schema
 from kit.protocols.gossip.facts import schemas
-from kit.protocols.gossip.rules import LegacySchema, SchemaChange, cells_of, version_of
+from kit.protocols.gossip.rules import (
+    LegacySchema,
+    SchemaChange,
+    cells_of,
+    definitions,
+    version_of,
+)
 from kit.views.panel import scene_of
 from tests.views.frames import go_on
 
@@ -475,6 +481,44 @@ def test_what_an_event_of_nodes_makes(
     before = SchemaMetadata(statuses=(("B", "NORMAL"),), members=("A",))
     after = enact(before, Entry(1, event, "r1"))
     assert after == SchemaMetadata(statuses=statuses, members=members)
+
+
+def test_a_table_is_known_by_its_epoch_and_node() -> None:
+    """Its id says both, so that no two tables have the same."""
+    made = enact(SchemaMetadata(), Entry(3, "create table ks.t at B", "r1"))
+    assert definitions(made.cells)["table ks.t"] == "id 3@B"
+
+
+MACHINE = Machine(SchemaMetadata(), enact)
+IN_THE_LOG = tuple(
+    Entry(epoch, event, f"r{epoch}")
+    for epoch, event in enumerate(
+        (
+            "create keyspace ks at A",
+            "create table ks.t at A",
+            "bootstrap X",
+            "drop table ks.t at A",
+            "create table ks.t at B",
+            "create table ks.u at A",
+        ),
+        1,
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("event", "epoch"),
+    [
+        ("create table ks.t at C", 5),  # it made sense at first, then again once it was dropped
+        ("create table ks.u at C", 6),
+        ("create keyspace ks at C", 1),
+        ("drop table ks.v at C", None),  # it never made sense
+    ],
+)
+def test_which_entry_a_statement_lost_to(event: str, epoch: int | None) -> None:
+    """The newest one before which it made sense."""
+    entry = lost_to(MACHINE, IN_THE_LOG, event)
+    assert (entry and entry.epoch) == epoch
 
 
 @pytest.mark.parametrize(

@@ -192,7 +192,7 @@ def placed_ranges(
     ranges = []
     for at, codes in enumerate(replicas(ring, NetworkTopologyStrategy(factors))):
         left = int(ring.rights[at - 1]) if at else space.low
-        held = tuple(ring.names[code] for code in codes.tolist() if code >= 0)
+        held = tuple(ring.names[code] for code in codes.tolist())
         ranges.append((Range(left, int(ring.rights[at])).label(space), held))
     return tuple(ranges)
 

@@ -14,6 +14,7 @@ from kit.protocols.recovery.rules.availability import (
     answers,
     live_replicas,
     lost_ranges,
+    placed_ranges,
     standings,
 )
 from kit.protocols.recovery.rules.procedure import leaders, only_on, regressing
@@ -86,6 +87,25 @@ def test_levels_with_nodes_down(dead: int, available: set[str]) -> None:
         if cell.standing == "available"
     }
     assert told == available
+
+
+@pytest.mark.parametrize(
+    ("dcs", "factor", "ranges"),
+    [
+        ("1122", 1, ["AC", "CB", "BD", "DA"]),
+        ("1212", 1, ["AB", "BC", "CD", "DA"]),
+        ("1122", 2, ["ACBD", "CBDA", "BDAC", "DACB"]),
+        ("1122", 3, ["ACBD", "CBDA", "BDAC", "DACB"]),
+        ("122", 2, ["ABC", "BCA", "CAB"]),
+    ],
+)
+def test_nodes_of_datacenters_take_turns(dcs: str, factor: int, ranges: list[str]) -> None:
+    """In the order of their names, from the first token on; and no node has a range twice."""
+    places = tuple((f"dc{dc}", "r1") for dc in dcs)
+    placed = placed_ranges(tuple("ABCD"[: len(dcs)]), places, factor)
+    assert ["".join(held) for _, held in placed] == ranges
+    bounds = [f"({100 * at}, {100 * at + 100}]" for at in range(len(dcs))]
+    assert [label for label, _ in placed] == bounds
 
 
 @pytest.mark.parametrize(
