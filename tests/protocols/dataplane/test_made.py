@@ -42,3 +42,13 @@ def test_an_epoch_says_what_its_event_did() -> None:
     assert titles[0] == "stable"
     assert all(title.endswith("(bootstrap X at 150)") for title in titles[1:]), titles
     assert not [title for title in titles if "all at once" in title]
+
+
+def test_each_machine_has_one_name() -> None:
+    """Replicas, then coordinators, then the other nodes; one that coordinates is named once."""
+    for requests, names in (
+        (("K1 write QUORUM", "K2 read QUORUM"), "B X K1 K2 A C D"),
+        (("D write QUORUM", "A read QUORUM"), "B X D A C"),
+    ):
+        model: Any = build("dataplane", {"nodes": 4, "rf": 1, "requests": requests})
+        assert " ".join(model.names) == names
