@@ -1,10 +1,9 @@
 """One data range of a real plan as a history: what each of its events means for that range alone.
 
 The metadata model itself says which events may follow which (``kit.protocols.tcm.tcm``), its
-rules what each must wait for (``kit.protocols.tcm.rules.barrier``,
-``kit.protocols.tcm.rules.barrier``). Here their answers are narrowed to one range. Barriers of
-other ranges are left out, so whatever the whole cluster can do, the projection can do: a search of
-it that finds no harm speaks for the cluster.
+rules what each must wait for (``kit.protocols.tcm.rules.barrier``). Here their answers are narrowed
+to one range. Barriers of other ranges are left out, so whatever the whole cluster can do, the
+projection can do: a search of it that finds no harm speaks for the cluster.
 
 Where nobody's lag is bounded the whole past counts, and every run of events has a node of its own.
 With a bound, runs that lead to the same metadata, whatever its epoch, lead to the same node.
@@ -71,7 +70,7 @@ def busiest(tcm: Tcm) -> int:
             moved = sequence.plan.movements[0]
             ends = {stream.range.right for stream in moved.streams}
             pairs = zip(moved.locked, moved.affected, strict=True)
-            own = set(sequence.plan.operation.tokens)
+            own = sequence.plan.operation.tokens
             ranked += [
                 (-len(union), r.right not in own, r.right) for r, union in pairs if r.right in ends
             ]
@@ -179,8 +178,7 @@ class _Projection:
 
     def history(self) -> RangeHistory:
         """All epochs."""
-        nodes = max((self.snapshot(s).metadata.ring.nodes for s in self.states), key=len)
-        named = [next(n for n in nodes if n.name == self.tcm.names[code]) for code in self.local]
+        named = [self.tcm.cluster.ring.nodes[code] for code in self.local]
         narrow = self._range()
         return RangeHistory(
             narrow.label(self.tcm.cluster.ring.space),

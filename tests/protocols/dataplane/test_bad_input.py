@@ -8,7 +8,8 @@ import pytest
 
 from kit.engine.registry import build, entry_of
 from kit.errors import BadInput
-from tests.saying import says
+from kit.ring.replication import Keyspace, LocalStrategy, SimpleStrategy
+from tests.saying import like, says
 
 
 @pytest.mark.parametrize(
@@ -21,6 +22,7 @@ from tests.saying import says
         ({"requests": ()}, "requests | 0 | 1 | 6 | lines"),
         ({"operations": ("decommission Q",)}, "node | 'Q' | A, B, C"),
         ({"nodes": 5, "operations": ("assassinate B",)}, "| moves | replicas"),
+        ({"rf": 3, "operations": ("move B --tokens 250",)}, "| moves | replicas"),
         ({"crashes": 9}, "crashes | 9 | 0 to 8"),
         ({"mode": "rumour"}, "mode | 'rumour' | gossip, log"),
         ({"ring_delay": 0}, "ring_delay | 0 | 1 to 100"),
@@ -37,6 +39,42 @@ def test_bad_parameters(given: dict[str, Any], said: str) -> None:
         build("dataplane", given)
     assert says(error.value, said)
     assert "\n" not in str(error.value)
+
+
+KEYSPACES = {
+    "own": Keyspace("own", LocalStrategy()),
+    "one": Keyspace("one", SimpleStrategy(1)),
+    "two": Keyspace("two", SimpleStrategy(2)),
+}
+
+
+@pytest.mark.parametrize(
+    ("names", "replicas"),
+    [("one", 1), ("two", 2), ("one two", 1), ("two one", 2), ("one own", 1), ("own one", None)],
+)
+def test_the_first_keyspace_counts(names: str, replicas: int | None) -> None:
+    """It has to be replicated; what stands behind it may be local."""
+    given = {"keyspaces": tuple(KEYSPACES[name] for name in names.split())}
+    if replicas is None:
+        with pytest.raises(BadInput, match=like("keyspaces | own | replicated keyspace first")):
+            build("dataplane", given)
+        return
+    model: Any = build("dataplane", given)
+    [first, *_] = model.history.epochs
+    assert first.view.writes.bit_count() == replicas
+
+
+@pytest.mark.parametrize(("names", "left", "right"), [("one two", 200, 300), ("two one", 100, 200)])
+def test_the_range_that_moves_most_is_one_of_the_first_keyspace(
+    names: str, left: int, right: int
+) -> None:
+    """Where C leaves, only its own range moves of one replica, and of two the one before it, too;
+    of ranges that move alike it is the first.
+    """
+    keyspaces = tuple(KEYSPACES[name] for name in names.split())
+    given = {"nodes": 4, "keyspaces": keyspaces, "operations": ("decommission C",)}
+    model: Any = build("dataplane", given)
+    assert (model.history.left, model.history.right) == (left, right)
 
 
 @pytest.mark.parametrize("given", [{"rf": 9}, {"nodes": 1}, {"strategy": "everywhere"}])

@@ -30,6 +30,7 @@ from kit.protocols.dataplane.quorums import (
 from kit.protocols.storage.rules.levels import AnswerQuota, majority
 from kit.protocols.tcm.rules.quorums import majorities_meet
 from kit.ring.placements import Table
+from kit.ring.replication import Keyspace, SimpleStrategy
 from tests.saying import like
 
 WORKED = {"rf": 3, "epoch": 99, "operations": ("bootstrap X --tokens 150",)}
@@ -406,3 +407,82 @@ def test_quorums_that_miss_are_a_sign_on_the_way(off: tuple[str, ...], sign: boo
     model = build("dataplane", {}, off)
     assert model.is_sign("quorums-in-use") is sign
     assert not model.is_sign("linearizable")
+
+
+def reached(history: Any, *verbs: str) -> int:
+    """The node of a history that some events lead to."""
+    at = 0
+    for verb in verbs:
+        [at] = [edge.to for edge in history.epochs[at].edges if edge.verb == verb]
+    return at
+
+
+def test_runs_that_end_alike_lead_to_one_node_where_the_lag_is_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As long as what is under way was last changed as many epochs ago; else each has its own."""
+    monkeypatch.setattr("kit.protocols.dataplane.projection.MOST_EPOCHS", 402)
+    x, y = "bootstrap X --tokens 150", "bootstrap Y --tokens 450"
+    given = {"nodes": 5, "rf": 1, "operations": (x, y), "cancels": 1}
+    tcm = build("tcm", given).tcm
+    soon, later = (x, y, "cancel Y"), (x, y, "commit Y", "cancel Y")
+    history = project(tcm, 150, 1)
+    assert reached(history, *soon, "commit X") == reached(history, *later, "commit X")
+    assert reached(history, *soon) != reached(history, *later)
+    assert reached(history, x, y) != reached(history, y, x)
+    one = build("tcm", {**given, "operations": (x,)}).tcm
+    soon, later = (x, "cancel X"), (x, "commit X", "cancel X")
+    bounded, unbounded = (project(one, 150, lag) for lag in (1, None))
+    assert reached(bounded, *soon) == reached(bounded, *later)
+    assert reached(unbounded, *soon) != reached(unbounded, *later)
+    leads = sorted(edge.to for epoch in unbounded.epochs for edge in epoch.edges)
+    assert leads == list(range(1, len(unbounded.epochs)))
+
+
+def test_what_moves_elsewhere_changes_nothing_of_a_range() -> None:
+    """Its replicas are the same ones at some time, old and new."""
+    x, y = "bootstrap X --tokens 150", "bootstrap Y --tokens 550"
+    alone, both = (
+        {
+            tuple(
+                history.names(mask)
+                for mask in (view.reads, view.writes, view.old_replicas, view.new_replicas)
+            )
+            for history in [project(build("tcm", given).tcm, 550, 1)]
+            for view in (epoch.view for epoch in history.epochs)
+        }
+        for given in (
+            {"nodes": 8, "rf": 1, "operations": (y,)},
+            {"nodes": 8, "rf": 1, "operations": (x, y)},
+        )
+    )
+    assert alone == both
+    assert (("F",), ("F", "Y"), ("F",), ("Y",)) in alone
+
+
+@pytest.mark.parametrize(
+    ("plan", "token", "left", "right", "replicas"),
+    [
+        ({"nodes": 4, "operations": ("bootstrap X --tokens 150",)}, 150, 100, 150, "B X"),
+        ({"nodes": 4, "operations": ("bootstrap X --tokens 150",)}, 200, 150, 200, "B"),
+        ({"nodes": 10, "operations": ("move D --tokens 850",)}, 850, 800, 850, "D I"),
+    ],
+)
+def test_a_range_is_as_narrow_as_it_ever_is(
+    plan: dict[str, Any], token: int, left: int, right: int, replicas: str
+) -> None:
+    """Also where it is cut later; its replicas are in the order of the nodes."""
+    history = project(build("tcm", {**plan, "rf": 1}).tcm, token)
+    assert (history.left, history.right) == (left, right)
+    assert " ".join(history.replicas) == replicas
+
+
+@pytest.mark.parametrize("operation", ["bootstrap X --tokens 150", "decommission C"])
+def test_what_other_keyspaces_wait_for_is_not_asked_of_a_range(operation: str) -> None:
+    """The history of the first one is the same without them."""
+    first, other = Keyspace("ks", SimpleStrategy(2)), Keyspace("other", SimpleStrategy(3))
+    alone, beside = (
+        project(build("tcm", {"nodes": 5, "operations": (operation,), "keyspaces": each}).tcm, 150)
+        for each in ((first,), (first, other))
+    )
+    assert alone == beside
