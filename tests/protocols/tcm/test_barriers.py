@@ -8,7 +8,14 @@ import pytest
 
 from kit.protocols.tcm.facts import moment as facts
 from kit.protocols.tcm.facts.moment import BarrierRow
-from kit.protocols.tcm.rules.barrier import enough, sources
+from kit.protocols.tcm.rules.barrier import (
+    Barrier,
+    end_barriers,
+    enough,
+    known_first,
+    must_stream,
+    sources,
+)
 from kit.protocols.tcm.rules.metadata import Transfer
 from kit.protocols.tcm.rules.operations import ALL_ON, ProtocolSwitches, TcmSafeguards
 from kit.ring.ranges import Range
@@ -270,3 +277,46 @@ def test_how_many_senders_are_enough(
     """Who hands its place over, or two of three; for the dead nobody waits."""
     transfer = Transfer(0, Range(0, 10), 5, displaced, (0, 1, 2))
     assert enough(transfer, frozenset(down), frozenset(dead)) is kept
+
+
+def switched_off(*names: str) -> ProtocolSwitches:
+    """All safeguards but these."""
+    return ProtocolSwitches(safeguards=TcmSafeguards(**dict.fromkeys(names, False)))
+
+
+@pytest.mark.parametrize(
+    ("off", "first"),
+    [
+        ((), True),
+        (("known_before_streams",), False),
+        (("progress_barrier",), False),
+        (("known_before_streams", "progress_barrier"), False),
+    ],
+)
+def test_streams_wait_with_both_safeguards(off: tuple[str, ...], first: bool) -> None:
+    """That new writers are known first is a part of the progress barrier."""
+    assert known_first(switched_off(*off)) is first
+
+
+def test_only_the_read_switch_waits_for_data() -> None:
+    """And not even that without the safeguard."""
+    drive = Drive(rf=3, operations=("bootstrap X --tokens 150",)).act("bootstrap X --tokens 150")
+    waits = []
+    while (sequence := drive.metadata.sequence("X")) is not None:
+        waits.append((sequence.next.name, must_stream(sequence, ALL_ON)))
+        assert not must_stream(sequence, switched_off("streams_before_switch"))
+        drive.commit("X")
+    steps = ("add-writes", False), ("switch-reads", True), ("drop-writes", False)
+    assert waits == [*steps]
+
+
+def test_both_ends_of_a_transfer_must_know_of_it() -> None:
+    """Each node once, in the order of codes, with the range of its first transfer."""
+    sequence = rf3().metadata.sequence("X")
+    assert sequence is not None
+    first, second = Range(0, 10), Range(10, 20)
+    transfers = Transfer(0, first, 5, 2, (2, 3)), Transfer(0, second, 1, 2, (2, 0))
+    assert end_barriers(sequence, transfers, frozenset(), ALL_ON) == tuple(
+        Barrier(0, held, None, (code,), 1, sequence.epoch)
+        for code, held in ((1, second), (2, first), (5, first))
+    )

@@ -18,6 +18,7 @@ from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.protocols.tcm.cluster import LevelState
 from kit.protocols.tcm.commands import plan
+from kit.protocols.tcm.rules.barrier import barriers
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy
 from kit.ring.topology import Node
 from kit.views.panel import scene_at
@@ -100,6 +101,34 @@ def test_each_edition_has_a_level_of_its_own(edition: str, level: str) -> None:
     own, said = started(edition=edition), started(edition=edition, level=level)
     assert own.operation().barriers == said.operation().barriers
     assert own.operation().asks == said.operation().asks == ""
+    snapshot, sequence = own.model.snapshot(own.state), own.metadata.sequence("X")
+    assert sequence is not None
+    both = (barriers(snapshot, sequence, own.model.tcm.switches, each) for each in (None, level))
+    assert len(set(both)) == 1
+
+
+@pytest.mark.parametrize(
+    ("edition", "streams"), [("documents", [False, True, True]), ("server", [False, False, True])]
+)
+def test_streams_wait_at_the_level_of_the_edition(edition: str, streams: list[bool]) -> None:
+    """For a majority of all, or in each datacenter; that of the newcomer's is not enough."""
+    drive = started(edition=edition)
+    may = []
+    for names in ANSWERS:
+        drive.act(*(f"apply {name}" for name in names))
+        may.append("stream X" in " ".join(drive.verbs()))
+    assert may == streams
+
+
+@pytest.mark.parametrize("edition", ["documents", "server"])
+def test_between_the_events_of_a_cancel_is_a_barrier(edition: str) -> None:
+    """Reads are back, and a majority has to know it before the newcomer gets no writes."""
+    drive = started(edition=edition, cancels=1).commit("X").act("cancel X")
+    assert drive.operation().state == "reads back"
+    assert rows(drive)
+    assert "waiting at the barrier" in drive.refusal("commit X").reason
+    drive.commit("X")
+    assert drive.metadata.sequence("X") is None
 
 
 def test_a_datacenter_without_replicas_gives_no_local_quorum() -> None:
