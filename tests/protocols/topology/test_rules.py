@@ -14,10 +14,15 @@ from kit.protocols.topology.dry_run.report import is_played
 from kit.protocols.topology.rules.cluster import (
     NOBODY,
     ClusterTopology,
+    LocalView,
     NodeEntry,
     RequestEntry,
     Setting,
     TopologySafeguards,
+    changed_requests,
+    is_drained,
+    is_open,
+    is_served,
 )
 from kit.protocols.topology.rules.columns import feature_bits
 from kit.protocols.topology.rules.decide import queue
@@ -472,3 +477,31 @@ def test_who_has_left_may_not_join_again(state: str, refuses: bool, why: str) ->
     topology = cluster(NORMAL, NodeEntry(state=state))
     found = refusal(topology, OperationRequest("join", 1), 0b11, setting)
     assert (found.reason if found else "") == why
+
+
+@pytest.mark.parametrize(
+    ("rule", "off", "own"),
+    [
+        (is_served, "fencing", (False, False, True, True)),
+        (is_drained, "barrier_drains", (False, False, False, True)),
+        (is_open, "sessions", (False, True, False, False)),
+    ],
+)
+def test_what_a_view_lets_in(rule: Any, off: str, own: tuple[bool, ...]) -> None:
+    """Versions and sessions from 1 to 4: fence 3 serves none below it, version 4 drains those
+    before it, session 2 is the only one that is open; without the safeguard all are let in.
+    """
+    view = LocalView(version=4, fence_version=3, session=2)
+    without = TopologySafeguards(**{off: False})  # type: ignore[arg-type]  # a switch by its name
+    assert tuple(rule(number, view, TopologySafeguards()) for number in range(1, 5)) == own
+    assert all(rule(number, view, without) for number in range(1, 5))
+
+
+def test_requests_that_changed_are_told_by_their_numbers() -> None:
+    """From 1; one that is new was nothing before."""
+    first, second, third = (RequestEntry("leave", node) for node in range(3))
+    done = replace(second, done=True)
+    before = replace(cluster(NORMAL), requests=(first, second))
+    after = replace(before, requests=(first, done, third))
+    assert [*changed_requests(before, after)] == [(2, second, done), (3, None, third)]
+    assert [*changed_requests(before, before)] == []
