@@ -15,18 +15,21 @@ from kit.engine.registry import build, entry_of
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.protocols.topology.handshake import (
+    CHECKS,
     FIRST_RACK,
     REASONS,
     JoinNodeRequest,
     JoinRow,
     JoinTables,
     MemberState,
+    banning,
     because,
     joiner,
     members,
     moved,
     placed,
     tables,
+    verdict_due,
     with_tables,
 )
 from kit.protocols.topology.rules.machines import EDITIONS, Edition
@@ -387,3 +390,56 @@ def test_bad_parameters_are_told_in_one_line(given: dict[str, Any], field: str) 
     with pytest.raises(BadInput) as error:
         build("join", given)
     assert error.value.field.endswith(field)
+
+
+KNOWN = JoinTables(
+    (
+        *(JoinRow(host, "normal", zero_token=host == "Z") for host in "ABZ"),
+        *(JoinRow("L", "left"), JoinRow("W", "none"), JoinRow("J", "bootstrapping")),
+        JoinRow("R", "replacing"),
+    ),
+    ("A", "B", "Z"),
+    ("f",),
+)
+
+
+@pytest.mark.parametrize(
+    ("cells", "up", "fails"),
+    [
+        ({}, "ABZ", []),
+        ({"cluster": "test"}, "ABZ", ["cluster-name"]),
+        ({"snitch": "rackdc"}, "ABZ", ["snitch"]),
+        ({"host": "L"}, "ABZ", ["removed"]),
+        ({"host": "A"}, "ABZ", ["member"]),
+        *(({"host": host}, "ABZ", ["unfinished"]) for host in "WJR"),
+        ({"replaces": ("B",)}, "AZ", []),
+        ({"replaces": ("B",)}, "ABZ", ["alive"]),
+        ({"replaces": ("B",), "rack": "dc1/r9"}, "AZ", ["other-place"]),
+        ({"replaces": ("Z",)}, "AB", ["owner-for-zero"]),
+        ({"replaces": ("Z",), "zero_token": True}, "AB", []),
+        ({"replaces": ("B",), "zero_token": True}, "AZ", ["zero-for-owner"]),
+        ({"replaces": ("B",), "ignores": ("A",)}, "AZ", ["ignored-alive"]),
+        ({"replaces": ("B",), "ignores": ("A",)}, "Z", []),
+        ({"ignores": ("A",)}, "AZ", []),
+        ({"replaces": ("B",)}, "A", ["another-down"]),
+        ({}, "A", []),
+        ({"replaces": ("L",)}, "ABZ", ["not-normal"]),
+        ({"replaces": ("Q",)}, "ABZ", ["not-normal"]),
+        ({"features": ()}, "ABZ", ["features"]),
+        ({"features": ("f", "g")}, "ABZ", []),
+    ],
+)
+def test_what_is_verified_of_a_joiner(cells: dict[str, Any], up: str, fails: list[str]) -> None:
+    """N joins beside A, B and Z, which owns no tokens; who has no row is not normal either."""
+    usual = {"host": "N", "call": 1, "cluster": "prod", "snitch": "simple", "features": ("f",)}
+    asks = JoinNodeRequest(**{**usual, "replaces": (), **cells})  # type: ignore[arg-type]  # cells by name
+    failed = [check.reason for check in CHECKS if check.fails(KNOWN, asks, tuple(up))]
+    assert failed == fails
+
+
+def test_a_host_id_is_banned_once() -> None:
+    """By each member, in the order in which they came."""
+    s = build("join").start()
+    assert verdict_due(s) == ()
+    s = banning(banning(s, ("N1",)), ("N2", "N1"))
+    assert {each.banned for each in members(s)} == {("N1", "N2")}
