@@ -112,12 +112,10 @@ class PlainCluster:
 
     def begin(self, change: PlainOperation) -> PlainCluster:
         """An operation begins with its first event."""
-        places = {**self.places}
-        if change.kind in ("bootstrap", "replace"):
-            first = next(iter(places.values()))
-            dc, rack = places.get(change.instead or change.node, first)
-            places[change.node] = change.dc or dc, change.rack or rack
-        now = replace(self, places=places)
+        first = next(iter(self.places.values()))
+        dc, rack = self.places.get(change.instead or change.node, first)
+        place = change.dc or dc, change.rack or rack
+        now = replace(self, places={**self.places, change.node: place})
         flight = Flight(self.line, changed(self.line, change), ())
         events = now.events(flight, change.kind)
         flights = {**self.flights, change.node: replace(flight, left=events)}

@@ -32,12 +32,14 @@ from kit.protocols.tcm.simulators.placements import (
     smaller,
 )
 from kit.ring.placements import Placement, Table
+from kit.ring.reference import replicas_reference
 from kit.ring.replication import (
     EverywhereStrategy,
     Keyspace,
     NetworkTopologyStrategy,
     SimpleStrategy,
 )
+from kit.ring.tokens import small
 from kit.ring.topology import Node
 from kit.widgets import Player
 from tests.house.source import ROOT
@@ -248,6 +250,44 @@ def test_a_planted_bug_is_found(planted: str, monkeypatch: pytest.MonkeyPatch) -
             lambda line, places, factors, token: real_walk(line, places, factors, token + 1),
         )
     assert not simulate(1, nodes=10, rf=3).ok
+
+
+@pytest.mark.parametrize("factors", [{"dc1": 2}, {"dc1": 3, "dc2": 1}, {"dc2": 5}, {"": 3}])
+def test_the_simple_walk_is_that_of_the_readable_rules(factors: dict[str, int]) -> None:
+    """Racks come again only where there are too few; only nodes of the datacenter count."""
+    nodes = [
+        Node(f"n{i}", (10 * i, 500 + 7 * (i * 5 % 12)), f"dc{i % 2 + 1}", f"r{i * i % 7}")
+        for i in range(1, 13)
+    ]
+    line = tuple(sorted((token, node.name) for node in nodes for token in node.tokens))
+    places = {node.name: (node.dc, node.rack) for node in nodes}
+    strategy: Any = NetworkTopologyStrategy(tuple(factors.items()))
+    replication = SimpleStrategy(factors[""]) if "" in factors else strategy
+    for token in range(1, 601):
+        named = replicas_reference(nodes, replication, token, small(600))
+        assert plain.replicas(line, places, factors, token) == frozenset(named), token
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        (plain.PlainOperation("bootstrap", "X", (50,)), ("dc1", "r1")),
+        (plain.PlainOperation("bootstrap", "X", (50,), dc="dc2"), ("dc2", "r1")),
+        (plain.PlainOperation("bootstrap", "X", (50,), dc="dc2", rack="r4"), ("dc2", "r4")),
+        (plain.PlainOperation("replace", "X", instead="B"), ("dc2", "r3")),
+        (plain.PlainOperation("replace", "X", instead="B", rack="r4"), ("dc2", "r4")),
+        (plain.PlainOperation("move", "B", (50,)), ("dc2", "r3")),
+        (plain.PlainOperation("decommission", "B"), ("dc2", "r3")),
+    ],
+)
+def test_where_a_node_stands_in_the_simple_model(
+    change: plain.PlainOperation, place: tuple[str, str]
+) -> None:
+    """Who replaces another node beside it, any other newcomer beside the first one, if not said."""
+    line = ((100, "A"), (200, "B"), (300, "C"))
+    places = {"A": ("dc1", "r1"), "B": ("dc2", "r3"), "C": ("dc1", "r2")}
+    after = plain.stable_cluster(line, places, {"ks": {"": 1}}, (0, 400)).begin(change)
+    assert after.places == {**places, change.node: place}
 
 
 def test_a_row_that_differs_is_told_with_both_groups() -> None:
