@@ -162,6 +162,31 @@ def test_a_request_is_over_when_no_message_is_left() -> None:
     assert NothingBelow(age=1).holds(facts((2, 2, 0), Request(OPEN, 1, 2)), 2)
 
 
+@pytest.mark.parametrize("late", [(), (0,), (1,), (2,), (0, 1), (0, 2)])
+@pytest.mark.parametrize("ignored", range(8))
+def test_nobody_waits_for_a_request_that_is_ignored(late: tuple[int, ...], ignored: int) -> None:
+    """Of three requests those hold up an event that are planned by the epoch before, unless
+    nobody waits for their coordinator.
+    """
+    requests = (Request(OPEN, 1 if at in late else 2, 2) for at in range(3))
+    waits = any(not ignored >> at & 1 for at in late)
+    assert NothingBelow(ignored=ignored).holds(facts((2, 2, 2), *requests), 2) is not waits
+
+
+@pytest.mark.parametrize(
+    ("dcs", "masks"),
+    [
+        ("dc1 dc1 dc1", {"dc1": 0b111}),
+        ("dc1 dc2 dc1", {"dc1": 0b101, "dc2": 0b010}),
+        ("dc2 dc1 dc1", {"dc2": 0b001, "dc1": 0b110}),
+    ],
+)
+def test_every_replica_is_in_its_own_datacenter(dcs: str, masks: dict[str, int]) -> None:
+    """And in no other; they come in the order of their first replicas."""
+    three = replace(epochs(), replicas=("A", "X", "Y"), dcs=tuple(dcs.split()))
+    assert [*three.datacenters.items()] == [*masks.items()]
+
+
 @pytest.mark.parametrize(
     ("begun", "down", "elsewhere", "nowhere"),
     [
