@@ -378,11 +378,10 @@ def _java(value: Any) -> str:
 
 def _blocks(title: str, rows: Iterable[Row]) -> Iterator[str]:
     """A block for each row: its key, then a line for each column that it has a value of."""
-    width = 0
     for row in rows:
         [(_, key), *values] = row.items()
         fields = [(name, _java(value)) for name, value in values if value is not None]
-        width = width or max(len(name) for name, _ in fields) + 1
+        width = max(len(name) for name, _ in fields) + 1
         yield f"{title}: {key}"
         for name, value in fields:
             yield f"  {name.ljust(width)}{'/' * name.endswith('_address')}{value}"

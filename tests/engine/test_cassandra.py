@@ -9,10 +9,18 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.cassandra import GossipServers, ListedNode, Logged, MetadataServers, ServiceView
+from kit.engine.cassandra import (
+    GossipServers,
+    ListedNode,
+    Logged,
+    MetadataServers,
+    ServiceView,
+    rendered,
+    replication_params,
+)
 from kit.engine.drill import DrillMoment
 
-LOG = tuple((epoch, "CUSTOM", f"event {epoch}", epoch) for epoch in (1, 2, 3))
+LOG = tuple((epoch, "CUSTOM", f"event {epoch}", 70 + epoch) for epoch in (1, 2, 3))
 
 
 class ByHand(MetadataServers):
@@ -88,6 +96,162 @@ def test_a_part_of_the_log_is_dumped(given: dict[str, Any], shown: list[int]) ->
     assert [line for line in lines if line.startswith("Epoch")] == [f"Epoch: {n}" for n in shown]
 
 
+EVERY = {
+    "B": ListedNode("MOVING", (7, 8), {"type": "MOVE", "next": "START"}),
+    "C": ListedNode("BOOTSTRAPPING", (), joins_at=(9,)),
+    "D": ListedNode("BOOT_REPLACING"),
+}
+"""A node of each kind beside A, which has joined: the tokens of D are not told."""
+
+
+def fields(lines: Iterable[str]) -> list[tuple[str, str]]:
+    """Names and values of lines that stand in two columns."""
+    return [(line[:24].strip(), line[24:]) for line in lines]
+
+
+def test_an_entry_of_the_log_is_a_block() -> None:
+    """Its columns are as wide as the longest name; it was made as many seconds after 1970."""
+    assert ByHand().dumplog(NOW, {"start": "3"}).lines == (
+        "Epoch: 3",
+        "  kind           CUSTOM",
+        "  transformation event 3",
+        "  entry_id       73",
+        "  entry_time     Thu Jan 01 00:00:03 UTC 1970",
+    )
+
+
+def test_a_node_of_the_directory_is_a_block() -> None:
+    """What no model tells is a question mark; an operation is there while one is under way."""
+    listed = ByHand(**EVERY)
+    blocks = listed.dumpdirectory(NOW, {}).lines
+    assert [line for line in blocks if line.startswith("Node")] == [
+        f"NodeId: {number}" for number in (1, 2, 3, 4)
+    ]
+    names = [name for name, _ in fields(blocks)]
+    assert names.count("multi_step_operation") == 1
+    begins = blocks.index("NodeId: 2")
+    assert fields(blocks[begins + 1 : begins + 14]) == [
+        ("host_id", "0000000b-0000-4000-8000-00000000000b"),
+        ("state", "MOVING"),
+        ("cassandra_version", "?"),
+        ("serialization_version", "?"),
+        ("rack", "r1"),
+        ("dc", "dc1"),
+        ("broadcast_address", "/10.0.0.12"),
+        ("broadcast_port", "7000"),
+        ("local_address", "/10.0.0.12"),
+        ("local_port", "7000"),
+        ("native_address", "/10.0.0.12"),
+        ("native_port", "9042"),
+        ("multi_step_operation", "{type=MOVE, next=START}"),
+    ]
+    tokens = fields(listed.dumpdirectory_tokens(NOW, {}).lines)
+    assert [value for name, value in tokens if name == "tokens"] == ["[5]", "[7, 8]", "[]"]
+
+
+def test_the_service_is_described_by_the_node_that_is_asked() -> None:
+    """A is its only member, and sees nothing that would have to change."""
+    told = dict(line.split(": ", 1) for line in ByHand().describe_cms(NOW, {}).lines[1:])
+    assert told == {
+        "CMS Identifier": "?",
+        "Members": "(nodeid=1,address=/10.0.0.11:7000)",
+        "Needs reconfiguration": "false",
+        "Is Member": "true",
+        "Service State": "LOCAL",
+        "Is Migrating": "false",
+        "Epoch": "3",
+        "Local Pending Count": "0",
+        "Commits Paused": "false",
+        "Replication factor": "?",
+    }
+
+
+def test_a_ring_has_who_joins_and_no_one_without_tokens() -> None:
+    """A row a token; who joins is listed by the tokens that it is to have."""
+    rows = [line.split() for line in ByHand(**EVERY).ring(NOW, {}).lines[5:]]
+    assert rows == [
+        ["10.0.0.11", "r1", "Up", "Normal", "?", "?", "5"],
+        ["10.0.0.12", "r1", "Down", "Moving", "?", "?", "7"],
+        ["10.0.0.12", "r1", "Down", "Moving", "?", "?", "8"],
+        ["10.0.0.13", "r1", "Down", "Joining", "?", "?", "9"],
+    ]
+
+
+def test_a_status_counts_tokens_where_they_are_told() -> None:
+    """Those of a node that joins, too; who has only registered is in no ring."""
+    said = [line.split() for line in ByHand(**EVERY).status(NOW, {}).lines]
+    counted = [(row[0], row[1][-2:], row[3]) for row in said if row[0] in ("UN", "DM", "DJ")]
+    assert counted == [("UN", "11", "1"), ("DM", "12", "2"), ("DJ", "13", "1"), ("DJ", "14", "?")]
+    assert "10.0.0.13" not in " ".join(ByHand(C=REGISTERED).status(NOW, {}).lines)
+
+
+def test_gossip_tells_of_tokens_only_that_there_are_some() -> None:
+    """Each node has been heard of, with the word of gossip for its state."""
+    lines = [line.strip() for line in ByHand(**EVERY).gossipinfo(NOW, {}).lines]
+    assert [line for line in lines if line.startswith("TOKENS")] == [
+        *["TOKENS:3:<hidden>"] * 2,
+        *["TOKENS: not present"] * 2,
+    ]
+    assert [line for line in lines if line.startswith("STATUS")] == [
+        f"STATUS:3:{word}" for word in ("NORMAL", "MOVING", "BOOT", "BOOT_REPLACE")
+    ]
+    assert lines[8:11] == ["/10.0.0.12", "generation:?", "heartbeat:?"]
+
+
+def test_who_has_no_service_cannot_describe_it() -> None:
+    """What depends on who is in it is not known."""
+
+    class Alone(ByHand):
+        """The model tells of no members."""
+
+        def service(self, now: DrillMoment, at: int) -> ServiceView:
+            """At epoch 0."""
+            return ServiceView(0, ())
+
+    lines = Alone().describe_cms(NOW, {}).lines
+    assert [line for line in lines if line.endswith("?")] == [
+        f"{label}: ?"
+        for label in (
+            "CMS Identifier",
+            "Members",
+            "Needs reconfiguration",
+            "Is Member",
+            "Service State",
+        )
+    ]
+    assert lines[-1] == "Replication factor:"
+
+
+def test_the_directory_is_dumped_by_the_numbers_of_nodes() -> None:
+    """In whichever order the node that is asked learned of them."""
+    late = ByHand()
+    late.known = dict(reversed(late.known.items()))
+    lines = late.dumpdirectory(NOW, {}).lines
+    assert [line for line in lines if line.startswith("Node")] == ["NodeId: 1", "NodeId: 2"]
+
+
+def test_transformations_go_by_the_names_of_their_classes() -> None:
+    """With their published fields; nodes are numbered from 1."""
+    assert rendered("SCHEMA_CHANGE", "a table") == "AlterSchema{}: a table"
+    joins = "PrepareJoin{id=NodeId{id=1}, tokens=[5, 7]}: A joins"
+    assert rendered("PREPARE_JOIN", "A joins", 0, (5, 7)) == joins
+    replaces = "PrepareReplace{replaced=NodeId{id=1}, replacement=NodeId{id=2}}: B for A"
+    assert rendered("PREPARE_REPLACE", "B for A", 1, replaced=0) == replaces
+
+
+def test_a_strategy_goes_by_its_full_name() -> None:
+    """With how many each datacenter has; ? where that is not told."""
+    assert replication_params({}) == "?"
+    assert replication_params({"dc1": 3, "dc2": 1}) == (
+        "ReplicationParams{class=org.apache.cassandra.locator.MetaStrategy, dc1=3, dc2=1}"
+    )
+
+
+def test_all_have_the_first_version_of_the_schema() -> None:
+    """None of these events changes it."""
+    assert ByHand().versions(NOW)[0] == {"00000000-0000-0000-0000-000000000000": ["10.0.0.11"]}
+
+
 def test_the_tables_of_gossip_are_there_beside_those_of_the_log() -> None:
     """A server that follows a log gossips, too."""
 
@@ -114,3 +278,5 @@ def test_datacenters_stand_in_the_order_of_their_names() -> None:
     for said in (Apart().status(NOW, {}), Apart().ring(NOW, {})):
         names = [line for line in said.lines if line.startswith("Datacenter: ")]
         assert names == ["Datacenter: dc1", "Datacenter: dc2"]
+    away = Apart(B=REGISTERED, C=REGISTERED).ring(NOW, {}).lines
+    assert [line for line in away if line.startswith("Datacenter: ")] == ["Datacenter: dc2"]
