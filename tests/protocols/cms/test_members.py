@@ -158,6 +158,26 @@ def test_who_decides(readers: int, writers: int, nodes: int, may: bool) -> None:
     assert (nodes in quorums(readers, writers, 255)) is may
 
 
+@pytest.mark.parametrize(
+    ("readers", "writers", "able", "smallest"),
+    [
+        (0b111, 0b111, 0b111, ["AB", "AC", "BC"]),
+        (0b111, 0b111, 0b1011, ["AB"]),  # C is not able, and D is no member
+        (0b111, 0b111, 0b001, []),
+        (0b111, 0b1111, 0b1111, ["ABC", "ABD", "ACD", "BCD"]),
+        (0b001, 0b011, 0b111, ["AB"]),
+        (0b011, 0b001, 0b111, ["AB"]),
+        (0b11111, 0b11111, 0b10111, ["ABC", "ABE", "ACE", "BCE"]),
+    ],
+)
+def test_quorums_are_the_smallest_sets(
+    readers: int, writers: int, able: int, smallest: list[str]
+) -> None:
+    """None of them has another one in it."""
+    masks = quorums(readers, writers, able)
+    assert sorted(letters(mask).replace(" ", "") for mask in masks) == smallest
+
+
 @pytest.mark.spec("B-048")
 @pytest.mark.parametrize("size", range(1, 11))
 def test_quorums_of_neighbouring_memberships_meet(size: int) -> None:
