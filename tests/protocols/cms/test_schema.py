@@ -483,6 +483,30 @@ def test_what_an_event_of_nodes_makes(
     assert after == SchemaMetadata(statuses=statuses, members=members)
 
 
+@pytest.mark.parametrize(
+    ("begins", "meanwhile", "ends", "after", "locks"),
+    [
+        ("bootstrap B", "BOOT", "joined B", "NORMAL", "join of B"),
+        ("decommission B", "LEAVING", "left B", "", "decommission of B"),
+        ("move B", "MOVING", "moved B", "NORMAL", "move of B"),
+        ("replace B", "BOOT_REPLACE", "replaced B", "NORMAL", "replacement of B"),
+    ],
+)
+def test_an_operation_from_its_begin_to_its_end(
+    begins: str, meanwhile: str, ends: str, after: str, locks: str
+) -> None:
+    """It locks ranges until it ends or is cancelled: who joins is gone then, any other stays."""
+    others = SchemaMetadata(statuses=(("A", "NORMAL"),))
+    begun = enact(others, Entry(1, begins, "r1"))
+    assert (begun.those(meanwhile), begun.locks) == (("B",), locks)
+    ended = enact(begun, Entry(2, ends, "r2"))
+    assert (dict(ended.statuses).get("B", ""), ended.locks) == (after, "")
+    cancelled = enact(begun, Entry(2, "cancel B", "r2"))
+    there = "" if meanwhile == "BOOT" else "NORMAL"
+    assert (dict(cancelled.statuses).get("B", ""), cancelled.locks) == (there, "")
+    assert ended.those("NORMAL")[0] == cancelled.those("NORMAL")[0] == "A"
+
+
 def test_a_table_is_known_by_its_epoch_and_node() -> None:
     """Its id says both, so that no two tables have the same."""
     made = enact(SchemaMetadata(), Entry(3, "create table ks.t at B", "r1"))
