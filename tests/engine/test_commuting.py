@@ -15,7 +15,7 @@ from kit.engine.actors import Post, receives
 from kit.engine.check import check
 from kit.engine.commuting import Ahead, StepsAndDeliveries
 from kit.engine.declared import State, parameter
-from kit.engine.machines import MachineModel, MachineOptions, MachineState, Turn
+from kit.engine.machines import Answer, MachineModel, MachineOptions, MachineState, Turn
 from kit.engine.model import CommutingDeliveries, Monitor, sometimes, step
 from kit.engine.network import Envelope
 from kit.engine.partial_order import LargerStep, single_steps
@@ -299,9 +299,31 @@ class Twice(Echo):
         return state, (Post(envelope.source, envelope.message), Post(envelope.source, Say("y")))
 
 
-@pytest.mark.parametrize(("model", "may"), [(Echo, True), (Twice, False)])
+class Telling(Echo):
+    """A word is answered to a client."""
+
+    @receives(Say)
+    def answer(self, state: Heard, envelope: Envelope[Say]) -> Turn:
+        """Nobody else hears of it."""
+        return state, (Answer("a question", "done"),)
+
+
+class Fragile(Echo):
+    """Nobody can do anything with a word."""
+
+    @receives(Say)
+    def answer(self, state: Heard, envelope: Envelope[Say]) -> Turn:
+        """It is refused."""
+        raise BadInput("word", envelope.message.word, "nothing")
+
+
+@pytest.mark.parametrize(
+    ("model", "may"), [(Echo, True), (Twice, False), (Telling, False), (Fragile, True)]
+)
 def test_who_sends_two_messages_is_not_taken_at_once(model: type[Echo], may: bool) -> None:
-    """One that is sent alone is in no order with another one of the same step."""
+    """One that is sent alone is in no order with another one of the same step. What is told to
+    clients has an order; a pair that no run brings together is none of these.
+    """
     made = model()
     ahead, s = Ahead(made, declared(made)), made.start()
     [sent] = s.network.in_flight
@@ -315,6 +337,69 @@ def test_deliveries_that_lead_back_end_there() -> None:
     assert [action.envelope.target for action in behind] == ["B", "A"]
     assert end == model.start()
     assert model.is_settled(model.start())
+
+
+class Turning(Echo):
+    """The first word becomes another one, which goes to and fro."""
+
+    @receives(Say)
+    def answer(self, state: Heard, envelope: Envelope[Say]) -> Turn:
+        """Who hears any word says y."""
+        return state, (Post(envelope.source, Say("y")),)
+
+
+def test_deliveries_that_lead_back_to_one_of_them_end_there() -> None:
+    """Only the first word never comes back."""
+    model = Turning()
+    behind, end = StepsAndDeliveries(model).settled(model.start())
+    assert [action.envelope.target for action in behind] == ["B", "A", "B"]
+    assert end == model.act(model.start(), behind[0])
+
+
+class Ringing(Saying):
+    """While A or B has a timer, it may ring, but the model does not declare so."""
+
+    name, title = "ringing", "A timer that nobody declares"
+    whose: Literal["A", "B"] = parameter("A", "whose timer it is")
+
+    def set_up(self) -> None:
+        """The timer may ring once."""
+        self.connect(("A", "B"), MachineOptions(ticks=1))
+
+    def begin(self, node: str) -> actors.Turn:
+        """B asks for a word; who has the timer knows."""
+        words = ("set",) if node == self.whose else ()
+        return Heard(words), (Post("A", Say("go")),) if node == "B" else ()
+
+    @receives(Say)
+    def hear(self, state: Heard, envelope: Envelope[Say]) -> Turn:
+        """A is asked and says a word; B keeps the last."""
+        asked = envelope.target == "A"
+        return (state, (Post("B", Say("x")),)) if asked else (Heard((envelope.message.word,)), ())
+
+    def timers(self, state: Heard) -> tuple[str, ...]:
+        """Until another word comes or it has rung."""
+        return ("bell",) if state.words == ("set",) else ()
+
+    def fires(self, node: str, state: Heard, timer: str) -> Turn:
+        """A says another word then."""
+        return Heard(), (Post("B", Say("y")),) if node == "A" else ()
+
+
+@pytest.mark.parametrize(
+    ("whose", "why"),
+    [("A", "has to wait after"), ("B", r"does not commute with .*[Tt]ick")],
+)
+def test_a_timer_that_is_not_declared_is_met(whose: Literal["A", "B"], why: str) -> None:
+    """A's sends another word, and B keeps the last; B's is not set any more once it has heard."""
+    with pytest.raises(KitError, match=rf"Deliver.*taken at once after .*{why}"):
+        check(Ringing(whose=whose), partial_order=True)
+
+
+def test_each_state_of_a_small_search_is_compared() -> None:
+    """Of the two that are left where nothing is told apart, both are."""
+    found = check(Saying(), partial_order=True)
+    assert (found.states, found.ordered) == (2, 2)
 
 
 def test_a_model_without_messages_has_no_deliveries() -> None:
