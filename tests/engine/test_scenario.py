@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from types import SimpleNamespace
+
 import pytest
 
-from kit.engine.scenario import _changed, model_for, parse, run, title_of
+from kit.engine.model import LaterCase
+from kit.engine.scenario import (
+    _changed,
+    begun_by,
+    file_named,
+    files,
+    model_for,
+    parse,
+    read,
+    run,
+    title_of,
+)
 from kit.errors import BadInput
+from kit.protocols.dataplane.dataplane import Dataplane
 
 HEAD = "# Why it is worth seeing.\n"
 
@@ -65,3 +80,92 @@ def test_a_former_line_is_told_without_the_words_that_stay(
 ) -> None:
     """Those at its end; of either line at least a word is told."""
     assert _changed(old, new) == told
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", r"^mine:1: got ''; allowed: a comment that says why"),
+        ("model twophase\n\nnext\n----\n", r"^mine:1: got 'model twophase'; allowed: a comment"),
+        ("model twophase\nrms 2\n", r"^mine:1: got 'model twophase'; allowed: a comment that says"),
+        (f"{HEAD}# And why else.\n", r"^mine:2: got '# And why else.'; allowed: `model NAME`"),
+        (f'{HEAD}model tcm\noperations ["cm"]\n', r"^mine:3 operation: got 'cm'"),
+        (
+            f'{HEAD}model tcm\noperations ["move A --tokens 300"]\ntokens 300\n',
+            r"^mine:4 tokens: got 300",
+        ),
+    ],
+)
+def test_a_header_is_refused_by_the_line_that_is_wrong(text: str, said: str) -> None:
+    """Its number and what it says; where a value is named, the line that has it."""
+    with pytest.raises(BadInput, match=said):
+        model_for(parse(text, "mine"))
+
+
+def test_comments_at_a_step_are_about_the_moment_to_which_it_leads() -> None:
+    """Those that stand above a command, together; the first ones tell why it is worth seeing."""
+    lines = ("# One.", "# Two.", "prepare RM0", "prepare RM1", "# Three.", "prepare RM2", "----")
+    text = f"{HEAD}model twophase\n\n{chr(10).join(lines)}\n"
+    timeline, _ = run(parse(text, "stories/two-of-them.txt"))
+    assert (timeline.story, timeline.premise) == ("Two of them", "Why it is worth seeing.")
+    usual = timeline.model.why_here(
+        timeline.moments[1].state, timeline.moments[2].action, timeline.moments[2].state
+    )
+    assert [timeline.why(at) for at in (1, 2, 3)] == ["One. Two.", usual, "Three."]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "told"),
+    [
+        (5, "apply A, apply B, apply C, apply D, apply E, apply X"),
+        (6, "apply A, apply B … apply X: 7 steps"),
+    ],
+)
+def test_of_many_who_catch_up_some_are_named(nodes: int, told: str) -> None:
+    """All of six, three of seven."""
+    join = "bootstrap X --tokens 150"
+    header = f'{HEAD}model tcm\nnodes {nodes}\noperations ["{join}"]\n'
+    _, [shown] = run(parse(f"{header}\n{join}\ncatch up\n----\n"))
+    assert shown[1] == told
+
+
+def test_of_what_is_shown_empty_lines_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They would end the step in the file."""
+    rows = {"rows": lambda model, state, word: f"a\n\nb {word}\n"}
+    monkeypatch.setattr("kit.engine.registry.output_of", lambda name: rows)
+    assert run(parse(f"{HEAD}model twophase\n\nrows now\n----\n"))[1] == (("a", "b now"),)
+
+
+def test_files_are_in_the_order_of_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In whatever order a disk has them."""
+
+    class Folder:
+        """One whose files are in another order."""
+
+        def __truediv__(self, name: str) -> Folder:
+            return self
+
+        def glob(self, pattern: str) -> list[Path]:
+            """Those with such a name."""
+            return [Path(f"{name}.txt") for name in "bca"]
+
+    family = SimpleNamespace(name="f", folder=Folder())
+    monkeypatch.setattr("kit.engine.scenario.families", lambda: (family,))
+    assert [*files()] == ["f/a", "f/b", "f/c"]
+
+
+def test_a_safeguard_that_there_is_not_is_told_at_the_end_of_the_header() -> None:
+    """A case that begins without it says so by the file's last line of that kind."""
+    case: LaterCase = next(case for guard in Dataplane.safeguards for case in guard.later)
+    script = parse(read(file_named(case.scenario)), case.scenario)
+    at = [line.number for line in script.header if not line.text.startswith("off ")][-1]
+    with pytest.raises(BadInput, match=rf"^{case.scenario}:{at} .*got 'nonsense'"):
+        begun_by(case, ("nonsense",))
+
+
+def test_a_file_has_its_former_name_too() -> None:
+    """What was renamed is looked for by today's name."""
+    for name in ("tcm/two-joins", "tcm/two-bootstraps"):
+        assert file_named(name) == files()["tcm/two-bootstraps"]
+    with pytest.raises(BadInput, match=r"^story: got 'tcm/two-jois'"):
+        file_named("tcm/two-jois")
