@@ -296,8 +296,7 @@ class _Player:
                 remarks.append(line.text.lstrip("# "))
             else:
                 shown += self.do(line)
-                if remarks:
-                    self.timeline.remark(" ".join(remarks))
+                self.timeline.remark(" ".join(remarks))
                 remarks = []
         return tuple(shown)
 

@@ -114,6 +114,13 @@ def test_comments_at_a_step_are_about_the_moment_to_which_it_leads() -> None:
     assert [timeline.why(at) for at in (1, 2, 3)] == ["One. Two.", usual, "Three."]
 
 
+def test_a_remark_stays_when_its_step_is_done_again_without_one() -> None:
+    """Whoever goes back and on comes to the same moment."""
+    text = f"{HEAD}model twophase\n\n# One.\nprepare RM0\nback\nprepare RM0\n----\n"
+    timeline, _ = run(parse(text))
+    assert timeline.why(1) == "One."
+
+
 @pytest.mark.parametrize(
     ("nodes", "told"),
     [
