@@ -233,15 +233,15 @@ KEPT = KeptAnyhow("INV-A", {"n": 2, "m": 1}, 1234, "B waits, too")
         (
             {"protects": ("INV-B",), "kept": (KEPT,)},
             (
-                "Only a closed lift moves; without it, the search shows no harm to INV-A in n=2, m=1 "
-                "(1,234 states): B waits, too"
+                "Only a closed lift moves; without it, the search shows no harm to INV-A "
+                "in n=2, m=1 (1,234 states): B waits, too"
             ),
         ),
         (
             {"protects": (), "kept": (KeptAnyhow("INV-A", {}, 9, "B waits"),)},
             (
-                "Only a closed lift moves (redundant); without it, the search shows no harm to INV-A "
-                "in the default configuration (9 states): B waits"
+                "Only a closed lift moves (redundant); without it, the search shows no harm "
+                "to INV-A in the default configuration (9 states): B waits"
             ),
         ),
         ({"protects": ()}, "Only a closed lift moves"),
