@@ -13,6 +13,7 @@ from msgspec import structs
 
 from kit.engine import registry
 from kit.engine.check import check
+from kit.engine.declared import parameter
 from kit.engine.machines import Answer, MachineModel, MachineOptions, MachineState, Turn
 from kit.engine.model import Model, PartialOrder
 from kit.engine.network import DeliverMessage, DropMessage, Envelope, Heal, NetworkOptions, line
@@ -358,6 +359,21 @@ def test_nothing_befalls_nodes_of_whom_nothing_is_said() -> None:
         ("crashes", "cuts", "ticks", "requests"), 0
     )
     assert not [*model.actions(model.start())]
+
+
+class Weather(Spared):
+    """Some of its parameters go by the names of options, and one does not."""
+
+    crashes: int = parameter(2, "how many")
+    ticks: int = parameter(4, "how often")
+    colour: str = parameter("red", "of nothing here")
+
+
+def test_what_befalls_nodes_is_read_off_the_parameters() -> None:
+    """Those that are named as options are, unless something else is said of them."""
+    model = Weather()
+    assert model.befallen() == MachineOptions(crashes=2, ticks=4)
+    assert model.befallen(ticks=None, drops=1) == MachineOptions(crashes=2, ticks=None, drops=1)
 
 
 def test_a_timer_that_would_change_nothing_does_not_run_out() -> None:

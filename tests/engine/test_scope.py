@@ -8,9 +8,9 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.check import Result, Scope, check, check_refinement
+from kit.engine.check import Result, Scope, check, check_refinement, scope_of
 from kit.engine.fuzz import fuzz
-from kit.engine.model import Refinement, Safeguard, always, goal, sometimes
+from kit.engine.model import Monitor, Refinement, Safeguard, always, goal, sometimes
 from kit.engine.parameters import parameters_of
 from kit.engine.registry import build, entries, fuzzing_of
 from kit.playing.verdicts import outcome_box, verdict
@@ -266,3 +266,40 @@ def test_a_parameter_without_a_default_is_always_told() -> None:
 def test_a_long_value_is_cut(value: object, said: str) -> None:
     """Sixty characters are told, as they would be typed."""
     assert Scope(parameters={"x": value}).configuration == f"x={said}"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "edition", "off", "said"),
+    [
+        ({}, "", (), "every parameter at its default"),
+        ({"rf": 1}, "", (), "rf=1"),
+        ({"edition": "server", "rf": 1}, "server", (), "edition server, rf=1"),
+        (
+            {"edition": "server"},
+            "server",
+            (),
+            "edition server, every other parameter at its default",
+        ),
+        ({"rf": 1}, "", ("S-01 a", "S-02 b"), "rf=1; without S-01 a, S-02 b"),
+    ],
+)
+def test_a_configuration_is_told_in_one_line(
+    parameters: dict[str, Any], edition: str, off: tuple[str, ...], said: str
+) -> None:
+    """Its edition once and first, then what differs from the defaults, and what is off."""
+    assert Scope(parameters, off, edition=edition).configuration == said
+
+
+def test_what_was_not_judged_is_named() -> None:
+    """Properties, signs and monitors of the model's own, by names; others count for none."""
+    model = LiftModel(LiftParameters())
+    watch = Monitor("watch", "", int, lambda m, *step: m, lambda m: None)
+    model.signs, model.monitors = (always("sign", "", lambda s: None),), (watch,)
+    other = goal("other", "", lambda s: True)
+    scope = scope_of(model, (other,), ())
+    assert scope.left_out == ("inside", "top", "sign", "watch")
+    assert scope.judged["goal"] == ("other",)
+    scope = scope_of(model, model.properties, (watch,))
+    assert scope.left_out == ("sign",)
+    assert (scope.judged["always"], scope.judged["sometimes"]) == (("inside",), ("top",))
+    assert scope.judged["monitor"] == ("watch",)
