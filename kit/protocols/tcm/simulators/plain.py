@@ -155,7 +155,7 @@ class PlainCluster:
         if not flight.switched:
             now = self.part(flight, "no writes").part(flight, "uncut")
             return replace(now, flights=_without(self.flights, node))
-        undoing = replace(flight, left=(("no writes", "uncut"),), undoing=True, switched=False)
+        undoing = replace(flight, left=(("no writes", "uncut"),), undoing=True)
         return replace(self.part(flight, "no reads"), flights={**self.flights, node: undoing})
 
     # -- what an event does to the rows -----------------------------------------------------------
