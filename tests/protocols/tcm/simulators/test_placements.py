@@ -269,6 +269,25 @@ def test_the_simple_walk_is_that_of_the_readable_rules(factors: dict[str, int]) 
 
 
 @pytest.mark.parametrize(
+    ("part", "row"),
+    [
+        ("add", ("AB", "ABC")),
+        ("switch", ("BC", "AB")),
+        ("drop", ("AB", "B")),
+        ("no reads", ("AB", "AB")),
+        ("no writes", ("AB", "AB")),
+    ],
+)
+def test_what_a_part_does_to_a_row(part: str, row: tuple[str, str]) -> None:
+    """C comes for A, in a row that A and B have: reads, and writes. No other part does anything."""
+    ours = frozenset("AB")
+    after = plain.regrouped(part, (ours, ours), frozenset("C"), frozenset("A"))
+    assert tuple("".join(sorted(group)) for group in after) == row
+    with pytest.raises(AssertionError):
+        plain.regrouped(part.upper(), (ours, ours), frozenset("C"), frozenset("A"))
+
+
+@pytest.mark.parametrize(
     ("change", "place"),
     [
         (plain.PlainOperation("bootstrap", "X", (50,)), ("dc1", "r1")),
