@@ -268,6 +268,25 @@ def test_the_simple_walk_is_that_of_the_readable_rules(factors: dict[str, int]) 
         assert plain.replicas(line, places, factors, token) == frozenset(named), token
 
 
+def test_each_datacenter_is_looked_at_by_itself() -> None:
+    """X joins in dc1: rows that it gains have a writer more there, and none in dc2. A keyspace on
+    all nodes has no factor that could be checked.
+    """
+    members = tuple(Node(f"n{i}", (100 * i,), f"dc{i % 2 + 1}") for i in range(1, 7))
+    both = NetworkTopologyStrategy((("dc1", 2), ("dc2", 1)))
+    keyspaces = Keyspace("ks", both), Keyspace("every", EverywhereStrategy())
+    join = "bootstrap X --tokens 150 --dc dc1"
+    model = TcmCluster(TcmParameters(members=members, keyspaces=keyspaces, operations=(join,)))
+    columns, driver = Columns(model), Driver(model)
+    assert [factors for _, factors in columns.groups] == [{"dc1": 2, "dc2": 1}]
+    assert driver.bring_about(Begin(model.tcm.cluster.operations[0]))
+    assert driver.bring_about(Advance("X"))
+    looked = columns.looked(driver.state.tcm.events)
+    assert (looked.reads, looked.writes, looked.faults) == ((1, 2), (1, 3), ())
+    assert 0 < looked.over < looked.rows
+    assert looked.under_way == 1
+
+
 @pytest.mark.parametrize(
     ("part", "row"),
     [
