@@ -150,6 +150,26 @@ def test_nobody_is_excluded_without_a_majority() -> None:
     assert NO_MAJORITY in done(at(up="A"), "exclude B")
 
 
+@pytest.mark.parametrize(
+    ("state", "may"),
+    [
+        *((state, True) for state in ("normal", "bootstrapping", "replacing")),
+        *((state, True) for state in ("decommissioning", "rebuilding")),
+        *((state, False) for state in ("removing", "left", "none", "")),
+    ],
+)
+def test_who_may_be_excluded(state: str, may: bool) -> None:
+    """Who is down and takes part, once."""
+    topology = with_node(
+        START.topology, 1, state=state, replaced=2 if state == "replacing" else NOBODY
+    )
+    s = at(up="ACD", topology=topology)
+    assert (MODEL.find(s, "exclude B") is not None) is may
+    assert MODEL.find(at(topology=topology), "exclude B") is None
+    ignored = replace(topology, ignored=mask("B"))
+    assert MODEL.find(at(up="ACD", topology=ignored), "exclude B") is None
+
+
 @pytest.mark.parametrize("up", ["ABCD", "ACD"])
 def test_an_address_more(up: str) -> None:
     """A node that runs, or does not, starts at another address, of which no one has heard yet; the
