@@ -58,6 +58,14 @@ def test_who_is_not_reached_is_told_of_members_only() -> None:
     assert ByHand().versions(NOW)[1] == ["10.0.0.12"]
     assert ByHand(C=REGISTERED).versions(NOW)[1] == ["10.0.0.12"]
     assert ByHand(C=ListedNode("BOOTSTRAPPING")).versions(NOW)[1] == ["10.0.0.12", "10.0.0.13"]
+    joined = ByHand(C=REGISTERED, D=ListedNode("JOINED")).versions(NOW)[1]
+    assert joined == ["10.0.0.12", "10.0.0.14"]
+
+
+def test_who_is_asked_tells_its_own_version_member_or_not() -> None:
+    """A has only registered."""
+    [reached] = ByHand(A=REGISTERED).versions(NOW)[0].values()
+    assert reached == ["10.0.0.11"]
 
 
 def test_who_is_registered_has_no_status_yet() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kit.engine.drill import CommandReply, DrillMoment
-from kit.engine.server import API, Servers, aligned, cql_rows, json_rows
+from kit.engine.server import API, Servers, aligned, cql_rows, json_rows, log_commands
 from kit.errors import Refusal, Refused
 
 ROWS = [{"key": "one", "value": [1, 2]}, {"key": "three", "value": None}]
@@ -25,6 +25,7 @@ def test_rows_of_a_table() -> None:
         "",
         "(2 rows)",
     ]
+    assert " {9, 10}" in cql_rows(("key",), [{"key": {10, 9}}])
 
 
 def test_the_same_as_json() -> None:
@@ -121,6 +122,24 @@ def test_a_route_is_asked_as_documents_write_it_and_with_curl(
     assert [each.text for each in made] == [each.format(api=API) for each in forms]
     assert [each.offered for each in made] == [True, *[False] * (len(forms) - 1)]
     assert {(each.about, each.answer(None, {}).lines) for each in made} == {("says a", ("a",))}
+
+
+def test_a_log_is_read_in_several_ways() -> None:
+    """Whole, by a pattern, and by options, which are not offered."""
+    shown = {each.text: each.offered for each in log_commands("a.log", "journalctl -u a")}
+    assert shown == {
+        "grep {pattern} a.log": True,
+        "grep {options} {pattern} a.log": False,
+        "cat a.log": True,
+        "cat a.log | grep {pattern}": False,
+        "cat a.log | grep {options} {pattern}": False,
+        "journalctl -u a": False,
+        "journalctl -u a | grep {pattern}": False,
+        "journalctl -u a | grep {options} {pattern}": False,
+        "journalctl {lines}": False,
+        "journalctl {lines} | grep {pattern}": False,
+        "journalctl {lines} | grep {options} {pattern}": False,
+    }
 
 
 def test_grep_prints_what_is_found() -> None:
