@@ -296,7 +296,8 @@ class _Player:
                 remarks.append(line.text.lstrip("# "))
             else:
                 shown += self.do(line)
-                self.timeline.remark(" ".join(remarks))
+                if remarks:
+                    self.timeline.remark(" ".join(remarks))
                 remarks = []
         return tuple(shown)
 
