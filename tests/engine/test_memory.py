@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from msgspec import Struct
 
 from kit.engine import check as checking
-from kit.engine.check import check
+from kit.engine.check import check, kept
 from kit.engine.declared import Declared, State, action, parameter
 from kit.engine.model import goal
 from kit.engine.search import Search
@@ -131,3 +132,52 @@ def test_what_a_state_holds_is_counted_once() -> None:
     parents = {node: node}
     every = [parents, node, text, node.parts, some, *some, own, *own]
     assert checking.kept(parents, {}) == sum(map(sys.getsizeof, every))
+
+
+def sizes(values: Iterable[Any]) -> int:
+    """The bytes of values that hold no others."""
+    return sum(map(sys.getsizeof, values))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "most", "first", "second"),
+    [
+        (8, 1000, [0, 4], [2, 6]),  # every second one
+        (9, 1000, [0, 4], [2, 6]),
+        (4, 1000, [0, 2], [1, 3]),
+        (3, 1000, [0, 2], [1]),
+        (1, 1000, [0], []),
+        (
+            9,
+            14,
+            [0, 4],
+            [2, 6],
+        ),  # the last node is three values, so that two of seven are looked at
+        (9, 13, [0], [4]),
+        (9, 2, [0], [4]),
+    ],
+)
+def test_memory_is_told_from_a_part_of_the_nodes(
+    nodes: int, most: int, first: list[int], second: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two halves of the part, spread over all; what the second adds stands for each other one."""
+    monkeypatch.setattr("kit.engine.check._HALF", 2)
+    monkeypatch.setattr("kit.engine.check._MOST_LOOKED_AT", most)
+    every: list[Any] = ["x" * 100 * (at + 1) for at in range(nodes)]
+    parents: dict[Any, Any] = dict.fromkeys(every)
+    if nodes == 9:
+        every[-1] = ("y", "z" * 7000)
+        parents = dict.fromkeys(every)
+    mine, theirs = (sizes(every[at] for at in half) for half in (first, second))
+    others = (nodes - len(first) - len(second)) * theirs / len(second) if second else 0
+    assert kept(parents, {}) == sys.getsizeof(parents) + mine + theirs + int(others)
+
+
+def test_lists_of_sources_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first few stand for all."""
+    monkeypatch.setattr("kit.engine.check._HALF", 2)
+    for number in (1, 4, 7):
+        sources: dict[Any, list[Any]] = {at: [0] * at * 10 for at in range(number)}
+        few = [*sources.values()][:4]
+        lists = sizes(few) * number // len(few)
+        assert kept({"x": "x"}, sources) - kept({"x": "x"}, {}) == sys.getsizeof(sources) + lists

@@ -303,3 +303,18 @@ def test_what_was_not_judged_is_named() -> None:
     assert scope.left_out == ("sign",)
     assert (scope.judged["always"], scope.judged["sometimes"]) == (("inside",), ("top",))
     assert scope.judged["monitor"] == ("watch",)
+
+
+class Unread(Struct, frozen=True):
+    """Parameters of a type that nobody can look up."""
+
+    floors: Nowhere = 3  # type: ignore[name-defined]  # noqa: F821  # that is what is tried
+
+
+def test_parameters_whose_types_cannot_be_read_are_told_as_they_are() -> None:
+    """By their names, where they differ from the defaults."""
+    model: Any = LiftModel(LiftParameters())
+    model.parameters = Unread(7)
+    assert scope_of(model, (), ()).parameters == {"floors": 7}
+    model.parameters = Unread()
+    assert scope_of(model, (), ()).parameters == {}
