@@ -196,6 +196,21 @@ def test_a_map_whose_keys_change_is_none_of_nodes_however_often_they_are_named()
     assert model.nodes == ("a", "b")
 
 
+def test_a_table_has_what_is_said_of_nodes_and_a_step_what_changes_in_it() -> None:
+    """Two variables share the keys a and b; x is no node. Without a loop a run just ends."""
+    states = [
+        {"p": {"#map": [["a", 1], ["b", 2]]}, "q": {"a": 3, "b": now}, "r": {"#map": [["x", now]]}}
+        for now in (4, 5)
+    ]
+    model = RecordedRun(parse(json.dumps({"vars": ["p", "q", "r"], "states": states})))
+    first, second = model.start(), model.read_through().moments[-1].state
+    assert model.table(first) == {
+        ("a", "p"): "1", ("b", "p"): "2", ("a", "q"): "3", ("b", "q"): "4"
+    }  # fmt: skip
+    assert model.changed(first, second) == {"b": {"q": "5"}}
+    assert model.ends == "The recorded run ends here."
+
+
 def test_a_run_of_which_nobody_says_where_it_is_from_has_a_title() -> None:
     """A trace need not name its source."""
     assert RecordedRun(parse('{"vars":["a"],"states":[{"a":1}]}')).title == "A recorded run"
