@@ -163,7 +163,7 @@ def test_memory_is_told_from_a_part_of_the_nodes(
     """Two halves of the part, spread over all; what the second adds stands for each other one."""
     monkeypatch.setattr("kit.engine.check._HALF", 2)
     monkeypatch.setattr("kit.engine.check._MOST_LOOKED_AT", most)
-    every: list[Any] = ["x" * 100 * (at + 1) for at in range(nodes)]
+    every: list[Any] = ["x" * 10 * 2**at for at in range(nodes)]
     parents: dict[Any, Any] = dict.fromkeys(every)
     if nodes == 9:
         every[-1] = ("y", "z" * 7000)
