@@ -60,20 +60,17 @@ def tcm_of(given: ClusterParameters, off: tuple[str, ...] = ()) -> Tcm:
 def busiest(tcm: Tcm) -> int:
     """The right end of the range worth watching: with the most replicas old and new.
 
-    Of several, one that ends at a token which the operation brings; BadInput when none moves.
+    Those that get a replica have one more than all others. Of several, one that ends at a token
+    which the operation brings; BadInput when none moves.
     """
-    ranked: list[tuple[int, bool, int]] = []
+    ranked: list[tuple[bool, int]] = []
     for action, after in tcm.successors(tcm.start()):
         metadata = tcm.snapshot(after.events).metadata
         sequence = metadata.sequence(action.operation.node) if isinstance(action, Begin) else None
         if sequence is not None:
-            moved = sequence.plan.movements[0]
-            ends = {stream.range.right for stream in moved.streams}
-            pairs = zip(moved.locked, moved.affected, strict=True)
             own = sequence.plan.operation.tokens
-            ranked += [
-                (-len(union), r.right not in own, r.right) for r, union in pairs if r.right in ends
-            ]
+            ends = (stream.range.right for stream in sequence.plan.movements[0].streams)
+            ranked += [(right not in own, right) for right in ends]
     if not ranked:
         raise BadInput("operations", tcm.parameters.operations, "one that moves replicas")
     return min(ranked)[-1]
@@ -150,7 +147,7 @@ class _Projection:
 
     # -- an epoch's view, in codes ----------------------------------------------------------------
 
-    def _view(self, state: TcmState) -> tuple[tuple[int, ...], ...]:
+    def _view(self, state: TcmState) -> tuple[set[int], ...]:
         """Reads, writes, owners before and owners after, each as codes."""
         snapshot = self.snapshot(state)
         placement = snapshot.placements[self.group]
@@ -162,10 +159,10 @@ class _Projection:
                 return reads, writes, self._owners(moved.before), self._owners(moved.after)
         return reads, writes, reads, reads
 
-    def _owners(self, ring: Ring) -> tuple[int, ...]:
+    def _owners(self, ring: Ring) -> set[int]:
         replication = self.snapshot(self.tcm.start()).metadata.groups[self.group]
         row = replicas(ring, replication, np.array([self.token], dtype=np.int64))[0]
-        return tuple(row.tolist())
+        return {*row.tolist()}
 
     def _codes(self) -> tuple[int, ...]:
         codes = {code for view in self.views for group in view for code in group}
@@ -234,7 +231,7 @@ class _Projection:
             conditions,
             streamed,
             switches=now[0] != then[0],
-            regains=self._mask(set(then[1]) - set(now[1])),
+            regains=self._mask(then[1] - now[1]),
             aside=isinstance(event, Cancel | AutomaticCancel),
         )
 
@@ -284,11 +281,10 @@ class _Projection:
         return f"{event.text} ({event.operation.title})"
 
 
-def _together(groups: Any) -> tuple[int, ...]:
-    return tuple(sorted({int(code) for group in groups for code in group}))
+def _together(groups: Any) -> set[int]:
+    return {int(code) for group in groups for code in group}
 
 
 def _all_streamed(tcm: Tcm, s: TcmState) -> TcmState:
     """The state with every task of every operation done."""
-    done = tuple((x.node, (1 << len(x.plan.tasks)) - 1) for x in tcm.sequences(s))
-    return replace(s, streamed=done)
+    return replace(s, streamed=tuple((x.node, -1) for x in tcm.sequences(s)))

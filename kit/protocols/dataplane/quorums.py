@@ -227,7 +227,7 @@ def crossings(
             reads = trail.newest.view.reads
             homes = [dc for dc, mask in history.datacenters.items() if mask & reads]
         for older in range(last, -1, -1):
-            pairs = ((older, last), (last, older))[: 1 if older == last else 2]
+            pairs = dict.fromkeys(((older, last), (last, older)))
             for dc in homes:
                 for reader, writer in pairs:
                     levels = write, read, acknowledgement
@@ -329,8 +329,6 @@ def in_use(
 
 def apart(reads: tuple[int, ...], writes: tuple[int, ...]) -> tuple[int, tuple[int, int] | None]:
     """How many pairs have no replica in common, and the first of them."""
-    if not reads or not writes:
-        return 0, None
     reading, writing = np.array(reads, np.int64), np.array(writes, np.int64)
     missed = (reading[:, None] & writing[None, :]) == 0
     count = int(missed.sum())

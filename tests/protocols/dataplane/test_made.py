@@ -52,3 +52,13 @@ def test_each_machine_has_one_name() -> None:
     ):
         model: Any = build("dataplane", {"nodes": 4, "rf": 1, "requests": requests})
         assert " ".join(model.names) == names
+
+
+def test_an_epoch_says_of_what_has_one_step_that_it_is_done_at_once() -> None:
+    """An operation without steps, in the midst of another's."""
+    operations = ("bootstrap X --tokens 150", "assassinate C")
+    model: Any = build("dataplane", {"nodes": 4, "rf": 1, "operations": operations, "lag": 1})
+    titles = {epoch.title for epoch in model.history.epochs}
+    assert "assassinate C, all at once" in titles
+    assert "switch reads (bootstrap X at 150)" in titles
+    assert len(titles) == 6

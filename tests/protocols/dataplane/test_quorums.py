@@ -27,10 +27,11 @@ from kit.protocols.dataplane.quorums import (
     quorums,
     smallest,
 )
-from kit.protocols.storage.rules.levels import AnswerQuota, majority
+from kit.protocols.storage.rules.levels import AnswerQuota, Level, majority
 from kit.protocols.tcm.rules.quorums import majorities_meet
 from kit.ring.placements import Table
-from kit.ring.replication import Keyspace, SimpleStrategy
+from kit.ring.replication import Keyspace, NetworkTopologyStrategy, SimpleStrategy
+from kit.ring.topology import Node
 from tests.saying import like
 
 WORKED = {"rf": 3, "epoch": 99, "operations": ("bootstrap X --tokens 150",)}
@@ -440,24 +441,26 @@ def test_runs_that_end_alike_lead_to_one_node_where_the_lag_is_bounded(
 
 
 def test_what_moves_elsewhere_changes_nothing_of_a_range() -> None:
-    """Its replicas are the same ones at some time, old and new."""
+    """Its replicas are the same ones at some time, old and new; one is copied before reads move."""
     x, y = "bootstrap X --tokens 150", "bootstrap Y --tokens 550"
-    alone, both = (
-        {
-            tuple(
-                history.names(mask)
-                for mask in (view.reads, view.writes, view.old_replicas, view.new_replicas)
-            )
-            for history in [project(build("tcm", given).tcm, 550, 1)]
-            for view in (epoch.view for epoch in history.epochs)
-        }
-        for given in (
-            {"nodes": 8, "rf": 1, "operations": (y,)},
-            {"nodes": 8, "rf": 1, "operations": (x, y)},
+    seen = []
+    for operations in ((y,), (x, y)):
+        given = {"nodes": 8, "rf": 1, "operations": operations}
+        history = project(build("tcm", given).tcm, 550, 1)
+        seen.append(
+            {
+                (
+                    *map(history.names, (each.view.reads, each.view.writes)),
+                    *map(history.names, (each.view.old_replicas, each.view.new_replicas)),
+                    *(history.names(1 << copy.source | 1 << copy.target) for copy in each.copies),
+                )
+                for each in history.epochs
+            }
         )
-    )
-    assert alone == both
-    assert (("F",), ("F", "Y"), ("F",), ("Y",)) in alone
+    f, y = ("F",), ("Y",)
+    both = (*f, *y)
+    stages = {(f, f, f, f), (f, f, f, y), (f, both, f, y, both), (y, both, f, y), (y, y, y, y)}
+    assert seen == [stages, stages]
 
 
 @pytest.mark.parametrize(
@@ -482,7 +485,56 @@ def test_what_other_keyspaces_wait_for_is_not_asked_of_a_range(operation: str) -
     """The history of the first one is the same without them."""
     first, other = Keyspace("ks", SimpleStrategy(2)), Keyspace("other", SimpleStrategy(3))
     alone, beside = (
-        project(build("tcm", {"nodes": 5, "operations": (operation,), "keyspaces": each}).tcm, 150)
+        build("tcm", {"nodes": 5, "operations": (operation,), "keyspaces": each}).tcm
         for each in ((first,), (first, other))
     )
-    assert alone == beside
+    assert project(alone, 150) == project(beside, 150)
+    assert histories(alone) == histories(beside)
+
+
+def test_local_quorums_are_asked_of_a_datacenter_once_it_has_replicas_to_read_from() -> None:
+    """The first replica of dc2 comes in three steps, the last of which moves reads."""
+    given = {
+        "members": tuple(Node(name, (at * 100,), "dc1") for at, name in enumerate("ABC", 1)),
+        "low": 0,
+        "high": 400,
+        "keyspaces": (Keyspace("ks", NetworkTopologyStrategy((("dc1", 2), ("dc2", 1)))),),
+        "operations": ("bootstrap X --tokens 150 --dc dc2",),
+    }
+    local: tuple[Level, Level] = ("LOCAL_QUORUM", "LOCAL_QUORUM")
+    rows = quorums(build("tcm", given), levels=[local]).rows
+    first = {
+        dc: min(max(row.read_epoch, row.write_epoch) for row in rows if row.where == dc)
+        for dc in ("dc1", "dc2")
+    }
+    assert first == {"dc1": 0, "dc2": 3}
+
+
+def test_smallest_quorums_are_in_the_order_of_their_masks() -> None:
+    """So that the first pair that misses is the same one in every process."""
+    assert smallest((AnswerQuota(0b11001, 1),), -1) == (1, 8, 16)
+    assert smallest((AnswerQuota(0b11001, 2),), -1) == (9, 17, 24)
+
+
+def test_each_row_is_there_once() -> None:
+    """Several runs of a plan have pairs of epochs that are alike."""
+    rows = quorums(build("tcm", {"rf": 2, "cancels": 1})).rows
+    assert len({*rows}) == len(rows)
+
+
+@pytest.mark.parametrize(
+    ("reads", "writes", "missed", "first"),
+    [
+        ((1, 2), (4, 8), 4, (1, 4)),
+        ((1, 2), (1, 2), 2, (1, 2)),
+        ((3, 6), (2,), 0, None),
+        ((), (4, 8), 0, None),
+        ((1, 2), (), 0, None),
+        ((), (), 0, None),
+    ],
+)
+def test_pairs_of_quorums_that_miss_are_counted(
+    reads: tuple[int, ...], writes: tuple[int, ...], missed: int, first: tuple[int, int] | None
+) -> None:
+    """And the first one is told; where no quorum is in use none misses another."""
+    assert apart(reads, writes) == (missed, first)

@@ -123,10 +123,9 @@ def changes(before: Moment, after: Moment, names: Mapping[str, str]) -> Iterator
             count = counted(len(new or old or ()), "tablet")
             yield Change(table, f"{'is new' if old is None else 'is gone'}, with {count}")
             continue
-        said = [
-            f"{'split' if len(new) > len(old) else 'merged'}: {len(old):,} tablets → {len(new):,}"
-        ]
-        said = [*said * (len(old) != len(new)), *_of_resize(table, before, after)]
+        way = "split" if len(new) > len(old) else "merged"
+        said = [f"{way}: {counted(len(old), 'tablet')} → {len(new):,}"] * (len(old) != len(new))
+        said += _of_resize(table, before, after)
         if said:
             yield Change(table, "; ".join(said))
         for at, last in enumerate(sorted(new) if len(old) == len(new) else ()):

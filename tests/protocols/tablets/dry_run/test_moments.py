@@ -12,7 +12,8 @@ from kit.operators.importers.system_tables import TabletLine
 from kit.protocols.tablets.dry_run import explaining
 from kit.protocols.tablets.dry_run.moments import Moment, changes, names_in, opened_moments
 from kit.protocols.tablets.dry_run.series import Series
-from tests.operators.test_snapshots import FIRST, SECOND, THIRD, copied, text_of
+from tests.operators.test_snapshots import FILES, FIRST, SECOND, THIRD, copied, text_of
+from tests.saying import like
 
 MOMENTS = opened_moments([FIRST, SECOND, THIRD], "server")
 NAMES = names_in(MOMENTS)
@@ -238,3 +239,75 @@ def test_only_what_goes_to_another_node_travels() -> None:
         assert [(flow.from_key, flow.to_key) for flow in flows] == travels
         [[change]] = series.entries
         assert change.what == f"{TABLE} 0"
+
+
+DUMP = FIRST / FILES["dump"]
+
+
+def test_moments_have_the_versions_of_their_topologies_and_the_tables_with_tablets() -> None:
+    """A dump alone tells of no version; a table that is co-located has no rows of its own."""
+    assert [each.version for each in MOMENTS] == [41, 44, 52]
+    dumps = opened_moments([DUMP, DUMP], "server")
+    assert [each.version for each in dumps] == [None, None]
+    for each in (*MOMENTS, *dumps):
+        assert [*each.rows] == [TABLE, "bakery.cakes"]
+
+
+@pytest.mark.parametrize("files", [(FIRST, DUMP), (DUMP, FIRST)], ids=["last", "first"])
+def test_snapshots_and_dumps_are_not_mixed(files: tuple[Path, Path]) -> None:
+    """Whichever is the first one."""
+    with pytest.raises(BadInput, match=like(f"files | {FIRST.name} | only snapshots | only dumps")):
+        opened_moments(files, "server")
+
+
+def test_moments_are_of_one_cluster(tmp_path: Path) -> None:
+    """One has a node in common with the one before it, and others may be new."""
+    text = DUMP.read_text("utf-8")
+    moved = text.replace(A, "0" * 8 + A[8:])
+    assert moved != text
+    foreign = moved
+    for at, host in enumerate((B, C, D, E), 1):
+        foreign = foreign.replace(host, str(at) * 8 + host[8:])
+    near, far = tmp_path / "near.csv", tmp_path / "far.csv"
+    near.write_text(moved, "utf-8")
+    far.write_text(foreign, "utf-8")
+    assert len(opened_moments([DUMP, near, DUMP], "server")) == 3
+    for files in ([DUMP, far], [far, DUMP], [near, DUMP, far]):
+        with pytest.raises(BadInput, match=like("snapshot | same cluster as | no node in common")):
+            opened_moments(files, "server")
+
+
+def test_hosts_are_named_in_the_order_of_their_ids() -> None:
+    """By the addresses that any moment tells, also of one moment alone."""
+    for moments in (MOMENTS, MOMENTS[::-1], MOMENTS[:1]):
+        assert list(names_in(moments).items()) == [
+            (host, f"172.20.0.{number}") for number, host in enumerate((A, B, C, D, E), 11)
+        ]
+
+
+def test_a_table_that_is_split_or_merged_or_to_be() -> None:
+    """How many tablets there were and are; what is decided on them, with its number."""
+    one, two = moment(line(LAST, A)), moment(line(0, A), line(LAST, A))
+    assert said(one, two) == [(TABLE, "split: 1 tablet → 2")]
+    assert said(two, one) == [(TABLE, "merged: 2 tablets → 1")]
+    maps = two.opened.maps
+    for kind, number in (("split", 1), ("none", 2), ("merge", 2)):
+        table = replace(maps[TABLE], resize_type=kind, resize_seq_number=number)
+        decided = replace(two, opened=replace(two.opened, maps={**maps, TABLE: table}))
+        words = f"resize none, number 1 → {kind}, number {number}"
+        assert said(two, decided) == [(TABLE, words)]
+        assert said(one, decided) == [(TABLE, f"split: 1 tablet → 2; {words}")]
+    empty, without = moment(), replace(MOMENTS[0], rows={})
+    assert said(without, empty) == [(TABLE, "is new, with 0 tablets")]
+    assert said(empty, without) == [(TABLE, "is gone, with 0 tablets")]
+
+
+def test_a_node_in_another_role() -> None:
+    """What it was and is; with its health, if that is another one, too."""
+    before = replace(MOMENTS[0], rows={}, up={A: True})
+    first, *others = before.opened.nodes
+    assert (first.host, first.role) == (A, "normal")
+    leaving = replace(before.opened, nodes=(replace(first, role="leaving"), *others))
+    for up, health in ((True, ""), (False, ", is down")):
+        after = replace(before, opened=leaving, up={A: up})
+        assert said(before, after) == [("172.20.0.11", f"normal → leaving{health}")]
