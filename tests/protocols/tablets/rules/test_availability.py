@@ -54,6 +54,15 @@ def test_what_is_lost_already_is_not_lost_again() -> None:
     assert 0 not in lost_with(GIVEN, {"A", "B"}, "C")["C"]
 
 
+def test_a_quorum_is_more_than_half_of_the_replicas() -> None:
+    """Counted for one replica to five; with one host lost there is one less to spare."""
+    for size, quorum in enumerate((1, 2, 2, 3, 3), 1):
+        given = table(" ".join("ABCDX"[:size]))
+        [whole], [less] = availability(given, ()), availability(given, {"A"})
+        assert (whole.quorum, less.quorum) == (quorum, quorum)
+        assert (whole.spare, less.spare) == (size - quorum, size - quorum - 1)
+
+
 def test_primary_replicas_are_spread() -> None:
     """With three replicas everywhere, each of nine tablets' hosts is primary of three."""
     given = table(*["A B C"] * 9)

@@ -8,13 +8,22 @@ import pytest
 from msgspec.structs import replace
 
 from kit.engine.registry import build
-from kit.engine.timeline import Timeline
+from kit.engine.timeline import PassedStep, Timeline
 from kit.protocols.group0.rules.commands import Command
-from kit.protocols.tablets.cluster import TabletCommand
+from kit.protocols.tablets.cluster import (
+    StageChange,
+    TabletCommand,
+    TabletRow,
+    TabletTransition,
+)
 from kit.protocols.tablets.facts import tablets as facts
 from kit.protocols.tablets.rules.grid import DECIDED, GridHost
+from kit.protocols.tablets.rules.maps import Tablet, TabletMap, last_tokens
+from kit.protocols.tablets.rules.replica_sets import replicas_in
 from kit.protocols.topology.control import Attempted
 from kit.protocols.topology.rules.cluster import RequestEntry
+from kit.protocols.topology.rules.machines import EdgeKind
+from kit.protocols.topology.topology import CommitDeposed
 from kit.views.panel import scene_of
 from tests.views.frames import after, go_on
 
@@ -260,3 +269,94 @@ def test_at_most_twelve_hosts_are_asked(nodes: int, asked: int) -> None:
     """The first of them."""
     model: Any = build("tablets", {"nodes": nodes, "tablets": ("A",)})
     assert facts.asked_hosts(model) == tuple("ABCDEFGHIJKLMNOPQRST"[:asked])
+
+
+A, B = map(replicas_in, "AB")
+RESTS = TabletRow(A, (), A, A)
+
+
+def ways(*stages: str) -> TabletRow:
+    """A tablet with a transition at each of these stages."""
+    return RESTS.but(transitions=tuple(TabletTransition("migration", x, A, B) for x in stages))
+
+
+def leaves(tablet: int, place: int, kind: EdgeKind) -> TabletCommand:
+    """A command by which a transition leaves its stage by an edge of some kind."""
+    return TabletCommand((StageChange(tablet, place, "streaming", kind),))
+
+
+ON, BACK, ALSO = leaves(0, 0, "happy"), leaves(0, 0, "rollback"), leaves(0, 0, "proceed")
+Moves = list[tuple[tuple[TabletRow, ...], TabletCommand | None]]
+
+
+@pytest.mark.parametrize(
+    ("moves", "stages", "ended", "failures"),
+    [
+        ([((ways("a"),), None)], "a", False, set()),
+        ([((ways("a"),), None), ((ways("b"),), ON)], "ab", False, set()),
+        ([((ways("a"),), None), ((ways("b"),), BACK)], "ab", False, {0}),
+        ([((ways("a"),), None), ((ways("b"),), ALSO)], "ab", False, {0}),
+        (
+            [
+                ((ways("a"),), None),
+                ((ways("b"),), None),
+                ((ways("c"),), BACK),
+                ((ways("d"),), BACK),
+                ((ways(),), None),
+            ],
+            *("abcd", True, {1, 2}),
+        ),
+        # A second one begins anew; what failed of the first one is forgotten.
+        (
+            [
+                ((ways("a"),), None),
+                ((ways("b"),), BACK),
+                ((ways(),), None),
+                ((ways("c"),), None),
+            ],
+            *("c", False, set()),
+        ),
+        # Of several: the one that moved last, the others are as they were.
+        ([((ways("a"), RESTS), None), ((ways("a"), ways("b")), None)], "b", False, set()),
+        ([((ways("a", "b"),), None), ((ways("a", "c"),), BACK)], "bc", False, set()),
+        (
+            [((ways("a", "b"),), None), ((ways("a", "c"),), leaves(0, 1, "rollback"))],
+            *("bc", False, {0}),
+        ),
+        (
+            [((ways("a"), RESTS), None), ((ways("b"), RESTS), leaves(1, 0, "rollback"))],
+            *("ab", False, set()),
+        ),
+        ([], "", False, set()),
+    ],
+)
+@pytest.mark.parametrize("late", [False, True])
+def test_the_stages_that_a_transition_went_through(
+    moves: Moves, stages: str, ended: bool, failures: set[int], late: bool
+) -> None:
+    """With those that it left because work had failed, also by a command that came too late."""
+    start: Any = build("tablets", {"nodes": 3, "tablets": ("A",)}).start()
+    before, steps = start.but(tablets=(RESTS,) * len(moves[0][0]) if moves else start.tablets), []
+    for held, command in moves:
+        pairs = zip(before.tablets, held, strict=True)
+        after = before.but(tablets=tuple(old if old == new else new for old, new in pairs))
+        commands = {"deposed": command, "command": BACK} if late else {"command": command}
+        steps.append(PassedStep(before.but(**commands), CommitDeposed() if late else None, after))
+        before = after
+    expected = facts.StageWay("migration", (*stages,), ended, frozenset(failures))
+    assert facts.way_of(steps) == (expected if moves else None)
+
+
+@pytest.mark.parametrize("changed", [None, 0, 1, 2, 3])
+def test_the_key_that_is_asked_about_is_of_a_tablet_that_changed(changed: int | None) -> None:
+    """The first of them by token; the first of all where none changed, or none is in it."""
+    before = TabletMap("ks.t", tuple(Tablet(last, A) for last in last_tokens(4)))
+    rows = [
+        replace(tablet, replicas=B) if number == changed else tablet
+        for number, tablet in enumerate(before.tablets)
+    ]
+    every = facts.keys(4)
+    assert [key.token for key in every] == sorted(key.token for key in every)
+    inside = [key for key in every if key.tablet == changed]
+    made = facts.asked_about(replace(before, tablets=tuple(rows)), before)
+    assert made == [*inside, every[0]][0]
