@@ -221,3 +221,40 @@ def test_what_tablets_and_rooms_may_be(given: dict[str, Any], said: str) -> None
         return
     with pytest.raises(BadInput, match=said):
         build("balance", {"nodes": 2, **given})
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"room": ("x", "4", "4")}, "room | 'x' | numbers from 1"),
+        ({"room": ("4", "-1", "4")}, "room | '-1' | numbers from 1"),
+        ({"room": ("4", "4", "")}, "room | '' | numbers from 1"),
+        ({"tablets": ("150 ks.users",)}, "tablets | '150 ks.users' | at least one replica"),
+        ({"tablets": ("",)}, "tablets | '' | at least one replica"),
+        ({"tablets": ("A:0 A:1",)}, "tablets | 'A:0 A:1' | at least one replica"),
+    ],
+)
+def test_words_that_no_cluster_is_made_of(given: dict[str, Any], said: str) -> None:
+    """A room that is no number, a tablet without replicas or with two on a node."""
+    with pytest.raises(BadInput, match=like(said)):
+        build("balance", given)
+
+
+def test_each_tablet_has_its_row_and_may_go_to_every_other_shard() -> None:
+    """Rows stand table by table, in whichever order tablets are given."""
+    tablets = ("A 100 ks.b", "A 100 ks.a", "B 100 ks.b", "B 100 ks.a")
+    model: Any = build("balance", {"nodes": 2, "shards": 2, "tablets": tablets})
+    given = model.given(model.start())
+    rows = [model.row_of[tablet] for tablet in range(4)]
+    tables = [given.tables[given.rows.table[row]] for row in rows]
+    numbers = [int(given.rows.number[row]) for row in rows]
+    assert [*zip(tables, numbers, strict=True)] == [
+        *(("ks.b", 0), ("ks.a", 0), ("ks.b", 1), ("ks.a", 1))
+    ]
+    shards = ("A:0", "A:1", "B:0", "B:1")
+    assert [*model.everywhere(model.start())] == [
+        (tablet, source, target)
+        for tablet, source in enumerate(("A:0", "A:0", "B:0", "B:0"))
+        for target in shards
+        if target != source
+    ]
