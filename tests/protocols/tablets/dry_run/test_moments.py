@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shutil import copyfile
 
 import pytest
 from msgspec.structs import replace
@@ -262,19 +263,31 @@ def test_snapshots_and_dumps_are_not_mixed(files: tuple[Path, Path]) -> None:
 
 def test_moments_are_of_one_cluster(tmp_path: Path) -> None:
     """One has a node in common with the one before it, and others may be new."""
-    text = DUMP.read_text("utf-8")
-    moved = text.replace(A, "0" * 8 + A[8:])
-    assert moved != text
-    foreign = moved
-    for at, host in enumerate((B, C, D, E), 1):
-        foreign = foreign.replace(host, str(at) * 8 + host[8:])
-    near, far = tmp_path / "near.csv", tmp_path / "far.csv"
-    near.write_text(moved, "utf-8")
-    far.write_text(foreign, "utf-8")
-    assert len(opened_moments([DUMP, near, DUMP], "server")) == 3
-    for files in ([DUMP, far], [far, DUMP], [near, DUMP, far]):
-        with pytest.raises(BadInput, match=like("snapshot | same cluster as | no node in common")):
-            opened_moments(files, "server")
+    text, files = DUMP.read_text("utf-8"), []
+    for at, host in enumerate((A, B, C, D, E)):
+        text = text.replace(host, str(at) * 8 + host[8:])
+        files.append(tmp_path / f"renamed-{at}.csv")
+        files[-1].write_text(text, "utf-8")
+    one, _, three, _, foreign = files
+    alike = copyfile(DUMP, tmp_path / "alike.csv")
+    for fine in ([DUMP, one, DUMP], [DUMP, three, foreign]):
+        assert len(opened_moments(fine, "server")) == 3
+    for at, given in ((2, [DUMP, alike, foreign, one]), (1, [foreign, alike, DUMP, DUMP])):
+        before, own = given[at - 1].name, given[at].name
+        words = f"snapshot | {own} | same cluster as | {before} | no node in common"
+        with pytest.raises(BadInput, match=like(words)):
+            opened_moments(given, "server")
+
+
+def test_who_is_given_up_as_far_as_it_is_told(tmp_path: Path) -> None:
+    """Of nodes that are down alone, and not where the loads have a null."""
+    loads = text_of(FIRST, "loads")
+    told = f"{E};oslo;False;900000000000;False;"
+    assert told in loads
+    for number, (says, excluded) in enumerate((("False", {E: False}), ("", {}))):
+        text = loads.replace(told, f"{E};oslo;False;900000000000;{says};")
+        folder = copied(FIRST, tmp_path / str(number) / FIRST.name, loads=text)
+        assert opened_moments([folder], "server")[0].excluded == excluded
 
 
 def test_hosts_are_named_in_the_order_of_their_ids() -> None:
