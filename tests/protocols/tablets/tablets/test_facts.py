@@ -143,6 +143,13 @@ def test_a_barrier_of_tablets_is_in_the_grid_and_by_itself() -> None:
     assert runs == facts.TabletBarrier((1,), tuple(zip("ABCDE", standing, strict=True)))
     hosts = facts.grid(timeline.model, timeline.state).hosts
     assert tuple(each.barrier for each in hosts) == standing
+    # Who has left is no member any more, and has no part in it.
+    control = timeline.state.control
+    *others, last = control.topology.nodes
+    nodes = (*others, replace(last, state="left"))
+    control = control.but(topology=replace(control.topology, nodes=nodes, members=0b01111))
+    runs = facts.barrier(timeline.model, timeline.state.but(control=control))
+    assert runs == facts.TabletBarrier((1,), tuple(zip("ABCD", standing[:4], strict=True)))
 
 
 @pytest.mark.parametrize(
