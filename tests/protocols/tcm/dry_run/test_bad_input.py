@@ -126,6 +126,7 @@ def bare() -> RingFile:
         (lambda: kit.rehearse(cluster(), []), "operations | [] | line | several"),
         (lambda: kit.rehearse(cluster(), 7), "operations | 7 | line | several"),
         (lambda: kit.rehearse(cluster(), [7]), "operations | 7 | line"),
+        (lambda: kit.rehearse(cluster(), [LEAVE, 7]), "operations | 7 | line"),
         (lambda: kit.rehearse(cluster(), "dance n1"), "operation | 'dance n1' | bootstrap"),
         (lambda: kit.rehearse(cluster(), LEAVE, edition="odd"), "edition | 'odd'"),
         (lambda: kit.rehearse(cluster(), LEAVE, sizes={"n1": 1}), "nodes | 'n1'"),
