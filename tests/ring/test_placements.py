@@ -134,3 +134,27 @@ def test_slots_of_groups_that_are_wider_than_most(first: int) -> None:
     codes = np.array([[first, first + 39, first + 40, first + 500, 5, -1]], np.int32)
     inside = 34 if first == 0 else -1
     assert slots_of(codes, groups).tolist() == [[39, 0, -1, -1, inside, -1]]
+
+
+@pytest.mark.parametrize(
+    ("token", "rows"),
+    [
+        *((0, ()), (1, (0,)), (50, (0,)), (51, (0, 1)), (100, (0, 1)), (101, (1, 2))),
+        *((150, (1, 2)), (151, (2,)), (200, (2,)), (201, ())),
+    ],
+)
+def test_rows_that_overlap_own_a_token_together(token: int, rows: tuple[int, ...]) -> None:
+    """Each from behind its left end to its right end."""
+    table = Table.of([(0, 100, (1,)), (50, 150, (2,)), (100, 200, (3,))])
+    assert table.rows_of(token) == rows
+    assert table.groups_of(token) == tuple((row + 1,) for row in rows)
+
+
+def test_a_table_is_a_value() -> None:
+    """None of its columns can be changed, and it equals nothing but a table."""
+    table = Table.of([(0, 100, (1,))])
+    for column in (table.lefts, table.rights, table.groups):
+        with pytest.raises(ValueError, match="read-only"):
+            column[0] = 7
+    assert (table == "a table") is False
+    assert table == Table.of([(0, 100, (1,))])
