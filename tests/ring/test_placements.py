@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from kit.ring.placements import Placement, Row, Table, same_sets, slots_of, stable_placement
+from kit.ring.placements import (
+    Placement,
+    Row,
+    Table,
+    differing,
+    same_sets,
+    slots_of,
+    stable_placement,
+)
 from kit.ring.reference import replicas_reference
 from kit.ring.replication import Keyspace, NetworkTopologyStrategy, Replication, SimpleStrategy
 from kit.ring.tokens import MURMUR3, small
@@ -158,3 +166,26 @@ def test_a_table_is_a_value() -> None:
             column[0] = 7
     assert (table == "a table") is False
     assert table == Table.of([(0, 100, (1,))])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "differ", "unequal"),
+    [
+        ([[1, 2], [1, 2]], [[1, 2], [3, 4]], [1], [1]),
+        ([[1, 2], [1, 2]], [[2, 1], [1, 2]], [0], []),
+        ([[1], [2], [3], [4]], [[1], [2], [3], [5]], [3], [3]),
+        ([[1, -1], [2, -1]], [[1], [2]], [], []),
+        ([[1, 0], [2, -1]], [[1], [2]], [0], [0]),
+        ([[1, -1, -1], [2, 0, -1]], [[1], [2]], [1], [1]),
+        ([[1], [2]], [[1, -1, -1], [2, 0, -1]], [1], [1]),
+        ([[1, 3], [2, -1]], [[1], [5]], [0, 1], [0, 1]),
+        ([[0], [-1]], [[], []], [0], [0]),
+    ],
+)
+def test_which_groups_differ(
+    first: list[list[int]], second: list[list[int]], differ: list[int], unequal: list[int]
+) -> None:
+    """Slot by slot, and as sets; what pads a group on the right is not looked at."""
+    ours, theirs = (np.array(groups, np.int32) for groups in (first, second))
+    assert differing(ours, theirs).tolist() == differ
+    assert np.flatnonzero(~same_sets(ours, theirs)).tolist() == unequal
