@@ -14,9 +14,11 @@ from kit.protocols.group0.rules.schema import (
     KEY_COLUMN,
     SchemaState,
     Statement,
+    TableRequest,
     merged,
     objection,
     parse_operations,
+    parse_requests,
 )
 from kit.views.fragment import Frag
 from tests.protocols.group0.driving import FIRST_SIX, Driven
@@ -244,3 +246,100 @@ def test_a_bad_request_is_told_in_one_line(lines: tuple[str, ...], words: str) -
     """What is no request between two nodes is named with what is allowed."""
     with pytest.raises(BadInput, match=words):
         build("group0", {"requests": lines})
+
+
+def test_a_request_may_be_sent_between_all_nodes_that_there_are() -> None:
+    """Two nodes, one of which asks the other; or a single one, which asks itself."""
+    lines, nodes = ("read ks.t at A to B", "write  ks.t at B to A", "read ks.t at B to B"), "AB"
+    ends = [(0, 1), (1, 0), (1, 1)]
+    assert parse_requests(lines, nodes) == tuple(
+        TableRequest("ks", "t", *pair, " ".join(line.split()))
+        for line, pair in zip(lines, ends, strict=True)
+    )
+    assert len(parse_requests(("read ks.t at A to A",), "A")) == 1
+
+
+LINES = (
+    "create keyspace ks",
+    "alter keyspace ks rf 3",
+    "drop keyspace ks",
+    "create table ks.t",
+    "alter table ks.t add c",
+    "drop table ks.t",
+)
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_statement_is_told_as_it_was_written(line: str) -> None:
+    """Without the node that it was sent to."""
+    [operation] = parse_operations([f"{line} at A"], "A")
+    assert operation.statement.text == line
+    assert operation.text == f"{line} at A"
+
+
+def after(*lines: str) -> SchemaState:
+    """The schema after these statements, made at 1, 2 and so on."""
+    schema = SchemaState()
+    for timestamp, line in enumerate(lines, start=1):
+        [operation] = parse_operations([f"{line} at A"], "A")
+        schema = merged(schema, operation.statement, timestamp)
+    return schema
+
+
+THERE = ("create keyspace a", "create keyspace ks", "create table a.u", "create table ks.t",
+         "alter table ks.t add c")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("create keyspace ks", "keyspace ks already exists"),
+        ("create keyspace a", "keyspace a already exists"),
+        ("create keyspace new", None),
+        ("alter keyspace ks rf 3", None),
+        ("alter keyspace new rf 3", "keyspace new does not exist"),
+        ("drop keyspace ks", None),
+        ("drop keyspace new", "keyspace new does not exist"),
+        ("create table ks.t", "table ks.t already exists"),
+        ("create table ks.u", None),  # another keyspace has a table of that name
+        ("create table a.t", None),
+        ("create table new.t", "keyspace new does not exist"),
+        ("alter table ks.t add c", "table ks.t already has column c"),
+        ("alter table ks.t add d", None),
+        ("alter table a.u add c", None),
+        ("alter table ks.u add c", "table ks.u does not exist"),
+        ("alter table new.t add c", "keyspace new does not exist"),
+        ("drop table ks.t", None),
+        ("drop table ks.u", "table ks.u does not exist"),
+        ("drop table new.t", "keyspace new does not exist"),
+    ],
+)
+def test_what_makes_sense_after_what_there_is(line: str, why: str | None) -> None:
+    """What there is cannot be created, what there is not can be nothing else."""
+    [operation] = parse_operations([f"{line} at A"], "A")
+    assert objection(after(*THERE), operation.statement) == why
+
+
+@pytest.mark.parametrize(
+    ("more", "keyspaces", "tables"),
+    [
+        ((), "a/1 ks/1", "a.u(pk) ks.t(c,pk)"),
+        (("drop keyspace ks",), "a/1", "a.u(pk)"),
+        (("drop keyspace a",), "ks/1", "ks.t(c,pk)"),
+        (("drop table ks.t",), "a/1 ks/1", "a.u(pk)"),
+        (("drop table ks.t", "create table ks.t"), "a/1 ks/1", "a.u(pk) ks.t(pk)"),
+        (("create keyspace b",), "a/1 b/1 ks/1", "a.u(pk) ks.t(c,pk)"),
+        (("create table a.t",), "a/1 ks/1", "a.t(pk) a.u(pk) ks.t(c,pk)"),
+        (("alter keyspace a rf 3",), "a/3 ks/1", "a.u(pk) ks.t(c,pk)"),
+        (("alter table a.u add b", "alter table ks.t add d"), "a/1 ks/1",
+         "a.u(b,pk) ks.t(c,d,pk)"),
+    ],
+)  # fmt: skip
+def test_what_a_statement_makes_of_a_schema(
+    more: tuple[str, ...], keyspaces: str, tables: str
+) -> None:
+    """A keyspace goes with its tables and no other; all are in order, whenever they were made."""
+    schema = after(*THERE, *more)
+    assert " ".join(f"{each.name}/{each.replication}" for each in schema.keyspaces) == keyspaces
+    rows = (f"{t.keyspace}.{t.name}({','.join(t.columns)})" for t in schema.tables)
+    assert " ".join(rows) == tables
