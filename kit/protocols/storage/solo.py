@@ -68,13 +68,14 @@ class Coordinator(Coordinating):
         """Your answers, too; what a replica knew before is your affair."""
         if not isinstance(action, Reply):
             return super().happened(before, action, after)
-        was, now = before.requests[0].coordinator_epoch, after.requests[0].coordinator_epoch
+        [ask], [was], [now] = self.workload, before.requests, after.requests
+        learns = now.coordinator_epoch > was.coordinator_epoch
         title, error = self.title_of(0), ERRORS[action.verdict]
-        did = f"takes {title}" if self.mutations[0] else "returns nothing"
+        did = f"takes {title}" if ask.writes else "returns nothing"
         delivered = Delivered(
             0,
             title,
-            self.workload[0].coordinator,
+            ask.coordinator,
             action.replica,
             self.carried(before, 0),
             action.epoch,
@@ -82,7 +83,7 @@ class Coordinator(Coordinating):
             error,
             "answers with an error" if error else "returns write 1" if action.has_write else did,
             False,
-            self.epoch(after, now) if now > was else None,
+            self.epoch(after, now.coordinator_epoch) if learns else None,
         )
         return (delivered,)
 
@@ -118,12 +119,14 @@ class Coordinator(Coordinating):
     @sometimes()
     def succeeded(self, s: StorageState) -> bool:
         """The request succeeds."""
-        return any(request.phase == requests.DONE for request in s.requests)
+        [request] = s.requests
+        return request.phase == requests.DONE
 
     @sometimes()
     def failed(self, s: StorageState) -> bool:
         """The request fails."""
-        return any(request.phase == requests.FAILED for request in s.requests)
+        [request] = s.requests
+        return request.phase == requests.FAILED
 
     def verb(self, action: Any) -> str:
         """``A answers ok at epoch 101``, and so on."""
@@ -220,7 +223,7 @@ class Replica(Declared[ReplicaState]):
             return (Applied(self.replica, self.epoch(after.known)),)
         answer = self.answer(before, action)
         carried = sent(self.seen, self.trail.index(action.epoch), self.switches)
-        number = after.timestamp if action.write else before.timestamp
+        number = after.timestamp  # a read leaves it as it is
         title, error = f"write {number}" if action.write else "read", ERRORS[answer.verdict]
         did = f"takes {title}" if action.write else f"returns {self.cell_text(before.cell)}"
         delivered = Delivered(

@@ -14,7 +14,8 @@ from kit.engine.timeline import Timeline
 from kit.engine.trace import dumps, loads
 from kit.errors import BadInput
 from kit.protocols.storage.coordinating import Start
-from kit.protocols.storage.facts import real
+from kit.protocols.storage.events import Applied, Delivered, Sent
+from kit.protocols.storage.facts import about, real
 from kit.protocols.storage.rules.requests import NOTHING, written
 from kit.protocols.storage.solo import Send
 from tests.saying import like
@@ -237,3 +238,139 @@ def test_who_stores_is_a_write_replica_by_then_or_later() -> None:
         said = f"{name}, at epoch {epoch}, stores a write but is no longer a write replica"
         assert model.owners_store(before, None, after) == (None if fine else said)
         assert model.owners_store(before, None, before) is None
+
+
+ERROR, REFUSES = "no replica", "answers with an error"
+
+
+@pytest.mark.parametrize(
+    ("kind", "says", "knows", "error", "did"),
+    [
+        ("write", "ok at epoch 100", 100, "", "takes write 1"),
+        ("write", "ok at epoch 101", 101, "", "takes write 1"),
+        ("write", "error at epoch 101", 101, ERROR, REFUSES),
+        ("read", "ok at epoch 100", 100, "", "returns nothing"),
+        ("read", "ok at epoch 102, write found", 102, "", "returns write 1"),
+        ("read", "error at epoch 103", 103, ERROR, REFUSES),
+    ],
+)
+def test_what_your_answer_was(kind: str, says: str, knows: int, error: str, did: str) -> None:
+    """The coordinator sends its request by the epoch of its plan, and learns of a newer one."""
+    timeline = Timeline(build("coordinator", {"request": f"K1 {kind} QUORUM"}))
+    model: Any = timeline.model
+    for verb in (f"{kind} 1 at epoch 100", f"A answers {says}"):
+        before = timeline.state
+        play(timeline, verb)
+        happened = model.happened(before, timeline.now.action, timeline.state)
+        title = f"{kind} 1"
+        if "answers" not in verb:
+            targets = model.history.names(timeline.state.requests[0].in_flight)
+            assert happened == (Sent(0, title, "K1", "QUORUM", 100, 100, targets),)
+            continue
+        adopted = knows if knows > 100 else None
+        given = 0, title, "K1", "A", 100, knows, knows, error, did, False, adopted
+        assert happened == (Delivered(*given),)
+        learns = "; K1 catches up" if adopted else ""
+        assert timeline.now.say == f"{verb}{learns}."
+
+
+@pytest.mark.parametrize(
+    ("verbs", "said", "succeeded", "failed"),
+    [
+        ((), "", False, False),
+        (("A answers ok at epoch 100",), "A answers ok at epoch 100.", False, False),
+        (
+            ("A answers ok at epoch 100", "B answers ok at epoch 100", "answer the client"),
+            "K1, at epoch 100, counts answers from A, B: the request succeeds.",
+            True,
+            False,
+        ),
+        (("A answers ok at epoch 100", "time out"), "K1 gives up.", False, True),
+    ],
+)
+def test_how_a_request_ends(
+    verbs: tuple[str, ...], said: str, succeeded: bool, failed: bool
+) -> None:
+    """It succeeds, or it fails, or it is open; nobody answers once it has ended."""
+    timeline = Timeline(build("coordinator", {"request": "K1 write QUORUM"}))
+    play(timeline, "write 1 at epoch 100", *verbs)
+    model: Any = timeline.model
+    assert (model.succeeded(timeline.state), model.failed(timeline.state)) == (succeeded, failed)
+    left = [model.verb(action) for action in model.actions(timeline.state)]
+    assert any("answers" in verb for verb in left) is not (succeeded or failed)
+    assert not said or timeline.now.say == said
+
+
+@pytest.mark.parametrize(
+    ("earlier", "verb", "happened"),
+    [
+        ((), "apply A", Applied("A", 100)),
+        (
+            (),
+            "write at epoch 99",
+            Delivered(1, "write 1", "you", "A", 99, 99, 99, "", "takes write 1", False, None),
+        ),
+        (
+            (),
+            "read at epoch 101",
+            Delivered(0, "read", "you", "A", 101, 99, 101, "", "returns nothing", False, None),
+        ),
+        (
+            ("write at epoch 99", "write at epoch 99"),
+            "read at epoch 100",
+            Delivered(2, "read", "you", "A", 100, 99, 100, "", "returns write 2", False, None),
+        ),
+        (
+            ("apply A",) * 4,
+            "write at epoch 99",
+            Delivered(1, "write 1", "you", "A", 99, 103, 103, ERROR, REFUSES, False, None),
+        ),
+    ],
+)
+def test_what_your_message_was(earlier: tuple[str, ...], verb: str, happened: Any) -> None:
+    """Writes are counted, a read returns the newest of them; an old plan is refused."""
+    timeline = Timeline(build("replica", {"replica": "A"}))
+    play(timeline, *earlier)
+    model: Any = timeline.model
+    before = timeline.state
+    play(timeline, verb)
+    assert model.happened(before, timeline.now.action, timeline.state) == (happened,)
+    refuses = isinstance(happened, Delivered) and bool(happened.error)
+    takes = isinstance(happened, Delivered) and not refuses
+    assert (model.took(timeline.state), model.turned_away(timeline.state)) == (takes, refuses)
+
+
+def test_who_knows_as_much_as_the_message_does_not_catch_up() -> None:
+    """It answers, and no more is told."""
+    timeline = Timeline(build("replica", {"replica": "A"}))
+    play(timeline, "read at epoch 99")
+    assert timeline.now.say == (
+        "A, at epoch 99, gets a read that was planned at epoch 99, and answers ok at epoch 99."
+    )
+
+
+@pytest.mark.parametrize("messages", [1, 2])
+def test_so_many_writes_may_be_sent(messages: int) -> None:
+    """Then no more; reads may go on, and so may the real replica, up to the newest epoch."""
+    timeline = Timeline(build("replica", {"replica": "B", "messages": messages}))
+    model = timeline.model
+    write, read = Send(True, 99), Send(False, 99)
+    for _ in range(messages):
+        assert model.refusal(timeline.state, write) is None
+        timeline.do(write)
+    refusal = model.refusal(timeline.state, write)
+    assert refusal is not None
+    assert refusal.reason == "the run's budget of writes is used up"
+    assert model.refusal(timeline.state, read) is None
+    while (option := model.find(timeline.state, "apply B")) and option[1] is None:
+        timeline.do(option[0])
+    assert option is not None
+    assert option[1].reason == "B has applied every committed epoch"
+    assert timeline.now.say == "B applies epoch 103."
+
+
+def test_a_witness_of_a_replica_alone_is_about_that_replica() -> None:
+    """There is no request of whom it could be."""
+    model: Any = build("replica", {"replica": "A"})
+    witness = "A, at epoch 103, stores a write but is no longer a write replica"
+    assert about(model, witness) == {"A"}

@@ -115,18 +115,26 @@ def test_a_quorum_of_old_and_of_new_replicas_has_to_live(
     assert bool(model.available(before, TimeOut(0), before)) is fails
 
 
-def test_whoever_could_have_answered_is_named() -> None:
+@pytest.mark.parametrize(
+    ("groups", "down", "live"),
+    [((A | C, A | B), C, "A, B"), ((A | B, B | C), A, "B, C"), ((A | B, B), A, "B")],
+)
+def test_whoever_could_have_answered_is_named(
+    groups: tuple[int, int], down: int, live: str
+) -> None:
     """The replicas of the plan and those of today, as far as they live."""
-    views = [View(group, group, group, group, fence=0) for group in (A | C, A | B)]
+    views = [View(group, group, group, group, fence=0) for group in groups]
     epochs = (
         RangeEpoch(1, "", views[0], (Edge("swap", "", 1),)),
-        RangeEpoch(2, "", views[1], dead=C),
+        RangeEpoch(2, "", views[1], dead=down),
     )
     model = Moves("ALL", made(*epochs))
-    request = Request(OPEN, 0, 0, C, A, timestamp=1)
-    before = replace(model.start(), trail=1, requests=(request,), down=C)
+    request = Request(OPEN, 0, 0, down, groups[0] & ~down, timestamp=1)
+    before = replace(model.start(), trail=1, requests=(request,), down=down)
+    name = {A: "A", C: "C"}[down]
     assert model.available(before, TimeOut(0), before) == (
-        "write 1, planned at epoch 1, fails at level ALL: C cannot answer; live replicas: A, B"
+        f"write 1, planned at epoch 1, fails at level ALL: {name} cannot answer; live replicas: "
+        f"{live}"
     )
 
 
