@@ -164,8 +164,6 @@ def surest_voters(
     It breaks each tie as far as the published order leaves it open, whoever led or voted before:
     so no set of voters has a smaller sum of ranks.
     """
-    if not rules.limits:
-        return (1 << len(dcs)) - 1
     places: dict[int, dict[int, list[int]]] = {}
     for node in sorted(range(len(dcs)), key=lambda node: ranks[node]):
         places.setdefault(dcs[node], {}).setdefault(racks[node], []).append(node)
