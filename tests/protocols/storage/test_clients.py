@@ -24,6 +24,7 @@ from kit.protocols.storage.storage import (
     Start,
     TimeOut,
 )
+from kit.ring.replication import Keyspace, SimpleStrategy
 from tests.protocols.storage.toys import A, X, epoch, epochs, history, toy, versions
 from tests.saying import says
 
@@ -220,3 +221,64 @@ def test_a_history_has_room_for_so_many_requests() -> None:
     with pytest.raises(BadInput) as raised:
         SERVERS.with_request(room, replace(K1, level="SERIAL"), ())
     assert says(raised.value, "consistency level | 'SERIAL' | one of ONE, TWO")
+
+
+def test_programs_take_turns_and_may_be_given_up() -> None:
+    """Whatever the model was begun with: clients run side by side, and requests time out."""
+    model, _ = SERVERS.with_request(after(build("dataplane", {})), K1, ())
+    given: Any = model.parameters
+    assert given.together
+    assert given.timeouts
+
+
+def test_the_row_is_in_a_table_of_the_first_keyspace() -> None:
+    """It has as many replicas as the range, unless servers know better."""
+    now = after(toy(SWAP, ("K1 read",)))
+    keyspace = Keyspace("ks", SimpleStrategy(2))
+    assert TOOLS.keyspaces(now) == (keyspace,)
+    keyspaces, [table] = TOOLS.schema(now, 0)
+    assert keyspaces == (keyspace,)
+    assert (table.keyspace, table.name) == ("ks", "items")
+
+
+def test_who_never_has_the_range_is_in_the_first_datacenter() -> None:
+    """Nothing else is known of it."""
+    model = toy(replace(SWAP, dcs=("dc1", "dc2")), ("K1@dc2 read",))
+    model.names += ("Z",)
+    assert [host.dc for host in TOOLS.hosts(after(model))] == ["dc1", "dc2", "dc2", "dc1"]
+
+
+THREE = history(
+    epoch(1, A, A, Edge("one", "", 1)), epoch(2, A, A, Edge("two", "", 2)), epoch(3, A, A)
+)
+
+
+def test_each_request_goes_its_own_way() -> None:
+    """It begins by the newest epoch, its message arrives, its client is answered; no other's."""
+    model = toy(THREE, ("K1 write ONE", "K2 write ONE"), together=True)
+    steps: list[Any] = [Commit("one"), Commit("two")]
+    now = after(model, *steps)
+    assert [TOOLS.next_step(now, at, {}, begins=True) for at in (0, 1)] == [
+        Start(0, 3),
+        Start(1, 3),
+    ]
+    begun = after(model, *steps, Start(0, 3), Start(1, 3))
+    assert [TOOLS.next_step(begun, at, {}, begins=True) for at in (0, 1)] == [
+        Serve(0, "A"),
+        Serve(1, "A"),
+    ]
+    served = after(model, *steps, Start(0, 3), Start(1, 3), Serve(0, "A"), Serve(1, "A"))
+    assert [TOOLS.next_step(served, at, {}, begins=True) for at in (0, 1)] == [
+        Finish(0),
+        Finish(1),
+    ]
+    assert [TOOLS.answer(each, 0) for each in (now, begun, served)] == [None, None, None]
+
+
+def test_an_answer_is_told_as_of_the_step_that_ended_its_request() -> None:
+    """Whatever happens afterwards."""
+    model = toy(THREE, ("K1 write ONE", "K2 read ONE"), together=True)
+    steps = [Start(0, 1), Serve(0, "A"), Finish(0), Start(1, 1), Commit("one")]
+    now = after(model, *steps)
+    assert TOOLS.answer(now, 0) == RowAnswer("done", why=now.run[3].say)
+    assert TOOLS.answer(now, 1) is None

@@ -44,6 +44,13 @@ def test_a_write_that_failed_may_have_happened_or_not() -> None:
     assert linearizable((write(0, NEVER, 1), read(2, 3, 0), read(4, 5, 0)))
 
 
+def test_a_read_without_an_answer_saw_nothing() -> None:
+    """Whatever it was about to return, beside other requests and alone."""
+    assert linearizable((read(0, NEVER, 1),))
+    assert linearizable((read(0, NEVER, 2), write(1, 2, 1), read(3, 4, 1)))
+    assert not linearizable((read(0, NEVER, 0), write(1, 2, 1), read(3, 4, 0)))
+
+
 def plainly(operations: tuple[RegisterOperation, ...]) -> bool:
     """The definition, word by word: some order of the answered and some of the others fits."""
     must = [one for one in operations if one.ended != NEVER]
