@@ -396,8 +396,7 @@ def _misfit(
     # by what they are: fixed words are no values of a slot that may stand there, too
     wanted: dict[str, dict[str, None]] = {}
     for reading, _ in readings:
-        if reading.about or reading.wanted:
-            wanted.setdefault(reading.about, {}).update(dict.fromkeys(reading.wanted))
+        wanted.setdefault(reading.about, {}).update(dict.fromkeys(reading.wanted))
     values_of_slots = {value for about, values in wanted.items() if about for value in values}
     fixed = [each for each in wanted.pop("", {}) if each not in values_of_slots]
     wanted |= {"": dict.fromkeys(fixed)} if fixed else {}

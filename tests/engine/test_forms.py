@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kit.engine.forms import LONGEST_LINE, Form, Grammar, Slot
+from kit.engine.forms import LONGEST_LINE, Bare, Form, Grammar, Slot
 from kit.errors import BadInput
 
 
@@ -95,6 +95,9 @@ DELETE = "DELETE FROM shop.orders WHERE id = 0000000a-0000-4000-8000-00000000000
         "INSERT INTO shop.orders(id) VALUES(7)",
         "insert into shop.orders ( id ) values ( 7 );",
         DELETE.upper(),
+        DELETE.replace("shop.orders", "shop . orders"),
+        "INSERT INTO shop.orders (id) VALUES (-7)",
+        "'take' apple \"from\" 0000000a-0000-4000-8000-00000000000a",
         "sudo systemctl start shop.service  # now",
         "take apple,pear from '0000000A-0000-4000-8000-00000000000A'",
         "take 'apple,pear' from 0000000a-0000-4000-8000-00000000000a;",
@@ -272,6 +275,11 @@ def test_what_the_model_lacks_is_read_last_and_never_completed() -> None:
     assert grammar.read("put plum on seven", MOMENT)[0] is wider
     assert grammar.read("put apple away", MOMENT)[0] is lacking
     assert grammar.complete("put apple ", MOMENT) == ("put apple on",)
+    with pytest.raises(BadInput, match=r"one of on \(put FRUIT on TABLE\)$"):
+        grammar.read("put apple", MOMENT)
+    only = Grammar((Form("lose {fruit}", "none", _same, absent=True), FORMS[0]), SLOTS)
+    with pytest.raises(BadInput, match=r"allowed: one of put$"):
+        only.read("", MOMENT)
     assert grammar.complete("put apple " + LONGEST_LINE * "x" + " ", MOMENT) == ()
 
 
@@ -287,3 +295,162 @@ def test_a_comma_in_quotes_parts_only_what_may_be_several() -> None:
     grammar = Grammar((Form("note {one}", "", _same), Form("list {more}", "", _same)), slots)
     assert grammar.read("note 'a,b'", MOMENT)[1] == {"one": "a,b"}
     assert grammar.read("list 'a,b'", MOMENT)[1] == {"more": ("a", "b")}
+
+
+OPTIONS = Grammar(
+    [
+        Form("grep {options} {text}", "search", _same),
+        Form("tail {options} {text} {options}", "the end", _same),
+    ],
+    {
+        "options": Slot(
+            "options", options={"-i": False, "-A": True, "--all": False, "--lines": True}
+        ),
+        "text": Slot("a text"),
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "options"),
+    [
+        ("grep a", ()),
+        ("grep -i a", ("-i",)),
+        ("grep -A 3 a", ("-A=3",)),
+        ("grep -A3 a", ("-A=3",)),
+        ("grep -iA3 a", ("-i", "-A=3")),
+        ("grep -iA 3 a", ("-i", "-A=3")),
+        ("grep -i -A i a", ("-i", "-A=i")),
+        ("grep --all a", ("--all",)),
+        ("grep --lines 3 a", ("--lines=3",)),
+        ("grep --lines=3 -i a", ("--lines=3", "-i")),
+        ("grep --all --lines = 3 a", ("--all", "--lines=3")),
+        ("tail a", ()),
+        ("tail -i a", ("-i",)),
+        ("tail a -A 3", ("-A=3",)),
+        ("tail a --lines = 3", ("--lines=3",)),
+        ("tail -i a --all", ("-i", "--all")),
+    ],
+)
+def test_options_stand_alone_or_together(line: str, options: tuple[str, ...]) -> None:
+    """A value stands behind its option, or at once; a place may have none of them."""
+    given = OPTIONS.read(line, MOMENT)[1]
+    assert given == {"options": options, "text": "a"}
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("grep -x a", "grep: got '-x'; allowed: options"),
+        ("grep -ix a", "grep: got '-ix'; allowed: options"),
+        ("grep -i -A", "grep -i -A: got 'nothing'; allowed: options"),
+        ("grep --allow a", "grep: got '--allow'; allowed: options"),
+        ("= a", "got '='; allowed: a command of this drill."),
+        ("gre a", "a command of this drill. Did you mean grep?"),
+    ],
+)
+def test_what_is_no_option_is_refused(line: str, said: str) -> None:
+    """Also among others behind one dash, and one that lacks its value."""
+    with pytest.raises(BadInput, match=re.escape(said)):
+        OPTIONS.read(line, MOMENT)
+
+
+def test_the_command_that_is_nearest_is_meant() -> None:
+    """Of two that are like what was typed."""
+    like_each_other = Grammar([Form("start", "", _same), Form("starter", "", _same)], {})
+    with pytest.raises(BadInput, match=re.escape("Did you mean start?")):
+        like_each_other.read("stort", MOMENT)
+
+
+QUOTES = Grammar(
+    [
+        Form("SELECT {word} FROM {more}", "a statement", _same),
+        Form("DELETE FROM a WHERE b IN ({texts}) AND c = {number}", "a list", _same),
+        Form("say {word} to {fruit}", "a line", _same),
+        Form("shut 'door'", "a word in quotes", _same),
+        Form("move {way}", "a value with a dash", _same),
+        Form("list {more}", "several", _same),
+    ],
+    {
+        "word": Slot("a word", quoted=True),
+        "more": Slot("more", many=True),
+        "texts": Slot("texts", many=True, quoted=True),
+        "number": Slot("a number"),
+        "fruit": Slot("a fruit", lambda moment: ("apple", "Pear", "7a")),
+        "way": Slot("a way", lambda moment: ("-1", "-2")),
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "given"),
+    [
+        ("say 7 to apple", {"word": Bare("7"), "fruit": "apple"}),
+        ("say '7' to apple", {"word": "7", "fruit": "apple"}),
+        ("say 'a' to PEAR", {"word": "a", "fruit": "Pear"}),
+        ("say 'a' to 'Pear'", {"word": "a", "fruit": "Pear"}),
+        ("SELECT 7 FROM a", {"word": Bare("7"), "more": ("a",)}),
+        ("SELECT 'a' FROM b, c", {"word": "a", "more": ("b", "c")}),
+        ("SELECT '.a' FROM b", {"word": ".a", "more": ("b",)}),
+        ("SELECT 'a.' FROM b", {"word": "a.", "more": ("b",)}),
+        ("DELETE FROM a WHERE b IN ('c,d', 'e') AND c = 7", {"texts": ("c,d", "e"), "number": "7"}),
+        ('shut "door"', {}),
+        ("move -2", {"way": "-2"}),
+        ("list a,b, 'c,d'", {"more": ("a", "b", "c", "d")}),
+    ],
+)
+def test_what_stands_in_quotes(line: str, given: dict[str, Any]) -> None:
+    """A number needs none, and is told from one in quotes; a value may be in any case without."""
+    read_as = QUOTES.read(line, MOMENT)[1]
+    assert read_as == given
+    assert {name: type(each) for name, each in read_as.items()} == {
+        name: type(each) for name, each in given.items()
+    }
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "say a to apple",
+        "say 'a' to 'PEAR'",
+        "say 'a', 'b' to apple",
+        'SELECT "a b" FROM c',
+        "shut 'window'",
+        "shut door",
+        "move -3",
+        "list ,",
+        "list a,",
+        "list a b",
+    ],
+)
+def test_what_quotes_do_not_allow(line: str) -> None:
+    """A text without them, other letters within them, more than one where one may stand."""
+    with pytest.raises(BadInput):
+        QUOTES.read(line, MOMENT)
+
+
+def test_what_is_allowed_is_said_once_and_the_nearest_first() -> None:
+    """A value that is a word of a form, too, is told as a value; at most three forms are named."""
+    forms = [Form("go {table}", "", _same), *(Form(f"go {n} now", "", _same) for n in "1234")]
+    grammar = Grammar([*forms, Form("go one {number}", "", _same)], SLOTS)
+    with pytest.raises(
+        BadInput, match=re.escape("a table: one of two, one; or one of 1, 2, 3, 4 (")
+    ) as e:
+        grammar.read("go twoo", MOMENT)
+    assert str(e.value).endswith("(go TABLE or go 1 now or go 2 now)")
+    assert str(e.value).count("one of") == 2
+    with pytest.raises(BadInput, match=re.escape("got 'nothing'; allowed: a table: one of one,")):
+        grammar.read("go", MOMENT)
+
+
+@pytest.mark.parametrize(
+    ("text", "looks"), [("SELECT {x} FROM y", True), ("get a", True), ("put all", False)]
+)
+def test_who_only_looks_changes_nothing(text: str, looks: bool) -> None:
+    """As the beginning of the line says."""
+    assert Form(text, "", _same).looks is looks
+
+
+def test_an_own_word_is_said_to_be_one() -> None:
+    """No real tool has it."""
+    assert [form.meaning for form in FORMS[1:3]] == ["several", "a statement (own word)"]
