@@ -6,7 +6,7 @@ from functools import cached_property
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.edge.paths import Readable
+from kit.edge.paths import Readable, source_name
 from kit.errors import BadInput, counted
 from kit.operators.importers import system_tables
 from kit.operators.importers.snapshots import is_snapshot, read_snapshots
@@ -81,7 +81,7 @@ def opened_moments(
         for file in files:
             if is_snapshot(file):
                 allowed = "only snapshots, or only dumps of system.tablets"
-                raise BadInput("files", str(file), allowed)
+                raise BadInput("files", source_name(file), allowed)
             moments.append(_moment(open_tablets(file, edition=edition, anonymize=anonymize), file))
     hosts = [{node.host for node in moment.opened.nodes} for moment in moments]
     for at in range(1, len(moments)):
