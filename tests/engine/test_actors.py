@@ -643,3 +643,88 @@ def test_everybody_that_a_message_goes_to_is_named(
 ) -> None:
     """A thing with an article stands behind them."""
     assert actors._to(targets, what, "sends") == said
+
+
+@pytest.mark.parametrize(
+    ("adds", "verb", "found"),
+    [
+        (1, "deliver A>B", "deliver A>B add 1"),
+        (2, "deliver A>B", None),
+        (2, "deliver A>B add 2", "deliver A>B add 2"),
+        (2, "drop A>B add 1", "drop A>B add 1"),
+        (1, "deliver A", None),
+        (1, "partition", "partition A | B"),
+        (1, "lose", None),
+    ],
+)
+def test_whole_words_of_a_verb_are_enough_where_only_one_begins_so(
+    adds: int, verb: str, found: str | None
+) -> None:
+    """Of two it is none, and half a word is no beginning."""
+    model = counting(adds=adds, drops=1, partitions=1)
+    option = model.find(model.start(), verb)
+    assert (option and model.verb(option[0])) == found
+    assert option is None or option in list(model.options(model.start()))
+
+
+def test_a_button_calls_a_message_by_its_short_words_and_a_verb_by_its_own() -> None:
+    """A step that is about no message is called as ever."""
+    model = counting(adds=1, partitions=1)
+    model.in_short, model.in_verbs = (lambda m: f"+{m.number}"), (lambda m: f"plus {m.number}")
+    deliver, split = model.actions(model.start())
+    assert (model.label(model.start(), deliver), model.verb(deliver)) == (
+        "deliver A>B +1",
+        "deliver A>B plus 1",
+    )
+    assert model.label(model.start(), split) == "partition A | B"
+
+
+@pytest.mark.parametrize(
+    ("answers", "word", "said"),
+    [
+        ("", "hey", "B receives hey from A."),
+        ("x", "hey", "B receives hey from A and sends x to A."),
+        ("x y", "hey", "B receives hey from A, sends x to A, and sends y to A."),
+        ("x y z", "hey", "B receives hey from A, sends x to A, sends y to A, and sends z to A."),
+        ("", "a word that is long", "B receives A's word that is long."),
+        ("x", "a word that is long", "B receives A's word that is long. B sends x to A."),
+        ("x y", "a cry that is", "B receives A's cry that is. B sends x to A and sends y to A."),
+    ],
+)
+def test_what_a_node_does_with_a_message_is_one_sentence(
+    answers: str, word: str, said: str
+) -> None:
+    """Or two, where what came has a clause that the sentence would seem to go on with."""
+
+    def answered(self: Any, state: int, envelope: Envelope[Any]) -> Turn:
+        return state + 1, tuple(Post("A", Loud(each)) for each in answers.split())
+
+    def begins(self: Any, node: str) -> Turn:
+        return 0, (Post("B", Loud(word)),) if node == "A" else ()
+
+    parts = {"set_up": lambda m: m.connect(("A", "B")), "begin": begins, "receive": answered}
+    model = a_game(message=Loud, in_short=lambda self, m: m.word, **parts)()
+    timeline = Timeline(model)
+    timeline.forward()
+    assert timeline.now.say == said
+
+
+def test_what_is_on_its_way_is_read_also_where_it_is_nothing() -> None:
+    """All has been received."""
+    timeline = played_out(Timeline(counting(adds=1)))
+    assert timeline.model.readable(timeline.state)["in flight"] == "nothing"
+
+
+def test_on_a_network_that_keeps_messages_only_those_that_change_something_are_suggested() -> None:
+    """A story ends there, although all may be received again."""
+    timeline = played_out(Timeline(counting(adds=2, duplicates=None)))
+    said = [moment.say for moment in timeline.moments[1:]]
+    assert said == [
+        "B receives add 1 from A and sends done 1 to A.",
+        "B receives add 2 from A and sends done 2 to A.",
+        "A receives done 1 from B.",
+        "A receives done 2 from B.",
+    ]
+    assert len(timeline.state.network.in_flight) == 4
+    assert timeline.model.is_settled(timeline.state)
+    assert not timeline.model.is_busy(timeline.state)
