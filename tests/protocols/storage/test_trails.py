@@ -159,6 +159,8 @@ def test_a_request_is_over_when_no_message_is_left() -> None:
     assert not NothingBelow(ignored=1).holds(facts((2, 2, 0), replace(slow, timestamp=0)), 2)
     reads = replace(slow, phase=OPEN, timestamp=0)
     assert NothingBelow(ignored=1).holds(facts((2, 2, 0), reads), 2)
+    second = facts((2, 2, 0), Request(DONE, 2, 2), Request(OPEN, 1, 2, X))
+    assert [NothingBelow(ignored=each).holds(second, 2) for each in (1, 2)] == [False, True]
     assert NothingBelow(age=1).holds(facts((2, 2, 0), Request(OPEN, 1, 2)), 2)
 
 
