@@ -203,9 +203,56 @@ def test_the_parts_of_a_statement_belong_together(line: str, statement: Statemen
     if statement is not None:
         [operation] = parse_operations([line], ("A",))
         assert (operation.statement, operation.node) == (statement, 0)
+        assert f"{statement.text} at A" == operation.text
         return
     with pytest.raises(BadInput, match=r"alter table KS\.T add COLUMN at NODE"):
         parse_operations([line], ("A",))
+
+
+NO_OTHER, THERE = "keyspace other does not exist", "already exists"
+
+
+@pytest.mark.parametrize(
+    ("line", "why", "names"),
+    [
+        ("create keyspace ks", f"keyspace ks {THERE}", None),
+        ("create keyspace other", None, "ks new other ks.t new.t"),
+        ("create keyspace a", None, "a ks new ks.t new.t"),
+        ("alter keyspace ks rf 3", None, "ks new ks.t new.t"),
+        ("alter keyspace other rf 3", NO_OTHER, None),
+        ("drop keyspace ks", None, "new new.t"),
+        ("drop keyspace other", NO_OTHER, None),
+        ("create table other.t", NO_OTHER, None),
+        ("create table ks.t", f"table ks.t {THERE}", None),
+        ("create table ks.a", None, "ks new ks.a ks.t new.t"),
+        ("alter table ks.t add c", "table ks.t already has column c", None),
+        ("alter table ks.t add d", None, "ks new ks.t new.t"),
+        ("alter table ks.u add c", "table ks.u does not exist", None),
+        ("drop table ks.t", None, "ks new new.t"),
+        ("drop table ks.u", "table ks.u does not exist", None),
+    ],
+)
+def test_what_makes_sense_on_a_schema(line: str, why: str | None, names: str | None) -> None:
+    """Two keyspaces are there, each with a table t, the first one's with a column; rows are in the
+    order of their names. What makes sense changes that, the rest is told.
+    """
+    schema = SchemaState()
+    there = ("keyspace new", "keyspace ks", "table new.t", "table ks.t")
+    lines = [*(f"create {each} at A" for each in there), "alter table ks.t add c at A"]
+    for at, each in enumerate(parse_operations(lines, ("A",)), 1):
+        schema = merged(schema, each.statement, at)
+    [operation] = parse_operations([f"{line} at A"], ("A",))
+    assert objection(schema, operation.statement) == why
+    if names is not None:
+        after = merged(schema, operation.statement, 9)
+        tables = [f"{each.keyspace}.{each.name}" for each in after.tables]
+        assert [*(each.name for each in after.keyspaces), *tables] == names.split()
+
+
+def test_a_request_goes_from_any_node_to_any() -> None:
+    """Of two nodes both may take part."""
+    [request] = parse_requests([WRITE], ("A", "B"))
+    assert request == TableRequest("ks", "t", 0, 1, WRITE)
 
 
 @pytest.mark.parametrize("table", ["", "t"])
