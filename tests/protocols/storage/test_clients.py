@@ -147,6 +147,8 @@ def test_a_machine_is_in_the_datacenter_that_is_known_of_it() -> None:
     two = replace(SWAP, dcs=("dc1", "dc2"))
     now = after(toy(two, ("K1@dc2 write", "K2 read", "K3@dc1 read")))
     assert [host.dc for host in TOOLS.hosts(now)] == ["dc1", "dc2", "dc2", "dc1", "dc1"]
+    vars(now.model)["names"] = (*now.model.names, "Z")  # a node that never has the range
+    assert TOOLS.hosts(now)[-1].dc == "dc1"
 
 
 @pytest.mark.parametrize(
@@ -168,6 +170,30 @@ def test_who_coordinates_nothing_hears_of_every_epoch(steps: list[Any], known: l
     model = toy(three, ("K1 read ONE", "K1 read ONE", "K2 read ONE"))
     now = after(model, Commit("one"), Commit("two"), ApplyEpoch("A"), *steps)
     assert [TOOLS.known(now, at) for at in range(5)] == known
+
+
+@pytest.mark.parametrize(
+    ("steps", "first", "second"),
+    [
+        ([], Start(0, 1), Start(1, 1)),
+        ([Start(0, 1)], Serve(0, "A"), Start(1, 1)),
+        ([Start(0, 1), Start(1, 1)], Serve(0, "A"), Serve(1, "A")),
+        ([Start(0, 1), Start(1, 1), Serve(0, "A")], Finish(0), Serve(1, "A")),
+        ([Start(0, 1), Start(1, 1), Serve(1, "A")], Serve(0, "A"), Finish(1)),
+    ],
+)
+def test_each_request_has_steps_of_its_own(steps: list[Any], first: Any, second: Any) -> None:
+    """It begins, its messages arrive, its client is answered, whatever others do meanwhile."""
+    now = after(toy(SWAP, ("K1 write ONE", "K2 write ONE"), together=True), *steps)
+    assert [TOOLS.next_step(now, n, {}, begins=True) for n in (0, 1)] == [first, second]
+
+
+def test_an_answer_is_that_of_the_step_that_gave_it() -> None:
+    """There is none before, and what happens afterwards changes nothing in it."""
+    steps = [Start(0, 1), Serve(0, "A"), Finish(0), Commit("swap")]
+    moments = [after(toy(SWAP, ("K1 write ONE",)), *steps[:many]) for many in (0, 1, 2, 3, 4)]
+    told = RowAnswer("done", why=moments[3].run[-1].say)
+    assert [TOOLS.answer(now, 0) for now in moments] == [None, None, None, told, told]
 
 
 def test_nothing_more_happens_to_a_request_that_is_over() -> None:
@@ -199,6 +225,7 @@ def test_a_request_takes_the_place_of_the_first_that_waits(
     )
     given: Any = model
     assert (at, given.parameters.requests[at]) == (number, line)
+    assert (given.parameters.together, given.parameters.timeouts) == (True, True)
     others = [(n, each) for n, each in enumerate(lines) if n != at]
     assert [(n, given.parameters.requests[n]) for n, _ in others] == others
 

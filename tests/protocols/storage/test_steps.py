@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from kit.engine.registry import build
@@ -438,6 +439,84 @@ def test_a_node_stands_for_its_shards(
     )
     model = toy(moves)
     assert (model.with_shards, model.all_shards, model.split) == (with_shards, all_shards, split)
+
+
+BY_SHARDS = View(BOTH, BOTH, BOTH, BOTH, shards=ShardChoice(X, 4, 12))
+SHARDS = replace(
+    history(RangeEpoch(1, "", BY_SHARDS, (Edge("go on", "", 1),)), RangeEpoch(2, "", BY_SHARDS)),
+    replicas=("A", "X", "X0", "X1"),
+    dcs=("dc1",) * 4,
+    sharded=ShardedReplica(1, 12),
+)
+"""X reads on its first shard and writes on both."""
+
+
+@pytest.mark.parametrize(
+    ("i", "index", "cleaned", "after"),
+    [
+        (1, 1, BOTH, A),
+        (1, 0, BOTH, BOTH),
+        (1, 1, A, A),
+        (0, 1, BOTH, X),
+        (0, 3, BOTH, BOTH),
+        (0, 1, X, X),
+    ],
+)
+def test_who_gets_the_range_again_has_to_clean_again(
+    i: int, index: int, cleaned: int, after: int
+) -> None:
+    """That is said of the one that has applied an epoch in which it takes writes."""
+    model = toy(epochs())
+    trail = next(at for at, each in enumerate(model.trails) if len(each.nodes) == 4)
+    given = replace(model.start(), trail=trail, cleaned=cleaned)
+    now = model.applied(given, i, index)
+    assert (now.cleaned, now.known[i], now.known[1 - i]) == (after, index, 0)
+
+
+@pytest.mark.parametrize(("i", "known"), [(0, (1, 0, 0, 0)), (1, (0, 1, 1, 1))])
+def test_shards_know_what_their_node_has_applied(i: int, known: tuple[int, ...]) -> None:
+    """And learn nothing from another one."""
+    model = toy(SHARDS)
+    given = model.act(model.start(), Commit("go on"))
+    assert model.applied(given, i, 1).known[:4] == known
+
+
+@pytest.mark.parametrize(
+    ("begun", "chosen", "cells"),
+    [
+        (UNSET, (4, 12), (0, 0, 2, 2)),
+        (A, (4, 12), (0, 0, 2, 2)),
+        (X | 4, (4, 4), (0, 0, 2, 0)),
+        (X | 8, (8, 8), (0, 0, 0, 2)),
+    ],
+)
+def test_a_request_stays_with_the_shards_that_it_began_on(
+    begun: int | UnsetType, chosen: tuple[int, int], cells: tuple[int, ...]
+) -> None:
+    """Else it reads and writes where the node does by what it knows."""
+    model = toy(SHARDS, ("K1 write ONE",))
+    given = replace(model.start(), requests=(Request(OPEN, timestamp=1, begun=begun),))
+    assert tuple(model.chosen(given, 0, write=write) for write in (False, True)) == chosen
+    assert model.stored(given, 1, written(1), 0) == cells
+
+
+@pytest.mark.parametrize(
+    ("acked", "now", "invalidated"), [(X, 1, X), (A, 1, 0), (X, 0, 0), (BOTH, 1, X)]
+)
+def test_an_answer_of_who_was_no_member_counts_no_more(
+    acked: int, now: int, invalidated: int
+) -> None:
+    """X becomes a replica with the epoch that its coordinator hears of."""
+    model = toy(SWAP, ("K1 write ONE",))
+    request = Request(OPEN, 0, 0, BOTH, acked, timestamp=1)
+    given = replace(model.act(model.start(), Commit("swap")), requests=(request,))
+    assert model.informed(given, 0, now).invalidated == invalidated
+
+
+def test_a_list_of_nobody_says_so() -> None:
+    """Replicas are listed by name."""
+    model = toy(SWAP)
+    assert [model.listing(mask) for mask in (0, X, BOTH)] == ["nobody", "X", "A, X"]
 
 
 def test_a_replica_alone_knows_one_of_the_epochs() -> None:
