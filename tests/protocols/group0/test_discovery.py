@@ -15,10 +15,14 @@ from kit.engine.timeline import Timeline
 from kit.errors import BadInput
 from kit.protocols.group0.discovery import (
     Discovery,
+    GroupReply,
     JoinReply,
     Names,
+    PeerReply,
     Peers,
     makes_one_group,
+    restarted,
+    seeds_of,
 )
 from kit.views.actions import draw_actions
 from kit.views.frame import frame_text
@@ -285,3 +289,77 @@ def test_who_is_in_a_group_stays_in_it(own: str, group: str) -> None:
     state = Peers("A", ("A", "B", "C"), ("A",), group=own, joining="" if own else "B")
     after, posts = model.is_let_in(state, Envelope("B", "A", JoinReply("B")))
     assert (after.group, after.joining, posts) == (group, "", ())
+
+
+@pytest.mark.parametrize(
+    ("group", "joining", "heard", "asks"),
+    [("", "", True, True), ("B", "", False, False), ("", "B", True, False)],
+)
+def test_who_has_found_a_group_waits_for_nobody(
+    group: str, joining: str, heard: bool, asks: bool
+) -> None:
+    """Nobody's answer counts where there is a group; and nobody asks a second one to let it in."""
+    model = build("discovery", {"seeds": ("B C", "B", "C")})
+    assert isinstance(model, Discovery)
+    state = Peers("A", ("A", "B", "C"), ("A",), group, joining)
+    assert state.awaited == (("B", "C") if asks else ())
+    answered, _ = model.hears_reply(state, Envelope("B", "A", PeerReply(("B",))))
+    assert answered.answered == (("A", "B") if heard else ("A",))
+    after, posts = model.hears_of_group(state, Envelope("C", "A", GroupReply("C")))
+    assert (after.joining, len(posts)) == (("C", 1) if asks else (joining, 0))
+
+
+def test_what_a_node_knows_after_a_crash() -> None:
+    """Whom it knew, and its group: nobody's answer, and not whom it had asked to let it in."""
+    was = Peers("A", ("A", "B"), ("A", "B"), joining="B", crashes=1)
+    assert restarted(was) == Peers("A", ("A", "B"), ("A",), crashes=2)
+    member = Peers("A", ("A", "B"), ("A", "B"), group="B")
+    assert restarted(member) == Peers("A", ("A", "B"), ("A",), group="B", crashes=1)
+
+
+def test_when_a_node_asks_again() -> None:
+    """Once one of its requests, or the answer to it, is lost; never where it has all answers."""
+    model: Any = build("discovery", {"seeds": ("", "A B", "A B"), "losses": 1, "restarts": 1})
+
+    def refused(state: Any, verb: str) -> str:
+        _, refusal = model.find(state, verb)
+        return refusal.reason if refusal else ""
+
+    start = model.start()
+    assert refused(start, "ask-again A") == (
+        "A has an answer from every node, and has the lowest Raft id"
+    )
+    under_way = "requests from C, or answers to them, are on their way"
+    assert refused(start, "ask-again C") == under_way
+    lost = model.act(start, model.find(start, "drop C>A ask A,B,C")[0])
+    assert refused(lost, "ask-again C") == ""
+    assert refused(start, "crash-and-start A") == ""
+    crashed = model.act(start, model.find(start, "crash-and-start A")[0])
+    assert refused(crashed, "crash-and-start B") == "the budget of restarts is spent"
+
+
+@pytest.mark.parametrize(
+    ("members", "said"), [(("A", "B"), None), (("A",), "B is not in the group of A")]
+)
+def test_who_has_a_group_is_a_member(members: Names, said: str | None) -> None:
+    """Its founder has let it in. That everybody is in is told when the last one gets in."""
+    model: Any = build("discovery", {"seeds": ("A", "A")})
+    start = model.start()
+    founder = Peers("A", ("A", "B"), ("A", "B"), group="A", members=members)
+    state = start.but(nodes=(founder, Peers("B", ("A", "B"), ("B",), group="A")))
+    assert model.admitted(state) == said
+    assert model.milestone(start, None, state) == "everybody in"
+    assert model.milestone(state, None, state) is None
+
+
+@pytest.mark.parametrize(("names", "said"), [("A B C D", "A,B,C,D"), ("A B C D E", "5 nodes")])
+def test_many_names_are_counted(names: str, said: str) -> None:
+    """An arrow has room for four."""
+    model: Any = build("discovery", {"seeds": ("A",)})
+    assert model.in_short(PeerReply(tuple(names.split()))) == f"knows {said}"
+
+
+def test_contact_points_are_in_order_and_there_once() -> None:
+    """However they are written; a node alone has itself, or nobody."""
+    assert seeds_of(("C A C", "", "A")) == {"A": ("A", "C"), "B": (), "C": ("A",)}
+    assert seeds_of(("A",)) == {"A": ("A",)}

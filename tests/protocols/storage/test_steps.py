@@ -529,6 +529,19 @@ def test_a_replica_alone_knows_one_of_the_epochs() -> None:
 
 
 @pytest.mark.parametrize(
+    ("epoch", "adopted"), [(101, None), (102, 102), (103, 103)], ids=["same", "next", "last"]
+)
+def test_an_answer_that_you_make_up_is_told(epoch: int, adopted: int | None) -> None:
+    """Whose request it is, and whether the coordinator catches up: only with a newer epoch."""
+    model: Any = build("coordinator")
+    asked = model.act(model.start(), Start(0, 101))
+    reply = model.find(asked, f"B answers ok at epoch {epoch}")[0]
+    [told] = model.happened(asked, reply, model.act(asked, reply))
+    assert (told.request, told.title, told.coordinator) == (0, "write 1", "K1")
+    assert (told.replica, told.epoch, told.knows, told.adopted) == ("B", 101, epoch, adopted)
+
+
+@pytest.mark.parametrize(
     ("ignored", "known"),
     [(0b00, (0, 1, 2)), (0b01, (0, 0, 2)), (0b10, (0, 1, 2)), (0b11, (0, 0, 2))],
 )
