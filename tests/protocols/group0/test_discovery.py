@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kit.engine.check import check
 from kit.engine.fuzz import fuzz
@@ -23,6 +24,7 @@ from kit.protocols.group0.discovery import (
     makes_one_group,
     restarted,
     seeds_of,
+    table_line,
 )
 from kit.views.actions import draw_actions
 from kit.views.frame import frame_text
@@ -363,3 +365,22 @@ def test_contact_points_are_in_order_and_there_once() -> None:
     """However they are written; a node alone has itself, or nobody."""
     assert seeds_of(("C A C", "", "A")) == {"A": ("A", "C"), "B": (), "C": ("A",)}
     assert seeds_of(("A",)) == {"A": ("A",)}
+
+
+@pytest.mark.parametrize(
+    ("group", "asked", "row", "starts"),
+    [("", ("B", "C"), "no row", "discovery"), ("B", (), "B", "saved state")],
+)
+def test_a_node_that_starts_again_runs_discovery_or_not(
+    group: str, asked: Names, row: str, starts: str
+) -> None:
+    """It asks all that it knows of, unless it has stored a group."""
+    model: Any = build("discovery", {"seeds": ("B C", "B", "C"), "restarts": 1})
+    start = model.start()
+    quiet = start.but(network=replace(start.network, in_flight=()))
+    state = quiet.but(nodes=(Peers("A", ("A", "B", "C"), ("A",), group), *start.nodes[1:]))
+    after = model.act(state, model.find(state, "crash-and-start A")[0])
+    assert tuple(each.target for each in after.network.in_flight) == asked
+    assert table_line(after.nodes[0]) == (
+        f"A: discovery A, B, C; raft_group0_id {row}; starts with {starts}"
+    )

@@ -541,6 +541,37 @@ def test_an_answer_that_you_make_up_is_told(epoch: int, adopted: int | None) -> 
     assert (told.replica, told.epoch, told.knows, told.adopted) == ("B", 101, epoch, adopted)
 
 
+def test_a_real_coordinator_is_told_of() -> None:
+    """It catches up with a newer epoch alone; once it has given up nobody answers it."""
+    model: Any = build("coordinator")
+    asked = model.act(model.start(), Start(0, 101))
+    for at, more in ((101, ""), (102, "; K1 catches up")):
+        reply = model.find(asked, f"B answers ok at epoch {at}")[0]
+        said = model.describe(asked, reply, model.act(asked, reply))
+        assert said == f"B answers ok at epoch {at}{more}."
+    over = model.act(asked, TimeOut(0))
+    assert model.describe(asked, TimeOut(0), over) == "K1 gives up."
+    assert model.find(over, "B answers ok at epoch 101") is None
+
+
+def test_a_real_replica_is_told_of() -> None:
+    """It catches up with a newer epoch alone; writes run out, reads do not, nor do epochs grow."""
+    model: Any = build("replica", {"messages": 1})
+    assert (model.everybody, model.workload) == (("A",), ())
+    state = model.start()
+    for at, more in ((99, ""), (100, ", catches up to epoch 100")):
+        read = model.find(state, f"read at epoch {at}")[0]
+        said = model.describe(state, read, model.act(state, read))
+        known = f"A, at epoch 99, gets a read that was planned at epoch {at}"
+        assert said == f"{known}{more}, and answers ok at epoch {at}."
+    write = "write at epoch 100"
+    written_once = model.act(state, model.find(state, write)[0])
+    assert model.find(written_once, write)[1].reason == "the run's budget of writes is used up"
+    assert model.find(written_once, "read at epoch 100")[1] is None
+    last = replace(state, known=model.trail.numbers.index(103))
+    assert model.find(last, "apply A")[1].reason == "A has applied every committed epoch"
+
+
 @pytest.mark.parametrize(
     ("ignored", "known"),
     [(0b00, (0, 1, 2)), (0b01, (0, 0, 2)), (0b10, (0, 1, 2)), (0b11, (0, 0, 2))],
