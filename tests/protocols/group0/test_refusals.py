@@ -336,3 +336,19 @@ def test_voters_are_listed(voters: tuple[str, ...], said: str) -> None:
     model, before = group()
     action = Reconfigure(voters)
     assert model.describe(before, action, before) == f"The voters are now {said}."
+
+
+@pytest.mark.parametrize(
+    ("indexes", "said"),
+    [
+        ((ALL, ALL, SOME), None),
+        ((ALL, SOME, SOME), "only A stores index 2"),
+        ((SOME, SOME, SOME), "only no node stores index 2"),
+    ],
+)
+def test_what_is_committed_a_majority_stores(
+    indexes: tuple[Indexes, ...], said: str | None
+) -> None:
+    """The whole log, up to its last index."""
+    model, state = group(indexes=indexes)
+    assert model.majority(state) == said
