@@ -175,3 +175,28 @@ def test_what_a_leader_of_a_group_has_to_do(
     option = model.find(state.but(nodes=((leads, other), *state.nodes[1:])), f"{event} A schema")
     assert option is not None
     assert (option[1].reason if option[1] else "") == reason
+
+
+@pytest.mark.parametrize(
+    ("leads", "own"),
+    [
+        ("10 01 00", True),
+        ("01 10 00", True),
+        ("10 00 00", False),
+        ("01 00 00", False),
+        ("11 00 00", False),
+        ("00 00 00", False),
+    ],
+)
+def test_when_groups_have_leaders_of_their_own(leads: str, own: bool) -> None:
+    """One node leads the first group alone, another one the second."""
+    model: Any = build("raft_groups")
+    state = model.start()
+    servers = tuple(
+        tuple(
+            replace(server, role=Leader()) if digit == "1" else server
+            for server, digit in zip(of, each, strict=True)
+        )
+        for of, each in zip(state.nodes, leads.split(), strict=True)
+    )
+    assert model.own_leaders(state.but(nodes=servers)) is own
