@@ -143,8 +143,7 @@ def itf_of(timeline: Timeline) -> str:
         for number, (m, name) in enumerate(zip(path, names, strict=False))
     ]
     about = {"format": "ITF", "source": model.title, "description": model.name}
-    first, *_ = states
-    variables = [name for name in first if name != META]
+    variables = [name for name in states[0] if name != META]
     return to_json({META: about, "vars": variables, "states": states, **loop}, 1) + "\n"
 
 

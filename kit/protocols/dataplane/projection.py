@@ -287,4 +287,5 @@ def _together(groups: Any) -> set[int]:
 
 def _all_streamed(tcm: Tcm, s: TcmState) -> TcmState:
     """The state with every task of every operation done."""
-    return replace(s, streamed=tuple((x.node, -1) for x in tcm.sequences(s)))
+    done = tuple((x.node, (1 << len(x.plan.tasks)) - 1) for x in tcm.sequences(s))
+    return replace(s, streamed=done)
