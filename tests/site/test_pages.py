@@ -34,7 +34,7 @@ from tools import core
 from tools import site as builder
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page, Route
+    from playwright.sync_api import Browser, Locator, Page, Route
 
 pytestmark = pytest.mark.browser
 
@@ -128,6 +128,11 @@ def test_who_goes_on_before_the_engine_is_there_is_not_thrown_back(page: Page, s
     assert page.locator("input[aria-valuetext^='step 5 of 5']").count() == 1
 
 
+def seated(page: Page, number: int) -> Locator:
+    """A Player of a lesson, once it is there: its packs come in any order."""
+    return page.locator(".kit-player").nth(number).and_(page.locator("[data-is=seated]"))
+
+
 def test_a_lesson_is_read_and_its_players_come_to_life(page: Page, site: str) -> None:
     """Nobody fetches an engine to read it and to step what is drawn. The first press starts one
     for all its Players; then the network is cut. A link leads to a run of one of them.
@@ -135,11 +140,10 @@ def test_a_lesson_is_read_and_its_players_come_to_life(page: Page, site: str) ->
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(f"{site}/lessons/{LESSON}.html")
-    players = page.locator(".kit-player[data-is=seated]")
-    players.nth(1).locator(".kp-break").wait_for()
+    first, second = seated(page, 0), seated(page, 1)
+    second.locator(".kp-break").wait_for()
     assert page.get_by_role("heading", name="Who chooses?").count() == 1
     assert not [url for url in asked if "/engine/" in url]
-    first = players.nth(0)
     first.locator("[data-do=step]").click()
     first.locator("input[aria-valuetext^='step 1 of']").wait_for()
     page.wait_for_selector("body[data-is=live]")
@@ -149,12 +153,12 @@ def test_a_lesson_is_read_and_its_players_come_to_life(page: Page, site: str) ->
         ".kp-stage .actions [data-act]:not([data-refused]):not(.suggested)"
     ).first.evaluate("(button) => button.click()")
     first.locator(".kp-map:not([hidden])").wait_for()
-    players.nth(1).locator("[data-do=setup]").click()
-    players.nth(1).locator("[data-setup=link]").click()
+    second.locator("[data-do=setup]").click()
+    second.locator("[data-setup=link]").click()
     page.wait_for_url(lambda address: "#part=1&run=" in address)
     page.context.set_offline(False)
     page.reload()
-    told = players.nth(1).locator(".kit-told").get_by_text("This is the run from the link: 1 step")
+    told = second.locator(".kit-told").get_by_text("This is the run from the link: 1 step")
     told.wait_for(state="attached")
 
 
@@ -163,7 +167,7 @@ def test_a_model_of_ones_own_lives_on_its_page(page: Page, site: str) -> None:
     comes to the lost write.
     """
     page.goto(f"{site}/lessons/{OWN}.html")
-    own = page.locator(".kit-player[data-is=seated]").nth(0)
+    own = seated(page, 0)
     own.locator("[data-do=fork]").click()
     page.wait_for_selector("body[data-is=live]")
     page.context.set_offline(True)
@@ -177,12 +181,22 @@ def test_a_model_of_ones_own_lives_on_its_page(page: Page, site: str) -> None:
     own.locator(".kit-found").get_by_text("Broken after 4 steps").wait_for()
 
 
+def test_a_click_alone_starts_the_engine(page: Page, site: str) -> None:
+    """A screen reader may press a button without a pointer or a key."""
+    page.goto(f"{site}/lessons/{OWN}.html")
+    own = seated(page, 0)
+    acts = own.locator(".kp-stage .actions [data-act]:not([data-refused]):not(.suggested)")
+    acts.first.evaluate("(button) => button.click()")
+    own.locator(".kp-map:not([hidden])").wait_for()
+    assert page.locator("body[data-is=live]").count() == 1
+
+
 def test_a_rehearsal_lives_on_its_page(page: Page, site: str) -> None:
     """A real log is read on; what if an operation goes on from one of its epochs is a Player of the
     model. Both have the files of the notebook.
     """
     page.goto(f"{site}/lessons/{LOG}.html")
-    log, what_if = (page.locator(".kit-player[data-is=seated]").nth(n) for n in (0, 1))
+    log, what_if = seated(page, 0), seated(page, 1)
     log.locator("[data-do=step]").click()
     log.locator("input[aria-valuetext^='step 1 of 43']").wait_for()
     what_if.locator("[data-do=fork]").click()

@@ -14,11 +14,11 @@ from tools.reference import PAGE, STORIES
 
 pytestmark = pytest.mark.browser
 
-EARLY = """new MutationObserver((_, watch) => {
-  const root = document.querySelector(".kp[data-my-on]");
-  if (!root) return;
+EARLY = """new MutationObserver((changes, watch) => {
+  const root = document.querySelector(".kp");
+  if (!changes.some(({ type, target }) => type === "attributes" && root.contains(target))) return;
   watch.disconnect();
-  window.hurried = !document.querySelector(".kp-frame");
+  window.hurried = !root.matches("[data-my-on]");
   for (const key of ["ArrowRight", "ArrowLeft", "f", "m", "o", " "])
     root.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
   for (const one of root.querySelectorAll(".kp-stepper button, .kp-modes button")) one.click();

@@ -48,7 +48,7 @@ async function seated(box, number) {
     if (place.is === "failed") status.textContent = lost;
     ask({ setup: "linked", run });
   };
-  for (const pressed of ["pointerdown", "keydown"])
+  for (const pressed of ["pointerdown", "keydown", "click"])
     box.addEventListener(pressed, seat.begin, { capture: true });
   box.dataset.is = "seated";
   const run = remembered(kept);

@@ -42,7 +42,6 @@ export class Player {
     this.isLive = model.get("live");
     this.isStory = Boolean(model.get("story"));
     this.root = box.firstChild;
-    this.root.setAttribute("data-my-on", "");
     this.range = this.control("scrub");
     this.ask = this.part("ask");
     this.help = this.part("help");
@@ -96,6 +95,7 @@ export class Player {
 
   begin({ at, tip }) {
     const start = this.model.get("start");
+    this.root.setAttribute("data-my-on", ""); // its controls are there from now on
     this.pause();
     this.voice.hush();
     this.withdraw();
