@@ -116,11 +116,13 @@ def test_who_goes_on_before_the_engine_is_there_is_not_thrown_back(page: Page, s
 
     What it says of the link comes after all that it was told before.
     """
+    page.route("**/kit.tar.gz", lambda _: None)  # it waits
     page.goto(f"{site}/stories/{STORY}.html")
     page.wait_for_selector(".kp[data-my-on]")
     page.keyboard.press("End")
     page.wait_for_selector("input[aria-valuetext^='step 5 of 5']")
     assert page.locator("body[data-is=live]").count() == 0
+    page.unroute("**/kit.tar.gz")  # it comes, also where it was asked for already
     page.wait_for_selector("body[data-is=live]")
     page.click("[data-do=setup]")
     page.click("[data-setup=link]")
