@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import re
 import tarfile
 import threading
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
@@ -29,7 +30,7 @@ from kit.site.worker import whole_story
 from tests.house.source import ROOT, python_files
 from tests.protocols.tcm.test_drill import LAGS, PASSING
 from tests.site.building import BROKEN, COUNTED, MOST, STORY, assert_counted, searched, small_site
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, until
 from tools import core
 from tools import site as builder
 
@@ -135,6 +136,12 @@ def seated(page: Page, number: int) -> Locator:
     return page.locator(".kit-player").nth(number).and_(page.locator("[data-is=seated]"))
 
 
+def act(player: Locator) -> None:
+    """Do what may be done and is not suggested, by a click alone."""
+    able = player.locator(".kp-stage .actions [data-act]:not([data-refused]):not(.suggested)")
+    able.first.evaluate("(button) => button.click()")
+
+
 def test_a_lesson_is_read_and_its_players_come_to_life(page: Page, site: str) -> None:
     """Nobody fetches an engine to read it and to step what is drawn. The first press starts one
     for all its Players; then the network is cut. A link leads to a run of one of them.
@@ -151,9 +158,7 @@ def test_a_lesson_is_read_and_its_players_come_to_life(page: Page, site: str) ->
     page.wait_for_selector("body[data-is=live]")
     page.context.set_offline(True)
     first.locator("[data-do=fork]").click()
-    first.locator(
-        ".kp-stage .actions [data-act]:not([data-refused]):not(.suggested)"
-    ).first.evaluate("(button) => button.click()")
+    act(first)
     first.locator(".kp-map:not([hidden])").wait_for()
     second.locator("[data-do=setup]").click()
     second.locator("[data-setup=link]").click()
@@ -173,9 +178,7 @@ def test_a_model_of_ones_own_lives_on_its_page(page: Page, site: str) -> None:
     own.locator("[data-do=fork]").click()
     page.wait_for_selector("body[data-is=live]")
     page.context.set_offline(True)
-    own.locator(".kp-stage .actions [data-act]:not([data-refused]):not(.suggested)").first.evaluate(
-        "(button) => button.click()"
-    )
+    act(own)
     own.locator(".kp-map:not([hidden])").wait_for()
     own.locator("[data-do=setup]").click()
     own.locator("[data-switch=compares]").uncheck()
@@ -187,8 +190,7 @@ def test_a_click_alone_starts_the_engine(page: Page, site: str) -> None:
     """A screen reader may press a button without a pointer or a key."""
     page.goto(f"{site}/lessons/{OWN}.html")
     own = seated(page, 0)
-    acts = own.locator(".kp-stage .actions [data-act]:not([data-refused]):not(.suggested)")
-    acts.first.evaluate("(button) => button.click()")
+    act(own)
     own.locator(".kp-map:not([hidden])").wait_for()
     assert page.locator("body[data-is=live]").count() == 1
 
@@ -290,6 +292,19 @@ def typed(page: Page, *lines: str) -> None:
         page.press("[data-part=line]", "Enter")
 
 
+def remembered(page: Page, name: str) -> Any:
+    """What the browser remembers of a page under a name that begins so; None: nothing."""
+    held = page.evaluate("Object.entries(sessionStorage)")
+    return next((json.loads(value) for key, value in held if key.startswith(name)), None)
+
+
+def looks_back(page: Page) -> bool:
+    """Whether the engine has said of a drill that one is before the end of the branch."""
+    kept = remembered(page, "kit-drill") or [(0, 0)]
+    at, tip, *_ = kept[-1]
+    return int(at) < int(tip)
+
+
 def test_a_drill_comes_again_where_it_was_left(page: Page, site: str) -> None:
     """What was typed in the past of the run, and what was pressed in the picture."""
     shown = page.locator(".kp-where")
@@ -300,7 +315,7 @@ def test_a_drill_comes_again_where_it_was_left(page: Page, site: str) -> None:
     was = shown.inner_text()
     page.click("[data-do=back]")
     expect(shown).not_to_have_text(was)
-    page.wait_for_timeout(500)  # until the engine hears where one looks
+    until(lambda: looks_back(page), "the engine hears where one looks")
     typed(page, "happen crash A", "hint")
     expect(page.locator(".kit-command")).to_have_count(4)
     there = page.locator("#room:not(.kit-unasked)")
@@ -377,15 +392,12 @@ def test_a_browser_that_remembers_nothing_says_so(page: Page, site: str) -> None
 def test_a_run_in_a_lesson_comes_again(page: Page, site: str) -> None:
     """Of each of its Players, where one has left the stored run."""
     page.goto(f"{site}/lessons/{LESSON}.html")
-    first = page.locator(".kit-player").nth(0)
-    expect(first).to_have_attribute("data-is", "seated")
+    first = seated(page, 0)
     first.locator("[data-do=fork]").click()
     page.wait_for_selector("body[data-is=live]")
-    first.locator(
-        ".kp-stage .actions [data-act]:not([data-refused]):not(.suggested)"
-    ).first.evaluate("(button) => button.click()")
+    act(first)
     first.locator("input[aria-valuetext^='step 1 of 1']").wait_for()
-    page.wait_for_timeout(1000)  # until the engine has said what to remember
+    until(lambda: remembered(page, "kit-run"), "the engine says what to remember")
     page.reload()
     first.locator("input[aria-valuetext^='step 1 of 1']").wait_for()
 
