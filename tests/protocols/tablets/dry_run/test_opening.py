@@ -200,6 +200,18 @@ def test_a_status_of_other_racks_is_of_another_cluster(tmp_path: Path) -> None:
     )
 
 
+def test_what_is_not_known_of_nodes_is_told() -> None:
+    """Racks, where no file describes the nodes; shards, where a status alone does."""
+    tablets, status = FIXTURES / "tablets.csv", FIXTURES / "status.txt"
+    unknown = "no file describes the nodes (--topology, --status): racks are unknown"
+    assert unknown in open_tablets(tablets).warnings
+    seen = open_tablets(tablets, status=status)
+    guessed = "no --topology: each node is given as many shards as its replicas show"
+    assert guessed in seen.warnings
+    assert unknown not in seen.warnings
+    assert not {guessed, unknown} & {*opened(status=status).warnings}
+
+
 def test_sizes_of_no_replica_are_counted(tmp_path: Path) -> None:
     """As where sizes and replicas were read at different times."""
     cluster = opened(sizes=edited(tmp_path, "sizes", 3, replicas=f"{{{host(5)}: 7}}"))
