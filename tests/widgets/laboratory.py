@@ -55,10 +55,29 @@ RUN_CELL = f"""([path, text]) => {{
   commands.execute("notebook:clear-cell-output");
   commands.execute("notebook:run-cell");
 }}"""
-# A kernel answers in turn: when it has answered this, it has answered all that was asked before.
+# What the page has asked and no kernel has answered yet. What is used in a widget is not answered
+# in turn with the cells: JupyterLab gives it a subshell, which is a thread of its own.
+ASKED = f"""(path) => {{
+  const {{ session }} = ({NOTEBOOK})(path).sessionContext;
+  window.asked = new Set();
+  session.anyMessage.connect((_, {{ direction, msg }}) => {{
+    if (direction === "send" && msg.channel === "shell") window.asked.add(msg.header.msg_id);
+    if (msg.header.msg_type === "status" && msg.content.execution_state === "idle")
+      window.asked.delete(msg.parent_header.msg_id);
+  }});
+}}"""
+# All is answered, what the answers themselves made the page ask, too; and the page has shown it: it
+# hears what the kernel says in turn, and the empty request last.
 ANSWERED = f"""async (path) => {{
   const {{ kernel }} = ({NOTEBOOK})(path).sessionContext.session;
-  await kernel.requestExecute({{ code: "", silent: true }}).done;
+  const once = (signal) => new Promise((resolve) => {{
+    const heard = () => {{ signal.disconnect(heard); resolve(); }};
+    signal.connect(heard);
+  }});
+  do {{
+    while (window.asked.size) await once(kernel.anyMessage);
+    await kernel.requestExecute({{ code: "", silent: true }}).done;
+  }} while (window.asked.size);
 }}"""
 ENDED = f"""(path) => {{
   const panel = ({NOTEBOOK})(path);
@@ -171,3 +190,4 @@ def open_notebook(page: Page, address: str, path: str) -> None:
     page.wait_for_function("window.jupyterapp !== undefined", timeout=PATIENCE, polling=50)
     page.evaluate(OPEN_ALONE, path)
     page.wait_for_function(CONNECTED, arg=path, timeout=PATIENCE, polling=50)
+    page.evaluate(ASKED, path)

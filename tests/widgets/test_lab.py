@@ -75,17 +75,10 @@ RESTORE = """([root, state]) => {
   range.dispatchEvent(new Event("input", { bubbles: true }));
 }"""
 
-# An answer that is shown after the stage was brought back shows a step of its own: then the time
-# bar is drawn back once more, as a person would.
 SETTLED = """([root, state]) => {
-  if (!root.querySelector(".kp-where").textContent.startsWith("4 /")) {
-    const range = root.querySelector("[data-do=scrub]");
-    range.value = "4";
-    range.dispatchEvent(new Event("input", { bubbles: true }));
-    return false;
-  }
   const open = root.querySelector(`details.${state}`);
-  return (open ? open.open : true)
+  return root.querySelector(".kp-where").textContent.startsWith("4 /")
+    && (open ? open.open : true)
     && (state !== "compared" || !root.querySelector(".kp-side").hidden)
     && !document.fullscreenElement;
 }"""
@@ -251,16 +244,11 @@ def used(page: Page, states: Iterable[str], way: str) -> set[str]:
     root = page.query_selector(".kit-player .kp")
     assert root is not None
     seen: set[str] = set()
-    late: set[str] = set()
     idle = []
     for state in states:
         restore(page, root, state)
         while left := [name for name in names(root) if name not in seen]:
             control = named(root, left[0])
-            if control is None and left[0] not in late:  # an answer was shown in between
-                late.add(left[0])
-                restore(page, root, state)
-                continue
             seen.add(left[0])
             assert control is not None, left[0]
             if not exercise(page, root, control, way):
