@@ -112,7 +112,8 @@ class Session:
         )
         self.breaks = Breaks(self)
         self._longest = 0  # moments of the longest history that was shown before
-        self.lock = threading.RLock()  # held by whoever acts: programs do in a thread of their own
+        # Held by whoever acts or draws: programs and widgets of JupyterLab do in threads of theirs.
+        self.lock = threading.RLock()
         self.watchers: list[Callable[[], None]] = []
         self._repack()
 
@@ -460,10 +461,11 @@ class Session:
 
     def redraw(self, moment: int) -> None:
         """Draw a moment again, of which more is known now, and what came since."""
-        base = len(self.rendered.store)
-        first = min(moment, self.rendered.draw_new())
-        self.rendered.moments[moment] = self.rendered.draw(moment)
-        self._tell(self.rendered.moved(base, first))
+        with self.lock:
+            base = len(self.rendered.store)
+            first = min(moment, self.rendered.draw_new())
+            self.rendered.moments[moment] = self.rendered.draw(moment)
+            self._tell(self.rendered.moved(base, first))
 
     def tell_progress(self, words: str) -> None:
         """Say how far a search for a cause has come; nothing: it has ended."""

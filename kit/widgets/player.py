@@ -125,9 +125,10 @@ class Player(Session, ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ship
         return static_html(stored_frame(scene, self.rendered.panels, views))
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        behind = self.rendered.draw_new() < len(self.rendered.moments)
-        if behind or self._packed != (self.rendered.session, self.rendered.sequence):
-            self._repack()  # what is saved without a page that hears is what was done until now
+        with self.lock:
+            behind = self.rendered.draw_new() < len(self.rendered.moments)
+            if behind or self._packed != (self.rendered.session, self.rendered.sequence):
+                self._repack()  # what is saved without a page that hears is what was done until now
         data = bundle_of(super(), **options)
         data = {**data, "text/plain": repr(self), "text/html": self.static()}
         return data, stored_run(self.timeline, self.name, story=self.stage.story)

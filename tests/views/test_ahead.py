@@ -12,6 +12,7 @@ from kit.engine.model import fingerprint
 from kit.engine.registry import build, model_names
 from kit.errors import Refused
 from kit.playing.session import Line, Session
+from kit.widgets.player import Player
 from tests.views.test_store import flat
 
 STEPS = 5
@@ -118,26 +119,45 @@ def test_at_the_end_nothing_is_foreseen() -> None:
     assert len(page.texts) == known
 
 
+class Watched:
+    """A lock that tells who holds it: entered and left, in order."""
+
+    def __init__(self) -> None:
+        self.told: list[bool] = []
+
+    def __enter__(self) -> None:
+        self.told.append(True)
+
+    def __exit__(self, *raised: object) -> None:
+        self.told.append(False)
+
+
 def test_programs_wait_while_a_step_is_drawn_ahead() -> None:
     """What they read of a node is read under the lock that is held meanwhile: it has happened."""
     session, _ = opened("tcm")
     cluster = ServedCluster(session)
     assert cluster.lock is session.lock
-    inside: list[bool] = []
-
-    class Watched:
-        """The lock, which tells when somebody is inside."""
-
-        def __enter__(self) -> None:
-            inside.append(True)
-
-        def __exit__(self, *raised: object) -> None:
-            inside.append(False)
-
-    cluster.lock = Watched()  # type: ignore[assignment]  # a stand-in
+    cluster.lock = watched = Watched()  # type: ignore[assignment]  # a stand-in
     run = cluster.catalog(0).now.run
-    assert inside == [True, False]
+    assert watched.told == [True, False]
     assert len(run) == 1
+
+
+def test_nothing_is_drawn_without_the_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cell that shows a Player anew draws in another thread than the buttons of its page do."""
+    player = Player("tcm")
+    player.lock = watched = Watched()  # type: ignore[assignment]  # a stand-in
+    draw_new, held = player.rendered.draw_new, []
+
+    def drawing() -> int:
+        held.append(watched.told.count(True) > watched.told.count(False))
+        return draw_new()
+
+    monkeypatch.setattr(player.rendered, "draw_new", drawing)
+    for draw in (player.step, player._repr_mimebundle_, lambda: player.redraw(0)):
+        draw()
+    player.hear({"message": "sync", "texts": 0, "moments": 0, "session": ""})
+    assert held == [True] * 4
 
 
 def test_who_cannot_go_on_is_told_when_they_press(monkeypatch: pytest.MonkeyPatch) -> None:
