@@ -239,6 +239,13 @@ def test_a_seat_says_what_went_wrong_and_keeps_the_focus(
         phone.close()
 
 
+IN_SIGHT = """(part) => {
+  const { x, y, width, height } = document.querySelector(part).getBoundingClientRect();
+  const [across, down] = [x + width / 2, y + height / 2];
+  return down < innerHeight && document.elementFromPoint(across, down)?.closest(part) !== null;
+}"""
+
+
 def test_the_wall_has_keys_comes_back_and_keeps_its_head(
     browser: Browser, addresses: tuple[str, str]
 ) -> None:
@@ -253,6 +260,8 @@ def test_the_wall_has_keys_comes_back_and_keeps_its_head(
         code = wall.locator("#head b").inner_text(timeout=SLOW)
         sit(phone, address, code, "A")
         expect(wall.locator(".kp-next")).to_be_visible(timeout=SLOW)
+        expect(wall.locator("#head button")).to_have_count(1, timeout=SLOW)
+        wall.evaluate("document.querySelector('#head button').isTheSame = true")
         wall.keyboard.press("ArrowRight")
         expect(wall.locator(".kp-where")).to_have_text("1 / 1", timeout=SLOW)
         wall.evaluate("lines[0].close()")
@@ -260,17 +269,11 @@ def test_the_wall_has_keys_comes_back_and_keeps_its_head(
         expect(wall.locator("#wrong")).to_have_text("", timeout=SLOW)
         wall.keyboard.press("ArrowRight")
         expect(wall.locator(".kp-where")).to_have_text("2 / 2", timeout=SLOW)
+        assert wall.evaluate("document.querySelector('#head button').isTheSame")
         wall.keyboard.press("p")
         expect(wall.locator("#wall:fullscreen")).to_have_count(1)
         for part in ("#head b", "#head button", ".kp-next", ".kp-modes"):
-            box = wall.locator(part).first.bounding_box()
-            assert box is not None
-            x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-            size = wall.viewport_size
-            assert size is not None
-            assert y < size["height"]
-            seen = f"document.elementFromPoint({x}, {y})?.closest('{part}') !== null"
-            assert wall.evaluate(seen), part
+            wall.wait_for_function(IN_SIGHT, arg=part)
         wall.locator("#head button").focus()
         wall.keyboard.press("Enter")
         expect(phone.locator("#nodes")).to_be_visible()

@@ -115,7 +115,8 @@ def page_with(folder: Path, runs: list[StoredRun]) -> str:
             '<div class="kit-drawer"></div><div class="place"></div></div>'
         )
     body = (
-        f'<nav><span id="engine"></span></nav><main class="lesson">{"".join(players)}</main>'
+        '<nav><span id="engine"></span></nav><p id="note"></p>'
+        f'<main class="lesson">{"".join(players)}</main>'
         f'<template id="shell">{shell().html()}</template>'
         '<script type="module" src="lesson.js"></script>'
     )

@@ -37,8 +37,11 @@ export function connect(name, { opened, hear, once = false }) {
   return end;
 }
 
-// What has the focus keeps it: what is the same there, else the heading, where one reads on.
+// What is the same stays as it is. What has the focus keeps it: its like there, else the heading,
+// where one reads on.
 export function replace(box, html) {
+  if (box.html === html) return;
+  box.html = html;
   const had = box.contains(document.activeElement);
   const { act, node } = document.activeElement?.dataset ?? {};
   box.innerHTML = html;

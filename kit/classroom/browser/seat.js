@@ -51,9 +51,7 @@ function turnTo(name) {
   if (had) focusOn(part(name).querySelector("input,h2"));
 }
 
-// What is the same stays as it is, and nothing moves below a finger: what came meanwhile is shown
-// once it is lifted.
-const shown = {};
+// Nothing moves below a finger: what came meanwhile is shown once it is lifted.
 const waiting = new Map();
 let isDown = false;
 
@@ -63,11 +61,7 @@ function put(id, html) {
 }
 
 function paint() {
-  for (const [id, html] of waiting) {
-    if (shown[id] === html) continue;
-    shown[id] = html;
-    replace(part(id), html);
-  }
+  for (const [id, html] of waiting) replace(part(id), html);
   waiting.clear();
   part("seen").dataset.step = step;
 }

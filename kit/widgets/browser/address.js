@@ -8,6 +8,12 @@ import { say } from "./words.js";
 
 const FIELDS = ["run", "step", "tab", "lit", "ask"];
 
+// By the event of a change, not by what stands there when it is heard: a player that comes to rest
+// in between has written its own place.
+export function namedIn(url = location.href) {
+  return new URLSearchParams(new URL(url).hash.slice(1));
+}
+
 // Go where it leads, each part where it is wanted; what leads nowhere is told.
 export function follow(player, named) {
   const { choices, tip } = player;

@@ -2,7 +2,7 @@
 // what was drawn for it. Whoever presses something in one starts the engine, one for all of them. A
 // run of one's own comes again when the page is loaded again.
 
-import { refusal, strange } from "./address.js";
+import { namedIn, refusal, strange } from "./address.js";
 import { Answers } from "./answers.js";
 import { Engine } from "./engine.js";
 import { remember, remembered } from "./memory.js";
@@ -55,19 +55,16 @@ async function seated(box, number) {
   if (run && !isLinked(number)) seat.open(run);
 }
 
-function address() {
-  return new URLSearchParams(location.hash.slice(1));
-}
-
 // Whether the address has a run for a part, which then shows that.
 function isLinked(number) {
-  return address().get("part") === String(number) && address().has("run");
+  const named = namedIn();
+  return named.get("part") === String(number) && named.has("run");
 }
 
 // What an address says: a part, and a run in it. A heading of the text is for the browser.
-function go() {
+function go({ newURL } = {}) {
   if (document.querySelector(":target")) return;
-  const named = address();
+  const named = namedIn(newURL);
   const [number, run] = ["part", "run"].map((field) => named.get(field));
   const wrong = strange(named, ["part", "run"]);
   const seat = /^\d+$/.test(number) && seats[number];
@@ -102,6 +99,6 @@ function failed(why) {
 }
 
 const boxes = [...document.querySelectorAll(".kit-player")];
-Promise.allSettled(boxes.map(seated)).then(go);
+Promise.allSettled(boxes.map(seated)).then(() => go());
 addEventListener("hashchange", go);
 new Answers(document.querySelectorAll(".answer"), fetched, place);

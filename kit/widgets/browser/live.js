@@ -1,7 +1,7 @@
 // The entry of a page whose engine runs beside it in a worker: the pack is shown at once, and what
 // one presses before the engine is there waits for it.
 
-import { follow, placeOf } from "./address.js";
+import { follow, namedIn, placeOf } from "./address.js";
 import { hearKeys } from "./alone.js";
 import { Engine } from "./engine.js";
 import { Seat } from "./seat.js";
@@ -9,7 +9,7 @@ import { Seat } from "./seat.js";
 const part = (id) => document.getElementById(id);
 const box = part("player");
 const place = document.body.dataset;
-const given = new URLSearchParams(location.hash.slice(1));
+const given = namedIn();
 const pack = new Uint8Array(await (await fetch(place.pack)).arrayBuffer());
 // A page that is one file has in it what others fetch.
 const fetched = (name) => {
@@ -122,4 +122,4 @@ function go(named) {
   ask({ setup: "linked", run });
 }
 
-addEventListener("hashchange", () => go(new URLSearchParams(location.hash.slice(1))));
+addEventListener("hashchange", ({ newURL }) => go(namedIn(newURL)));

@@ -1,13 +1,13 @@
 // The entry of an exported page: the pack lies in the page, and its address names the step. What
 // unpacked this module reads the pack, too (bytesIn). Nothing is taken by hand: a page is closed.
 
-import { follow, placeOf } from "./address.js";
+import { follow, namedIn, placeOf } from "./address.js";
 import { hearKeys } from "./alone.js";
 import { listen } from "./controls.js";
 import { Player } from "./player.js";
 
 const box = document.getElementById("player");
-const given = new URLSearchParams(location.hash.slice(1));
+const given = namedIn();
 const traits = {
   pack: bytesIn("pack"),
   shell: box.innerHTML,
@@ -18,8 +18,8 @@ const traits = {
 };
 
 // Older addresses name a moment.
-function namedMoment() {
-  const found = /^#step-(\d+)$/.exec(location.hash);
+function namedMoment(url = location.href) {
+  const found = /#step-(\d+)$/.exec(url);
   return found ? Number(found[1]) : null;
 }
 
@@ -36,8 +36,9 @@ const player = new Player(model, box);
 listen(player);
 if (namedMoment() === null) player.wire.then(() => follow(player, given));
 
-addEventListener("hashchange", () => {
-  if (namedMoment() !== null) player.visit(namedMoment());
-  else follow(player, new URLSearchParams(location.hash.slice(1)));
+addEventListener("hashchange", ({ newURL }) => {
+  const moment = namedMoment(newURL);
+  if (moment !== null) player.visit(moment);
+  else follow(player, namedIn(newURL));
 });
 hearKeys(player);
