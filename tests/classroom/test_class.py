@@ -242,7 +242,7 @@ def test_a_seat_says_what_went_wrong_and_keeps_the_focus(
 IN_SIGHT = """(part) => {
   const { x, y, width, height } = document.querySelector(part).getBoundingClientRect();
   const [across, down] = [x + width / 2, y + height / 2];
-  return down < innerHeight && document.elementFromPoint(across, down)?.closest(part) !== null;
+  return down < innerHeight && Boolean(document.elementFromPoint(across, down)?.closest(part));
 }"""
 
 
