@@ -425,7 +425,7 @@ class Session:
         if other or message.texts > texts or message.moments > moments:
             self._repack()
         else:  # also who lacks nothing may look at another moment than the one to be shown
-            self._tell(self.rendered.moved(max(0, message.texts), max(0, message.moments)))
+            self._tell(self.rendered.rest(max(0, message.texts), max(0, message.moments)))
 
     def _within(self, moment: int) -> None:
         if not 0 <= moment < len(self.timeline.moments):

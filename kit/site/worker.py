@@ -27,7 +27,7 @@ from kit.site.elsewhere import Count, Inquiry, Message, answered
 from kit.site.programs import Program
 from kit.views.fragment import h
 from kit.views.parts import prose
-from kit.views.wire import Pack, Sync
+from kit.views.wire import Pack
 
 Tell = Callable[[str | bytes], object]
 
@@ -80,15 +80,6 @@ class Engine(Session):
             self.drawer.work.hear(content)
         else:
             self.hear(content)
-
-    def _sync(self, message: Sync) -> None:
-        """Nobody else moves this history: a page that has all of it stays where it went, which may
-        have been before this engine was there.
-        """
-        store, moments = self.rendered.store, self.rendered.moments
-        lacks = message.texts < len(store) or message.moments < len(moments)
-        if lacks or message.session != self.rendered.session:
-            super()._sync(message)
 
     def _follow(self) -> None:
         super()._follow()

@@ -41,7 +41,7 @@ def _breaks(timeline: Timeline) -> bool:
 
 class RenderedTimeline:
     """The frames of one timeline. ``session`` changes when pages must begin again from nothing;
-    ``sequence`` counts the positions that were sent to them, in all sessions.
+    ``sequence`` counts where they were told to go, in all sessions.
     """
 
     def __init__(
@@ -166,10 +166,14 @@ class RenderedTimeline:
         """Return what a page with ``base`` texts and ``first`` moments is missing."""
         return Update(self.session, base, self.store.since(base), first, self.moments[first:])
 
-    def moved(self, base: int, first: int) -> Update:
-        """Return what a page is missing, with the position to go to."""
-        self.sequence += 1
+    def rest(self, base: int, first: int) -> Update:
+        """Return what a page is missing, with the position as it is."""
         return msgspec.structs.replace(self.update(base, first), position=self._position())
+
+    def moved(self, base: int, first: int) -> Update:
+        """Return what a page is missing, with a new position, to which every reader goes."""
+        self.sequence += 1
+        return self.rest(base, first)
 
     def notice(self, **said: str) -> Update:
         """Return what is said beside the history: an ``error``, how far a ``progress`` has come."""

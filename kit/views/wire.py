@@ -49,8 +49,9 @@ class DrawnMoment(Struct, frozen=True, array_like=True):
 class Position(Struct, frozen=True):
     """The moment ``at`` that is shown, on the branch that ends at ``tip``.
 
-    ``sequence`` counts the positions that the kernel has sent: a page that answers with an older
-    one had not heard the latest.
+    ``sequence`` counts where the kernel has gone by itself. A page that answers with an older one
+    had not heard the latest; and a page whose reader has gone on stays there when it hears one that
+    it knows.
     """
 
     at: int

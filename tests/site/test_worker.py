@@ -50,8 +50,8 @@ class Page:
 
 
 def test_an_engine_draws_nothing_that_the_page_holds() -> None:
-    """The texts of the pack are the engine's own: a page that has them is told nothing, one that
-    lost some gets those. A step into the past adds to them.
+    """The texts of the pack are the engine's own: a page that has them gets none, one that lost
+    some gets those. A step into the past adds to them.
     """
     page = Page()
     drawn = decode(gzip.decompress(page.pack), type=Pack)
@@ -59,7 +59,7 @@ def test_an_engine_draws_nothing_that_the_page_holds() -> None:
     session, count = page.engine.rendered.session, len(drawn.texts)
     page.heard.clear()
     page.say(message="sync", texts=count, moments=len(drawn.moments), session=session)
-    assert not page.heard
+    assert [(said["texts"], said["moments"]) for said in page.heard] == [([], [])]
     page.say(message="sync", texts=count - 1, moments=len(drawn.moments), session=session)
     assert page.last("texts") == drawn.texts[-1:]
     page.say(message="act", control="fork", at=2, have=len(drawn.texts))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import to_builtins
+from msgspec.structs import replace
 
 from kit.engine.registry import build
 from kit.widgets import Player
@@ -273,6 +275,61 @@ def test_a_player_that_lost_the_thread_asks_for_the_rest(desk: MakeDesk) -> None
     table.flush()
     table.wait_where("3 / 3")
     assert table.difference() == ""
+
+
+HELD = """() => {
+  const heard = window.kernel;
+  const gate = new Promise((open) => { window.answerNow = open; });
+  window.kernel = async (news) => {
+    const answer = await heard(news);
+    if (JSON.parse(news).message === "sync") {
+      window.asked = true;
+      await gate;
+    }
+    return answer;
+  };
+}"""
+LOOKED = "(at) => window.sent.some(({ position }) => position?.at === at)"
+
+
+@pytest.mark.parametrize(
+    ("before", "keys", "where"),
+    [
+        (None, ["End"], "4 / 4"),
+        ("End", ["Home"], "0 / 4"),
+        ("Home", ["ArrowRight", "ArrowRight"], "2 / 4"),
+    ],
+    ids=["on", "elsewhere", "back to where it was"],
+)
+def test_who_goes_on_while_a_page_asks_stays_there(
+    desk: MakeDesk, before: str | None, keys: list[str], where: str
+) -> None:
+    """What the page lacks comes late, with the place that was: whoever has gone on by then keeps
+    their own. Where the kernel goes after that they follow it.
+    """
+    table = desk(walked("tcm/bootstrap", 4))
+    page, player = table.page, table.player
+    player.goto(2)
+    table.flush()
+    page.focus("[data-do=scrub]")
+    if before:
+        page.keyboard.press(before)
+        page.wait_for_function(LOOKED, arg={"End": 4, "Home": 0}[before])
+    page.evaluate(HELD)
+    lost = player.rendered.notice()
+    table.outbox.append(to_builtins(replace(lost, base=lost.base + 1)))
+    page.evaluate("window.deliver", table.drain())
+    page.wait_for_function("window.asked")
+    for key in keys:
+        page.keyboard.press(key)
+    table.wait_where(where)
+    page.evaluate("window.answerNow()")
+    table.settle()
+    assert page.inner_text(".kp-where") == where
+    player.goto(1)
+    table.flush()
+    table.wait_where("1 / 4")
+    assert table.errors == []
 
 
 def test_a_new_model_takes_the_stage(desk: MakeDesk) -> None:

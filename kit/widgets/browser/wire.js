@@ -3,6 +3,7 @@
 export class Wire {
   session = "";
   sequence = 0;
+  placed = null;
 
   constructor(model, store, player) {
     Object.assign(this, { model, store, player });
@@ -32,6 +33,7 @@ export class Wire {
     this.store.begin(pack);
     this.session = pack.session;
     this.sequence = pack.position.sequence;
+    this.placed = pack.position;
     this.player.begin(pack.position);
     this.sync();
   }
@@ -44,9 +46,11 @@ export class Wire {
       return;
     }
     this.store.add(update);
-    if (update.position) {
-      this.sequence = update.position.sequence;
-      this.player.moveTo(update.position);
+    const { position } = update;
+    if (position && (position.sequence > this.sequence || this.stays)) {
+      this.sequence = position.sequence;
+      this.placed = position;
+      this.player.moveTo(position);
     } else if (update.moments.length) this.player.frames.came();
     if (update.progress !== undefined) this.player.breaks.told(update.progress);
     if (update.copied) this.player.breaks.copied(update.copied);
@@ -67,8 +71,14 @@ export class Wire {
     this.say("need", { moment });
   }
 
+  // Whether the reader is still where the kernel has put them; not once they have gone on.
+  get stays() {
+    return this.placed?.at === this.player.at && this.placed.tip === this.player.tip;
+  }
+
   look(at, tip) {
     this.changed();
+    if (!this.stays) this.placed = null;
     this.say("look", { position: { at, tip, sequence: this.sequence } });
   }
 
