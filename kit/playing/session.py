@@ -337,33 +337,29 @@ class Session:
     def perform(self, message: Act) -> Moment:
         """Do what a control asked for, at the moment it was shown at.
 
-        Raises KitError when it is no control of that moment, or must wait; nothing changes then.
+        Raises KitError when it is no control, or none of that moment, or must wait: then nothing
+        happens, and one stands where it was pressed.
         """
         timeline = self.timeline
-        former = timeline.at, timeline.tip
-        timeline.goto(message.at)
         verb, _, rest = message.control.partition(":")
         plain: dict[str, Callable[[], object]] = {
             "step": self._forward,
             "milestone": self._to_milestone,
             "fork": timeline.fork,
         }
-        try:
-            if message.control == "mermaid":
-                self._tell(self.rendered.notice(copied=self.mermaid()))
-                return timeline.now
-            if message.control in plain:
-                return self._change(plain[message.control], message.have)
-            if verb == "do":
-                return self._change(lambda: timeline.do(self._marked(rest)), message.have)
-            if verb == "break":
-                return self._change(lambda: self.breaks.perform(rest), message.have)
-            if verb == "macro":
-                return self._change(lambda: self._run(rest), message.have)
+        named: dict[str, Callable[[], object]] = {
+            "do": lambda: timeline.do(self._marked(rest)),
+            "break": lambda: self.breaks.perform(rest),
+            "macro": lambda: self._run(rest),
+        }
+        act = plain.get(message.control) or named.get(verb)
+        if act is None and message.control != "mermaid":
             raise BadInput("control", message.control, "a control of the player")
-        except BaseException:
-            timeline.at, timeline.tip = former
-            raise
+        timeline.goto(message.at)
+        if act is not None:
+            return self._change(act, message.have)
+        self._tell(self.rendered.notice(copied=self.mermaid()))
+        return timeline.now
 
     def hear(self, content: object) -> None:
         """Do what a page says; what is wrong with it is told there."""

@@ -83,10 +83,7 @@ class Drilled:
             self.terminal.follow()
         else:
             self.terminal.hear(content)
-        acted = content.get("message") == "act" and (
-            here != self._here() or made != len(self.session.timeline.moments)
-        )
-        if acted or content.get("enter"):
+        if made != len(self.session.timeline.moments) or content.get("enter"):
             self.done.append(Done(here.at, here.tip, content))
 
     def _again(self, kept: object) -> None:

@@ -205,6 +205,23 @@ def test_a_wrong_message_changes_nothing(content: object) -> None:
     assert player.timeline.at == 0
 
 
+@pytest.mark.parametrize(("control", "at"), [("macro:none", 2), ("do:none", 2), ("boom", 0)])
+def test_after_a_refusal_one_is_where_pages_were_told(control: str, at: int) -> None:
+    """What cannot be done leaves one where it was pressed; a page that asks again hears that."""
+    player, said = quiet()
+    for _ in range(3):
+        player.step()
+    player.goto(0)
+    player._hear(None, {"message": "act", "control": control, "at": 2, "have": 0}, None)
+    assert "error" in said[-1]
+    told = [content["position"]["at"] for content in said if "position" in content]
+    assert told[-1] == player.timeline.at == at
+    session = player.rendered.session
+    sync = {"message": "sync", "texts": 0, "moments": 0, "session": session}
+    player._hear(None, sync, None)
+    assert said[-1]["position"]["at"] == at
+
+
 @examples(50)
 @given(
     st.recursive(
