@@ -35,7 +35,7 @@ async function seated(box, number) {
     seat.isOpen = true;
     begin();
     engine.ask("part", { number, about, pack });
-    player.wire.then(() => player.wire.look(player.at, player.tip));
+    player.wire.then(() => player.wire.look());
   };
   const kept = `kit-run ${location.pathname} ${number}`;
   seat.linked = ({ link, step, quiet }) => {

@@ -230,7 +230,7 @@ export class Player {
     if (before) this.main.animate(before);
     this.breaks.show(animated);
     clearTimeout(this.told);
-    this.told = setTimeout(() => this.wire.look(this.at, this.tip), SETTLED);
+    this.told = setTimeout(() => this.wire.look(), SETTLED);
   }
 
   showStep() {

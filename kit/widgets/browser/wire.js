@@ -3,7 +3,6 @@
 export class Wire {
   session = "";
   sequence = 0;
-  placed = null;
 
   constructor(model, store, player) {
     Object.assign(this, { model, store, player });
@@ -73,10 +72,13 @@ export class Wire {
 
   // Whether the reader is still where the kernel has put them; not once they have gone on.
   get stays() {
-    return this.placed?.at === this.player.at && this.placed.tip === this.player.tip;
+    const { placed, player } = this;
+    return placed?.at === player.at && placed.tip === player.tip;
   }
 
-  look(at, tip) {
+  // The reader has come to rest.
+  look() {
+    const { at, tip } = this.player;
     this.changed();
     if (!this.stays) this.placed = null;
     this.say("look", { position: { at, tip, sequence: this.sequence } });
