@@ -332,6 +332,27 @@ def test_who_goes_on_while_a_page_asks_stays_there(
     assert table.errors == []
 
 
+SHOWN = "document.querySelector('.kp-where').firstChild"
+
+
+def test_the_place_that_is_shown_is_not_shown_again(desk: MakeDesk) -> None:
+    """A page hears where it is, as one does that asks for what it lacks: so what moves there is
+    not cut short. Whatever shows a moment writes its number anew.
+    """
+    table = desk(walked("tcm/bootstrap", 2))
+    page, rendered = table.page, table.player.rendered
+    page.evaluate(f"window.shown = {SHOWN}")
+    table.outbox.append(to_builtins(rendered.rest(len(rendered.store), len(rendered.moments))))
+    table.outbox.append(to_builtins(rendered.notice(error="heard")))
+    page.evaluate("window.deliver", table.drain())
+    page.locator(".kp-note").get_by_text("heard").wait_for()
+    assert page.evaluate(f"window.shown === {SHOWN}")
+    table.player.goto(1)
+    table.flush()
+    table.wait_where("1 / 2")
+    assert not page.evaluate(f"window.shown === {SHOWN}")
+
+
 def test_a_new_model_takes_the_stage(desk: MakeDesk) -> None:
     """Another scenario begins a new session in the same place."""
     table = desk("tcm/bootstrap")

@@ -30,7 +30,7 @@ export class Keeper {
     if (texts.reduce((size, text) => size + text.length, 0) > MOST_KEPT) return;
     const began = performance.now();
     const moments = store.moments.map((moment) => Object.values(moment));
-    const position = { at, tip, sequence: wire.sequence };
+    const position = { at, tip, sequence: wire.told.sequence };
     const pack = JSON.stringify({ session: wire.session, texts, moments, position });
     this.cost = performance.now() - began;
     const packed = new Blob([pack]).stream().pipeThrough(new CompressionStream("gzip"));

@@ -2,7 +2,7 @@
 
 export class Wire {
   session = "";
-  sequence = 0;
+  told = null; // where the kernel has put the reader; no place any more once they have gone on
 
   constructor(model, store, player) {
     Object.assign(this, { model, store, player });
@@ -31,9 +31,8 @@ export class Wire {
     const pack = JSON.parse(await new Response(unpacked).text());
     this.store.begin(pack);
     this.session = pack.session;
-    this.sequence = pack.position.sequence;
-    this.placed = pack.position;
-    this.player.begin(pack.position);
+    this.told = pack.position;
+    this.player.begin(this.told);
     this.sync();
   }
 
@@ -46,9 +45,9 @@ export class Wire {
     }
     this.store.add(update);
     const { position } = update;
-    if (position && (position.sequence > this.sequence || this.stays)) {
-      this.sequence = position.sequence;
-      this.placed = position;
+    const isMoved = this.isAt(this.told) && !this.isAt(position);
+    if (position && (position.sequence > this.told.sequence || isMoved)) {
+      this.told = position;
       this.player.moveTo(position);
     } else if (update.moments.length) this.player.frames.came();
     if (update.progress !== undefined) this.player.breaks.told(update.progress);
@@ -70,18 +69,17 @@ export class Wire {
     this.say("need", { moment });
   }
 
-  // Whether the reader is still where the kernel has put them; not once they have gone on.
-  get stays() {
-    const { placed, player } = this;
-    return placed?.at === player.at && placed.tip === player.tip;
+  isAt({ at, tip } = {}) {
+    return at === this.player.at && tip === this.player.tip;
   }
 
   // The reader has come to rest.
   look() {
     const { at, tip } = this.player;
+    const { sequence } = this.told;
     this.changed();
-    if (!this.stays) this.placed = null;
-    this.say("look", { position: { at, tip, sequence: this.sequence } });
+    if (!this.isAt(this.told)) this.told = { sequence };
+    this.say("look", { position: { at, tip, sequence } });
   }
 
   // JupyterLab marks what its kernel has left: restarted, or none since the notebook was opened.
