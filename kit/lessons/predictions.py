@@ -23,7 +23,7 @@ from kit.lessons.questions import PosedQuestion, changes
 from kit.lessons.stills import Judgement, timeline_of
 from kit.playing.opening import open_named
 from kit.views.fragment import Frag, h
-from kit.views.static import bundle_of, static_html
+from kit.views.static import FOLDED, bundle_of, static_html
 
 NONE = later("none of these")
 
@@ -82,7 +82,8 @@ class Prediction:
         answer = h("p", h("strong", ", ".join(self.right)), h("br"), question.because)
         reasons = h("ul", [h("li", reason) for reason in question.reasons])
         facts = (answer, reasons) if question.reasons else answer
-        folded = h("details", h("summary", say("Answer")), facts) if self.tells_answer else None
+        head = h("summary", say("Show the answer"), class_=FOLDED)
+        folded = h("details", head, facts, class_=FOLDED) if self.tells_answer else None
         return h("div", h("p", h("strong", self.text)), choices, folded)
 
     def __repr__(self) -> str:

@@ -20,6 +20,8 @@ from kit.views.styles import drawing_rules, stage_rules, stored_rules
 INLINE = frozenset("span b i em strong small code kbd".split())
 INTERACTIVE = frozenset("button input select label".split())
 OPENED = {"details": "div", "summary": "p"}
+FOLDED = "folded"
+"""The class of details, and of their summary, that stay closed: an answer that one asks for."""
 
 
 OPENING = f'<div style="background:{LIGHT["bg"]};color:{LIGHT["ink"]};padding:6px">'
@@ -102,7 +104,7 @@ def _write(part: Frag | str) -> str:
         return escape(part)
     if part.tag == "svg":
         return _write(image(part))
-    if part.tag in OPENED:
+    if part.tag in OPENED and part.get("class") != FOLDED:
         return _write(Frag(OPENED[part.tag], (), part.kids, None))
     if part.tag in INTERACTIVE:
         return ""

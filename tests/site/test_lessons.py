@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,30 @@ def test_a_lesson_page_leads_nowhere_else(one: Lesson) -> None:
     assert [link for link in links if not allowed.match(link)] == []
     assert page.html.count("<script") == 1
     assert all((ROOT / "images" / name).is_file() for name in page.pictures)
+
+
+FOLD = re.compile(r"<details><summary>(.*?)</summary>(.*?)</details>", re.DOTALL)
+
+
+def words(html: str) -> list[str]:
+    """The words of some HTML."""
+    return unescape(re.sub("<[^>]*>", " ", html)).split()
+
+
+@each
+def test_no_answer_is_read_before_it_is_asked_for(one: Lesson) -> None:
+    """A bet, as it is stored and on its page, is a question and choices; its answer is folded."""
+    cells = [cell for cell in read_lesson(one, FOLDER).cells if ".with_answer(" in cell.source]
+    assert cells
+    for cell in cells:
+        [bet] = [output.data for output in cell.outputs]
+        asked, _, told = bet["text/plain"].partition("\nAnswer: ")
+        html = bet["text/html"]
+        assert html in paged(one).html
+        [(head, answer)] = FOLD.findall(html)
+        assert head == "Show the answer"
+        assert words(FOLD.sub("", html)) == asked.replace("[ ]", "☐").split()
+        assert words(answer) == told.replace("\n  - ", "\n").split()
 
 
 def test_what_stands_above_a_player_is_read_beside_it() -> None:

@@ -210,6 +210,21 @@ def test_a_rehearsal_lives_on_its_page(page: Page, site: str) -> None:
     what_if.locator("input[aria-valuetext^='step 4 of 4']").wait_for()
 
 
+def test_an_answer_is_read_once_it_is_asked_for(page: Page, site: str) -> None:
+    """Below a bet there is a fold, which a key opens and closes; nobody reads the answer before."""
+    page.goto(f"{site}/lessons/{LESSON}.html")
+    folds = page.locator(".shown details:not(.code)")
+    assert folds.count() >= 3
+    for fold in folds.all():
+        head, answer = fold.get_by_text("Show the answer"), fold.locator("strong")
+        expect(answer).to_be_hidden()
+        head.focus()
+        page.keyboard.press("Enter")
+        expect(answer).to_be_visible()
+        page.keyboard.press(" ")
+        expect(answer).to_be_hidden()
+
+
 def test_an_exercise_is_judged_on_its_page(page: Page, site: str) -> None:
     """A wrong answer and a right one; one that never ends is stopped. The browser remembers."""
     page.goto(f"{site}/lessons/{LESSON}.html")
