@@ -23,14 +23,17 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from kit.classroom.pages import head_of, nodes_of, room_style, seat_page, sheet, wall_page
 from kit.classroom.room import Enter, Leave, Press, Return, Room, Said, Sit
+from kit.edge.json_text import decoded
 from kit.edge.words import say
-from kit.errors import KitError
+from kit.errors import BadInput, KitError
 from kit.views.shell import browser_module, raw_module
 from kit.views.styles import widget_style
 
 LOOPBACK, EVERYWHERE = "127.0.0.1", "0.0.0.0"
 LARGEST = 2_000
-"""Bytes of a message from a seat; the projector says more, and has a key."""
+"""Bytes of a message from a seat."""
+MOST_OF_WALL = 20 * LARGEST
+"""The projector says more, and has a key."""
 BURST, A_SECOND = 10, 4
 """Messages that a page may send at once, and how many more with each second."""
 PATIENCE = 40
@@ -196,8 +199,8 @@ class SeatLine(Line):
         if len(message) > LARGEST:
             return self.close(1009)
         try:
-            said = msgspec.json.decode(message, type=Said)
-        except msgspec.MsgspecError:
+            said = decoded(message, Said, "seat", LARGEST)
+        except BadInput:
             return self.close(1007)
         try:
             self._hear(said)
@@ -282,9 +285,9 @@ class WallLine(Line):
         if not self.is_counted:
             return None
         try:
-            plain = msgspec.json.decode(message)
+            plain = decoded(message, dict[str, Any], "wall", MOST_OF_WALL)
             said = msgspec.convert(plain, Wall) if "message" not in plain else None
-        except (msgspec.MsgspecError, TypeError):
+        except (BadInput, msgspec.ValidationError):
             return self.close(1007)
         if not self.is_open:
             return self._unlock(said)
@@ -329,7 +332,7 @@ def application(hall: Hall) -> Application:
             ("/seat", SeatLine, {"hall": hall}),
             ("/wall", WallLine, {"hall": hall}),
         ],
-        websocket_max_message_size=20 * LARGEST,
+        websocket_max_message_size=MOST_OF_WALL,
         websocket_ping_interval=20,
     )
 

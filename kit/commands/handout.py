@@ -7,10 +7,11 @@ from pathlib import Path
 from kit.commands.answer import Answer
 from kit.commands.lab import serving_root
 from kit.commands.parsing import Command, Word
+from kit.edge.writing import write_all
 from kit.engine.course import COURSE
 from kit.errors import BadInput
-from kit.lessons.handouts import write_handout, write_reader
-from kit.lessons.teachers import write_teacher
+from kit.lessons.handouts import pages_of, write_reader
+from kit.lessons.teachers import teacher_of
 
 
 def _handout(given: Namespace) -> Answer:
@@ -21,8 +22,9 @@ def _handout(given: Namespace) -> Answer:
     if given.teacher and given.all:
         raise BadInput("--teacher", "--all", "one notebook")
     if given.notebook:
-        teacher = [write_teacher(given.notebook, given.out)] if given.teacher else []
-        written = (*write_handout(given.notebook, given.out), *teacher)
+        pages = pages_of(given.notebook, given.out)
+        teacher = [teacher_of(given.notebook, given.out)] if given.teacher else []
+        written = write_all([*pages, *teacher], "--out")
     else:
         folder = serving_root(Path(__file__).resolve().parent.parent, Path.cwd()) / "notebooks"
         names = [lesson.file for lesson in COURSE]

@@ -35,6 +35,9 @@ from kit.errors import BadInput, KitError
 ALLOWED = "a folder, or a tar archive, plain or compressed with gzip, bzip2 or xz"
 BLOCK = tarfile.BLOCKSIZE
 CHUNK = 1 << 20
+FIRST_STEP = 1 << 9
+"""Bytes of a stream that are given first, then twice as many: of short ones no more is looked at.
+"""
 XZ_MEMORY = 256 << 20  # bytes that unpacking xz may take
 SIGNED_AT, SIGN = 257, b"ustar"  # where a tar archive says that it is one
 LISTING = "a folder or archive that holds"
@@ -160,11 +163,17 @@ def _unpacked(packed: bytes, field: str, value: str) -> bytes:
     name, begin = _PACKED[which]
     most = most_unpacked(len(packed))
     parts: list[bytes] = []
-    size, rest, part = 0, packed, b""
+    size, rest, part = 0, b"", b""
+    at, step, whole = 0, FIRST_STEP, len(packed.rstrip(b"\0"))
     reader = begin()
     try:
-        # What fills a chunk may not be all, though nothing is left to give.
-        while rest or len(part) == CHUNK or not getattr(reader, "needs_input", True):
+        while True:
+            # What fills a chunk may not be all, though nothing is left to give.
+            if not rest and len(part) < CHUNK and getattr(reader, "needs_input", True):
+                rest = packed[at : at + step]
+                at, step = at + len(rest), min(2 * step, CHUNK)
+                if not rest:
+                    break
             part = reader.decompress(rest, CHUNK)
             rest = getattr(reader, "unconsumed_tail", b"")
             size += len(part)
@@ -172,11 +181,11 @@ def _unpacked(packed: bytes, field: str, value: str) -> bytes:
             if size > most:
                 raise BadInput(field, value, f"at most {spoken(most)} unpacked, by its size")
             if reader.eof:
-                rest = reader.unused_data
+                at -= len(reader.unused_data)
                 # What else is packed the same way goes on; zeros may fill up the end.
-                if not rest.strip(b"\0"):
+                if at >= whole:
                     break
-                reader = begin()
+                reader, rest, part, step = begin(), b"", b"", FIRST_STEP
     except BadInput:
         raise
     except (zlib.error, lzma.LZMAError, OSError, ValueError, EOFError) as error:
@@ -241,16 +250,17 @@ def _check_name(name: str, field: str) -> None:
 def _pax(content: bytes, field: str) -> dict[str, str]:
     """What an extended header says of the next member: its path and its size."""
     said: dict[str, str] = {}
-    while content.strip(b"\0"):
-        record = _PAX.match(content)
-        length = int(record[1]) if record else 0
-        if record is None or length <= record.end() or content[length - 1 : length] != b"\n":
-            raise BadInput(field, content[:40], "extended tar headers in pax format")
+    at, whole = 0, len(content.rstrip(b"\0"))
+    while at < whole:
+        record = _PAX.match(content, at)
+        end = at + int(record[1]) if record else 0
+        if record is None or end <= record.end() or content[end - 1 : end] != b"\n":
+            raise BadInput(field, content[at : at + 40], "extended tar headers in pax format")
         key = record[2].decode("ascii", "replace")
-        value = content[record.end() : length - 1].decode("utf-8", "surrogateescape")
+        value = content[record.end() : end - 1].decode("utf-8", "surrogateescape")
         if key.startswith("GNU.sparse"):
             raise BadInput(field, key, "regular files and folders (this is a sparse file)")
         if key in ("path", "size"):
             said[key] = value
-        content = content[length:]
+        at = end
     return said

@@ -7,11 +7,13 @@ from typing import Any, NoReturn
 import msgspec
 
 from kit.edge.limits import check_room
-from kit.errors import BadInput
+from kit.edge.reading import text_of
+from kit.errors import BadInput, misfit
 
 LONGEST_INTEGER = 20  # characters of a signed 64-bit integer
 DEEPEST = 64
 MOST_VALUES = 2**24
+MOST_DECODED = 1 << 26  # characters
 BYTES = {"{": 240, "[": 60, ",": 48, '"': 32}
 """What Python takes for each sign of a text: an object, a list, a value in it, half a string."""
 SMALL = 1 << 20  # bytes; there is always room for so much, and to look takes longer than to read
@@ -80,6 +82,20 @@ def parse_json(
     if not _is_shallow(value):
         raise _too_deep(text, field)
     return value
+
+
+def decoded(text: str | bytes, kind: Any, field: str, most: int = MOST_DECODED) -> Any:
+    """The value of a JSON text from outside, of a type, as ``parse_json`` reads it.
+
+    Raises BadInput as that, and for a longer text, other bytes than UTF-8, another type.
+    """
+    if len(text) > most:
+        raise BadInput(field, f"{len(text):,} characters", f"at most {most:,}")
+    plain = parse_json(text if isinstance(text, str) else text_of(text, field, text[:40]), field)
+    try:
+        return msgspec.convert(plain, kind, str_keys=True)
+    except (msgspec.ValidationError, UnicodeError) as error:
+        raise misfit(field, plain, error, "JSON text of the expected form") from None
 
 
 def place(text: str, position: int) -> str:

@@ -23,6 +23,7 @@ from typing import Any
 
 import msgspec
 
+from kit.edge.json_text import decoded
 from kit.edge.reading import read_text
 from kit.errors import BadInput
 
@@ -52,9 +53,9 @@ def said_in(path: Path, known: Catalogue | None = None) -> Catalogue:
     or have other places than those.
     """
     try:
-        read = msgspec.json.decode(read_text(path, VARIABLE, LARGEST), type=Catalogue)
+        read: Catalogue = decoded(read_text(path, VARIABLE, LARGEST), Catalogue, VARIABLE)
         c2py(read.plural)
-    except (msgspec.MsgspecError, ValueError) as error:
+    except ValueError as error:
         raise BadInput(VARIABLE, str(path), f"a catalogue like en.json ({error})") from None
     for text, own in read.words.items():
         if known is not None and text not in known.words:

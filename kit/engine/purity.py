@@ -158,7 +158,7 @@ def blame(
     ``nodes`` are the states that were being looked at; with monitors, tuples of a state and what
     each of them remembered.
     """
-    said = _said(error)
+    said = said_by(error)
     if "immutable type" in said or type(error).__name__ == "FrozenInstanceError":
         return BadInput(raised_at(error), "a state that is written to", f"{NEW}: {said}")
     if is_own(model):
@@ -256,10 +256,11 @@ def _check_memory(model: Model[Any, Any], monitor: Monitor, state: Any, memory: 
 
 def error_line(error: BaseException) -> str:
     """An error of a model's own code in one line: what it is, and the line that raised it."""
-    return one_line(f"{raised_at(error)}: {type(error).__name__}: {_said(error)}")
+    return one_line(f"{raised_at(error)}: {type(error).__name__}: {said_by(error)}")
 
 
-def _said(error: BaseException) -> str:
+def said_by(error: BaseException) -> str:
+    """The text of an error, whatever its class makes of it."""
     try:
         return str(error)
     except Exception:  # its own text is wrong, too

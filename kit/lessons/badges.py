@@ -65,9 +65,9 @@ def badges(*runs: Any, kept: str | PathLike[str] | None = None) -> Sheet:
     cannot be written.
     """
     before = names_in(kept, "kept") if kept is not None and Path(kept).exists() else []
-    now = dict.fromkeys([*before, *(sight for run in runs for sight in earned(run))])
-    if kept is not None and [*now] != before:
-        keep_names(kept, [*now], "kept")
+    now = [*dict.fromkeys([*before, *(sight for run in runs for sight in earned(run))])]
+    if kept is not None and now != before:
+        now = keep_names(kept, now, "kept")
     rows = tuple(
         ("✓" if each.sight in now else "–", each.sight, each.scenario) for each in every_badge()
     )

@@ -5,6 +5,8 @@ the exercises. The key has the answers, which the models give while the notebook
 """
 
 import ast
+import asyncio
+import inspect
 import io
 import os
 import re
@@ -14,14 +16,15 @@ from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
-import msgspec
 from msgspec import Struct
 
+from kit.edge.json_text import decoded
 from kit.edge.reading import read_text
 from kit.edge.words import say
-from kit.edge.writing import check_place, write_whole
+from kit.edge.writing import check_place, write_all
 from kit.engine.course import without_magics
 from kit.engine.glossary import entry, glossary_anchor, words
+from kit.engine.purity import said_by
 from kit.errors import BadInput, KitError
 from kit.lessons.exercises import Exercise, right_answers
 from kit.lessons.predictions import Prediction
@@ -30,6 +33,7 @@ from kit.views.fragment import Frag, escape, h
 from kit.views.static import bundle_of
 
 LARGEST = 1 << 26  # bytes
+NOTEBOOK = "a notebook file (.ipynb) of format 4"
 EXERCISE_CHECK = ").check("
 OWN_WORDS = "**Words.**"
 """How the paragraph begins in which a lesson explains its words; they are in italics there."""
@@ -77,9 +81,9 @@ def read_lesson(path: str | Path) -> LessonText:
     """A notebook's words. Raises BadInput for a file that cannot be read, or is no notebook."""
     text = read_text(path, "notebook", LARGEST)
     try:
-        cells = tuple(msgspec.json.decode(text, type=_Notebook).cells)
-    except msgspec.MsgspecError:
-        raise BadInput("notebook", str(path), "a notebook file (.ipynb)") from None
+        cells = tuple(decoded(text, _Notebook, "notebook").cells)
+    except BadInput as error:
+        raise BadInput("notebook", str(path), f"{NOTEBOOK} ({error})") from None
     prose = [cell.text for cell in cells if cell.cell_type == "markdown"]
     titles = [line[2:] for text in prose for line in text.splitlines() if line.startswith("# ")]
     paragraphs = [" ".join(part.split()) for text in prose for part in re.split(r"\n\s*\n", text)]
@@ -150,11 +154,8 @@ def shown_by(lesson: LessonText, folder: str | Path) -> Iterator[tuple[int, Any]
     for number, source in enumerate(sources, start=1):
         if EXERCISE_CHECK in source:
             continue
-        try:
-            with chdir(os.fspath(folder)), _quiet(), _staying():
-                value = _run(source, names)
-        except (Exception, SystemExit) as error:
-            raise failed(number, error) from error
+        with _named(number), chdir(os.fspath(folder)), _quiet(), _staying():
+            value = _run(source, names)
         if value is not None:
             yield number, value
 
@@ -186,20 +187,32 @@ def _staying() -> Iterator[None]:
         os._exit = ends
 
 
-def failed(number: int, error: BaseException) -> KitError:
-    """The error that names a cell and what it failed with."""
-    kind = type(error).__name__
-    said = f"{kind} {error}" if isinstance(error, SystemExit) else f"{kind}: {error}"
-    return KitError(f"code cell {number} fails: {said}")
+@contextmanager
+def _named(number: int) -> Iterator[None]:
+    """Name the cell in the error that it fails with, whatever its code raises."""
+    try:
+        yield
+    except KeyboardInterrupt:  # of whoever waits
+        raise
+    except BaseException as error:
+        colon = "" if isinstance(error, SystemExit) else ":"
+        said = f"{type(error).__name__}{colon} {said_by(error)}"
+        raise KitError(f"code cell {number} fails: {said}") from error
 
 
 def _run(source: str, names: dict[str, Any]) -> Any:
     tree = ast.parse(without_magics(source))
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    exec(compile(tree, "<cell>", "exec"), names)
-    if not isinstance(last, ast.Expr):
-        return None
-    return eval(compile(ast.Expression(last.value), "<cell>", "eval"), names)
+    value = None
+    parts: list[Any] = [tree, *([ast.Expression(last.value)] if isinstance(last, ast.Expr) else [])]
+    for part in parts:
+        mode = "exec" if part is tree else "eval"
+        flags: int = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        code = compile(part, "<cell>", mode, flags)
+        value = eval(code, names)
+        if code.co_flags & inspect.CO_COROUTINE:
+            value = asyncio.run(value)
+    return value
 
 
 PAGE, IMAGE, ITEM = 4_400, 1_400, 20
@@ -288,10 +301,8 @@ def _pictures(number: int, value: Any) -> Iterator[Picture]:
     """The drawings that a cell shows, as a stored notebook has them; a class shows none."""
     if isinstance(value, type):
         return
-    try:
+    with _named(number):
         images = _IMAGE.findall(bundle_of(value).get("text/html", ""))
-    except (Exception, SystemExit) as error:
-        raise failed(number, error) from error
     yield from images
 
 
@@ -300,12 +311,16 @@ def write_handout(notebook: str | Path, folder: str | Path) -> tuple[Path, Path]
 
     Raises BadInput as ``handout_of``, or when the folder cannot be written to.
     """
-    path = _place(folder, f"{Path(notebook).stem}-handout.html")
+    page, key = write_all(pages_of(notebook, folder), "--out")
+    return page, key
+
+
+def pages_of(notebook: str | Path, folder: str | Path) -> list[tuple[Path, str]]:
+    """Where both pages go, and what is on them. Raises BadInput as ``write_handout``."""
+    places = [_place(folder, f"{Path(notebook).stem}-{which}.html") for which in ("handout", "key")]
     handout = handout_of(notebook)
-    sheet, answers = sheet_of(handout), key_of(handout)
-    page, key = (_page(each.title, [each]) for each in (sheet, answers))
-    key_path = path.with_name(f"{Path(notebook).stem}-key.html")
-    return write_whole(path, page, "--out"), write_whole(key_path, key, "--out")
+    sheets = sheet_of(handout), key_of(handout)
+    return [(at, _page(each.title, [each])) for at, each in zip(places, sheets, strict=True)]
 
 
 def _place(folder: str | Path, name: str) -> Path:
@@ -323,16 +338,17 @@ def write_reader(
     ``progress`` hears how many were read, of how many. Raises BadInput and KitError as
     ``handout_of``, and BadInput when the folder cannot be written to.
     """
-    place = _place(folder, "reader.html")
+    place, key_place = (_place(folder, name) for name in ("reader.html", "reader-key.html"))
     sheets, keys = list[Sheet](), list[Sheet]()
     for number, path in enumerate(notebooks, start=1):
         handout = handout_of(path)
         sheets.append(sheet_of(handout))
         keys.append(key_of(handout))
         progress(number, len(notebooks))
-    written = write_whole(place, _page(say("Course reader"), sheets), "--out")
+    page = _page(say("Course reader"), sheets)
     key = _page(say("{title}: answers", title=say("Course reader")), keys)
-    return written, write_whole(place.with_name("reader-key.html"), key, "--out")
+    written, written_key = write_all([(place, page), (key_place, key)], "--out")
+    return written, written_key
 
 
 class Sheet(Struct, frozen=True):

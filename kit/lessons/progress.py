@@ -4,15 +4,14 @@ The file is ``.kit-solved.json`` in the home folder, or what the variable ``KIT_
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
-import msgspec
-
+from kit.edge.json_text import decoded, to_json
 from kit.edge.reading import read_text
 from kit.edge.words import later, say
-from kit.edge.writing import write_whole
+from kit.edge.writing import held, write_whole
 from kit.engine.course import COURSE, TRACKS, Lesson
 from kit.engine.glossary import drawing_file
 from kit.errors import BadInput
@@ -63,22 +62,30 @@ def solved() -> list[str]:
 
 def keep(name: str) -> None:
     """Note that an exercise is solved. Raises BadInput when the file cannot be read or written."""
-    before = solved()
-    if name not in before:
-        keep_names(place(), [*before, name], VARIABLE)
+    if name not in solved():
+        keep_names(place(), [name], VARIABLE)
 
 
 def names_in(path: str | os.PathLike[str], field: str) -> list[str]:
     """The names that ``keep_names`` wrote into a file. Raises BadInput for any other file."""
+    text = read_text(path, field, LARGEST)
     try:
-        return msgspec.json.decode(read_text(path, field, LARGEST), type=list[str])
-    except msgspec.MsgspecError:
+        return [*decoded(text, tuple[str, ...], field)]
+    except BadInput:
         raise BadInput(field, str(path), "a file that the kit wrote") from None
 
 
-def keep_names(path: str | os.PathLike[str], names: list[str], field: str) -> None:
-    """Write names into a file, whole. Raises BadInput when it cannot be written."""
-    write_whole(path, msgspec.json.encode(names).decode(), field)
+def keep_names(path: str | os.PathLike[str], names: Iterable[str], field: str) -> list[str]:
+    """Add names to those in a file, whoever else does so at the same time; returns all of them.
+
+    Raises BadInput for a file that the kit did not write, or that cannot be written.
+    """
+    with held(path, b"[]", field) as place:
+        before = names_in(place, field)
+        now = [*dict.fromkeys([*before, *names])]
+        if now != before:
+            write_whole(place, to_json(now), field)
+    return now
 
 
 class LessonList:

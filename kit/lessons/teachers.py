@@ -12,12 +12,13 @@ from pathlib import Path
 from pprint import pformat
 from typing import Any
 
+from kit.edge.json_text import decoded
 from kit.edge.reading import read_text
 from kit.edge.words import say
-from kit.edge.writing import check_place, write_whole
+from kit.edge.writing import check_place, write_all
 from kit.errors import BadInput, KitError
 from kit.lessons.exercises import Exercise, counted_in, exercise, source_of
-from kit.lessons.handouts import LARGEST
+from kit.lessons.handouts import LARGEST, NOTEBOOK
 from kit.lessons.stills import Judgement
 from kit.lessons.tasks import Task, solution_of
 from kit.views.static import bundle_of
@@ -33,15 +34,20 @@ def write_teacher(notebook: str | Path, folder: str | Path) -> Path:
     Raises BadInput for what is no notebook, or when the folder cannot be written to.
     Raises KitError when an answer of the kit's own does not pass.
     """
+    return write_all([teacher_of(notebook, folder)], "--out")[0]
+
+
+def teacher_of(notebook: str | Path, folder: str | Path) -> tuple[Path, str]:
+    """Where the notebook goes, and what is in it. Raises BadInput as ``write_teacher``."""
     text = read_text(notebook, "notebook", LARGEST)
     path = check_place(Path(folder) / f"{Path(notebook).stem}-teacher.ipynb", "--out")
     try:
-        book = json.loads(text)
+        book = decoded(text, dict[str, Any], "notebook")
         for cell in book["cells"]:
             _open(cell)
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise BadInput("notebook", str(notebook), "a notebook file (.ipynb)") from None
-    return write_whole(path, json.dumps(book, ensure_ascii=False, indent=1) + "\n", "--out")
+        raise BadInput("notebook", str(notebook), NOTEBOOK) from None
+    return path, json.dumps(book, ensure_ascii=False, indent=1) + "\n"
 
 
 def _open(cell: dict[str, Any]) -> None:

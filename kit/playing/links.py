@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from kit.edge.json_text import decoded
 from kit.engine.model import Model
 from kit.engine.parameters import plainly
 from kit.engine.registry import build
@@ -98,7 +99,7 @@ def run_of(text: str, story: Model[Any, Any]) -> Timeline:
         content = inflate.decompress(packed, MOST_BYTES)
         if not inflate.eof or inflate.unused_data:
             raise BadInput("run", shown, ALLOWED)
-        run = msgspec.json.decode(content, type=LinkedRun)
+        run = decoded(content, LinkedRun, "run", MOST_BYTES)
     except (ValueError, binascii.Error, zlib.error):
         raise BadInput("run", shown, ALLOWED) from None
     if not 0 <= (run.at or 0) <= len(run.actions):

@@ -8,9 +8,10 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Struct
 
+from kit.edge.json_text import decoded
 from kit.edge.words import say
 from kit.engine.drill import open_drill
-from kit.errors import BadInput, misfit
+from kit.errors import BadInput
 from kit.playing.drilling import DrillSession, Terminal
 from kit.playing.session import Line
 from kit.playing.stored import StoredRun
@@ -61,7 +62,7 @@ class Drilled:
         """Do what the page says: a message of the wire, a line of the terminal, or all of them
         again.
         """
-        content = msgspec.json.decode(text)
+        content = decoded(text, Any, "page")
         if isinstance(content, dict) and "again" in content:
             self._again(content["again"])
         else:
@@ -119,11 +120,8 @@ class Parts:
         def tell(said: str | bytes) -> None:
             self.tell((number, said))
 
-        try:
-            # Of two structs it could not tell which it is, so a program is a row of its fields.
-            opening = msgspec.json.decode(about, type=str | StoredRun | tuple[str, dict[str, str]])
-        except msgspec.MsgspecError as error:
-            raise misfit("about", about, error, "a drill, a run or a program") from None
+        # Of two structs it could not tell which it is, so a program is a row of its fields.
+        opening = decoded(about, str | StoredRun | tuple[str, dict[str, str]], "about")
         if isinstance(opening, str):
             self.opened[number] = Drilled(opening, pack, tell)
         elif isinstance(opening, StoredRun):

@@ -10,9 +10,11 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable
 from time import monotonic
+from typing import Any
 
 import msgspec
 
+from kit.edge.json_text import decoded
 from kit.edge.words import say
 from kit.engine.progress import PAUSE
 from kit.engine.registry import entry_of, model_names
@@ -73,7 +75,7 @@ class Engine(Session):
         """Do what the page says: a message of the wire, of its drawer, or of
         the second worker.
         """
-        content = msgspec.json.decode(text)
+        content = decoded(text, Any, "page")
         if isinstance(content, dict) and "setup" in content and self.drawer is not None:
             self.drawer.hear(content)
         elif isinstance(content, dict) and "inquiry" in content and self.drawer is not None:
@@ -122,6 +124,6 @@ def inquire(text: str, tell: Tell) -> None:
     def send(said: Message) -> None:
         tell(msgspec.json.encode(said).decode())
 
-    inquiry = msgspec.json.decode(text, type=Inquiry)
+    inquiry = decoded(text, Inquiry, "inquiry")
     known(inquiry.program)
     send(answered(inquiry, lambda done, now: send(Count(done, now))))

@@ -13,6 +13,7 @@ several journals the years are those by which all of them together last the shor
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import accumulate
 from pathlib import Path
 from typing import Literal
 
@@ -116,9 +117,10 @@ def parse_journals(texts: Iterable[tuple[str, str]]) -> tuple[JournalEntry, ...]
         if not entries:
             raise BadInput(source, "no line that names a state", ALLOWED)
         lines += entries
-    clocks = {timed.clock: timed.entry.source for timed in lines}
+    clocks = {timed.clock: timed.entry for timed in lines}
     if len(clocks) > 1:
-        (clock, first), (other, second) = sorted(clocks.items())[:2]
+        places = sorted((clock, f"{e.source} line {e.line}") for clock, e in clocks.items())
+        (clock, first), (other, second) = places[:2]
         raise BadInput(
             second, f"times {other}", f"times {clock} as in {first}, so that they can be compared"
         )
@@ -164,8 +166,9 @@ def _entries(text: str, source: str) -> Iterator[_Timed]:
         if words is None:
             continue
         clock, at, stamp, host = _time(head, source, number, line)
-        turns += clock == "without a year" and before is not None and before - at > HALF_A_YEAR
-        before = at
+        if clock == "without a year":
+            turns += before is not None and before - at > HALF_A_YEAR
+            before = at
         excluded = _hosts(words, source, number, line) if kind == "command" else ()
         name = words["words"]
         if kind == "entered":
@@ -188,14 +191,16 @@ def _closest_together(lines: list[_Timed]) -> list[_Timed]:
     latest_first = sorted(lines, key=moment, reverse=True)
     begins = {timed.entry.source: moment(timed) for timed in latest_first}
 
-    def later(cut: datetime) -> list[_Timed]:
-        return [replace(t, turns=t.turns + (begins[t.entry.source] < cut)) for t in lines]
-
-    def lasts(arranged: list[_Timed]) -> timedelta:
-        moments = [moment(timed) for timed in arranged]
-        return max(moments) - min(moments)
-
-    return min((later(cut) for cut in sorted(set(begins.values()))), key=lasts)
+    ends = {timed.entry.source: moment(timed) for timed in reversed(latest_first)}
+    in_order = sorted(begins, key=begins.__getitem__)
+    latest = [*accumulate(map(ends.__getitem__, in_order), max)]
+    # Those before each cut are moved behind the last end of all.
+    spans = [latest[-1] - begins[in_order[0]]] + [
+        max(latest[-1], latest[at - 1] + YEAR) - begins[in_order[at]]
+        for at in range(1, len(in_order))
+    ]
+    later = {*in_order[: spans.index(min(spans))]}
+    return [replace(t, turns=t.turns + (t.entry.source in later)) for t in lines]
 
 
 def _with_years(lines: list[_Timed]) -> list[_Timed]:
