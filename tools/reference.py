@@ -30,7 +30,7 @@ from kit.commands.cli import main as kit
 from kit.commands.editions import editions
 from kit.engine.family import Family, families, server_places
 from kit.engine.glossary import Entry, glossary_anchor, lesson_file, parts, words
-from kit.engine.registry import entries
+from kit.engine.registry import build, entries
 from kit.engine.server import OWN_KEYSPACE
 from kit.lessons import story
 from kit.lessons.badges import every_badge
@@ -45,6 +45,7 @@ ARCHITECTURE = ROOT / "ARCHITECTURE.md"
 INDEX = ROOT / "docs" / "reference" / "rules.md"
 GALLERY = ROOT / "docs" / "gallery.md"
 BESIDE = ROOT / "docs" / "reference" / "editions.md"
+EDITIONS = ROOT / "docs" / "editions.md"
 PROPERTIES = ROOT / "docs" / "reference" / "tcm-properties.md"
 NODETOOL = ROOT / "docs" / "reference" / "nodetool.md"
 GLOSSARY = ROOT / "docs" / "glossary.md"
@@ -144,6 +145,16 @@ def beside(text: str) -> str:
         if isinstance(part, Rows)
     ]
     return _between(text, "editions", "\n\n".join([*answer.heading, *tables]))
+
+
+def costs_table() -> str:
+    """What the protocols are known not to keep: a row for each cost that a model declares."""
+    rows = [
+        (f"`{name}`", f"`{cost.property}`", cost.sentence, cost.source)
+        for name in entries()
+        for cost in build(name).costs
+    ]
+    return _table([("model", "promise", "what it costs", "source"), *rows])
 
 
 def properties(text: str) -> str:
@@ -303,6 +314,7 @@ def made(names: Iterable[str]) -> Iterator[tuple[Path, str]]:
         yield INDEX, index(INDEX.read_text(encoding="utf-8"))
     if "editions" in names:
         yield BESIDE, beside(BESIDE.read_text(encoding="utf-8"))
+        yield EDITIONS, _between(EDITIONS.read_text(encoding="utf-8"), "costs", costs_table())
     if "glossary" in names:
         yield GLOSSARY, glossary(GLOSSARY.read_text(encoding="utf-8"))
     if "properties" in names:

@@ -173,7 +173,7 @@ SHOWN = "A model: its parameters, properties, safeguards, scenarios and diagrams
 SHOW = Command("show", _show, (MODEL,), SHOWN, as_json=False)
 
 
-CLEAN, VIOLATED, BOUNDED, PARTLY = 0, 1, 2, 3
+CLEAN, VIOLATED, BOUNDED, PARTLY, COSTLY = 0, 1, 2, 3, 4
 Actions = tuple[Any, ...]
 
 
@@ -187,9 +187,10 @@ class SearchPlan(Struct, frozen=True):
 
 
 def _check(given: Namespace) -> Answer:
-    """Search a model; 0 complete and clean, 1 a violation was found, 2 bounded, 3 judged in part.
+    """Search a model; 0 complete and clean, 1 a violation was found, 2 bounded, 3 judged in part,
+    4 nothing but known costs of the protocol.
 
-    The last one where nobody chose what to judge, and something of the model was not judged.
+    3 where nobody chose what to judge, and something of the model was not judged.
     """
     most = None if given.max_states is None else _count("--max-states", given.max_states)
     _check_trace(given)
@@ -215,6 +216,8 @@ def _check(given: Namespace) -> Answer:
     written = _write(given, model, violation)
     if result.verdict == "judged in part" and not (given.refines or given.breaks):
         whole = PARTLY
+    elif result.costs and whole == CLEAN:
+        whole = COSTLY
     return Answer(
         {**_result_as_plain(model, result), **({"begins_behind": before} if before else {})},
         parts=chain(_result_parts(model, result, before), written),
@@ -224,7 +227,9 @@ def _check(given: Namespace) -> Answer:
 
 
 def _fuzz(given: Namespace) -> Answer:
-    """Walk a model at random; 0 clean, 1 a violation was found, 2 interrupted before one was."""
+    """Walk a model at random; 0 clean, 1 a violation was found, 2 interrupted before one was, 4
+    nothing but known costs of the protocol.
+    """
     seeds, steps = _seeds(given.seeds), _count("--steps", given.steps)
     _check_trace(given)
     entry, _ = named(given.model)
@@ -232,10 +237,11 @@ def _fuzz(given: Namespace) -> Answer:
     result = fuzz(model, seeds, steps=steps, progress=True)
     first = min(result.findings, key=lambda finding: finding.seed, default=None)
     written = _write(given, model, first)
+    whole = BOUNDED if result.interrupted else COSTLY if result.costs else CLEAN
     return Answer(
         _fuzzed_as_plain(model, result, seeds),
         parts=chain(_walk_parts(model, result), written),
-        status=VIOLATED if first is not None else BOUNDED if result.interrupted else CLEAN,
+        status=VIOLATED if first is not None else whole,
         compact=True,
     )
 
@@ -390,13 +396,7 @@ def _result_as_plain(model: Model[Any, Any], result: Result) -> dict[str, Any]:
         "transitions": result.transitions,
         "depth": result.depth,
         "complete": result.complete and not result.bound,
-        "violation": None
-        if violation is None
-        else {
-            "property": violation.property,
-            "witness": violation.witness,
-            "trace": [model.verb(action) for action in violation.actions],
-        },
+        "violation": None if violation is None else _broken_as_plain(model, violation),
         "seconds": round(result.seconds, 3),
         "verdict": result.verdict,
         **result.scope.as_plain(),
@@ -404,6 +404,8 @@ def _result_as_plain(model: Model[Any, Any], result: Result) -> dict[str, Any]:
     }
     if result.ordered is not None:
         plain["partial_order"] = {"compared": result.ordered}
+    if result.costs:
+        plain["costs"] = [{**_broken_as_plain(model, m), "told": m.told} for m in result.costs]
     if result.unjudged:
         plain["unjudged"] = list(result.unjudged)
     if result.unreached and violation is None:
@@ -430,17 +432,22 @@ def _fuzzed_as_plain(model: Model[Any, Any], result: Fuzzed, seeds: range) -> di
     }
     if findings[1:]:
         plain["also"] = [_finding_as_plain(model, finding) for finding in findings[1:]]
+    if result.costs:
+        plain["costs"] = dict(result.costs)
     if result.interrupted:
         plain["interrupted"] = True
     return plain
 
 
 def _finding_as_plain(model: Model[Any, Any], finding: Finding) -> dict[str, Any]:
+    return {**_broken_as_plain(model, finding), "seed": finding.seed}
+
+
+def _broken_as_plain(model: Model[Any, Any], broken: Violation | Finding) -> dict[str, Any]:
     return {
-        "property": finding.property,
-        "witness": finding.witness,
-        "seed": finding.seed,
-        "trace": [model.verb(action) for action in finding.actions],
+        "property": broken.property,
+        "witness": broken.witness,
+        "trace": [model.verb(action) for action in broken.actions],
     }
 
 
@@ -456,6 +463,9 @@ def _result_parts(model: Model[Any, Any], result: Result, before: int) -> Iterat
         yield from wrap(line, "", GAP)
     if result.violation is not None:
         yield _run(model, result.violation.actions)
+    for met in result.costs:
+        yield from wrap(met.witness, f"{met.property} breaks first so: ", GAP)
+        yield _run(model, met.actions)
     if before:
         yield f"it begins after a run of {before} steps"
 
@@ -479,6 +489,8 @@ def _walk_parts(model: Model[Any, Any], result: Fuzzed) -> Iterator[Part]:
         yield _run(model, finding.actions, "steps" if whole else "")
     if not result.findings:
         yield result.sentence
+    for name, told in result.costs.items():
+        yield from wrap(told, f"{name}: ", GAP)
     if result.untaken:
         yield from wrap(listed(result.untaken), "never taken: ", GAP)
     else:
@@ -555,12 +567,13 @@ def _seeds(text: str) -> range:
 SEARCHED = "Search every state that a model can reach, for a run that breaks a promise."
 AFTER_CHECK = """\
 Exits with 0 if the search saw everything and nothing broke, 1 if something broke, 2 if it was
-bounded, or on bad input, and 3 if nothing broke but something of the model was not judged.
+bounded, or on bad input, 3 if nothing broke but something of the model was not judged, and 4 if
+nothing broke but what the protocol itself is known not to keep (docs/editions.md lists it).
 """
 WALKED = "Walk a model at random, once for each seed; a run that breaks a promise is made shorter."
 AFTER_FUZZ = """\
-Exits with 0 if nothing broke, 1 if something did, and 2 if it was interrupted before, or on bad
-input.
+Exits with 0 if nothing broke, 1 if something did, 2 if it was interrupted before, or on bad input,
+and 4 if nothing broke but what the protocol itself is known not to keep.
 """
 CHECK = Command("check", _check, (*CONFIGURATION, *OF_CHECK, TRACE), SEARCHED, AFTER_CHECK)
 FUZZ = Command("fuzz", _fuzz, (*CONFIGURATION, *OF_FUZZ, TRACE), WALKED, AFTER_FUZZ)

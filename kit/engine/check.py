@@ -208,7 +208,8 @@ class Result(Struct, frozen=True):
     those of which a search with a partial order saw that no other order matters (None: a search
     without one); its ``transitions`` and ``depth`` are larger steps. ``bound`` is why the model
     itself left out what goes beyond one of its parameters, where that happened: all states within
-    it were visited, and the verdict is ``bounded``. ``scope`` tells the
+    it were visited, and the verdict is ``bounded``. ``costs`` are the known costs of the protocol
+    that were met, each with the first run to it: no search ends at one. ``scope`` tells the
     configuration, what was judged and what was not: ``complete`` is said of states only, and what a
     search says in all is its ``sentence``.
     """
@@ -232,14 +233,21 @@ class Result(Struct, frozen=True):
     ordered: int | None = None
     short: bool = False
     bound: str = ""
+    costs: tuple[Violation, ...] = ()
+
+    @property
+    def broken(self) -> Violation | None:
+        """The violation; without one the nearest known cost, if any was met."""
+        nearest = min(self.costs, key=lambda met: len(met.actions), default=None)
+        return self.violation or nearest
 
     @property
     def verdict(self) -> str:
         """One word or two for it, also in JSON.
 
-        ``violated``, ``interrupted``, ``bounded``, ``judged in part``, ``up to symmetry``, ``up to
-        order``, ``up to symmetry and order``, or ``complete``: nothing reachable was left out, and
-        nothing of the model was not judged.
+        ``violated``, ``interrupted``, ``bounded``, ``judged in part``, ``known cost``, ``up to
+        symmetry``, ``up to order``, ``up to symmetry and order``, or ``complete``: nothing
+        reachable was left out, and nothing of the model was not judged.
         """
         if self.violation is not None:
             return "violated"
@@ -249,6 +257,8 @@ class Result(Struct, frozen=True):
             return "bounded"
         if self.scope.left_out:
             return "judged in part"
+        if self.costs:
+            return "known cost"
         joined = ["symmetry"] * self.symmetry + ["order"] * (self.ordered is not None)
         return f"up to {' and '.join(joined)}" if joined else "complete"
 
@@ -280,6 +290,10 @@ class Result(Struct, frozen=True):
             case "judged in part":
                 also = f"; {compared}" if compared else ""
                 return f"every state visited, judged in part: no violation of what was judged{also}"
+            case "known cost":
+                names = ", ".join(dict.fromkeys(each.property for each in self.costs))
+                also = f"; {compared}" if compared else ""
+                return f"no violation but known costs of the protocol: {names}{also}"
             case verdict if compared:
                 return f"no violation {verdict}; {compared}"
             case _ if not any(self.scope.judged.values()):
@@ -297,6 +311,7 @@ class Result(Struct, frozen=True):
             f"{self.model}: {counts}{self.scope.budgets}",
             *self.scope.lines(),
             self.sentence,
+            *(f"{each.property}: {each.told}" for each in self.costs),
             *silent,
         )
 
@@ -342,6 +357,8 @@ def check(  # noqa: PLR0913  # each way to search by its own name
 
     A search that nears the end of the memory that it may have (the machine's, the process's, the
     container's) stops by itself, bounded.
+
+    A known cost of the protocol (``Model.costs``) ends no search: it is told beside all else.
 
     A state without successors is no error, unless the model ``rests_at_goals`` only: then it is
     the violation *deadlock*. Interrupted from the keyboard, a search tells what it has found.
@@ -416,6 +433,10 @@ def _timed(search: Search, order: OrderCheck | None, mode: Mode, progress: Progr
     seconds = perf_counter() - began
     if violation is not None:
         violation = replace(violation, actions=single_steps(violation.actions))
+    costs = tuple(
+        replace(met, actions=single_steps(met.actions), told=cost.told())
+        for cost, met in search.costs.items()
+    )
     complete = violation is None and search.complete and not interrupted
     unjudged = tuple(
         prop.name
@@ -443,6 +464,7 @@ def _timed(search: Search, order: OrderCheck | None, mode: Mode, progress: Progr
         None if order is None else order.compared,
         search.short,
         _bounds_met(model, map(search.state_of, search.parents)) if complete else "",
+        costs,
     )
 
 

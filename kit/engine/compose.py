@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from kit.engine.declared import Act, Declared, declared_by, judges
 from kit.engine.flows import Flow
-from kit.engine.model import Gesture, Model, Property
+from kit.engine.model import Cost, Gesture, Model, Property
 from kit.engine.rule import Rule
 from kit.errors import Refusal
 
@@ -215,6 +215,12 @@ class Product(Model[Any, Any]):
         """Whether the part that acts relies on it."""
         part, own = self.part_of(action)
         return self.parts[part].relied(getattr(s, part), own)
+
+    def known_cost(self, name: str, s: Any) -> Cost | None:
+        """Its own cost, or that of a part."""
+        parts = ((model, getattr(s, part)) for part, model in self.parts.items())
+        known = (model.known_cost(name, state) for model, state in parts)
+        return super().known_cost(name, s) or next(filter(None, known), None)
 
     def place(self, key: str, before: Any, after: Any) -> str:
         """Where the place ``key`` of a part's picture is in the picture of the whole."""
@@ -421,6 +427,11 @@ class Lifting(Declared[S]):
         for action, end in self.inner.helped(getattr(s, self.part)):
             after = s.but(**{self.part: end})
             yield action, self.settled(s, after) if self.settled else after
+
+    def known_cost(self, name: str, s: Any) -> Cost | None:
+        """Its own cost, or that of the inner model."""
+        inner = None if self.off else self.inner.known_cost(name, getattr(s, self.part))
+        return super().known_cost(name, s) or inner
 
     def here(self, key: str) -> str:
         """Where something of the inner model's picture is in this one's."""

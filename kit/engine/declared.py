@@ -36,6 +36,7 @@ from msgspec.structs import asdict, astuple, replace
 from kit.engine.bodies import check_once
 from kit.engine.careful import check_call, is_kits
 from kit.engine.flows import Flow, FlowKind, FlowTable, ServerLine, ServerLog, spot
+from kit.engine.model import Cost as Cost  # noqa: PLC0414  # declarations take it from here
 from kit.engine.model import Gesture, Kind, Model, NoParameters, Property, Safeguard
 from kit.engine.parameters import BUDGET, check_limits
 from kit.engine.registry import Entry
@@ -651,16 +652,30 @@ def _check_protected(model: Declared[Any]) -> None:
     ]
     if not switches:  # so it is with every model of the kit: gathering takes time
         return
+    promised = _promised(model)
+    for what, switch in switches:
+        if lost := [word for word in switch.protects if word not in promised]:
+            allowed = ", ".join(promised) or "a promise: it has none"
+            raise BadInput(f"what {what} protects", lost[0], allowed)
+
+
+def _check_costs(model: Declared[Any]) -> None:
+    """See that each known cost of a configuration is the cost of something that it promises."""
+    names = ["deadlock", *_promised(model)] if model.costs else []
+    for cost in model.costs:
+        if cost.property not in names and cost.when(model):
+            raise BadInput(f"cost of {model.name}", cost.property, ", ".join(names))
+
+
+def _promised(model: Declared[Any]) -> list[str]:
+    """All that a model promises in any configuration, by name and invariant."""
     every: tuple[Any, ...] = (*model.properties, *model.signs, *model.monitors)
     promised = {word: None for each in every for word in (each.name, each.invariant) if word}
     for name in declared_by(type(model)):
         for said in getattr(getattr(type(model), name), "judged", ()):
             named = said.name or name.replace("_", "-")
             promised |= dict.fromkeys(filter(None, (named, said.invariant)))
-    for what, switch in switches:
-        if lost := [word for word in switch.protects if word not in promised]:
-            allowed = ", ".join(promised) or "a promise: it has none"
-            raise BadInput(f"what {what} protects", lost[0], allowed)
+    return [*promised]
 
 
 class Declared(Model[S, Any]):
@@ -725,7 +740,7 @@ class Declared(Model[S, Any]):
             for name, (_, given) in cls._given.items()
             if given.safeguard
         ]
-        for name in ("safeguards", "properties", "signs", "monitors", "faults"):
+        for name in ("safeguards", "properties", "signs", "monitors", "faults", "costs"):
             if not isinstance(getattr(cls, name), tuple):
                 allowed = "a tuple: a method or an action needs another name"
                 raise BadType(f"{name} of {cls.__name__}", getattr(cls, name), allowed)
@@ -781,6 +796,7 @@ class Declared(Model[S, Any]):
         self.properties = (*self.properties, *(prop for prop, is_sign in judged if not is_sign))
         self.signs = (*self.signs, *(prop for prop, is_sign in judged if is_sign))
         _check_protected(self)
+        _check_costs(self)
 
     def _check_types(self) -> None:
         """See that parameters are of their types. Raises BadInput naming one that is not."""

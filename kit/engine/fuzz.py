@@ -39,13 +39,17 @@ T = TypeVar("T")
 
 
 class PropertyJudges(Struct, frozen=True):
-    """What is judged at each step of a run, what is awaited of some state, and what of its end."""
+    """What is judged at each step of a run, what is awaited of some state, and what of its end.
+
+    What is ``known`` of a name and the state that breaks it does not count as broken.
+    """
 
     always: tuple[Property, ...]
     steps: tuple[Property, ...]
     awaited: tuple[Property, ...]
     monitors: tuple[Monitor, ...]
     goals: tuple[Property, ...] = ()
+    known: Callable[[str, Any], Any] = lambda name, state: None
 
     @classmethod
     def of(
@@ -83,16 +87,16 @@ class PropertyJudges(Struct, frozen=True):
         """The first thing that a step breaks, with its witness; no step (None) leads to a start."""
         for prop in self.always:
             witness = prop.check(after)
-            if witness is not None:
+            if witness is not None and not self.known(prop.name, after):
                 return prop.name, witness_of(prop.name, prop.check, witness)
         if action is not None:
             for prop in self.steps:
                 witness = prop.of_step(before, action, after)
-                if witness is not None:
+                if witness is not None and not self.known(prop.name, after):
                     return prop.name, witness_of(prop.name, prop.check, witness)
         for monitor, memory in zip(self.monitors, memories, strict=True):
             witness = monitor.verdict(memory)
-            if witness is not None:
+            if witness is not None and not self.known(monitor.name, after):
                 return monitor.name, witness_of(monitor.name, monitor.verdict, witness)
         return None
 
@@ -336,18 +340,26 @@ class Walker:
         fuzzing = fuzzing_of(model)
         self.within = within if fuzzing.comes_to_goals else 0
         self.steps = steps
-        self.judges = PropertyJudges.of(model, properties, monitors)
+        self.costs: dict[str, str] = {}
+        judges = PropertyJudges.of(model, properties, monitors)
+        self.judges = judges = replace(judges, known=self._known)
         self.rows = rows_of(model)
         kinds = {rule.kind for rule in model.rules}
         usual = {kind: each for kind, each in fuzzing.weights.items() if kind in kinds}
         self._weights = usual if weights is None else dict(weights)
         self._table = _weighted(model, self._weights)
-        judges = self.judges
         self.goals = judges.goals if self.within else ()
         judged = (*judges.always, *judges.steps, *judges.awaited, *self.goals)
         self.scope = scope_of(model, judged, judges.monitors)
         self.check_purity(Walk(0, ()))
         check_start(model, model.start())
+
+    def _known(self, name: str, state: Any) -> bool:
+        """Whether a break is a known cost of the protocol; it is remembered."""
+        cost = self.model.known_cost(name, state)
+        if cost is not None:
+            self.costs[name] = cost.told()
+        return cost is not None
 
     def check_purity(self, walk: Walk) -> None:
         """See that the model keeps its word where a walk ends. Raises BadInput naming the place."""
@@ -363,11 +375,13 @@ class Walker:
         if walk.verdict != CLEAN or not self.goals:
             return walk
         state = reduce(self.model.apply, walk.actions, self.model.start())
-        lost = led_on(self.model, self._fair_rules(), state, self.goals, walk.seed, self.within)
-        if lost is None:
-            return walk
-        actions, name, why = lost
-        return replace(walk, actions=(*walk.actions, *actions), verdict=name, witness=why)
+        goals = self.goals
+        while lost := led_on(self.model, self._fair_rules(), state, goals, walk.seed, self.within):
+            actions, name, why = lost
+            if not self._known(name, reduce(self.model.apply, actions, state)):
+                return replace(walk, actions=(*walk.actions, *actions), verdict=name, witness=why)
+            goals = tuple(goal for goal in goals if goal.name != name)
+        return walk
 
     def lost(self, walk: Walk) -> PropertyJudges:
         """What breaks where the *goal* is lost that a walk did not come to.
@@ -516,7 +530,8 @@ class Fuzzed(Struct, frozen=True):
     ``unreached`` names the *sometimes* properties that none showed. ``seconds`` is all the time,
     shrinking included; ``interrupted`` says that somebody stopped it. ``scope`` tells the
     configuration, what was judged and what was not; a *goal* is judged by a fair schedule from the
-    end of each walk, of at most ``within`` steps.
+    end of each walk, of at most ``within`` steps. ``costs`` tells the known costs of the protocol
+    that were met, by the names of what they break.
     """
 
     model: str
@@ -530,12 +545,14 @@ class Fuzzed(Struct, frozen=True):
     interrupted: bool = False
     within: int = WITHIN
     scope: Scope = Scope()
+    costs: Mapping[str, str] = {}
 
     def lines(self) -> tuple[str, ...]:
         """What was walked, what was judged and what broke, in a few lines."""
         broken = [one_line(f"violated: {each.property}: {each.witness}") for each in self.findings]
         counts = f"{self.model}: {self.walks:,} walks, {self.steps:,} steps{self.scope.budgets}"
-        return counts, *self.scope.lines(), *(broken or (self.sentence,))
+        costs = (f"{name}: {told}" for name, told in self.costs.items())
+        return counts, *self.scope.lines(), *(broken or (self.sentence,)), *costs
 
     @property
     def sentence(self) -> str:
@@ -654,6 +671,7 @@ class _Tally:
             self.interrupted,
             self.walker.within,
             self.walker.scope,
+            self.walker.costs,
         )
 
 

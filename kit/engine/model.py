@@ -140,6 +140,25 @@ def _without(switches: type[Switches], names: Mapping[str, str]) -> Switches:
     )
 
 
+class Cost(Struct, frozen=True):
+    """A known cost: a promise that the protocol itself does not keep in some configurations.
+
+    ``property`` names one of the model's properties or monitors, or ``deadlock``. ``sentence`` says
+    what it costs, and ``source`` which document or published server shows it. ``when(model)`` says
+    in which configurations, ``where(model, state)`` in which of the states that break it.
+    """
+
+    property: str
+    sentence: str
+    source: str
+    when: Callable[[Any], bool] = lambda m: True
+    where: Callable[[Any, Any], bool] = lambda m, s: True
+
+    def told(self) -> str:
+        """That it is a known cost of the protocol, what it costs, and the source."""
+        return f"a known cost of the protocol. {self.sentence} Source: {self.source}"
+
+
 Kind = Literal["always", "step", "sometimes", "goal"]
 
 
@@ -216,12 +235,16 @@ class Monitor(Struct, frozen=True):
 
 
 class Verdict(Struct, frozen=True):
-    """What one property says of one moment: lit green, or red with its witness."""
+    """What one property says of one moment: lit green, or red with its witness.
+
+    ``cost`` is the known cost of the protocol that breaks it here, if one does.
+    """
 
     name: str
     title: str
     ok: bool
     witness: str | None = None
+    cost: Cost | None = None
 
 
 class PartialOrder(Struct, frozen=True):
@@ -280,6 +303,8 @@ class Model(Generic[S, A]):
     only where they are asked for, so that a search goes on to the harm.
     ``bounds`` are refusals of what a parameter leaves out that is none of the protocol's own: a
     search that meets one is called bounded by it.
+    ``costs`` are the promises that the protocol itself does not keep, and where. They count while
+    no safeguard is off: a search goes on past them, and judges everything else.
     ``revision`` is raised with every change after which an action leads to another state than
     before: traces hold it. It is here and not in a registry, for a model has it without being
     registered, and who changes what an action does has this class open.
@@ -301,6 +326,7 @@ class Model(Generic[S, A]):
     partial_order: PartialOrder | None = None
     rests_at_goals: bool = False
     bounds: tuple[Refusal, ...] = ()
+    costs: tuple[Cost, ...] = ()
     faults: tuple[str, ...] = ()
     rules: tuple[RuleOfToday[S, Any], ...] = ()
 
@@ -327,6 +353,12 @@ class Model(Generic[S, A]):
     def waiting(self, s: S) -> Iterator[tuple[A, Refusal]]:
         """What a person would try in ``s`` but may not yet, each with the reason."""
         return ((action, refusal) for action, refusal in self.options(s) if refusal is not None)
+
+    def known_cost(self, name: str, s: S) -> Cost | None:
+        """The known cost by which a property, a monitor or ``deadlock`` breaks in ``s``, if any."""
+        costs = () if self.off else self.costs
+        known = (each for each in costs if each.property == name and each.when(self))
+        return next((each for each in known if each.where(self, s)), None)
 
     def find(self, s: S, verb: str) -> tuple[A, Refusal | None] | None:
         """The option of ``s`` that goes by a verb; None when there is no such thing."""
@@ -507,7 +539,7 @@ def verdicts(
     With the ``memories`` that the model's monitors have here, every monitor's verdict, too.
     ``properties`` are those that can have changed (None: all of the model's).
     """
-    judged = []
+    judged = list[tuple[Property | Monitor, str | None]]()
     for prop in model.properties if properties is None else properties:
         if prop.kind == "always":
             witness = prop.check(s)
@@ -515,11 +547,15 @@ def verdicts(
             witness = prop.of_step(before, action, s) if action is not None else None
         else:
             continue
-        judged.append(Verdict(prop.name, prop.title, witness is None, witness))
+        judged.append((prop, witness))
     for monitor, memory in zip(model.monitors, memories, strict=False):
-        witness = monitor.verdict(memory)
-        judged.append(Verdict(monitor.name, monitor.title, witness is None, witness))
-    return tuple(judged)
+        judged.append((monitor, monitor.verdict(memory)))
+    return tuple(
+        Verdict(each.name, each.title, True)
+        if witness is None
+        else Verdict(each.name, each.title, False, witness, model.known_cost(each.name, s))
+        for each, witness in judged
+    )
 
 
 def rule_rows(model: Model[Any, Any]) -> TransitionRows:

@@ -19,7 +19,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kit.engine.model import Model, Monitor, Property
+from kit.engine.model import Cost, Model, Monitor, Property
 from kit.engine.search import SMALL, Nodes
 from kit.errors import BadInput, KitError, Refusal, shorten
 
@@ -66,6 +66,10 @@ class LargerSteps(Model[Any, Any]):
     def start(self) -> Any:
         """The first state."""
         return self.model.start()
+
+    def known_cost(self, name: str, s: Any) -> Cost | None:
+        """The cost of the model that it is made from."""
+        return self.model.known_cost(name, s)
 
     def after(self, s: Any, lead: tuple[Any, ...]) -> Any:
         """The state after steps that waited. Raises KitError naming one that the model refuses."""

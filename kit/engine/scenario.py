@@ -351,7 +351,10 @@ class _Player:
     def _verdicts(self) -> list[str]:
         verdicts = self.timeline.verdicts()
         out = [
-            f"Broken: {verdict.title}. {verdict.witness}" for verdict in verdicts if not verdict.ok
+            f"Broken: {verdict.title}. {verdict.witness}"
+            + (f"; {verdict.cost.told()}" if verdict.cost else "")
+            for verdict in verdicts
+            if not verdict.ok
         ]
         return out or [
             f"all {len(verdicts)} promises hold" if verdicts[1:] else "the one promise holds"

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from kit.engine.careful import careful_monitor, careful_property, check_stands, place, witness_of
-from kit.engine.model import Model, Monitor, Property
+from kit.engine.model import Cost, Model, Monitor, Property
 from kit.engine.progress import Progress
 from kit.engine.purity import blame_states, check_purity, check_start, is_own, steps_of
 from kit.engine.rule import Rule
@@ -354,6 +354,8 @@ FURTHER = 1000  # nodes at least in which a lost goal is looked for beside a lon
 class Violation(Struct, frozen=True):
     """What does not hold, why, and a run that shows it.
 
+    A known cost of the protocol is ``told`` with its source; no search ends there.
+
     Breadth first the run is the shortest of all properties and monitors, of coming to rest where
     no *goal* holds, and of losing a *goal*, as far as the states visited and as many again show.
     Of equally short ones it is the one met first: states in the order in which they were found,
@@ -364,6 +366,7 @@ class Violation(Struct, frozen=True):
     property: str
     witness: str
     actions: tuple[Any, ...]
+    told: str = ""
 
 
 def _due_after(nodes: int) -> int:
@@ -434,6 +437,7 @@ class Search:
         self.transitions = 0
         self.depth = 0
         self.complete = True
+        self.costs: dict[Cost, Violation] = {}
         self.short = False
         self.due = _due_after(0)  # the number of nodes with which the progress is told next
         self.nodes = Nodes(model, self.monitors, symmetry=symmetry)
@@ -645,7 +649,9 @@ class Search:
                 witness = allows(before, action, now)
                 if witness is not None:
                     witness_of(prop.name, allows, witness)
-                    return self._broken_step(prop, own)
+                    broken = partial(self._broken_step, prop, own)
+                    if (violation := self._unless_known(prop.name, now, broken)) is not None:
+                        return violation
         return None
 
     def _judge(self, node: Any, key: Any) -> Violation | None:
@@ -655,8 +661,9 @@ class Search:
             witness = prop.check(state)
             if witness is not None:
                 witness_of(prop.name, prop.check, witness)
-                actions, _ = self.nodes.run_to(self.parents, key)
-                return Violation(prop.name, witness, actions)
+                broken = partial(self._broken, prop.name, witness, key)
+                if (violation := self._unless_known(prop.name, state, broken)) is not None:
+                    return violation
         for prop in self.awaited:
             if prop.check(state):
                 self.awaited = tuple(other for other in self.awaited if other is not prop)
@@ -664,9 +671,25 @@ class Search:
             witness = monitor.verdict(node[at])
             if witness is not None:
                 witness_of(monitor.name, monitor.verdict, witness)
-                actions, _ = self.nodes.run_to(self.parents, key)
-                return Violation(monitor.name, witness, actions)
+                broken = partial(self._broken, monitor.name, witness, key)
+                if (violation := self._unless_known(monitor.name, state, broken)) is not None:
+                    return violation
         return None
+
+    def _unless_known(
+        self, name: str, state: Any, broken: Callable[[], Violation]
+    ) -> Violation | None:
+        """What is broken, unless it is a known cost: then the first of its kind is kept."""
+        cost = self.model.known_cost(name, state)
+        if cost is None:
+            return broken()
+        if cost not in self.costs:
+            self.costs[cost] = broken()
+        return None
+
+    def _broken(self, name: str, witness: str, key: Any) -> Violation:
+        """The violation, and the run to it."""
+        return Violation(name, witness, self.nodes.run_to(self.parents, key)[0])
 
     def _broken_step(self, prop: Property, own: Any) -> Violation:
         """The run that ends in a step that ``prop`` forbids.
@@ -686,6 +709,9 @@ class Search:
         state = self.state_of(node)
         if may_rest(self.model, state, self.goals):
             return None
+        return self._unless_known(DEADLOCK, state, partial(self._stuck, key))
+
+    def _stuck(self, key: Any) -> Violation:
         actions, end = self.nodes.run_to(self.parents, key)
         reasons = [
             f"{self.model.verb(action)}: {refusal.reason}"
@@ -735,8 +761,10 @@ class Search:
                 )
                 ends += [key for key in helped if prop.check(self.state_of(key))]
                 lost = all_lost(seen, sources, ends)
-            first = next((key for key in lost if key in self.parents), None)
-            if first is not None:
-                actions, _ = self.nodes.run_to(self.parents, first)
-                violations.append(Violation(prop.name, LOST, actions))
+            for key in (key for key in lost if key in self.parents):
+                broken = partial(self._broken, prop.name, LOST, key)
+                violation = self._unless_known(prop.name, self.state_of(key), broken)
+                if violation is not None:
+                    violations.append(violation)
+                    break
         return min(violations, key=lambda violation: len(violation.actions), default=None)

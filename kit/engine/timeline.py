@@ -17,7 +17,7 @@ from kit.edge.arguments import checked, finite, whole_number
 from kit.edge.words import later, say
 from kit.engine.careful import careful_monitor
 from kit.engine.contract import check_contract
-from kit.engine.model import Model, Monitor, Property, Verdict, fingerprint, verdicts
+from kit.engine.model import Cost, Model, Monitor, Property, Verdict, fingerprint, verdicts
 from kit.engine.parameters import edition_in
 from kit.engine.patience import patient
 from kit.engine.purity import blaming, check_seen, check_start, check_told, is_own, suggested_by
@@ -39,6 +39,7 @@ class Breach(Struct, frozen=True):
     """Step ``step`` of a run (from 0), an ``action``, was the first to break the promise ``title``.
 
     ``name`` is that of the property or monitor which says so, and ``witness`` what it says.
+    ``cost`` is the known cost of the protocol that this is, if it is one.
     """
 
     step: int
@@ -46,6 +47,7 @@ class Breach(Struct, frozen=True):
     name: str
     title: str
     witness: str
+    cost: Cost | None = None
 
 
 class _Judge:
@@ -80,7 +82,10 @@ class _Judge:
         broken.sort(key=lambda pair: self.order[pair[0].name])
         names = {breach.name for breach in known}
         return tuple(
-            Breach(number, passed.action, each.name, each.title, witness)
+            Breach(
+                *(number, passed.action, each.name, each.title, witness),
+                self.model.known_cost(each.name, after),
+            )
             for each, witness in broken
             if each.name not in names
         )

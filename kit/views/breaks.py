@@ -97,11 +97,14 @@ def draw_break(scene: Scene, picture: Frag | None, named: Named) -> Frag | None:
     invariant = next((each.invariant for each in judges if each.name == first.name), "")
     blamed = culprits(scene, picture, first.witness, named)
     head = say("Broken at step {step}", step=step)
+    if first.cost:
+        head = say("A known cost of the protocol, at step {step}", step=step)
     return h(
         "div",
         h("button", "×", type="button", data_do="unbreak", aria_label=say("close")),
         h("h3", h("span", "!", class_="bulb broken", aria_hidden="true"), " ", head),
         h("p", h("strong", first.title), f" ({invariant})" if invariant else None),
+        h("p", first.cost.sentence, " ", h("small", first.cost.source)) if first.cost else None,
         h("p", say("Evidence:")),
         h("ul", [h("li", fact, class_="witness") for fact in facts(first.witness)]),
         soft(say("Also broken in this step: {others}.", others=others) if others else ""),
@@ -297,6 +300,7 @@ def break_lines(scene: Scene) -> list[str]:
     first, inquiry = broken[0], scene.inquiry or Inquiry()
     lines = [
         say("Broken: {title}.", title=first.title),
+        *([first.cost.told()] if first.cost else []),
         say("Evidence: {facts}.", facts=". ".join(facts(first.witness))),
         *_answers(scene, inquiry),
     ]

@@ -14,6 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from kit.engine.declared import (
+    Cost,
     Node,
     Travel,
     action,
@@ -154,6 +155,16 @@ TRACKS = ("tablet_migration", "tablet_draining", "rollback_to_normal")
 """The states in which tablet transitions may be recorded in edition ``documents``."""
 
 
+DRAIN = "published coordinator, global_token_metadata_barrier"
+"""Where the server goes on past a drain that has failed."""
+
+
+def drains_fail(m: Control) -> bool:
+    """Whether a drain may fail and its barrier goes on: in the server's edition."""
+    causes = m.failures, m.crashes, m.cuts, m.start_down
+    return m.setting.edition == "server" and any(causes)
+
+
 class Topology(Serving, coordinator.Coordinator, Outages):
     """A cluster of ``nodes`` members that carries out ``operations``."""
 
@@ -165,6 +176,31 @@ class Topology(Serving, coordinator.Coordinator, Outages):
     )
     about = "A cluster, its requests, and the faults that can happen."
     rests_at_goals = True
+    costs = (
+        Cost(
+            "sessions",
+            "After a drain has failed, work of a session that is closed may still be running.",
+            DRAIN,
+            # A TRUNCATE throws when its drain fails.
+            when=lambda m: (
+                drains_fail(m)
+                and m.late > 0
+                and any(asks.kind != "truncate_table" for asks in m.plan.requests)
+            ),
+        ),
+        Cost(
+            "shut-down-unused",
+            "After a drain has failed, a request may still write to a node that is shut down.",
+            DRAIN,
+            when=lambda m: drains_fail(m) and m.clients > 0,
+        ),
+        Cost(
+            "live-versions",
+            "After a drain has failed, a request may be served at a version two steps old.",
+            DRAIN,
+            when=lambda m: drains_fail(m) and m.clients > 0,
+        ),
+    )
     first = (
         "make_request", "take_decision", "commit_decision", "do_work", "answer_barrier",
         "move_tablets", "apply_topology", "report_clean", "publish_generation", "unlock_topology",
