@@ -1,17 +1,20 @@
 """A real Spark cluster on this machine's loopback: a standalone master, workers, a Connect server.
 
 ``python -m kit.spark.cluster start`` prints the address to put into ``KIT_SPARK_MASTER``; ``stop``
-ends what ``start`` began, and nothing else.
+ends what ``start`` began, and nothing else. Other users of the machine cannot use it: each process
+asks for a secret, which only its owner can read, and there is no REST port, which asks for none.
 """
 
 import argparse
 import os
+import secrets
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -28,6 +31,15 @@ MOST_WORKERS = 16  # each is a Java that may take 1 GiB
 MASTER = "org.apache.spark.deploy.master.Master"
 WORKER = "org.apache.spark.deploy.worker.Worker"
 CONNECT = "org.apache.spark.sql.connect.service.SparkConnectServer"
+FOLDER = "KIT_SPARK_CLUSTER"  # the variable that names another folder than the usual one
+CLOSED = {
+    "spark.master.rest.enabled": "false",
+    "spark.master.ui.decommission.allow.mode": "DENY",
+    "spark.ui.killEnabled": "false",
+    "spark.ui.filters": "org.apache.spark.ui.JWSFilter",
+}
+PAGES_KEY = "spark.org.apache.spark.ui.JWSFilter.param.secretKey"
+"""Settings of master and workers: their pages, which show what runs, open with the key only."""
 
 
 class Daemon(Struct, frozen=True):
@@ -38,16 +50,31 @@ class Daemon(Struct, frozen=True):
 
 
 class SparkCluster(Struct, frozen=True):
-    """What was started: the master's address, the Connect server's, the processes."""
+    """What was started: the master's address, the Connect server's, the processes, the secret.
+
+    The Connect server's address holds the secret, too, as its token.
+    """
 
     master: str | None
     remote: str | None
     daemons: tuple[Daemon, ...]
+    secret: str
 
 
 def usual_folder() -> Path:
-    """Where a cluster keeps what it knows of itself, unless told otherwise."""
-    return Path(tempfile.gettempdir()) / f"kit-spark-cluster-{os.getuid()}"
+    """Where a cluster keeps what it knows of itself: ``KIT_SPARK_CLUSTER`` names another place."""
+    usual = Path(tempfile.gettempdir()) / f"kit-spark-cluster-{os.getuid()}"
+    return Path(os.environ.get(FOLDER) or usual)
+
+
+def secret_of(master: str) -> dict[str, str]:
+    """Settings with the secret of a cluster that was started here; none for another master."""
+    cluster = running()
+    return _secret(cluster.secret) if cluster is not None and cluster.master == master else {}
+
+
+def _secret(secret: str) -> dict[str, str]:
+    return {"spark.authenticate": "true", "spark.authenticate.secret": secret}
 
 
 def start(
@@ -61,36 +88,59 @@ def start(
     """Start a master and workers of one core each, and a Connect server when it has a port.
 
     ``only_connect`` starts the Connect server alone, with an embedded Spark. BadInput when a
-    cluster is up already, or a port is taken; SparkUnavailable when something does not come up.
+    cluster is up already, a port is taken, or others may enter the folder, which holds the secret;
+    SparkUnavailable when something does not come up.
     """
     place = folder or usual_folder()
     whole_number("workers", workers, 1, MOST_WORKERS)
     if running(place) is not None:
         raise BadInput("folder", str(place), "a folder without a running cluster: stop it first")
-    place.mkdir(mode=0o700, parents=True, exist_ok=True)
-    launcher = _Launcher(place)
+    _close(place)
+    secret = secrets.token_hex(32)
+    launcher = _Launcher(place, secret)
     master = None if only_connect else f"spark://{LOOPBACK}:{port}"
     try:
         if master is not None:
             _check_free("port", port)
-            launcher.run(MASTER, ["--host", LOOPBACK, "--port", str(port), "--webui-port", "0"])
+            closed = {**_secret(secret), **CLOSED, PAGES_KEY: secrets.token_urlsafe(32)}
+            common = ["--host", LOOPBACK, "--webui-port", "0", *launcher.settled_by("closed", closed)]
+            launcher.run(MASTER, [*common, "--port", str(port)])
             launcher.wait(lambda: answers(Address("spark", LOOPBACK, port), 1.0) is None)
             for number in range(workers):
                 size = ["-c", "1", "-m", "1g", "-d", str(place / f"worker-{number}")]
-                launcher.run(WORKER, ["--host", LOOPBACK, "--webui-port", "0", *size, master])
+                launcher.run(WORKER, [*common, *size, master])
             launcher.wait(lambda: launcher.logs("successfully registered with master") >= workers)
         remote = None
         if connect is not None:
             _check_free("connect", connect)
-            launcher.serve(master or "local[2]", connect)
+            launcher.serve(master or "local[2]", workers, connect)
             launcher.wait(lambda: answers(Address("sc", LOOPBACK, connect), 1.0) is None)
-            remote = f"sc://{LOOPBACK}:{connect}"
+            # Spark's clients send a token without TLS to a host of this name only.
+            remote = f"sc://localhost:{connect}/;token={secret}"
     except BaseException:
         _end(launcher.daemons)
         raise
-    cluster = SparkCluster(master, remote, tuple(launcher.daemons))
-    (place / "cluster.json").write_bytes(msgspec.json.encode(cluster))
+    cluster = SparkCluster(master, remote, tuple(launcher.daemons), secret)
+    _write_private(place / "cluster.json", msgspec.json.encode(cluster))
     return cluster
+
+
+def _close(place: Path) -> None:
+    """Make a folder that only its owner may enter, or see that it is one."""
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    status = place.lstat()
+    if stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid():
+        place.chmod(0o700)
+        if not place.stat().st_mode & 0o077:
+            return
+    raise BadInput("folder", str(place), "a folder of yours that nobody else may enter")
+
+
+def _write_private(path: Path, content: bytes) -> None:
+    """Write a new file that only its owner may read."""
+    path.unlink(missing_ok=True)
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:  # noqa: PTH123  # of a number
+        file.write(content)
 
 
 def running(folder: Path | None = None) -> SparkCluster | None:
@@ -115,12 +165,12 @@ def stop(folder: Path | None = None) -> int:
 class _Launcher:
     """Starts Spark's own programs, each with a log of its own."""
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, place: Path, secret: str) -> None:
         try:
             java = find_java()
         except KitError as error:
             raise SparkUnavailable(str(error)) from None
-        self.place = place
+        self.place, self.secret = place, secret
         self.daemons: list[Daemon] = []
         self._home = Path(pyspark.__file__).parent
         self._logs: list[Path] = []
@@ -150,16 +200,24 @@ class _Launcher:
         self._logs.append(log)
         self.daemons.append(Daemon(role, process.pid))
 
-    def serve(self, master: str, port: int) -> None:
+    def settled_by(self, name: str, given: Mapping[str, str]) -> list[str]:
+        """How to start a program with settings that no other user may see."""
+        file = self.place / f"{name}.conf"
+        _write_private(file, "".join(f"{key} {value}\n" for key, value in given.items()).encode())
+        return ["--properties-file", str(file)]
+
+    def serve(self, master: str, cores: int, port: int) -> None:
         given = {
             **settings(self.place),
+            **_secret(self.secret),
+            "spark.connect.authenticate.token": self.secret,
+            "spark.cores.max": str(max(1, cores // 2)),  # the others are for other sessions
             "spark.connect.grpc.binding.address": LOOPBACK,
             "spark.connect.grpc.binding.port": str(port),
             # Every two seconds, the usual interval, is too seldom for a progress bar.
             "spark.connect.progress.reportInterval": "100ms",
         }
-        pairs = [word for name, value in given.items() for word in ("--conf", f"{name}={value}")]
-        self.run(CONNECT, ["--master", master, *pairs], "spark-submit")
+        self.run(CONNECT, ["--master", master, *self.settled_by("connect", given)], "spark-submit")
 
     def logs(self, words: str) -> int:
         """How many logs hold these words."""

@@ -20,8 +20,11 @@ class _Java:
     now: Any = None
 
 
-def start(master: str, given: Mapping[str, str], log: Path) -> Any:
-    """A session with a Java of its own, which writes to ``log`` whatever it has to say."""
+def start(master: str, given: Mapping[str, str], secret: Mapping[str, str], log: Path) -> Any:
+    """A session with a Java of its own, which writes to ``log`` whatever it has to say.
+
+    Every user of the machine sees what it is ``given``, and only Java what is ``secret``.
+    """
     end()  # what is left of one that died
     conf = SparkConf(loadDefaults=False).setMaster(master).setAppName("kit")
     for name, value in given.items():
@@ -29,6 +32,8 @@ def start(master: str, given: Mapping[str, str], log: Path) -> Any:
     launch: Any = launch_gateway
     with log.open("wb") as file:
         _Java.now = launch(conf, {"stdout": file, "stderr": file})
+    for name, value in secret.items():
+        conf.set(name, value)
     spark = SparkSession(SparkContext(conf=conf, gateway=_Java.now))
     if master.startswith("spark://"):
         spark.range(1).count()  # waits for the first executor

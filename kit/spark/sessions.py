@@ -238,7 +238,9 @@ def about(spark: Spark | None) -> About:
     living(spark)
     link = None if is_remote(spark) else spark.sparkContext.uiWebUrl
     master = _Running.master if _Running.spark is spark else str(spark.conf.get("spark.master"))
-    return About(master, str(spark.version), link)
+    return About(
+        master.partition("/;")[0], str(spark.version), link
+    )  # a token is nobody's business
 
 
 def is_remote(spark: Spark) -> bool:
@@ -385,6 +387,7 @@ def _started(
     except KitError as error:
         raise SparkUnavailable(str(error)) from None
     from kit.spark import driver
+    from kit.spark.cluster import secret_of
 
     loopback = {"SPARK_LOCAL_IP": machine.LOOPBACK} if where is None or where.is_here else {}
     log = scratch / "spark.log"
@@ -392,13 +395,15 @@ def _started(
     os.environ.update(machine.spark_environment(java))
     with driver.variables(loopback, unset=("SPARK_REMOTE", CONNECT_MODE)):
         try:
-            return driver.within(patience, lambda: driver.start(master, given, log))
+            return driver.within(
+                patience, lambda: driver.start(master, given, secret_of(master), log)
+            )
         except Exception as error:
+            # The log's last error, or else what Python saw of it, which may ask the Java that ends.
+            seen = str(error).strip().splitlines() or [type(error).__name__]
             driver.end()
-            # The log's last error, or else what Python saw of it.
             said = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
             telling = re.findall(".*(?:Exception|Error|ERROR).*", said)
-            seen = str(error).strip().splitlines() or [type(error).__name__]
             began = f"Spark did not start on {master} with Java {java.version}"
             why = telling[-1].strip() if telling else seen[0]
             raise SparkUnavailable(f"{began}: {why}") from None
@@ -436,11 +441,17 @@ SOURCES = Path(__file__).resolve().parents[1]
 
 
 def ship(spark: Any, folder: Path) -> None:
-    """Put the kit on the path of a cluster's Python workers; they need numpy, msgspec, pyarrow."""
+    """Put the kit on the path of a cluster's Python workers; they need numpy, msgspec, pyarrow.
+
+    Spark sends one archive. A worker's first import of it unpacks the files, for families are found
+    in folders, and tables and texts lie beside the modules that read them.
+    """
     archive = folder / "kit.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
-        for path in sorted(SOURCES.rglob("*.py")):
-            file.write(path, Path("kit") / path.relative_to(SOURCES))
+        file.write(Path(__file__).with_name("shipped.py"), "kit/__init__.py")
+        for path in sorted(SOURCES.rglob("*")):
+            if path.is_file() and path.suffix not in (".js", ".css", ".pyc"):
+                file.write(path, Path("files", "kit") / path.relative_to(SOURCES))
     if is_remote(spark):
         spark.addArtifacts(str(archive), pyfile=True)
     else:

@@ -37,7 +37,7 @@ def test_another_process_is_never_ended(place: Path) -> None:
     sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     try:
         stale = cluster.SparkCluster(
-            "spark://127.0.0.1:1", None, (cluster.Daemon("Master", sleeper.pid),)
+            "spark://127.0.0.1:1", None, (cluster.Daemon("Master", sleeper.pid),), "secret"
         )
         (place / "cluster.json").write_bytes(msgspec.json.encode(stale))
         assert cluster.stop(place) == 0

@@ -11,15 +11,18 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 
+from kit.engine.family import model_places
 from kit.errors import BadInput
 from kit.protocols.tcm.spark.tables import PLACEMENT_TABLES
 from kit.spark import cluster
 from kit.spark.machine import LOOPBACK, Address, answers
 from tests.house.source import ROOT
-from tests.spark import notebook
+from tests.spark import elsewhere, notebook
 from tests.spark.notebook import Words
 
 
@@ -53,7 +56,7 @@ def test_a_master_with_two_workers_runs_the_notebook(place: Path) -> None:
     found = cluster.start(place, port=free_port())
     assert found.master is not None
     assert len(found.daemons) == 3
-    said = notebook.run(KIT_SPARK_MASTER=found.master)
+    said = notebook.run(KIT_SPARK_MASTER=found.master, KIT_SPARK_CLUSTER=str(place))
     assert differing(said) == [f"Spark on {found.master}"]
     with pytest.raises(BadInput, match="stop it first"):
         cluster.start(place, port=free_port())
@@ -85,21 +88,77 @@ def test_over_connect_spark_says_the_same(place: Path) -> None:
 
 
 def over_connect(place: Path, *parts: str) -> Any:
-    """What these parts of ``tests.spark.over_connect`` see on a server of our own."""
+    """What these parts of ``tests.spark.elsewhere`` see on a server of our own."""
     started = cluster.start(place, connect=free_port(), only_connect=True)
     assert started.remote is not None
+    seen = seen_elsewhere(*parts, SPARK_REMOTE=started.remote)
+    assert seen["about"] == f"Spark on {started.remote.partition('/;')[0]}"
+    return seen
+
+
+def seen_elsewhere(*parts: str, **variables: str) -> Any:
+    """What these parts of ``tests.spark.elsewhere`` see with these variables."""
     asked = subprocess.run(
-        [sys.executable, "-m", "tests.spark.over_connect", *parts],
+        [sys.executable, "-m", elsewhere.__name__, *parts],
         cwd=ROOT,
-        env={**os.environ, "SPARK_REMOTE": started.remote},
+        env={**os.environ, **variables},
         capture_output=True,
         text=True,
         check=False,
     )
     assert asked.returncode == 0, asked.stderr
-    seen = json.loads(asked.stdout)
-    assert seen["about"] == f"Spark on {started.remote}"
-    return seen
+    return json.loads(asked.stdout)
+
+
+@pytest.mark.spec("H-016", "H-018")
+def test_a_cluster_of_two_workers_runs_what_its_owner_asks(place: Path) -> None:
+    """A table, reports and walks of every model by its name are the plain engine's on a master with
+    two workers. Nobody else can use it: it has no REST port, and its pages open to nobody.
+    """
+    found = cluster.start(place, port=free_port())
+    assert found.master is not None
+    variables = {"KIT_SPARK_MASTER": found.master, "KIT_SPARK_CLUSTER": str(place)}
+    seen = seen_elsewhere("table", "traces", "models", **variables)
+    assert seen.pop("about") == f"Spark on {found.master}"
+    assert seen.pop("names") == sorted(model_places())
+    assert set(seen.values()) == {True}
+    logs = [path.read_text(encoding="utf-8") for path in sorted(place.glob("?.log"))]
+    assert not any("rest server" in log.lower() for log in logs)
+    pages = re.findall(r"WebUI to .*(http://\S+:\d+)", "\n".join(logs))
+    assert len(pages) == len(found.daemons)
+    for page in pages:
+        with pytest.raises(HTTPError, match="403"):
+            urlopen(page)
+    assert found.secret not in subprocess.check_output(["ps", "-eww", "-o", "args"], text=True)
+    assert not any(path.stat().st_mode & 0o077 for path in (place, place / "cluster.json"))
+
+
+@pytest.mark.deep
+def test_who_does_not_know_the_secret_gets_no_executor(place: Path, tmp_path: Path) -> None:
+    """A driver without the secret of a cluster is not answered, over Connect neither."""
+    found = cluster.start(place, port=free_port(), connect=free_port())
+    strangers = {"KIT_SPARK_CLUSTER": str(tmp_path / "another")}
+    for name, address in (
+        ("KIT_SPARK_MASTER", found.master),
+        ("SPARK_REMOTE", (found.remote or "").partition("token=")[0] + "token=guessed"),
+    ):
+        asked = subprocess.run(
+            [sys.executable, "-c", "from kit import spark; spark.session(patience=20)"],
+            env={**os.environ, **strangers, name: str(address)},
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert "SparkUnavailable" in asked.stderr
+
+
+def test_a_folder_that_others_may_have_made_is_refused(tmp_path: Path) -> None:
+    """A cluster keeps its secret in a folder of its owner's, never behind somebody's link."""
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "theirs")
+    with pytest.raises(BadInput, match="nobody else may enter"):
+        cluster.start(tmp_path / "link", port=free_port())
 
 
 @pytest.mark.deep
@@ -109,7 +168,7 @@ def test_a_connect_server_runs_the_notebook(place: Path) -> None:
     found = cluster.start(place, connect=free_port(), only_connect=True)
     assert found.remote is not None
     said = notebook.run(SPARK_REMOTE=found.remote)
-    assert differing(said) == [f"Spark on {found.remote}"]
+    assert differing(said) == [f"Spark on {found.remote.partition('/;')[0]}"]
     assert cluster.stop(place) == 1
 
 

@@ -1,5 +1,5 @@
-"""What the lesson does on Spark, over Spark Connect, run as a program: who runs Spark embedded in
-the same process cannot. The variable ``SPARK_REMOTE`` names the server.
+"""What lessons do on Spark, on a cluster or over Spark Connect. It is run as a program, since Spark
+cannot be embedded in the same process as well. The kit's variables name the cluster or the server.
 """
 
 from __future__ import annotations
@@ -7,10 +7,14 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from kit import spark as ks
+from kit.engine.family import model_places
 from kit.spark.traces import PlainTraces
 from tests.waiting import PATIENCE
 
@@ -52,7 +56,19 @@ def traces(spark: Any, folder: Path) -> dict[str, Any]:
     }
 
 
-PARTS = {"table": table, "placements": placements, "traces": traces}
+def models(spark: Any, folder: Path) -> dict[str, Any]:
+    """Walks of every model, which workers find by its name, next to the plain engine's."""
+
+    def walks(on: Any, name: str) -> Any:
+        return ks.sweep(on, name, range(2), steps=6, tasks=None if on is None else 2)
+
+    names = sorted(model_places())
+    ours = reduce(lambda some, more: some.union(more), (walks(spark, name) for name in names))
+    theirs = pa.concat_tables([walks(None, name) for name in names])
+    return {"models": ours.toArrow().to_pylist() == theirs.to_pylist(), "names": names}
+
+
+PARTS = {"table": table, "placements": placements, "traces": traces, "models": models}
 
 
 def main() -> int:
