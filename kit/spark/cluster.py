@@ -103,7 +103,13 @@ def start(
         if master is not None:
             _check_free("port", port)
             closed = {**_secret(secret), **CLOSED, PAGES_KEY: secrets.token_urlsafe(32)}
-            common = ["--host", LOOPBACK, "--webui-port", "0", *launcher.settled_by("closed", closed)]
+            common = [
+                "--host",
+                LOOPBACK,
+                "--webui-port",
+                "0",
+                *launcher.settled_by("closed", closed),
+            ]
             launcher.run(MASTER, [*common, "--port", str(port)])
             launcher.wait(lambda: answers(Address("spark", LOOPBACK, port), 1.0) is None)
             for number in range(workers):
