@@ -11,7 +11,7 @@ from kit.classroom.server import EVERYWHERE, LOOPBACK, serve
 from kit.commands.answer import put
 from kit.commands.lab import choose_port, port_number
 from kit.commands.parsing import Parser
-from kit.commands.searches import PARAMETER, parameters_given
+from kit.commands.searches import PARAMETER, named, parameters_given
 
 FIRST_PORT = 8765
 ABOUT = """\
@@ -41,7 +41,8 @@ def classroom(argv: Sequence[str]) -> int:
     )
     given = parser.parse_args(argv)
     port = choose_port(FIRST_PORT if given.port is None else port_number(given.port))
-    room = Room(given.source, parameters_given(given.parameter))
+    words = given.parameter
+    room = Room(given.source, parameters_given(named(given.source)[0], words) if words else None)
     faults, name = room.faults(), room.player.model.name
     host = own_address() if given.lan else LOOPBACK
     seats = f"http://{host}:{port}/"

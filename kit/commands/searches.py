@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from kit.commands import own_models
 from kit.commands.answer import GAP, Answer, Part, Rows, listed, wrap
 from kit.commands.parsing import DIGITS, Command, Word, whole
-from kit.edge.json_text import parse_json
 from kit.edge.limits import spoken
 from kit.edge.writing import check_place
 from kit.engine import registry, trace
@@ -339,7 +338,7 @@ def _model(given: Namespace, otherwise: Mapping[str, Any], breaks: str = "") -> 
         needed = [each.breaking(breaks) for each in entry.safeguards if each.name in off]
         for case in needed or [dict(otherwise)]:
             parameters |= case
-    parameters.update(entry.former.parameters_today(parameters_given(given.parameter)))
+    parameters.update(parameters_given(entry, given.parameter))
     registry.convert(entry, parameters)
     return registry.build(entry.name, parameters, switched)
 
@@ -354,15 +353,18 @@ def _refinement(given: Namespace) -> Refinement:
     if given.off:
         raise BadInput("--off", given.off[0], "no safeguard switched off when --refines is given")
     parameters: dict[str, Any] = dict(scenario.parameters) if scenario else {}
-    parameters.update(entry.former.parameters_today(parameters_given(given.parameter)))
+    parameters.update(parameters_given(entry, given.parameter))
     if not parameters and scenario is None:
         parameters.update(entry.compared)
     return entry.refinement(registry.convert(entry, parameters))
 
 
-def parameters_given(words: Sequence[str]) -> dict[str, Any]:
-    """The parameters of ``-p name=value`` words. Raises BadInput for one that has no such form."""
-    given: dict[str, Any] = {}
+def parameters_given(entry: registry.Entry, words: Sequence[str]) -> dict[str, Any]:
+    """The parameters of ``-p name=value`` words, by their names of today.
+
+    Raises BadInput for a word that has no such form.
+    """
+    given: dict[str, str] = {}
     for text in words:
         field, equals, value = text.partition("=")
         # Bytes of the command line that were no valid text become surrogates.
@@ -370,18 +372,8 @@ def parameters_given(words: Sequence[str]) -> dict[str, Any]:
             raise BadInput("-p", text, "parameter=value")
         if field in given:
             raise BadInput("-p", text, "each parameter once")
-        given[field] = _value(field, value)
-    return given
-
-
-def _value(field: str, text: str) -> Any:
-    """A parameter's value: JSON where it is JSON, else the text itself."""
-    try:
-        plain = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
-        return text
-    # No key twice, which would be lost without a word.
-    return parse_json(text, field, "a value in JSON") if isinstance(plain, dict | list) else plain
+        given[field] = value
+    return entry.former.parameters_today(registry.as_written(entry, given))
 
 
 # -- what was found, as data -----------------------------------------------------------------------

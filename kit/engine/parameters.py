@@ -13,10 +13,12 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from msgspec import Struct, to_builtins
+import msgspec
+from msgspec import Raw, Struct, to_builtins
 from msgspec import inspect as schema
 from msgspec.structs import FieldInfo, fields, replace
 
+from kit.edge.json_text import parse_json
 from kit.errors import BadInput, BadType
 
 Choice = str | int | None
@@ -113,6 +115,45 @@ def budgets_in(given: Struct) -> str:
     counts = ((each.title, each.value_in(given)) for each in budgets)
     said = ", ".join(f"{title}: {n}" if n else f"no {title}" for title, n in counts)
     return said and f"; with {said}"
+
+
+def written(field: str, text: str, kind: schema.Type | None) -> Any:
+    """The value that somebody wrote as ``text``, read as its type says: texts stay as they are.
+
+    ``2025.1``, ``true`` and ``1e5`` are names where names are wanted, alone or in a list. Anything
+    else is JSON, or else the text itself. Raises BadInput for JSON that says something twice.
+    """
+    kind = _without_words(kind)[1] if kind else None
+    if isinstance(kind, schema.UnionType):
+        if text == "null":
+            return None
+        kind = next(each for each in kind.types if not isinstance(each, schema.NoneType))
+        return written(field, text, kind)
+    if isinstance(kind, schema.LiteralType) and text in kind.values:
+        return text
+    try:
+        plain = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return text
+    if isinstance(kind, schema.StrType):
+        return plain if isinstance(plain, str) else text
+    if isinstance(plain, dict | list):
+        plain = parse_json(text, field, "a value in JSON")  # no key twice: one would be lost
+    if isinstance(plain, list) and (inner := _items(kind, len(plain))):
+        items = msgspec.json.decode(text, type=list[Raw])
+        return [
+            written(field, bytes(each).decode(), item)
+            for each, item in zip(items, inner, strict=True)
+        ]
+    return plain
+
+
+def _items(kind: schema.Type | None, count: int) -> tuple[schema.Type, ...]:
+    """The types of so many values of a list; none where its type does not say them."""
+    if isinstance(kind, schema.VarTupleType | schema.ListType):
+        return (kind.item_type,) * count
+    fixed = kind.item_types if isinstance(kind, schema.TupleType) else ()
+    return fixed if len(fixed) == count else ()
 
 
 def check_limits(given: Struct) -> None:

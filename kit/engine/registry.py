@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from kit.edge.arguments import checked
 from kit.engine.family import families, model_places
 from kit.engine.model import Model, Refinement, Safeguard, TransitionRows, rule_rows
-from kit.engine.parameters import Parameter, dotted, is_within, parameters_of
+from kit.engine.parameters import Parameter, dotted, is_within, parameters_of, written
 from kit.errors import BadInput, misfit, shorten
 
 FORMER_EDITIONS = {
@@ -315,12 +315,27 @@ def convert(entry: Entry, given: Mapping[str, Any]) -> Any:
         except (TypeError, ValueError, RecursionError):
             raise BadInput(name, value, "plain data") from None
         for parameter in parameters_of(entry.parameters):
+            word = str(plain[place]) if isinstance(plain[place], float) else None
+            if dotted(parameter.path) == place and word in parameter.choices:
+                plain[place] = word  # 2025.1, which JSON takes for a number
             _check(entry, parameter, name, place, plain[place])
     whole = _filled(entry.parameters, nested(plain))
     try:
         return msgspec.convert(whole, entry.parameters, strict=True)
     except (msgspec.ValidationError, UnicodeError) as error:
         raise misfit("parameters", whole, error, f"as {entry.name} takes them") from None
+
+
+@checked
+def as_written(entry: Entry, given: Mapping[str, str]) -> dict[str, Any]:
+    """Parameters that somebody wrote as text, by the same names: each read as its type says.
+
+    Raises BadInput for JSON that says something twice.
+    """
+    every = parameters_of(entry.parameters)
+    kinds = {name: each.type for each in every for name in (each.name, dotted(each.path))}
+    names = {name: entry.former.parameter_today(name) for name in given}
+    return {name: written(name, text, kinds.get(names[name])) for name, text in given.items()}
 
 
 def _place(own: type[Struct], name: str) -> str:

@@ -30,7 +30,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -225,7 +224,7 @@ def model_for(script: Script) -> Model[Any, Any]:
     word, _, model = first.text.partition(" ")
     if word != "model" or not model:
         raise _wrong(script.name, first, "`model NAME` after the comment")
-    parameters: dict[str, Any] = {}
+    parameters: dict[str, str] = {}
     off: tuple[str, ...] = ()
     for line in given[1:]:
         word, _, value = line.text.partition(" ")
@@ -234,9 +233,10 @@ def model_for(script: Script) -> Model[Any, Any]:
         if word == "off":
             off = (*off, *value.split())
         else:
-            parameters[word] = _value(value.strip())
+            parameters[word] = value.strip()
     try:
-        return registry.build(model.strip(), parameters, off)
+        entry = registry.entry_of(model.strip())
+        return registry.build(entry.name, registry.as_written(entry, parameters), off)
     except BadInput as error:
         place = f"{script.name}:{_blamed(given, error).number} {error.field}"
         raise BadInput(place, error.value, error.allowed) from None
@@ -248,13 +248,6 @@ def _blamed(header: list[ScriptLine], error: BadInput) -> ScriptLine:
         if {error.field, str(error.value)} & set(line.text.split()):
             return line
     return next((line for line in header[1:] if str(error.value) in line.text), header[0])
-
-
-def _value(text: str) -> Any:
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
-        return text
 
 
 @checked

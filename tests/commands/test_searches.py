@@ -322,6 +322,7 @@ def test_an_interrupted_fuzz_is_told() -> None:
         (["fuzz", "twofase"], "model | 'twofase' | twophase"),
         (["fuzz", "twophase", "-p", "rm=2"], "parameter | 'rm' | rms"),
         (["fuzz", "twophase", "-p", "rms=99"], "rms | 99 | 1 to 16"),
+        (["check", "group0", "-p", "release=2025.9"], "release | 2025.9 | 2025.1"),
         (["fuzz", "tcm", "--off", "range-lock"], "safeguard | 'range-lock'"),
         (["fuzz", "twophase", "--seeds", "5"], "--seeds | '5' | FIRST:END | whole"),
         (["fuzz", "twophase", "--seeds", "5:5"], "--seeds | '5:5' | FIRST:END"),
@@ -355,3 +356,10 @@ def test_the_smallest_configuration_is_the_safeguards_own() -> None:
     assert own["violation"]["trace"][0] in [model.verb(a) for a in model.actions(model.start())]
     other = call("check", "tcm", "--off", guard.id, "-p", "nodes=2", "-p", "rf=1", "--json")
     assert other.json["states"] != own["states"]
+
+
+def test_a_release_is_read_as_a_name() -> None:
+    """Each command that takes -p reads 2025.1 as the release, which JSON takes for a number."""
+    given = ("group0", "-p", "edition=server", "-p", "release=2025.1")
+    assert 'release="2025.1"' in call("check", *given, "--max-states", "50").out
+    assert call("fuzz", *given, "--seeds", "0:1", "--steps", "2").status in (0, 2)

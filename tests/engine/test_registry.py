@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import pytest
@@ -16,11 +17,13 @@ from kit.engine import registry
 from kit.engine.check import check
 from kit.engine.family import FileKind, families
 from kit.engine.model import Model
+from kit.engine.parameters import parameters_of
 from kit.engine.registry import (
     MOST_NAMED,
     Entry,
     Former,
     Scenario,
+    as_written,
     build,
     convert,
     entries,
@@ -41,6 +44,7 @@ from tests.engine.toys import LIFT, LiftModel, LiftParameters, Up
 from tests.house.source import ROOT
 from tests.saying import like, says
 
+LIKE_JSON = ("true", "null", "1e5")
 OWN = [name for family in families() for name in family.models]
 
 
@@ -547,3 +551,56 @@ def test_parameters_are_declared_by_a_class_of_them(own: Any) -> None:
 def test_former_names_of_editions_are_read_where_there_are_editions(name: str, has: bool) -> None:
     """A model without any may have a parameter of that kind of values."""
     assert entry_of(name).former.editions is has
+
+
+class NamedParameters(Struct, frozen=True):
+    """Names that look like something else in JSON."""
+
+    release: Literal["2025.1", "true", "null", "1e5", "newest"] = "newest"
+    host: str = "A"
+    hosts: tuple[str, ...] = ()
+    pair: tuple[str, int] = ("A", 1)
+    leader: str | None = None
+    rounds: int = 1
+    fast: bool = False
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        *[("release", each, each) for each in ("2025.1", "true", "null", "1e5")],
+        *[("host", each, each) for each in ("2025.10", "true", "null", "1e5", "[1]", "{}", "-0")],
+        ("host", '"2025.10"', "2025.10"),
+        ("host", "", ""),
+        ("hosts", '[2025.10, "B", true, null, 1e5, [1]]', ("2025.10", "B", *LIKE_JSON, "[1]")),
+        ("pair", "[7, 7]", ("7", 7)),
+        ("leader", "null", None),
+        ("leader", "2025.10", "2025.10"),
+        ("rounds", "7", 7),
+        ("fast", "true", True),
+    ],
+)
+def test_what_is_written_is_read_as_its_parameter_says(name: str, text: str, value: Any) -> None:
+    """Where a name is wanted it stays as it was written, alone and in a list; else it is JSON."""
+    named = Entry(name="named", title="Names", parameters=NamedParameters, build=LiftModel)
+    assert getattr(convert(named, as_written(named, {name: text})), name) == value
+
+
+@pytest.mark.parametrize("model", OWN)
+def test_each_choice_of_each_parameter_can_be_written(model: str) -> None:
+    """Whatever a model says that a parameter may be is taken as it stands there, and from JSON."""
+    entry = entry_of(model)
+    for parameter in parameters_of(entry.parameters):
+        for choice in parameter.choices:
+            given = as_written(entry, {parameter.name: json.dumps(choice).strip('"')})
+            assert parameter.value_in(convert(entry, given)) == choice
+            whole = json.dumps({parameter.name: choice})
+            assert parameter.value_in(convert(entry, json.loads(whole))) == choice
+
+
+def test_a_release_is_one_as_a_number_too() -> None:
+    """JSON from elsewhere may have 2025.1 without quotes."""
+    assert convert(entry_of("group0"), {"release": 2025.1}).release == "2025.1"
+    with pytest.raises(BadInput) as caught:
+        convert(entry_of("group0"), {"release": 2025.9})
+    assert caught.value.field == "release"

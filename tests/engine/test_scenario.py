@@ -176,3 +176,9 @@ def test_a_file_has_its_former_name_too() -> None:
         assert file_named(name) == files()["tcm/two-bootstraps"]
     with pytest.raises(BadInput, match=r"^story: got 'tcm/two-jois'"):
         file_named("tcm/two-jois")
+
+
+def test_a_header_reads_a_name_as_it_stands() -> None:
+    """A release is a name, though JSON takes it for a number."""
+    script = parse("# A release.\nmodel group0\nrelease 2025.1\n\nverdicts\n----\n", "mine")
+    assert model_for(script).parameters.release == "2025.1"
