@@ -100,8 +100,8 @@ class SchemaNode(State, frozen=True, cache_hash=True):
     """A node: how far it is, the epoch that it has applied, its schema, what gossip says.
 
     ``out``: it has not begun; ``asked``: it has asked a seed; ``boot`` and ``streamed``: it joins.
-    ``back``: it has started again, and has not checked its list of ``members`` yet. ``failed``: it
-    could not load its schema.
+    ``back``: it has started again with the list of ``members`` on its disk, which may be out of
+    date: it answers, and can ask any peer. ``failed``: it could not load its schema.
     """
 
     name: str
@@ -117,7 +117,7 @@ class SchemaNode(State, frozen=True, cache_hash=True):
     @property
     def is_up(self) -> bool:
         """Whether it answers."""
-        return self.health == "up"
+        return self.health in ("up", "back")
 
     @property
     def serves(self) -> bool:
@@ -195,7 +195,7 @@ ANSWERED = Travel("answer", "n:{node}", "{client}", "{heard_of}", "{node} → {c
 STARTS = {
     "failed": "{node} cannot start: it has {orphan}, which it cannot load.",
     "back": (
-        "{node} starts with the list on its disk: the CMS is {members}. {node} has to check that."
+        "{node} starts with the list on its disk: the CMS is {members}. Any peer can check that."
     ),
     "up": "{node} starts and loads its schema.",
 }
@@ -205,6 +205,7 @@ class Schema(NodeModel[SchemaState]):
     """Clients that change a schema at different nodes, and perhaps a node that joins."""
 
     name, title, State = "schema", "A schema: ordered by the log, or by gossip", SchemaState
+    revision = 2
     premise = (
         "One log puts all schema changes in order, so when two changes race, one is rejected. "
         "Without S-80, each node changes the schema on its own and hears of others' changes by "
@@ -330,7 +331,7 @@ class Schema(NodeModel[SchemaState]):
                 )
         for name in was:
             view = gossip.forgetting(view, name)
-        after = node.but(view=view, epoch=epoch, members=new.members)
+        after = node.but(view=view, epoch=epoch, members=new.members, health="up")
         return s.put(place, after.with_cells(new.cells))
 
     def committed(self, s: SchemaState, event: str, who: str) -> Next:
@@ -480,9 +481,9 @@ class Schema(NodeModel[SchemaState]):
         return (s.nodes[x].phase == phase and s.nodes[x].is_up) << x
 
     def contacts(self, s: SchemaState, nodes: int) -> Iterator[tuple[int, int]]:
-        """Each of these nodes, and each one that serves and that it reaches."""
+        """Each of these nodes, and each other one that serves and that it reaches."""
         for asks, peer in product(nodes_in(nodes), nodes_in(s.where(lambda n: n.serves))):
-            if self.reaches(s, self.names[asks], self.names[peer]):
+            if asks != peer and self.reaches(s, self.names[asks], self.names[peer]):
                 yield asks, peer
 
     @joining(
@@ -1067,7 +1068,7 @@ ENTRY = entry(
             "writes": 2,
             "cuts": 1,
             "cancels": 1,
-            "restarts": 1,
+            "restarts": 3,
             "reconfigurations": 1,
             "operations": 1,
             "injections": 1,

@@ -203,7 +203,7 @@ def test_without_locks_an_operation_ends_with_too_few_replicas(what: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("given", "states"), [({"restarts": 1, "cancels": 1}, 1_002), ({"operations": 2}, 806)]
+    ("given", "states"), [({"restarts": 1, "cancels": 1}, 1_014), ({"operations": 2}, 806)]
 )
 def test_operations_break_no_promise(given: dict[str, Any], states: int) -> None:
     """Two nodes, one of which leaves, moves or is replaced: every state is seen, all holds."""
@@ -365,6 +365,23 @@ def test_a_restarted_node_checks_the_list_of_its_disk() -> None:
         ("n:B", "n:A"), ("n:A", "n:B")
     ]  # fmt: skip
     assert known(timeline.model, timeline.state)[1].members == ("A", "C")
+
+
+@pytest.mark.spec("B-065")
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"restarts": 3},
+        {"nodes": 2, "restarts": 2},
+        {"nodes": 2, "race": "none", "restarts": 2, "reconfigurations": 1},
+        {"nodes": 2, "race": "none", "restarts": 2, "operations": 1},
+        {"nodes": 2, "race": "none", "restarts": 2, "joins": 1},
+    ],
+)
+def test_everybody_can_stop_and_start_again(given: dict[str, Any]) -> None:
+    """The list is on each disk: whoever starts answers at once, and all come to one schema."""
+    found = check(build("schema", given))
+    assert (found.violation, found.complete) == (None, True)
 
 
 PAIRS = [(name, invariant) for name, guard in GUARDS.items() for invariant in guard.protects]

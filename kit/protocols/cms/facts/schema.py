@@ -55,7 +55,7 @@ def known(m: Schema, s: SchemaState) -> tuple[KnownRow, ...]:
     return tuple(
         KnownRow(
             node.name,
-            PHASES[doing.get(node.name, node.phase)] if node.is_up else node.health,
+            PHASES[doing.get(node.name, node.phase)] if node.health == "up" else node.health,
             applied(m, node),
             m.status(s, node),
             m.status(s, node, BOOT),

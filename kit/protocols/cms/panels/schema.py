@@ -62,18 +62,17 @@ def _character(m: Schema, s: SchemaState, node: SchemaNode, row: KnownRow) -> Ch
     holds = f"write {', '.join(map(str, row.holds))}" if row.holds else "no write"
     more = "".join(f" + {name}" for name in row.joining)
     owners = [f"to {' '.join(row.owners)}{more}"] * node.serves
-    stored = [f"CMS {' '.join(row.members)}"] * (node.health == "back")
+    stored = [f"CMS {' '.join(row.members)}?"] * (node.health == "back")
     lacks = [f"! {counted(row.missing, 'write')} missing"] * bool(row.missing)
     health: Health = "up" if node.phase == "member" else "joining"
     if not node.is_up:
-        health = "joining" if node.health == "back" else "down"
-    wait = {"back": "has to check", "failed": "! cannot start"}
+        health = "down"
     return Character(
         row.name,
         m.spot(row.name),
         health,
         leads=m.ordered and row.name in m.metadata(s, m.newest(s)).members,
-        tag=wait.get(node.health, row.applied),
+        tag="! cannot start" if node.health == "failed" else row.applied,
         holds=(*broken[:1], names, *(stored or lacks or owners), *[holds] * bool(row.holds))[:4],
         fill=len(row.holds) / len(s.written) if s.written else None,
         title=f"{row.name}: {row.phase}, {row.applied}; schema: {names}; {holds}"
