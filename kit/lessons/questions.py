@@ -161,7 +161,7 @@ def fails(timeline: Timeline) -> PosedQuestion:
     """
     model = timeline.model
     result = _searched(model)
-    violation = result.violation
+    violation = result.broken
     judged: list[Any] = [p for p in model.properties if p.kind in ("always", "step", "goal")]
     titles = {each.name: each.title for each in [*judged, *model.monitors]}
     text = say("{title}: every run is searched. Which of these breaks first?", title=model.title)
@@ -195,7 +195,7 @@ def shortest(timeline: Timeline) -> PosedQuestion:
     """
     model = timeline.model
     result = _searched(model)
-    if (violation := result.violation) is None:
+    if (violation := result.broken) is None:
         beyond = f"; nothing was searched beyond a bound of it ({result.bound})"
         beyond = beyond if result.bound else ""
         raise KitError(f"predict: no run of {model.name} breaks anything{beyond}")

@@ -146,7 +146,7 @@ def guards_goals(model: Model[Any, Any], safeguard: Safeguard) -> bool:
 
 def broken_run(model: Model[Any, Any], most: int | None = None) -> Timeline | None:
     """The run that such a search finds, at its last moment; None: it finds none."""
-    violation = shortest_breach(model, most).violation
+    violation = shortest_breach(model, most).broken
     return None if violation is None else Timeline.along(model, violation.actions)
 
 

@@ -210,8 +210,8 @@ class Session:
         Raises Refused for a record.
         """
         result = check(self.model, max_states=max_states, progress=progress)
-        if result.violation is not None:
-            self.lead_to(result.violation.actions, ending(self.model, result.violation))
+        if result.broken is not None:
+            self.lead_to(result.broken.actions, ending(self.model, result.broken))
         return result
 
     def why(self) -> Cause:

@@ -127,8 +127,8 @@ def _judged(model: Model[Any, Any], sign: str, sentence: str, budgets: str = "")
 
 def outcome_box(model: Model[Any, Any], result: Result) -> Frag:
     """The box: what was found in which configuration, by which run; what was judged, what not."""
-    broken = result.violation
-    sign = "✓" if result.sentence == WHOLE else "!" if broken else "…"
+    broken = result.broken
+    sign = "✓" if result.sentence == WHOLE else "!" if result.violation else "…"
     parts: list[Frag] = [_judged(model, sign, verdict(model, result), result.scope.budgets)]
     if other := elsewhere(model, result):
         parts.append(h("p", other))

@@ -265,7 +265,7 @@ def searched(trace: str, most: int, tell: Progress) -> Verdict:
     """
     model = traces.model_of(traces.loads(trace))
     result = check(model, max_states=most, progress=tell)
-    box, broken = outcome_box(model, result).html(), result.violation
+    box, broken = outcome_box(model, result).html(), result.broken
     if broken is None:
         return Verdict(trace, box)
     run = traces.dumps(Timeline.along(model, broken.actions).save())

@@ -102,8 +102,7 @@ class SearchBoard:
             return
         self.result = outcome
         self.found.value = outcome_box(model, outcome).html()
-        if outcome.violation is not None:
-            broken = outcome.violation
+        if (broken := outcome.broken) is not None:
             self.player.lead_to(broken.actions, ending(model, broken))
 
     def _show_running(self, on: bool) -> None:

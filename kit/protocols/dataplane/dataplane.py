@@ -4,12 +4,12 @@ Where the nodes only gossip about who owns what (mode ``gossip``) no epochs are 
 validated again and no step waits for who knows the last one, only for ``ring_delay`` ticks.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 from msgspec.structs import replace
 
-from kit.engine.declared import entry, parameter
+from kit.engine.declared import Cost, entry, parameter
 from kit.engine.model import LaterCase, Safeguard, switched_off
 from kit.engine.registry import Former, Fuzzing, Scenario
 from kit.errors import BadInput
@@ -64,6 +64,15 @@ _ONE = {"rf": 1}
 _DELETED = LaterCase("INV-NORES", "dataplane/deleted-data-returns", before="read 3 at epoch 105")
 
 
+OWNERS = "owners-store", "owners-serve"
+
+
+def crosses(m: Any) -> bool:
+    """Whether requests ask one datacenter, and barriers count all of them."""
+    one = m.cluster.edition == "documents" and any(r.level == "LOCAL_QUORUM" for r in m.workload)
+    return one and len({node.dc for node in m.tcm.cluster.ring.nodes}) > 1
+
+
 class Dataplane(storage.Storage):
     """Clients, coordinators and the replicas of one data range, while a plan is carried out."""
 
@@ -84,6 +93,26 @@ class Dataplane(storage.Storage):
     Only ``blocking`` keeps a later read from missing what an earlier one saw.
     """
 
+    costs = (
+        *(
+            Cost(
+                name,
+                "Nodes learn of a change by waiting alone: some still use the old replicas.",
+                "CEP-21, Motivation",
+                when=lambda m: m.mode == "gossip",
+            )
+            for name in ("consistency-level", "visible", "streamed", *OWNERS)
+        ),
+        *(
+            Cost(
+                name,
+                "A majority of all is none of each datacenter: a LOCAL_QUORUM read misses writes.",
+                "published ProgressBarrier, which counts each datacenter",
+                when=crosses,
+            )
+            for name in ("quorums-in-use", "visible", "streamed")
+        ),
+    )
     cluster: ClusterParameters = CLUSTER
     token: int | None = parameter(
         None, "a token of the range to look at (null: the range with the most old and new replicas)"

@@ -19,6 +19,7 @@ from msgspec import Meta, Struct
 
 from kit.engine.actors import ActorState, NetworkModel, Next, Post, Turn, receives
 from kit.engine.declared import (
+    Cost,
     Each,
     Node,
     State,
@@ -143,6 +144,14 @@ KINDS: dict[type, FlowKind] = {PullRequest: "request", PullAnswer: "data"}
 Change = Annotated[int, Each(lambda m: range(len(m.planned)))]
 
 
+MANUAL, CEP_21 = "manual on Raft, Schema with Raft", "CEP-21, Schema Management"
+
+
+def several(m: Gossip) -> bool:
+    """Whether there is more than one change: each promise breaks by itself then."""
+    return len(m.planned) > 1
+
+
 class Gossip(NetworkModel):
     """Nodes that change the schema on their own and gossip about its version."""
 
@@ -153,6 +162,23 @@ class Gossip(NetworkModel):
     )
     about = "The nodes, the changes that clients request, the clock errors, and what can go wrong."
     rests_at_goals = True
+    costs = (
+        Cost(
+            "one-side",
+            "Both sides of a network partition change the schema.",
+            MANUAL,
+            when=lambda m: several(m) and m.partitions > 0,
+        ),
+        Cost(
+            "split-brain",
+            "Both sides of a network partition change the schema.",
+            MANUAL,
+            when=lambda m: several(m) and m.partitions > 0,
+        ),
+        Cost("one-id", "Two nodes create the same table with two ids.", MANUAL, when=several),
+        Cost("loadable", "A change outlives what it was made to.", CEP_21, when=several),
+        Cost("lost-update", "The newest timestamp wins, unseen changes are lost.", CEP_21, several),
+    )
 
     nodes: int = parameter(3, "nodes in the cluster, named A, B, C, …", ge=2, le=MOST_NODES)
     changes: tuple[str, ...] = parameter(

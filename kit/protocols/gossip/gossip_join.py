@@ -22,6 +22,7 @@ from itertools import combinations
 from typing import Annotated, Any, Literal, TypeAlias
 
 from kit.engine.declared import (
+    Cost,
     Each,
     Node,
     NodeModel,
@@ -158,6 +159,14 @@ class GossipJoin(NodeModel[RingState]):
     about = "The cluster, the nodes that join or are removed, the writes, and what can go wrong."
     State = RingState
     rests_at_goals = True
+    costs = (
+        Cost(
+            "kept",
+            "RING_DELAY passes while a node is cut off, and that node misses writes later.",
+            "CEP-21, Motivation",
+            when=lambda m: m.cuts > 0,
+        ),
+    )
 
     operation: Literal["join", "removenode"] = parameter(
         "join",

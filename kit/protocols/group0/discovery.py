@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from kit.engine.actors import ActorState, NetworkModel, Next, Post, Turn, receives
 from kit.engine.declared import (
+    Cost,
     Node,
     Words,
     action,
@@ -188,6 +189,14 @@ class Discovery(NetworkModel):
     )
     about = "The contact points of each node, and what can go wrong."
     rests_at_goals = True
+    costs = (
+        Cost(
+            "one-group",
+            "Contact points that part the nodes let each part found a group.",
+            "Topology over Raft, discovery",
+            when=lambda m: not makes_one_group(m.contact_points),
+        ),
+    )
 
     seeds: tuple[str, ...] = parameter(
         ("A", "A", "A"),

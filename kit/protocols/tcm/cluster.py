@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from kit.engine.compose import Linked, Product, needs
 from kit.engine.declared import (
+    Cost,
     Declared,
     Each,
     State,
@@ -181,8 +182,26 @@ class BarrierLevels(Declared[LevelState]):
 Relax, BeginBarrier = BarrierLevels.acts
 
 
+def is_weak(m: TcmCluster) -> bool:
+    """Whether a barrier may go on without a majority of all old and new replicas."""
+    given, ring = m.parameters, m.tcm.cluster.ring
+    several = len({node.dc for node in ring.nodes}) > 1
+    weak = ("LOCAL_QUORUM", "ONE", "NODE_LOCAL")[not several :]
+    return given.level in weak or given.relax in weak
+
+
 class TcmCluster(Product):
     """The tcm state machine over the atomic log."""
+
+    costs = tuple(
+        Cost(
+            name,
+            "A barrier at a level below a majority goes on while replicas lack the last epoch.",
+            "published ProgressBarrier",
+            when=is_weak,
+        )
+        for name in ("one-step", "quorums")
+    )
 
     title = "Transactional cluster metadata (CEP-21)"
     premise = (

@@ -182,8 +182,8 @@ def test_a_majority_of_all_datacenters_does_not_protect_local_quorums() -> None:
     }  # fmt: skip
     for lost, harm in ((False, "quorums-in-use"), (True, "visible")):
         found, _ = search(parameters, lost=lost)
-        assert found.violation is not None
-        assert found.violation.property == harm
+        assert found.broken is not None
+        assert found.broken.property == harm
     found, _ = search({**parameters, "edition": "server"})
     assert found.violation is None
     assert found.complete
@@ -202,11 +202,11 @@ def test_gossip_loses_writes_whatever_it_waits() -> None:
     """Guarded by waiting alone, both harms are found: success below the level, and a lost write."""
     for delay in (1, 3):
         found, _ = search({"mode": "gossip", "ring_delay": delay})
-        assert found.violation is not None
-        assert found.violation.property == "consistency-level"
+        assert found.broken is not None
+        assert found.broken.property == "consistency-level"
         found, _ = search({"rf": 1, "mode": "gossip", "ring_delay": delay}, lost=True)
-        assert found.violation is not None
-        assert found.violation.property == "visible"
+        assert found.broken is not None
+        assert found.broken.property == "visible"
 
 
 def test_a_bound_that_nobody_reaches_changes_nothing() -> None:

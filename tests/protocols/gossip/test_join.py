@@ -88,7 +88,7 @@ def test_what_protects_a_join(name: str, first: str) -> None:
 def test_a_delay_is_no_proof() -> None:
     """A node that is cut off while the time passes loses a write later, with all safeguards on."""
     for given in ({"cuts": 1}, {"cuts": 1, "rf": 3}):
-        violation = check(build("gossip_join", given)).violation
+        violation = check(build("gossip_join", given)).broken
         assert violation is not None
         assert violation.property == "kept"
 

@@ -76,7 +76,7 @@ def test_seeds_that_part_the_nodes_make_two_groups_and_a_warning(graph: dict[str
     start = scene_at(timeline, 0)
     assert "! two groups can form" in panel(timeline, "status").draw(start).text()
     assert "no node is reachable from every other" in panel(timeline, "tables").draw(start).text()
-    violation = check(model).violation
+    violation = check(model).broken
     assert violation is not None
     assert (violation.property, len(violation.actions)) == ("one-group", 2)
 

@@ -210,7 +210,7 @@ def test_the_panels_say_the_level() -> None:
 def test_what_a_level_costs(given: dict[str, Any], found: str | None) -> None:
     """In one datacenter LOCAL_QUORUM is a majority; below it, a step goes on without one."""
     model = build("tcm", {"rf": 3, "nodes": 3, **given})
-    violation = check(model, max_states=20_000).violation
+    violation = check(model, max_states=20_000).broken
     assert (None if violation is None else violation.property) == found
 
 
