@@ -23,6 +23,7 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
 from kit.classroom.pages import head_of, nodes_of, room_style, seat_page, sheet, wall_page
 from kit.classroom.room import Enter, Leave, Press, Return, Room, Said, Sit
+from kit.edge.door import door
 from kit.edge.json_text import decoded
 from kit.edge.words import say
 from kit.errors import BadInput, KitError
@@ -192,6 +193,8 @@ class SeatLine(Line):
 
     def on_message(self, message: str | bytes) -> None:
         """Hear what the page says. A refusal is told; what has no form ends the connection."""
+        if not self.is_counted:
+            return None
         if not self.bucket.take():
             self.too_many += 1
             self.say(wrong=say("Too fast: wait a moment."))
@@ -344,7 +347,7 @@ async def serve(room: Room, address: str, port: int, host: str = LOOPBACK) -> No
     """
     server = HTTPServer(application(Hall(room, address)), max_buffer_size=1_000_000)
     try:
-        server.add_sockets(bind_sockets(port, host))
+        server.add_sockets(map(door, bind_sockets(port, host)))
     except OSError as error:
         raise KitError(f"port {port}: {error.strerror or error}") from None
     try:

@@ -16,7 +16,7 @@ from msgspec.structs import asdict
 
 from kit.clients.events import Change, Known, changes, known
 from kit.clients.tables import Addresses, Catalog, row_servers
-from kit.engine.clients import RowAnswer, RowRequest
+from kit.engine.clients import RowAnswer, RowRequest, RowServers
 from kit.engine.drill import DrillMoment, done
 from kit.engine.family import server_places
 from kit.engine.model import Model
@@ -174,26 +174,35 @@ class ServedCluster:
 
     # -- what a program asks -----------------------------------------------------------------------
 
+    def coordinator(self, at: int) -> str:
+        """Who coordinates what a node is asked: itself, or the first one that it can hand it on to.
+
+        A driver knows only those that own tokens, and replicas only store in these models.
+        """
+        rows = row_servers(self.tools)
+        every = (at, *range(len(self.names)))
+        able = (n for n in every if rows is None or rows.coordinates(self.now(n), n))
+        return self.names[next(able, at)]
+
     def ask(self, request: RowRequest, value: str | None, tell: Tell) -> None:
         """A program asks a coordinator; ``tell`` is called with the answer, perhaps much later.
 
-        Raises Refused where the node coordinates nothing, the history is shown at an earlier step,
-        or there was one request too many; BadInput for a level, or rows, that the model has not.
+        Raises Refused where the history is shown at an earlier step, or there is one request too
+        many; BadInput for a level, or rows, that the model has not.
         """
         with self.lock:
             rows = row_servers(self.tools)
             if rows is None:
                 raise BadInput("table", "rows", f"{NOT_MODELLED}{self.model.name} has no rows")
             at = self.names.index(request.coordinator)
-            if not rows.coordinates(self.now(at), at):
-                able = [n for n, x in enumerate(self.names) if rows.coordinates(self.now(n), n)]
-                who = " or ".join(self.names[each] for each in able)
-                raise Refused(
-                    f"{NOT_MODELLED}{request.coordinator} does not coordinate requests: ask {who}"
-                )
             if self.timeline.at != self.timeline.tip:
                 raise Refused("the history is shown at an earlier step: go to its end, or fork it")
-            model, number = rows.with_request(self.now(at), request, self._own)
+            try:
+                model, number = rows.with_request(self.now(at), request, self._own)
+            except Refused:
+                if not self._forget(rows):
+                    raise
+                model, number = rows.with_request(self.now(at), request, self._own)
             changed = self._with(model)
             refusal = rows.refusal(self.now(at, changed), number, self.held)
             if refusal is not None:
@@ -203,11 +212,7 @@ class ServedCluster:
                 self.values[number] = value
             self._own.add(number)
             self.waiting[number] = tell
-            self._shown = changed
-            if isinstance(self.source, Session):
-                self.source.put(changed, ahead=False)  # at the same cost, however long it is
-            else:
-                self.source = changed
+            self._show(changed)
             self.look()
             self._asked.notify_all()
 
@@ -220,6 +225,43 @@ class ServedCluster:
     def value_of(self, number: int) -> str:
         """What a request wrote: what its client gave, or else its name."""
         return self.values.get(number, f"write {number + 1}")
+
+    def _show(self, timeline: Timeline) -> None:
+        self._shown = timeline
+        if isinstance(self.source, Session):
+            self.source.put(timeline, ahead=False)  # at the same cost, however long it is
+        else:
+            self.source = timeline
+
+    def _forget(self, rows: RowServers) -> bool:
+        """Leave requests of programs out of the branch that is shown, where they are over, and
+        everything that is stored stays as it is; whether there are such ones.
+        """
+        old = self.timeline
+        slim = rows.slimmer(self.now(0), self._own - {*self.waiting})
+        if slim is None:
+            return False
+        model, kept, today = slim
+        new, given = Timeline(model, old.script), asdict(model.parameters)
+        models: dict[Any, Any] = {old.here.off: model}
+        try:
+            for each in map(old.moments.__getitem__, old.path()[1:]):
+                off = old.model_at(each.id).off
+                models.setdefault(off, model if off == model.off else build(model.name, given, off))
+                if (action := today(each.action)) is not None:
+                    new.do(action, fold=each.fold, model=models[off])
+        except (Refused, BadInput):
+            return False
+        everyone = range(len(self.model.workload))
+        if rows.stored(self.now(0, new), kept) != rows.stored(self.now(0), everyone):
+            return False
+        new.tell(old.story, old.premise, old)
+        numbers = {number: at for at, number in enumerate(kept)}
+        self._own = {numbers[each] for each in self._own if each in numbers}
+        self.values = {numbers[n]: value for n, value in self.values.items() if n in numbers}
+        self.waiting = {numbers[n]: tell for n, tell in self.waiting.items()}
+        self._show(new)
+        return True
 
     def _with(self, model: Model[Any, Any]) -> Timeline:
         """The history with another workload; of other branches, as far as they read the same."""

@@ -231,7 +231,7 @@ class Conversation:
                 "DELETE the row (in CQL, null deletes a single column)"
             )
         kind: Any = KINDS[statement.verb]
-        return RowRequest(self.cluster.names[self.at], kind, level), value
+        return RowRequest(self.cluster.coordinator(self.at), kind, level), value
 
     def _reply_with(self, answer: RowAnswer, planned: RowStatement) -> Reply:
         """The answer of a coordinator as a frame."""

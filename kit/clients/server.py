@@ -23,13 +23,14 @@ from kit.clients.conversation import Conversation, Prepared, awaited
 from kit.clients.events import Change
 from kit.clients.notation import MalformedError
 from kit.clients.tables import Addresses
+from kit.edge.door import Door
 from kit.engine.timeline import Moment, Timeline
 from kit.errors import BadInput, KitError
 from kit.playing.opening import Source, open_source
 from kit.playing.session import Session
 
 FIRST = IPv4Address("127.0.0.1")
-MOST_CONNECTIONS, MOST_NODES = 256, 200
+MOST_NODES = 200
 MOST_OPEN = 128
 """Requests that a connection may have open."""
 MOST_UNREAD = 4 * 1024 * 1024
@@ -41,7 +42,6 @@ ELSEWHERE = (
     "a cluster needs a loopback address for each node, which {system} does not have by default: "
     "serve it on Linux, for example in a container"
 )
-FULL = f"{MOST_CONNECTIONS} connections are open, and no more are accepted"
 
 
 class Connection:
@@ -160,12 +160,6 @@ class Served:
         if self.over.is_set():
             writer.transport.abort()
             return
-        if len(self.connections) >= MOST_CONNECTIONS:
-            writer.write(frames.frame(*_first(frames.error(frames.OVERLOADED, FULL))))
-            with suppress(OSError, TimeoutError):
-                await asyncio.wait_for(writer.drain(), PATIENCE)
-            writer.close()
-            return
         if not self.cluster.is_up(at):
             writer.transport.abort()
             return
@@ -243,20 +237,16 @@ class Served:
         return f"Served({self.cluster.model.name}: port {self.port}; {places})"
 
 
-def _first(reply: tuple[int, bytes]) -> tuple[int, int, bytes]:
-    return reply[0], 0, reply[1]
-
-
-def bound(hosts: Sequence[str], port: int) -> list[socket.socket]:
+def bound(hosts: Sequence[str], port: int) -> list[Door]:
     """A socket for each address, all on one port: this one, or (0) one that is free everywhere.
 
     Raises KitError where it is in use.
     """
     for _ in range(1 if port else TRIES):
-        sockets: list[socket.socket] = []
+        sockets: list[Door] = []
         try:
             for host in hosts:
-                each = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+                each = Door(socket.AF_INET, socket.SOCK_STREAM)
                 sockets.append(each)
                 each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 each.bind((host, port or (sockets[0].getsockname()[1] if sockets[:-1] else 0)))

@@ -12,6 +12,7 @@ from kit.commands.answer import put
 from kit.commands.lab import choose_port, port_number
 from kit.commands.parsing import Parser
 from kit.commands.searches import PARAMETER, named, parameters_given
+from kit.edge.door import be_brief
 
 FIRST_PORT = 8765
 ABOUT = """\
@@ -51,6 +52,7 @@ def classroom(argv: Sequence[str]) -> int:
     none = f"none with these parameters (python -m kit show {name} lists all)"
     put(f"faults you can cause       {', '.join(faults) or none}")
     put("Ctrl-C ends the class")
+    be_brief()
     try:
         asyncio.run(serve(room, seats, port, EVERYWHERE if given.lan else LOOPBACK))
     except KeyboardInterrupt:

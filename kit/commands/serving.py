@@ -10,6 +10,7 @@ from kit.clients.server import Served, serve
 from kit.commands.answer import put
 from kit.commands.lab import port_number
 from kit.commands.parsing import Parser
+from kit.edge.door import be_brief
 from kit.errors import KitError
 
 FIRST_PORT = 9042
@@ -17,9 +18,10 @@ HOLD, RELEASE = "hold", "release"
 LONGEST = 1000  # characters
 ABOUT = """\
 Let programs connect to a cluster in the kit: drivers through the native protocol of CQL, or cqlsh.
-Every node has its own address. An empty line is one step; any other line is an action, given by its
-verb, such as `apply A`. `hold A` holds back everything that would reach node A on its own;
-`release A` ends that. Ctrl-C stops the server.
+Every node has its own address. Where replicas only store, they hand requests on to a coordinator. A
+long history leaves out what programs' finished requests did, unless it can still be seen. An empty
+line is one step; any other line is an action, given by its verb, such as `apply A`. `hold A` holds
+back everything that would reach node A on its own; `release A` ends that. Ctrl-C stops the server.
 """
 
 
@@ -38,6 +40,7 @@ def serving(argv: Sequence[str]) -> int:
         for name, host in served.addresses.items():
             put(f"{name:<8} cqlsh {host} {served.port}")
         put("Ctrl-C ends it")
+        be_brief()
         try:
             for line in sys.stdin or ():
                 put(entered(served, line[:LONGEST].strip()))

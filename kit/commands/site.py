@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import webbrowser
 from collections.abc import Sequence
 from functools import partial
+from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from typing import Any
 from kit.commands.answer import put
 from kit.commands.lab import choose_port, port_number
 from kit.commands.parsing import Parser
+from kit.edge.door import be_brief, door
 from kit.edge.writing import check_place, write_whole
 from kit.errors import BadInput
 from kit.site.single import single_page
@@ -31,14 +34,26 @@ class Quiet(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # its name there
         """Say nothing."""
 
+    def send_head(self) -> Any:
+        """Begin to send a file; what can name none is not there, either."""
+        try:
+            return super().send_head()
+        except ValueError:  # a zero byte, or half of a surrogate pair
+            return self.send_error(HTTPStatus.NOT_FOUND)
+
 
 class Pages(ThreadingHTTPServer):
     """Serves pages; who leaves one before it has all of it breaks nothing."""
 
+    def server_activate(self) -> None:
+        """Listen as all servers of the kit do."""
+        self.socket = door(self.socket)
+        super().server_activate()
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of a browser that has gone."""
         if not isinstance(sys.exception(), ConnectionError):
-            super().handle_error(request, client_address)
+            logging.getLogger(__name__).exception("a request failed")
 
 
 def server(folder: Path, port: int = 0) -> Pages:
@@ -71,6 +86,7 @@ def site(argv: Sequence[str]) -> int:
     port = choose_port(FIRST_PORT if given.port is None else port_number(given.port))
     with server(folder, port) as pages:
         put(f"open http://{LOOPBACK}:{port}/ (Ctrl-C ends)")
+        be_brief()
         if given.open:
             webbrowser.open(f"http://{LOOPBACK}:{port}/")
         try:

@@ -93,6 +93,7 @@ def decoded(text: str | bytes, kind: Any, field: str, most: int = MOST_DECODED) 
         raise BadInput(field, f"{len(text):,} characters", f"at most {most:,}")
     plain = parse_json(text if isinstance(text, str) else text_of(text, field, text[:40]), field)
     try:
+        msgspec.json.encode(plain)  # no half of a surrogate pair, which only its own kind reads
         return msgspec.convert(plain, kind, str_keys=True)
     except (msgspec.ValidationError, UnicodeError) as error:
         raise misfit(field, plain, error, "JSON text of the expected form") from None

@@ -67,6 +67,12 @@ def limits() -> Usage:
     return Usage(min([physical, *_of_container()]), *soft)
 
 
+def most_files() -> int:
+    """How many files and connections the process may have open."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0] if HAS_LIMITS else 0
+    return most if most > 0 else UNLIMITED
+
+
 def is_tight(most: Usage) -> bool:
     """Whether the process nears one of the limits: it has three quarters of it."""
     pairs = zip(astuple(usage()), astuple(most), strict=True)

@@ -5,7 +5,7 @@ what the client is told are the matter of the family (``RowServers``); a server 
 puts the answer into a frame.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -61,6 +61,18 @@ class RowServers(Servers):
 
         Raises BadInput for a level that the model has not, or one request too many.
         """
+        raise NotImplementedError
+
+    def slimmer(
+        self, now: DrillMoment, finished: Collection[int]
+    ) -> tuple[Model[Any, Any], Sequence[int], Callable[[Any], Any]] | None:
+        """The model without those of the requests that left nothing behind: with the numbers that
+        the others had, and what each action is there (None: that of a request that is gone).
+        """
+        raise NotImplementedError
+
+    def stored(self, now: DrillMoment, numbers: Sequence[int]) -> object:
+        """What all servers hold; requests go by these numbers."""
         raise NotImplementedError
 
     def epoch(self, now: DrillMoment, at: int) -> int:

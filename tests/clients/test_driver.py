@@ -18,14 +18,20 @@ from cassandra import (
     WriteFailure,
     WriteTimeout,
 )
-from cassandra.cluster import NoHostAvailable
+from cassandra.cluster import (
+    EXEC_PROFILE_DEFAULT,
+    Cluster,
+    ExecutionProfile,
+    NoHostAvailable,
+    default_lbp_factory,
+)
 from cassandra.metadata import BytesToken
 from cassandra.query import BatchStatement, BatchType, SimpleStatement
 
 from kit import Player, build, serve
 from kit.clients.cluster import ServedCluster
 from kit.clients.server import Served
-from kit.clients.tables import Addresses
+from kit.clients.tables import Addresses, row_servers
 from kit.commands.serving import entered
 from kit.engine.drill import DrillMoment
 from kit.engine.family import server_places
@@ -38,7 +44,7 @@ from kit.protocols.tcm.facts import moment
 from kit.views.rendered import RenderedTimeline
 from tests.clients.programs import Program, program
 from tests.commands.calling import call
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 WRITE = "INSERT INTO ks.items (key, value) VALUES (150, '{}')"
 READ = "SELECT value FROM ks.items WHERE key = 150"
@@ -379,10 +385,12 @@ def test_shards_are_no_servers() -> None:
         serve(build("tablet", {"kind": "intranode_migration"}))
 
 
-def test_replicas_send_programs_elsewhere(served: Served) -> None:
-    """A replica coordinates nothing in this model, and says who does."""
-    with program(served, "A") as one, pytest.raises(Exception, match="ask K1 or K2"):
-        one.ask(READ)
+def test_replicas_hand_requests_on(served: Served) -> None:
+    """A replica coordinates nothing in this model, so the first coordinator does it."""
+    with program(served, "A") as one:
+        one.ask(WRITE.format("tea"))
+        assert [row.value for row in one.ask(READ)] == ["tea"]
+    assert served.timeline.now.say.startswith("K1")
 
 
 @pytest.mark.parametrize(
@@ -454,17 +462,48 @@ def test_a_player_shows_what_programs_do() -> None:
             one.ask(READ)
 
 
-def test_a_history_has_a_last_request(served: Served) -> None:
-    """Where it is full, that is told, and what is there stays."""
-    from kit.protocols.storage.rules import requests
+def test_a_history_that_is_full_leaves_out_what_is_over(served: Served) -> None:
+    """A program is answered however often it asks; what others see of the row stays as it is."""
+    with program(served, "K1") as one, program(served, "K2") as two:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("kit.protocols.storage.clients.MOST_REQUESTS", 8)
+            for number in range(12):
+                one.ask(WRITE.format(f"tea {number}"))
+                assert [row.value for row in two.ask(READ)] == [f"tea {number}"]
+                assert [row.value for row in one.ask(READ, "ONE")] == [f"tea {number}"]
+        assert len(served.cluster.model.workload) <= 8
 
-    with program(served, "K1") as one, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kit.protocols.storage.clients.MOST_REQUESTS", 3)
-        one.ask(WRITE.format("tea"))
-        one.ask(READ)
-        with pytest.raises(Exception, match="begin a new one"):
-            one.ask(READ)
-    assert requests.MOST_REQUESTS > 3
+
+@pytest.mark.parametrize("source", ["dataplane", "vnodes", "tablet"])
+def test_the_usual_policy_of_a_driver_finds_who_answers(source: str) -> None:
+    """From whichever node it begins: a replica hands its request on to a coordinator."""
+    for node in ("B", "K1"):
+        with serve(source) as served:
+            rows: Any = row_servers(served.cluster.tools)
+            key = rows.key(served.cluster.now(0))
+            policy = default_lbp_factory()
+            usual = ExecutionProfile(load_balancing_policy=policy, request_timeout=PATIENCE)
+            profiles = {EXEC_PROFILE_DEFAULT: usual}
+            host = served.addresses[node]
+            driver = Cluster([host], port=served.port, execution_profiles=profiles)
+            try:
+                session = driver.connect()
+                session.execute(f"INSERT INTO ks.items (key, value) VALUES ({key}, 'tea')")
+                found = session.execute(f"SELECT value FROM ks.items WHERE key = {key}")
+                assert [row.value for row in found] == ["tea"]
+            finally:
+                driver.shutdown()
+
+
+def test_a_program_of_seventy_requests_is_answered() -> None:
+    """More than one history has: each read finds what was written last."""
+    with serve("vnodes") as served, program(served, "K1") as one:
+        rows: Any = row_servers(served.cluster.tools)
+        key = rows.key(served.cluster.now(0))
+        one.ask(f"INSERT INTO ks.items (key, value) VALUES ({key}, 'tea')")
+        for _ in range(70):
+            found = one.ask(f"SELECT value FROM ks.items WHERE key = {key}")
+            assert [row.value for row in found] == ["tea"]
 
 
 @pytest.mark.sweep(3)

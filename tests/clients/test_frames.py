@@ -21,6 +21,7 @@ from kit.clients.frames import HEADER, LARGEST
 from kit.clients.notation import MalformedError
 from kit.clients.server import Served
 from kit.clients.values import decoded, encoded, option
+from kit.edge import door
 from kit.engine.server import OF_TABLE, TYPES
 from kit.errors import KitError
 from kit.operators.importers.cql import cql_type
@@ -182,20 +183,25 @@ def test_ten_thousand_connections_one_after_the_other(served: Served) -> None:
     connect_one_after_the_other(served, 10_000)
 
 
-def test_one_connection_too_many() -> None:
-    """The next one is told so in a line, and those that are there go on."""
-    with serve("dataplane") as served:
-        lines = [line_to(served, "A") for _ in range(server.MOST_CONNECTIONS)]
-        until(lambda: len(served.connections) == server.MOST_CONNECTIONS, "all are there")
+def test_who_says_nothing_makes_room() -> None:
+    """However many connect and are silent: who speaks is answered, and goes on."""
+    with serve("dataplane") as served, line_to(served, "A") as first:
+        first.sendall(STARTED)
+        assert reply(first) is not None
+        lines = [line_to(served, "A") for _ in range(2 * door.MOST)]
         with line_to(served, "B") as line:
-            assert error_of(reply(line)) == (frames.OVERLOADED, server.FULL)
-            assert reply(line) is None
-        lines[0].sendall(STARTED)
-        told = reply(lines[0])
+            line.sendall(STARTED)
+            told = reply(line)
+            assert told is not None
+            assert told[0] == frames.READY
+        first.sendall(request(frames.OPTIONS))
+        told = reply(first)
         assert told is not None
-        assert told[0] == frames.READY
+        assert told[0] == frames.SUPPORTED
+        until(lambda: len(served.connections) <= door.MOST, "the others are cut off")
         for each in lines:
             each.close()
+        first.close()
         until(lambda: not served.connections, "all are gone")
         with program(served, "K1") as one:
             assert one.ask("SELECT * FROM system.local")

@@ -114,7 +114,10 @@ GOOD = f"Feb 01 10:00:00 n1 scylla[1]: {SAID}"
              " nodes: {5}")],
             "a line 1 | HOST-ID",
         ),
-        ([GOOD, f"2026-02-01T10:00:00Z n2 scylla[1]: {SAID}"], "a line 1 | without a year | with a zone as in b line 1"),
+        (
+            [GOOD, f"2026-02-01T10:00:00Z n2 scylla[1]: {SAID}"],
+            "a line 1 | without a year | with a zone as in b line 1",
+        ),
         ([f"{GOOD}\n2026-02-01T10:00:00Z n1 scylla[1]: {SAID}"], "a line 1 | as in a line 2"),
         ([f"2026-02-01T10:00:00Z n1 scylla[1]: {SAID}\n{GOOD}"], "a line 2 | as in a line 1"),
         (

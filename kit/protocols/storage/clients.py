@@ -7,11 +7,11 @@ assumption: a coordinator knows at once who is down, and says *unavailable* befo
 anything. Source: native protocol v4, section 9; CEP-21, "Read/Write Path Integration".
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from kit.engine.clients import RowAnswer, RowRequest, RowServers, Verdict
 from kit.engine.drill import DrillMoment
@@ -135,6 +135,43 @@ class StorageServers(RowServers):
         lines[number : number + 1] = [f"{request.coordinator}{dc} {request.kind} {level}"]
         given = {**asdict(m.parameters), "requests": tuple(lines)}
         return build(m.name, {**given, "together": True, "timeouts": True}, m.off), number
+
+    def slimmer(
+        self, now: DrillMoment, finished: Collection[int]
+    ) -> tuple[Model[Any, Any], Sequence[int], Callable[[Any], Any]] | None:
+        """Without requests of which no message is on its way, that taught nobody an epoch, and no
+        cell of which is left; but each coordinator's first one, for nodes are named by them.
+        """
+        m, s = now.model, now.state
+        held = {timestamp(cell) for cell in (*s.cells, *s.copies)} - {0}
+        asks = [ask.coordinator for ask in m.workload]
+        gone = {n for n in finished if not s.requests[n].in_flight and asks.index(asks[n]) < n}
+        gone = {n for n in gone if s.requests[n].timestamp not in held}
+        for before, after in pairwise(now.run):
+            if before.state.known != after.state.known:
+                gone.discard(getattr(after.action, "request", -1))
+        kept = [n for n in range(len(m.workload)) if n not in gone]
+        if not gone:
+            return None
+
+        def today(action: Any) -> Any:
+            number = getattr(action, "request", None)
+            if number is None:
+                return action
+            return None if number in gone else replace(action, request=kept.index(number))
+
+        lines = tuple(m.parameters.requests[n] for n in kept)
+        return build(m.name, {**asdict(m.parameters), "requests": lines}, m.off), kept, today
+
+    def stored(self, now: DrillMoment, numbers: Sequence[int]) -> object:
+        """Cells by the requests that wrote them, and what replicas know."""
+        s = now.state
+        stamps = {r.timestamp: n for r, n in zip(s.requests, numbers, strict=True) if r.timestamp}
+        cells = [
+            (stamps.get(timestamp(c)), is_tombstone(c)) if c > 0 else c
+            for c in (*s.cells, *s.copies)
+        ]
+        return cells, s.trail, s.known, s.down, s.cleaned, s.lost, s.late_left
 
     def epoch(self, now: DrillMoment, at: int) -> int:
         """The epoch that a node knows."""
