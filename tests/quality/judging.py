@@ -90,12 +90,19 @@ class Judge:
 
     def tried(self, tests: Sequence[tuple[str, float]], patience: float) -> Verdict:
         """What becomes of the copy as it is now, with these tests (and their seconds) in order."""
+        return verdict(self.status(tests, patience))
+
+    def status(self, tests: Sequence[tuple[str, float]], patience: float) -> int:
+        """The exit status of these tests; negative when a signal ended them.
+
+        It is that of failed tests where one was called and failed, not where none could be loaded.
+        """
         assert self._server is not None
         assert self._server.stdin is not None
         assert self._server.stdout is not None
         limits = {name: self.allowance + TIMES * seconds for name, seconds in tests}
         print(json.dumps([limits, patience]), file=self._server.stdin, flush=True)
-        return verdict(int(self._server.stdout.readline()))
+        return int(self._server.stdout.readline())
 
 
 def verdict(status: int) -> Verdict:
@@ -121,6 +128,7 @@ class Chosen:
         """The ids of the tests in order, and how many seconds each may compute."""
         self.places = {name: place for place, name in enumerate(limits)}
         self.limits = limits
+        self.failed = False
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -138,6 +146,15 @@ class Chosen:
         result = yield
         signal.setitimer(signal.ITIMER_PROF, 0)
         return result
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Remember that a test failed, not only what prepares for it."""
+        self.failed |= report.failed and report.when == "call"
+
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Tell from a failed test what could not be loaded."""
+        if exitstatus == pytest.ExitCode.TESTS_FAILED and not self.failed:
+            session.exitstatus = pytest.ExitCode.INTERRUPTED
 
 
 def _function(name: str) -> str:
