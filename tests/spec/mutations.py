@@ -35,12 +35,12 @@ class Mutation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     old: str
     new: str
 
-    def mutant(self) -> Mutant:
-        """The change as a mutant of the file as it is now.
+    def mutant(self, root: Path = ROOT) -> Mutant:
+        """The change as a mutant of the file in a checkout.
 
         Raises ValueError when the piece is not there exactly once.
         """
-        before, *after = (ROOT / self.file).read_bytes().split(self.old.encode())
+        before, *after = (root / self.file).read_bytes().split(self.old.encode())
         if len(after) != 1:
             raise ValueError(f"{self.file} holds {self.old!r} {len(after)} times")
         line = before.count(b"\n") + 1
@@ -71,7 +71,7 @@ def judge() -> Iterator[Judge]:
 
 def noticed(judging: Judge, mutation: Mutation, tests: Sequence[str]) -> bool:
     """Whether one of these tests is called, and fails, where the line is changed."""
-    with judging.spoiled(mutation.mutant()):
+    with judging.spoiled(mutation.mutant(judging.root)):
         status = judging.status([(test, SECONDS) for test in tests], PATIENCE)
     return status == pytest.ExitCode.TESTS_FAILED
 

@@ -111,6 +111,13 @@ def test_a_command_shows_what_it_was_built_on_and_what_it_leads_to() -> None:
 @pytest.mark.spec("C-027", "C-028")
 def test_the_history_is_sorted_by_ids_that_grow() -> None:
     """The tab lists applied state ids, each greater than the one below, as TIMEUUIDs in order."""
+    three = ("create table ks.t at B", "create table ks.u at A", "create table ks.v at C")
+    driven = Driven(operations=three)
+    for text, new in zip(three, (2, 4, 6), strict=True):  # C has given none yet
+        driven.submitted(text)
+        assert [command.new for command in driven.state.in_flight] == [new]
+        driven.do(f"commit {new} by A B", "apply A", "replicate B", "apply B")
+        driven.do("replicate C", "apply C")
     driven = Driven().submitted(f"{CREATE} B").do("commit 2 by A B", "replicate B", "apply B")
     rows = [part for part in driven.drawn("history").walk() if (part.key or "")[:8] == "history:"]
     assert [row.text() for row in rows] == [

@@ -40,12 +40,16 @@ def rows(timeline: Timeline, what: Any) -> Any:
 
 @pytest.mark.spec("C-010")
 def test_a_role_is_drawn_and_named() -> None:
-    """A follower has neither crown nor ballot; who asks has a ballot; who leads has a crown."""
+    """A follower has neither crown nor ballot; who asks has a ballot; who leads has a crown. All
+    start as followers, and who hears of a candidate or leader stays one.
+    """
     timeline = at("election", 0)
     roles = []
     for step in (0, 1, 3, 5):
         timeline.goto(step)
-        roles.append(rows(timeline, facts.servers)[0].role)
+        first, *others = rows(timeline, facts.servers)
+        roles.append(first.role)
+        assert {other.role for other in others} == {"follower"}
     assert roles == ["follower", "pre-candidate", "candidate", "leader"]
     signs = []
     for step in (0, 3, 5):

@@ -81,7 +81,11 @@ def test_the_column_that_is_no_more_is_shown() -> None:
 
 @pytest.mark.spec("G-035")
 def test_arrows_of_causality_point_backwards() -> None:
-    """Data come after the entry that they need, which is persisted on the same node."""
+    """Data come after the entry that they need, which is persisted on the same node: before that
+    they are refused.
+    """
+    early = after({**FIVE, "writes": 1})
+    assert why_not(early, "write A column 11") == "A has not persisted the entry for column 11."
     timeline = after({**FIVE, "writes": 1}, "write B column 11")
     assert "column 11 on B ← entry 11, persisted on B" in panel_text(timeline, "causality")
 
