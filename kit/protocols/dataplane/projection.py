@@ -72,7 +72,10 @@ def busiest(tcm: Tcm) -> int:
             ends = (stream.range.right for stream in sequence.plan.movements[0].streams)
             ranked += [(right not in own, right) for right in ends]
     if not ranked:
-        raise BadInput("operations", tcm.parameters.operations, "one that moves replicas")
+        refusals = (each for act, each in tcm.options(tcm.start()) if isinstance(act, Begin))
+        why = next((each.reason for each in refusals if each), "here none moves")
+        allowed = f"one that moves replicas; {why}"
+        raise BadInput("operations", ", ".join(tcm.parameters.operations), allowed)
     return min(ranked)[-1]
 
 
@@ -268,7 +271,13 @@ class _Projection:
                 if transfer.group == self.group and transfer.range.contains(self.token):
                     everywhere = stream_barriers(snapshot, sequence, (transfer,), dead, switches)
                     waits = self._conditions(state, filter(self._here, everywhere))
-                    for code in sources(transfer, dead, switches):
+                    givers = sources(transfer, dead, switches)
+                    if not givers:
+                        given, title = self.tcm.parameters, sequence.plan.operation.title
+                        field = "keyspaces" if given.keyspaces else "rf"
+                        allowed = f"2 or more, or nobody has the data of the dead node ({title})"
+                        raise BadInput(field, given.keyspaces or given.rf, allowed)
+                    for code in givers:
                         yield CopyTask(self.local[code], self.local[transfer.target], waits)
 
     def _title(self, state: TcmState) -> str:

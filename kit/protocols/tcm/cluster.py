@@ -35,7 +35,16 @@ from kit.engine.model import Kind
 from kit.errors import Awaited, Refusal, are, counted
 from kit.protocols.tcm.parameters import TcmParameters
 from kit.protocols.tcm.rules.barrier import Barrier, barriers, end_barriers, known_first
-from kit.protocols.tcm.rules.metadata import Advance, Begin, Event, Metadata, Sequence, Snapshot
+from kit.protocols.tcm.rules.metadata import (
+    SHRINKS,
+    Advance,
+    Begin,
+    Event,
+    Metadata,
+    Sequence,
+    Snapshot,
+    too_few_left,
+)
 from kit.protocols.tcm.rules.operations import LEVELS, OWN_LEVEL, Level, weaker
 from kit.protocols.tcm.rules.quorums import Pairing, quorums_meet
 from kit.protocols.tcm.tcm import MOST_KEPT, SAFEGUARD, Restart, Stream, Tcm, driver, spot
@@ -187,20 +196,48 @@ def is_weak(m: TcmCluster) -> bool:
     given, ring = m.parameters, m.tcm.cluster.ring
     several = len({node.dc for node in ring.nodes}) > 1
     weak = ("LOCAL_QUORUM", "ONE", "NODE_LOCAL")[not several :]
-    return given.level in weak or given.relax in weak
+    return not given.barrier or given.level in weak or given.relax in weak
+
+
+def leaves_too_few(m: TcmCluster) -> bool:
+    """Whether an operation that is forced may leave fewer nodes than a keyspace has replicas."""
+    of = m.tcm.cluster
+    shrinking = {each for each in of.operations if each.kind in SHRINKS}
+    gone = {of.resolved[each].node for each in shrinking}
+    for each in filter(m.tcm.switches.forces, of.operations):
+        shrinks = each in shrinking
+        code = of.resolved[each].node if shrinks else of.resolved[each].target
+        rest = gone - {code}
+        if code is not None and too_few_left(of.ring, of.keyspaces, rest, code, shrinks=shrinks):
+            return True
+    return False
+
+
+def has_forced(m: TcmCluster, s: Any) -> bool:
+    """Whether an operation that is forced has begun."""
+    return any(isinstance(e, Begin) and m.tcm.switches.forces(e.operation) for e in s.tcm.events)
 
 
 class TcmCluster(Product):
     """The tcm state machine over the atomic log."""
 
-    costs = tuple(
+    costs = (
+        *(
+            Cost(
+                name,
+                "A barrier at a level below a majority goes on while replicas lack the last epoch.",
+                "published ProgressBarrier",
+                when=is_weak,
+            )
+            for name in ("one-step", "quorums")
+        ),
         Cost(
-            name,
-            "A barrier at a level below a majority goes on while replicas lack the last epoch.",
-            "published ProgressBarrier",
-            when=is_weak,
-        )
-        for name in ("one-step", "quorums")
+            "replicas",
+            "An operation that is forced leaves fewer nodes than a keyspace has replicas.",
+            "published Assassinate, which is always forced, and the option --force",
+            when=leaves_too_few,
+            where=has_forced,
+        ),
     )
 
     title = "Transactional cluster metadata (CEP-21)"

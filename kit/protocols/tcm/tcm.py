@@ -266,7 +266,8 @@ class Tcm(Declared[TcmState]):
             own += is_own
             missed += [str(event.epoch)] * self.missed(events)
             events = Log() if is_own and event.before is None else events.shorter()
-        parts = {(part.group, part.range) for part in last.before.plan.transfers}
+        transfers = last.before.plan.transfers
+        parts = {(part.group, part.range) for part in transfers}
         moved = f"{counted(len(parts), 'range')} moved"
         became = ops.OPERATION_SPECS[operation.kind].became.format(operation)
         if last.cancelled:
@@ -278,6 +279,8 @@ class Tcm(Declared[TcmState]):
             missing = f"but a read could miss a write at {epochs}"
         elif lacks:
             missing = "but a range does not have the replicas that it should have"
+        elif any({*each.old_replicas} == {last.before.plan.resolved.dead} for each in transfers):
+            missing = f"but what only {operation.dead} had is lost"
         return f"{became} after {counted(own, 'epoch')}: {moved}, {missing}."
 
     def submitter(self, before: TcmState, action: Any) -> str | None:
@@ -409,8 +412,13 @@ class Tcm(Declared[TcmState]):
         if len(names) == 1:
             what = f"for ranges that {action.target} takes over"
             return f"{names[0]} streams data to {action.target} {what}."
-        who = f"{' and '.join(names)} stream" if names else "No node has to stream"
-        return f"{who} data to {action.target} for ranges that {action.target} takes over."
+        if not names:
+            dead = self.under_way(s, action.node).plan.operation.dead
+            return (
+                f"Only {dead} had the data that {action.target} takes over, so nobody streams it."
+            )
+        who = " and ".join(names)
+        return f"{who} stream data to {action.target} for ranges that {action.target} takes over."
 
     def along_the_ring(self, before: TcmState, action: Any, after: TcmState) -> Iterator[Travel]:
         """Each source sends its ranges along the ring into the new replica."""

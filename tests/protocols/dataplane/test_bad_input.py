@@ -41,6 +41,33 @@ def test_bad_parameters(given: dict[str, Any], said: str) -> None:
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("model", ["dataplane", "coordinator", "replica"])
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"rf": 1, "operations": ("removenode B",)}, "rf | 1 | 2 or more | dead | removenode B"),
+        ({"rf": 1, "operations": ("replace C X",)}, "rf | 1 | 2 or more | dead | replace C"),
+        ({"nodes": 2, "operations": ("decommission B",)}, "| moves replicas | only 1 node is left"),
+        ({"rf": 3, "operations": ("move B --tokens 250",)}, "| moves replicas | here none moves"),
+    ],
+)
+def test_what_no_range_can_be_followed_through_is_refused(
+    model: str, given: dict[str, Any], said: str
+) -> None:
+    """Nobody has the data of a dead only replica, and what cannot begin moves nothing: the reason
+    is the model's own.
+    """
+    with pytest.raises(BadInput) as error:
+        build(model, given)
+    assert says(error.value, said)
+
+
+def test_a_dead_replica_whose_data_another_one_has_is_copied() -> None:
+    """Two datacenters with one replica each: the other one streams."""
+    given = {"nodes": 4, "dcs": 2, "rf": 1, "strategy": "network", "operations": ("removenode B",)}
+    assert build("dataplane", given).start()
+
+
 KEYSPACES = {
     "own": Keyspace("own", LocalStrategy()),
     "one": Keyspace("one", SimpleStrategy(1)),

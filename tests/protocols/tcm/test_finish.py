@@ -53,3 +53,18 @@ def test_epochs_of_others_are_not_counted() -> None:
     said = [one.say for one in milestones(walk("tcm/two-bootstraps")) if "is a member" in one.say]
     assert len(said) == 3
     assert all("after 4 epochs:" in one for one in said)
+
+
+@pytest.mark.parametrize(
+    ("rf", "words"),
+    [
+        (1, "moved, but what only B had is lost."),
+        (2, "moved, no write could be missed."),
+    ],
+)
+def test_data_that_only_a_dead_node_had_is_told_to_be_lost(rf: int, words: str) -> None:
+    """With one replica nobody streams what the removed node had, and the end says so."""
+    run = walk("tcm/removenode", nodes=4, rf=rf)
+    assert milestones(run)[-1].say.endswith(words)
+    said = [each.say for each in run.moments]
+    assert any(each.startswith("Only B had the data that C takes over") for each in said) == (rf == 1)

@@ -61,6 +61,33 @@ def test_all_holds_in_every_reachable_state(name: str) -> None:
     assert found.unreached == (() if name != "assassinate" else ("in-transition",))
 
 
+FORCED = ["assassinate B", "decommission B --force", "removenode B --force"]
+
+
+@pytest.mark.parametrize("edition", ["documents", "server"])
+@pytest.mark.parametrize("line", FORCED)
+def test_a_forced_operation_that_leaves_too_few_is_a_known_cost(line: str, edition: str) -> None:
+    """The server always forces an assassination, and --force any other operation: replicas are then
+    missing, all else holds. Nobody else may leave too few, and nothing is lost where enough stay.
+    """
+    found = check(build("tcm", {"nodes": 2, "edition": edition, "operations": (line,)}))
+    refused = line == "assassinate B" and edition == "documents"
+    assert (found.violation, found.complete) == (None, True)
+    assert {each.property for each in found.costs} == (set() if refused else {"replicas"})
+    enough = check(build("tcm", {"nodes": 3, "edition": edition, "operations": (line,)}))
+    assert (enough.violation, enough.complete, enough.costs) == (None, True, ())
+
+
+def test_two_that_are_forced_may_leave_too_few_together() -> None:
+    """One assassination leaves three of four nodes, and two leave too few for three replicas."""
+    given = {"nodes": 4, "rf": 3, "edition": "server"}
+    one = check(build("tcm", {**given, "operations": ("assassinate B",)}))
+    assert (one.violation, one.costs) == (None, ())
+    two = check(build("tcm", {**given, "operations": ("assassinate B", "assassinate C")}))
+    assert two.violation is None
+    assert [each.property for each in two.costs] == ["replicas"]
+
+
 # safeguard -> what its smallest configuration breaks first, and in how many steps
 BROKEN = {
     "progress-barrier": ("one-step", 3),
