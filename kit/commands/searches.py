@@ -397,7 +397,7 @@ def _result_as_plain(model: Model[Any, Any], result: Result) -> dict[str, Any]:
     if result.ordered is not None:
         plain["partial_order"] = {"compared": result.ordered}
     if result.costs:
-        plain["costs"] = [{**_broken_as_plain(model, m), "told": m.told} for m in result.costs]
+        plain["costs"] = [{**_broken_as_plain(model, m), "remark": m.remark} for m in result.costs]
     if result.unjudged:
         plain["unjudged"] = list(result.unjudged)
     if result.unreached and violation is None:
@@ -481,8 +481,8 @@ def _walk_parts(model: Model[Any, Any], result: Fuzzed) -> Iterator[Part]:
         yield _run(model, finding.actions, "steps" if whole else "")
     if not result.findings:
         yield result.sentence
-    for name, told in result.costs.items():
-        yield from wrap(told, f"{name}: ", GAP)
+    for name, remark in result.costs.items():
+        yield from wrap(remark, f"{name}: ", GAP)
     if result.untaken:
         yield from wrap(listed(result.untaken), "never taken: ", GAP)
     else:

@@ -311,7 +311,7 @@ class Result(Struct, frozen=True):
             f"{self.model}: {counts}{self.scope.budgets}",
             *self.scope.lines(),
             self.sentence,
-            *(f"{each.property}: {each.told}" for each in self.costs),
+            *(f"{each.property}: {each.remark}" for each in self.costs),
             *silent,
         )
 
@@ -434,7 +434,7 @@ def _timed(search: Search, order: OrderCheck | None, mode: Mode, progress: Progr
     if violation is not None:
         violation = replace(violation, actions=single_steps(violation.actions))
     costs = tuple(
-        replace(met, actions=single_steps(met.actions), told=cost.told())
+        replace(met, actions=single_steps(met.actions), remark=cost.remark())
         for cost, met in search.costs.items()
     )
     complete = violation is None and search.complete and not interrupted

@@ -358,7 +358,7 @@ class Walker:
         """Whether a break is a known cost of the protocol; it is remembered."""
         cost = self.model.known_cost(name, state)
         if cost is not None:
-            self.costs[name] = cost.told()
+            self.costs[name] = cost.remark()
         return cost is not None
 
     def check_purity(self, walk: Walk) -> None:
@@ -551,7 +551,7 @@ class Fuzzed(Struct, frozen=True):
         """What was walked, what was judged and what broke, in a few lines."""
         broken = [one_line(f"violated: {each.property}: {each.witness}") for each in self.findings]
         counts = f"{self.model}: {self.walks:,} walks, {self.steps:,} steps{self.scope.budgets}"
-        costs = (f"{name}: {told}" for name, told in self.costs.items())
+        costs = (f"{name}: {remark}" for name, remark in self.costs.items())
         return counts, *self.scope.lines(), *(broken or (self.sentence,)), *costs
 
     @property

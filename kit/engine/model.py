@@ -154,9 +154,9 @@ class Cost(Struct, frozen=True):
     when: Callable[[Any], bool] = lambda m: True
     where: Callable[[Any, Any], bool] = lambda m, s: True
 
-    def told(self) -> str:
+    def remark(self) -> str:
         """That it is a known cost of the protocol, what it costs, and the source."""
-        return f"a known cost of the protocol. {self.sentence} Source: {self.source}"
+        return f"a known cost of the protocol. {self.sentence} See: {self.source}"
 
 
 Kind = Literal["always", "step", "sometimes", "goal"]

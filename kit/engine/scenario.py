@@ -345,7 +345,7 @@ class _Player:
         verdicts = self.timeline.verdicts()
         out = [
             f"Broken: {verdict.title}. {verdict.witness}"
-            + (f"; {verdict.cost.told()}" if verdict.cost else "")
+            + (f"; {verdict.cost.remark()}" if verdict.cost else "")
             for verdict in verdicts
             if not verdict.ok
         ]

@@ -354,7 +354,7 @@ FURTHER = 1000  # nodes at least in which a lost goal is looked for beside a lon
 class Violation(Struct, frozen=True):
     """What does not hold, why, and a run that shows it.
 
-    A known cost of the protocol is ``told`` with its source; no search ends there.
+    A known cost of the protocol has a ``remark`` with its source; no search ends there.
 
     Breadth first the run is the shortest of all properties and monitors, of coming to rest where
     no *goal* holds, and of losing a *goal*, as far as the states visited and as many again show.
@@ -366,7 +366,7 @@ class Violation(Struct, frozen=True):
     property: str
     witness: str
     actions: tuple[Any, ...]
-    told: str = ""
+    remark: str = ""
 
 
 def _due_after(nodes: int) -> int:

@@ -97,7 +97,7 @@ def _stands(model: Model[Any, Any], state: Any) -> bool:
 def _ended(model: Model[Any, Any], name: str, last: Any) -> str:
     """How a run ends that loses the goal of this name, or all of them."""
     if cost := model.known_cost(name, last):
-        return f"{_title(model, name)}: {cost.told()}"
+        return f"{_title(model, name)}: {cost.remark()}"
     if name == DEADLOCK:
         return say("Nothing more can happen here, and no goal is reached: a deadlock.")
     lost = say("From here this is out of reach: {goal}.", goal=_title(model, name))
@@ -140,7 +140,7 @@ def outcome_box(model: Model[Any, Any], result: Result) -> Frag:
         ]
         if len(broken.actions) > MOST_VERBS:
             parts.append(h("p", say("and {n} more steps", n=len(broken.actions) - MOST_VERBS)))
-    parts += [h("p", f"{each.property}: {each.told}") for each in result.costs]
+    parts += [h("p", f"{each.property}: {each.remark}") for each in result.costs]
     parts += [h("p", line, class_="say") for line in result.scope.lines()]
     parts += [
         h("p", say("not judged: goal {name}", name=name), class_="say") for name in result.unjudged

@@ -300,7 +300,7 @@ def break_lines(scene: Scene) -> list[str]:
     first, inquiry = broken[0], scene.inquiry or Inquiry()
     lines = [
         say("Broken: {title}.", title=first.title),
-        *([first.cost.told()] if first.cost else []),
+        *([first.cost.remark()] if first.cost else []),
         say("Evidence: {facts}.", facts=". ".join(facts(first.witness))),
         *_answers(scene, inquiry),
     ]

@@ -56,7 +56,7 @@ def _lamp(scene: Scene, verdict: Verdict, breach: Breach | None, named: Named) -
         lamp(good, say("holds"), say("a known cost") if cost else say("broken"), "bulb kept"),
         h("span", verdict.title),
         None if good else h("strong", witness, class_="witness"),
-        h("small", cost.told()) if cost else None,
+        h("small", cost.remark()) if cost else None,
         h("small", say("broken at step {step}", step=scene.counted(breach.step)))
         if breach
         else None,
@@ -92,7 +92,7 @@ def lamps_text(scene: Scene) -> str:
             step = scene.counted(breach.step)
             words = f"[BROKEN at step {step}] {verdict.title}: {breach.witness}"
         if cost := breach.cost if breach else verdict.cost:
-            words += f"; {cost.told()}"
+            words += f"; {cost.remark()}"
         lines.append(words)
     return "\n".join(lines)
 
@@ -110,7 +110,7 @@ def promises_badge(scene: Scene) -> tuple[str, bool]:
     steps = {scene.counted(breach.step) for breach in broken.values()}
     counts = {"n": len(bad), "all": len(judged), "step": min(steps, default=0)}
     if broken and all(breach.cost for breach in broken.values()):
-        return say("! {n} of {all} at a known cost, step {step}", **counts), False
+        return say("! {n} of {all} at known costs, from step {step} on", **counts), False
     if len(steps) > 1:
         return say("! {n} of {all} broken, first at step {step}", **counts), False
     return say("! {n} of {all} broken at step {step}", **counts), False

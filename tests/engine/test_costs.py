@@ -121,7 +121,7 @@ def test_a_search_goes_on_past_every_kind_of_cost(mode: Mode) -> None:
     for met in result.costs:
         assert Timeline.along(counter(*ALL, crashes=1), met.actions).state.broken
         assert f"{met.property}: a known cost of the protocol. The counter is lost." in repr(result)
-        assert SOURCE in met.told
+        assert SOURCE in met.remark
         if mode == "breadth":
             assert len(met.actions) == 1
 

@@ -155,13 +155,13 @@ def test_what_broke_before_is_named_with_its_own_step() -> None:
     assert (steps[0], steps[-1]) == (4, 13)
     shown = scene_of(timeline, timeline.tip)
     badge, good = promises_badge(shown)
-    assert (badge, good) == (f"! {len(steps)} of 5 broken, first at step 4", False)
+    assert (badge, good) == (f"! {len(steps)} of 5 at known costs, from step 4 on", False)
     html = RenderedTimeline(timeline).html(timeline.tip)
     assert re.findall(r"broken at step (\d+)<", html) == [str(step) for step in steps]
     assert "Already broken: " in html
     assert "(step 4)" in html
     early = scene_of(timeline, timeline.path()[4])
-    assert promises_badge(early)[0].endswith("broken at step 4")
+    assert promises_badge(early)[0].endswith("from step 4 on")
 
 
 def test_what_was_found_out_is_told_in_words() -> None:

@@ -69,8 +69,9 @@ OWNERS = "owners-store", "owners-serve"
 
 def crosses(m: Any) -> bool:
     """Whether requests ask one datacenter, and barriers count all of them."""
-    one = m.cluster.edition == "documents" and any(r.level == "LOCAL_QUORUM" for r in m.workload)
-    return one and len({node.dc for node in m.tcm.cluster.ring.nodes}) > 1
+    local = any(each.level == "LOCAL_QUORUM" for each in m.workload)
+    local = local and m.cluster.edition == "documents"
+    return local and len({node.dc for node in m.tcm.cluster.ring.nodes}) > 1
 
 
 class Dataplane(storage.Storage):

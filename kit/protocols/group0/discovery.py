@@ -193,7 +193,7 @@ class Discovery(NetworkModel):
         Cost(
             "one-group",
             "Contact points that part the nodes let each part found a group.",
-            "Topology over Raft, discovery",
+            "Raft in Scylla, Establishing group 0 in a fresh cluster",
             when=lambda m: not makes_one_group(m.contact_points),
         ),
     )
