@@ -45,6 +45,7 @@ NOT_JUDGED = {
 }
 
 
+@pytest.mark.spec("H-009")
 @pytest.mark.parametrize(
     ("name", "guard"),
     [
@@ -67,6 +68,7 @@ def test_the_first_that_breaks_is_one_that_is_named(name: str, guard: Any) -> No
     assert invariants[violation.property] in NAMED[guard.id]
 
 
+@pytest.mark.spec("H-009")
 def test_all_that_is_named_is_shown_or_accounted_for() -> None:
     """Of each safeguard of the kit each named invariant breaks in some model, or a list says why
     not.

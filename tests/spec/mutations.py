@@ -64,9 +64,11 @@ def resting(found: Sequence[Mark]) -> dict[str, list[str]]:
 @contextmanager
 def judge() -> Iterator[Judge]:
     """A judge of a copy of this checkout."""
-    with tempfile.TemporaryDirectory() as scratch:
-        with Judge(copied(ROOT, project_files(), Path(scratch) / "copy")) as judging:
-            yield judging
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        Judge(copied(ROOT, project_files(), Path(scratch) / "copy")) as judging,
+    ):
+        yield judging
 
 
 def noticed(judging: Judge, mutation: Mutation, tests: Sequence[str]) -> bool:
