@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shlex
 import sys
 import traceback
@@ -72,10 +73,9 @@ def known_values(name: str) -> dict[str, list[Any]]:
             for one, each in inner.items():
                 if each not in values.setdefault(one, []):
                     values[one].append(each)
-    for each in parameters_of(entry.parameters):
-        usual = plain.decode(plain.encode(each.value_in(entry.parameters())))
-        if usual not in values.setdefault(each.name, []):
-            values[each.name].append(usual)
+    for field, usual in usual_of(name).items():
+        if usual not in values.setdefault(field, []):
+            values[field].append(usual)
     return values
 
 
@@ -84,11 +84,27 @@ def is_budget(parameter: Parameter) -> bool:
     return bool(parameter.flags.get("budget"))
 
 
-def items_of(name: str, parameter: Parameter) -> list[str]:
-    """The texts that a list of texts may hold, each once."""
-    known = known_values(name)[parameter.name]
-    lists = (value for value in known if isinstance(value, list))
-    return list(dict.fromkeys(item for value in lists for item in value if isinstance(item, str)))
+@cache
+def items_of(name: str, field: str) -> list[str]:
+    """The texts that a list of texts may hold, each once: those known, and those in its words."""
+    lists = (value for value in known_values(name)[field] if isinstance(value, list))
+    known = dict.fromkeys(item for value in lists for item in value if isinstance(item, str))
+    words = meaning_of(name, field)
+    for other in entries():  # such as those that have a cluster of the same kind
+        if other != name and words == meaning_of(other, field):
+            lists = (value for value in known_values(other)[field] if isinstance(value, list))
+            near = dict.fromkeys(item for value in lists for item in value)
+            known |= {each: None for each in near if refusal(name, {field: [each]}) is None}
+    words = re.sub(r" *\([^)]*\)", "", words)
+    named = [*re.findall(r"`([^`]+)`", words), *words.partition(": ")[2].split(", ")]
+    legal = (each for each in named if each and refusal(name, {field: [each]}) is None)
+    return [*known, *(each for each in legal if each not in known)]
+
+
+def meaning_of(name: str, field: str) -> str:
+    """What a model says of a parameter; empty where it has none of that name."""
+    parameters = parameters_of(entry_of(name).parameters)
+    return next((each.meaning for each in parameters if each.name == field), "")
 
 
 def holds_texts(parameter: Parameter) -> bool:
@@ -114,11 +130,13 @@ def drawn_value(chance: Random, name: str, parameter: Parameter, nodes: int) -> 
     if isinstance(parameter.type, schema.BoolType):
         return chance.random() < 0.5
     if holds_texts(parameter):
-        items = items_of(name, parameter) or list("ABC"[:nodes])
+        items = items_of(name, parameter.name) or list("ABC"[:nodes])
         if chance.random() < 0.3:
             return chance.choice(known)
-        several = range(chance.randint(0, MOST_ITEMS))
+        several = range(chance.randint(1, MOST_ITEMS))
         return [_renamed(chance, chance.choice(items), nodes) for _ in several]
+    if is_budget(parameter):
+        return chance.randint(1, 2 if parameter.most is None else min(2, parameter.most))
     usual = next((value for value in known if isinstance(value, int)), None)
     if usual is None or isinstance(usual, bool):
         return chance.choice(known)
@@ -130,17 +148,30 @@ def drawn_value(chance: Random, name: str, parameter: Parameter, nodes: int) -> 
 def drawn(chance: Random, name: str) -> Given | None:
     """A legal configuration of a model; None where so many draws gave none."""
     parameters = [*parameters_of(entry_of(name).parameters)]
+    by_name = {each.name: each for each in parameters}
+    # What may go wrong, and what is asked for, make most of the difference.
+    often = {"operations": len(parameters), "edition": len(parameters) / 2}
+    weights = [often.get(each.name, 1 + 2 * is_budget(each)) for each in parameters]
+    usual = usual_of(name)
     for _ in range(TRIES if parameters else 0):
         given: Given = {}
-        count = min(chance.randint(1, MOST_CHANGED), len(parameters))
-        chosen = chance.sample(parameters, count)
+        wanted = chance.choices(parameters, weights, k=chance.randint(1, MOST_CHANGED))
+        chosen = dict.fromkeys(each.name for each in wanted)
         # What requests ask for may depend on how many nodes there are.
-        for each in sorted(chosen, key=lambda p: p.name != "nodes"):
+        for each in (by_name[one] for one in sorted(chosen, key=lambda one: one != "nodes")):
             nodes = given.get("nodes", getattr(entry_of(name).parameters(), "nodes", 3))
             given[each.name] = drawn_value(chance, name, each, nodes)
-        if refusal(name, given) is None:
+        given = {each: value for each, value in given.items() if value != usual[each]}
+        if given and refusal(name, given) is None:
             return given
     return None
+
+
+def usual_of(name: str) -> Given:
+    """The parameters of a model unless somebody says otherwise, as plain data."""
+    kind = entry_of(name).parameters
+    values = {each.name: each.value_in(kind()) for each in parameters_of(kind)}
+    return dict(plain.decode(plain.encode(values)))
 
 
 def refusal(name: str, given: Given) -> str | None:
@@ -260,7 +291,7 @@ def beside_the_dead(name: str) -> Iterator[Given]:
                                          schema.BoolType) else {}  # fmt: skip
     for edition in editions:
         given = {**quick, **({} if edition is None else {"edition": edition})}
-        items = items_of(name, parameters["operations"])
+        items = items_of(name, "operations")
         removal = next((item.split()[0] for item in items if item.startswith("remove")), None)
         for item in items:
             if "down" in parameters:

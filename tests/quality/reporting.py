@@ -26,6 +26,6 @@ def assert_reported(model: Model[Any, Any], name: str, most: int = 20_000) -> No
     if isinstance(one, Property) and one.kind == "sometimes":
         assert (found.complete, found.violation, found.unreached) == (True, None, (name,))
         return
-    assert found.violation is not None
-    assert found.violation.property == name
-    assert found.violation.witness
+    assert found.broken is not None
+    assert found.broken.property == name
+    assert found.broken.witness

@@ -64,13 +64,13 @@ def test_what_breaks_is_made_small_and_can_be_repeated(
     """What does not matter falls back to its default, and the command shows the same break."""
     given: Given = {"nodes": 3, "operations": ["remove B"], "down": [], "clients": 1, "late": 2}
     off = ("refuse-live-removal",)
-    first = broken("topology", given, off=off, **FEW)
+    first = broken("topology", given, off=off)
     assert first is not None
     small = shrunk(first, off=off, **FEW)
     assert {*small.given} == {"operations", "down", "clients"}
     assert main(shlex.split(small.command)[3:]) == 1
     assert small.what.split()[0] in capsys.readouterr().out
-    assert broken("topology", small.given, **FEW) is None
+    assert broken("topology", small.given) is None
 
 
 def test_draws_are_legal_and_the_same_each_time() -> None:
