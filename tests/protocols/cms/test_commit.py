@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import product
+from functools import reduce
+from itertools import permutations, product
 from typing import Any
 
 import pytest
@@ -33,6 +34,7 @@ from kit.protocols.cms.rules.log import (
 from kit.protocols.cms.submitting import Handling, Member
 from kit.protocols.paxos.rules import Slot
 from kit.views.panel import scene_of
+from tests.protocols.tcm.exploring import reachable
 from tests.protocols.test_on_record import opened
 from tests.views.frames import after, check_frame, go_on, last_flows, panel_text, scenes, walk
 
@@ -69,13 +71,79 @@ def test_every_promise_holds(backend: str, given: dict[str, Any]) -> None:
     assert (result.violation, result.complete, result.unreached) == (None, True, ())
 
 
+RACES = [
+    {"nodes": 2, "members": 2, "events": ("drop table t at A", "alter table t at B")},
+    {"nodes": 2, "members": 2, "events": ("create table t at A", "create table t at B")},
+    {"nodes": 3, "members": 2, "events": ("decommission C at A", "replace C D at B")},
+    {"nodes": 2, "members": 2, "losses": 1, "events": ("drop table t at B", "alter table t at B")},
+]
+
+
+def outcomes(given: dict[str, Any], backend: str) -> set[tuple[Any, ...]]:
+    """The logs and the answers with which the runs of a log end."""
+    model: Any = build("commit", {**given, "backend": backend})
+    asked = "waiting", "sent", "unknown"
+    return {
+        (tuple(each.event for each in model.history(s)), tuple(each.outcome for each in s.requests))
+        for s in reachable(model)
+        if not any(each.stage in asked for each in s.requests)
+    }
+
+
+def one_after_another(given: dict[str, Any]) -> set[tuple[Any, ...]]:
+    """The same of a log that nobody shares: the events in each order, each validated in turn."""
+    model: Any = build("commit", given)
+    ended = set[tuple[Any, ...]]()
+    for order in permutations(range(len(model.submissions))):
+        known, log, said = model.machine.initial, list[str](), dict[int, str]()
+        for at in order:
+            event = model.submissions[at].event
+            if why := objection(known, event):
+                said[at] = f"rejected because {why.reason} (epoch {why.epoch})"
+                said[at] = said[at].removesuffix(" (epoch 0)")
+                continue
+            log.append(event)
+            known = enact(known, Entry(len(log), event, f"r{at + 1}"))
+            said[at] = f"committed as epoch {len(log)}"
+        ended.add((tuple(log), tuple(said[at] for at in sorted(said))))
+    return ended
+
+
 @pytest.mark.spec("B-083")
-def test_the_log_is_chosen() -> None:
-    """A drop-down has both logs; the counter's needs one node, and no ballot."""
+@pytest.mark.parametrize("given", RACES)
+def test_a_counter_ends_as_paxos_does(given: dict[str, Any]) -> None:
+    """Races end with either log as if one event had come after the other, in each order."""
+    expected = one_after_another(given)
+    assert len(expected) > 1
+    assert outcomes(given, "paxos") == outcomes(given, "atomic") == expected
+
+
+@pytest.mark.spec("B-083")
+def test_both_logs_promise_the_same() -> None:
+    """What a search judges does not depend on who gives out epochs."""
+    judged = [
+        check(build("commit", {**RACES[0], "backend": each})).scope.judged for each in BACKENDS
+    ]
+    assert judged[0] == judged[1]
+    assert judged[0]["always"]
+
+
+@pytest.mark.spec("B-083")
+def test_the_counter_needs_one_node_and_no_ballot() -> None:
+    """It asks nobody, in no run is there a ballot, and its epochs are 1, 2, 3 without a gap."""
+    timeline = after("commit", {"backend": "atomic"}, "submit r1 A")
+    asked = {"A", "n:A", "r1"}
+    go_on(timeline, "append A")
+    assert "epoch 1: drop table t (r1), known to A" in panel_text(timeline, "log")
+    assert {flow.from_key for flow in last_flows(timeline)} <= asked
+    assert {flow.to_key for flow in last_flows(timeline)} <= asked
+    counter: Any = build("commit", {**RACES[0], "backend": "atomic"})
+    for s in reachable(counter):
+        assert not any(node.slots or node.handles.ballot for node in s.nodes)
+        epochs = [each.epoch for each in counter.history(s)]
+        assert epochs == [*range(1, len(epochs) + 1)]
     [log] = [each for each in parameters_of(Commit.Parameters) if each.name == "backend"]
     assert {*log.choices} == {*BACKENDS}
-    timeline = after("commit", {"backend": "atomic"}, "submit r1 A", "append A")
-    assert "epoch 1: drop table t (r1), known to A" in panel_text(timeline, "log")
 
 
 @pytest.mark.deep
@@ -274,6 +342,38 @@ def test_a_round_of_paxos_in_order() -> None:
     assert option is not None
     assert option[1] is not None
     assert option[1].reason == "C has promised a higher ballot"
+
+
+@pytest.mark.spec("B-049")
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"nodes": 3, "members": 1, "window": 2},
+        {"nodes": 3, "members": 1, "replication": False},
+        {"nodes": 2, "members": 2, "events": ("snapshot at A", "drop table t at B")},
+        {"nodes": 2, "backend": "atomic", "window": 2},
+    ],
+)
+def test_whoever_applies_a_snapshot_event_has_stored_one(given: dict[str, Any]) -> None:
+    """In every state of a search: members and other nodes, by whichever way the event came, and
+    with what replaying the log up to it makes; nobody has one of an event that it holds back.
+    """
+    events = ("drop table t at A", "snapshot at A", "create table t at A")
+    model: Any = build("commit", {"events": events, **given})
+    stored, ahead, held = set[str](), False, False
+    for s in reachable(model):
+        log = model.history(s)
+        due = {each.epoch for each in log if each.event == SNAPSHOT}
+        for name, node in zip(model.names, s.nodes, strict=True):
+            mine = {each.epoch: each.metadata for each in node.log.snapshots}
+            assert {*mine} == {epoch for epoch in due if epoch <= node.log.epoch}
+            for epoch, made in mine.items():
+                assert made == reduce(enact, log[:epoch], model.machine.initial)
+            stored |= {name} if mine else set()
+            ahead |= due != {*mine}
+            held |= any(each.event == SNAPSHOT for each in node.log.held)
+    assert (stored, ahead) == ({*model.names}, True)
+    assert held == ("window" in given)
 
 
 @pytest.mark.spec("B-049", "B-050")
