@@ -16,7 +16,7 @@ from kit.engine.itf import is_itf, is_tlc
 from kit.engine.model import Model, verdicts
 from kit.engine.recorded import read_itf
 from kit.engine.registry import build, model_names, scenario_of
-from kit.engine.search import STUCK, may_rest
+from kit.engine.search import STUCK, awaits_operator, may_rest
 from kit.engine.timeline import Timeline
 from kit.errors import BadInput, counted, one_line
 
@@ -199,7 +199,9 @@ def _end(timeline: Timeline) -> tuple[str, ...]:
     model, state = timeline.model, timeline.state
     if next(model.actions(state), None) is not None:
         return ()
-    return (STUCK if may_rest(model, state) else f"{STUCK}, and no goal is reached: a deadlock",)
+    if not may_rest(model, state):
+        return (f"{STUCK}, and no goal is reached: a deadlock",)
+    return (": ".join(filter(None, (STUCK, awaits_operator(model, state)))),)
 
 
 def _folded(line: str) -> list[str]:

@@ -204,7 +204,8 @@ class action(_Unfinished, frozen=True, kw_only=True):  # noqa: N801  # it is rea
     ``fault``. Where progress is judged, what is ``relied`` on (a function of model, state and
     action may say so) helps: what nodes and the network do by themselves, and operators in time.
     A ``fault``, or what spends a budget, is not, unless it says so; nor is the restart of a node
-    that may be gone for good. What an operator is ``instructed`` to do helps beyond its budget.
+    that may be gone for good. What an operator is ``instructed`` to do helps beyond its budget: the
+    clause says why, of a run that waits for it.
     ``struct`` is the type of the action where that stands elsewhere, such as one with a message.
     ``hand(model, state, action)`` is what the hand does for it in the picture: a ``Gesture``.
     ``by`` names who takes the step where its parameters do not; or it is a function of these three.
@@ -224,7 +225,7 @@ class action(_Unfinished, frozen=True, kw_only=True):  # noqa: N801  # it is rea
     unasked: bool = False
     fault: bool = False
     relied: bool | Callable[[Any, Any, Any], bool] | None = None
-    instructed: bool = False
+    instructed: str = ""
     struct: Any = None
     hand: Callable[[Any, Any, Any], Gesture | None] | None = None
     by: str | Callable[[Any, Any, Any], str] = ""
@@ -911,6 +912,11 @@ class Declared(Model[S, Any]):
         """What an operator is told to do, beyond any budget, with the state that it leads to."""
         for rule in self.instructions:
             yield from rule.ready(s)
+
+    def awaited(self, s: S) -> str:
+        """Why an operator is told to do something, in a clause; empty where nobody is."""
+        told = next(self.helped(s), None)
+        return self.acts[type(told[0])].said.instructed if told else ""
 
     @cached_property
     def flow_table(self) -> FlowTable:

@@ -411,6 +411,10 @@ class Model(Generic[S, A]):
         """What operators are told to do, beyond any budget: it is there where goals are judged."""
         return iter(())
 
+    def awaited(self, s: S) -> str:
+        """Why operators are told to do something, in a clause; empty where they are not."""
+        return ""
+
     def act(self, s: S, action: A) -> S:
         """The state after ``action``. Raises Refused with the reason where that is not enabled."""
         end = self.comes_to(s, action)

@@ -272,12 +272,24 @@ Steps = Callable[[Any], Iterator[tuple[Any, Any]]]
 
 
 def may_rest(model: Model[Any, Any], state: Any, judged: Sequence[Property] = ()) -> bool:
-    """Whether a run may come to rest in a state: where a goal holds, or anywhere if the model does
-    not declare that. It does not depend on what is ``judged``, but that may hold further goals.
+    """Whether a run may come to rest in a state: where a goal holds, or an operator is awaited, or
+    anywhere if the model does not declare that. It does not depend on what is ``judged``, but that
+    may hold further goals.
     """
+    if not model.rests_at_goals or _holds_a_goal(model, state, judged):
+        return True
+    return next(iter(model.helped(state)), None) is not None
+
+
+def _holds_a_goal(model: Model[Any, Any], state: Any, judged: Sequence[Property] = ()) -> bool:
     every = dict.fromkeys((*judged, *model.properties, *model.signs))
-    goals = (prop for prop in every if prop.kind == "goal")
-    return not model.rests_at_goals or any(prop.check(state) for prop in goals)
+    return any(prop.check(state) for prop in every if prop.kind == "goal")
+
+
+def awaits_operator(model: Model[Any, Any], state: Any) -> str:
+    """Why a run that is at rest waits for its operator, in a clause; empty: it does not."""
+    said = model.awaited(state) if model.rests_at_goals else ""
+    return "" if not said or _holds_a_goal(model, state) else said
 
 
 def look_further(

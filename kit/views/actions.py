@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from kit.edge.words import say
 from kit.engine.model import Model
+from kit.engine.search import awaits_operator
 from kit.errors import Refusal
 from kit.views.cover import draw_end
 from kit.views.fragment import Frag, h
@@ -215,7 +216,8 @@ def end_words(scene: Scene, closed: Sequence[Gate] = ()) -> str:
     """Say kindly that this is the end, and what holds up the rest, or else what was reached."""
     words = [say("This is the end.")]
     cause = first_waiting(scene)
-    reasons = [cause[1].reason] if cause else [gate.why or gate.sentence for gate in closed]
+    told = awaits_operator(scene.model, scene.state)
+    reasons = [told] if told else [cause[1].reason] if cause else [gate.why or gate.sentence for gate in closed]
     if reasons:
         words.append(say("Nothing more happens on its own: {why}.", why=reasons[0].rstrip(".")))
     else:

@@ -146,12 +146,21 @@ class Plans(cluster.TabletCluster):
     def drain_targets(
         self, s: cluster.TabletsState, tablet: int, source: TabletReplica
     ) -> Iterator[TabletReplica]:
-        """The places for a replica that has to go; none where a dead node should send it."""
+        """The places for a replica that has to go; none where a dead node should send it, or, in
+        ``documents``, where no node is left to make it again from.
+        """
         topology, node = s.control.topology, self.number(source.host)
         dead = topology.ignored & ~cluster.removed_nodes(topology)
         if (dead | s.given_up) >> node & 1:
             return iter(())
+        if not self.paused and self.is_lost(s, tablet):
+            return iter(())
         return self.to_hosts(s.tablets[tablet], source, self.drain_able(s, source))
+
+    def is_lost(self, s: cluster.TabletsState, tablet: int) -> bool:
+        """Whether all replicas of a tablet are on nodes that count as dead for good."""
+        held = self.nodes_of(s.tablets[tablet].replicas)
+        return not held & ~cluster.excluded_nodes(s.control.topology)
 
     def drain_able(self, s: cluster.TabletsState, source: TabletReplica) -> int:
         """The nodes that a drain chooses among (a mask): in ``server`` those that are down, too,

@@ -79,7 +79,7 @@ BEFORE_MOVES = OF_CLUSTER.index("move_tablets")
 class Tablets(Plans, Stages):
     """A cluster with ``tablets`` while it evens out its load and its nodes change."""
 
-    revision = 2
+    revision = 3
     name, title = "tablets", "Tablets under the topology coordinator"
     premise = (
         "A tablet moves in small stages, so reads and writes always meet. Each row of the picture "
@@ -356,7 +356,9 @@ class Tablets(Plans, Stages):
         stuck = self.without_target(before)
         more = f" and {len(stuck) - MOST_SAID:,} more" if len(stuck) > MOST_SAID else ""
         named = " ".join(map(str, stuck[:MOST_SAID]))
-        return f"Draining fails: there is no place for {named}{more}." if stuck else ""
+        held = [each for tablet, each in self.drains(before) if not self.is_lost(before, tablet)]
+        why = "there is no place for" if set(held) & set(stuck) else "no live replica is left of"
+        return f"Draining fails: {why} {named}{more}." if stuck else ""
 
     @lifted(Topology.fail_work, each=lambda m, s: (m.is_placeless(s),), says=drain_failed)
     def fail_work(self, s: TabletsState, placeless: bool) -> Next:

@@ -63,6 +63,7 @@ FAMILY = Family(
             ),
             "lessons.joining": "checks_table who_decides",
             "lessons.queueing": "next_request",
+            "lessons.ways_back": "failure_grid",
         },
         "spark": {"spark": "clusters coverage_of steps_of"},
         "": {

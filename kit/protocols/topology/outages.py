@@ -102,7 +102,7 @@ class Outages(control.Control):
         each=lambda m, s: in_state(s.topology, *TAKING_PART) & ~s.up & ~s.topology.ignored,
         spends="faults.exclusions",
         unasked=True,
-        instructed=True,
+        instructed="a node is down, and nobody was told to do anything about it",
     )
     @purpose("No node should wait for a node that is dead for good.")
     def exclude_node(self, s: control.ControlState, node: Node) -> control.Next:

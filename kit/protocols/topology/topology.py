@@ -81,7 +81,8 @@ def machines(model: Control) -> Iterator[Machine]:
     tables = MACHINES[model.setting.edition]
     names = [machine_of_request(r.kind, zero_token=r.zero_token) for r in model.plan.requests]
     track = ["tablets"] * bool(model.tablets or model.on_tablets or model.resizes)
-    return (tables[name] for name in dict.fromkeys([*names, *track]))
+    # Who switches balancing sets a cell at once: that has no machine.
+    return (tables[name] for name in dict.fromkeys([*names, *track]) if name in tables)
 
 
 def rows(model: Control) -> TransitionRows:
@@ -168,7 +169,7 @@ def drains_fail(m: Control) -> bool:
 class Topology(Serving, coordinator.Coordinator, Outages):
     """A cluster of ``nodes`` members that carries out ``operations``."""
 
-    revision = 2
+    revision = 3
     name, title = "topology", "Topology over group 0: the coordinator"
     premise = (
         "One coordinator changes the cluster step by step and waits for the nodes in between. The "
@@ -248,13 +249,15 @@ class Topology(Serving, coordinator.Coordinator, Outages):
         if blocked := blocked or asking.refusal(*given):
             return blocked
         topology = asking.requested(s.topology, asks)
+        away = asking.going_away(topology, asks)
+        topology = replace(topology, ignored=topology.ignored | away)
         if self.limited:
-            away = asking.going_away(topology, asks)
-            given_up = {name: getattr(topology, name) | away for name in ("nonvoters", "ignored")}
-            topology = replace(topology, **given_up)
+            topology = replace(topology, nonvoters=topology.nonvoters | away)
         # Who asks to join is up, also a node that has left and was shut down.
         up = s.up | 1 << asks.node if asks.kind in ("join", "replace") else s.up
-        return with_topology(s, topology).but(made=s.made + 1, up=up)
+        s = with_topology(s, topology).but(made=s.made + 1, up=up)
+        # Who is given up may be the last one that a barrier waits for.
+        return s if s.coordinator == cluster.NOBODY else coordinator.advanced(s, self.setting)
 
     def lagging(self, s: ControlState) -> int:
         """The nodes that are heard and have not applied all (a mask)."""

@@ -3,12 +3,17 @@
 import random
 from typing import Any
 
+from kit.engine.registry import build, edition_of
 from kit.engine.timeline import PassedStep
 from kit.lessons.judge import Arguments, function_task
 from kit.lessons.replays import Ground, ends, run_task, takes
+from kit.protocols.topology import control, coordinator
 from kit.protocols.topology.rules import cluster
 from kit.protocols.topology.rules.editions import MACHINES
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
 from kit.protocols.topology.rules.work import under_way
+from kit.protocols.topology.topology import Topology
+from kit.views.static import Sheet
 
 OPERATIONS = ("bootstrapping", "replacing", "decommissioning", "removing")
 
@@ -38,6 +43,72 @@ def states_of(s: Any) -> list[str]:
     """The state of each node's row, once nothing is under way."""
     topology: cluster.ClusterTopology = s.topology
     return [] if topology.transition else [entry.state for entry in topology.nodes]
+
+
+LOST, LEADER, MAJORITY = "message lost", "coordinator dies", "majority lost, then back"
+FAILURES = ("another node dies", "the node itself dies", LOST, LEADER, MAJORITY)
+"""What can fail while an operation works; every dead node but the operation's own is removed."""
+
+
+def failure_grid(operation: str = "join F", edition: Edition = "documents") -> Sheet:
+    """How an operation on five nodes, A to E, ends when something fails in one of its states.
+
+    Each piece of work has a row, and each kind of failure a column. Nobody restarts a dead node: an
+    operator asks to remove it, or has it ignored if it is the operation's own.
+
+    Raises BadInput for an operation or an edition that does not exist.
+    """
+    edition = edition_of(edition, EDITIONS)
+    rows: dict[str, list[str]] = {}
+    for failure in FAILURES:
+        dead = {"another node dies": "B", LEADER: "A"}.get(failure)
+        asked = (operation, f"removenode {dead}") if dead else (operation,)
+        down = {"replace": ("E",), "remove": ("E",), "removenode": ("E",)}.get(operation.split()[0])
+        given = {"nodes": 5, "edition": edition, "operations": asked, "down": down or ()}
+        m: Any = build("topology", {**given, "failures": 1, "crashes": 3, "lag": False})
+        state = m.start()
+        while (action := _next(m, state)) is not None:
+            task = m.task(state)
+            if task.work is not None and not (state.attempted.command or state.attempted.failed):
+                name = f"{state.topology.transition or 'null'}: {task.work.name}"
+                row = rows.setdefault(name, [])
+                if len(row) < FAILURES.index(failure) + 1:
+                    row.append(_end(m, _failed(m, state, failure, task.node)))
+            state = m.apply(state, action)
+    ends = tuple((name, *row) for name, row in rows.items())
+    return Sheet(f"{operation} ({edition} edition)", ("state and work", *FAILURES), ends)
+
+
+def _next(m: Any, s: Any) -> Any | None:
+    """The next step without luck; where there is none, what an operator is told to do."""
+    sure = (each for each in m.actions(s) if m.relied(s, each))
+    return next(sure, None) or next((each for each, _ in m.helped(s)), None)
+
+
+def _failed(m: Any, s: Any, failure: str, node: int) -> Any:
+    """The state after a failure; one that cannot happen there changes nothing."""
+    dies = {LEADER: "A", MAJORITY: "BCD", FAILURES[0]: "B", LOST: ""}
+    names = dies.get(failure, m.names[node] if node != cluster.NOBODY else "")
+    faults = [Topology.crash_member(each) for each in names] or [Topology.fail_work()]
+    if failure == FAILURES[1] and not names:
+        return s
+    for each in faults:
+        s = m.apply(s, each) if m.refusal(s, each) is None else s
+    if failure == MAJORITY:
+        while (action := _next(m, s)) is not None and not control.has_majority(s):
+            s = m.apply(s, action)
+        for each in map(Topology.restart_member, names):
+            s = m.apply(s, each) if m.refusal(s, each) is None else s
+    return s
+
+
+def _end(m: Any, s: Any) -> str:
+    """How the first request has ended once nothing is left to do, or what all wait for."""
+    while (not m.is_over(s) or s.made < len(m.plan.requests)) and (step := _next(m, s)) is not None:
+        s = m.apply(s, step)
+    if not s.topology.requests or not all(each.done for each in s.topology.requests):
+        return coordinator.said_of(s, m.setting)[0]
+    return "rolled back" if s.topology.requests[0].error else "succeeded"
 
 
 NOT_BACK = "In your run, nothing is rolled back from write_both_read_old."

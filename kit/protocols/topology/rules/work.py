@@ -139,12 +139,12 @@ EFFECTS: dict[str, Effect] = {
 def drained(topology: ClusterTopology) -> int:
     """The nodes that have no tablet once all tablet transitions are over (a mask).
 
-    A draining that failed only ends what it had begun (``tablet_migration`` after a rollback).
+    A draining is one operation's: who only asks to leave is drained in its own. One that failed
+    only ends what it had begun (``tablet_migration`` after a rollback).
     """
-    states = ("decommissioning", "removing") if topology.transition == "tablet_draining" else ()
-    return where(
-        entry.request in ("leave", "remove") or entry.state in states for entry in topology.nodes
-    )
+    if topology.transition == "tablet_draining":
+        return in_state(topology, "decommissioning", "removing")
+    return where(entry.request in ("leave", "remove") for entry in topology.nodes)
 
 
 def tablets_moved(topology: ClusterTopology) -> ClusterTopology:
