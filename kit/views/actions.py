@@ -217,7 +217,13 @@ def end_words(scene: Scene, closed: Sequence[Gate] = ()) -> str:
     words = [say("This is the end.")]
     cause = first_waiting(scene)
     told = awaits_operator(scene.model, scene.state)
-    reasons = [told] if told else [cause[1].reason] if cause else [gate.why or gate.sentence for gate in closed]
+    reasons = (
+        [told]
+        if told
+        else [cause[1].reason]
+        if cause
+        else [gate.why or gate.sentence for gate in closed]
+    )
     if reasons:
         words.append(say("Nothing more happens on its own: {why}.", why=reasons[0].rstrip(".")))
     else:

@@ -1,0 +1,145 @@
+"""A started operation never hangs, whoever is dead: it succeeds or is rolled back.
+
+So the coordinator gets to the request that removes or replaces the dead node. Where nobody asks for
+that, the run waits for its operator, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kit.commands.cli import main
+from kit.engine.check import check
+from kit.engine.registry import build
+from kit.engine.search import awaits_operator
+from kit.engine.trace import dumps
+from kit.protocols.topology.lessons.ways_back import FAILURES, failure_grid
+from kit.protocols.topology.rules.machines import EDITIONS, Edition
+from kit.views.actions import end_words
+from kit.views.panel import scene_of
+from tests.views.frames import after
+
+OPERATIONS = (
+    "join E", "leave C", "rebuild C", "cleanup", "new_cdc_generation", "truncate_table ks.t",
+    "keyspace_rf_change ks dc1=2", "join E --zero-token",
+)  # fmt: skip
+BESIDE: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "a resize": {"resizes": 1},
+    "tablets move": {"tablets": 1},
+    "a failure": {"failures": 1},
+    "a resize after moves": {"tablets": 1, "resizes": 1},
+    "tablets on the dead node": {"on_tablets": ("A", "C")},
+}
+SAID = "a node is down, and nobody was told to do anything about it"
+FEW, MANY = 4_000, 60_000
+
+
+def orders(*words: str) -> Iterator[tuple[str, ...]]:
+    """The requests in this order, and in the other one."""
+    asked = tuple(filter(None, words))
+    yield from dict.fromkeys((asked, asked[::-1]))
+
+
+def unbroken(most: int, **given: Any) -> None:
+    """A search with all safeguards on, every run of which ends, or waits for its operator."""
+    found = check(build("topology", {"lag": False, **given}), max_states=most)
+    assert found.violation is None, (given, found.violation)
+
+
+def beside_the_dead(most: int, edition: Edition, nodes: int, asks: str, what: str) -> None:
+    """An operation, and a node that is dead from the start or dies at any step."""
+    given = {"edition": edition, "nodes": nodes, **BESIDE[what]}
+    for dead, goes in product("AB", ("remove {}", "replace F {}", "")):
+        for operations in orders(asks, goes.format(dead)):
+            unbroken(most, **given, operations=operations, down=(dead,))
+            if what == "nothing":
+                unbroken(most, **given, operations=operations, down=(), crashes=1)
+
+
+@pytest.mark.sweep(3)
+@pytest.mark.spec("D-080", "D-042")
+@pytest.mark.parametrize("what", BESIDE)
+@pytest.mark.parametrize("asks", OPERATIONS)
+def test_each_operation_beside_a_dead_node(asks: str, what: str) -> None:
+    """In the documents' edition each run with a dead node ends, whatever else is under way."""
+    beside_the_dead(FEW, "documents", 3, asks, what)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("what", BESIDE)
+@pytest.mark.parametrize("asks", OPERATIONS)
+@pytest.mark.parametrize("nodes", [3, 4])
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_each_operation_beside_a_dead_node_at_length(
+    edition: Edition, nodes: int, asks: str, what: str
+) -> None:
+    """In both editions, among three nodes and four."""
+    beside_the_dead(MANY, edition, nodes, asks, what)
+
+
+@pytest.mark.spec("D-080")
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize(
+    "asks",
+    ["join F", "replace F E", "leave E", "removenode E", "rebuild E", "new_cdc_generation"]
+    + ["truncate_table ks.t", "keyspace_rf_change ks dc1=3", "join F --zero-token"],
+)
+def test_each_state_and_failure_ends(asks: str, edition: Edition) -> None:
+    """Each cell of the grid of state and failure is "succeeded" or "rolled back", and whoever died
+    beside the operation has left by then.
+    """
+    grid = failure_grid(asks, edition)
+    assert grid.rows
+    assert {len(row) for row in grid.rows} == {1 + len(FAILURES)}
+    assert {cell for row in grid.rows for cell in row[1:]} <= {"succeeded", "rolled back"}
+
+
+def test_the_grid_shows_where_the_way_back_ends() -> None:
+    """In the documents a leave is rolled back before reads use the new replicas, and never after:
+    by then it goes on past who is removed.
+    """
+    rows = {row[0]: row[1:] for row in failure_grid("leave E").rows}
+    assert rows["write_both_read_old: barrier"][0] == "rolled back"
+    assert set(rows["write_both_read_new: barrier"]) == {"succeeded"}
+
+
+STUCK: dict[str, Any] = {"operations": ("truncate_table ks.t",), "down": ("A",), "lag": False}
+STEPS = ("truncate_table ks.t", "decide", "commit", "answer B", "answer C")
+
+
+def test_a_run_that_nobody_helps_waits_for_its_operator() -> None:
+    """With A dead and nothing asked about it, the barrier waits: that is no deadlock, and the
+    board says what it waits for.
+    """
+    timeline = after("topology", STUCK, *STEPS)
+    assert check(timeline.model).verdict == "complete"
+    assert next(timeline.model.actions(timeline.state), None) is None
+    assert awaits_operator(timeline.model, timeline.state) == SAID
+    assert SAID in end_words(scene_of(timeline, timeline.at))
+
+
+def test_the_request_to_remove_it_ends_the_wait() -> None:
+    """Asked to remove A, the coordinator goes on past it, and says no such thing at the end."""
+    asked = (*STUCK["operations"], "remove A")
+    timeline = after("topology", {**STUCK, "operations": asked}, *STEPS, "remove A")
+    while timeline.forward() is not None:
+        pass
+    assert [request.done for request in timeline.state.topology.requests] == [True, True]
+    assert timeline.state.topology.nodes[0].state == "left"
+    assert SAID not in end_words(scene_of(timeline, timeline.at))
+
+
+def test_the_command_line_says_what_a_run_waits_for(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A run that is played ends with the same words."""
+    saved = tmp_path / "waits.json"
+    saved.write_text(dumps(after("topology", STUCK, *STEPS).save()), encoding="utf-8")
+    assert main(["play", str(saved)]) == 0
+    assert f"nothing more can happen: {SAID}" in " ".join(capsys.readouterr().out.split())
