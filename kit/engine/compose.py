@@ -433,9 +433,9 @@ class Lifting(Declared[S]):
         inner = None if self.off else self.inner.known_cost(name, getattr(s, self.part))
         return super().known_cost(name, s) or inner
 
-    def awaited(self, s: Any) -> str:
+    def told_why(self, s: Any) -> str:
         """What is said of it there."""
-        return self.inner.awaited(getattr(s, self.part))
+        return self.inner.told_why(getattr(s, self.part))
 
     def here(self, key: str) -> str:
         """Where something of the inner model's picture is in this one's."""

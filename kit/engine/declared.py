@@ -913,7 +913,7 @@ class Declared(Model[S, Any]):
         for rule in self.instructions:
             yield from rule.ready(s)
 
-    def awaited(self, s: S) -> str:
+    def told_why(self, s: S) -> str:
         """Why an operator is told to do something, in a clause; empty where nobody is."""
         told = next(self.helped(s), None)
         return self.acts[type(told[0])].said.instructed if told else ""

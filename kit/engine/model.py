@@ -411,7 +411,7 @@ class Model(Generic[S, A]):
         """What operators are told to do, beyond any budget: it is there where goals are judged."""
         return iter(())
 
-    def awaited(self, s: S) -> str:
+    def told_why(self, s: S) -> str:
         """Why operators are told to do something, in a clause; empty where they are not."""
         return ""
 

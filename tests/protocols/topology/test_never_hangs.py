@@ -87,8 +87,10 @@ def test_each_operation_beside_a_dead_node_at_length(
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize(
     "asks",
-    ["join F", "replace F E", "leave E", "removenode E", "rebuild E", "new_cdc_generation"]
-    + ["truncate_table ks.t", "keyspace_rf_change ks dc1=3", "join F --zero-token"],
+    [
+        *("join F", "replace F E", "leave E", "removenode E", "rebuild E", "new_cdc_generation"),
+        *("truncate_table ks.t", "keyspace_rf_change ks dc1=3", "join F --zero-token"),
+    ],
 )
 def test_each_state_and_failure_ends(asks: str, edition: Edition) -> None:
     """Each cell of the grid of state and failure is "succeeded" or "rolled back", and whoever died

@@ -51,7 +51,7 @@ FAILURES = ("another node dies", "the node itself dies", LOST, LEADER, MAJORITY)
 
 
 def failure_grid(operation: str = "join F", edition: Edition = "documents") -> Sheet:
-    """How an operation on five nodes, A to E, ends when something fails in one of its states.
+    """How an operation on E or F, beside A to D, ends when something fails in one of its states.
 
     Each piece of work has a row, and each kind of failure a column. Nobody restarts a dead node: an
     operator asks to remove it, or has it ignored if it is the operation's own.
@@ -63,8 +63,8 @@ def failure_grid(operation: str = "join F", edition: Edition = "documents") -> S
     for failure in FAILURES:
         dead = {"another node dies": "B", LEADER: "A"}.get(failure)
         asked = (operation, f"removenode {dead}") if dead else (operation,)
-        down = {"replace": ("E",), "remove": ("E",), "removenode": ("E",)}.get(operation.split()[0])
-        given = {"nodes": 5, "edition": edition, "operations": asked, "down": down or ()}
+        down = ("E",) if operation.startswith(("remove", "replace")) else ()
+        given = {"nodes": 5, "edition": edition, "operations": asked, "down": down}
         m: Any = build("topology", {**given, "failures": 1, "crashes": 3, "lag": False})
         state = m.start()
         while (action := _next(m, state)) is not None:

@@ -1,4 +1,4 @@
-"""No tablet hangs beside a dead node: what moves goes on, or back, and the node's removal begins."""
+"""No tablet hangs beside a dead node: what moves goes on, or back, and its removal begins."""
 
 from __future__ import annotations
 
