@@ -20,7 +20,7 @@ from kit.engine import registry, trace
 from kit.engine.check import Result, check, check_refinement
 from kit.engine.fuzz import AT_REST, Finding, Fuzzed, fuzz
 from kit.engine.model import Model, Monitor, Property, Refinement
-from kit.engine.parameters import edition_in, parameters_of, plainly
+from kit.engine.parameters import budgets_of, edition_in, parameters_of, plainly
 from kit.engine.scenario import Begun, begun_by
 from kit.engine.search import LOST, Violation
 from kit.engine.timeline import Timeline
@@ -391,6 +391,7 @@ def _result_as_plain(model: Model[Any, Any], result: Result) -> dict[str, Any]:
         "violation": None if violation is None else _broken_as_plain(model, violation),
         "seconds": round(result.seconds, 3),
         "verdict": result.verdict,
+        "budgets": _budgets(model),
         **result.scope.as_plain(),
         "symmetry": {"compared": result.compared} if result.symmetry else None,
     }
@@ -407,6 +408,12 @@ def _result_as_plain(model: Model[Any, Any], result: Result) -> dict[str, Any]:
     return plain
 
 
+def _budgets(model: Model[Any, Any]) -> dict[str, int]:
+    """How often each thing may happen, those that may not among them."""
+    given = model.parameters
+    return {each.name: each.value_in(given) for each in budgets_of(given)}
+
+
 def _fuzzed_as_plain(model: Model[Any, Any], result: Fuzzed, seeds: range) -> dict[str, Any]:
     """The walks as data: ``violation`` is that of the lowest seed, ``also`` what else broke."""
     findings = sorted(result.findings, key=lambda finding: finding.seed)
@@ -419,6 +426,7 @@ def _fuzzed_as_plain(model: Model[Any, Any], result: Fuzzed, seeds: range) -> di
         "untaken": list(result.untaken),
         "unreached": list(result.unreached),
         "seconds": round(result.seconds, 3),
+        "budgets": _budgets(model),
         **result.scope.as_plain(),
         "within": result.within,
     }
@@ -432,7 +440,9 @@ def _fuzzed_as_plain(model: Model[Any, Any], result: Fuzzed, seeds: range) -> di
 
 
 def _finding_as_plain(model: Model[Any, Any], finding: Finding) -> dict[str, Any]:
-    return {**_broken_as_plain(model, finding), "seed": finding.seed}
+    plain = _broken_as_plain(model, finding)
+    trace = plain.pop("trace")
+    return {**plain, "seed": finding.seed, "trace": trace}
 
 
 def _broken_as_plain(model: Model[Any, Any], broken: Violation | Finding) -> dict[str, Any]:

@@ -108,13 +108,17 @@ def budgets_in(given: Struct) -> str:
 
     It is so where the types of parameters cannot be read, too.
     """
-    try:
-        budgets = [each for each in parameters_of(type(given)) if each.flags.get("budget")]
-    except (TypeError, NameError):
-        return ""
-    counts = ((each.title, each.value_in(given)) for each in budgets)
+    counts = ((each.title, each.value_in(given)) for each in budgets_of(given))
     said = ", ".join(f"{title}: {n}" if n else f"no {title}" for title, n in counts)
     return said and f"; with {said}"
+
+
+def budgets_of(given: Struct) -> list[Parameter]:
+    """The parameters that say how often something may happen; none where no type can be read."""
+    try:
+        return [each for each in parameters_of(type(given)) if each.flags.get("budget")]
+    except (TypeError, NameError):
+        return []
 
 
 def written(field: str, text: str, kind: schema.Type | None) -> Any:

@@ -22,7 +22,7 @@ from tests.engine.test_check import Rash
 from tests.house.source import ROOT
 from tests.saying import says
 
-SCOPE = ["configuration", "judged", "not_judged"]
+SCOPE = ["budgets", "configuration", "judged", "not_judged"]
 CHECKED = [
     *("model", "states", "transitions", "depth", "complete", "violation", "seconds"),
     *("verdict", *SCOPE, "symmetry"),
@@ -363,3 +363,15 @@ def test_a_release_is_read_as_a_name() -> None:
     given = ("group0", "-p", "edition=server", "-p", "release=2025.1")
     assert 'release="2025.1"' in call("check", *given, "--max-states", "50").out
     assert call("fuzz", *given, "--seeds", "0:1", "--steps", "2").status in (0, 2)
+
+
+def test_the_first_line_and_the_data_name_each_budget_that_is_zero() -> None:
+    """Nobody reads more into *complete* than it says: what could not happen is told at once."""
+    found = call("check", "gossip_join", "-p", "crashes=1")
+    first = found.out.splitlines()[0]
+    assert "no cuts" in first
+    assert "crashes: 1" in first
+    found = call("check", "gossip_join", "-p", "crashes=1", "--json")
+    assert found.json["budgets"] == {"writes": 1, "crashes": 1, "cuts": 0}
+    walked = call("fuzz", "gossip_join", "--seeds", "0:2", "--json")
+    assert walked.json["budgets"]["cuts"] == 0
