@@ -148,6 +148,7 @@ def test_a_switch_on_each_node_stops_every_change() -> None:
     shows it.
     """
     timeline = played("requested=every spares=1", "upgrade A", "freeze A B")
+    assert {"schema", "move", "decommission", "bootstrap"} <= {*KINDS}
     for kind in KINDS:
         assert "switch of B is set" in why_not(timeline, Migration.change("B", kind))
         assert why_not(timeline, Migration.change("C", kind)) == ""

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.engine.check import check
 from kit.engine.registry import build
 from kit.errors import BadInput
 from kit.lessons import schema_costs
@@ -25,6 +26,7 @@ from tests.protocols.group0.driving import FIRST_SIX, Driven
 
 ALTER = "alter table ks.t add c at A"
 TABLE = ("create keyspace ks at A", "create table ks.t at A")
+CREATE = TABLE[1]
 WRITE = "write ks.t at A to B"
 STATEMENTS = st.sampled_from(
     (
@@ -143,12 +145,44 @@ def test_a_replica_fetches_the_schema_before_it_serves() -> None:
     assert driven.scene.say == f"B serves {WRITE} with version 7 of ks.t."
 
 
-def test_a_newer_replica_serves_at_once() -> None:
+@pytest.mark.spec("C-041")
+@pytest.mark.parametrize("kind", ["read", "write"])
+@pytest.mark.parametrize(
+    ("change", "earlier", "newest"),
+    [(ALTER, TABLE, 7), (CREATE, TABLE[:1], 4)],
+    ids=["an older version", "an unknown table"],
+)
+def test_each_request_waits_for_a_schema_as_new_as_its_own(
+    kind: str, change: str, earlier: tuple[str, ...], newest: int
+) -> None:
+    """Reads and writes, of a table that the replica knows in another version, or not at all: it
+    fetches first, and then has a schema at least as new. Without the check a search finds one that
+    is served too early; with it none.
+    """
+    request = f"{kind} ks.t at A to B"
+    given = {"operations": (change,), "earlier": earlier, "requests": (request,)}
+    driven = Driven(**given).submitted(change)
+    driven.do(f"commit {newest} by A C", "apply A", request)
+    assert driven.flows() == [f"A → B: request with version {newest}"]
+    assert f"the request carries {newest}" in driven.refused(f"serve: {request}")
+    driven.do(f"fetch: {request}", f"serve: {request}")
+    own = driven.model.own_version(driven.state, 0, 1)
+    assert own >= newest
+    whole = check(build("group0", {**given, "nodes": 2}))
+    assert (whole.violation, whole.complete) == (None, True)
+    found = check(build("group0", {**given, "nodes": 2}, ("schema-version-check",)))
+    assert found.violation is not None
+    assert found.violation.property == "new-enough"
+
+
+@pytest.mark.spec("C-041")
+@pytest.mark.parametrize("kind", ["read", "write"])
+def test_a_newer_replica_serves_at_once(kind: str) -> None:
     """A coordinator that lags is no reason to fetch: the replica's schema is newer."""
-    requests = ("write ks.t at B to A",)
+    requests = (f"{kind} ks.t at B to A",)
     driven = Driven(operations=(ALTER,), earlier=TABLE, requests=requests).submitted(ALTER)
     driven.do("commit 7 by A C", "apply A", requests[0], f"serve: {requests[0]}")
-    assert driven.scene.say == "A serves write ks.t at B to A with version 7 of ks.t."
+    assert driven.scene.say == f"A serves {requests[0]} with version 7 of ks.t."
 
 
 def test_an_unknown_table_is_as_old_as_the_schema() -> None:

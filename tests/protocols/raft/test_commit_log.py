@@ -10,6 +10,7 @@ from kit.engine.check import check
 from kit.engine.registry import build
 from kit.protocols.raft.commit_log import DEFINITION, QUICK, size
 from kit.views.panel import scene_of
+from tests.protocols.tcm.exploring import reachable
 from tests.views.frames import after, check_frame, go_on, last_flows, panel_text, scenes, walk
 from tests.views.test_stage import pictured
 
@@ -76,6 +77,47 @@ def test_a_change_is_quick_while_the_data_logs_are_saturated() -> None:
     assert timeline.state.answered == ("t1",)
     assert len(timeline.state.disk) == len(queue)
     assert size("t1") > timeline.model.data_segment
+
+
+def metadata_seen(off: tuple[str, ...] = (), **given: Any) -> set[tuple[Any, ...]]:
+    """What a search ever sees of metadata: its log and segments, what is asked for, answered,
+    rejected and stored.
+    """
+    model: Any = build("commit_log", given, off)
+
+    def own(records: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(record for record in records if record[0] != "w")
+
+    return {
+        (
+            *(s.change, s.rejected, s.up, s.changes, s.crashes, own(s.answered), own(s.sstables)),
+            *(s.logs[-1].first, own(s.logs[-1].on_disk), own(s.logs[-1].buffered)),
+            tuple(map(own, s.logs[-1].segments(model.room(len(s.logs) - 1)))),
+        )
+        for s in reachable(model)
+    }
+
+
+@pytest.mark.spec("C-049")
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"writes": 2},
+        {"writes": 2, "data_segment": 1},
+        {"writes": 3, "data_segment": 1, "shards": 1},
+        {"writes": 2, "data_segment": 9, "shards": 3},
+    ],
+)
+def test_nothing_of_the_data_log_changes_the_metadata_log(given: dict[str, Any]) -> None:
+    """Whatever its segment size, its flushes and what is queued: a search sees the same metadata
+    log, in the same segments, and no change waits longer than its own flush and sync.
+    """
+    quiet = metadata_seen(writes=0)
+    assert metadata_seen(**given) == quiet
+    result = check(build("commit_log", given))
+    assert (result.violation, result.complete) == (None, True)
+    assert metadata_seen(**given, metadata_segment=3) != quiet
+    assert metadata_seen(("own-log",), **given) != metadata_seen(("own-log",), writes=0)
 
 
 @pytest.mark.parametrize("room", [DEFINITION - 1, DEFINITION, DEFINITION + 1])

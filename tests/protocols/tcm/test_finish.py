@@ -67,4 +67,6 @@ def test_data_that_only_a_dead_node_had_is_told_to_be_lost(rf: int, words: str) 
     run = walk("tcm/removenode", nodes=4, rf=rf)
     assert milestones(run)[-1].say.endswith(words)
     said = [each.say for each in run.moments]
-    assert any(each.startswith("Only B had the data that C takes over") for each in said) == (rf == 1)
+    assert any(each.startswith("Only B had the data that C takes over") for each in said) == (
+        rf == 1
+    )
