@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.house.source import ROOT, project_files
+from tests.quality.judging import Judge
 from tests.quality.mutants import Mutant, mutants
 from tests.quality.mutation import (
     KNOWN,
@@ -21,6 +22,7 @@ from tests.quality.mutation import (
     sample,
     stale,
 )
+from tests.spec.mutations import Mutation, noticed
 
 COUNTING = '''\
 """A toy."""
@@ -93,6 +95,21 @@ def test_a_hole_in_the_tests_is_reported(toy: Project) -> None:
     assert [fault for fault in faults if SURVIVE[0] in fault]
     assert len(faults) == 1 + len(SURVIVE)
     assert (toy.root / path).read_text("utf-8") == COUNTING
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fails"),
+    [
+        ("LIMIT = 3", "LIMIT = 99", True),
+        ("LIMIT = 3", "LIMIT = 4", False),
+        ("def total(", "def totals(", False),  # no test can be loaded, so none has shown anything
+    ],
+)
+def test_what_cannot_be_loaded_fails_no_test(toy: Project, old: str, new: str, fails: bool) -> None:
+    """A test that is called and fails is told from one that holds or is not called."""
+    mutation = Mutation("toy/counting.py", old, new)
+    with Judge(toy.root) as judging:
+        assert noticed(judging, mutation, ["checks/test_counting.py::test_large"]) == fails
 
 
 def test_a_failing_test_stops_the_run(toy: Project) -> None:

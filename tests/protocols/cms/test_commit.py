@@ -597,6 +597,7 @@ def test_a_log_knows_every_entry_once(count: int, since: str) -> None:
     assert " ".join(each.id for each in log.since_snapshot) == since
 
 
+@pytest.mark.spec("B-050")
 @pytest.mark.parametrize("had", range(len(ENTRIES)))
 @pytest.mark.parametrize("is_cut", [False, True])
 @pytest.mark.parametrize("snapshots", [False, True])
