@@ -100,7 +100,7 @@ def write_all(contents: Iterable[tuple[object, str | bytes]], field: str) -> tup
 
 @contextmanager
 def held(given: object, first: bytes, field: str) -> Iterator[Path]:
-    """Hold a file of one's own while it is read and written anew: others wait until that is done.
+    """Hold a file of one's own while it is read and written again: others wait until that is done.
 
     Where there is none, ``first`` is in it. A process that ends holds it no longer.
 

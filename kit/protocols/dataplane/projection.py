@@ -271,13 +271,13 @@ class _Projection:
                 if transfer.group == self.group and transfer.range.contains(self.token):
                     everywhere = stream_barriers(snapshot, sequence, (transfer,), dead, switches)
                     waits = self._conditions(state, filter(self._here, everywhere))
-                    givers = sources(transfer, dead, switches)
-                    if not givers:
+                    senders = sources(transfer, dead, switches)
+                    if not senders:
                         given, title = self.tcm.parameters, sequence.plan.operation.title
                         field = "keyspaces" if given.keyspaces else "rf"
                         allowed = f"2 or more, or nobody has the data of the dead node ({title})"
                         raise BadInput(field, given.keyspaces or given.rf, allowed)
-                    for code in givers:
+                    for code in senders:
                         yield CopyTask(self.local[code], self.local[transfer.target], waits)
 
     def _title(self, state: TcmState) -> str:
