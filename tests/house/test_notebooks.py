@@ -1,6 +1,7 @@
 """The committed notebooks as files: outputs that read well without a kernel and never vary.
 
-That they run, and give these outputs again, is shown by nbval (tools/test.py).
+That they run, and give these outputs again, is shown by nbval (tools/test.py). Of an image it
+compares only the words beside it, which say what is plotted.
 """
 
 from __future__ import annotations
@@ -45,6 +46,24 @@ def test_no_live_widget_is_stored() -> None:
         yield from {"widgets"} & set(nbformat.read(path, as_version=4).metadata)
 
     assert not offenders(NOTEBOOKS, live)
+
+
+def test_an_image_is_there_in_words_too() -> None:
+    """Beside each image, which nbval does not compare, are the numbers that it plots, as text that
+    nbval compares; they are its alternative text, too.
+    """
+
+    def unsaid(path: Path) -> Iterator[str]:
+        for output in outputs(path):
+            data, more = output.get("data", {}), output.get("metadata", {})
+            for kind in (kind for kind in data if kind.startswith("image/")):
+                title, *lines = data.get("text/plain", "").splitlines() or [""]
+                if not lines or not any(map(str.isdigit, "".join(lines))):
+                    yield f"no numbers in words beside {kind} “{title}”"
+                if more.get(kind, {}).get("alt") != data.get("text/plain"):
+                    yield f"another alternative text of {kind} “{title}”"
+
+    assert not offenders(NOTEBOOKS, unsaid)
 
 
 def test_every_cell_was_run_and_none_failed() -> None:

@@ -1,6 +1,7 @@
 """The committed notebooks as lessons: what each begins with, asks, shows and checks.
 
-That they run, and give these outputs again, is shown by nbval (tools/test.py).
+That they run, and give these outputs again, is shown by nbval (tools/test.py). Of an image it
+compares only the words beside it, which say what is plotted.
 """
 
 from __future__ import annotations
