@@ -112,7 +112,8 @@ class ResizeState(State, frozen=True, cache_hash=True, kw_only=True):
     ``map`` is group 0's, with the tablets in transition; ``transition`` is the topology's state.
     ``views[i]`` is what node ``i`` goes by. ``polled`` is the number that the coordinator has seen
     of every replica. ``size`` is that of one copy of the table, in hundredths of the target size.
-    ``grows`` and the like count what may still happen.
+    ``growing``: it was not split yet beyond the count that it began with (in edition ``documents``
+    for good). ``grows`` and the like count what may still happen.
     """
 
     map: maps.TabletMap
@@ -122,6 +123,7 @@ class ResizeState(State, frozen=True, cache_hash=True, kw_only=True):
     transition: str = ""
     phase: Phase = ""
     polled: int = 0
+    growing: bool = False
     repair: RepairRun | None = None
     grows: int
     shrinks: int
@@ -195,7 +197,7 @@ def in_order(stores: Iterable[Store]) -> Stores:
 class Resize(Hosts[ResizeState]):
     """One table of ``tablets`` while its size changes."""
 
-    revision = 2
+    revision = 3
     name, title, State = "resize", "A table's tablets are split and merged", ResizeState
     premise = (
         "A table that grows or shrinks gets more or fewer tablets. First the replicas get ready, "
@@ -214,7 +216,12 @@ class Resize(Hosts[ResizeState]):
     size: int = parameter(
         75, "the average tablet size, as a percentage of the target size", ge=1, le=10_000
     )
-    initial: int = parameter(0, "the tablet count that the schema asks for", ge=0, le=1024)
+    initial: int = parameter(
+        0,
+        "the tablet count that the schema asks for (0: none; in the documents, that of the start)",
+        ge=0,
+        le=1024,
+    )
     grows: int = budget(
         1, "how many times the table can grow to four times its size", title="growth", le=9
     )
@@ -245,7 +252,7 @@ class Resize(Hosts[ResizeState]):
         "S-45",
         "Siblings are merged only when they have the same replicas",
         ("INV-COLOC", "INV-VISIBLE"),
-        smallest={"tablets": ("A B", "A C"), "nodes": 3, "grows": 0, "shrinks": 1},
+        smallest={"tablets": ("A B", "A C"), "nodes": 3, "initial": 1, "grows": 0, "shrinks": 1},
     )
 
     def set_up(self) -> None:
@@ -264,7 +271,11 @@ class Resize(Hosts[ResizeState]):
                 if name not in self.names:
                     raise BadInput(field, name, "nodes among " + ", ".join(self.names))
         self.asked = tuple(name for name in self.names if name not in self.ignored)
-        self.finest: int = len(replicas) * GROWTH**self.grows
+        # A split is finalized only while an average tablet would not be merged again at once.
+        largest = self.size * len(replicas) * GROWTH**self.grows // self.limits.split_ends_below
+        self.finest: int = max(len(replicas), 1 << largest.bit_length())
+        # A table whose schema asks for no count began, in the documents, with those it has (Q-34).
+        self.began: int = self.initial or len(replicas) * (self.edition == "documents")
         self.ways = {
             (edge.source.replace(BOUNDARY, ""), edge.target.replace(BOUNDARY, ""))
             for edge in MACHINES[self.edition]["tablets"].edges
@@ -291,6 +302,7 @@ class Resize(Hosts[ResizeState]):
             stores=stores,
             views=views,
             size=size,
+            growing=resize.is_growing(first.count, self.began),
             grows=self.grows,
             shrinks=self.shrinks,
             moves=self.moves,
@@ -307,11 +319,9 @@ class Resize(Hosts[ResizeState]):
     def size_of(self, s: ResizeState) -> resize.TableSize:
         """What the balancer knows of the table's size, in hundredths of the target size."""
         replicas = len(s.map.tablets[0].replicas)
-        count, number, growing = s.map.count, s.map.resize_seq_number, self.initial
-        return resize.TableSize(
-            *(s.map.table, count, replicas, s.size * replicas, s.map.resize_type, number),
-            *(growing, resize.is_growing(count, growing)),
-        )
+        count, number, total = s.map.count, s.map.resize_seq_number, s.size * replicas
+        given = s.map.table, count, replicas, total, s.map.resize_type, number
+        return resize.TableSize(*given, self.began, s.growing)
 
     @cached_property
     def limits(self) -> resize.Thresholds:
@@ -403,7 +413,10 @@ class Resize(Hosts[ResizeState]):
             for even, odd in maps.siblings(given.count):
                 rows[odd] = replace(rows[odd], replicas=rows[even].replicas)
             given = replace(given, tablets=tuple(rows))
-        return s.but(map=resize.finalized(given, self.edition))
+        after = resize.finalized(given, self.edition)
+        # The documents know no way back into growing mode; the server goes by the count alone.
+        growing = resize.is_growing(after.count, self.began)
+        return s.but(map=after, growing=growing and (s.growing or self.edition == "server"))
 
     def remapped(self, s: ResizeState, node: int) -> Stores:
         """The stores once a node has remapped the compaction groups of its own replicas."""
@@ -764,8 +777,9 @@ ENTRY = entry(
         ),
         Scenario(
             "table-merges",
-            "A table shrinks: the odd sibling joins the even one, then both become one",
-            {"tablets": ("A B", "A C"), "grows": 0, "shrinks": 1},
+            "A table that began with one tablet shrinks: the odd sibling joins the even one, then "
+            "both become one",
+            {"tablets": ("A B", "A C"), "initial": 1, "grows": 0, "shrinks": 1},
         ),
         Scenario(
             "split-is-revoked",

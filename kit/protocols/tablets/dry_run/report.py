@@ -247,11 +247,13 @@ def table_size(opened: OpenedTablets, base: str) -> resize.TableSize:
 
     A replica that a transition adds does not count; the bytes are not known where one's are not.
     The schema tells of the initial count, which keeps a table in growing mode in edition
-    ``documents``.
+    ``documents``. There one that was never resized is in that mode, whatever the schema says.
     """
     table, tables = opened.maps[base], group(base, opened.maps)
     replicas = sum(len(tablet.replicas) for tablet in table.tablets)
-    initial = _options(opened, base).initial
+    initial, fresh = _options(opened, base).initial, not table.resize_seq_number
+    if opened.edition == "documents" and fresh:
+        initial = max(initial, table.count)
     rows = zip(table.tablets, group_rows(base, opened.maps, opened.sizes), strict=True)
     sizes = (row.get(each.host) for t, some in rows for row in some for each in t.replicas)
     return resize.TableSize(

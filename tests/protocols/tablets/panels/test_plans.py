@@ -106,12 +106,8 @@ def test_bars_get_even_as_the_plan_is_followed(edition: Edition) -> None:
 
 
 def _merging(*tablets: str, **given: Any) -> Timeline:
-    timeline = Timeline(
-        build(
-            "resize",
-            {"tablets": tablets, "grows": 0, "shrinks": 1, "size": 180, "moves": 4, **given},
-        )
-    )
+    usual = {"initial": 1, "grows": 0, "shrinks": 1, "size": 180, "moves": 4}
+    timeline = Timeline(build("resize", {"tablets": tablets, **usual, **given}))
     for verb in ("shrink", "resize", "apply A", "apply B", "apply C"):
         done(timeline, verb)
     return timeline

@@ -19,14 +19,24 @@ SMALL: dict[str, dict[str, Any]] = {
     "split, a repair": {"tablets": ("A B",), "nodes": 2, "repairs": 1},
     "split or revoked, a move": {"tablets": ("A B",), "shrinks": 1, "moves": 1},
     "merge, a move, a repair": {
-        "tablets": ("A B", "A C"), "grows": 0, "shrinks": 1, "moves": 1, "repairs": 1,
+        "tablets": ("A B", "A C"), "initial": 1, "grows": 0, "shrinks": 1, "moves": 1,
+        "repairs": 1,
     },
-    "merge on shards": {"tablets": ("A:0 B:1", "A:1 C:0"), "grows": 0, "shrinks": 1},
+    "merge on shards": {
+        "tablets": ("A:0 B:1", "A:1 C:0"), "initial": 1, "grows": 0, "shrinks": 1,
+    },
     "split beside a dead node": {"tablets": ("A C",), "ignored": ("C",), "shrinks": 1, "moves": 1},
     "merge beside a dead node": {
-        "tablets": ("A C", "A C"), "ignored": ("C",), "grows": 1, "shrinks": 1, "repairs": 1,
+        "tablets": ("A C", "A C"), "initial": 1, "ignored": ("C",), "shrinks": 1, "repairs": 1,
     },
-    "growing mode": {"tablets": ("A", "A"), "initial": 2, "shrinks": 2},
+    "growing mode": {"tablets": ("A", "A"), "nodes": 1, "initial": 2, "shrinks": 2},
+    "growing mode, left": {"tablets": ("A", "A"), "nodes": 1, "size": 90, "shrinks": 2},
+    "two splits at once": {"tablets": ("A",), "nodes": 1, "size": 101},
+    "more than the growth": {"tablets": ("A",), "nodes": 2, "size": 410, "grows": 0, "repairs": 1},
+    "merges first": {
+        "tablets": ("A", "A"), "nodes": 1, "initial": 1, "size": 120, "grows": 1, "shrinks": 2,
+    },
+    "the schema asks for more": {"tablets": ("A",), "nodes": 1, "size": 210, "initial": 4},
 }  # fmt: skip
 
 
@@ -47,7 +57,8 @@ def test_a_table_is_resized(edition: Edition, name: str) -> None:
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_two_tablets_grow_and_shrink(edition: Edition) -> None:
     """Two tablets of three nodes with every kind of step."""
-    given = {"tablets": ("A B", "B C"), "shrinks": 1, "moves": 1 if edition == "server" else 0}
+    given = {"tablets": ("A B", "B C"), "initial": 1, "shrinks": 1}
+    given |= {"moves": 1 if edition == "server" else 0}
     result = check(build("resize", {"edition": edition, **given}), max_states=MOST)
     assert result.violation is None, result.violation
     assert result.verdict == "complete"
@@ -78,7 +89,7 @@ def test_a_node_has_the_groups_of_its_own_map(edition: Edition) -> None:
     """On walks with every kind of step: a node stores each replica that the map which it goes by
     has there, once, and the parts of its compaction groups are within that tablet.
     """
-    given = {"tablets": ("A B", "B C"), "shrinks": 2, "moves": 2, "repairs": 1}
+    given = {"tablets": ("A B", "B C"), "initial": 1, "shrinks": 2, "moves": 2, "repairs": 1}
     model: Any = build("resize", {"edition": edition, **given})
     remapped = 0
     for seed in range(25):

@@ -25,7 +25,7 @@ from tests.views.frames import classed, part, scenes, walk
 
 APPLY = ("apply A", "apply B", "apply C")
 SIBLING = ("move 3 C:0 B:0", *APPLY, "end move 3")
-MERGES: dict[str, Any] = {"nodes": 3, "grows": 1, "shrinks": 1}
+MERGES: dict[str, Any] = {"nodes": 3, "initial": 1, "grows": 1, "shrinks": 1}
 
 
 def walked(given: dict[str, Any], *verbs: str) -> Iterator[Scene]:
@@ -159,7 +159,7 @@ def test_a_size_that_crosses_a_line_asks_for_a_resize(edition: Edition) -> None:
         (low // 2, "merge"), (low - 1, "merge"), (low, "none"),
         (high, "none"), (high + 1, "split"), (2 * high, "split"),
     ):  # fmt: skip
-        scene = last({"edition": edition, "tablets": ("A", "B"), "size": size})
+        scene = last({"edition": edition, "tablets": ("A", "B"), "initial": 1, "size": size})
         text = lines(scene, "resize")
         assert lines(scene, "sizes")["average"] == f"{size} % of the target size"
         assert text["sizes ask for"].startswith(f"{asks}: ")
@@ -485,27 +485,46 @@ def test_a_merge_is_looked_at_again_at_its_end(grows: bool, edition: Edition) ->
 
 
 @pytest.mark.spec("E-049")
-def test_a_growing_table_is_flagged_and_not_merged() -> None:
-    """Small from the start, it keeps its count; once it was split beyond it, the flag is gone and
-    it may be merged.
+@pytest.mark.parametrize("initial", [0, 2, 4])
+def test_every_table_starts_growing_and_is_not_merged(initial: int) -> None:
+    """In the documents the mode is on for each new table, which keeps its count however small it
+    is. Once it was split beyond the count that its schema asked for, or else that it began with,
+    the flag is gone for good: it may be merged below that count.
     """
-    given = {"tablets": ("A", "A"), "nodes": 1, "initial": 2, "size": 40, "grows": 2, "shrinks": 2}
-    small = last(given)
-    text = lines(small, "resize")
-    assert text["sizes ask for"] == "none: the table is growing: it has 2 tablets and began with 2"
-    assert (
-        lines(small, "sizes")["growing mode"] == "on: no merge until there are more than 2 tablets"
-    )
+    given = {"tablets": ("A", "A"), "nodes": 1, "edition": "documents", "initial": initial}
+    given |= {"size": 40, "grows": 3, "shrinks": 3}
+    began, small = initial or 2, last(given)
+    counted = f"it has 2 tablets and began with {began}"
+    assert lines(small, "resize")["sizes ask for"] == f"none: the table is growing: {counted}"
+    kept = f"on: no merge until there are more than {began} tablets"
+    assert lines(small, "sizes")["growing mode"] == kept
     assert drawn(small, "badges", "badge:growing") is not None
     assert not is_offered(small, "resize")
-    divides = ("apply A", "divide 0 A:0", "divide 1 A:0")
-    split = _final(("grow", "grow", "resize", *divides), nodes=1)
-    beyond = last(given, *split, "shrink", "shrink")
-    assert lines(beyond, "grid") == {"A": "0/2, 1/2"}
-    assert lines(beyond, "sizes")["growing mode"] == "off"
-    assert drawn(beyond, "badges", "badge:growing") is None
-    assert lines(beyond, "resize")["sizes ask for"].startswith("merge: ")
-    assert lines(last({**given, "initial": 0}), "sizes")["growing mode"] == "off"
+    verbs, count = ["grow", "grow", "grow"], 2
+    while count <= began:
+        divides = [f"divide {tablet} A:0" for tablet in range(count)]
+        split = ("resize", "apply A", *divides)
+        verbs += _final(split, nodes=1, edition="documents")
+        count *= 2
+        assert lines(last(given, *verbs), "sizes")["growing mode"] == (
+            "off" if count > began else kept
+        )
+    verbs += ["shrink", "shrink", "shrink"]
+    while count > 1:
+        beyond = last(given, *verbs)
+        assert drawn(beyond, "badges", "badge:growing") is None
+        assert lines(beyond, "resize")["sizes ask for"].startswith("merge: ")
+        verbs += _final(("resize", "apply A"), nodes=1, edition="documents")
+        count //= 2
+    assert lines(last(given, *verbs, "apply A"), "grid") == {"A": "0"}
+
+
+def test_the_server_has_no_growing_mode_of_its_own() -> None:
+    """There the count that the schema asks for is kept, before a split and after it."""
+    given = {"tablets": ("A", "A"), "nodes": 1, "size": 40}
+    assert lines(last(given), "sizes")["growing mode"] == "off"
+    assert is_offered(last(given), "resize")
+    assert not is_offered(last({**given, "initial": 2}), "resize")
 
 
 @pytest.mark.spec("E-039")

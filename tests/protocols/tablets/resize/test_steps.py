@@ -91,7 +91,7 @@ def test_finalization_has_a_barrier_before_the_map_and_no_move() -> None:
 @pytest.mark.spec("E-053")
 def test_co_located_siblings_move_together() -> None:
     """While a merge is decided, a balancer's move of one sibling takes the other one along."""
-    given = {"tablets": ("A", "A"), "nodes": 2, "grows": 0, "shrinks": 1, "moves": 1}
+    given = {"tablets": ("A", "A"), "nodes": 2, "initial": 1, "grows": 0, "shrinks": 1, "moves": 1}
     begun = ("shrink", "resize", "move 0 A:0 B:0")
     model = build("resize", given)
     assert (
@@ -209,7 +209,8 @@ def test_another_decision_has_another_number(edition: Edition) -> None:
 @pytest.mark.parametrize("ignored", [(), ("C",)])
 def test_a_merge_waits_for_no_move_of_who_is_ignored(ignored: tuple[str, ...]) -> None:
     """B C would join A B: from C to A, or not at all."""
-    given = {"tablets": ("A B", "B C"), "grows": 0, "shrinks": 1, "ignored": ignored}
+    given = {"tablets": ("A B", "B C"), "initial": 1, "grows": 0, "shrinks": 1}
+    given |= {"ignored": ignored}
     model: Any = build("resize", given)
     state = played(model, "shrink", "resize")
     moves = [] if ignored else [(1, "C:0", "A:0")]
