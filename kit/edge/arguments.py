@@ -156,7 +156,7 @@ def _check(function: Callable[..., Any], parameter: inspect.Parameter, value: An
             alone = isinstance(item, str) and fits([item], hint)
             such = f", such as [{shorten(item)}]" if alone else ""
             place, culprit, wanted = _culprit(field, item, hint)
-            raise BadType(place, culprit, _spoken(wanted) + such)
+            raise BadType(place, culprit, spoken_hint(wanted) + such)
         kinds = [get_origin(alternative) or alternative for alternative in get_args(hint)]
         if isinstance(item, str) and (Path in kinds or os.PathLike in kinds):
             path_of(item, field, "a file or folder")
@@ -208,7 +208,7 @@ def _watched(field: str, values: Iterable[T], inside: Any) -> Iterator[T]:
         if place >= MOST_VALUES:
             raise BadInput(field, f"more than {MOST_VALUES}", f"at most {MOST_VALUES}")
         if inside is not None and not fits(value, inside):
-            raise BadType(f"{field}[{place}]", value, _spoken(inside))
+            raise BadType(f"{field}[{place}]", value, spoken_hint(inside))
         yield _own_number(value, inside)
 
 
@@ -281,10 +281,11 @@ def fits(value: Any, hint: Any) -> bool:
     return True
 
 
-def _spoken(hint: Any) -> str:
+def spoken_hint(hint: Any) -> str:
+    """What an annotation wants, in words."""
     kind, inside = get_origin(hint) or hint, get_args(hint)
     if kind in (Union, UnionType):
-        return " or ".join(dict.fromkeys(_spoken(alternative) for alternative in inside))
+        return " or ".join(dict.fromkeys(spoken_hint(alternative) for alternative in inside))
     if kind is Annotated:
         return f"a {hint.__metadata__[0].__name__}"
     if kind is Literal:

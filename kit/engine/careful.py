@@ -235,6 +235,8 @@ def check_call(what: str, function: Callable[..., Any], *given: str) -> None:
     """See that a function takes these arguments. Raises BadType naming it, and what it is given."""
     if is_kits(function):
         return
+    if not callable(function):
+        raise BadType(what, function, f"a function of {', '.join(given) or 'nothing'}")
     try:
         signature(function).bind(*given)
     except TypeError as error:

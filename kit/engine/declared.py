@@ -11,6 +11,7 @@ CONTRIBUTING shows a small example, *Add a model*.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from functools import cached_property, lru_cache, partial, reduce, update_wrapper
 from inspect import cleandoc, get_annotations, signature
@@ -31,17 +32,18 @@ from typing import (
 )
 
 from msgspec import NODEFAULT, Meta, Struct, ValidationError, convert, defstruct, field
-from msgspec.structs import asdict, astuple, replace
+from msgspec.structs import asdict, astuple, fields, replace
 
+from kit.edge.arguments import fits, spoken_hint
 from kit.engine.bodies import check_once
-from kit.engine.careful import check_call, is_kits
+from kit.engine.careful import check_call, is_kits, is_own_error
 from kit.engine.flows import Flow, FlowKind, FlowTable, ServerLine, ServerLog, spot
 from kit.engine.model import Cost as Cost  # noqa: PLC0414  # declarations take it from here
-from kit.engine.model import Gesture, Kind, Model, NoParameters, Property, Safeguard
+from kit.engine.model import Gesture, Kind, Model, Monitor, NoParameters, Property, Safeguard
 from kit.engine.parameters import BUDGET, check_limits
 from kit.engine.registry import Entry
 from kit.engine.rule import Rule
-from kit.errors import BadInput, BadType, Refusal, Refused, misfit, shorten
+from kit.errors import BadInput, BadType, KitError, Refusal, Refused, misfit, shorten
 from kit.masks import chosen
 
 S = TypeVar("S", bound=Struct)
@@ -110,7 +112,9 @@ class Each(Struct, frozen=True):
 
     def of(self, model: Any) -> Sequence[Any]:
         """The values of a model."""
-        values = self.values(model) if callable(self.values) else self.values
+        values = self.values
+        if callable(values):
+            values = asked("values of Each", values, model)
         if not isinstance(values, Sequence | Mapping):
             raise BadType("Each", values, "a sequence of values, such as a range or a tuple")
         for value in () if isinstance(values, range) else values:
@@ -169,6 +173,41 @@ def verbatim(text: str) -> str:
 
 
 METHOD = "a method, written with def"
+
+
+def check_said(what: str, said: Struct) -> None:
+    """See that all that a declaration says is of its type. Raises BadType naming what is not."""
+    for each in fields(said):
+        value = getattr(said, each.name)
+        if value is not each.default and not fits(value, each.type):
+            raise BadType(f"{each.name} of {what}", value, spoken_hint(each.type))
+
+
+def asked(what: str, function: Callable[[Any], Any] | None, model: Any) -> Any:
+    """What a function of a declaration says of a model; None where there is none."""
+    if function is None:
+        return None
+    check_call(what, function, "model")
+    with declaring(what, function=function):
+        return function(model)
+
+
+@contextmanager
+def declaring(what: str, **given: Any) -> Iterator[None]:
+    """Say in one line that a declaration is wrong, where nobody else says it.
+
+    Raises BadType where the kit can make nothing of it; errors of a model's own code come through.
+    """
+    try:
+        yield
+    except KitError:
+        raise
+    except (TypeError, ValueError, AttributeError, LookupError, SyntaxError) as error:
+        if is_own_error(error):
+            raise
+        raise BadType(what, given or "another declaration", f"what it takes ({error})") from None
+
+
 SCALARS: dict[Any, tuple[Any, str]] = {
     int: (SupportsIndex, "a whole number"),
     bool: (bool, "True or False"),
@@ -248,6 +287,9 @@ def purpose(text: str) -> Callable[[Method], Method]:
     """Declare below ``action`` what steps of a kind are for: a sentence of at most 20 words."""
 
     def mark(run: Method) -> Method:
+        for given, kind, allowed in ((text, str, "a text"), (run, FunctionType, METHOD)):
+            if not isinstance(given, kind):
+                raise BadType("@purpose", given, allowed)
         vars(run)["purpose"] = text
         return run
 
@@ -268,13 +310,15 @@ class Act:
         self.why: str = vars(run).get("purpose", "")
         usual = not (said.fault or said.spends)
         self.relied = usual if said.relied is None else said.relied
-        self.fault: TypeError | None = None
+        self.fault: Exception | None = None
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
         try:
-            self._declare(owner, name)
-        except TypeError as error:  # Python would put its own words in front of these
+            with declaring(f"action {name} of {owner.__name__}"):
+                check_said(f"action {name} of {owner.__name__}", self.said)
+                self._declare(owner, name)
+        except Exception as error:  # Python would put its own words in front of these
             self.fault = error
 
     def _declare(self, owner: type, name: str) -> None:
@@ -301,6 +345,10 @@ class Act:
             )
             for each, hint, domain in zip(given, hints, self.domains, strict=True)
         ]
+        if self.struct is not None and not (
+            fits(self.struct, type) and issubclass(self.struct, Struct)
+        ):
+            raise BadType(f"struct of action {name} of {owner.__name__}", self.struct, "a struct")
         self.struct = self.struct or defstruct(
             name.title().replace("_", ""),
             fields,
@@ -330,7 +378,7 @@ class Act:
             check_call(f"each of action {self.name}", self.said.each, "model", "state")
         made = _Made(self, m)
         choices, outcome = self._choices(m, made), self._outcome(m)
-        sure = bool(self.said.sure and self.said.sure(m))
+        sure = bool(asked(f"sure of action {self.name}", self.said.sure, m))
         return Rule(self.struct, self.kind, choices, outcome, made.given, sure)
 
     def with_body(self, body: Any, owner: type) -> Act:
@@ -528,6 +576,8 @@ def parameter(
     it. One that is ``written`` a person types as text, one that is ``hidden`` has no control, one
     that ``counts`` says how often something may happen. ``more`` are those of ``msgspec.Meta``.
     """
+    if field != "" and not str.isidentifier(str(field)):
+        raise BadType("field of a parameter", field, "a name")
     flags = {"written": written, "hidden": hidden, "budget": counts}
     if any(flags.values()):
         more["extra_json_schema"] = {name: True for name, is_so in flags.items() if is_so}
@@ -542,7 +592,8 @@ def budget(default: int, description: str, *, le: int, own: bool = True, **more:
     down, and cannot happen when it is used up. One that is not the state's ``own`` is counted
     elsewhere, by a part of it.
     """
-    meta = limited(description=description, ge=0, le=le, extra_json_schema=BUDGET, **more)
+    usual = {"description": description, "ge": 0, "le": le, "extra_json_schema": BUDGET}
+    meta = limited(**{**usual, **more})
     given: Any = Given(default, meta, budget=own)
     return given  # type: ignore[no-any-return]  # as above
 
@@ -552,6 +603,8 @@ def safeguard(id: str, title: str, protects: tuple[str, ...], **more: Any) -> bo
 
     ``more`` are the other fields of ``kit.engine.model.Safeguard``, such as ``smallest``.
     """
+    with declaring("safeguard", **more):
+        check_said(f"safeguard {id}", Safeguard("", id, title, protects, **more))
     given: Any = Given(True, safeguard=lambda name: Safeguard(name, id, title, protects, **more))
     return given  # type: ignore[no-any-return]  # as above
 
@@ -563,7 +616,7 @@ class Judged(Struct, frozen=True):
     invariant: str = ""
     name: str = ""
     title: str = ""
-    on: tuple[Any, ...] = ()
+    on: tuple[Act, ...] = ()
     of: Callable[[Any], Any] | None = None
     sign: Callable[[Any], bool] | None = None
     when: Callable[[Any], bool] | None = None
@@ -580,10 +633,14 @@ def judged(kind: Kind, invariant: str = "", **more: Any) -> Callable[[T], T]:
     if not isinstance(invariant, str):
         raise bare(f"@{kind}", invariant)
 
+    with declaring(f"@{kind}", **more):
+        said = Judged(kind, invariant, **more)
+    check_said(f"@{kind}", said)
+
     def mark(check: T) -> T:
         if isinstance(check, type | staticmethod | classmethod) or not hasattr(check, "__dict__"):
             raise BadType(f"@{kind}", check, METHOD)
-        vars(check).setdefault("judged", []).append(Judged(kind, invariant, **more))
+        vars(check).setdefault("judged", []).append(said)
         return check
 
     return mark
@@ -602,7 +659,7 @@ def judges(model: Model[Any, Any]) -> Iterator[tuple[Property, bool]]:
     """The properties that methods declare, in their order; whether each is a sign."""
     for name in declared_by(type(model)):
         for said in getattr(getattr(type(model), name), "judged", ()):
-            if said.when and not said.when(model):
+            if said.when and not asked(f"when of property {name}", said.when, model):
                 continue
             check = getattr(model, name)
             named = said.name or name.replace("_", "-")
@@ -610,7 +667,7 @@ def judges(model: Model[Any, Any]) -> Iterator[tuple[Property, bool]]:
             title = said.title or text or named.replace("-", " ")
             on = tuple(each.struct for each in said.on)
             prop = Property(named, said.kind, title, check, said.invariant, on, said.of)
-            yield prop, said.sign is not None and said.sign(model)
+            yield prop, bool(asked(f"sign of property {name}", said.sign, model))
 
 
 def _ordered(acts: Iterable[Act], first: Sequence[str]) -> list[Act]:
@@ -622,8 +679,40 @@ def _annotations(owner: Any) -> dict[str, Any]:
     """The annotations of a class or method, be they text. Raises TypeError for an unknown name."""
     try:
         return get_annotations(owner, eval_str=True)
-    except NameError as error:
-        raise TypeError(f"{owner.__qualname__}: {error}, which an annotation names") from None
+    except (NameError, SyntaxError, UnicodeError) as error:
+        allowed = f"types that are known there ({error}, which an annotation names)"
+        raise BadType(owner.__qualname__, "an annotation", allowed) from None
+
+
+ATTRIBUTES: dict[str, Any] = {
+    **dict.fromkeys(("name", "title", "about"), str),
+    **dict.fromkeys(("first", "faults"), tuple[str, ...]),
+    "Parameters": type,
+    "settled": Callable[..., Any] | None,
+    "safeguards": tuple[Safeguard, ...],
+    "properties": tuple[Property, ...],
+    "signs": tuple[Property, ...],
+    "monitors": tuple[Monitor, ...],
+    "costs": tuple[Cost, ...],
+}
+"""What the body of a class may say of these."""
+
+
+def _check_attribute(cls: type[Declared[Any]], name: str, value: Any) -> None:
+    """See that a class says nothing else under a name that every model has. Raises BadType."""
+    what, usual = f"{name} of {cls.__name__}", getattr(Declared, name, None)
+    if isinstance(value, property | cached_property):  # worked out when it is asked for
+        return
+    if name in ATTRIBUTES and not fits(value, ATTRIBUTES[name]):
+        several = get_origin(ATTRIBUTES[name]) is tuple
+        allowed = "a tuple: a method or an action needs another name" if several else ""
+        raise BadType(what, value, allowed or spoken_hint(ATTRIBUTES[name]))
+    if name == "Parameters" and not issubclass(value, Struct):
+        raise BadType(what, value, "a frozen struct of msgspec")
+    if isinstance(usual, FunctionType) and not callable(value) and not hasattr(value, "__get__"):
+        raise BadType(
+            what, value, f"a method: def {name}({', '.join(signature(usual).parameters)})"
+        )
 
 
 def _check_field(what: str, name: str, state: Any) -> None:
@@ -700,6 +789,11 @@ class Declared(Model[S, Any]):
     def __init_subclass__(cls) -> None:
         """Take the declarations of a class apart."""
         check_once(cls)
+        with declaring(f"class {cls.__name__}"):
+            cls._take_apart()
+
+    @classmethod
+    def _take_apart(cls) -> None:
         own, bases = {**vars(cls)}, cls.__mro__[1:]
         for act in (act for base in bases for act in getattr(base, "acts", {}).values()):
             body = next(vars(each)[act.name] for each in cls.__mro__ if act.name in vars(each))
@@ -714,6 +808,7 @@ class Declared(Model[S, Any]):
             if fault := getattr(cls, name).fault:
                 raise fault
         for name, each in own.items():
+            _check_attribute(cls, name, each)
             inside = getattr(each, "fget", getattr(each, "func", None))
             if isinstance(each, property | cached_property) and hasattr(inside, "judged"):
                 raise BadType(f"{name} of {cls.__name__}", f"@{type(each).__name__}", METHOD)
@@ -726,25 +821,22 @@ class Declared(Model[S, Any]):
                 raise BadType(f"{name} of {cls.__name__}", "no annotation", allowed)
         theirs = (vars(base).get("_given", {}) for base in reversed(bases))
         cls._given = reduce(or_, (*theirs, mine), {})
-        fields = [
-            (given.field or name, Annotated[kind, given.meta], given.default)
-            for name, (kind, given) in cls._given.items()
-            if given.meta
-        ]
+        fields = list[Any]()
+        for name, (kind, given) in cls._given.items():
+            if given.meta:
+                with declaring(f"{name} of {cls.__name__}", type=kind):
+                    fields.append((given.field or name, Annotated[kind, given.meta], given.default))
         if fields:
             title = f"{cls.__name__}Parameters"
             limits: Any = {"frozen": True, "forbid_unknown_fields": True}
-            cls.Parameters = defstruct(title, fields, module=cls.__module__, **limits)
+            with declaring(f"defaults of {title}", **{each[0]: each[2] for each in fields}):
+                cls.Parameters = defstruct(title, fields, module=cls.__module__, **limits)
             cls.Parameters.__doc__ = cleandoc(cls.about)
         switches = [
             given.safeguard(name.replace("_", "-"))
             for name, (_, given) in cls._given.items()
             if given.safeguard
         ]
-        for name in ("safeguards", "properties", "signs", "monitors", "faults", "costs"):
-            if not isinstance(getattr(cls, name), tuple):
-                allowed = "a tuple: a method or an action needs another name"
-                raise BadType(f"{name} of {cls.__name__}", getattr(cls, name), allowed)
         cls.safeguards = (*(each for each in cls.safeguards if each not in switches), *switches)
         _check_distinct(cls, "tag", [act.struct.__struct_config__.tag for act in cls.acts.values()])
         _check_distinct(cls, "id", [each.id for each in cls.safeguards])
@@ -758,6 +850,10 @@ class Declared(Model[S, Any]):
 
         Raises BadInput for a parameter out of its limits, an unknown one, or an unknown safeguard.
         """
+        with declaring(f"model {type(self).__name__}"):
+            self._begin(parameters, off, given)
+
+    def _begin(self, parameters: Any, off: Collection[str], given: Mapping[str, Any]) -> None:
         fields = [each.field or name for name, (_, each) in self._given.items() if each.meta]
         if parameters is not None and not all(hasattr(parameters, each) for each in fields):
             raise BadType("parameters", parameters, f"{type(self).__name__}(name=value, …)")
@@ -787,7 +883,11 @@ class Declared(Model[S, Any]):
                 )
         vars(self).update({name.replace("-", "_"): name not in off for name in switches})
         self.set_up()
-        present = (act for act in self.acts.values() if not act.said.when or act.said.when(self))
+        present = (
+            act
+            for act in self.acts.values()
+            if not act.said.when or asked(f"when of action {act.name}", act.said.when, self)
+        )
         acts = _ordered(present, self.first)
         self.rules = tuple(act.bind(self) for act in acts)
         self.instructions = tuple(
@@ -966,6 +1066,13 @@ Node = Annotated[int, Each(lambda m: m.names, by_place=True)]
 
 def entry(model: type[Declared[Any]], **more: Any) -> Entry:
     """A declared model in the registry; ``more`` are the other fields of an ``Entry``."""
+    if not fits(model, type) or not issubclass(model, Declared):
+        raise BadType("entry", model, "a class of models: class Mine(Declared[MyState])")
+    with declaring(f"entry of {model.__name__}", **more):
+        return _entry(model, more)
+
+
+def _entry(model: type[Declared[Any]], more: Mapping[str, Any]) -> Entry:
     return Entry(
         name=model.name,
         title=model.title,
