@@ -176,6 +176,12 @@ def as_uuid(number: int) -> str:
     return str(UUID(int=number))
 
 
+def as_timeuuid(number: int, node: int = 1) -> str:
+    """``00000002-0000-1000-8000-000000000001``: id 2, made by a node with the number 1."""
+    low, mid, high = number & 0xFFFFFFFF, number >> 32 & 0xFFFF, number >> 48 & 0x0FFF
+    return f"{low:08x}-{mid:04x}-1{high:03x}-8000-{node:012x}"
+
+
 class ServerLine(Struct, frozen=True):
     """A line of a node's log: which component of the server wrote it, and its text.
 

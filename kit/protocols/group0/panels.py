@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from itertools import count, zip_longest
 from typing import Any
 
+from kit.engine.flows import as_timeuuid
 from kit.engine.registry import build, scenario_of
 from kit.engine.timeline import PassedStep, Timeline, played_out
 from kit.errors import are, counted
@@ -131,10 +132,8 @@ def _card(entry: EntryRow, rows: tuple[MemberRow, ...]) -> Card:
 
 
 def timeuuid(state_id: int, places: int) -> str:
-    """``00000002-0000-1000-8000-000000000001``: id 2, made by the first of ``places`` nodes."""
-    node = (state_id - 1) % places + 1 if state_id else 0
-    low, mid, high = state_id & 0xFFFFFFFF, state_id >> 32 & 0xFFFF, state_id >> 48 & 0x0FFF
-    return f"{low:08x}-{mid:04x}-1{high:03x}-8000-{node:012x}"
+    """A state id as the TIMEUUID that it is: the ``places`` nodes take turns to make them."""
+    return as_timeuuid(state_id, (state_id - 1) % places + 1 if state_id else 0)
 
 
 def _built(previous: int | None) -> str:

@@ -368,9 +368,24 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         self.control = Topology(given, tuple(name for name in self.off if name in own))
         self.names, self.setting = self.control.names, self.control.setting
         self.places = dict(zip(self.names, map(place_of, self.control.plan.racks), strict=True))
+        self._check_survivors()
         self.everybody = mask_of(range(len(self.names)))
         self.hosts = lru_cache(1 << 12)(lambda mask: frozenset(self.named(mask)))
         self.work = lru_cache(1 << 8)(self._work)
+
+    def _check_survivors(self) -> None:
+        """BadInput where all replicas of a tablet are on dead nodes that are not to come back.
+
+        A dump may show such a loss: that is how the cluster is.
+        """
+        plan, down = self.control.plan, self.control.start_down
+        given_up = [asks.node for asks in plan.requests if asks.kind == "remove"]
+        given_up += [asks.replaced for asks in plan.requests if asks.kind == "replace"]
+        lost = mask_of(given_up) & down
+        for text, row in zip(self.tablets, self.rows, strict=True):
+            if self.dump is None and not self.nodes_of(row.replicas) & ~lost:
+                allowed = "a replica on another node, or a dead replica cannot be rebuilt"
+                raise BadInput("tablets", text, allowed)
 
     def _given_of_cluster(self, placed: tuple[replica_sets.Replicas, ...]) -> Any:
         """The cluster's parameters: where tablets are after a move is open there.

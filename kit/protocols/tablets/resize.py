@@ -56,6 +56,7 @@ BUSY = refused("a resize is being finalized")
 NOT_POLLED = refused("the coordinator has not polled the replicas since they became ready")
 NOT_DUE = refused("a resize is ready: only its finalization can end the track")
 MOVING = refused("tablets are in transition")
+STRANDED = "a node is down, and nobody was told to do anything about it: the merge waits"
 OVERDUE = "The resize is no longer due, so the map stays"
 COMMITTED = "The new map is committed"
 TRACK, FINALIZATION = "tablet_migration", "tablet_resize_finalization"
@@ -352,8 +353,16 @@ class Resize(Hosts[ResizeState]):
         """The replicas that have not copied the number of the split that is decided."""
         return resize.unready(s.map, self.shown(s)) if s.map.resize_type == "split" else ()
 
+    def stranded(self, s: ResizeState) -> tuple[str, ...]:
+        """The ignored nodes from or to which a merge would have to move: it waits for operators."""
+        pairs = self.apart(s.map) if s.map.resize_type == "merge" and self.colocation_test else ()
+        hosts = (each.host for pair in pairs for move in pair.moves for each in move)
+        return tuple(sorted({*hosts} & {*self.ignored}))
+
     def blocked(self, s: ResizeState) -> Refusal | None:
         """Why the resize may not be finalized now (S-43, S-45)."""
+        if dead := self.stranded(s):
+            return refused(STRANDED, dead)
         kind = s.map.resize_type
         waits = {"split": self.split_readiness, "merge": self.colocation_test}.get(kind, True)
         if not waits:
@@ -694,7 +703,9 @@ class Resize(Hosts[ResizeState]):
 
     @goal("INV-PROGRESS")
     def ends(self, s: ResizeState) -> bool:
-        """Every resize can end."""
+        """Every resize can end, unless a merge waits for an operator to give up a dead node."""
+        if s.phase == s.transition == "" and self.stranded(s):
+            return True
         rests = s.phase == s.transition == "" and s.map.resize_type == "none"
         return rests and self.decision(s).resize_seq_number == s.map.resize_seq_number
 

@@ -569,7 +569,8 @@ class Serving(Control):
     def arrivals(self, s: ControlState) -> int:
         """Where the part that was left behind may arrive (a mask)."""
         on_its_way = s.leftover and s.leftover_at == cluster.NOBODY
-        return s.topology.members & s.reachable if on_its_way else 0
+        sent_to = s.topology.members & ~s.topology.ignored  # to who is ignored nothing is sent
+        return sent_to & s.reachable if on_its_way else 0
 
     def _late_work(self, before: ControlState, action: Any, after: ControlState) -> Travels:
         label = f"session {before.leftover}"

@@ -417,7 +417,7 @@ class ClusterServers(Servers):
                 "tokens": [token] if node.tokens else None,
                 "topology_request": node.request or None,
                 "replaced_id": None if node.replaced == NOBODY else host_id(node.replaced),
-                "transition_state": state.stored if state else None,
+                "transition_state": state.spelled(now.model.edition) if state else None,
                 "version": topology.version,
                 "fence_version": topology.fence_version,
             }

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kit.engine.drill import DrillMoment
+from kit.engine.flows import as_timeuuid
 from kit.engine.registry import entries
 from kit.engine.timeline import played_out
 from kit.errors import BadInput
@@ -60,7 +61,7 @@ LIVE = [
     ("balancing off", {}, ("", "tablet_balancing_enabled", "False")),
     ("balancing on", {}, ("", "tablet_balancing_enabled", "True")),
     ("join D", {}, ("", "new_cdc_generation_data_uuid", "2")),
-    ("new_cdc_generation", {}, ("", "global_requests", "{2}")),
+    ("new_cdc_generation", {}, ("", "global_requests", f"{{{as_timeuuid(2)}}}")),
     ("new_cdc_generation", {}, ("", "global_topology_request", "new_cdc_generation")),
     ("keyspace_rf_change ks dc1=2", {}, ("", "new_keyspace_rf_change_ks_name", "ks")),
     ("keyspace_rf_change ks dc1=2", {}, ("", "new_keyspace_rf_change_data", "{(dc1, 2)}")),
@@ -76,7 +77,7 @@ def test_cells_are_live(words: str, given: dict[str, Any], cell: tuple[str, str,
     while True:
         ids = run_ids(scene_of(timeline, timeline.at).way())
         model: Any = timeline.model
-        now = texts(timeline.state.topology, model.names, ids)
+        now = texts(timeline.state.topology, model.names, ids, model.edition)
         shown |= {(host, name, text) for (host, name), text in now.items()}
         if timeline.forward() is None:
             break
@@ -144,21 +145,21 @@ def test_types_are_shown_and_static_columns_are_shaded(edition: str, kind: str) 
 
 ASKED = [
     # what is asked for; the rows of the join while it waits, and while it is under way
-    ("cleanup", [("global_requests", "2", "cleanup", "–")], []),
+    ("cleanup", [("global_requests", as_timeuuid(2), "cleanup", "–")], []),
     (
         "new_cdc_generation",
-        [("global_requests", "2", "new_cdc_generation", "–")],
-        [("global_topology_request_id", "2", "new_cdc_generation", "–")],
+        [("global_requests", as_timeuuid(2), "new_cdc_generation", "–")],
+        [("global_topology_request_id", as_timeuuid(2), "new_cdc_generation", "–")],
     ),
     (
         "keyspace_rf_change ks dc1=2",
-        [("global_requests", "2", "keyspace_rf_change", "ks dc1=2")],
+        [("global_requests", as_timeuuid(2), "keyspace_rf_change", "ks dc1=2")],
         [],
     ),
     (
         "truncate_table ks.t",
-        [("global_requests", "2", "truncate_table", "ks.t")],
-        [("global_topology_request_id", "2", "truncate_table", "ks.t")],
+        [("global_requests", as_timeuuid(2), "truncate_table", "ks.t")],
+        [("global_topology_request_id", as_timeuuid(2), "truncate_table", "ks.t")],
     ),
     ("join D", [], []),
 ]
@@ -185,7 +186,8 @@ def test_a_pending_request_is_found_by_its_id(
         requests, *joined = tables(scene_of(timeline, timeline.at), REQUESTS)
         seen += [rows for table in joined if (rows := body(table)) and rows not in seen]
         row = body(requests)[0]
-        assert row[:3] == ("2", words.split(maxsplit=1)[0], "D" if words == "join D" else "null")
+        node = "D" if words == "join D" else "null"
+        assert row[:3] == (as_timeuuid(2), words.split(maxsplit=1)[0], node)
         if timeline.forward() is None:
             break
     assert seen == [rows for rows in (waiting, running) if rows]
@@ -215,9 +217,10 @@ def test_requests_keep_their_order() -> None:
     assert [row[1] for row in body(requests)] == [
         "cleanup", "new_cdc_generation", "rebuild", "cleanup",
     ]  # fmt: skip
+    kinds = {2: "cleanup", 4: "new_cdc_generation", 5: "cleanup"}
     assert [row[1:3] for row in body(joined)] == [
-        ("2", "cleanup"), ("4", "new_cdc_generation"), ("5", "cleanup"),
-    ]  # fmt: skip
+        (as_timeuuid(state), kind) for state, kind in kinds.items()
+    ]
 
 
 @pytest.mark.sweep(3)
@@ -237,7 +240,11 @@ def test_what_a_server_answers_is_a_table_that_can_be(name: str) -> None:
         if not rows:
             continue
         table = system_topology(parse_topology(json.dumps(rows), name))
-        assert not [*impossible(table, getattr(model, "edition", "server"))], moment
+        edition = getattr(model, "edition", "server")
+        assert not [*impossible(table, edition)], moment
+        state = SERVERS.control(now).topology.transition
+        stored = state if edition == "documents" else state.replace("_", " ")
+        assert {row["transition_state"] for row in rows} == {stored or None}
         nodes = SERVERS.control(now).topology.nodes
         there = {(bool(row["tokens"]), f"{row['datacenter']}/{row['rack']}") for row in rows}
         assert there == {(node.tokens, node.rack or "dc1/r1") for node in nodes if node.state}

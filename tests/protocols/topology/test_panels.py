@@ -138,7 +138,10 @@ def test_the_table_is_the_table() -> None:
     timeline = _played(0)
     for scene in scenes(timeline)[1:]:
         ids = run_ids(scene.way())
-        now, was = (texts(s.topology, scene.model.names, ids) for s in (scene.state, scene.before))
+        edition = scene.model.edition
+        now, was = (
+            texts(s.topology, scene.model.names, ids, edition) for s in (scene.state, scene.before)
+        )
         assert {name for _, name in now} == {*OF_ROWS, *STATIC}
         drawn = TABLE.draw(scene)
         changed = [place for place, text in now.items() if was.get(place, "null") != text]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, cast
+from uuid import RFC_4122, UUID
 
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.flows import flows
+from kit.engine.flows import as_timeuuid, flows
 from kit.engine.fuzz import Walker
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
@@ -429,7 +430,9 @@ def test_a_request_is_in_its_nodes_row() -> None:
 
 @pytest.mark.spec("D-039", "D-047", "D-048", "F-001")
 def test_another_coordinator_goes_on_from_the_same_table() -> None:
-    """The crown moves with the lead; the table is the one before, the session in it as well."""
+    """The crown moves with the lead; the table is the one before, the session in it as well: a
+    UUID of its own, which the status line has, too.
+    """
     timeline = until(
         starting("join D", edition="server", crashes=1), lambda s: s.attempted.streaming
     )
@@ -446,7 +449,30 @@ def test_another_coordinator_goes_on_from_the_same_table() -> None:
     assert "  B: leader, runs the coordinator" in now["Group 0 configuration"]
     tables = [[x.lstrip(" *") for x in each["system.topology"]] for each in (shown, now)]
     assert tables[0] == tables[1]
-    assert any("static.session = " in line for line in tables[1])
+    [session] = [line.partition("static.session = ")[2] for line in tables[1] if ".session" in line]
+    assert UUID(session).version == 1
+    state = timeline.state.topology.session
+    assert f"session {state} ({session})" in "".join(now["Status"])
+
+
+@pytest.mark.spec("F-001")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_each_session_and_request_has_a_uuid_of_its_own(edition: Edition) -> None:
+    """Of five operations one after the other, no two share the id of a session or of a request;
+    that of a session is the id of the group 0 state in which it was opened.
+    """
+    timeline = starting("rebuild A", "leave C", "join D", "rebuild B", edition=edition)
+    sessions, requests = dict[str, int](), set[str]()
+    while timeline.forward() is not None:
+        cells = [x.lstrip(" *").partition(" = ") for x in seen(timeline)["system.topology"]]
+        for name, _, text in cells:
+            if name == "static.session" and text != "null":
+                sessions.setdefault(text, timeline.state.state_id)
+            if name.endswith(".request_id"):
+                requests.add(text)
+    assert {UUID(each).variant for each in requests | {*sessions}} == {RFC_4122}
+    assert (len(sessions), len(requests)) == (4, 4)
+    assert all(text == as_timeuuid(state) for text, state in sessions.items())
 
 
 @pytest.mark.spec("D-049", "F-011")
@@ -518,17 +544,17 @@ def test_the_requests_of_the_whole_cluster_are_known(edition: str, words: str) -
 
 @pytest.mark.spec("D-041")
 def test_the_id_of_a_request_is_the_state_that_it_made() -> None:
-    """It stands in the history; that of a global request is in its own column while it runs."""
+    """As a UUID of its own; that of a global request is in its own column while it runs."""
     timeline = until(starting("new_cdc_generation"), in_state("commit_cdc_generation"))
     [row] = [x for x in seen(timeline)["system.topology"] if "topology_request_id" in x]
-    assert row.endswith("= 2")
+    assert row.endswith(f"= {as_timeuuid(2)}")
     assert "  2 -: request new_cdc_generation" in seen(timeline)["Group 0 history"]
     later = starting("rebuild A", "rebuild B")
     for verb in ("rebuild A", "decide", "commit", "rebuild B"):
         press(later, verb)
     rows = seen(later)["system.topology"]
-    assert any("A.request_id = 2" in line for line in rows)
-    assert any("B.request_id = 4" in line for line in rows)
+    assert any(f"A.request_id = {as_timeuuid(2)}" in line for line in rows)
+    assert any(f"B.request_id = {as_timeuuid(4)}" in line for line in rows)
 
 
 @pytest.mark.spec("D-016", "D-037")
@@ -536,11 +562,15 @@ def test_the_table_keeps_what_was_asked_for() -> None:
     """One partition with a row per host; the id of a request stays when it is done."""
     timeline = ended(starting("join D"))
     rows = seen(timeline)["system.topology"]
-    assert any("D.request_id = 2" in line for line in rows)
+    assert any(f"D.request_id = {as_timeuuid(2)}" in line for line in rows)
     assert not any("D.topology_request" in line for line in rows)
     assert [line for line in rows if ".host_id" in line] == [
         f"  {name}.host_id = {name}" for name in "ABCD"
     ]
+    for edition, spelled in zip(EDITIONS, (SWITCH[0], "write both read old"), strict=True):
+        busy = until(starting("join D", edition=edition), in_state(SWITCH[0]))
+        cells = [line.partition("static.")[2] for line in seen(busy)["system.topology"]]
+        assert f"transition_state = {spelled}" in cells
     passed = {state for words in PATHS for state in way(ended(starting(words)))}
     passed |= {state for words in BACK for state in way(failed_in(words, SWITCH[0]))}
     for words, given in (((), {"tablets": 1, "resizes": 1}), (("lock",), {})):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kit.engine.flows import flows
+from kit.engine.flows import as_timeuuid, flows
 from kit.protocols.storage.storage import Fetch, Land, LandLate, Serve
 from tests.protocols.vnodes.test_again import after, opened, seen
 
@@ -53,15 +53,20 @@ def test_what_waits_for_the_barrier_says_for_whom() -> None:
 
 @pytest.mark.spec("F-001", "F-005")
 def test_every_copy_carries_its_permit() -> None:
-    """Whatever streams says which session it belongs to; the badge says which one is open."""
+    """Whatever streams says which session it belongs to; the badge says which one is open, by its
+    UUID.
+    """
     timeline = opened("late-stream-turned-away")
-    permits, tags = [], []
+    permits, tags, opens = [], [], set[int]()
     for moment in timeline.moments:
         if isinstance(moment.action, Fetch | Land | LandLate):
             before = timeline.moments[moment.parent].state
             [flow] = flows(timeline.model, before, moment.action, moment.state)
             permits.append(flow.text.rpartition(", ")[2])
             tags.append(flow.label.rpartition(", ")[2])
-            assert "session" in seen(timeline, moment.id).split("What clients saw")[0]
+            status = seen(timeline, moment.id).split("What clients saw")[0]
+            assert "session" in status
+            opens |= {n for n in (1, 2) if f"session {n} ({as_timeuuid(n)}) is open" in status}
     assert permits == [f"frozen_topology_guard of session {number}" for number in (1, 2, 2, 1)]
     assert tags == [f"session {number}" for number in (1, 2, 2, 1)]
+    assert opens == {1, 2}

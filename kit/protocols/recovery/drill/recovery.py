@@ -192,7 +192,9 @@ def _topology(now: DrillMoment, number: int) -> Iterator[Row]:
             "rack": machine.rack,
             "node_state": "left" if left else LEAVES if leaves(now, at) else "normal",
             "tokens": None if left else [token_of(at)],
-            "transition_state": TRANSITION_STATE[now.state.operation].stored if busy else None,
+            "transition_state": (
+                TRANSITION_STATE[now.state.operation].spelled(now.model.edition) if busy else None
+            ),
             "version": 1,
             "fence_version": 1,
         }

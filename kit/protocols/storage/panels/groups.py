@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from kit.engine.flows import as_timeuuid
 from kit.protocols.storage import facts
 from kit.protocols.storage.facts import EpochRow
 from kit.views.declared import Badges, Column, Drawn, Note, Table, panel_of, status, unsaid
@@ -100,7 +101,8 @@ def _badges(scene: Scene) -> Badges:
     yield "computed", words, "plain", "how many times placements were computed"
     yield "rest", *(("= stable", "") if facts.stable(m, s) else ("… moving", "busy"))
     session = facts.session(m, s)
-    yield "session", "" if session is None else f"session {session or '–'}", "plain"
+    words = "" if session is None else f"session {session or '–'}"
+    yield "session", words, "plain", as_timeuuid(session) if session else ""
 
 
 def _status(scene: Scene) -> str:
@@ -112,7 +114,7 @@ def _status(scene: Scene) -> str:
         f"{m.history.unit} {facts.epoch(m, s)}",
         f"placement computations: {facts.computed(m, s)}",
         "reads and writes go to the same replicas" if facts.stable(m, s) else "the range is moving",
-        f"session {session} is open" if session else "no session is open",
+        f"session {session} ({as_timeuuid(session)}) is open" if session else "no session is open",
         f"BROKEN: {'; '.join(broken)}" if broken else "all promises kept so far",
     ]
     if session is None:

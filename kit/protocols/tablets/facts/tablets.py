@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from kit.engine.flows import as_timeuuid
 from kit.engine.timeline import PassedStep
 from kit.protocols.tablets.cluster import TabletsState, TabletTransition, excluded_nodes, standing
 from kit.protocols.tablets.rules import availability, replica_sets
@@ -140,7 +141,7 @@ def table_row(m: Tablets, s: TabletsState, tablet: int) -> TableRow:
         of_each(replica_sets.words(t.new) for t in ways),
         of_each(t.stage for t in ways),
         of_each(t.kind for t in ways),
-        of_each(str(t.session or "") for t in ways),
+        of_each(as_timeuuid(t.session) if t.session else "" for t in ways),
         replica_sets.words(tuple(each for each in row.replicas if each.host not in left)),
     )
 

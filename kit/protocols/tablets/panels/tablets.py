@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from kit.engine.flows import as_timeuuid
 from kit.engine.timeline import PassedStep
 from kit.errors import counted
 from kit.protocols.tablets.facts import tablets as facts
@@ -145,7 +146,7 @@ def _transition(scene: Scene, each: facts.StageFacts, place: int, before: str) -
         "stage": h("b", each.stage, class_=None if before == each.stage else "changed"),
         f"reads: {each.reads}": words(each.read_from),
         f"writes: {each.writes}": words(each.written_to),
-        "session": str(each.session) if each.session else "none open",
+        "session": f"{each.session} ({as_timeuuid(each.session)})" if each.session else "none open",
         "work": [_work(work.name.replace("_", " "), work.standing) for work in each.work],
     }
     if each.choice is not None:

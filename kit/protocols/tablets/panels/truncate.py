@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import groupby, pairwise
 from typing import get_args
 
+from kit.engine.flows import as_timeuuid
 from kit.protocols.tablets.hosts import LOG, NETWORK, host_spot
 from kit.protocols.tablets.truncate import (
     CLIENT,
@@ -115,7 +116,12 @@ def _late(scene: Scene, row: tuple[str, str, bool]) -> str:
 def _badges(scene: Scene) -> Badges:
     """The phase, tablets in transition, and RPCs that are late."""
     s = scene.state
-    yield "session", f"session {s.session or 'none'}", "plain"
+    yield (
+        "session",
+        f"session {s.session or 'none'}",
+        "plain",
+        as_timeuuid(s.session) * bool(s.session),
+    )
     yield "phase", f"truncate: {s.phase}", "" if s.phase in ("idle", "done") else "busy"
     yield "moving", "tablets in transition" * s.moving, "busy"
     yield "late", "a late RPC" * bool(s.late), "busy"
@@ -129,7 +135,10 @@ SESSION = Table(
         Column("answered", lambda row: bulb("✓", "answered") if row[2] else ""),
         Column("a late RPC would be", draws=_late),
     ),
-    caption=lambda scene: f"group 0: {_session(scene.state.session)}",
+    caption=lambda scene: (
+        f"group 0: {_session(scene.state.session)}"
+        + f" ({as_timeuuid(scene.state.session)})" * bool(scene.state.session)
+    ),
     of="{0[0]}",
 )
 TRUNCATE = Views(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from kit.engine.flows import as_timeuuid
 from kit.errors import counted
 from kit.masks import majority, nodes_in
 from kit.protocols.topology import facts
@@ -107,15 +108,19 @@ def _badges(scene: Scene) -> declared.Badges:
     yield "version", f"version {topology.version}", "plain"
     behind = topology.fence_version < topology.version
     yield "fence", f"fence {topology.fence_version}", "busy" if behind else ""
-    yield "session", f"session {topology.session}" if topology.session else "", "busy"
+    session = topology.session
+    yield "session", f"session {session}" * bool(session), "busy", as_timeuuid(session)
     yield "queue", head, ""
     yield "barrier", f"barrier {len(runs.answered)}/{len(runs.needs)}" if runs else "", "busy"
     yield "coordinator", "! no coordinator" if s.coordinator == NOBODY else "", "broken"
 
 
 def _status(scene: Scene) -> str:
-    said = (words.replace("/", " of ") for key, words, _ in _badges(scene) if key != "coordinator")
-    return ", ".join(filter(None, said))
+    said = []
+    for key, words, _, *more in _badges(scene):
+        if words and key != "coordinator":
+            said.append(words.replace("/", " of ") + f" ({', '.join(more)})" * bool(more))
+    return ", ".join(said)
 
 
 BADGES = declared.status(_badges, "badges", _status)

@@ -1,11 +1,12 @@
 """Tables as they are stored: the topology and its requests, what a driver reads, the keyspaces.
 
 ``system.topology`` has its static columns once and a row per node, null cells too, and the types of
-all columns. A request's id is that of the group 0 state that it made, and the time of a CDC
-generation is that of the command that committed it (a server adds twice the ring delay). What a
-driver reads is kept beside the tables of group 0, so that drivers which know nothing of those go on
-working. Sources: Topology over Raft, "Topology state persistence table"; blog post on 6.0, "Our
-Move to Schema and Topology Changes on Raft", "CDC Stream Details on Raft".
+all columns. The id of a request or a session is that of the group 0 state which made it, as a
+TIMEUUID, and the time of a CDC generation is that of the command that committed it (a server adds
+twice the ring delay). What a driver reads is kept beside the tables of group 0, so that drivers
+which know nothing of those go on working. Sources: Topology over Raft, "Topology state persistence
+table"; blog post on 6.0, "Our Move to Schema and Topology Changes on Raft", "CDC Stream Details on
+Raft".
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kit.engine.flows import as_timeuuid
 from kit.engine.timeline import PassedStep
 from kit.masks import nodes_in
 from kit.operators.importers.system_tables import TOPOLOGY
@@ -66,26 +68,39 @@ def _ids(scene: Scene) -> RunIds:
 def _of_step(scene: Scene) -> tuple[Texts, Texts]:
     def work() -> tuple[Texts, Texts]:
         names, ids = scene.model.names, _ids(scene)
-        now = texts(scene.state.topology, names, ids)
-        return now, now if scene.before is None else texts(scene.before.topology, names, ids)
+        as_stored = names, ids, scene.model.edition
+        now = texts(scene.state.topology, *as_stored)
+        return now, now if scene.before is None else texts(scene.before.topology, *as_stored)
 
     return scene.once("cells of the step", work)
 
 
 @lru_cache(MOST_KEPT)
-def texts(topology: ClusterTopology, names: tuple[str, ...], ids: RunIds) -> Texts:
-    """Every cell of a topology; a few are kept, since most steps leave the tables as they are."""
+def texts(
+    topology: ClusterTopology, names: tuple[str, ...], ids: RunIds, edition: Edition
+) -> Texts:
+    """Every cell of a topology; a few are kept, since most steps leave the tables as they are.
+
+    The server stores a transition state with spaces, the documents as they name it.
+    """
     of_request, of_generation = ({str(number): state for number, state in each} for each in ids)
 
     def text(row: columns.SystemTopology | columns.SystemTopologyRow, name: str) -> str:
         value: Any = getattr(row, name)
         if name in columns.OF_REQUESTS:
             many = isinstance(value, tuple)
-            known = [of_request.get(number, number) for number in (value if many else (value,))]
+            known = [
+                number and _id(of_request.get(number, number))
+                for number in (value if many else (value,))
+            ]
             value = tuple(known) if many else known[0]
         if name.endswith("cdc_generations"):
             times = {number: f"t{state}" for number, state in of_generation.items()}
             value = tuple((times.get(number, time), number) for time, number in value)
+        if name == "session" and value:
+            value = _id(value)
+        if name == "transition_state" and value and edition == "documents":
+            value = topology.transition
         return columns.cell_text(value)
 
     table = stored(topology, names)[0]
@@ -94,6 +109,11 @@ def texts(topology: ClusterTopology, names: tuple[str, ...], ids: RunIds) -> Tex
         # Where no rack is given all nodes are in one.
         of_rows |= {(row.host_id, "datacenter"): "dc1", (row.host_id, "rack"): "r1"}
     return {("", name): text(table, name) for name in STATIC} | of_rows
+
+
+def _id(state_id: int | str) -> str:
+    """The id of what the command to a state of group 0 has made: a request, or a session."""
+    return as_timeuuid(int(state_id))
 
 
 class HostRow(dict[str, str]):
@@ -112,14 +132,16 @@ _look = attrgetter("look")
 
 
 @lru_cache(MOST_KEPT)
-def _rows(topology: ClusterTopology, names: tuple[str, ...], ids: RunIds) -> tuple[HostRow, ...]:
-    now = texts(topology, names, ids)
+def _rows(
+    topology: ClusterTopology, names: tuple[str, ...], ids: RunIds, edition: Edition
+) -> tuple[HostRow, ...]:
+    now = texts(topology, names, ids, edition)
     hosts = dict.fromkeys(host for host, _ in now if host)
     return tuple(HostRow({name: now[host, name] for name in OF_ROWS}) for host in hosts)
 
 
 def _hosts(scene: Scene) -> tuple[HostRow, ...]:
-    return _rows(scene.state.topology, scene.model.names, _ids(scene))
+    return _rows(scene.state.topology, scene.model.names, _ids(scene), scene.model.edition)
 
 
 def _columns(scene: Scene) -> list[Column]:
@@ -262,7 +284,7 @@ def _requests(scene: Scene) -> list[columns.SystemTopologyRequest]:
     rows = enumerate(stored(scene.state.topology, scene.model.names)[1], 1)
     named = (
         replace(
-            row, id=str(ids.get(n, n)), start_time=timed(ids.get(n)), end_time=timed(ends.get(n))
+            row, id=_id(ids.get(n, n)), start_time=timed(ids.get(n)), end_time=timed(ends.get(n))
         )
         for n, row in rows
     )

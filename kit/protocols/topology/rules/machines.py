@@ -43,8 +43,12 @@ class Known(Struct, frozen=True):
 
     @property
     def stored(self) -> str:
-        """How the table spells a transition state: with spaces."""
+        """How the server's table spells a transition state: with spaces."""
         return self.name.replace("_", " ")
+
+    def spelled(self, edition: Edition) -> str:
+        """How an edition's table spells it: that of the documents as they name it."""
+        return self.stored if edition == "server" else self.name
 
 
 TRANSITION_STATES = (

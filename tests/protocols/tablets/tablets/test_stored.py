@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kit.engine.flows import as_timeuuid
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
 from kit.protocols.tablets.facts.tablets import table_row
@@ -52,7 +53,7 @@ def test_commands_of_group_0_alone_change_a_tablets_row(kind: str, edition: str)
             assert (now.new_replicas, now.stage, now.transition) == (
                 *(words(way.new), way.stage, way.kind),
             )
-            assert now.session == (str(way.session) if way.session else "")
+            assert now.session == (as_timeuuid(way.session) if way.session else "")
         if was != now:
             assert isinstance(moment.action, CommitDecision)
             changed |= {name for name in COLUMNS if getattr(was, name) != getattr(now, name)}
