@@ -357,6 +357,8 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         # Edition ``server`` drains nodes before their requests begin.
         self.paused = self.edition == "server"
         placed = tuple(map(replica_sets.replicas_in, self.tablets))
+        if len({*map(keyspace_of, self.tables)}) > 1:
+            raise BadInput("tables", ", ".join(self.tables), "co-located tables of one keyspace")
         table = DumpedTable(self.tables[0], len(placed), self.tables[1:])
         self.layout = self.dump or TabletDump((self.shards,) * self.nodes, (table,))
         given = self._given_of_cluster(placed)
@@ -374,14 +376,14 @@ class TabletCluster(Lifting[TabletsState], Hosts[TabletsState], VotingModel[Tabl
         self.work = lru_cache(1 << 8)(self._work)
 
     def _check_survivors(self) -> None:
-        """BadInput where all replicas of a tablet are on dead nodes that are not to come back.
+        """BadInput where all replicas of a tablet are on nodes that are dead for good.
 
         A dump may show such a loss: that is how the cluster is.
         """
         plan, down = self.control.plan, self.control.start_down
         given_up = [asks.node for asks in plan.requests if asks.kind == "remove"]
         given_up += [asks.replaced for asks in plan.requests if asks.kind == "replace"]
-        lost = mask_of(given_up) & down
+        lost = mask_of(given_up) & down | plan.mask(self.ignored, "ignored")
         for text, row in zip(self.tablets, self.rows, strict=True):
             if self.dump is None and not self.nodes_of(row.replicas) & ~lost:
                 allowed = "a replica on another node, or a dead replica cannot be rebuilt"

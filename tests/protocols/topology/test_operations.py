@@ -166,6 +166,39 @@ def test_ignored_nodes_are_not_asked_and_dead_ones_fail_a_barrier() -> None:
     assert server.refusal(server.start(), act.MakeRequest(0)).missing == ("D",)
 
 
+@pytest.mark.spec("D-046")
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize(
+    ("words", "sent"),
+    [("join F", {"command_barrier", "barrier"}), ("remove E", {"stream", "barrier"})],
+)
+def test_a_command_that_does_not_reach_a_normal_node_fails(
+    edition: Edition, words: str, sent: set[str]
+) -> None:
+    """B dies before a command or a barrier that is for it, too: neither can succeed now, and it
+    fails without a fault of its own, or is tried again where the table knows no way on. An
+    ignored node is sent none.
+    """
+    given = {"edition": edition, "nodes": 5, "operations": (words,), "crashes": 1}
+    model: Any = build("topology", given)
+    state, tried = model.start(), set[str]()
+    while (action := model.suggest(state)) is not None:
+        work = task_of(state, model.setting).work
+        dead = model.act(state, act.CrashMember("B"))
+        before, after = (task_of(s, model.setting).needs >> 1 & 1 for s in (state, dead))
+        answered = dead.attempted.answered >> 1 & 1
+        if work and before and after and not answered and model.busy(dead) is None:
+            tried.add(work.name)
+            does = act.AnswerBarrier("B") if work.barrier else act.DoWork()
+            refused = model.refusal(dead, does)
+            assert refused is not None
+            assert refused.missing == ("B",)
+            fails = model.refusal(dead, act.FailWork())
+            assert (fails is None) == (edition == "server" or work.on_failure != "retry")
+        state = model.act(state, action)
+    assert tried >= sent
+
+
 @pytest.mark.spec("D-043", "F-003")
 @pytest.mark.parametrize("words", ["join D", "replace D C", "leave C", "remove C", "rebuild C"])
 def test_a_session_spans_the_streaming_and_is_named_by_its_command(words: str) -> None:

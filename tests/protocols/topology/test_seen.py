@@ -312,12 +312,28 @@ def test_the_barrier_has_a_meter_per_node() -> None:
     refusal = timeline.model.refusal(timeline.state, act.DoWork())
     assert refusal is not None
     assert refusal.reason == "no work of this kind comes next"
-    leaves = until(starting("leave C"), in_state("left_token_ring"))
+
+
+@pytest.mark.spec("D-021")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_leaving_node_is_shut_down_last_and_then_removed_from_group_0(edition: Edition) -> None:
+    """In left_token_ring the others answer that they write to it no more, then the order to shut
+    down goes to it, and after that it is no member of group 0 any more; before, it is.
+    """
+    leaves = until(starting("leave C", edition=edition), in_state("left_token_ring"))
     told: list[str] = []
     while (moment := leaves.forward()) is not None:
         before = leaves.moments[moment.parent].state
         told += [flow.text for flow in flows(leaves.model, before, moment.action, moment.state)]
+        members = [line.strip()[:1] for line in seen(leaves)["Group 0 configuration"][2:] if line]
+        if members != ["A", "B", "C"]:
+            break
+        assert before.topology.transition == "left_token_ring"
+    assert members == ["A", "B"]
+    assert [text for text in told if text.endswith("shut_down")] == ["coordinator → C: shut_down"]
     drained = max(i for i, text in enumerate(told) if "drained" in text)
+    answered = {text[0] for text in told if "drained" in text}
+    assert answered >= {"A", "B"}
     assert told.index("coordinator → C: shut_down") > drained
 
 
@@ -414,7 +430,19 @@ def test_a_node_without_tokens_has_none_in_the_table() -> None:
 
 @pytest.mark.spec("D-029")
 def test_a_request_is_in_its_nodes_row() -> None:
-    """What each node asks for stands in its row, and the parameter of a replace on its card."""
+    """What each node asks for stands in its row, whichever of the five kinds it is, and its
+    parameter beside it and on its card.
+    """
+    of_node = {"join D": "D.tokens_string = 7", "leave C": "", "remove C": "", "rebuild C": ""}
+    of_node |= {"replace D C": "D.replaced_id = C", "rebuild C --source-dc=dc1": "C.rebuild_option"}
+    for words, parameter in of_node.items():
+        more = " --initial-token=7" * (words == "join D")
+        timeline = starting(words + more)
+        timeline.do(act.MakeRequest(0))
+        kind, node = words.split()[:2]
+        cells = seen(timeline)["system.topology"]
+        assert any(f"{node}.topology_request = {kind}" in line for line in cells)
+        assert any(parameter in line for line in cells)
     timeline = starting("rebuild A", "replace D C")
     timeline.do(act.MakeRequest(0))
     timeline.do(act.MakeRequest(1))

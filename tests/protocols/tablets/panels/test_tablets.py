@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kit.engine.flows import flows
+from kit.engine.flows import as_timeuuid, flows
 from kit.engine.registry import build, entries
 from kit.engine.timeline import Timeline
 from kit.protocols.tablets.facts import tablets as facts
@@ -167,7 +167,7 @@ def test_the_table_has_the_columns_of_system_tablets() -> None:
     row = panel_text(timeline, "tablets")
     new = timeline.state.tablets[0].transitions[0].new
     named = f"new_replicas {replica_sets.words(new)}"
-    for words in (named, "stage streaming", "transition migration", "session 1"):
+    for words in (named, "stage streaming", "transition migration", f"session {as_timeuuid(1)}"):
         assert words in row
     assert "session 1: tablet 0 in streaming" in panel_text(timeline, "sessions")
 

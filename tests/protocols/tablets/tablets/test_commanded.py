@@ -9,7 +9,7 @@ import pytest
 from kit.engine.check import check
 from kit.engine.registry import build
 from kit.engine.timeline import Timeline
-from kit.errors import Refused
+from kit.errors import BadInput, Refused
 from kit.protocols.tablets.tablets import Tablets
 from kit.protocols.topology.rules.machines import EDITIONS
 from kit.protocols.topology.topology import FindImbalance
@@ -107,8 +107,11 @@ def test_one_marker_stands_for_several_tables_that_stream() -> None:
 @pytest.mark.spec("E-056")
 def test_co_located_tables_refer_to_the_base_table() -> None:
     """In the table of tablets each has a line with its ``base_table`` and no map of its own; alone
-    a table has no such line.
+    a table has no such line. So counts and replicas are those of the base table, whichever table
+    is asked for; all are of one keyspace.
     """
+    with pytest.raises(BadInput, match="co-located tables of one keyspace"):
+        group(tables=(*TABLES, "other.table"))
     timeline = Timeline(group())
     rows = panel_text(timeline, "tablets").splitlines()
     assert rows[2:] == [f"  {table}: base_table ks.orders" for table in OTHERS]

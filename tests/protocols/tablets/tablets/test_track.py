@@ -31,9 +31,18 @@ def refused(model: Any, state: TabletsState, verb: str) -> str:
 @pytest.mark.spec("E-024")
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_the_plan_and_the_entry_into_the_track_are_one_command(edition: Edition) -> None:
-    """An idle coordinator may not enter the track alone: one command has the state and the plan."""
-    model = build("tablets", {"edition": edition, "nodes": 3, "tablets": ("A B",)})
+    """An idle coordinator may not enter the track alone: one command has the state and the plan. It
+    asks for a plan when nothing else is to do, and not while a request waits.
+    """
+    given = {"nodes": 3, "tablets": ("A B",), "operations": ("bootstrap D",)}
+    model = build("tablets", {"edition": edition, **given})
     state = acted(model, model.start(), "imbalance")
+    assert any(model.verb(each).startswith("migrate") for each in model.actions(state))
+    asked = acted(model, state, "bootstrap D")
+    assert not any(model.verb(each).startswith("migrate") for each in model.actions(asked))
+    asked = acted(model, asked, "decide", "commit")
+    assert asked.control.topology.transition == "join_group0"
+    assert not asked.in_transition
     assert "plan goes into the same command" in refused(model, state, "decide")
     state = acted(model, state, "migrate 0 A:0 C:0")
     assert not state.in_transition

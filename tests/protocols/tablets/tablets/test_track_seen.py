@@ -132,7 +132,11 @@ def test_markers_stand_on_different_stages_at_once() -> None:
 @pytest.mark.spec("E-024")
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_one_entry_has_the_plan_and_the_state(edition: Edition) -> None:
-    """One command goes to group 0: with it the badges have the transition state and the tablet."""
+    """One command goes to group 0: with it the badges have the transition state and the tablet. A
+    request that waits comes before it: no plan is drawn then.
+    """
+    waits = starting("imbalance", "leave C", edition=edition, moves=1, operations=("leave C",))
+    assert not [a for a in waits.model.actions(waits.state) if "migrate" in waits.model.verb(a)]
     timeline = starting(*BEGUN, edition=edition, moves=1)
     before = timeline.state.control.state_id
     assert lines(timeline, "badges") == ["version 1", "no transition state", "decided"]
