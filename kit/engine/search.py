@@ -287,7 +287,7 @@ def _holds_a_goal(model: Model[Any, Any], state: Any, judged: Sequence[Property]
 
 
 def awaits_operator(model: Model[Any, Any], state: Any) -> str:
-    """Why a run that is at rest waits for its operator, in a clause; empty: it does not."""
+    """Why a run with nothing left to do waits for its operator, in a clause; empty: it does not."""
     said = model.told_why(state) if model.rests_at_goals else ""
     return "" if not said or _holds_a_goal(model, state) else said
 
