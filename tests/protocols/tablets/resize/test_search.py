@@ -53,6 +53,27 @@ def test_a_table_is_resized(edition: Edition, name: str) -> None:
     assert not result.unreached
 
 
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("moves", [0, 1])
+def test_a_merge_of_replicas_on_a_dead_node_waits_for_an_operator(
+    edition: Edition, moves: int
+) -> None:
+    """Siblings cannot be brought together while a replica would have to leave, or go to, a node
+    that is ignored: nothing else is broken, and the refusal names the node and what it waits for.
+    """
+    given = {"tablets": ("A C", "A B"), "initial": 1, "ignored": ("C",), "grows": 0, "shrinks": 1}
+    model: Any = build("resize", {"edition": edition, **given, "moves": moves})
+    result = check(model, max_states=MOST)
+    assert result.violation is None, result.violation
+    assert result.verdict == "complete"
+    state = model.start()
+    for verb in ("shrink", "resize"):
+        state = model.act(state, model.find(state, verb)[0])
+    waits = model.find(state, "begin track" if edition == "documents" else "finalize")[1]
+    assert "nobody was told to do anything about it: the merge waits" in waits.reason
+    assert waits.missing == ("C",)
+
+
 @pytest.mark.deep
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_two_tablets_grow_and_shrink(edition: Edition) -> None:
