@@ -343,6 +343,7 @@ def check(  # noqa: PLR0913  # each way to search by its own name
     max_depth: int | None = None,
     symmetry: bool = False,
     partial_order: bool = False,
+    past_costs: bool = True,
     progress: Progress | bool | None = None,
 ) -> Result:
     """Visit every reachable state of ``model`` and judge its properties and monitors.
@@ -358,7 +359,8 @@ def check(  # noqa: PLR0913  # each way to search by its own name
     A search that nears the end of the memory that it may have (the machine's, the process's, the
     container's) stops by itself, bounded.
 
-    A known cost of the protocol (``Model.costs``) ends no search: it is told beside all else.
+    A known cost of the protocol (``Model.costs``) ends no search: it is told beside all else. With
+    ``past_costs`` off, it is a violation like any other.
 
     A state without successors is no error, unless the model ``rests_at_goals`` only: then it is
     the violation *deadlock*. Interrupted from the keyboard, a search tells what it has found.
@@ -391,6 +393,7 @@ def check(  # noqa: PLR0913  # each way to search by its own name
         symmetry=symmetry,
         most=max_states or NO_LIMIT,
         deepest=max_depth or NO_LIMIT,
+        past_costs=past_costs,
     )
     with shown(progress, WORDS, max_states) as report:
         return _timed(search, order, mode, _within_memory(search, report))

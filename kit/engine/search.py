@@ -426,6 +426,7 @@ class Search:
         symmetry: bool,
         most: int,
         deepest: int,
+        past_costs: bool = True,
     ) -> None:
         """A search of at most ``most`` nodes, none further than ``deepest`` steps from the start.
 
@@ -435,7 +436,7 @@ class Search:
         self.model = model
         self.is_own = is_own(model)
         self.monitors = tuple(map(careful_monitor, monitors))
-        self.most, self.deepest = most, deepest
+        self.most, self.deepest, self.past_costs = most, deepest, past_costs
         self.always = tuple(p for p in judged if p.kind == "always")
         self.steps = tuple(p for p in judged if p.kind == "step")
         self.steps_on: dict[type, tuple[Any, ...]] = {}
@@ -692,7 +693,7 @@ class Search:
         self, name: str, state: Any, broken: Callable[[], Violation]
     ) -> Violation | None:
         """What is broken, unless it is a known cost: then the first of its kind is kept."""
-        cost = self.model.known_cost(name, state)
+        cost = self.model.known_cost(name, state) if self.past_costs else None
         if cost is None:
             return broken()
         if cost not in self.costs:

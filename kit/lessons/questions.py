@@ -161,7 +161,7 @@ def fails(timeline: Timeline) -> PosedQuestion:
     """
     model = timeline.model
     result = _searched(model)
-    violation = result.broken
+    violation = result.violation
     judged: list[Any] = [p for p in model.properties if p.kind in ("always", "step", "goal")]
     titles = {each.name: each.title for each in [*judged, *model.monitors]}
     text = say("{title}: every run is searched. Which of these breaks first?", title=model.title)
@@ -195,7 +195,7 @@ def shortest(timeline: Timeline) -> PosedQuestion:
     """
     model = timeline.model
     result = _searched(model)
-    if (violation := result.broken) is None:
+    if (violation := result.violation) is None:
         beyond = f"; nothing was searched beyond a bound of it ({result.bound})"
         beyond = beyond if result.bound else ""
         raise KitError(f"predict: no run of {model.name} breaks anything{beyond}")
@@ -246,7 +246,7 @@ def _picture(run: Timeline) -> Still:
 
 def _searched(model: Model[Any, Any], judged: tuple[()] | None = None) -> Result:
     with ended_after(_SECONDS) as is_over:
-        result = check(model, judged, monitors=judged, max_states=_MOST)
+        result = check(model, judged, monitors=judged, max_states=_MOST, past_costs=False)
     if result.interrupted and not is_over():  # by a keyboard
         raise KeyboardInterrupt
     if result.violation is None and not result.complete:

@@ -135,7 +135,7 @@ def shortest_breach(model: Model[Any, Any], most: int | None = None) -> Result:
     No state shows that a *goal* is lost, so that goals are left out.
     """
     shown = tuple(prop for prop in model.properties if prop.kind != "goal")
-    return check(model, shown, monitors=model.monitors, max_states=most)
+    return check(model, shown, monitors=model.monitors, max_states=most, past_costs=False)
 
 
 def guards_goals(model: Model[Any, Any], safeguard: Safeguard) -> bool:
@@ -146,7 +146,7 @@ def guards_goals(model: Model[Any, Any], safeguard: Safeguard) -> bool:
 
 def broken_run(model: Model[Any, Any], most: int | None = None) -> Timeline | None:
     """The run that such a search finds, at its last moment; None: it finds none."""
-    violation = shortest_breach(model, most).broken
+    violation = shortest_breach(model, most).violation
     return None if violation is None else Timeline.along(model, violation.actions)
 
 

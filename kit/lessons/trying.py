@@ -143,7 +143,7 @@ def _row_of(models: tuple[str, str], id_: str, *, off: bool) -> tuple[str, ...]:
             raise BadInput("safeguards", id_, f"ids in {name}: {', '.join(known)}")
         model = Ground(name, known[id_].smallest, (known[id_].name,) if off else ()).model()
         result = shortest_breach(model)
-        harm = result.broken
+        harm = result.violation
         watched: list[Any] = [*model.properties, *model.monitors]
         titles = {each.name: each.title for each in watched}
         whole = say("nothing") if result.complete else say(NOT_ALL)
@@ -158,7 +158,7 @@ def _harm(ground: Ground) -> tuple[str, ...]:
     off = ground.off[0] if ground.off else say("nothing")
     rule = next((each for each in model.safeguards if off in (each.id, each.name)), None)
     title = rule.title if rule else ""
-    if (violation := result.broken) is None:
+    if (violation := result.violation) is None:
         whole = say("every state seen: nothing breaks" if result.complete else NOT_ALL)
         whole += say("; goals were not judged") if rule and guards_goals(model, rule) else ""
         return off, title, f"{result.states:,}", "–", whole

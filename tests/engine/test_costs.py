@@ -202,6 +202,34 @@ def test_the_command_line_has_an_exit_code_for_costs(capsys: pytest.CaptureFixtu
     assert '"verdict": "known cost"' in capsys.readouterr().out
 
 
+LOCAL = ("K1@dc1 write LOCAL_QUORUM", "K2@dc1 read LOCAL_QUORUM")
+CENTERS = {"nodes": 4, "dcs": 2, "rf": 1, "strategy": "network"}
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "broken"),
+    [
+        ("gossip_join", {"cuts": 1}, "kept"),
+        ("discovery", {"seeds": ("A", "B")}, "one-group"),
+        ("tcm", {"rf": 3, "level": "ONE"}, "one-step"),
+        ("tcm", {**CENTERS, "rf": 2, "level": "LOCAL_QUORUM"}, "one-step"),
+        ("tcm", {"rf": 3, "level": "QUORUM", "relax": "ONE"}, "quorums"),
+        ("dataplane", {"mode": "gossip", "rf": 1}, "visible"),
+        ("dataplane", {**CENTERS, "requests": LOCAL}, "quorums-in-use"),
+    ],
+)
+def test_what_gossip_and_weak_levels_cost_is_known(
+    name: str, given: dict[str, Any], broken: str
+) -> None:
+    """The cost is met, and nothing else breaks; at the default there is none of it."""
+    found = check(build(name, given), max_states=6_000)
+    assert found.violation is None
+    assert broken in [met.property for met in found.costs]
+    assert check(build(name), max_states=2_000).costs == ()
+    ends_there = check(build(name, given), max_states=6_000, past_costs=False)
+    assert ends_there.violation is not None
+
+
 @pytest.mark.parametrize("name", entries())
 def test_every_declared_cost_is_complete(name: str) -> None:
     """Each says in a sentence what it costs, and names its source."""

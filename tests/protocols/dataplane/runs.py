@@ -149,8 +149,12 @@ def smallest(name: str) -> dict[str, Any]:
 def search(
     parameters: dict[str, Any], *off: str, lost: bool = False, most: int | None = None
 ) -> tuple[Result, Any]:
-    """A search, and its model; ``lost``: only what a client can see is judged."""
+    """A search that ends at known costs, too, and its model.
+
+    ``lost``: only what a client can see is judged.
+    """
     model = build("dataplane", parameters, off)
     if lost:
-        return check(model, (), monitors=model.monitors, max_states=most), model
-    return check(model, max_states=most), model
+        found = check(model, (), monitors=model.monitors, max_states=most, past_costs=False)
+        return found, model
+    return check(model, max_states=most, past_costs=False), model
