@@ -1015,8 +1015,8 @@ class Declared(Model[S, Any]):
 
     def told_why(self, s: S) -> str:
         """Why an operator is told to do something, in a clause; empty where nobody is."""
-        told = next(self.helped(s), None)
-        return self.acts[type(told[0])].said.instructed if told else ""
+        first = next(self.helped(s), None)
+        return self.acts[type(first[0])].said.instructed if first else ""
 
     @cached_property
     def flow_table(self) -> FlowTable:

@@ -216,7 +216,7 @@ def end_words(scene: Scene, closed: Sequence[Gate] = ()) -> str:
     """Say kindly that this is the end, and what holds up the rest, or else what was reached."""
     words = [say("This is the end.")]
     cause = first_waiting(scene)
-    told = awaits_operator(scene.model, scene.state)
+    down = awaits_operator(scene.model, scene.state)
     reasons = (
         [told]
         if told

@@ -62,9 +62,9 @@ def failure_grid(operation: str = "join F", edition: Edition = "documents") -> S
     rows: dict[str, list[str]] = {}
     for failure in FAILURES:
         dead = {"another node dies": "B", LEADER: "A"}.get(failure)
-        asked = (operation, f"removenode {dead}") if dead else (operation,)
+        requests = (operation, f"removenode {dead}") if dead else (operation,)
         down = ("E",) if operation.startswith(("remove", "replace")) else ()
-        given = {"nodes": 5, "edition": edition, "operations": asked, "down": down}
+        given = {"nodes": 5, "edition": edition, "operations": requests, "down": down}
         m: Any = build("topology", {**given, "failures": 1, "crashes": 3, "lag": False})
         state = m.start()
         while (action := _next(m, state)) is not None:

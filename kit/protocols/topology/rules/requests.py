@@ -153,7 +153,7 @@ def going_away(topology: cluster.ClusterTopology, asks: OperationRequest) -> int
     """The members that a request gives up (a mask): who is removed or replaced, and who is ignored.
 
     They stand in ``ignore_nodes`` as soon as it is made, so that nothing that was begun before
-    waits for them (Q-50), and stay there if it fails. In the published server they lose their vote,
+    waits for them, and stay there if it fails. In the published server they lose their vote,
     too: they are banned (``make_nonvoters``, ``add_ignored_nodes``, ``topology_state_load``).
     """
     if asks.kind not in ("remove", "replace"):
