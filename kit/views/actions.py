@@ -216,14 +216,9 @@ def end_words(scene: Scene, closed: Sequence[Gate] = ()) -> str:
     """Say kindly that this is the end, and what holds up the rest, or else what was reached."""
     words = [say("This is the end.")]
     cause = first_waiting(scene)
-    down = awaits_operator(scene.model, scene.state)
-    reasons = (
-        [told]
-        if told
-        else [cause[1].reason]
-        if cause
-        else [gate.why or gate.sentence for gate in closed]
-    )
+    reasons = [cause[1].reason] if cause else [gate.why or gate.sentence for gate in closed]
+    if down := awaits_operator(scene.model, scene.state):
+        reasons = [down]
     if reasons:
         words.append(say("Nothing more happens on its own: {why}.", why=reasons[0].rstrip(".")))
     else:
