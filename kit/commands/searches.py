@@ -401,6 +401,10 @@ def _result_as_plain(model: Model[Any, Any], result: Result) -> dict[str, Any]:
         plain["costs"] = [{**_broken_as_plain(model, m), "remark": m.remark} for m in result.costs]
     if result.unjudged:
         plain["unjudged"] = list(result.unjudged)
+    if result.endless:
+        plain["unjudged"] = [*result.unjudged, *result.endless]
+    if result.within and violation is None:
+        plain["live_within"] = result.within
     if result.unreached and violation is None:
         plain["unreached"] = list(result.unreached)
     if result.interrupted:
@@ -450,6 +454,7 @@ def _broken_as_plain(model: Model[Any, Any], broken: Violation | Finding) -> dic
         "property": broken.property,
         "witness": broken.witness,
         "trace": [model.verb(action) for action in broken.actions],
+        **({} if getattr(broken, "loop", None) is None else {"loop": broken.loop}),
     }
 
 
@@ -464,12 +469,24 @@ def _result_parts(model: Model[Any, Any], result: Result, before: int) -> Iterat
     for line in result.lines()[1:]:
         yield from wrap(line, "", GAP)
     if result.violation is not None:
-        yield _run(model, result.violation.actions)
+        yield from _violation_parts(model, result.violation)
     for met in result.costs:
         yield from wrap(met.witness, f"{met.property} breaks first so: ", GAP)
         yield _run(model, met.actions)
     if before:
         yield f"it begins after a run of {before} steps"
+
+
+def _violation_parts(model: Model[Any, Any], violation: Violation) -> Iterator[Part]:
+    """Its run; of a lasso first the way to the loop, then the loop."""
+    rows, loop = _run(model, violation.actions), violation.loop
+    if loop is None or loop == len(violation.actions):
+        yield rows
+        return
+    if loop:
+        yield replace(rows, rows=rows.rows[:loop])
+    yield f"… and from here it goes on for ever, {counted(len(rows.rows) - loop, 'step')} a round:"
+    yield replace(rows, rows=rows.rows[loop:])
 
 
 def _walk_parts(model: Model[Any, Any], result: Fuzzed) -> Iterator[Part]:

@@ -274,6 +274,7 @@ class NetworkModel(NodeModel[ActorState]):
         struct=DeliverMessage,
         each=lambda m, s: m.carrier.messages(s.network),
         sure=lambda m: m.carrier.free,
+        pace="prompt",
         says="{received}",
         travels=_travels,
     )

@@ -14,7 +14,7 @@ from kit.engine.careful import is_kits_file
 from kit.errors import BadInput
 
 DECLARING = frozenset(
-    ("action", "parameter", "budget", "safeguard", "always", "step", "sometimes", "goal", "judged")
+    "action parameter budget safeguard always step sometimes goal live judged".split()
 )
 """What declares a part of a model, by its name in ``kit.engine.declared``."""
 Method = ast.FunctionDef | ast.AsyncFunctionDef

@@ -445,7 +445,7 @@ def careful_property(prop: Property) -> Property:
     """The same property, its function asked twice; the kit's own as it is."""
     if is_kits(prop.check):
         return prop
-    answer_of = truth_of if prop.kind in ("sometimes", "goal") else witness_of
+    answer_of = truth_of if prop.kind in ("sometimes", "goal", "live") else witness_of
     check = asked_twice(f"property {prop.name}", prop.check, partial(answer_of, prop.name))
     return replace(prop, check=check)
 

@@ -51,8 +51,8 @@ def judging(model: Model[Any, Any], name: str) -> PropertyJudges:
     return PropertyJudges.of(model, properties, monitors)
 
 
-JUDGED = ("always", "step")
-"""Kinds of promises that one step can break."""
+JUDGED = ("always", "step", "live")
+"""Kinds of promises that a step can break, or the last step of a loop."""
 
 
 @checked

@@ -34,7 +34,8 @@ from kit.engine.search import NO_LIMIT, Mode, Search, Violation, symmetry_name
 from kit.errors import BadInput, Refused, one_line, shorten
 
 LONGEST = 60  # characters of a parameter's value in a line
-KINDS = ("always", "step", "monitor", "sometimes", "goal")
+KINDS = ("always", "step", "monitor", "sometimes", "goal", "live")
+BY_NAME = "a loop is fair to each name and step by itself: search without symmetry or partial order"
 
 
 class Scope(Struct, frozen=True):
@@ -209,7 +210,9 @@ class Result(Struct, frozen=True):
     without one); its ``transitions`` and ``depth`` are larger steps. ``bound`` is why the model
     itself left out what goes beyond one of its parameters, where that happened: all states within
     it were visited, and the verdict is ``bounded``. ``costs`` are the known costs of the protocol
-    that were met, each with the first run to it: no search ends at one. ``scope`` tells the
+    that were met, each with the first run to it: no search ends at one. ``within`` is what bounds
+    *live* properties alone, and ``endless`` names those that were not judged: the search was not
+    complete, or had a symmetry or a partial order. ``scope`` tells the
     configuration, what was judged and what was not: ``complete`` is said of states only, and what a
     search says in all is its ``sentence``.
     """
@@ -234,6 +237,8 @@ class Result(Struct, frozen=True):
     short: bool = False
     bound: str = ""
     costs: tuple[Violation, ...] = ()
+    within: str = ""
+    endless: tuple[str, ...] = ()
 
     @property
     def broken(self) -> Violation | None:
@@ -307,6 +312,11 @@ class Result(Struct, frozen=True):
         never = "never reached" if self.complete else "not reached so far"
         silent = [f"{never}: {name}" for name in self.unreached if self.violation is None]
         silent += [f"not judged: goal {name}" for name in self.unjudged]
+        why = f" ({BY_NAME})" if self.symmetry or self.ordered is not None else ""
+        silent += [f"not judged: live {name}{why}" for name in self.endless]
+        if self.within and self.violation is None:
+            lives = ", ".join(self.scope.judged.get("live", ()))
+            silent.append(f"bounded by {self.within}: {lives} (a run that ends there is no loop)")
         return (
             f"{self.model}: {counts}{self.scope.budgets}",
             *self.scope.lines(),
@@ -382,6 +392,8 @@ def check(  # noqa: PLR0913  # each way to search by its own name
     if symmetry:
         _has_symmetry(model, watching)
     judged = model.properties if properties is None else properties
+    lives = tuple(p for p in judged if p.kind == "live" and (symmetry or partial_order))
+    judged = tuple(prop for prop in judged if prop not in lives)
     order = None
     if partial_order:
         model, order = larger, _ = larger_steps(model, judged, watching)
@@ -396,7 +408,8 @@ def check(  # noqa: PLR0913  # each way to search by its own name
         past_costs=past_costs,
     )
     with shown(progress, WORDS, max_states) as report:
-        return _timed(search, order, mode, _within_memory(search, report))
+        result = _timed(search, order, mode, _within_memory(search, report))
+    return replace(result, endless=(*result.endless, *(prop.name for prop in lives)))
 
 
 def _within_memory(search: Search, progress: Progress | None) -> Progress:
@@ -446,7 +459,9 @@ def _timed(search: Search, order: OrderCheck | None, mode: Mode, progress: Progr
         for prop in search.goals
         if not complete and (violation is None or violation.property != prop.name)
     )
-    scope = scope_of(model, search.judged, search.monitors).without(unjudged)
+    is_open = not complete and violation is None
+    endless = tuple(prop.name for prop in search.lives if is_open)
+    scope = scope_of(model, search.judged, search.monitors).without((*unjudged, *endless))
     return Result(
         model.name,
         visited or len(search.parents),
@@ -468,6 +483,8 @@ def _timed(search: Search, order: OrderCheck | None, mode: Mode, progress: Progr
         search.short,
         _bounds_met(model, map(search.state_of, search.parents)) if complete else "",
         costs,
+        "; ".join(search.within),
+        endless,
     )
 
 

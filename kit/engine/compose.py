@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from kit.engine.declared import Act, Declared, declared_by, judges
 from kit.engine.flows import Flow
-from kit.engine.model import Cost, Gesture, Model, Property
+from kit.engine.model import Cost, Gesture, Model, Pace, Property
 from kit.engine.rule import Rule
 from kit.errors import Refusal
 
@@ -222,6 +222,11 @@ class Product(Model[Any, Any]):
         known = (model.known_cost(name, state) for model, state in parts)
         return super().known_cost(name, s) or next(filter(None, known), None)
 
+    def pace(self, s: Any, action: Any) -> Pace:
+        """Whether a step has to happen in the part that acts, and how soon."""
+        part, own = self.part_of(action)
+        return self.parts[part].pace(getattr(s, part), own)
+
     def place(self, key: str, before: Any, after: Any) -> str:
         """Where the place ``key`` of a part's picture is in the picture of the whole."""
         return key
@@ -349,6 +354,12 @@ class Lifted(Act):
         if "relied" in self.more:
             return super().relied_on(m, s, action)
         return self.inner.relied_on(m.inner, getattr(s, m.part), action)
+
+    def pace_of(self, m: Any, s: Any, action: Any) -> Pace:
+        """Whether it has to happen in the inner model, unless the whole says so itself."""
+        if "pace" in self.more:
+            return super().pace_of(m, s, action)
+        return self.inner.pace_of(m.inner, getattr(s, m.part), action)
 
     def actor(self, m: Any, s: Any, action: Any) -> str:
         """Who takes the step in the inner model, unless the whole says so itself."""

@@ -39,7 +39,16 @@ from kit.engine.bodies import check_once
 from kit.engine.careful import check_call, is_kits, is_own_error
 from kit.engine.flows import Flow, FlowKind, FlowTable, ServerLine, ServerLog, spot
 from kit.engine.model import Cost as Cost  # noqa: PLC0414  # declarations take it from here
-from kit.engine.model import Gesture, Kind, Model, Monitor, NoParameters, Property, Safeguard
+from kit.engine.model import (
+    Gesture,
+    Kind,
+    Model,
+    Monitor,
+    NoParameters,
+    Pace,
+    Property,
+    Safeguard,
+)
 from kit.engine.parameters import BUDGET, check_limits
 from kit.engine.registry import Entry
 from kit.engine.rule import Rule
@@ -243,8 +252,9 @@ class action(_Unfinished, frozen=True, kw_only=True):  # noqa: N801  # it is rea
     ``fault``. Where progress is judged, what is ``relied`` on (a function of model, state and
     action may say so) helps: what nodes and the network do by themselves, and operators in time.
     A ``fault``, or what spends a budget, is not, unless it says so; nor is the restart of a node
-    that may be gone for good. What an operator is ``instructed`` to do helps beyond its budget: the
-    clause says why, of a run that waits for it.
+    that may be gone for good. ``pace`` says whether it has to happen (``prompt``, ``slow``, or a
+    function of these three that says so): ``kit.engine.liveness``. What an operator is
+    ``instructed`` to do helps beyond its budget: the clause says why, of a run that waits for it.
     ``struct`` is the type of the action where that stands elsewhere, such as one with a message.
     ``hand(model, state, action)`` is what the hand does for it in the picture: a ``Gesture``.
     ``by`` names who takes the step where its parameters do not; or it is a function of these three.
@@ -265,6 +275,7 @@ class action(_Unfinished, frozen=True, kw_only=True):  # noqa: N801  # it is rea
     fault: bool = False
     relied: bool | Callable[[Any, Any, Any], bool] | None = None
     instructed: str = ""
+    pace: Pace | Callable[[Any, Any, Any], Pace] = ""
     struct: Any = None
     hand: Callable[[Any, Any, Any], Gesture | None] | None = None
     by: str | Callable[[Any, Any, Any], str] = ""
@@ -445,6 +456,11 @@ class Act:
     def relied_on(self, m: Any, s: Any, action: Any) -> bool:
         """Whether a model may rely on such a step."""
         return self.relied(m, s, action) if callable(self.relied) else self.relied
+
+    def pace_of(self, m: Any, s: Any, action: Any) -> Pace:
+        """Whether such a step has to happen, and how soon."""
+        pace = self.said.pace
+        return pace(m, s, action) if callable(pace) else pace
 
     def filled(self, template: str, words: Words) -> str:
         """A text, filled in. Raises BadInput for one that names what is not there."""
@@ -648,6 +664,7 @@ def judged(kind: Kind, invariant: str = "", **more: Any) -> Callable[[T], T]:
 
 always, step = partial(judged, "always"), partial(judged, "step")
 sometimes, goal = partial(judged, "sometimes"), partial(judged, "goal")
+live = partial(judged, "live")
 
 
 def declared_by(kind: type) -> Iterable[str]:
@@ -1007,6 +1024,10 @@ class Declared(Model[S, Any]):
     def relied(self, s: S, action: Any) -> bool:
         """Whether progress may rely on a step."""
         return self.acts[type(action)].relied_on(self, s, action)
+
+    def pace(self, s: S, action: Any) -> Pace:
+        """Whether a step has to happen, and how soon."""
+        return self.acts[type(action)].pace_of(self, s, action)
 
     def helped(self, s: S) -> Iterator[tuple[Any, S]]:
         """What an operator is told to do, beyond any budget, with the state that it leads to."""

@@ -13,7 +13,7 @@ from html import escape
 from itertools import islice
 from random import Random
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,7 +23,8 @@ from kit.edge.words import later
 from kit.engine.careful import careful_monitor, careful_property, witness_of
 from kit.engine.check import Scope, scope_of
 from kit.engine.contract import check_contract
-from kit.engine.model import Model, Monitor, Property
+from kit.engine.liveness import loop_of, loop_words
+from kit.engine.model import Kind, Model, Monitor, Property
 from kit.engine.progress import Progress, shown
 from kit.engine.purity import blaming, check_purity, check_start, exploring, rules_of
 from kit.engine.registry import fuzzing_of, one_of, rows_of
@@ -50,6 +51,7 @@ class PropertyJudges(Struct, frozen=True):
     monitors: tuple[Monitor, ...]
     goals: tuple[Property, ...] = ()
     known: Callable[[str, Any], Any] = lambda name, state: None
+    lives: tuple[Property, ...] = ()  # of a run as a whole; walks don't judge them
 
     @classmethod
     def of(
@@ -64,12 +66,13 @@ class PropertyJudges(Struct, frozen=True):
             monitors = model.monitors if properties is None else ()
         by_kind = {
             kind: tuple(careful_property(prop) for prop in judged if prop.kind == kind)
-            for kind in ("always", "step", "sometimes", "goal")
+            for kind in get_args(Kind)
         }
         return cls(
             *(by_kind["always"], by_kind["step"], by_kind["sometimes"]),
             tuple(map(careful_monitor, monitors)),
             by_kind["goal"],
+            lives=by_kind["live"],
         )
 
     def begin(self) -> Memories:
@@ -167,6 +170,7 @@ class Trial:
         model, judges = self.model, self.judges
         state, memories, taken = model.start(), judges.begin(), list[int]()
         broken = judges.broken(None, None, state, memories)
+        way: list[tuple[Any, Any]] = []
         for number in numbers:
             if broken is not None:
                 break
@@ -176,8 +180,12 @@ class Trial:
             after = model.apply(state, action)
             memories = judges.remember(memories, state, action, after)
             broken = judges.broken(state, action, after, memories)
+            way.append((state, action))
             state = after
             taken.append(number)
+            loops = ((p, loop_of(model, p, way, state)) for p in judges.lives if broken is None)
+            if found := next(((p, loop) for p, loop in loops if loop is not None), None):
+                broken = found[0].name, loop_words(len(way), found[1])
         if broken is None or broken[0] != self.name:
             return None
         kept = tuple(taken)

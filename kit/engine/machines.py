@@ -169,6 +169,23 @@ class MachineModel(NetworkModel):
         """What a node does when one of its timers runs out."""
         raise NotImplementedError
 
+    def rings(self, s: MachineState, node: int, timer: str) -> Turn:
+        """The same, of a node at this place; it may look at what the node hears."""
+        return self.fires(self.names[node], s.nodes[node], timer)
+
+    def recurring(self, s: Any) -> Any:
+        """All but the messages that cannot arrive: they pile up, and change nothing."""
+        if not (s.down or s.cut or s.network.apart):
+            return s
+        bag = s.network.in_flight
+        arrive = tuple(
+            e
+            for e in bag
+            if not self.is_down(s, e.target) and not self.cut_off(s, e.source, e.target)
+        )
+        same = len(arrive) == len(bag)
+        return s if same else s.but(network=structs.replace(s.network, in_flight=arrive))
+
     def asks(self, s: MachineState) -> Iterable[str]:
         """What clients may ask for now."""
         return ()
@@ -250,7 +267,7 @@ class MachineModel(NetworkModel):
 
     # -- what befalls nodes ------------------------------------------------------------------------
 
-    @action(each=_unsaved, when=lambda m: m.writes_apart)
+    @action(each=_unsaved, when=lambda m: m.writes_apart, pace="prompt")
     @purpose("A node's promise has to be on its disk before others hear of it.")
     def persist(self, s: MachineState, node: Node) -> Next:
         """{node} writes to its disk, and then its messages leave."""
@@ -261,7 +278,7 @@ class MachineModel(NetworkModel):
         written: MachineState = self._leave(s.but(unsaved=others), node, waiting.effects)
         return written
 
-    @action(each=_ringing, when=lambda m: m.budget.ticks != 0, unasked=True)
+    @action(each=_ringing, when=lambda m: m.budget.ticks != 0, unasked=True, pace="slow")
     @purpose("When no message makes a node act, its timer does.")
     def tick(self, s: MachineState, node: Node, timer: str) -> Next:
         """{node}'s {timer} timer runs out."""
@@ -271,7 +288,7 @@ class MachineModel(NetworkModel):
         paid = self._paid(s, node, "ticks")
         if isinstance(paid, Refusal):
             return paid
-        turn = self.fires(name, s.nodes[node], timer)
+        turn = self.rings(s, node, timer)
         end: MachineState = self.turned(paid, node, turn)
         sent = {*end.network.in_flight} - {*s.network.in_flight, *s.network.held}
         if timer in self.idle and end.nodes == s.nodes and not sent:

@@ -159,17 +159,19 @@ class Cost(Struct, frozen=True):
         return f"a known cost of the protocol. {self.sentence} See: {self.source}"
 
 
-Kind = Literal["always", "step", "sometimes", "goal"]
+Kind = Literal["always", "step", "sometimes", "goal", "live"]
+Pace = Literal["", "prompt", "slow"]
 
 
 class Property(Struct, frozen=True):
     """A sentence about runs, and the function that judges it.
 
-    ``check`` takes a state (*always*, *sometimes*, *goal*) or a step (before, action, after).
-    For *always* and *step* it returns the witness of a violation, or None when all is well; for
-    *sometimes* and *goal* it returns a truthy value where the state is reached. ``invariant`` is
-    the invariant of the requirements that it watches over (``INV-QI``), if any. ``on`` names the
-    types of action that a *step* property looks at (none: all of them); of others it says nothing.
+    ``check`` takes a state (*always*, *sometimes*, *goal*, *live*) or a step (before, action,
+    after). For *always* and *step* it returns the witness of a violation, or None when all is well;
+    for *sometimes*, *goal* and *live* it returns a truthy value where the state is reached.
+    ``invariant`` is the invariant of the requirements that it watches over (``INV-QI``), if any.
+    ``on`` names the types of action that a *step* property looks at (none: all of them); of others
+    it says nothing.
     ``of`` gives the part of a state that an *always* property looks at (None: all of it).
     """
 
@@ -415,6 +417,22 @@ class Model(Generic[S, A]):
         """Why operators are told to do something, in a clause; empty where they are not."""
         return ""
 
+    def pace(self, s: S, action: A) -> Pace:
+        """Whether a step that stays possible has to happen, and how soon; empty: it need not."""
+        return ""
+
+    def beyond(self, s: S) -> Iterator[tuple[A, str]]:
+        """What a bound of the model alone leaves out in a state, each with the bound."""
+        for rule in self.rules if self.bounds else ():
+            for action, given in rule.choices(s):
+                end = rule.seen(s, given)
+                if any(end is bound for bound in self.bounds):
+                    yield action, end.reason  # type: ignore[union-attr]  # it is a refusal
+
+    def recurring(self, s: S) -> Any:
+        """What of a state counts where a run comes back to it: all that can matter again."""
+        return s
+
     def act(self, s: S, action: A) -> S:
         """The state after ``action``. Raises Refused with the reason where that is not enabled."""
         end = self.comes_to(s, action)
@@ -530,6 +548,11 @@ def goal(name: str, title: str, check: Callable[[Any], bool], invariant: str = "
     return Property(name, "goal", title, check, invariant)
 
 
+def live(name: str, title: str, check: Callable[[Any], bool], invariant: str = "") -> Property:
+    """A state that every fair run comes to again and again (``kit.engine.liveness``)."""
+    return Property(name, "live", title, check, invariant)
+
+
 def verdicts(
     model: Model[Any, Any],
     s: Any,
@@ -549,6 +572,8 @@ def verdicts(
             witness = prop.check(s)
         elif prop.kind == "step":
             witness = prop.of_step(before, action, s) if action is not None else None
+        elif prop.kind == "live":  # no single state breaks it
+            witness = None
         else:
             continue
         judged.append((prop, witness))

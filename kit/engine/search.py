@@ -16,6 +16,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from kit.engine.careful import careful_monitor, careful_property, check_stands, place, witness_of
+from kit.engine.liveness import Lassos, loop_words
 from kit.engine.model import Cost, Model, Monitor, Property
 from kit.engine.progress import Progress
 from kit.engine.purity import blame_states, check_purity, check_start, is_own, steps_of
@@ -372,13 +373,16 @@ class Violation(Struct, frozen=True):
     no *goal* holds, and of losing a *goal*, as far as the states visited and as many again show.
     Of equally short ones it is the one met first: states in the order in which they were found,
     steps in that of the rules; of one step what *step* properties say, then *always*, then
-    monitors, each in the model's order; after all these coming to rest, and a *goal* last.
+    monitors, each in the model's order; after all these coming to rest, and a *goal* last. A
+    *live* property is judged when all else holds: ``loop`` is the number of steps after which the
+    run is where its last step leads back to (all of them: it rests there).
     """
 
     property: str
     witness: str
     actions: tuple[Any, ...]
     remark: str = ""
+    loop: int | None = None
 
 
 def _due_after(nodes: int) -> int:
@@ -442,6 +446,8 @@ class Search:
         self.steps_on: dict[type, tuple[Any, ...]] = {}
         self.awaited = tuple(p for p in judged if p.kind == "sometimes")
         self.goals = tuple(p for p in judged if p.kind == "goal")
+        self.lives = tuple(p for p in judged if p.kind == "live")
+        self.within: dict[str, None] = {}
         self.parents: dict[Any, Any] = {}
         self.sources: dict[Any, list[Any]] = {}
         self.frontier: list[Any] = []
@@ -477,8 +483,25 @@ class Search:
         if any(_Sought(key) not in self.parents for key in self.parents):
             blame_states(self.model, [self.state_of(key) for key in self.parents])
         if violation is None and self.complete:
-            return self._lost_goal()
+            return self._lost_goal() or self._lasso()
         return violation
+
+    def _lasso(self) -> Violation | None:
+        """The shortest of the runs found that go on for ever without what a *live* one promises.
+
+        ``within`` learns of the bounds that other runs ended at.
+        """
+        nodes, found = self.nodes, list[Violation]()
+        for prop in self.lives:
+            lassos = Lassos(self.model, self.parents, self.successors, self.state_of, prop)
+            for node, around in lassos.found():
+                way, _ = nodes.run_to(self.parents, node)
+                said = loop_words(len(way) + len(around), len(way))
+                lasso = Violation(prop.name, said, (*way, *around), loop=len(way))
+                known = self._unless_known(prop.name, self.state_of(node), lambda v=lasso: v)
+                found += [known] if known else []
+            self.within.update(lassos.bounds)
+        return min(found, key=lambda each: len(each.actions), default=None)
 
     def forget(self) -> None:
         """Give back the memory of all that was visited."""

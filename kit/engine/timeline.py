@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +18,7 @@ from kit.edge.arguments import checked, finite, whole_number
 from kit.edge.words import later, say
 from kit.engine.careful import careful_monitor
 from kit.engine.contract import check_contract
+from kit.engine.liveness import loop_of, loop_words
 from kit.engine.model import Cost, Model, Monitor, Property, Verdict, fingerprint, verdicts
 from kit.engine.parameters import edition_in
 from kit.engine.patience import patient
@@ -39,7 +41,8 @@ class Breach(Struct, frozen=True):
     """Step ``step`` of a run (from 0), an ``action``, was the first to break the promise ``title``.
 
     ``name`` is that of the property or monitor which says so, and ``witness`` what it says.
-    ``cost`` is the known cost of the protocol that this is, if it is one.
+    ``cost`` is the known cost of the protocol that this is, if it is one. Where the run goes on for
+    ever from there, ``loop`` is the number of steps before the loop.
     """
 
     step: int
@@ -48,6 +51,7 @@ class Breach(Struct, frozen=True):
     title: str
     witness: str
     cost: Cost | None = None
+    loop: int | None = None
 
 
 class _Judge:
@@ -60,13 +64,21 @@ class _Judge:
             if prop.kind == "always":
                 self.always.setdefault(prop.of, []).append(prop)
         self.steps = [prop for prop in model.properties if prop.kind == "step"]
+        self.lives = [prop for prop in model.properties if prop.kind == "live"]
         names = [prop.name for prop in model.properties] + [m.name for m in model.monitors]
         self.order = {name: at for at, name in enumerate(names)}
 
     def new_breaches(
-        self, number: int, passed: PassedStep, known: tuple[Breach, ...]
+        self,
+        number: int,
+        passed: PassedStep,
+        known: tuple[Breach, ...],
+        way: Callable[[], Iterable[PassedStep]],
     ) -> tuple[Breach, ...]:
-        """The promises that step ``number`` breaks and none of the ``known`` has broken."""
+        """The promises that step ``number`` breaks and none of the ``known`` has broken.
+
+        ``way`` gives all steps up to this one.
+        """
         before, after = passed.before, passed.after
         said: list[tuple[Property | Monitor, str | None]] = [
             (prop, prop.check(after))
@@ -78,6 +90,15 @@ class _Judge:
         said += [(prop, prop.of_step(before, passed.action, after)) for prop in self.steps]
         watched = zip(self.model.monitors, passed.memories, strict=False)
         said += [(monitor, monitor.verdict(memory)) for monitor, memory in watched]
+        loops: dict[str, int] = {}
+        for prop in self.lives:
+            if prop.check(after):
+                continue
+            run = [(each.before, each.action) for each in way()]
+            loop = loop_of(self.model, prop, run, after)
+            if loop is not None:
+                loops[prop.name] = loop
+                said.append((prop, loop_words(len(run), loop)))
         broken = [(each, witness) for each, witness in said if witness is not None]
         broken.sort(key=lambda pair: self.order[pair[0].name])
         names = {breach.name for breach in known}
@@ -85,6 +106,7 @@ class _Judge:
             Breach(
                 *(number, passed.action, each.name, each.title, witness),
                 self.model.known_cost(each.name, after),
+                loops.get(each.name),
             )
             for each, witness in broken
             if each.name not in names
@@ -95,8 +117,10 @@ def first_breaches(model: Model[Any, Any], steps: Iterable[PassedStep]) -> tuple
     """The first step to break each promise, in the order of steps."""
     breaches: tuple[Breach, ...] = ()
     judge = _Judge(model)
+    way: list[PassedStep] = []
     for number, passed in enumerate(steps):
-        breaches += judge.new_breaches(number, passed, breaches)
+        way.append(passed)
+        breaches += judge.new_breaches(number, passed, breaches, lambda: way)
     return breaches
 
 
@@ -455,7 +479,14 @@ class Timeline:
     def verdicts(self) -> tuple[Verdict, ...]:
         """What the model's properties and monitors say of the current moment."""
         with self._asking(self.state):
-            return verdicts(self.here, self.state, self.before, self.now.action, self.memories())
+            said = verdicts(self.here, self.state, self.before, self.now.action, self.memories())
+        if all(prop.kind != "live" for prop in self.here.properties) or not self.at:
+            return said
+        loops = {b.name: b.witness for b in self.broken_by(self.at) if b.loop is not None}
+        return tuple(
+            replace(each, ok=False, witness=loops[each.name]) if each.name in loops else each
+            for each in said
+        )
 
     def passed(self, moment: int | None = None) -> tuple[PassedStep, ...]:
         """The steps on the way to a moment (the current one when None), from the start."""
@@ -489,7 +520,8 @@ class Timeline:
                 number, model = self._places[each.id].depth - 1, self.model_at(each.id)
                 if id(model) not in self._judges:
                     self._judges[id(model)] = _Judge(model)
-                breaches += self._judges[id(model)].new_breaches(number, passed, breaches)
+                way = partial(self.passed, each.id)
+                breaches += self._judges[id(model)].new_breaches(number, passed, breaches, way)
             self._breaches[each.id] = breaches
         return breaches
 

@@ -145,6 +145,9 @@ def outcome_box(model: Model[Any, Any], result: Result) -> Frag:
     parts += [
         h("p", say("not judged: goal {name}", name=name), class_="say") for name in result.unjudged
     ]
+    parts += [
+        h("p", say("not judged: live {name}", name=name), class_="say") for name in result.endless
+    ]
     return h("div", parts, class_="kit-found", role="status")
 
 

@@ -125,7 +125,9 @@ def draw_break(scene: Scene, picture: Frag | None, named: Named) -> Frag | None:
 
 def _buttons(scene: Scene, inquiry: Inquiry) -> Iterator[Frag]:
     yield _button(say("Why?"), "why", kind="act suggested")
-    if inquiry.possible is None or inquiry.possible.stopped:
+    if any(breach.loop is not None for breach in breaking(scene)[:1]):
+        pass  # no single step makes a run go on for ever
+    elif inquiry.possible is None or inquiry.possible.stopped:
         words = say("Show where the break became possible")
         yield act_button(words, "break:possible", "break:possible", scene.closed)
     elif scene.moments():

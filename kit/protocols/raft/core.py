@@ -113,6 +113,14 @@ def step_down(server: Server, options: Options) -> Output:
     return turn.done()
 
 
+def written(server: Server, options: Options) -> Output:
+    """What a leader has appended is on its disk now, where that is told apart."""
+    turn = _Turn(server, options)
+    if isinstance(server.role, Leader):
+        turn.commit_more()
+    return turn.done()
+
+
 def submit(
     server: Server, command: str, options: Options, request: str = "", until: Wanted = "committed"
 ) -> Output | Refusal:
@@ -313,6 +321,8 @@ class _Turn:
         elif isinstance(message, say.Install):
             self.send(source, say.Installed(s.term, False))
         elif isinstance(message, say.VoteRequest) and message.trial:
+            if not self.safeguards.old_terms:
+                return
             self.send(source, say.VoteReply(s.term, False, True))
         elif isinstance(message, say.Accepted | say.Rejected):
             self.ask_again(source)
@@ -373,6 +383,8 @@ class _Turn:
         free = (not vote and not self.server.leader) or m.term > self.server.term  # a trial's
         newest = self.server.log.admits(m.last, m.last_term) or not self.safeguards.newest_log
         granted = newest and (vote == source or free)
+        if m.trial and not self.safeguards.own_leader and self.server.leader:
+            granted = False
         if granted and not m.trial:
             self.store(vote=source)
             self.set(elapsed=0)
@@ -442,7 +454,9 @@ class _Turn:
     def commit_more(self) -> None:
         """What a majority of the voters stores is committed, if it is of this term (figure 8)."""
         matched = {each.id: each.match for each in self.role.progress}
-        matched[self.server.id] = self.server.log.last_index
+        unsaved = self.options.writes_apart and self.safeguards.own_disk
+        mine = self.before.log if unsaved else self.server.log  # the one it had is on its disk
+        matched[self.server.id] = mine.last_index
         was, known = self.server.commit, self.server.configuration
         index = reached(known, matched, was, by_majority=self.safeguards.majority)
         if index == was:

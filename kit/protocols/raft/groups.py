@@ -6,6 +6,7 @@ Source: Scylla, Raft in Scylla, "Raft application in Scylla".
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, TypeAlias
 
 from msgspec import Struct
@@ -18,6 +19,7 @@ from kit.engine.declared import (
     action,
     always,
     entry,
+    live,
     parameter,
     purpose,
     refused,
@@ -124,7 +126,11 @@ class RaftGroups(NetworkModel):
         output = core.receive(servers[group], envelope.source, message, EDITIONS[group])
         return self.after(servers, group, output)
 
-    @action(verb="{event} {node} {group}", says=lambda m, before, a, after: EVENTS[a.event][0])
+    @action(
+        verb="{event} {node} {group}",
+        says=lambda m, before, a, after: EVENTS[a.event][0],
+        pace=lambda m, s, a: "slow" if a.event in ("campaign", "remind") else "",
+    )
     @purpose("Each group has its own leader and its own log.")
     def happen(self, s: ActorState, node: Node, group: Group, event: Event) -> Any:
         """Something happens to {group} at {node}."""
@@ -159,6 +165,21 @@ class RaftGroups(NetworkModel):
             if len(terms) > len(set(terms)):
                 return f"in {[*IDS][group]}, a term has two leaders"
         return None
+
+    @live("INV-PROGRESS")
+    def led_again(self, s: ActorState) -> bool:
+        """Each group elects a leader: all nodes are up, and hear one another."""
+        return all(
+            any(isinstance(each[group].role, Leader) for each in s.nodes)
+            for group in range(len(IDS))
+        )
+
+    def beyond(self, s: Any) -> Iterator[tuple[Any, str]]:
+        """Elections in a term that the model does not have."""
+        for name, servers in zip(self.names, s.nodes, strict=True):
+            for group, server in zip(IDS, servers, strict=True):
+                if server.term >= self.terms and not isinstance(server.role, Leader):
+                    yield RaftGroups.happen(name, group, "campaign"), f"terms={self.terms}"
 
     @sometimes(when=lambda m: m.nodes > 1)
     def own_leaders(self, s: ActorState) -> bool:

@@ -8,7 +8,7 @@ Sources: Raft paper; Ongaro's thesis; Scylla, Raft in Scylla.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache, partial
 from itertools import combinations, pairwise, product
 from typing import Any, Literal, get_args
@@ -16,7 +16,16 @@ from typing import Any, Literal, get_args
 from msgspec import convert
 
 from kit.engine.actors import STILL, Post, receives
-from kit.engine.declared import always, budget, parameter, refused, safeguard, sometimes, step
+from kit.engine.declared import (
+    always,
+    budget,
+    live,
+    parameter,
+    refused,
+    safeguard,
+    sometimes,
+    step,
+)
 from kit.engine.machines import Answer, MachineModel, MachineState, Turn
 from kit.engine.model import CommutingDeliveries
 from kit.engine.network import Envelope
@@ -139,6 +148,17 @@ class Raft(MachineModel):
         ("INV-LIN",),
         smallest={"begins": ("1, commit 1, leads", "1 2, leads", "1 2"), **QUIET, "terms": 2,
                   "requests": ("x", "read at A")})
+    old_terms: bool = safeguard(
+        "S-100", "A pre-vote of an old term is answered with the newer term", ("INV-PROGRESS",),
+        smallest={"nodes": 2, "members": "A B", "begins": ("1", ", term 3"), **QUIET, "terms": 5})
+    own_leader: bool = safeguard(
+        "S-101", "A server that no longer leads gets pre-votes from those that still follow it",
+        ("INV-PROGRESS",),
+        smallest={"nodes": 2, "members": "A B", "begins": ("1, commit 1, leads", "1, follows A"),
+                  **QUIET, "terms": 3, "edition": "server", "detector": True, "partitions": 1})
+    own_disk: bool = safeguard(
+        "S-102", "A leader counts its own entry only once it is on its disk", RAFT,
+        smallest={"nodes": 1, "members": "A", **QUIET, "requests": ("x",), "writes_apart": True})
     # fmt: on
 
     def set_up(self) -> None:
@@ -156,7 +176,11 @@ class Raft(MachineModel):
         if len(self.begins) > self.nodes:
             raise BadInput("begins", self.begins, f"at most {self.nodes} texts")
         safeguards = convert(self, RaftSafeguards, from_attributes=True)
-        self.raft = Options(self.edition, self.timeout, 1, self.clock, safeguards=safeguards)
+        self.raft = Options(
+            *(self.edition, self.timeout, 1, self.clock),
+            writes_apart=self.writes_apart,
+            safeguards=safeguards,
+        )
         self.connect(names, self.befallen(requests=len(self.requests), ticks=None))
         self.idle = {} if self.clock else IDLE
         if not self.detector and not self.fifo:
@@ -171,7 +195,8 @@ class Raft(MachineModel):
         texts = dict(zip(self.names, self.begins, strict=False))
         if texts.get(node):
             return begun(node, stored, texts), ()
-        return self.after(RaftNode(Server(node)), core.restart(node, stored, self.raft))[0], ()
+        first = core.written(core.restart(node, stored, self.raft).server, self.raft)
+        return self.after(RaftNode(Server(node)), first)[0], ()
 
     # -- a server and what befalls it --------------------------------------------------------------
 
@@ -200,6 +225,14 @@ class Raft(MachineModel):
         """It knows its disk alone."""
         return RaftNode(Server(node, disk, timeout=self.timeout))
 
+    def persist(self, s: Any, node: int) -> Any:
+        """A leader has written: now its own disk counts."""
+        end = super().persist(s, node)
+        if isinstance(end, Refusal) or not is_leader(s.nodes[node].server):
+            return end
+        counted = core.written(s.nodes[node].server, self.raft)
+        return self.turned(end, node, self.after(s.nodes[node], counted))
+
     def wakes(self, node: str, state: RaftNode) -> Turn:
         """It applies what it knows to be committed; a single voter leads at once."""
         return self.after(state, core.restart(node, state.server.stored, self.raft))
@@ -220,13 +253,26 @@ class Raft(MachineModel):
         return tuple(timer for timer in self.timers(state) if timer != "quorum")
 
     def fires(self, node: str, state: RaftNode, timer: str) -> Turn:
-        """A timeout has run out; with a clock, a tick has passed, and the next wait is drawn."""
+        """A timeout has run out."""
         server, options = state.server, self.raft
-        if self.clock:
-            draw = 0 if timer == "clock" else int(timer)
-            return self.after(state, core.tick(server, options, self.names, draw))
         events = {"election": core.campaign, "repeat": core.remind, "quorum": core.step_down}
         return self.after(state, events[timer](server, options))
+
+    def rings(self, s: MachineState, node: int, timer: str) -> Turn:
+        """With a clock, a tick has passed, and the next wait is drawn."""
+        if not self.clock:
+            return super().rings(s, node, timer)
+        draw, state = 0 if timer == "clock" else int(timer), s.nodes[node]
+        return self.after(state, core.tick(state.server, self.raft, self.heard(s, node), draw))
+
+    def beyond(self, s: Any) -> Iterator[tuple[Any, str]]:
+        """Elections in a term that the model does not have, too."""
+        yield from super().beyond(s)
+        for i, (name, each) in enumerate(zip(self.names, s.nodes, strict=True)):
+            is_last = not self.clock and each.server.term >= self.terms
+            waits = self.detector and self.heard_leader(s, i)
+            if is_last and not waits and not self.is_down(s, name) and not is_leader(each.server):
+                yield MachineModel.tick(name, "election"), f"terms={self.terms}"
 
     def tick(self, s: Any, node: int, timer: str) -> Any:
         """A timer that is set may run out, where that may be and changes anything."""
@@ -260,10 +306,16 @@ class Raft(MachineModel):
         return tally(s.nodes[node].server.configuration, self.heard(s, node)) != "won"
 
     def heard_leader(self, s: MachineState, node: int) -> str:
-        """Whom a server knows to lead, who does lead and whom it hears; empty: nobody."""
-        name = s.nodes[node].server.leader
-        leads = bool(name) and isinstance(s.nodes[self.index[name]].server.role, Leader)
-        return name if leads and name in self.heard(s, node) else ""
+        """Whom a server takes for its leader and hears: in the documents its heartbeats, while it
+        leads; the server's failure detector tells only that it is up. Empty: nobody.
+        """
+        server = s.nodes[node].server
+        name = server.leader
+        if not name or name not in self.heard(s, node):
+            return ""
+        if self.edition == "server":
+            return name if server.configuration.votes(name) else ""
+        return name if is_leader(s.nodes[self.index[name]].server) else ""
 
     def gist(self, node: RaftNode) -> Any:
         """What properties read: all but what a leader notes of the others."""
@@ -399,6 +451,19 @@ class Raft(MachineModel):
             return f"{now.id} cannot reach a majority, but begins term {now.term}"
         return None
 
+    @live("INV-PROGRESS")
+    def led_again(self, s: MachineState) -> bool:
+        """While a majority is up and hears one another, a leader is elected."""
+        ears = tuple(frozenset(self.heard(s, i)) for i in range(self.nodes))
+        up = ((n, n not in self.named(s.down)) for n in self.names)
+        hear = {a: ears[i] for i, (a, is_up) in enumerate(up) if is_up}
+        near = {a: frozenset(b for b in each if a in hear.get(b, ())) for a, each in hear.items()}
+        for server, _ in leading(s):
+            if tally(server.configuration, near.get(server.id, ())) == "won":
+                return True
+        known = tuple((n.server.id, n.server.configuration) for n in s.nodes)
+        return not _can_elect(known, tuple(near.items()))
+
     @always(sign=lambda m: True)
     def majorities_meet(self, s: MachineState) -> str | None:
         """Majorities of two successive configurations in a log always overlap."""
@@ -455,6 +520,26 @@ class Raft(MachineModel):
 def index_in(outcome: str) -> int:
     """The index in ``committed at 2``; 0 where there is none."""
     return int(outcome.partition(" at ")[2] or 0)
+
+
+def is_leader(server: Server) -> bool:
+    """Whether a server takes itself for the leader."""
+    return isinstance(server.role, Leader)
+
+
+@lru_cache(MOST)
+def _can_elect(
+    known: tuple[tuple[str, Configuration], ...], near: tuple[tuple[str, frozenset[str]], ...]
+) -> bool:
+    """Whether voters that hear one another are a majority, each by what it knows of members."""
+    configurations, hears = dict(known), dict(near)
+    voters = [name for name in hears if configurations[name].votes(name)]
+    groups = (some for n in range(1, len(voters) + 1) for some in combinations(voters, n))
+    return any(
+        all({*some} <= hears[each] for each in some)
+        and all(tally(configurations[each], some) == "won" for each in some)
+        for some in groups
+    )
 
 
 @lru_cache(MOST)

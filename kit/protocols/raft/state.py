@@ -30,6 +30,9 @@ class RaftSafeguards(Struct, frozen=True, cache_hash=True):
     step_down: bool = True
     pre_vote: bool = True
     read_quorum: bool = True
+    old_terms: bool = True
+    own_leader: bool = True
+    own_disk: bool = True
 
 
 class Options(Struct, frozen=True, cache_hash=True):
@@ -40,6 +43,7 @@ class Options(Struct, frozen=True, cache_hash=True):
     change of members is a joint one. ``election`` and ``heartbeat`` are in ticks; without
     ``timers`` the caller says when a timeout has run out. ``in_flight`` bounds messages to a
     follower, ``batch`` entries of one (0: all). A snapshot keeps ``trailing`` entries before it.
+    Where it ``writes_apart``, an event ends before its entries are on disk: ``core.written``.
     """
 
     edition: Edition = "server"
@@ -49,6 +53,7 @@ class Options(Struct, frozen=True, cache_hash=True):
     in_flight: int = 10
     batch: int = 0
     trailing: int = 0
+    writes_apart: bool = False
     safeguards: RaftSafeguards = RaftSafeguards()
 
     @property
