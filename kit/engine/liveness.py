@@ -138,7 +138,6 @@ class Lassos:
         """What may and has to happen at a node."""
         if node not in self.turns:
             state = self.state_of(node)
-            self.bounds.update((why, None) for _, why in self.model.beyond(state))
             self.turns[node] = turn_of(self.model, state, self.successors(node))
         return self.turns[node]
 
@@ -156,6 +155,7 @@ class Lassos:
         pace, ways = self.model.pace, list[tuple[Any, Any]]()
         for node in self.at[place]:
             state = self.state_of(node)
+            self.bounds.update((why, None) for _, why in self.model.horizon(state))
             paced = [(pace(state, a), a, after) for a, after in self.successors(node)]
             paces = {each[0] for each in paced}
             if not paces - {""} and self.turn(node).is_rest:
@@ -165,17 +165,17 @@ class Lassos:
         return self._kept_from(ways)
 
     def found(self) -> Iterator[tuple[Any, tuple[Any, ...]]]:
-        """The nodes at which loops begin, each with its way round (nothing: a rest)."""
+        """The nodes of the first loop, each with its way round from there (nothing: a rest)."""
         order = {place: number for number, place in enumerate(self.at)}
         loops = sorted(self._fair(), key=lambda loop: min(map(order.__getitem__, loop)))
-        yield from ((node, ()) for node in self.rests)
+        yield from ((node, ()) for node in [*self.rests][:1])
         for loop in loops:
             starts = sorted(loop, key=order.__getitem__)[:TRIED]
             rounds = [(start, self._round(start, loop)) for start in starts]
-            for start, actions in sorted(rounds, key=lambda each: len(each[1])):
-                if (node := self._replays(start, actions)) is not None:
-                    yield node, actions
-                    break
+            ways = [(self._replays(start, actions), actions) for start, actions in rounds]
+            yield from (way for way in ways if way[0] is not None)
+            if any(node is not None for node, _ in ways):
+                return
 
     def _fair(self) -> Iterator[dict[Any, list[tuple[Any, Any]]]]:
         """The places that lead to one another with the steps between them, where that is fair."""

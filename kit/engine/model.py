@@ -423,11 +423,16 @@ class Model(Generic[S, A]):
 
     def beyond(self, s: S) -> Iterator[tuple[A, str]]:
         """What a bound of the model alone leaves out in a state, each with the bound."""
+        yield from self.horizon(s)
         for rule in self.rules if self.bounds else ():
             for action, given in rule.choices(s):
                 end = rule.seen(s, given)
                 if any(end is bound for bound in self.bounds):
                     yield action, end.reason  # type: ignore[union-attr]  # it is a refusal
+
+    def horizon(self, s: S) -> Iterator[tuple[A, str]]:
+        """The same of what is not even refused: a bound that only *live* properties ask about."""
+        return iter(())
 
     def recurring(self, s: S) -> Any:
         """What of a state counts where a run comes back to it: all that can matter again."""

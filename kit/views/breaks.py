@@ -125,8 +125,13 @@ def draw_break(scene: Scene, picture: Frag | None, named: Named) -> Frag | None:
 
 def _buttons(scene: Scene, inquiry: Inquiry) -> Iterator[Frag]:
     yield _button(say("Why?"), "why", kind="act suggested")
-    if any(breach.loop is not None for breach in breaking(scene)[:1]):
-        pass  # no single step makes a run go on for ever
+    loop = next((breach.loop for breach in breaking(scene)), None)
+    if loop is not None:  # no single step makes a run go on for ever
+        if scene.moments():
+            there = (0, *scene.moments())[loop]
+            yield _button(
+                say("Go to where the loop begins"), "visit", "break:loop", moment=there, loop=there
+            )
     elif inquiry.possible is None or inquiry.possible.stopped:
         words = say("Show where the break became possible")
         yield act_button(words, "break:possible", "break:possible", scene.closed)
@@ -153,8 +158,9 @@ def _button(
     kind: str = "act",
     moment: int | None = None,
     leaf: int | None = None,
+    loop: int | None = None,
 ) -> Frag:
-    given = {"data_moment": moment, "data_leaf": leaf}
+    given = {"data_moment": moment, "data_leaf": leaf, "data_loop": loop}
     return h("button", words, k=key, type="button", class_=kind, data_do=do, **given)
 
 

@@ -664,7 +664,9 @@ def run_of(scene: Scene) -> Spacetime:
         journal.write(passed)
     LATEST.append(journal)
     broken = tuple(Mark("", b.step + 1, b.witness, alarm=True) for b in scene.breaches())
-    marks = *journal.marks, *broken
+    loops = {breach.loop for breach in scene.breaches()} - {None}
+    begins = tuple(Mark("", loop, say("the loop begins here")) for loop in loops if loop)
+    marks = *journal.marks, *begins, *broken
     return Spacetime(model.names, len(steps), tuple(journal.arrows), marks, journal.known)
 
 

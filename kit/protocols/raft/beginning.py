@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kit.engine.declared import State
 from kit.errors import BadInput
 from kit.protocols.raft import words
-from kit.protocols.raft.rules.configuration import Configuration, Member
+from kit.protocols.raft.rules.configuration import Configuration, Member, tally
 from kit.protocols.raft.rules.log import Entry
 from kit.protocols.raft.rules.progress import Progress
 from kit.protocols.raft.state import Follower, Leader, Server, Stored
@@ -26,6 +28,28 @@ def members_of(text: str, names: tuple[str, ...], field: str = "members") -> tup
     if not {*ids} <= {*names} or len({*ids}) < len(ids):
         raise BadInput(field, text, f"some of {' '.join(names)}, each at most once")
     return tuple(Member(each.upper(), can_vote=each.isupper()) for each in text.split())
+
+
+def impossible(servers: Sequence[Server]) -> str:
+    """Why servers cannot have come to where they are, as far as their terms and votes tell."""
+    for each in servers:
+        held, term = [entry.term for entry in each.log], each.term
+        if held != sorted(held) or each.log.last_term > term:
+            return f"the terms in {each.id}'s log never fall, and its own is no older"
+        if each.commit > each.log.last_index:
+            return f"{each.id} has no entry {each.commit} that could be committed"
+        if not isinstance(each.role, Leader):
+            continue
+        votes = [
+            other.id
+            for other in servers
+            if other.term > term or (other.term == term and other.stored.vote == each.id)
+        ]
+        before = max((entry.index for entry in each.log if entry.term < term), default=0)
+        known = (each.configuration, each.log.configuration_at(before))
+        if all(tally(configuration, votes) != "won" for configuration in known):
+            return f"{each.id} leads term {term} without the votes of a majority"
+    return ""
 
 
 def begun(name: str, stored: Stored, texts: dict[str, str]) -> RaftNode:

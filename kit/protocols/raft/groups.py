@@ -174,7 +174,7 @@ class RaftGroups(NetworkModel):
             for group in range(len(IDS))
         )
 
-    def beyond(self, s: Any) -> Iterator[tuple[Any, str]]:
+    def horizon(self, s: Any) -> Iterator[tuple[Any, str]]:
         """Elections in a term that the model does not have."""
         for name, servers in zip(self.names, s.nodes, strict=True):
             for group, server in zip(IDS, servers, strict=True):

@@ -32,7 +32,7 @@ from kit.engine.network import Envelope
 from kit.errors import BadInput, Refusal
 from kit.masks import majority
 from kit.protocols.raft import core, words
-from kit.protocols.raft.beginning import NAMES, RaftNode, begun, members_of
+from kit.protocols.raft.beginning import NAMES, RaftNode, begun, impossible, members_of
 from kit.protocols.raft.messages import Install, Installed, Message
 from kit.protocols.raft.rules.configuration import Configuration, tally
 from kit.protocols.raft.rules.log import Log
@@ -56,7 +56,7 @@ QUIET: dict[str, Any] = {"requests": (), "terms": 1, "most_in_flight": 2}
 class Raft(MachineModel):
     """A group of servers with one log."""
 
-    name, title, revision = "raft", "Raft: one log through elections and replication", 2
+    name, title, revision = "raft", "Raft: one log through elections and replication", 3
     premise = (
         "Servers elect a leader, and only the leader adds to the log. "
         "An entry is committed once a majority of voters stores it."
@@ -185,8 +185,19 @@ class Raft(MachineModel):
         self.idle = {} if self.clock else IDLE
         if not self.detector and not self.fifo:
             self.partial_order = CommutingDeliveries(watched=self.gist, timers=self.undisturbed)
+        if self.begins:
+            self.check_beginning()
         links = self.cuts or self.partitions or self.writes_apart or self.fifo
         self.symmetry = None if links or self.holds else renaming_alike(self)
+
+    def check_beginning(self) -> None:
+        """See that servers can have come to where they begin. Raises BadInput with the reason."""
+        s = self.start()
+        kept = self.one_leader_a_term, self.logs_match, self.leader_has_all, self.committed_is_kept
+        said = (promise(s) for promise in kept)
+        reason = impossible([n.server for n in s.nodes]) or next(filter(None, said), "")
+        if reason:
+            raise BadInput("begins", self.begins, f"a state that can be reached ({reason})")
 
     def begin(self, node: str) -> tuple[RaftNode, tuple[Post, ...]]:
         """A server begins, perhaps with a log."""
@@ -265,9 +276,8 @@ class Raft(MachineModel):
         draw, state = 0 if timer == "clock" else int(timer), s.nodes[node]
         return self.after(state, core.tick(state.server, self.raft, self.heard(s, node), draw))
 
-    def beyond(self, s: Any) -> Iterator[tuple[Any, str]]:
-        """Elections in a term that the model does not have, too."""
-        yield from super().beyond(s)
+    def horizon(self, s: Any) -> Iterator[tuple[Any, str]]:
+        """Elections in a term that the model does not have."""
         for i, (name, each) in enumerate(zip(self.names, s.nodes, strict=True)):
             is_last = not self.clock and each.server.term >= self.terms
             waits = self.detector and self.heard_leader(s, i)

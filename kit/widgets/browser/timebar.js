@@ -31,8 +31,9 @@ export class TimeBar {
   }
 
   // The steps of a cause.
-  mark(causes) {
+  mark(causes, loops) {
     this.causes = causes;
+    this.loops = loops;
     this.draw();
   }
 
@@ -56,6 +57,7 @@ export class TimeBar {
     };
     this.names(marksOf(path, moments, "milestone"), last, put);
     path.forEach((id, step) => this.causes?.includes(id) && put("i", step, "●", "cause"));
+    path.forEach((id, step) => this.loops?.includes(id) && put("i", step, "∞", "cause"));
     marksOf(path, moments, "broken").forEach((on, step) => on && put("i", step, "!", "bad"));
   }
 

@@ -695,7 +695,7 @@ def test_a_tick_of_the_clock(timer: str, role: Any, elapsed: int, timeout: int) 
     before = role if leads else Follower("B")
     waited = 1 if role == Follower("B") else 2
     waits = a_server("A", role=before, elapsed=waited, timeout=3)
-    node, _ = model.fires("A", state.nodes[0].but(server=waits), timer)
+    node, _ = model.rings(state.at(0, server=waits), 0, timer)
     now = node.server
     assert now.role == (Follower() if leads else role)
     assert (now.elapsed, now.timeout) == (elapsed, timeout)

@@ -97,7 +97,7 @@ def test_the_log_has_a_line_below_what_is_committed() -> None:
 
 def test_an_entry_is_that_of_the_leader() -> None:
     """C has another one there, of a newer term; above it C alone has an entry."""
-    begins = ("1 2, term 4, leads", "1 2", "1 3 3")
+    begins = ("1 2, term 4, leads", "1 2, term 4", "1 3 3")
     model = build("raft", {"begins": begins, "terms": 5, "requests": ()})
     found = facts.entries(model, model.start())
     assert [row.entry for row in found] == ["entry:1:1", "entry:2:2", "entry:3:3"]

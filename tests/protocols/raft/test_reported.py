@@ -14,6 +14,7 @@ from kit.engine.registry import build, entry_of
 from kit.protocols.raft.commit_log import CommitLog
 from kit.protocols.raft.groups import RaftGroups
 from kit.protocols.raft.raft import QUIET, Raft, RaftNode
+from kit.protocols.raft.rules.log import Log
 from kit.protocols.raft.state import Leader, Stored
 from tests.quality.breaking import broken, never
 from tests.quality.reporting import assert_reported, judges
@@ -45,6 +46,25 @@ def stopped(**parameters: Any) -> Model[Any, Any]:
     return broken(build("raft", {**QUIET, **parameters}), Raft.tick.struct, never)
 
 
+def other_logs() -> Model[Any, Any]:
+    """Two servers with one entry of one term, but not what is before it."""
+    model = build("raft", {"begins": ("1 2", "1 2", ""), **QUIET})
+    start = model.start()
+    first = start.nodes[0].server
+    entries = [replace(entry, term=1) for entry in first.log]
+    log = Log().appended(replace(entries[0], data="y")).appended(first.log.entry(2))
+    other = start.at(1, server=replace(first, id="B", stored=replace(first.stored, log=log)))
+    model.start = lambda: other  # type: ignore[method-assign]  # for this one
+    return model
+
+
+def nobody_campaigns() -> Model[Any, Any]:
+    """Nodes that never ask for votes, in a term that is not the last."""
+    model = broken(build("raft_groups", {"nodes": 2, "terms": 2}), RaftGroups.happen.struct, never)
+    model.horizon = lambda s: iter(())  # type: ignore[method-assign]  # for this one
+    return model
+
+
 def two_leaders() -> Model[Any, Any]:
     """Two nodes that both lead a group in term 1 from the start."""
     model = build("raft_groups", {"nodes": 2})
@@ -64,6 +84,7 @@ COMMIT_LOG = {
 }
 GROUPS = {
     "one-leader": two_leaders,
+    "led-again": nobody_campaigns,
     "own-leaders": lambda: broken(
         build("raft_groups", {"nodes": 2}), RaftGroups.happen.struct, never
     ),
@@ -71,12 +92,13 @@ GROUPS = {
 RAFT = {
     "one-leader-a-term": without("stored-vote", "raft"),
     "leader-only-appends": forgetful_leader,
-    "logs-match": lambda: build("raft", {"begins": ("1 2", "2 2", ""), **QUIET}),
+    "logs-match": other_logs,
     "leader-has-all": without("newest-log", "raft"),
     "machines-agree": without("one-change", "raft"),
     "committed-is-kept": without("majority", "raft"),
     "reads-see-writes": without("read-quorum", "raft"),
     "terms-need-others": without("pre-vote", "raft"),
+    "led-again": without("old-terms", "raft"),
     "nobody-waits-for-the-deaf": without("step-down", "raft"),
     "majorities-meet": without("joint", "raft"),
     "leads": stopped,
