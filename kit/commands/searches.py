@@ -454,7 +454,7 @@ def _broken_as_plain(model: Model[Any, Any], broken: Violation | Finding) -> dic
         "property": broken.property,
         "witness": broken.witness,
         "trace": [model.verb(action) for action in broken.actions],
-        **({} if getattr(broken, "loop", None) is None else {"loop": broken.loop}),
+        **({"loop": loop} if (loop := getattr(broken, "loop", None)) is not None else {}),
     }
 
 

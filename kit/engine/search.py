@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kit.engine.careful import careful_monitor, careful_property, check_stands, place, witness_of
 from kit.engine.liveness import Lassos, loop_words
@@ -498,8 +499,8 @@ class Search:
                 way, _ = nodes.run_to(self.parents, node)
                 said = loop_words(len(way) + len(around), len(way))
                 lasso = Violation(prop.name, said, (*way, *around), loop=len(way))
-                known = self._unless_known(prop.name, self.state_of(node), lambda v=lasso: v)
-                found += [known] if known else []
+                kept = self._unless_known(prop.name, self.state_of(node), partial(replace, lasso))
+                found += [kept] if kept else []
             self.within.update(lassos.bounds)
         return min(found, key=lambda each: len(each.actions), default=None)
 
