@@ -182,6 +182,7 @@ class JoinReply(Struct, frozen=True, tag="joined", cache_hash=True):
 class Discovery(NetworkModel):
     """Nodes without a group that find one another. A node's state is what it knows: ``Peers``."""
 
+    revision = 2
     name, title = "discovery", "Discovery: one group 0 from contact points"
     premise = (
         "Nodes that know few others must found one group, not two. Each node asks its "
@@ -288,12 +289,17 @@ class Discovery(NetworkModel):
         why = no_founder(s.nodes[node], self.transitive_closure)
         return why or self.turned(s, node, (founding(s.nodes[node]), ()))
 
-    @action(each=groupless, label="{node} asks again")
+    def unsettled(self, s: ActorState) -> int:
+        """The nodes that have no group, also those that have asked to be let in (a bit mask)."""
+        return where(not peers.group for peers in s.nodes)
+
+    @action(each=unsettled, label="{node} asks again")
     @purpose("Messages get lost, but a node without a group must still find one.")
     def ask_again(self, s: ActorState, node: Node) -> Next:
         """{node} has no group yet and asks {targets} again.
 
-        It asks the nodes that have not answered, or else the node with the lowest id.
+        It asks the nodes that have not answered, or else the node with the lowest id; of a group
+        that it knows, it asks the founder to let it in.
         """
         peers, name = s.nodes[node], self.names[node]
         if no_founder(peers, self.transitive_closure) is None:
@@ -301,6 +307,8 @@ class Discovery(NetworkModel):
         under_way = _under_way(s.network.in_flight)
         if all((name, target) in under_way for target in asked_again(peers)):
             return refused(f"requests from {name}, or answers to them, are on their way")
+        if peers.joining:
+            return self.turned(s, node, (peers, (Post(peers.joining, JoinRequest()),)))
         return self.turned(s, node, (peers, requests(peers, asked_again(peers))))
 
     @action(
@@ -420,8 +428,8 @@ def requests(peers: Peers, targets: Names) -> tuple[Post, ...]:
 
 @lru_cache(maxsize=1 << 12)
 def asked_again(peers: Peers) -> Names:
-    """Whom a node asks once more: who has not answered, or else the lowest id."""
-    return peers.unanswered or peers.known[:1]
+    """Whom a node asks once more: a founder, who has not answered, or else the lowest id."""
+    return (peers.joining,) if peers.joining else peers.unanswered or peers.known[:1]
 
 
 def _to_new(before: Peers, after: Peers) -> tuple[Post, ...]:
@@ -441,7 +449,9 @@ def no_founder(peers: Peers, closure: bool) -> Refusal | None:
 def _under_way(in_flight: tuple[Envelope[Any], ...]) -> frozenset[tuple[str, str]]:
     """Who asks whom where a request, or its answer, can still arrive."""
     return frozenset(
-        (e.source, e.target) if isinstance(e.message, PeerRequest) else (e.target, e.source)
+        (e.source, e.target)
+        if isinstance(e.message, PeerRequest | JoinRequest)
+        else (e.target, e.source)
         for e in in_flight
     )
 
