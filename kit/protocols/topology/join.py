@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from kit.engine.actors import ActorState, NetworkModel, Next, Post, Turn, receives
 from kit.engine.declared import (
+    Cost,
     Each,
     Node,
     Travel,
@@ -101,6 +102,16 @@ class Join(NetworkModel):
     )
     about = "Members A, B and so on (A coordinates), the joiner N, and what can go wrong."
     rests_at_goals = True
+    costs = (
+        Cost(
+            "ends",
+            "The request of a joiner whose data directory was cleared is tried again forever, and "
+            "everybody behind it waits: giving it up is not implemented yet.",
+            "Topology over Raft, Join procedure",
+            when=lambda m: m.edition == "documents" and m.wipes > 0,
+            where=lambda m, s: orphaned(s) is not None,
+        ),
+    )
 
     edition: Edition = parameter("documents", "the documents, or the published server")
     nodes: int = parameter(2, "how many members there are at the start", ge=1, le=MOST_MEMBERS)
@@ -604,7 +615,12 @@ class Join(NetworkModel):
         kind="wipe",
         by=JOINER,
         label="clear the data directory and start",
-        says="The data directory is cleared: the joiner has a new host id, {host}.",
+        says=lambda m, before, a, after: (
+            "The data directory is cleared: the joiner has a new host id, {host}."
+            + " Nobody answers for {orphan} any more, but its request stays in the queue: it is "
+            "retried forever, and the documents say that giving up is not implemented yet."
+            * (m.edition == "documents" and orphaned(after) is not None)
+        ),
         fault=True,
     )
     @purpose("Without its old data, the joiner is another node.")
@@ -763,6 +779,7 @@ class Join(NetworkModel):
     def words(self, before: Any, action: Any, after: Any) -> Words:
         """Of what is no message: who coordinates, who joins, and the joiner's host id after it."""
         own = {"lead": tables(before).coordinator, "joining": joining(before)}
+        own["orphan"] = orphan.host if (orphan := orphaned(after)) else "nobody"
         return super().words(before, action, after) or {**own, "host": joiner(after).host}
 
     def describe(self, before: ActorState, action: Any, after: ActorState) -> str:
@@ -827,6 +844,12 @@ SAID: dict[type, tuple[str, str]] = {
 def lead(s: ActorState) -> str:
     """Who coordinates, for a button."""
     return tables(s).coordinator or "the coordinator"
+
+
+def orphaned(s: ActorState) -> JoinRow | None:
+    """A request of a former host id of the joiner, which nobody answers for any more."""
+    former = (row for row in tables(s).rows if row.state in (*JOINING, "none"))
+    return next((row for row in former if row.host != joiner(s).host), None)
 
 
 def joining(s: ActorState) -> str:

@@ -182,10 +182,24 @@ def test_edition_documents_tries_for_ever_and_code_gives_up() -> None:
     second host id gets in.
     """
     given = {"restarts": 1, "wipes": 1}
-    violation = check(build("join", {"edition": "documents", **given})).violation
-    assert violation is not None
-    assert violation.property == "ends"
+    model = build("join", {"edition": "documents", **given})
+    result = check(model)
+    assert (result.verdict, result.violation) == ("known cost", None)
+    [cost] = result.costs
+    assert cost.property == "ends"
+    assert "Topology over Raft, Join procedure" in cost.told
+    said = Timeline.along(model, cost.actions).now.say
+    assert "Nobody answers for N1 any more, but its request stays in the queue" in said
+    assert "giving up is not implemented yet" in said
     searched(edition="server", **given)
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_where_nothing_is_wiped_no_join_costs_anything(nodes: int) -> None:
+    """The cost is that of a request whose joiner is gone: of any other the promise is judged."""
+    for budget in ("restarts", "outages", "losses", "copies"):
+        result = check(build("join", {"nodes": nodes, budget: 1}))
+        assert (result.verdict, result.costs) == ("complete", ()), budget
 
 
 def test_edition_server_may_give_up_whom_it_has_accepted() -> None:
