@@ -456,7 +456,7 @@ def test_a_request_is_in_its_nodes_row() -> None:
     assert "  join D, join_ring=false, no tokens: next" in seen(zero)["Request queue"]
 
 
-@pytest.mark.spec("D-039", "D-047", "D-048", "F-001")
+@pytest.mark.spec("D-047", "D-048", "F-001")
 def test_another_coordinator_goes_on_from_the_same_table() -> None:
     """The crown moves with the lead; the table is the one before, the session in it as well: a
     UUID of its own, which the status line has, too.
